@@ -1,0 +1,25 @@
+# stevec's one task runner. `make` alone lists the targets.
+.DEFAULT_GOAL := help
+.PHONY: help setup demo up down test lock
+
+help: ## what can be made
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+setup: ## install what is missing (quick when nothing is)
+	@./stevec setup
+
+demo: setup ## experiment E1 in its quick form, from nothing to a report
+	@./stevec run read-hot --preset quick --report
+
+up: setup ## the wiki with all its doors, to browse
+	@./stevec up
+
+down: ## stop what `make up` started
+	@./stevec down
+
+test: setup ## lint, types and all tests
+	@node .ci/test.js
+
+lock: setup ## renew the pinned Python packages (npm's: npm update)
+	@.venv/bin/pip install --quiet uv
+	@.venv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --upgrade analysis/requirements.in -o analysis/requirements.txt

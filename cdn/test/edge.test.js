@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict'
+import http from 'node:http'
+import { test } from 'node:test'
+import { createEdge } from '@stevec/cdn/edge'
+import { cacheStatus, startRole } from '../../nginx/test/helper.js'
+
+test('purges the emulated edge through its control listener', async () => {
+  const edge = await startRole('edge', (_incoming, response) => response.setHeader('Cache-Control', 'public, max-age=60').end('page'))
+  try {
+    const page = `${edge.url('wiki.localhost')}/page`
+    assert.equal(await cacheStatus(page), 'MISS')
+    assert.equal(await cacheStatus(page), 'HIT')
+    await createEdge(edge.control).purgeEverything()
+    assert.equal(await cacheStatus(page), 'MISS')
+  } finally {
+    await edge.stop()
+  }
+})
+
+test('says why the edge refused, without the token', async () => {
+  const edge = await startRole('edge', (_incoming, response) => response.end())
+  try {
+    await assert.rejects(createEdge({ ...edge.control, token: 'not-the-token' }).purgeEverything(), (error) => {
+      assert.match(String(error), /refused to purge \(401\)/)
+      assert.doesNotMatch(String(error), /not-the-token/)
+      return true
+    })
+  } finally {
+    await edge.stop()
+  }
+})
+
+test('fails clearly where nobody listens', async () => {
+  const server = http.createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+  await new Promise((resolve) => server.close(resolve))
+  await assert.rejects(createEdge({ url: `http://127.0.0.1:${port}`, token: 'any' }).purgeEverything(), /fetch failed/)
+})

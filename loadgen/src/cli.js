@@ -1,0 +1,80 @@
+import { parseArgs } from 'node:util'
+import { readConfig } from './config.js'
+
+/** A command line that cannot be understood. */
+export class UsageError extends Error {}
+
+/**
+ * @typedef {object} Command
+ * @property {string} summary  one line for the list of commands
+ * @property {string} help  usage, options, examples
+ * @property {Record<string, {type: 'string' | 'boolean', short?: string}>} options
+ * @property {(invocation: {values: Record<string, any>, positionals: string[], commandLine: string}) => Promise<number>} run  returns the exit code
+ */
+
+/** Each is loaded when it is asked for: `setup` has to run before any package is installed. @type {Record<string, () => Promise<Command>>} */
+const COMMANDS = {
+  setup: () => import('./commands/setup.js').then((module) => module.command),
+  up: () => import('./commands/up.js').then((module) => module.command),
+  down: () => import('./commands/down.js').then((module) => module.command),
+  status: () => import('./commands/status.js').then((module) => module.command),
+  run: () => import('./commands/run.js').then((module) => module.command),
+  report: () => import('./commands/report.js').then((module) => module.command)
+}
+
+/**
+ * The `stevec` command.
+ * @param {string[]} argv  without node and script
+ * @returns {Promise<number>} exit code: 0 done, 1 it failed, 2 it was not understood, 130 interrupted
+ */
+export async function main (argv) {
+  const [name, ...rest] = argv
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    process.stdout.write(await overview())
+    return name === undefined ? 2 : 0
+  }
+  try {
+    if (!Object.hasOwn(COMMANDS, name)) throw new UsageError(`there is no command "${name}"; there is: ${Object.keys(COMMANDS).join(', ')}`)
+    const command = await COMMANDS[name]()
+    const { values, positionals } = parse(rest, command.options)
+    if (values.help) {
+      process.stdout.write(`${command.help}\n`)
+      return 0
+    }
+    return await command.run({ values, positionals, commandLine: ['stevec', ...argv].join(' ') })
+  } catch (error) {
+    if (/** @type {Error} */ (error).name === 'AbortError') {
+      process.stderr.write('interrupted\n')
+      return 130
+    }
+    if (error instanceof UsageError) {
+      process.stderr.write(`stevec: ${error.message}\n(see stevec ${Object.hasOwn(COMMANDS, name) ? `${name} ` : ''}--help)\n`)
+      return 2
+    }
+    const text = readConfig().debug ? /** @type {Error} */ (error).stack : /** @type {Error} */ (error).message
+    process.stderr.write(`stevec ${name}: ${text}\n`)
+    return 1
+  }
+}
+
+/**
+ * @param {string[]} args
+ * @param {Command['options']} options
+ */
+function parse (args, options) {
+  try {
+    return parseArgs({ args, options: { ...options, help: { type: 'boolean', short: 'h' } }, allowPositionals: true, strict: true })
+  } catch (error) {
+    throw new UsageError(/** @type {Error} */ (error).message)
+  }
+}
+
+async function overview () {
+  const lines = ['stevec: a wiki built to be cached, three doors to it, and a lab that measures what caching buys', '', 'Usage: stevec <command> [options]', '']
+  for (const [name, load] of Object.entries(COMMANDS)) {
+    // Before set-up, only the commands that need no package can tell about themselves.
+    const summary = await load().then((command) => command.summary, () => '(run `make setup` first)')
+    lines.push(`  ${name.padEnd(8)} ${summary}`)
+  }
+  return `${lines.join('\n')}\n\nEach command says more with --help.\n`
+}

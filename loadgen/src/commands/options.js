@@ -1,0 +1,58 @@
+import { parsePort, DEFAULT_PORTS, readConfig } from '../config.js'
+import { UsageError } from '../cli.js'
+
+/** Flags for the ports that a person sees, one for each. @type {Record<string, {type: 'string'}>} */
+export const PORT_OPTIONS = Object.fromEntries(Object.keys(DEFAULT_PORTS).map((name) => [`${name}-port`, { type: 'string' }]))
+
+export const PORT_HELP = Object.entries(DEFAULT_PORTS).map(([name, port]) => `  --${`${name}-port N`.padEnd(16)} default ${port}; also ${name.toUpperCase()}_PORT`).join('\n')
+
+/**
+ * The environment's configuration with the command line's ports over it.
+ * @param {Record<string, any>} values
+ */
+export function configWith (values) {
+  const config = readConfig()
+  for (const name of /** @type {import('../config.js').PortName[]} */ (Object.keys(DEFAULT_PORTS))) {
+    const value = values[`${name}-port`]
+    if (value !== undefined) config.ports[name] = parsePort(value, `--${name}-port`)
+  }
+  return config
+}
+
+/**
+ * @param {string | undefined} text
+ * @param {string} flag
+ * @param {{least: number, most: number}} range
+ * @returns {number | undefined}
+ * @throws {UsageError}
+ */
+export function integerOption (text, flag, { least, most }) {
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (text.trim() === '' || !Number.isInteger(value) || value < least || value > most) throw new UsageError(`${flag} must be a whole number from ${least} to ${most}, not "${text}"`)
+  return value
+}
+
+/**
+ * @param {string[]} positionals
+ * @param {number} most
+ * @throws {UsageError}
+ */
+export function refuseMore (positionals, most) {
+  if (positionals.length > most) throw new UsageError(`"${positionals[most]}" is one argument too many`)
+}
+
+/**
+ * An abort signal for Ctrl-C and friends. The first lets the command clean up in order, a second ends it at once.
+ * @returns {AbortSignal}
+ */
+export function interruptSignal () {
+  const controller = new AbortController()
+  for (const name of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) {
+    process.once(name, () => {
+      process.stderr.write('\nstopping …\n')
+      controller.abort()
+    })
+  }
+  return controller.signal
+}

@@ -1,0 +1,48 @@
+import path from 'node:path'
+import { DEFAULT_PORTS } from '../config.js'
+import { doorLines } from '../lab/progress.js'
+import { isRunning, readState } from '../stack/state.js'
+import { startStack, stopStack } from '../stack/stack.js'
+import { configWith, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
+
+/** @type {import('../cli.js').Command} */
+export const command = {
+  summary: 'start the wiki with all its doors, to browse',
+  help: `Usage: stevec up [options]
+
+Starts mongod, the wiki, nginx in its three roles and the links between them, waits until every door answers, and leaves them running.
+What you write is kept in .stevec/ over \`stevec down\`.
+
+${PORT_HELP}
+
+Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN, and the wiki's CACHE_POLICY, CACHE_TTL_S, PAGE_MAX_BYTES.
+
+Examples:
+  stevec up
+  stevec up --edge-port 9080
+  CACHE_TTL_S=10 stevec up`,
+  options: PORT_OPTIONS,
+  async run ({ values, positionals }) {
+    refuseMore(positionals, 0)
+    const config = configWith(values)
+    const directory = path.join(config.stateDirectory, 'wiki')
+    const present = readState(directory)
+    if (present !== null && isRunning(present)) {
+      process.stdout.write(`already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`)
+      return 0
+    }
+    const signal = interruptSignal()
+    await stopStack(directory)
+    const state = await startStack({
+      directory,
+      databaseDirectory: path.join(config.stateDirectory, 'database'),
+      mongodbUri: config.mongodbUri,
+      ports: { ...DEFAULT_PORTS, ...config.ports },
+      outlive: true,
+      signal,
+      onProgress: (part) => process.stderr.write(`starting ${part} …\n`)
+    })
+    process.stdout.write(`up:\n${doorLines(state.doors).map((line) => `  ${line}\n`).join('')}the counter is at /wiki/stevec of each; stop with \`stevec down\` (or make down)\n`)
+    return 0
+  }
+}

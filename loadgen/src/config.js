@@ -1,0 +1,58 @@
+import { fileURLToPath } from 'node:url'
+import path from 'node:path'
+
+/** The top of the checkout. */
+export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
+
+/** Ports that a person sees; all others are chosen free at each start. */
+export const DEFAULT_PORTS = Object.freeze({ edge: 8080, origin: 8081, local: 8082, wiki: 3000, mongod: 27027 })
+
+/** @typedef {keyof typeof DEFAULT_PORTS} PortName */
+/** @typedef {Record<PortName, number>} Ports */
+
+/** A setting that cannot be used; the message says which and what is allowed. */
+export class ConfigError extends Error {}
+
+/**
+ * The only reader of the lab's environment variables.
+ * @param {NodeJS.ProcessEnv} [env]
+ * @throws {ConfigError} naming the variable and its bad value
+ */
+export function readConfig (env = process.env) {
+  /** @type {Partial<Ports>} */
+  const ports = {}
+  for (const name of /** @type {PortName[]} */ (Object.keys(DEFAULT_PORTS))) {
+    const value = env[`${name.toUpperCase()}_PORT`]
+    if (value) ports[name] = parsePort(value, `${name.toUpperCase()}_PORT`)
+  }
+  return {
+    /** Only the ports that were asked for: a default may give way, a wish may not. */
+    ports,
+    mongodbUri: env.MONGODB_URI || undefined,
+    /** What the user names comes first when a tool is looked for. @type {Record<string, string | undefined>} */
+    binaries: { mongod: env.MONGOD_BIN || undefined, k6: env.K6_BIN || undefined, nginx: env.NGINX_BIN || undefined, toxiproxy: env.TOXIPROXY_BIN || undefined },
+    /** Errors with their stack. */
+    debug: Boolean(env.STEVEC_DEBUG),
+    searchPath: env.PATH ?? '',
+    /** Where stacks keep their state; the tests give each its own. */
+    stateDirectory: path.resolve(env.STEVEC_STATE || path.join(ROOT, '.stevec')),
+    resultsDirectory: path.resolve(env.STEVEC_RESULTS || path.join(ROOT, 'results')),
+    toolsDirectory: path.resolve(env.STEVEC_TOOLS || path.join(ROOT, '.tools')),
+    /** k6 and the wiki must not be steered by variables that were meant for something else. */
+    childEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('K6_')))
+  }
+}
+
+/**
+ * @param {string} text
+ * @param {string} source  the variable or flag it came from
+ * @returns {number} 1…65535
+ * @throws {ConfigError}
+ */
+export function parsePort (text, source) {
+  const port = Number(text)
+  if (!Number.isInteger(port) || port < 1 || port > 65535) {
+    throw new ConfigError(`${source} must be a port from 1 to 65535, not "${text}"`)
+  }
+  return port
+}

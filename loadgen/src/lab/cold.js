@@ -1,0 +1,33 @@
+import { createEdge } from '@stevec/cdn/edge'
+import { request } from '../stack/doors.js'
+import { readCounter } from './counter.js'
+
+/** Not a page of any plan, so that the proof warms nothing. */
+export const PROBE_PAGE = 'cold-proof'
+
+/**
+ * Empties every cache and proves it at a door: a page that was a HIT just before must be a MISS afterwards and reach the origin.
+ * Where nothing is cached, two reads must both reach the origin. Leaves the counter at 0.
+ * @param {object} options
+ * @param {import('../stack/doors.js').Door} options.door
+ * @param {Record<string, {url: string, token: string}>} options.controls
+ * @param {string} options.wikiUrl
+ * @returns {Promise<{cold: boolean, observed: string[], origin_requests: number}>} cache statuses seen, '' for none
+ */
+export async function purgeAndProveCold ({ door, controls, wikiUrl }) {
+  const purge = () => Promise.all(Object.values(controls).map((control) => createEdge(control).purgeEverything()))
+  const read = async () => {
+    const { headers } = await request(`${door.url}/wiki/${PROBE_PAGE}`)
+    return String(headers['cf-cache-status'] ?? headers['x-cache-status'] ?? '')
+  }
+  await purge()
+  await readCounter(wikiUrl)
+  const observed = [await read(), await read()]
+  await purge()
+  observed.push(await read())
+  const { requests } = await readCounter(wikiUrl)
+  const cold = door.caching
+    ? observed.join() === 'MISS,HIT,MISS' && requests === 2
+    : observed.every((status) => status === '' || status === 'BYPASS') && requests === 3
+  return { cold, observed, origin_requests: requests }
+}

@@ -1,0 +1,17 @@
+import { request } from '../stack/doors.js'
+
+/** @typedef {{requests: number, reads: number, writes: number}} Counter */
+
+/**
+ * Reads the wiki's counter and thereby sets it to 0. Asked for at the wiki itself, so that no cache can answer.
+ * @param {string} wikiUrl
+ * @returns {Promise<Counter>} requests that reached the wiki since the last reading
+ * @throws {Error} when the answer is not a counter's
+ */
+export async function readCounter (wikiUrl) {
+  const { status, body } = await request(`${wikiUrl}/wiki/stevec`)
+  if (status !== 200) throw new Error(`the counter answered ${status}: ${body}`)
+  const { requests, reads, writes } = JSON.parse(body)
+  if (![requests, reads, writes].every(Number.isSafeInteger)) throw new Error(`the counter answered ${body}`)
+  return { requests, reads, writes }
+}

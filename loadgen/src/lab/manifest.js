@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { ROOT } from '../config.js'
+import { locateTool, TOOLS } from '../tools/locate.js'
+
+/** Raised when a reader of results would misunderstand what is written. */
+export const SCHEMA_VERSION = 1
+
+/**
+ * A run is `running` until its last trial is written; only a `complete` one is taken for whole by `report`.
+ * @typedef {'running' | 'complete' | 'interrupted' | 'failed'} RunStatus
+ */
+
+/**
+ * Written to a new file that then takes the place of the old one, so that no reader ever meets half a manifest.
+ * @param {string} runDirectory
+ * @param {object} manifest
+ */
+export function writeManifest (runDirectory, manifest) {
+  const file = path.join(runDirectory, 'manifest.json')
+  writeFileSync(`${file}.new`, `${JSON.stringify(manifest, null, 2)}\n`)
+  renameSync(`${file}.new`, file)
+}
+
+/**
+ * @param {string} runDirectory
+ * @returns {{status: RunStatus, trials_planned: number} & Record<string, unknown> | null} null when there is none that can be read
+ */
+export function readManifest (runDirectory) {
+  try {
+    return JSON.parse(readFileSync(path.join(runDirectory, 'manifest.json'), 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+/** @returns {{commit: string | null, dirty: boolean | null}} nulls outside a git checkout */
+export function gitState () {
+  const git = (/** @type {string[]} */ ...args) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  try {
+    return { commit: git('rev-parse', 'HEAD'), dirty: git('status', '--porcelain') !== '' }
+  } catch {
+    return { commit: null, dirty: null }
+  }
+}
+
+/** @returns {Record<string, string>} of everything that a number may depend on */
+export function versions () {
+  /** @type {Record<string, string>} */
+  const found = { node: process.versions.node }
+  for (const name of Object.keys(TOOLS)) found[name] = locateTool(name)?.version ?? 'none (named by MONGODB_URI)'
+  for (const name of ['fastify', 'mongoose', 'markdown-it']) {
+    found[name] = JSON.parse(readFileSync(path.join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version
+  }
+  return found
+}
+
+/** @returns {{cpu_model: string, cores: number, memory_bytes: number, kernel: string, load_average_1m: number}} */
+export function hostFacts () {
+  return {
+    cpu_model: os.cpus()[0]?.model ?? 'unknown',
+    cores: os.availableParallelism(),
+    memory_bytes: os.totalmem(),
+    kernel: `${os.type()} ${os.release()} ${os.arch()}`,
+    load_average_1m: os.loadavg()[0]
+  }
+}

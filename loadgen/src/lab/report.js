@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { ROOT } from '../config.js'
+import { ResultsError } from './results.js'
+
+/**
+ * Has the analysis turn a run's folder into tables, figures and one HTML file. The folder is all that it is given.
+ * @param {string} runDirectory
+ * @throws {ResultsError} when the analysis refuses the run (it has then said why on stderr) or is not installed
+ */
+export async function writeReport (runDirectory) {
+  const python = path.join(ROOT, '.venv/bin/python')
+  if (!existsSync(python)) throw new ResultsError('the analysis is not installed; run `make setup`')
+  const child = spawn(python, ['-m', 'stevec_report', runDirectory], { cwd: path.join(ROOT, 'analysis'), stdio: ['ignore', 'pipe', 'inherit'] })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text) => { output += text })
+  const exitCode = await new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', resolve)
+  })
+  if (exitCode !== 0) throw new ResultsError('no report was written')
+  process.stdout.write(`report: ${path.relative(process.cwd(), output.trim().split('\n').at(-1) ?? '')}\n`)
+}

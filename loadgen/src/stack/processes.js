@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+
+/**
+ * A process as the kernel knows it: a pid alone may be reused by a stranger, a pid with its start time may not.
+ * @typedef {object} ProcessIdentity
+ * @property {string} name
+ * @property {number} pid
+ * @property {number} start_ticks  field 22 of /proc/<pid>/stat, in clock ticks since boot
+ */
+
+/**
+ * The start time of a living process, from /proc/<pid>/stat (proc(5)).
+ * @param {number} pid
+ * @returns {number | null} clock ticks since boot; null when it is gone or a zombie
+ */
+export function startTicks (pid) {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return fields[0] === 'Z' || fields[0] === 'X' ? null : Number(fields[19])
+  } catch {
+    return null
+  }
+}
+
+/**
+ * @param {ProcessIdentity} identity
+ * @returns {boolean} whether this very process still runs
+ */
+export function isAlive (identity) {
+  return startTicks(identity.pid) === identity.start_ticks
+}
+
+/**
+ * Starts a process in a session of its own, so that a Ctrl-C at the terminal reaches only the command that started it,
+ * which then stops its processes in order.
+ * @param {object} options
+ * @param {string} options.name
+ * @param {string} options.command
+ * @param {string[]} options.args
+ * @param {string} options.logFile  gets stdout and stderr
+ * @param {boolean} [options.outlive]  true: goes on when this process ends (`stevec up`); otherwise the kernel sends it SIGTERM
+ *   when this process dies, even by SIGKILL (prctl(2), PR_SET_PDEATHSIG)
+ * @param {NodeJS.ProcessEnv} [options.env]
+ * @returns {Promise<ProcessIdentity & {exited: Promise<number | null>}>}  `exited` resolves with the exit code, null for a signal
+ * @throws {Error} when the command cannot be started
+ */
+export async function startProcess ({ name, command, args, logFile, outlive = false, env = process.env }) {
+  const log = openSync(logFile, 'a', 0o600)
+  const [file, argv] = outlive ? [command, args] : ['setpriv', ['--pdeathsig', 'TERM', '--', command, ...args]]
+  const child = spawn(file, argv, { detached: true, stdio: ['ignore', log, log], env })
+  closeSync(log)
+  /** @type {Promise<number | null>} */
+  const exited = new Promise((resolve) => child.once('exit', (code) => resolve(code)))
+  await new Promise((resolve, reject) => {
+    child.once('spawn', () => resolve(undefined))
+    child.once('error', (error) => reject(new Error(`${name} could not be started: ${error.message}`)))
+  })
+  child.unref()
+  const pid = /** @type {number} */ (child.pid)
+  return { name, pid, start_ticks: startTicks(pid) ?? -1, exited }
+}
+
+/**
+ * Stops one process: SIGTERM, then SIGKILL when it has not ended in time. A process that took over the pid is left alone.
+ * @param {ProcessIdentity} identity
+ * @param {number} [timeoutMs]
+ */
+export async function stopProcess (identity, timeoutMs = 15_000) {
+  for (const [signal, patienceMs] of /** @type {const} */ ([['SIGTERM', timeoutMs], ['SIGKILL', 5_000]])) {
+    if (!isAlive(identity)) return
+    try { process.kill(identity.pid, signal) } catch { return }
+    await waitUntil(() => !isAlive(identity), patienceMs)
+  }
+}
+
+/**
+ * @template T
+ * @param {() => T | Promise<T>} condition  truthy when fulfilled
+ * @param {number} timeoutMs
+ * @param {number} [intervalMs]
+ * @returns {Promise<T | undefined>} the truthy value, or undefined when the time is up
+ */
+export async function waitUntil (condition, timeoutMs, intervalMs = 20) {
+  const deadline = performance.now() + timeoutMs
+  for (;;) {
+    const value = await condition()
+    if (value) return value
+    if (performance.now() >= deadline) return undefined
+    await delay(intervalMs)
+  }
+}
+
+/**
+ * @param {string} logFile
+ * @param {number} [lines]
+ * @returns {string} the last lines of a log, for an error message
+ */
+export function logTail (logFile, lines = 5) {
+  try {
+    return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n')
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,217 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { prepareRole } from '@stevec/nginx'
+import { DEFAULT_PORTS, readConfig, ROOT } from '../config.js'
+import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
+import { doorsOf, HOSTS, request } from './doors.js'
+import { startMongod } from './mongod.js'
+import { freePorts, isFree } from './ports.js'
+import { isAlive, logTail, startProcess, stopProcess, waitUntil } from './processes.js'
+import { isRunning, readState, removeState, writeState } from './state.js'
+import { startToxiproxy } from './toxiproxy.js'
+
+const READY_TIMEOUT_MS = 20_000
+
+/** @typedef {import('../config.js').Ports} Ports */
+/** @typedef {import('./processes.js').ProcessIdentity} ProcessIdentity */
+
+/** A stack that cannot be started as asked; the message says what to do. */
+export class StackError extends Error {}
+
+/**
+ * Starts mongod, the wiki, the three nginx roles and the links between them, and waits until every door answers.
+ * What was started is stopped again when anything fails.
+ * @param {object} options
+ * @param {string} options.directory  the stack's own: state, logs, caches, and the database unless `databaseDirectory`
+ * @param {string} [options.databaseDirectory]  one that is kept over restarts
+ * @param {string} [options.mongodbUri]  a database of the user's instead of our own mongod
+ * @param {Ports} options.ports
+ * @param {boolean} [options.outlive]  true: goes on when this process ends
+ * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
+ * @param {AbortSignal} [options.signal]  gives up between two parts, and stops what was started
+ * @param {(part: string) => void} [options.onProgress]
+ * @returns {Promise<import('./state.js').StackState>}
+ * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
+ */
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, signal, onProgress = () => {} }) {
+  const nginx = requireTool('nginx')
+  await refuseTakenPorts(ports, mongodbUri === undefined)
+  for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+
+  const [edgeListen, originListen, edgeToOrigin, edgeControl, localControl, toxiproxyApi] = await freePorts(6)
+  const tokens = { edge: randomBytes(16).toString('hex'), local: randomBytes(16).toString('hex') }
+  /** @type {import('./state.js').StackState} */
+  const state = {
+    schema_version: 1,
+    started_at: new Date().toISOString(),
+    ports,
+    doors: doorsOf(ports),
+    controls: {
+      edge: { url: `http://127.0.0.1:${edgeControl}`, token: tokens.edge },
+      local: { url: `http://127.0.0.1:${localControl}`, token: tokens.local }
+    },
+    config_hashes: {},
+    processes: []
+  }
+  const next = (/** @type {string} */ part) => {
+    signal?.throwIfAborted()
+    onProgress(part)
+  }
+  /** Written down at once, so that an interrupted start can still be cleaned up. @param {ProcessIdentity} identity */
+  const started = ({ name, pid, start_ticks: startTicks }) => {
+    state.processes.push({ name, pid, start_ticks: startTicks })
+    writeState(directory, state)
+  }
+
+  try {
+    let uri = mongodbUri
+    if (uri === undefined) {
+      next('mongod')
+      mkdirSync(databaseDirectory, { recursive: true, mode: 0o700 })
+      const mongod = await startMongod({ port: ports.mongod, directory: databaseDirectory, outlive, onStart: started })
+      uri = mongod.uri
+    }
+
+    next('wiki')
+    await startWiki({ uri, port: ports.wiki, directory, outlive, wikiEnvironment, onStart: started })
+
+    next('nginx')
+    const roles = /** @type {const} */ ([
+      { role: 'origin', port: originListen, wikiPort: ports.wiki },
+      { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge },
+      { role: 'local', port: ports.local, sourcePort: ports.origin, sourceHost: HOSTS.source, controlPort: localControl, controlToken: tokens.local }
+    ])
+    const modulesDirectory = nginxModulesDirectory(nginx.path) ?? ''
+    for (const role of roles) {
+      const prepared = await prepareRole(role, { directory: path.join(directory, role.role), binary: nginx.path, modulesDirectory })
+      state.config_hashes[`nginx/${role.role}`] = prepared.sha256
+      started(await startProcess({ name: `nginx ${role.role}`, command: prepared.command, args: prepared.args, logFile: logOf(directory, `nginx ${role.role}`), outlive }))
+    }
+
+    next('links')
+    await startToxiproxy({
+      links: [
+        { name: 'client-edge', listen: ports.edge, upstream: edgeListen },
+        { name: 'client-origin', listen: ports.origin, upstream: originListen },
+        { name: 'edge-origin', listen: edgeToOrigin, upstream: originListen }
+      ],
+      port: toxiproxyApi,
+      logFile: logOf(directory, 'toxiproxy'),
+      outlive,
+      onStart: started
+    })
+
+    next('doors')
+    await waitForDoors(state, directory)
+    signal?.throwIfAborted()
+    return state
+  } catch (error) {
+    await stopStack(directory)
+    throw error
+  }
+}
+
+/**
+ * Stops a stack's processes, the last started first, and forgets it. Nothing happens when there is none.
+ * @param {string} directory
+ * @returns {Promise<string[]>} the names of what was stopped
+ */
+export async function stopStack (directory) {
+  const state = readState(directory)
+  if (state === null) return []
+  const stopped = []
+  for (const identity of [...state.processes].reverse()) {
+    if (isAlive(identity)) stopped.push(identity.name)
+    await stopProcess(identity)
+  }
+  removeState(directory)
+  return stopped
+}
+
+/**
+ * @param {string} directory
+ * @returns {Promise<null | {state: import('./state.js').StackState, dead: string[], doors: Record<string, import('./doors.js').Door & {healthy: boolean}>}>}
+ *   null when no stack runs there; `dead` names processes that should run and do not
+ */
+export async function inspectStack (directory) {
+  const state = readState(directory)
+  if (state === null || !isRunning(state)) return null
+  const doors = await Promise.all(Object.entries(state.doors).map(async ([name, door]) => [name, { ...door, healthy: await answers(`${door.url}/healthz`) }]))
+  return { state, dead: state.processes.filter((identity) => !isAlive(identity)).map(({ name }) => name), doors: Object.fromEntries(doors) }
+}
+
+/**
+ * The ports for a stack that may give way: the usual ones when all are free, otherwise free ones.
+ * A port that was asked for is never replaced.
+ * @returns {Promise<{ports: Ports, moved: boolean}>}
+ */
+export async function flexiblePorts (asked = readConfig().ports) {
+  const names = /** @type {import('../config.js').PortName[]} */ (Object.keys(DEFAULT_PORTS))
+  const open = names.filter((name) => asked[name] === undefined)
+  const free = await Promise.all(open.map((name) => isFree(DEFAULT_PORTS[name])))
+  if (free.every(Boolean)) return { ports: { ...DEFAULT_PORTS, ...asked }, moved: false }
+  const found = await freePorts(open.length)
+  return { ports: { ...DEFAULT_PORTS, ...asked, ...Object.fromEntries(open.map((name, index) => [name, found[index]])) }, moved: true }
+}
+
+/**
+ * @param {string} directory
+ * @param {string} name
+ */
+const logOf = (directory, name) => path.join(directory, `${name.replace(' ', '-')}.log`)
+
+/**
+ * @param {Ports} ports
+ * @param {boolean} ownMongod
+ */
+async function refuseTakenPorts (ports, ownMongod) {
+  const wanted = /** @type {[import('../config.js').PortName, number][]} */ (Object.entries(ports)).filter(([name]) => ownMongod || name !== 'mongod')
+  const doubled = wanted.find(([, port], index) => wanted.findIndex(([, other]) => other === port) !== index)
+  if (doubled) throw new StackError(`port ${doubled[1]} is given twice; every part needs its own (${wanted.map(([name]) => `${name.toUpperCase()}_PORT`).join(', ')})`)
+  const taken = []
+  for (const [name, port] of wanted) if (!await isFree(port)) taken.push(`port ${port} (${name}) is already taken; free it, or choose another with ${name.toUpperCase()}_PORT=… or --${name}-port`)
+  if (taken.length > 0) throw new StackError(taken.join('\n'))
+}
+
+/**
+ * @param {{uri: string, port: number, directory: string, outlive: boolean, wikiEnvironment: Record<string, string>, onStart: (identity: ProcessIdentity) => void}} options
+ */
+async function startWiki ({ uri, port, directory, outlive, wikiEnvironment, onStart }) {
+  const logFile = logOf(directory, 'wiki')
+  const wiki = await startProcess({
+    name: 'wiki',
+    command: process.execPath,
+    args: [path.join(ROOT, 'wiki-app/src/server.js')],
+    logFile,
+    outlive,
+    env: { ...readConfig().childEnvironment, NODE_ENV: 'production', ...wikiEnvironment, HOST: '127.0.0.1', PORT: String(port), MONGODB_URI: uri }
+  })
+  onStart(wiki)
+  const ready = await waitUntil(async () => !isAlive(wiki) || answers(`http://127.0.0.1:${port}/readyz`), READY_TIMEOUT_MS, 50)
+  if (!ready || !isAlive(wiki)) throw new StackError(`the wiki did not become ready on port ${port}:\n${logTail(logFile) || `(its log ${logFile} is empty)`}`)
+}
+
+/**
+ * @param {import('./state.js').StackState} state
+ * @param {string} directory
+ */
+async function waitForDoors (state, directory) {
+  for (const [name, door] of Object.entries(state.doors)) {
+    const deaths = () => state.processes.filter((identity) => !isAlive(identity))
+    const open = await waitUntil(async () => deaths().length > 0 || answers(`${door.url}/healthz`), READY_TIMEOUT_MS, 50)
+    const dead = deaths()[0]
+    if (dead) throw new StackError(`${dead.name} ended while the stack was starting:\n${logTail(logOf(directory, dead.name))}`)
+    if (!open) throw new StackError(`the door ${name} (${door.url}) does not answer; the logs are in ${directory}`)
+  }
+}
+
+/** @param {string} url */
+async function answers (url) {
+  try {
+    return (await request(url, { timeoutMs: 2_000 })).status === 200
+  } catch {
+    return false
+  }
+}

