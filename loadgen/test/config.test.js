@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+import { readConfig } from '../src/config.js'
+import { compareVersions, locateTool, requireTool } from '../src/tools/locate.js'
+
+describe('configuration', () => {
+  test('takes a port from the environment, and only that one', () => {
+    assert.deepEqual(readConfig({ EDGE_PORT: '9080' }).ports, { edge: 9080 })
+    assert.deepEqual(readConfig({}).ports, {})
+  })
+
+  for (const value of ['0', '65536', 'http', '80.5', '-1']) {
+    test(`refuses EDGE_PORT=${value} and says what is allowed`, () => {
+      assert.throws(() => readConfig({ EDGE_PORT: value }), { message: `EDGE_PORT must be a port from 1 to 65535, not "${value}"` })
+    })
+  }
+
+  test('keeps variables that would steer k6 away from it', () => {
+    assert.deepEqual(readConfig({ K6_VUS: '9', HOME: '/root' }).childEnvironment, { HOME: '/root' })
+  })
+})
+
+describe('a tool', () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-tools-'))
+  after(() => rmSync(directory, { recursive: true }))
+  const old = path.join(directory, 'k6')
+  writeFileSync(old, '#!/bin/sh\necho "k6 v0.49.0 (go1.21)"\n')
+  chmodSync(old, 0o755)
+
+  test('that the user names comes first', () => {
+    const { path: real, version } = requireTool('k6')
+    assert.deepEqual(locateTool('k6', readConfig({ K6_BIN: real, PATH: '' })), { name: 'k6', path: real, version, from: 'K6_BIN' })
+  })
+
+  test('that the user names but is too old, or is none, is refused by its variable', () => {
+    assert.throws(() => locateTool('k6', readConfig({ K6_BIN: old })), /K6_BIN=.*k6 0\.49\.0; 1\.8\.1 or newer is needed/)
+    assert.throws(() => locateTool('k6', readConfig({ K6_BIN: '/nowhere/k6' })), /K6_BIN=\/nowhere\/k6 is no k6 that runs here/)
+  })
+
+  test('that is too old on PATH is passed over', () => {
+    assert.equal(locateTool('k6', readConfig({ PATH: directory, STEVEC_TOOLS: path.join(directory, 'none') })), null)
+  })
+
+  test('is compared by its version\'s numbers, not its letters', () => {
+    assert.ok(compareVersions('1.10.0', '1.9.9') > 0)
+    assert.ok(compareVersions('1.8.1', '1.8.1') === 0)
+    assert.ok(compareVersions('0.49.0', '1.8.1') < 0)
+  })
+})

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DEFAULT_PORTS, ROOT } from '../src/config.js'
+import { freePorts } from '../src/stack/ports.js'
+
+/**
+ * A place of its own for the `stevec` command: state, results and ports that nobody else uses.
+ */
+export async function createSandbox () {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-lab-'))
+  const names = Object.keys(DEFAULT_PORTS)
+  const free = await freePorts(names.length)
+  const ports = Object.fromEntries(names.map((name, index) => [name, free[index]]))
+  const { MONGODB_URI: _, ...inherited } = process.env
+  const env = {
+    ...inherited,
+    STEVEC_STATE: path.join(directory, 'state'),
+    STEVEC_RESULTS: path.join(directory, 'results'),
+    ...Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_PORT`, String(ports[name])]))
+  }
+  return {
+    directory,
+    ports,
+    env,
+    results: path.join(directory, 'results'),
+    /**
+     * Starts `stevec`, in a process group of its own as a shell would.
+     * @param {string[]} args
+     * @param {Record<string, string>} [extra]
+     */
+    start (args, extra = {}) {
+      const child = spawn(process.execPath, [path.join(ROOT, 'loadgen/bin/stevec.js'), ...args], { env: { ...env, ...extra }, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+      const output = { stdout: '', stderr: '' }
+      child.stdout.setEncoding('utf8').on('data', (text) => { output.stdout += text })
+      child.stderr.setEncoding('utf8').on('data', (text) => { output.stderr += text })
+      /** @type {Promise<{exitCode: number | null, stdout: string, stderr: string}>} */
+      const done = new Promise((resolve) => child.once('close', (exitCode) => resolve({ exitCode, ...output })))
+      return { child, output, done }
+    },
+    /**
+     * Runs `stevec` to its end.
+     * @param {string[]} args
+     * @param {Record<string, string>} [extra]
+     */
+    stevec (args, extra) {
+      return this.start(args, extra).done
+    },
+    /** @returns {{pid: number, command: string}[]} processes that were started from this sandbox and still run */
+    processes () {
+      return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid).flatMap((entry) => {
+        try {
+          const command = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ')
+          const environment = readFileSync(`/proc/${entry}/environ`, 'utf8')
+          return command.includes(directory) || environment.includes(`STEVEC_STATE=${directory}`) ? [{ pid: Number(entry), command }] : []
+        } catch {
+          return []
+        }
+      })
+    },
+    remove () {
+      rmSync(directory, { recursive: true, force: true })
+    }
+  }
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { request } from '../src/stack/doors.js'
+import { createSandbox } from './helper.js'
+import { listeningAddresses } from './listening.js'
+
+describe('the stack', () => {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  /** @type {Record<string, import('../src/stack/doors.js').Door & {healthy: boolean}>} */
+  let doors
+  before(async () => {
+    sandbox = await createSandbox()
+    const up = await sandbox.stevec(['up'])
+    assert.equal(up.exitCode, 0, up.stderr)
+    doors = JSON.parse((await sandbox.stevec(['status', '--json'])).stdout).doors
+    await request(`${doors.source.url}/wiki/Hello`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: '# Hello' })
+  })
+  after(async () => {
+    await sandbox.stevec(['down'])
+    sandbox.remove()
+  })
+
+  const counter = async () => JSON.parse((await request(`${doors.cached.url}/wiki/stevec`)).body).requests
+  const read = async (/** @type {string} */ door) => {
+    const { status, headers } = await request(`${doors[door].url}/wiki/Hello`)
+    return [status, headers['cf-cache-status'] ?? headers['x-cache-status']]
+  }
+
+  test('has all four doors open, on the ports that were asked for', () => {
+    assert.deepEqual(Object.fromEntries(Object.entries(doors).map(([name, { url, healthy }]) => [name, [url, healthy]])), {
+      cached: [`http://wiki.localhost:${sandbox.ports.edge}`, true],
+      nocache: [`http://nocache.localhost:${sandbox.ports.edge}`, true],
+      source: [`http://source.localhost:${sandbox.ports.origin}`, true],
+      local: [`http://localhost:${sandbox.ports.local}`, true]
+    })
+  })
+
+  test('answers repeated reads from a cache at the cached doors only, and the counter tells', async () => {
+    for (const [door, first, second, reached] of /** @type {const} */ ([
+      ['cached', 'MISS', 'HIT', 1], ['local', 'MISS', 'HIT', 1], ['nocache', 'BYPASS', 'BYPASS', 2], ['source', undefined, undefined, 2]
+    ])) {
+      await counter()
+      assert.deepEqual([await read(door), await read(door)], [[200, first], [200, second]], door)
+      assert.equal(await counter(), reached, door)
+    }
+  })
+
+  test('gives one and the same page through every door', async () => {
+    const answers = await Promise.all(Object.values(doors).map(({ url }) => request(`${url}/wiki/Hello`)))
+    assert.equal(new Set(answers.map(({ headers, body }) => `${headers.etag} ${body}`)).size, 1)
+    assert.match(String(answers[0].headers.etag), /^"[^"]+"$/)
+  })
+
+  test('listens on loopback only', async () => {
+    const { stdout } = await sandbox.stevec(['status', '--json'])
+    assert.deepEqual(JSON.parse(stdout).stacks[0].processes.map((/** @type {{name: string}} */ { name }) => name), ['mongod', 'wiki', 'nginx origin', 'nginx edge', 'nginx local', 'toxiproxy'])
+    for (const { address } of listeningAddresses(sandbox.processes().map(({ pid }) => pid))) assert.equal(address, '127.0.0.1')
+  })
+
+  test('is not started twice: a second `up` tells the doors', async () => {
+    const { exitCode, stdout } = await sandbox.stevec(['up'])
+    assert.equal(exitCode, 0)
+    assert.match(stdout, /already up since/)
+    assert.match(stdout, new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`))
+  })
+
+  test('keeps what was written over down and up, also on another database port', async () => {
+    assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
+    assert.deepEqual(sandbox.processes(), [])
+    const other = await createSandbox()
+    other.remove()
+    const up = await sandbox.stevec(['up'], { MONGOD_PORT: String(other.ports.mongod) })
+    assert.equal(up.exitCode, 0, up.stderr)
+    assert.deepEqual(await read('source'), [200, undefined])
+  })
+})
+
+describe('a stack that cannot start', () => {
+  test('names the port that is taken and how to choose another, and leaves nothing', async () => {
+    const sandbox = await createSandbox()
+    const squatter = createServer().listen(sandbox.ports.edge, '127.0.0.1')
+    await new Promise((resolve) => squatter.once('listening', resolve))
+    try {
+      const { exitCode, stderr } = await sandbox.stevec(['up'])
+      assert.equal(exitCode, 1)
+      assert.equal(stderr, `stevec up: port ${sandbox.ports.edge} (edge) is already taken; free it, or choose another with EDGE_PORT=… or --edge-port\n`)
+      assert.deepEqual(sandbox.processes(), [])
+    } finally {
+      squatter.close()
+      sandbox.remove()
+    }
+  })
+
+  test('shows the wiki\'s own word for a bad setting, and leaves nothing', async () => {
+    const sandbox = await createSandbox()
+    try {
+      const { exitCode, stderr } = await sandbox.stevec(['up'], { CACHE_TTL_S: 'soon' })
+      assert.equal(exitCode, 1)
+      assert.match(stderr, /CACHE_TTL_S/)
+      assert.deepEqual(sandbox.processes(), [])
+    } finally {
+      sandbox.remove()
+    }
+  })
+
+  test('refuses one port for two parts', async () => {
+    const sandbox = await createSandbox()
+    const { exitCode, stderr } = await sandbox.stevec(['up', '--edge-port', String(sandbox.ports.origin)])
+    assert.equal(exitCode, 1)
+    assert.match(stderr, /is given twice/)
+    sandbox.remove()
+  })
+
+  test('reports that nothing runs, and `down` is no error', async () => {
+    const sandbox = await createSandbox()
+    const status = await sandbox.stevec(['status'])
+    assert.equal(status.exitCode, 3)
+    assert.match(status.stdout, /nothing runs/)
+    assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
+    sandbox.remove()
+  })
+})
