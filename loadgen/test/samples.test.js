@@ -5,7 +5,7 @@ import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { pageName, requestAt } from '../scenarios/plan.js'
-import { extractLog, extractSamples } from '../src/lab/samples.js'
+import { extractSamples } from '../src/lab/samples.js'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-samples-'))
 after(() => rmSync(directory, { recursive: true }))
@@ -58,11 +58,4 @@ describe('samples', () => {
     const source = write('other.csv.gz', gzipSync('metric,time\nstevec_request,1'))
     await assert.rejects(extractSamples({ source, target: path.join(directory, 'other-out.csv.gz'), plan }), /columns that are not known/)
   })
-})
-
-test('a trial\'s part of a log begins where the log ended before', async () => {
-  const source = write('access.log', 'before\none\ntwo\n')
-  const target = path.join(directory, 'access.log.gz')
-  assert.equal(await extractLog({ source, offsetBytes: 'before\n'.length, target }), 2)
-  assert.equal(gunzipSync(readFileSync(target)).toString(), 'one\ntwo\n')
 })

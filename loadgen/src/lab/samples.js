@@ -1,5 +1,4 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { pageName, requestAt } from '../../scenarios/plan.js'
@@ -82,24 +81,4 @@ async function * linesOf (chunks) {
     yield * lines
   }
   if (rest !== '') yield rest
-}
-
-/**
- * Copies the part of a log that a trial wrote.
- * @param {object} options
- * @param {string} options.source
- * @param {number} options.offsetBytes  its size when the trial began
- * @param {string} options.target  .gz
- * @returns {Promise<number>} lines
- */
-export async function extractLog ({ source, offsetBytes, target }) {
-  let lines = 0
-  const counter = new Transform({
-    transform (chunk, _encoding, done) {
-      for (const byte of chunk) if (byte === 10) lines += 1
-      done(null, chunk)
-    }
-  })
-  await pipeline(createReadStream(source, { start: offsetBytes }), counter, createGzip(), createWriteStream(target))
-  return lines
 }

@@ -1,14 +1,10 @@
-import { existsSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { waitUntil } from '../stack/processes.js'
 import { purgeAndProveCold } from './cold.js'
 import { readCounter } from './counter.js'
 import { runK6 } from './k6.js'
-import { extractLog, extractSamples } from './samples.js'
-
-/** nginx writes a request's line after the client has its answer; how long the last lines may take. */
-const LOG_TIMEOUT_MS = 2_000
-const LOGS = /** @type {const} */ (['edge', 'origin', 'local'])
+import { keepLogs, LOG_ROLES, logEnds, waitForLogLines } from './logs.js'
+import { extractSamples } from './samples.js'
 
 /**
  * What a trial needs of the run that it belongs to.
@@ -36,9 +32,13 @@ export async function runTrial (context, cell, repetitionPlan) {
   mkdirSync(directory, { recursive: true })
   const startedAt = new Date().toISOString()
 
+  /** Lines that so many requests through this door, and so many that reached the origin, leave in each log. @type {(sent: number, reached: number) => import('./logs.js').PerRole} */
+  const linesOf = (sent, reached) => ({ edge: cell.door === 'cached' || cell.door === 'nocache' ? sent : 0, origin: reached, local: cell.door === 'local' ? sent : 0 })
+
+  const beforeProof = logEnds(stackDirectory)
   const coldProof = await purgeAndProveCold({ door, controls: stack.controls, wikiUrl })
-  const logs = LOGS.map((role) => ({ role, source: path.join(stackDirectory, role, 'access.log') }))
-  const offsets = logs.map(({ source }) => sizeOf(source))
+  await waitForLogLines(stackDirectory, beforeProof, linesOf(coldProof.observed.length, coldProof.origin_requests))
+  const logStarts = logEnds(stackDirectory)
 
   const k6 = await runK6({ definition, plan: repetitionPlan.plan, url: door.url, directory, signal })
   signal.throwIfAborted()
@@ -54,18 +54,9 @@ export async function runTrial (context, cell, repetitionPlan) {
   rmSync(k6Csv, { force: true })
   if (statSync(path.join(directory, 'k6.log')).size === 0) rmSync(path.join(directory, 'k6.log'))
 
-  /** @type {Record<string, number>} */
-  const logLines = {}
-  const expectedLines = { edge: 0, origin: counter.requests, local: 0 }
-  if (cell.door === 'cached' || cell.door === 'nocache') expectedLines.edge = samples?.requests_sent ?? 0
-  if (cell.door === 'local') expectedLines.local = samples?.requests_sent ?? 0
-  for (const [index, { role, source }] of logs.entries()) {
-    const target = path.join(directory, `${role}.log.gz`)
-    await waitUntil(async () => {
-      logLines[role] = await extractLog({ source, offsetBytes: offsets[index], target })
-      return logLines[role] >= expectedLines[role]
-    }, LOG_TIMEOUT_MS)
-  }
+  const expectedLines = linesOf(samples?.requests_sent ?? 0, counter.requests)
+  const logLines = await waitForLogLines(stackDirectory, logStarts, expectedLines)
+  await keepLogs(stackDirectory, logStarts, directory)
 
   const counterExpected = door.caching ? repetitionPlan.distinct_pages : definition.requests
   const servedByCache = samples?.served_by_cache ?? 0
@@ -76,7 +67,7 @@ export async function runTrial (context, cell, repetitionPlan) {
   if (sent !== definition.requests) problems.push(`${sent} of ${definition.requests} planned requests were sent`)
   if (counter.requests !== counterExpected) problems.push(`the counter says ${counter.requests}, expected ${counterExpected}`)
   if (sent !== servedByCache + counter.requests) problems.push(`${sent} requests sent ≠ ${servedByCache} served by cache + ${counter.requests} at the origin`)
-  for (const role of LOGS) {
+  for (const role of LOG_ROLES) {
     if (logLines[role] !== expectedLines[role]) problems.push(`the ${role} log has ${logLines[role]} lines, expected ${expectedLines[role]}`)
   }
 
@@ -104,6 +95,3 @@ export async function runTrial (context, cell, repetitionPlan) {
   renameSync(directory, path.join(trialsDirectory, name))
   return result
 }
-
-/** @param {string} file */
-const sizeOf = (file) => existsSync(file) ? statSync(file).size : 0

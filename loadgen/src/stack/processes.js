@@ -58,7 +58,7 @@ export async function startProcess ({ name, command, args, logFile, outlive = fa
     child.once('spawn', () => resolve(undefined))
     child.once('error', (error) => reject(new Error(`${name} could not be started: ${error.message}`)))
   })
-  child.unref()
+  if (outlive) child.unref()
   const pid = /** @type {number} */ (child.pid)
   return { name, pid, start_ticks: startTicks(pid) ?? -1, exited }
 }
@@ -98,7 +98,7 @@ export async function waitUntil (condition, timeoutMs, intervalMs = 20) {
  * @param {number} [lines]
  * @returns {string} the last lines of a log, for an error message
  */
-export function logTail (logFile, lines = 5) {
+export function logTail (logFile, lines = 12) {
   try {
     return readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n')
   } catch {

@@ -1,0 +1,76 @@
+import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { waitUntil } from '../stack/processes.js'
+
+/** nginx writes a request's line after the client has its answer; how long the last lines may take. */
+const LATE_MS = 2_000
+
+export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
+
+/** @typedef {Record<(typeof LOG_ROLES)[number], number>} PerRole */
+
+/**
+ * Where each nginx role's access log ends now.
+ * @param {string} stackDirectory
+ * @returns {PerRole} bytes
+ */
+export function logEnds (stackDirectory) {
+  return perRole((role) => {
+    const file = logFile(stackDirectory, role)
+    return existsSync(file) ? statSync(file).size : 0
+  })
+}
+
+/**
+ * Waits for lines that are still being written.
+ * @param {string} stackDirectory
+ * @param {PerRole} starts  bytes, from logEnds
+ * @param {PerRole} expected  lines since then
+ * @returns {Promise<PerRole>} lines that are there; fewer than expected when they did not come in time
+ */
+export async function waitForLogLines (stackDirectory, starts, expected) {
+  const found = perRole(() => 0)
+  for (const role of LOG_ROLES) {
+    await waitUntil(async () => {
+      found[role] = await countLines(logFile(stackDirectory, role), starts[role])
+      return found[role] >= expected[role]
+    }, LATE_MS)
+  }
+  return found
+}
+
+/**
+ * Keeps the part of each log that a trial wrote, as <role>.log.gz.
+ * @param {string} stackDirectory
+ * @param {PerRole} starts  bytes
+ * @param {string} directory
+ */
+export async function keepLogs (stackDirectory, starts, directory) {
+  for (const role of LOG_ROLES) {
+    await pipeline(createReadStream(logFile(stackDirectory, role), { start: starts[role] }), createGzip(), createWriteStream(path.join(directory, `${role}.log.gz`)))
+  }
+}
+
+/**
+ * @param {(role: (typeof LOG_ROLES)[number]) => number} value
+ * @returns {PerRole}
+ */
+const perRole = (value) => /** @type {PerRole} */ (Object.fromEntries(LOG_ROLES.map((role) => [role, value(role)])))
+
+/**
+ * @param {string} stackDirectory
+ * @param {string} role
+ */
+const logFile = (stackDirectory, role) => path.join(stackDirectory, role, 'access.log')
+
+/**
+ * @param {string} file
+ * @param {number} start  bytes
+ */
+async function countLines (file, start) {
+  let lines = 0
+  for await (const chunk of createReadStream(file, { start })) for (const byte of chunk) if (byte === 10) lines += 1
+  return lines
+}
