@@ -1,0 +1,92 @@
+"""The command: python -m stevec_report RUN_DIR."""
+
+import argparse
+import contextlib
+import signal
+import sys
+from pathlib import Path
+
+from stevec_report.run_folder import RunFolderError, read_run
+
+DESCRIPTION = "Turn one finished run folder into tables, figures and one HTML report, in RUN_DIR/report/."
+EXAMPLE = """\
+examples:
+  python -m stevec_report results/20261121T100000Z-read-hot-abc1234
+  python -m stevec_report results/20261121T100000Z-read-hot-abc1234 --figure figure-1.3 --output means.svg
+
+The report can be built again at any time; the same data give the same bytes. With --figure only that
+figure is written, and the report stays as it is. The last line on standard output is the path of what
+was written.
+Exit status: 0 written (a run with invalid trials too: the report says so), 1 not written, 2 wrong use.
+"""
+
+
+def main(arguments=None):
+    """Run the command with `arguments` (those of the process if None); return its exit status."""
+    parser = argparse.ArgumentParser(
+        prog="python -m stevec_report",
+        description=DESCRIPTION,
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run_dir", metavar="RUN_DIR", help="a folder that `stevec run` made")
+    parser.add_argument("--figure", metavar="NAME", help="write only this figure, such as figure-1.3")
+    parser.add_argument("--output", metavar="FILE", help="where --figure writes to, .svg or .png")
+    options = parser.parse_args(arguments)
+    if (options.figure is None) != (options.output is None):
+        parser.error("--figure and --output go together")
+
+    # A stopped report cleans up like a failed one.
+    with contextlib.suppress(ValueError):  # not the main thread: somebody else handles signals
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        print(_write(options))
+    except RunFolderError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except OSError as error:
+        print(
+            f"The report could not be written: {error}. What was there before is unchanged.", file=sys.stderr
+        )
+        return 1
+    except KeyboardInterrupt:
+        print("Stopped. What was there before is unchanged.", file=sys.stderr)
+        return 130
+    return 0
+
+
+def _write(options):
+    """Write what `options` ask for and return its path."""
+    run = read_run(options.run_dir)
+    # Imported only now, so that --help and a mistyped path answer at once: matplotlib takes a second to load.
+    from stevec_report import analysis, report_folder
+
+    read = analysis.analyse(run)
+    try:
+        _say(f"read {len(read.run.trials)} trials of {read.run.name}")
+        invalid = sum(not outcome.valid for outcome in read.outcomes)
+        if invalid:
+            _say(f"{invalid} of them are invalid; the report says why")
+        if options.figure is None:
+            _say(f"drawing {len(read.experiment.FIGURES)} figures")
+            return report_folder.write_report(read)
+        target = Path(options.output)
+        if options.figure not in read.experiment.FIGURES:
+            known = ", ".join(read.experiment.FIGURES)
+            raise RunFolderError(
+                f"There is no figure {options.figure!r} in this report. Choose one of: {known}."
+            )
+        if target.suffix not in report_folder.FIGURE_SUFFIXES:
+            raise RunFolderError(f"{target} ends in neither .svg nor .png. Give --output such a name.")
+        report_folder.write_figure(read, options.figure, target)
+        return target
+    finally:
+        read.close()
+
+
+def _say(text):
+    print(text, file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""Drift check: the mean of each trial, in the order of time, against the mean of its door."""
+
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from stevec_report import plot_style
+
+HEIGHT_IN = 3.1
+SPAN_MIN_PERCENT = 5  # the axis never shows less than ±5 %, so that noise does not look like an event
+
+
+def draw(series, invalid_minutes, fit=None):
+    """Draw the check.
+
+    Args:
+        series: list of {"door", "minutes", "relative"}: starts of the valid trials in minutes from the
+            beginning of the run (n,), and their mean divided by the geometric mean of the door (n,), 1 = as
+            usual.
+        invalid_minutes: starts of the invalid trials, marked on the axis.
+        fit: ((minutes, minutes), (relative, relative)) of the common line, or None.
+    """
+    figure, (axes,) = plot_style.new_figure(HEIGHT_IN)
+    span = SPAN_MIN_PERCENT
+    axes.axhline(0, color=plot_style.MUTED, linewidth=0.9, zorder=1)
+    for line in series:
+        axes.plot(
+            line["minutes"],
+            _changes(line["relative"]),
+            color=plot_style.door_colour(line["door"]),
+            marker=plot_style.door_marker(line["door"]),
+            markersize=6.5,
+            markeredgecolor="white",
+            markeredgewidth=0.7,
+            linestyle="none",
+            label=line["door"],
+            zorder=3,
+        )
+        span = max([span, *(abs(change) for change in _changes(line["relative"]))])
+    if fit is not None:
+        axes.plot(
+            fit[0],
+            _changes(fit[1]),
+            color=plot_style.INK,
+            linewidth=1.6,
+            linestyle="dashed",
+            label="trend",
+            zorder=4,
+        )
+    if invalid_minutes:
+        axes.plot(
+            invalid_minutes,
+            [0.03] * len(invalid_minutes),
+            transform=axes.get_xaxis_transform(),
+            linestyle="none",
+            marker="x",
+            color=plot_style.INK,
+            label="invalid trial",
+            zorder=5,
+        )
+    axes.set_ylim(-1.15 * span, 1.15 * span)
+    axes.xaxis.set_major_locator(MaxNLocator(6))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
+    axes.yaxis.set_major_locator(MaxNLocator(6))
+    axes.yaxis.set_major_formatter(FuncFormatter(_label_change))
+    axes.set_ylabel("trial mean against its door's")
+    axes.set_xlabel("minutes since the first trial began")
+    axes.yaxis.grid(True)
+    axes.tick_params(axis="both", length=0)
+    axes.spines["left"].set_visible(False)
+    figure.legend(
+        loc="outside upper left",
+        ncols=6,
+        frameon=False,
+        fontsize=8.5,
+        handlelength=1.3,
+        handletextpad=0.3,
+        columnspacing=0.7,
+        borderpad=0.1,
+    )
+    return figure
+
+
+def _changes(relative):
+    return [100 * (value - 1) for value in relative]
+
+
+def _label_change(change, _position):
+    return f"{change:+g} %".replace("-", "−") if change else "0 %"

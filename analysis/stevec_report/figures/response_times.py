@@ -1,0 +1,87 @@
+"""The spread of response times: one strip a door, one curve a cache status, a logarithmic time axis."""
+
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from stevec_report import plot_style
+from stevec_report.wording import percent, three_digits
+
+STRIP_HEIGHT_IN = 1.25
+AXIS_HEIGHT_IN = 0.55
+STATUSES_MAX = 4  # curves in one strip; rarer statuses are left to the table
+LINES = ("solid", "dashed", "dashdot", "dotted")
+PALE = "#bfc6cf"  # the other doors: darker than the grid, lighter than any door
+TIME_MIN_MS = 1e-3  # a logarithmic axis has no 0
+
+
+def draw(strips):
+    """Draw the curves.
+
+    Args:
+        strips: list of {"door", "title", "curves"}; a curve is {"status", "requests", "share", "times_ms",
+            "levels"}, where `levels` (n,) rise from 0 to 1 and `times_ms` (n,) are the times that this
+            share of the requests took at most; the most frequent status first.
+    """
+    figure, rows = plot_style.new_figure(
+        AXIS_HEIGHT_IN + STRIP_HEIGHT_IN * max(1, len(strips)),
+        rows=max(1, len(strips)),
+        sharex=True,
+        sharey=True,
+    )
+    for axes, strip in zip(rows, strips, strict=False):
+        for other in strips:
+            if other is not strip:
+                for curve in other["curves"][:STATUSES_MAX]:
+                    axes.plot(_times(curve), curve["levels"], color=PALE, linewidth=1.1, zorder=1)
+        _draw_strip(axes, strip)
+    bottom = rows[-1]
+    bottom.set_xscale("log")
+    bottom.set_ylim(0, 1.02)
+    bottom.set_xlabel("response time, ms (logarithmic)")
+    bottom.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=30))
+    bottom.xaxis.set_major_formatter(FuncFormatter(_label_time))
+    bottom.xaxis.set_minor_formatter(NullFormatter())
+    return figure
+
+
+def _draw_strip(axes, strip):
+    colour = plot_style.door_colour(strip["door"])
+    curves = strip["curves"][:STATUSES_MAX]
+    for index, curve in enumerate(curves):
+        axes.plot(
+            _times(curve), curve["levels"], color=colour, linewidth=1.8, linestyle=LINES[index], zorder=3
+        )
+        # The labels of several curves take different heights, so that neighbours do not cover each other.
+        level = 0.5 if len(curves) == 1 else 0.72 - 0.44 * index / (len(curves) - 1)
+        axes.annotate(
+            _label_curve(curve),
+            (_time_at(curve, level), level),
+            xytext=(6, -3),
+            textcoords="offset points",
+            fontsize=8.5,
+            va="center",
+            zorder=5,
+            bbox={"boxstyle": "square,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.85},
+        )
+    axes.set_title(strip["title"])
+    axes.set_yticks([0, 0.5, 1], ["0", "50 %", "100 %"])
+    axes.grid(True)
+    axes.tick_params(axis="both", which="both", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def _times(curve):
+    return [max(time, TIME_MIN_MS) for time in curve["times_ms"]]
+
+
+def _time_at(curve, level):
+    return next(t for t, share in zip(_times(curve), curve["levels"], strict=True) if share >= level)
+
+
+def _label_curve(curve):
+    if curve["share"] == 1:
+        return curve["status"] or "all requests"
+    return f"{curve['status'] or 'no cache status'} {percent(curve['share'])}"
+
+
+def _label_time(value, _position):
+    return three_digits(value).rstrip("0").rstrip(".") if value < 1 else f"{value:g}"

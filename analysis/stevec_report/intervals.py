@@ -1,0 +1,122 @@
+"""Confidence intervals. The unit is always the trial, never the request.
+
+Requests of one trial share its caches, its connection and its neighbours on the machine, so they are not
+independent; repeated trials nearly are (A. Georges, D. Buytaert, L. Eeckhout, "Statistically rigorous Java
+performance evaluation", OOPSLA 2007, section 3). Times are positive and skewed and are compared as ratios,
+so everything is computed on logarithms and turned back, which makes the centres geometric means (P. J.
+Fleming, J. J. Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
+CACM 29(3), 1986).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Interval:
+    """A centre with its confidence interval, in the unit of the values; `low`, `high` are None if n is 1."""
+
+    centre: float
+    low: float | None
+    high: float | None
+    n: int
+
+
+def t_interval(values, level=LEVEL):
+    """Student's t interval of the mean of `values`.
+
+    Args:
+        values: shape (n,), n ≥ 1, any unit, finite.
+        level: confidence, 0 to 1.
+
+    Returns:
+        `Interval` of the arithmetic mean, mean ± t(n − 1) · s / √n.
+
+    Raises:
+        ValueError: no values, or one that is not finite.
+    """
+    values = np.asarray(values, dtype=float)
+    if values.ndim != 1 or values.size == 0 or not np.isfinite(values).all():
+        raise ValueError("a t interval needs one or more finite values")
+    mean = float(values.mean())
+    if values.size == 1:
+        return Interval(mean, None, None, 1)
+    half = _t_quantile(values.size - 1, level) * float(values.std(ddof=1)) / math.sqrt(values.size)
+    return Interval(mean, mean - half, mean + half, values.size)
+
+
+def geometric_mean(values, level=LEVEL):
+    """Geometric mean of the positive `values` (n,), with the t interval of their logarithms; unit as given.
+
+    ValueError if there is none or one is not positive.
+    """
+    values = np.asarray(values, dtype=float)
+    if not (values > 0).all():
+        raise ValueError("a geometric mean needs positive values")
+    return _exponential(t_interval(np.log(values), level))
+
+
+def paired_ratio(numerators, denominators, level=LEVEL):
+    """Ratio of two doors, paired by repetition: geometric mean of the ratios, with its t interval.
+
+    Trials of one repetition follow the same plan close in time, so pairing removes what changes between
+    repetitions (T. Kalibera, R. Jones, "Rigorous benchmarking in reasonable time", ISMM 2013, on intervals
+    for ratios).
+
+    Args:
+        numerators, denominators: {repetition: positive mean}. Only repetitions that both have are used.
+
+    Returns:
+        `Interval` of the ratio (no unit), or None if they share no repetition.
+    """
+    shared = sorted(numerators.keys() & denominators.keys())
+    if not shared:
+        return None
+    return geometric_mean([numerators[r] / denominators[r] for r in shared], level)
+
+
+def drift(groups, level=LEVEL):
+    """Change of the times over a run: the common slope of log(time) within the groups, by least squares.
+
+    Every group (a door) keeps its own level, and all share one slope, so a door that happened to be
+    measured late does not look like a drift. The interval is t(n − groups − 1) · standard error.
+
+    Args:
+        groups: list of (moments, values) with shapes (n,), moments scaled so that the run lasts from 0 to 1
+            and values positive.
+
+    Returns:
+        `Interval` of the factor from the beginning to the end of the run (1 = no drift), or None if fewer
+        than one degree of freedom is left or all the moments of each group are equal.
+    """
+    moments, logs = [], []
+    for times, values in groups:
+        times, values = np.asarray(times, dtype=float), np.log(np.asarray(values, dtype=float))
+        moments.append(times - times.mean())
+        logs.append(values - values.mean())
+    if not moments:
+        return None
+    x, y = np.concatenate(moments), np.concatenate(logs)
+    freedom = x.size - len(groups) - 1
+    spread = float(x @ x)
+    if freedom < 1 or spread == 0:
+        return None
+    slope = float(x @ y) / spread
+    residuals = y - slope * x
+    half = _t_quantile(freedom, level) * math.sqrt(float(residuals @ residuals) / freedom / spread)
+    return _exponential(Interval(slope, slope - half, slope + half, x.size))
+
+
+def _t_quantile(freedom, level):
+    # scipy.special instead of scipy.stats: the same number, without two seconds of import.
+    return float(stdtrit(freedom, 0.5 + level / 2))
+
+
+def _exponential(interval):
+    low, high = (None if bound is None else math.exp(bound) for bound in (interval.low, interval.high))
+    return Interval(math.exp(interval.centre), low, high, interval.n)

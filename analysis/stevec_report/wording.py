@@ -1,0 +1,55 @@
+"""Turns numbers and lists into the words that tables, figures and sentences share."""
+
+
+def three_digits(value):
+    """Return `value` with three significant digits and no exponent: 3840, 75.6, 0.842. A dash for None."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    magnitude = abs(value)
+    for limit, decimals in ((99.95, 0), (9.995, 1), (0.9995, 2), (0.09995, 3)):
+        if magnitude >= limit:
+            return f"{value:.{decimals}f}"
+    return f"{value:.3g}" if magnitude < 0.0001 else f"{value:.4f}"
+
+
+def interval_text(interval):
+    """Return `75.6 (74.5 to 76.8)`; without brackets if it is of one value, a dash if it is None."""
+    if interval is None:
+        return "–"
+    if interval.low is None:
+        return three_digits(interval.centre)
+    return f"{three_digits(interval.centre)} ({bounds_text(interval)})"
+
+
+def bounds_text(interval):
+    """Return `74.5 to 76.8`."""
+    return f"{three_digits(interval.low)} to {three_digits(interval.high)}"
+
+
+def percent(share):
+    """Return a share (0 to 1) as `10 %`, `2.5 %`; an en dash for None."""
+    return "–" if share is None else f"{100 * share:.3g} %"
+
+
+def signed_percent(factor):
+    """Return a factor as a change: 1.02 is `+2.0 %`."""
+    text = f"{100 * (factor - 1):+.1f} %"
+    return text.replace("-", "−")
+
+
+def count_of(number, noun):
+    """Return `1 trial`, `2 trials`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def join_words(words):
+    """Return `a`, `a and b`, or `a, b and c`."""
+    words = list(words)
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}" if words else ""
+
+
+def grouped(number):
+    """Return a whole number with a narrow space between thousands from five digits on: 9999, 10 000."""
+    return f"{number:,}".replace(",", "\u202f") if abs(number) >= 10_000 else str(number)

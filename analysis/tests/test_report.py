@@ -1,0 +1,391 @@
+"""The command as a whole: what it writes, what it refuses, and that it never leaves half of a report."""
+
+import csv
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from run_folder_fixture import build_run_folder, edit_json, edit_samples, find_trial, truncate
+
+from stevec_report import page
+from stevec_report.__main__ import main
+
+ANALYSIS = Path(__file__).resolve().parents[1]
+FILES = [
+    "figures/drift.png",
+    "figures/drift.svg",
+    "figures/figure-1.3.png",
+    "figures/figure-1.3.svg",
+    "figures/response-times.png",
+    "figures/response-times.svg",
+    "index.html",
+    "tables/table-1.1.csv",
+    "tables/table-1.2-summary.csv",
+    "tables/table-1.2.csv",
+    "tables/trials.csv",
+]
+
+
+class Page(HTMLParser):
+    """Collects the tags, ids, references and text of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.ids, self.references, self.events, self.words = [], [], [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        for name, value in attributes:
+            if name == "id":
+                self.ids.append(value)
+            if name in ("href", "src", "xlink:href", "action", "data", "srcset"):
+                self.references.append(value)
+            if name.startswith("on"):
+                self.events.append(name)
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def contents(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def read_page(run):
+    return Page((run / "report/index.html").read_text(encoding="utf-8"))
+
+
+def test_the_command_writes_the_whole_report(tmp_path):
+    run = build_run_folder(tmp_path, repetitions=2, requests=40, pages=5)
+    done = subprocess.run(
+        [sys.executable, "-m", "stevec_report", str(run)],
+        cwd=ANALYSIS,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == str(run / "report/index.html")
+    assert sorted(contents(run / "report")) == FILES
+    assert len(done.stderr.splitlines()) <= 4
+    assert sorted(p.name for p in run.iterdir()) == ["manifest.json", "report", "trials"]
+
+
+def test_help_has_an_example(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["--help"])
+    assert ended.value.code == 0
+    assert "python -m stevec_report results/" in capsys.readouterr().out
+
+
+def test_the_page_stands_alone(reported_run):
+    found = read_page(reported_run)
+    assert not {"script", "link", "img", "iframe", "object", "form", "base"} & set(found.tags)
+    assert found.events == []
+    outside = [
+        r for r in found.references if not re.fullmatch(r"#\S+|\.\./trials/\d{4}/|(tables|figures)/\S+", r)
+    ]
+    assert outside == []
+    text = (reported_run / "report/index.html").read_text(encoding="utf-8")
+    assert not re.search(r"@import|url\((?!#)", text)
+
+
+def test_links_lead_to_files_that_are_there(reported_run):
+    for reference in read_page(reported_run).references:
+        if not reference.startswith("#"):
+            assert (reported_run / "report" / reference).exists(), reference
+
+
+def test_ids_of_the_figures_do_not_clash(reported_run):
+    found = read_page(reported_run)
+    assert len(found.ids) == len(set(found.ids))
+    text = (reported_run / "report/index.html").read_text(encoding="utf-8")
+    referred = {r[1:] for r in found.references if r.startswith("#")} | set(
+        re.findall(r"url\(#([^)]+)\)", text)
+    )
+    assert referred
+    assert referred <= set(found.ids)
+
+
+def test_the_law_comes_first_and_everything_is_there(reported_run):
+    found = read_page(reported_run)
+    text = found.text
+    assert text.index("The law of the counter holds in all 20 trials.") < text.index(
+        "Is the hypothesis true?"
+    )
+    order = ["Confirmed:", "Table 1.1.", "Figure 1.3.", "Table 1.2.", "Drift check.", "Every trial"]
+    order += ["What could mislead", "coordinated omission", "Where the numbers come from", "sha256:"]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+    assert found.tags.count("table") == found.tags.count("caption") == 4
+    assert found.tags.count("svg") == found.tags.count("figure") == 3
+    for number in range(1, 21):
+        assert found.references.count(f"../trials/{number:04d}/") >= 4
+    for words in (
+        "stevec run read-hot --preset quick",
+        "abc1234abc1234",
+        "20.20.0",
+        "A Processor",
+        "edge.conf",
+    ):
+        assert words in text
+
+
+def test_tables_as_csv(reported_run):
+    with (reported_run / "report/tables/table-1.1.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 16 + 20
+    cached = [row for row in rows if row["path"] == "cached"]
+    assert [row["origin_requests"] for row in cached] == ["20"] * 5
+    assert {row["origin_share"] for row in cached} == {"0.1"}
+    with (reported_run / "report/tables/trials.csv").open(newline="") as file:
+        trials = list(csv.DictReader(file))
+    assert [row["trial"] for row in trials] == [str(n) for n in range(1, 21)]
+    assert {row["valid"] for row in trials} == {"true"}
+
+
+def test_a_rebuild_gives_the_same_bytes(reported_run, tmp_path):
+    copy = tmp_path / reported_run.name
+    shutil.copytree(reported_run, copy, ignore=shutil.ignore_patterns("report"))
+    environment = {**os.environ, "PYTHONHASHSEED": "3", "TZ": "Asia/Kathmandu", "LC_ALL": "C"}
+    subprocess.run(
+        [sys.executable, "-m", "stevec_report", str(copy)],
+        cwd=ANALYSIS,
+        env=environment,
+        check=True,
+        capture_output=True,
+    )
+    first, second = contents(reported_run / "report"), contents(copy / "report")
+    assert list(first) == list(second) == FILES
+    assert [name for name in first if first[name] != second[name]] == []
+
+
+@pytest.mark.usefixtures("without_png")
+def test_invalid_trials_are_said_and_marked(run_folder, capsys):
+    missing, folder = find_trial(run_folder, "cached", 1)
+    shutil.rmtree(folder)
+    cut, folder = find_trial(run_folder, "local", 2)
+    truncate(folder / "samples.csv.gz")
+    wrong, folder = find_trial(run_folder, "source", 3)
+    edit_json(folder / "trial.json", lambda t: t["counter"].update(requests=7))
+    slow, folder = find_trial(run_folder, "nocache", 3)
+    edit_json(folder / "trial.json", lambda t: t["k6"].update(generator_limited=True, dropped_iterations=4))
+    assert main([str(run_folder)]) == 0
+    assert "3 of them are invalid" in capsys.readouterr().err
+    text = read_page(run_folder).text
+    assert "The law of the counter fails in 1 of 12 trials, and could not be checked in 2." in text
+    assert f"Trial {missing} was not checked: missing: the trial has no folder" in text
+    assert f"Trial {cut} was not checked: samples.csv.gz is cut off before its end" in text
+    assert f"Trial {wrong} (source, repetition 3): counter 7, but 60 requests were sent" in text
+    assert "3 of 12 trials are invalid." in text
+    assert "60 invalid" not in text
+    assert "missing" in text.split("Table 1.1.")[1].split("Figure 1.3.")[0]
+    assert f"../trials/{missing:04d}/" not in read_page(run_folder).references
+    assert "3 invalid trials of 12 had no part in this." in text
+    assert text.count("(2 of 3 valid)") == 3
+    assert "7 invalid" in text
+    assert f"(marked “limited” above): {slow}." in text
+    assert "It could not send 4 requests of its plan in time." in text
+
+
+@pytest.mark.usefixtures("without_png")
+def test_a_run_without_one_valid_trial_still_has_a_report(run_folder):
+    for folder in (run_folder / "trials").iterdir():
+        (folder / "samples.csv.gz").unlink()
+    assert main([str(run_folder)]) == 0
+    text = read_page(run_folder).text
+    assert "12 of 12 trials are invalid." in text
+    assert "Undecided:" in text
+    assert "unreadable" in text
+
+
+@pytest.mark.usefixtures("without_png")
+def test_a_run_of_one_repetition_has_no_intervals(tmp_path):
+    run = build_run_folder(tmp_path, repetitions=1, requests=20, pages=4)
+    assert main([str(run)]) == 0
+    assert "fewer than two valid pairs" in read_page(run).text
+
+
+@pytest.mark.usefixtures("without_png")
+def test_a_run_with_two_doors_has_a_report(run_folder):
+    edit_json(run_folder / "manifest.json", lambda m: m["experiment"].update(doors=["local", "nocache"]))
+    assert main([str(run_folder)]) == 0
+
+
+@pytest.mark.usefixtures("without_png")
+def test_hostile_text_stays_text(run_folder):
+    hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}$x_1$ & </style></title>'
+
+    def change(manifest):
+        manifest["experiment"].update(
+            title=hostile, why=hostile, hypothesis=hostile, expected=hostile, pages=hostile
+        )
+        manifest["experiment"][hostile] = [hostile]
+        for key in ("preset", "command", "plan_hash", "started_at", "finished_at", "seed"):
+            manifest[key] = hostile
+        for key in ("versions", "host", "config_hashes"):
+            manifest[key] = {hostile: hostile}
+        manifest["git"] = {"commit": hostile, "dirty": hostile}
+        for door in manifest["doors"].values():
+            door["url"] = f"javascript:{hostile}"
+        for plan in manifest["plans"]:
+            plan["hash"] = hostile
+
+    edit_json(run_folder / "manifest.json", change)
+    edit_json(
+        run_folder / "trials/0001/trial.json",
+        lambda t: t.update(valid=False, invalid_reasons=[hostile, {"a": 1}]),
+    )
+    odd = run_folder.with_name("run <b> ' & $(x)")
+    run_folder.rename(odd)
+    assert main([str(odd)]) == 0
+    found = read_page(odd)
+    assert not {"script", "img"} & set(found.tags)
+    assert found.events == []
+    assert "<script>alert(1)</script>" in found.text
+    assert "{{ 7 * 7 }}" in found.text
+    raw = (odd / "report/index.html").read_text(encoding="utf-8")
+    assert "<script" not in raw
+    assert "run <b>" not in raw
+
+
+@pytest.mark.usefixtures("without_png")
+def test_strange_cache_statuses_are_drawn(run_folder):
+    def change(lines):
+        out = [lines[0]]
+        for i, line in enumerate(lines[1:]):
+            cells = line.split(",")
+            cells[5] = f'"<i>$\\frac{i % 9}"'
+            out.append(",".join(cells))
+        return out
+
+    edit_samples(find_trial(run_folder, "nocache", 1)[1], change)
+    assert main([str(run_folder)]) == 0
+    assert "i" not in read_page(run_folder).tags
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: m.update(schema_version=2), "schema version 2"),
+        (lambda m: m.update(status="interrupted"), "12 of 12 trials exist. It was interrupted"),
+        (
+            lambda m: m["experiment"].update(name="write-burst"),
+            "no report for the experiment 'write-burst' yet",
+        ),
+    ],
+)
+def test_what_cannot_be_reported_on_is_refused_in_one_line(run_folder, capsys, change, words):
+    edit_json(run_folder / "manifest.json", change)
+    assert main([str(run_folder)]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert words in said.err
+    assert said.err.count("\n") == 1
+    assert not (run_folder / "report").exists()
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path, capsys):
+    assert main([str(tmp_path / "nothing")]) == 1
+    assert "is not a run folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("error", [OSError("disk full"), RuntimeError("a mistake"), KeyboardInterrupt()])
+@pytest.mark.usefixtures("without_png")
+def test_a_report_that_fails_leaves_the_old_one(reported_run, tmp_path, monkeypatch, error):
+    run = tmp_path / reported_run.name
+    shutil.copytree(reported_run, run)
+    before = contents(run)
+
+    def fail(*_):
+        raise error
+
+    monkeypatch.setattr(page, "render", fail)
+    if isinstance(error, RuntimeError):
+        with pytest.raises(RuntimeError):
+            main([str(run)])
+    else:
+        assert main([str(run)]) in (1, 130)
+    assert contents(run) == before
+    assert sorted(p.name for p in run.iterdir()) == ["manifest.json", "report", "trials"]
+
+
+@pytest.mark.usefixtures("without_png")
+@pytest.mark.parametrize(("error", "status"), [(OSError("no"), 1), (KeyboardInterrupt(), 130)])
+def test_a_report_that_cannot_take_its_place_leaves_the_old_one(
+    reported_run, tmp_path, monkeypatch, capsys, error, status
+):
+    run = tmp_path / reported_run.name
+    shutil.copytree(reported_run, run)
+    before = contents(run)
+    rename = Path.rename
+
+    def refuse_new(self, target):
+        if self.name.startswith(".report-new-"):
+            raise error
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse_new)
+    assert main([str(run)]) == status
+    assert "What was there before is unchanged" in capsys.readouterr().err
+    assert contents(run) == before
+    assert sorted(p.name for p in run.iterdir()) == ["manifest.json", "report", "trials"]
+
+
+@pytest.mark.usefixtures("without_png")
+def test_a_new_report_takes_the_place_of_the_old_one(run_folder):
+    (run_folder / "report").mkdir()
+    (run_folder / "report/old.txt").write_text("old")
+    assert main([str(run_folder)]) == 0
+    assert sorted(contents(run_folder / "report")) == FILES
+
+
+def test_one_figure_as_svg(run_folder, tmp_path, capsys):
+    target = tmp_path / "means.svg"
+    assert main([str(run_folder), "--figure", "figure-1.3", "--output", str(target)]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == str(target)
+    text = target.read_text(encoding="utf-8")
+    assert text.startswith("<?xml")
+    assert "</svg>" in text
+    assert not (run_folder / "report").exists()
+    assert main([str(run_folder)]) == 0
+    assert (run_folder / "report/figures/figure-1.3.svg").read_text(encoding="utf-8") == text
+
+
+def test_one_figure_as_png(run_folder, tmp_path):
+    target = tmp_path / "drift.png"
+    assert main([str(run_folder), "--figure", "drift", "--output", str(target)]) == 0
+    data = target.read_bytes()
+    assert data.startswith(b"\x89PNG")
+    assert struct.unpack(">I", data[16:20])[0] == 900
+    assert not (tmp_path / ".drift.png.partial").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "words"),
+    [
+        ("figure-9.9", "a.svg", "Choose one of: figure-1.3, response-times, drift."),
+        ("figure-1.3", "a.pdf", "neither .svg nor .png"),
+        ("figure-1.3", "no/such/folder/a.svg", "could not be written"),
+    ],
+)
+def test_a_figure_that_cannot_be_written(run_folder, tmp_path, capsys, name, file, words):
+    assert main([str(run_folder), "--figure", name, "--output", str(tmp_path / file)]) == 1
+    assert words in capsys.readouterr().err
+
+
+def test_figure_and_output_go_together(run_folder):
+    with pytest.raises(SystemExit) as ended:
+        main([str(run_folder), "--figure", "figure-1.3"])
+    assert ended.value.code == 2

@@ -1,0 +1,149 @@
+"""What is taken for a finished run, and what is refused with which words."""
+
+import shutil
+
+import pytest
+from run_folder_fixture import edit_json, find_trial
+
+from stevec_report.run_folder import RunFolderError, read_run
+
+
+def refuse(folder):
+    with pytest.raises(RunFolderError) as caught:
+        read_run(folder)
+    text = str(caught.value)
+    assert "\n" not in text
+    return text
+
+
+def test_a_whole_run_is_read(run_folder):
+    run = read_run(run_folder)
+    assert run.name == "20261121T100000Z-read-hot-abc1234"
+    assert list(run.doors) == ["source", "nocache", "local", "cached"]
+    assert [trial.number for trial in run.trials] == list(range(1, 13))
+    assert all(trial.problems == [] for trial in run.trials)
+    assert run.notes == []
+
+
+def test_a_folder_without_manifest_is_no_run(tmp_path):
+    assert "is not a run folder" in refuse(tmp_path)
+    assert "is not a run folder" in refuse(tmp_path / "nowhere")
+
+
+def test_a_newer_schema_is_refused(run_folder):
+    edit_json(run_folder / "manifest.json", lambda m: m.update(schema_version=2))
+    assert "schema version 2" in refuse(run_folder)
+    assert "Update stevec" in refuse(run_folder)
+
+
+@pytest.mark.parametrize("status", ["running", "interrupted", "failed", None, 7, "<b>"])
+def test_an_incomplete_run_is_refused_with_its_progress(run_folder, status):
+    edit_json(run_folder / "manifest.json", lambda m: m.update(status=status))
+    shutil.rmtree(run_folder / "trials" / "0012")
+    (run_folder / "trials" / "0011").rename(run_folder / "trials" / "0011.partial")
+    text = refuse(run_folder)
+    assert "10 of 12 trials exist" in text
+    assert "run the experiment again" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: m.pop("schema_version"), "schema_version is missing"),
+        (lambda m: m.update(schema_version=True), "schema_version is missing or not of type int"),
+        (lambda m: m.update(schema_version=0), "schema_version is 0"),
+        (lambda m: m.pop("experiment"), "experiment is missing"),
+        (lambda m: m["experiment"].pop("name"), "name is missing"),
+        (lambda m: m.update(trials_planned=-1), "trials_planned is -1"),
+        (lambda m: m.update(trials_planned=10**6), "trials_planned is 1000000"),
+        (lambda m: m.update(plans=[]), "plans is empty"),
+        (lambda m: m["plans"].append(m["plans"][0]), "repetition 1 twice"),
+        (lambda m: m.update(doors={}), "experiment.doors names"),
+        (lambda m: m["doors"].update({"<b>": m["doors"]["local"]}), "not kebab-case"),
+        (lambda m: m["doors"].update(local=3), "doors.local is not an object"),
+        (lambda m: m["experiment"].update(doors=["moon"]), "experiment.doors names"),
+        (lambda m: m["experiment"].update(doors=[]), "doors has 0 entries"),
+    ],
+)
+def test_a_manifest_that_lacks_something_is_named(run_folder, change, words):
+    edit_json(run_folder / "manifest.json", change)
+    text = refuse(run_folder)
+    assert text.startswith("manifest.json: ")
+    assert words in text
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", '{"schema_version": NaN}', "[" * 100_000])
+def test_a_manifest_that_is_no_json_object_is_refused(run_folder, text):
+    (run_folder / "manifest.json").write_text(text)
+    assert refuse(run_folder).startswith("manifest.json: ")
+
+
+def test_a_huge_manifest_is_not_read(run_folder):
+    (run_folder / "manifest.json").write_bytes(b" " * 8_000_001)
+    assert "larger than" in refuse(run_folder)
+
+
+def test_doors_that_the_experiment_does_not_use_are_left_out(run_folder):
+    edit_json(run_folder / "manifest.json", lambda m: m["experiment"].update(doors=["cached", "source"]))
+    run = read_run(run_folder)
+    assert list(run.doors) == ["source", "cached"]
+    assert sum("its door is not one of the experiment's" in "".join(t.problems) for t in run.trials) == 6
+
+
+def test_a_missing_trial_is_a_problem_of_that_trial(run_folder):
+    shutil.rmtree(run_folder / "trials" / "0003")
+    run = read_run(run_folder)
+    assert run.trials[2].record is None
+    assert "missing" in run.trials[2].problems[0]
+    assert all(not trial.problems for trial in run.trials if trial.number != 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: t.update(trial=9), "it says trial 9"),
+        (lambda t: t.update(door="moon"), "door"),
+        (lambda t: t.update(repetition=99), "no plan for repetition 99"),
+        (lambda t: t.update(valid="yes"), "valid is missing or not of type bool"),
+        (lambda t: t.update(requests_sent=-1), "requests_sent is -1"),
+        (lambda t: t.update(counter={}), "requests is missing"),
+        (lambda t: t.update(started_at="yesterday"), "Invalid isoformat"),
+        (lambda t: t.update(started_at="2026-11-21T10:00:00"), "no time zone"),
+        (lambda t: t.update(log_lines={"edge": "many"}), "log_lines"),
+    ],
+)
+def test_a_broken_trial_json_is_named(run_folder, change, words):
+    edit_json(run_folder / "trials" / "0004" / "trial.json", change)
+    trial = read_run(run_folder).trials[3]
+    assert trial.record is None
+    assert trial.problems[0].startswith("trial.json: ")
+    assert words in trial.problems[0]
+
+
+def test_a_trial_without_trial_json_is_named(run_folder):
+    (run_folder / "trials" / "0004" / "trial.json").unlink()
+    assert read_run(run_folder).trials[3].problems == ["trial.json is missing"]
+
+
+def test_a_cell_that_was_measured_twice_counts_once(run_folder):
+    number, folder = find_trial(run_folder, "cached", 2)
+    other, _ = find_trial(run_folder, "cached", 1)
+    edit_json(folder / "trial.json", lambda t: t.update(repetition=1))
+    trials = read_run(run_folder).trials
+    later, earlier = max(number, other), min(number, other)
+    assert trials[later - 1].problems == [f"repeats the door and repetition of trial {earlier}"]
+
+
+def test_trials_beyond_the_plan_are_mentioned(run_folder):
+    shutil.copytree(run_folder / "trials" / "0001", run_folder / "trials" / "0013")
+    (notes,) = read_run(run_folder).notes
+    assert "0013" in notes
+
+
+def test_reasons_are_limited(run_folder):
+    edit_json(
+        run_folder / "trials" / "0001" / "trial.json", lambda t: t.update(invalid_reasons=["x" * 600] * 99)
+    )
+    reasons = read_run(run_folder).trials[0].record.invalid_reasons
+    assert len(reasons) == 20
+    assert all(len(reason) == 500 for reason in reasons)

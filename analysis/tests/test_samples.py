@@ -1,0 +1,153 @@
+"""Reading samples.csv.gz and the logs: the numbers, and every way in which a file may be broken."""
+
+import csv
+import gzip
+import io
+import shutil
+
+import numpy as np
+import pytest
+from run_folder_fixture import edit_json, edit_samples, truncate, write_gzip
+
+from stevec_report import samples
+from stevec_report.run_folder import read_run
+
+
+@pytest.fixture
+def load():
+    opened = []
+
+    def load_folder(folder):
+        run = read_run(folder)
+        opened.append(samples.load(run))
+        return run, opened[-1]
+
+    yield load_folder
+    for loaded in opened:
+        loaded.database.close()
+
+
+def problems_of(run, number):
+    return run.trials[number - 1].problems
+
+
+def test_statistics_are_those_of_numpy(run_folder, load):
+    _, loaded = load(run_folder)
+    text = gzip.decompress((run_folder / "trials/0005/samples.csv.gz").read_bytes()).decode()
+    rows = list(csv.DictReader(io.StringIO(text)))
+    times = np.array([float(row["duration_ms"]) for row in rows])
+    stats = loaded.stats[5]
+    assert stats.requests == len(rows) == 60
+    assert stats.distinct_pages == len({row["page"] for row in rows})
+    assert stats.mean_ms == pytest.approx(times.mean(), rel=1e-12)
+    assert (stats.p50_ms, stats.p95_ms, stats.p99_ms) == pytest.approx(np.percentile(times, [50, 95, 99]))
+    assert stats.max_ms == times.max()
+
+
+def test_failed_requests_are_counted_and_not_timed(run_folder, load):
+    def fail(lines):
+        cells = lines[1].split(",")
+        cells[4], cells[6] = "0", "60000"
+        other = lines[2].split(",")
+        other[4] = "503"
+        return [lines[0], ",".join(cells), ",".join(other), *lines[3:]]
+
+    edit_samples(run_folder / "trials/0001", fail)
+    _, loaded = load(run_folder)
+    assert loaded.stats[1].failures == 2
+    assert loaded.stats[1].requests == 60
+    assert loaded.stats[1].max_ms < 60000
+
+
+def test_only_answers_without_the_origin_count_as_served_by_cache(run_folder, load):
+    statuses = ["HIT", "STALE", "UPDATING", "MISS", "EXPIRED", "REVALIDATED", "BYPASS", "DYNAMIC", ""]
+
+    def vary(lines):
+        out = [lines[0]]
+        for i, line in enumerate(lines[1:]):
+            cells = line.split(",")
+            cells[5] = statuses[i] if i < len(statuses) else "MISS"
+            out.append(",".join(cells))
+        return out
+
+    edit_samples(run_folder / "trials/0001", vary)
+    _, loaded = load(run_folder)
+    assert loaded.stats[1].served_by_cache == 3
+    assert sum(loaded.stats[1].cache_statuses.values()) == 60
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.99])
+def test_truncated_samples_are_named_and_nothing_of_them_is_used(run_folder, load, share):
+    truncate(run_folder / "trials/0002/samples.csv.gz", share)
+    run, loaded = load(run_folder)
+    assert problems_of(run, 2) == ["samples.csv.gz is cut off before its end"]
+    assert set(loaded.stats) == set(range(1, 13)) - {2}
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"", "has another header"),
+        (b"not gzip", "is damaged"),
+        (gzip.compress(b"a,b\n1,2\n"), "has another header"),
+        (gzip.compress(samples.HEADER + b"\n"), "has no rows"),
+        (gzip.compress(samples.HEADER + b"\n1,2,3\n"), "is not a table of samples"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,HIT,slow,1,1\n"), "is not a table of samples"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,HIT,nan,1,1\n"), "1 rows without a time"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,HIT,-1,1,1\n"), "1 rows without a time"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,,HIT,1.5,1,1\n"), "1 without a page or a status"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,0,,1.5,,\n"), "none of its 1 requests was answered"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,0,,\n"), "none of its 1 requests took any time"),
+    ],
+)
+def test_broken_samples_are_named(run_folder, load, data, words):
+    (run_folder / "trials/0002/samples.csv.gz").write_bytes(data)
+    run, _ = load(run_folder)
+    (problem,) = problems_of(run, 2)
+    assert words in problem
+
+
+def test_missing_files_are_named(run_folder, load):
+    for name in ("samples.csv.gz", "edge.log.gz", "origin.log.gz"):
+        (run_folder / "trials/0002" / name).unlink()
+    run, _ = load(run_folder)
+    assert problems_of(run, 2) == [
+        "edge.log.gz is missing",
+        "origin.log.gz is missing",
+        "samples.csv.gz is missing",
+    ]
+
+
+def test_logs_are_checked_to_their_end(run_folder, load):
+    truncate(run_folder / "trials/0002/origin.log.gz", 0.6)
+    write_gzip(run_folder / "trials/0003/origin.log.gz", b"{}\n{}")
+    run, _ = load(run_folder)
+    assert problems_of(run, 2) == ["origin.log.gz is cut off before its end"]
+    assert problems_of(run, 3)[0].startswith("origin.log.gz has 2 lines, and trial.json says ")
+
+
+def test_a_log_that_trial_json_does_not_count_is_not_asked_for(run_folder, load):
+    (run_folder / "trials/0002/edge.log.gz").unlink()
+    edit_json(run_folder / "trials/0002/trial.json", lambda t: t["log_lines"].pop("edge"))
+    run, _ = load(run_folder)
+    assert problems_of(run, 2) == []
+
+
+def test_decompressing_has_a_limit(run_folder, load, monkeypatch):
+    monkeypatch.setattr(samples, "FILE_MAX_BYTES", 1000)
+    run, _ = load(run_folder)
+    assert "larger than 1000 bytes when decompressed" in problems_of(run, 2)[-1]
+
+
+def test_a_run_has_a_limit_of_samples(run_folder, load, monkeypatch):
+    monkeypatch.setattr(samples, "SAMPLES_MAX", 130)
+    run, loaded = load(run_folder)
+    assert set(loaded.stats) == {1, 2}
+    assert "takes the run over 130 samples" in problems_of(run, 3)[-1]
+
+
+def test_a_folder_name_that_looks_like_a_pattern_is_a_name(run_folder, load):
+    odd = run_folder.parent / "run [1] * ? {a,b} $HOME"
+    shutil.copytree(run_folder, odd)
+    _, loaded = load(odd)
+    assert len(loaded.stats) == 12
