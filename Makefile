@@ -10,6 +10,7 @@ setup: ## install what is missing (quick when nothing is)
 
 demo: setup ## experiment E1 in its quick form, from nothing to a report
 	@./stevec run read-hot --preset quick --report
+	@echo "to browse the wiki with its doors: make up"
 
 up: setup ## the wiki with all its doors, to browse
 	@./stevec up

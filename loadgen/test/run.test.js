@@ -112,11 +112,20 @@ describe('a run that is interrupted', () => {
       assert.match(named.stderr, /of 20/)
       assert.equal(existsSync(path.join(sandbox.results, name, 'report')), false)
 
-      const again = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'])
-      assert.equal(again.exitCode, 0, again.stdout + again.stderr)
       sandbox.remove()
     })
   }
+})
+
+test('a run after one that was killed clears up after it and succeeds', async () => {
+  const sandbox = await createSandbox()
+  const { child, output, done } = sandbox.start(['run', 'read-hot'])
+  assert.ok(await waitUntil(() => output.stdout.includes('wrote 100 pages'), 60_000), output.stderr)
+  child.kill('SIGKILL')
+  await done
+  const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'])
+  assert.equal(exitCode, 0, stdout + stderr)
+  sandbox.remove()
 })
 
 describe('a run that cannot begin', () => {

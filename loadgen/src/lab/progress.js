@@ -31,9 +31,12 @@ export function createProgress (write) {
       write('\n')
       for (const text of doorLines(doors)) line(`  ${text}`)
     },
-    /** @param {number} pages */
-    pagesWritten (pages) {
-      line(`wrote ${pages} pages`)
+    /**
+     * @param {number} pages
+     * @param {number} warmUpRequests
+     */
+    ready (pages, warmUpRequests) {
+      line(`wrote ${pages} pages and read them ${warmUpRequests} times to warm up`)
       trialsStartedAt = performance.now()
     },
     /**

@@ -10,6 +10,7 @@ import { gitState, hostFacts, SCHEMA_VERSION, versions, writeManifest } from './
 import { orderTrials, planRun } from './matrix.js'
 import { createRunDirectory } from './results.js'
 import { runTrial } from './trial.js'
+import { warmUp } from './warm-up.js'
 
 /**
  * Runs an experiment on a stack of its own, with a database of its own: a wiki that someone uses is neither measured nor written to.
@@ -64,6 +65,7 @@ export async function runExperiment ({ definition, preset, seed, command, config
       /** @type {string | null} */
       finished_at: null,
       trials_planned: trials.length,
+      warm_up_requests: 0,
       git,
       versions: versions(),
       host,
@@ -75,7 +77,8 @@ export async function runExperiment ({ definition, preset, seed, command, config
     try {
       await writePages({ wikiUrl, seed, pages: definition.pages, sizeChars: definition.page_size_chars, signal })
       await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'Read before each trial to prove that the caches are cold.' })
-      progress.pagesWritten(definition.pages)
+      manifest.warm_up_requests = await warmUp({ door: stack.doors.nocache, pages: definition.pages, signal })
+      progress.ready(definition.pages, manifest.warm_up_requests)
       const context = { definition, stack, stackDirectory, wikiUrl, trialsDirectory: path.join(directory, 'trials'), signal }
       for (const cell of trials) {
         signal.throwIfAborted()
