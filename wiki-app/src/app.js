@@ -1,0 +1,84 @@
+import Fastify from 'fastify'
+import { assetRoutes } from './assets.js'
+import { cachePolicy } from './cache-policy.js'
+import { counterRoute, createCounter } from './counter.js'
+import { createDatabase } from './database.js'
+import { drainOnClose } from './drain.js'
+import { healthRoutes } from './health.js'
+import { contentParsers } from './pages/content-parsers.js'
+import { editRoutes } from './pages/edit-routes.js'
+import { listRoute } from './pages/list-route.js'
+import { definePage } from './pages/model.js'
+import { createPageStore } from './pages/store.js'
+import { viewRoute } from './pages/view-route.js'
+import { answerNotFound, createErrorHandler, noteMethods, refuseOtherMethods } from './problem.js'
+import { refuseCrossSite } from './same-origin.js'
+import { SECURITY_HEADERS } from './security-headers.js'
+
+/** Percent-encoding, JSON escapes and form encoding make a text longer; its own length is checked after decoding. */
+const ENCODED_BODY_FACTOR = 3
+/** Longer than the header section may be, so that a page name's own rule is the one that refuses it. */
+const PARAMETER_MAX_CHARS = 20_000
+const CONNECTIONS_MAX = 4_096
+
+/**
+ * The wiki, ready to `listen` or `inject`. It starts without its database, too: until that is found it answers 503.
+ * @param {import('./config.js').Config} config
+ * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
+ */
+export async function buildApp (config) {
+  const counter = createCounter()
+
+  const app = Fastify({
+    // Standard output is for the one line that says where the wiki listens.
+    logger: { level: config.LOG_LEVEL, stream: process.stderr },
+    // A logger of its own for each request costs more than the rest of the logging.
+    childLoggerFactory: (logger) => logger,
+    bodyLimit: ENCODED_BODY_FACTOR * config.PAGE_MAX_BYTES,
+    // nginx keeps idle connections for 60 s; whoever closes first must not be the one who does not know of the next request.
+    keepAliveTimeout: 75_000,
+    requestTimeout: 30_000,
+    return503OnClosing: false,
+    trustProxy: false,
+    routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
+    // A schema refuses what it does not describe; nothing is quietly dropped or converted.
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
+    // For URLs that cannot be decoded no hook runs.
+    frameworkErrors: (error, request, reply) => {
+      counter.add(request.method)
+      answerError(error, request, /** @type {import('fastify').FastifyReply} */ (/** @type {unknown} */ (reply)))
+    }
+  })
+  app.server.maxConnections = CONNECTIONS_MAX
+
+  const database = createDatabase(config.MONGODB_URI, app.log)
+  const store = createPageStore(definePage(database.connection), config.PAGE_MAX_BYTES)
+  const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
+  const answerError = createErrorHandler(database.isUnavailable)
+  const knownMethods = noteMethods(app)
+
+  drainOnClose(app)
+  app.addHook('onReady', database.connect)
+  app.addHook('onClose', database.close)
+  app.addHook('onRequest', (request, reply, done) => {
+    const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)
+    if (counted) counter.add(request.method)
+    reply.headers(SECURITY_HEADERS)
+    done()
+  })
+  app.addHook('onRequest', refuseCrossSite)
+  app.setErrorHandler(answerError)
+  app.setNotFoundHandler(answerNotFound)
+
+  await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
+  await app.register(healthRoutes, { database })
+  await app.register(counterRoute, { counter })
+  await app.register(assetRoutes)
+  await app.register(listRoute, { store })
+  await app.register(viewRoute, { store, policy })
+  await app.register(editRoutes, { store })
+  refuseOtherMethods(app, knownMethods)
+
+  await app.ready()
+  return app
+}

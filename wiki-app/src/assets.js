@@ -1,0 +1,39 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+
+const DAY_S = 86_400
+
+/**
+ * @param {string} file  in assets/
+ * @param {string} type
+ */
+function asset (file, type) {
+  const bytes = readFileSync(new URL(`assets/${file}`, import.meta.url))
+  const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
+  return { url: `/assets/${file.replace('.', `.${hash}.`)}`, type, bytes }
+}
+
+const style = asset('style.css', 'text/css; charset=utf-8')
+const icon = asset('icon.svg', 'image/svg+xml')
+
+export const STYLE_URL = style.url
+export const ICON_URL = icon.url
+
+/**
+ * The style sheet and the icon. Their URLs change with their content, so they may be kept for ever (RFC 8246).
+ * @type {import('fastify').FastifyPluginAsync}
+ */
+export async function assetRoutes (app) {
+  for (const { url, type, bytes } of [style, icon]) {
+    app.get(url, async (_request, reply) => {
+      reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)
+      return bytes
+    })
+  }
+
+  // Browsers ask for it unasked.
+  app.get('/favicon.ico', async (_request, reply) => {
+    reply.header('cache-control', `public, max-age=${DAY_S}`).type(icon.type)
+    return icon.bytes
+  })
+}

@@ -1,0 +1,26 @@
+import createError from '@fastify/error'
+import formbody from '@fastify/formbody'
+import fp from 'fastify-plugin'
+
+const NotUtf8 = createError('WIKI_NOT_UTF8', 'The text is not valid UTF-8.', 400)
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * The three ways to send a page's text; each becomes a body of `{content}`. Plain text is not one of them:
+ * any site can make a visitor's browser send it.
+ */
+export const contentParsers = fp(
+  /** @type {import('fastify').FastifyPluginAsync<{maxBytes: number}>} */
+  async function contentParsers (app, { maxBytes }) {
+    app.removeContentTypeParser('text/plain')
+    // Markdown is not encoded, so this is the page's own limit.
+    app.addContentTypeParser('text/markdown', { parseAs: 'buffer', bodyLimit: maxBytes }, async (/** @type {unknown} */ _request, /** @type {Buffer} */ body) => {
+      try {
+        return { content: utf8.decode(body) }
+      } catch {
+        throw new NotUtf8()
+      }
+    })
+    await app.register(formbody)
+  })

@@ -1,0 +1,54 @@
+import { escapeHtml, renderView } from '../views.js'
+import { editUrl } from './name.js'
+import { hashOf } from './render.js'
+
+/** @typedef {import('./store.js').PageView} PageView */
+
+/** Cannot be part of a template. */
+const MARK = '\u0000'
+const FIELDS = ['title', 'noticeHtml', 'contentHtml', 'editUrl', 'revision', 'modifiedAt', 'modified', 'size']
+
+/** The page's template, rendered once and cut where a page's own data goes: constant text and names of fields alternate. */
+const PIECES = renderView('page', Object.fromEntries(FIELDS.map((field) => [field, `${MARK}${field}${MARK}`]))).split(MARK)
+const CONTENT_AT = PIECES.indexOf('contentHtml')
+
+/**
+ * A page as a reader gets it.
+ * @param {PageView} page
+ * @param {string} [noticeHtml]  a word to this reader only
+ * @returns {Buffer} an HTML document in UTF-8
+ */
+export function pageDocument (page, noticeHtml = '') {
+  const modifiedAt = page.modified_at.toISOString()
+  /** @type {Record<string, string>} */
+  const values = {
+    title: escapeHtml(page._id),
+    noticeHtml,
+    editUrl: escapeHtml(editUrl(page._id)),
+    revision: String(page.revision),
+    modifiedAt,
+    modified: readableTime(modifiedAt),
+    size: readableSize(page.content_bytes)
+  }
+  const fill = (/** @type {string[]} */ pieces) => Buffer.from(pieces.map((piece, index) => index % 2 === 0 ? piece : values[piece]).join(''))
+  return Buffer.concat([fill(PIECES.slice(0, CONTENT_AT)), page.html, fill(PIECES.slice(CONTENT_AT + 1))])
+}
+
+/** Changes with anything in the templates, the style sheet or the way that data is shown. */
+const LAYOUT_HASH = hashOf(pageDocument({ _id: '', revision: 0, html: Buffer.alloc(0), html_hash: '', content_bytes: 0, modified_at: new Date(0) }))
+
+/**
+ * A strong validator (RFC 9110 §8.8.3): every byte of `pageDocument` without a notice follows from the name and these three.
+ * @param {PageView} page
+ */
+export const entityTag = (page) => `"${page.revision}-${page.html_hash}-${LAYOUT_HASH}"`
+
+/** @param {string} isoTime */
+export function readableTime (isoTime) {
+  return `${isoTime.slice(0, 10)} ${isoTime.slice(11, 16)} UTC`
+}
+
+/** @param {number} bytes */
+function readableSize (bytes) {
+  return bytes < 1000 ? `${bytes} bytes` : `${(bytes / 1000).toFixed(1)} kB`
+}

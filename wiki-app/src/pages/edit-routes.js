@@ -1,0 +1,82 @@
+import createError from '@fastify/error'
+import { HTML, renderView, wantsHtml } from '../views.js'
+import { deleteUrl, editUrl, viewUrl, writableName } from './name.js'
+
+const NotText = createError('WIKI_NOT_TEXT', 'The text has half of a surrogate pair in it, which is no character.', 400)
+
+const FORM = 'application/x-www-form-urlencoded'
+
+const CONTENT_SCHEMA = {
+  type: 'object',
+  required: ['content'],
+  additionalProperties: false,
+  properties: { content: { type: 'string', minLength: 1 } }
+}
+const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
+
+/**
+ * Everything that changes pages, for programs and for people without JavaScript. No answer may be stored.
+ * @type {import('fastify').FastifyPluginAsync<{store: import('./store.js').PageStore}>}
+ */
+export async function editRoutes (app, { store }) {
+  /** @param {import('fastify').FastifyRequest} request */
+  const nameIn = ({ params }) => /** @type {{name: string}} */ (params).name
+
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'private, no-store')
+    done()
+  })
+
+  app.post('/wiki/:name', { schema: { body: CONTENT_SCHEMA } }, async (request, reply) => {
+    const name = writableName(nameIn(request))
+    const { revision, contentBytes, created } = await store.save(name, textIn(request))
+    reply.header('page-revision', revision)
+    if (wantsHtml(request)) return reply.redirect(`${viewUrl(name)}?saved=${revision}`, 303)
+    if (created) reply.code(201).header('location', viewUrl(name))
+    return { name, revision, content_bytes: contentBytes, created }
+  })
+
+  app.delete('/wiki/:name', async (request, reply) => {
+    const revision = await store.remove(writableName(nameIn(request)))
+    return reply.code(204).header('page-revision', revision).send()
+  })
+
+  // HTML forms know only GET and POST.
+  app.post('/delete/:name', async (request, reply) => {
+    await store.remove(writableName(nameIn(request)))
+    return reply.redirect('/', 303)
+  })
+
+  app.get('/edit', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
+    const { name } = /** @type {{name?: string}} */ (request.query)
+    if (name !== undefined) return reply.redirect(editUrl(writableName(name)), 303)
+    return reply.type(HTML).send(renderView('new', { title: 'New page' }))
+  })
+
+  app.get('/edit/:name', async (request, reply) => {
+    const asked = nameIn(request)
+    const name = writableName(asked)
+    if (name !== asked) return reply.redirect(editUrl(name), 303)
+    const page = await store.findSource(name)
+    return reply.type(HTML).send(renderView('edit', {
+      title: `${page ? 'Edit' : 'Create'} “${name}”`,
+      name,
+      exists: page !== null,
+      content: page?.content ?? '',
+      viewUrl: viewUrl(name),
+      deleteUrl: deleteUrl(name)
+    }))
+  })
+}
+
+/**
+ * @param {import('fastify').FastifyRequest} request
+ * @returns {string} Markdown
+ */
+function textIn ({ body, mediaType }) {
+  const { content } = /** @type {{content: string}} */ (body)
+  // JSON can express what UTF-8 cannot.
+  if (/\p{Cs}/u.test(content)) throw new NotText()
+  // Forms send CRLF whatever the text had before (HTML, "Constructing the entry list"); an edit must not change each line.
+  return mediaType === FORM ? content.replaceAll('\r\n', '\n') : content
+}

@@ -1,0 +1,54 @@
+import fresh from 'fresh'
+import { HTML } from '../views.js'
+import { entityTag, pageDocument } from './document.js'
+import { canonicalName, editUrl, viewUrl } from './name.js'
+import { PageMissing } from './store.js'
+
+/**
+ * `GET /wiki/{name}`: the page, the same for everybody, so that a cache can answer for the wiki.
+ * @type {import('fastify').FastifyPluginAsync<{store: import('./store.js').PageStore, policy: import('../cache-policy.js').CachePolicy}>}
+ */
+export async function viewRoute (app, { store, policy }) {
+  app.get('/wiki/:name', async (request, reply) => {
+    const { name: asked } = /** @type {{name: string}} */ (request.params)
+    const name = canonicalName(asked)
+    // One page, one URL: otherwise caches would hold copies that differ in age.
+    if (name !== asked) return reply.header('cache-control', policy.cacheControl).redirect(viewUrl(name), 301)
+
+    const page = await store.findView(name)
+    if (page === null) throw Object.assign(new PageMissing(name), { createUrl: editUrl(name) })
+
+    reply.type(HTML).header('page-revision', page.revision)
+    const saved = savedRevision(request.query)
+    if (saved !== null && saved <= page.revision) {
+      reply.header('cache-control', 'private, no-store')
+      return pageDocument(page, savedNotice(saved, policy.staleS))
+    }
+
+    const validators = { etag: entityTag(page), 'last-modified': page.modified_at.toUTCString() }
+    reply.headers(validators).header('cache-control', policy.cacheControl)
+    if (fresh(request.headers, validators)) return reply.code(304).send()
+    return pageDocument(page)
+  })
+}
+
+/**
+ * The query that an author is sent back with. Its answer is not stored, so the author sees the new text through every door.
+ * @param {unknown} query
+ * @returns {number | null} null for everything but a whole number
+ */
+function savedRevision (query) {
+  const { saved } = /** @type {{saved?: unknown}} */ (query)
+  return typeof saved === 'string' && /^[1-9]\d{0,14}$/.test(saved) ? Number(saved) : null
+}
+
+/**
+ * @param {number} revision
+ * @param {number} staleS
+ */
+function savedNotice (revision, staleS) {
+  const others = staleS > 0
+    ? `Others who read through a caching door may see the previous text for up to ${staleS} s.`
+    : 'Everybody sees it from now on.'
+  return `<p class="notice" role="status">Saved as revision ${revision}. ${others}</p>`
+}

@@ -1,0 +1,24 @@
+import createError from '@fastify/error'
+
+const CrossSite = createError('WIKI_CROSS_SITE', 'This request comes from another site; changes are only taken from the wiki’s own pages or from programs.', 403)
+
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Hook that refuses changes sent by another site's page through a visitor's browser (cross-site request forgery).
+ * Browsers say where a request comes from: Sec-Fetch-Site (W3C Fetch Metadata), older ones or plain http only Origin (RFC 6454 §7).
+ * Programs send neither and are let through, for nobody's credentials travel with their requests.
+ * @param {import('fastify').FastifyRequest} request
+ * @param {import('fastify').FastifyReply} _reply
+ * @param {(error?: Error) => void} done
+ */
+export function refuseCrossSite ({ method, headers }, _reply, done) {
+  if (SAFE_METHODS.has(method) || isOwn(headers)) done()
+  else done(new CrossSite())
+}
+
+/** @param {import('node:http').IncomingHttpHeaders} headers */
+function isOwn ({ 'sec-fetch-site': site, origin, host }) {
+  if (site !== undefined) return site === 'same-origin' || site === 'none'
+  return origin === undefined || (URL.canParse(origin) && new URL(origin).host === host?.toLowerCase())
+}

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { cachePolicy } from '../src/cache-policy.js'
+import { ConfigError, readConfig } from '../src/config.js'
+
+test('an empty environment gives the defaults, and what is not ours is ignored', () => {
+  assert.deepEqual(readConfig({ PATH: '/bin', SECRET: 'x' }), {
+    HOST: '127.0.0.1',
+    PORT: 3000,
+    MONGODB_URI: 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec',
+    CACHE_POLICY: 'ttl',
+    CACHE_TTL_S: 180,
+    PAGE_MAX_BYTES: 1_048_576,
+    LOG_LEVEL: 'warn'
+  })
+})
+
+test('the limits themselves are allowed', () => {
+  const config = readConfig({ PORT: '0', CACHE_TTL_S: '31536000', PAGE_MAX_BYTES: '3145728', CACHE_POLICY: 'no-store' })
+  assert.equal(config.PORT, 0)
+  assert.equal(config.CACHE_TTL_S, 31_536_000)
+  assert.equal(config.PAGE_MAX_BYTES, 3_145_728)
+})
+
+for (const [name, value] of [
+  ['PORT', '65536'], ['PORT', '-1'], ['PORT', 'http'], ['PORT', ''], ['PORT', '80.5'],
+  ['HOST', ''],
+  ['CACHE_POLICY', 'forever'], ['CACHE_POLICY', 'toString'],
+  ['CACHE_TTL_S', '-1'], ['CACHE_TTL_S', '31536001'], ['CACHE_TTL_S', '3m'],
+  ['PAGE_MAX_BYTES', '0'], ['PAGE_MAX_BYTES', '3145729'],
+  ['LOG_LEVEL', 'loud']
+]) {
+  test(`${name}=${JSON.stringify(value)} is refused in one line that names it, its value and what is allowed`, () => {
+    assert.throws(() => readConfig({ [name]: value }), (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.ok(error.message.startsWith(`${name}=${JSON.stringify(value)} is not allowed: it must be `), error.message)
+      assert.ok(!error.message.includes('\n'))
+      return true
+    })
+  })
+}
+
+test('several bad settings are all named at once', () => {
+  assert.throws(() => readConfig({ PORT: 'x', LOG_LEVEL: 'y' }), /PORT="x".*LOG_LEVEL="y"/)
+})
+
+for (const uri of ['', 'postgres://me:hunter2@host/db', 'mongodb://me:hunter2', 'mongodb://me:hunt@er2@host/db', 'mongodb://me:hunter2@host/db?nonsense=1', 'mongodb://me:hunter2@host/db?w=']) {
+  test(`the bad database address ${JSON.stringify(uri)} is refused without showing a password`, () => {
+    assert.throws(() => readConfig({ MONGODB_URI: uri }), (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, /^MONGODB_URI=\(not shown, it may hold a password\) is not allowed: it must be mongodb:\/\//)
+      assert.ok(!error.message.includes('hunt'))
+      return true
+    })
+  })
+}
+
+test('each cache policy says what caches may do and how long others may see an old text', () => {
+  assert.deepEqual(cachePolicy('ttl', 60), { cacheControl: 'public, max-age=60', staleS: 60 })
+  assert.deepEqual(cachePolicy('revalidate', 60), { cacheControl: 'public, no-cache', staleS: 0 })
+  assert.deepEqual(cachePolicy('no-store', 60), { cacheControl: 'private, no-store', staleS: 0 })
+})

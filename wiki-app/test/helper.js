@@ -1,0 +1,66 @@
+import { after, before } from 'node:test'
+import { startMongod } from '../../loadgen/src/stack/mongod.js'
+import { buildApp } from '../src/app.js'
+import { readConfig } from '../src/config.js'
+
+/** @typedef {import('node:test').TestContext} TestContext */
+/** @typedef {import('light-my-request').Response} Response */
+
+/** What a browser sends when it goes to a page. */
+export const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+
+/**
+ * One mongod for a test file; each application gets a database of its own in it.
+ */
+export function useWiki () {
+  /** @type {Awaited<ReturnType<typeof startMongod>>} */
+  let mongod
+  let databases = 0
+  before(async () => { mongod = await startMongod() })
+  after(() => mongod.stop())
+
+  const freshUri = () => mongod.uriFor(`wiki_${++databases}`)
+  return {
+    freshUri,
+    /**
+     * An application that ends with its test.
+     * @param {TestContext} t
+     * @param {Record<string, string>} [settings]
+     */
+    async build (t, settings = {}) {
+      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', MONGODB_URI: freshUri(), ...settings }))
+      t.after(() => app.close())
+      return app
+    }
+  }
+}
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {string} url
+ * @param {Record<string, string>} [headers]
+ */
+export const get = (app, url, headers = {}) => app.inject({ method: 'GET', url, headers })
+
+/**
+ * Saves a page as a program does.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {string} name
+ * @param {string | Buffer} content
+ * @param {Record<string, string>} [headers]
+ */
+export const save = (app, name, content, headers = {}) =>
+  app.inject({ method: 'POST', url: `/wiki/${encodeURIComponent(name)}`, headers: { 'content-type': 'text/markdown', ...headers }, payload: content })
+
+/**
+ * Saves a page as a browser does.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {string} name
+ * @param {Record<string, string>} fields
+ */
+export const submit = (app, name, fields) => app.inject({
+  method: 'POST',
+  url: `/wiki/${encodeURIComponent(name)}`,
+  headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' },
+  payload: new URLSearchParams(fields).toString()
+})

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSER, get, save, useWiki } from './helper.js'
+
+const wiki = useWiki()
+
+/** @param {string} html */
+const namesIn = (html) => [...html.matchAll(/<li><a [^>]*>([^<]*)<\/a>/g)].map(([, name]) => name)
+/** @param {string} html */
+const nextIn = (html) => /href="([^"]*)" rel="next"/.exec(html)?.[1].replaceAll('&amp;', '&')
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {string} [url]
+ */
+async function walk (app, url) {
+  const parts = []
+  for (let next = url; next !== undefined; next = nextIn(parts[parts.length - 1])) {
+    const { statusCode, body } = await get(app, next)
+    assert.equal(statusCode, 200)
+    parts.push(body)
+  }
+  return parts.map(namesIn)
+}
+
+test('an empty wiki invites to write its first page', async (t) => {
+  const app = await wiki.build(t)
+  const { statusCode, headers, body } = await get(app, '/', BROWSER)
+  assert.equal(statusCode, 200)
+  assert.equal(headers['cache-control'], 'no-cache')
+  assert.match(body, /There are no pages yet\./)
+  assert.match(body, /<form class="new" action="\/edit">/)
+})
+
+test('pages are listed in the order of their titles, without the deleted ones', async (t) => {
+  const app = await wiki.build(t)
+  for (const name of ['b', 'C', 'a', 'A', 'gone', 'Č']) await save(app, name, 'text')
+  await app.inject({ method: 'DELETE', url: '/wiki/gone' })
+  assert.deepEqual(await walk(app, '/'), [['A', 'a', 'b', 'C', 'Č']])
+})
+
+test('long lists come in parts of 50, and the last page seen may be deleted meanwhile', async (t) => {
+  const app = await wiki.build(t)
+  const names = Array.from({ length: 120 }, (_, i) => `page ${String(i).padStart(3, '0')} & co`)
+  await Promise.all(names.map((name) => save(app, name, 'text')))
+  const parts = await walk(app, '/')
+  assert.deepEqual(parts.map((part) => part.length), [50, 50, 20])
+  assert.deepEqual(parts.flat(), names.map((name) => name.replace('&', '&amp;')))
+
+  const next = nextIn((await get(app, '/')).body)
+  await app.inject({ method: 'DELETE', url: `/wiki/${encodeURIComponent(names[49])}` })
+  assert.deepEqual(await walk(app, next), parts.slice(1))
+})
+
+test('a search finds titles that have it in them, those that begin with it first', async (t) => {
+  const app = await wiki.build(t)
+  for (const name of ['Apple pie', 'pineapple', 'An apple', 'apple', 'Pear', 'Čaj', 'zzz apple apple']) await save(app, name, 'apple')
+  assert.deepEqual(await walk(app, '/?q=APPLE'), [['apple', 'Apple pie', 'An apple', 'pineapple', 'zzz apple apple']])
+  assert.deepEqual(await walk(app, '/?q=+%C4%8DAJ+'), [['Čaj']])
+  assert.deepEqual((await walk(app, '/?q=')).flat().length, 7)
+
+  const nothing = await get(app, '/?q=banana')
+  assert.match(nothing.body, /No title has “banana” in it\./)
+  assert.match(nothing.body, /name="name" required maxlength="200" value="banana"/)
+})
+
+test('a long search is paged through both of its groups', async (t) => {
+  const app = await wiki.build(t)
+  const first = Array.from({ length: 70 }, (_, i) => `in ${String(i).padStart(2, '0')}`)
+  const then = Array.from({ length: 70 }, (_, i) => `begin ${String(i).padStart(2, '0')}`)
+  await Promise.all([...first, ...then, 'other'].map((name) => save(app, name, 'text')))
+  const parts = await walk(app, '/?q=In')
+  assert.deepEqual(parts.map((part) => part.length), [50, 50, 40])
+  assert.deepEqual(parts.flat(), [...first, ...then])
+})
+
+test('what is searched is text, never a pattern or an operator', async (t) => {
+  const app = await wiki.build(t)
+  for (const name of ['a.c', 'abc', '(a+)+$', '[x]', 'back^$|*?{1}', 'a"b<i>']) await save(app, name, 'text')
+  for (const [q, found] of [['a.c', ['a.c']], ['.*', []], ['(a+)+$', ['(a+)+$']], ['[', ['[x]']], ['^$|*?{1}', ['back^$|*?{1}']], ['\\Q', []], ['$where', []]]) {
+    assert.deepEqual((await walk(app, `/?q=${encodeURIComponent(String(q))}`)).flat(), found, String(q))
+  }
+  const { body } = await get(app, `/?q=${encodeURIComponent('"><script>alert(1)</script>')}`)
+  assert.doesNotMatch(body, /<script/)
+  assert.match(body, /&quot;&gt;&lt;script&gt;/)
+})
+
+test('queries have limits', async (t) => {
+  const app = await wiki.build(t)
+  assert.equal((await get(app, `/?q=${'%F0%9F%98%80'.repeat(200)}`)).statusCode, 200)
+  for (const query of [`q=${'a'.repeat(201)}`, 'q=a&q=b', 'q=a%00b', 'q=%0A', 'after=a&after=b', 'after=%00', `after=${'a'.repeat(201)}`]) {
+    assert.equal((await get(app, `/?${query}`)).statusCode, 400, query)
+  }
+  for (const query of ['q[$ne]=a', 'q[]=a', 'after[$gt]=', 'other=x', 'q=%ff', 'q=%zz']) {
+    assert.equal((await get(app, `/?${query}`)).statusCode, 200, query)
+  }
+})

@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import mongoose from 'mongoose'
+import { BROWSER, get, save, useWiki } from './helper.js'
+
+const wiki = useWiki()
+
+test('a page is one HTML document for everybody, with what caches need to know', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'Home page', '# Welcome\n\nto *stevec*')
+
+  const page = await get(app, '/wiki/Home%20page')
+  assert.equal(page.statusCode, 200)
+  assert.equal(page.headers['content-type'], 'text/html; charset=utf-8')
+  assert.equal(page.headers['cache-control'], 'public, max-age=180')
+  assert.equal(page.headers['page-revision'], '1')
+  assert.match(String(page.headers.etag), /^"[\w-]+"$/)
+  assert.equal(new Date(String(page.headers['last-modified'])).toUTCString(), page.headers['last-modified'])
+  assert.equal(Number(page.headers['content-length']), page.rawPayload.length)
+  assert.equal(page.headers.vary, undefined)
+  assert.equal(page.headers['set-cookie'], undefined)
+  assert.match(page.body, /<title>Home page – stevec<\/title>/)
+  assert.match(page.body, /<h1>Welcome<\/h1>\n<p>to <em>stevec<\/em><\/p>/)
+  assert.match(page.body, /href="\/edit\/Home%20page"/)
+  assert.doesNotMatch(page.body, /\/wiki\/stevec/, 'a link to the counter would be followed, and reset it')
+
+  for (const headers of [BROWSER, { accept: 'application/json' }, { accept: 'image/*', 'accept-language': 'sl', 'x-forwarded-host': 'evil.example', cookie: 'a=b' }]) {
+    const same = await get(app, '/wiki/Home%20page', headers)
+    assert.equal(same.body, page.body)
+    assert.equal(same.headers.etag, page.headers.etag)
+  }
+  for (const query of ['?', '?x=1', '?saved', '?saved=', '?saved=0', '?saved=-1', '?saved=1.5', '?saved=1e3', '?saved=x', '?saved=2', '?saved=1&saved=1', '?saved[]=1']) {
+    const same = await get(app, `/wiki/Home%20page${query}`)
+    assert.equal(same.body, page.body, query)
+    assert.equal(same.headers['cache-control'], page.headers['cache-control'], query)
+  }
+})
+
+test('around its content a page has less than 3 kB', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'x'.repeat(50), 'a')
+  const { rawPayload } = await get(app, `/wiki/${'x'.repeat(50)}`)
+  assert.ok(rawPayload.length < 3_000, `${rawPayload.length} bytes`)
+})
+
+test('HEAD has the headers of GET and no body', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'text')
+  const { headers } = await get(app, '/wiki/a')
+  const head = await app.inject({ method: 'HEAD', url: '/wiki/a' })
+  assert.equal(head.statusCode, 200)
+  assert.equal(head.body, '')
+  for (const name of ['etag', 'last-modified', 'cache-control', 'page-revision', 'content-length', 'content-type']) assert.equal(String(head.headers[name]), String(headers[name]))
+})
+
+test('conditional requests: a copy that is current is not sent again (RFC 9110 §13)', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'text')
+  const { headers } = await get(app, '/wiki/a')
+  const etag = String(headers.etag)
+  const lastModified = String(headers['last-modified'])
+  const earlier = new Date(Date.parse(lastModified) - 1000).toUTCString()
+  const later = new Date(Date.parse(lastModified) + 1000).toUTCString()
+
+  const conditions = /** @type {[number, Record<string, string>][]} */ ([
+    [304, { 'if-none-match': etag }],
+    [304, { 'if-none-match': `W/${etag}` }],
+    [304, { 'if-none-match': `"other", W/"another",${etag}` }],
+    [304, { 'if-none-match': '*' }],
+    [200, { 'if-none-match': '"other"' }],
+    [200, { 'if-none-match': etag.slice(1, -1) }],
+    [304, { 'if-modified-since': lastModified }],
+    [304, { 'if-modified-since': later }],
+    [200, { 'if-modified-since': earlier }],
+    [200, { 'if-modified-since': 'yesterday' }],
+    [200, { 'if-none-match': '"other"', 'if-modified-since': later }],
+    [304, { 'if-none-match': etag, 'if-modified-since': earlier }],
+    [200, { 'if-none-match': etag, 'cache-control': 'no-cache' }]
+  ])
+  for (const [status, condition] of conditions) {
+    const answer = await get(app, '/wiki/a', condition)
+    assert.equal(answer.statusCode, status, JSON.stringify(condition))
+    for (const name of ['etag', 'last-modified', 'cache-control', 'page-revision']) assert.equal(answer.headers[name], headers[name], `${name} of ${status}`)
+    if (status === 304) assert.equal(answer.body, '')
+  }
+
+  await save(app, 'a', 'text')
+  assert.equal((await get(app, '/wiki/a', { 'if-none-match': etag })).statusCode, 200, 'a new revision is a new page, even with the old text')
+})
+
+test('a view is exactly one database read, whatever it answers', async (t) => {
+  const app = await wiki.build(t, { MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
+  await save(app, 'a', 'text')
+  const etag = String((await get(app, '/wiki/a')).headers.etag)
+
+  /** @type {string[]} */
+  const commands = []
+  const client = mongoose.connections[mongoose.connections.length - 1].getClient()
+  client.on('commandStarted', ({ commandName, command }) => commands.push(`${commandName} ${Object.keys(command.projection ?? {})}`))
+  for (const [url, headers, status] of /** @type {[string, Record<string, string>, number][]} */ ([
+    ['/wiki/a', {}, 200], ['/wiki/a', { 'if-none-match': etag }, 304], ['/wiki/a?saved=1', {}, 200], ['/wiki/none', {}, 404]
+  ])) {
+    commands.length = 0
+    assert.equal((await get(app, url, headers)).statusCode, status)
+    assert.deepEqual(commands, ['find revision,html,html_hash,content_bytes,modified_at'], url)
+  }
+})
+
+test('the policy in force is on the page, and the author’s notice says what it means', async (t) => {
+  for (const [settings, cacheControl, notice] of /** @type {[Record<string, string>, string, RegExp][]} */ ([
+    [{ CACHE_POLICY: 'ttl', CACHE_TTL_S: '60' }, 'public, max-age=60', /Saved as revision 1\. Others .* for up to 60 s\./],
+    [{ CACHE_POLICY: 'ttl', CACHE_TTL_S: '0' }, 'public, max-age=0', /Everybody sees it from now on\./],
+    [{ CACHE_POLICY: 'revalidate' }, 'public, no-cache', /Everybody sees it from now on\./],
+    [{ CACHE_POLICY: 'no-store' }, 'private, no-store', /Everybody sees it from now on\./]
+  ])) {
+    const app = await wiki.build(t, settings)
+    await save(app, 'a', 'text')
+    assert.equal((await get(app, '/wiki/a')).headers['cache-control'], cacheControl)
+
+    const saved = await get(app, '/wiki/a?saved=1', { 'if-none-match': '*' })
+    assert.equal(saved.statusCode, 200)
+    assert.match(saved.body, notice)
+    assert.equal(saved.headers['cache-control'], 'private, no-store')
+    assert.equal(saved.headers.etag, undefined)
+    assert.equal(saved.headers['page-revision'], '1')
+  }
+})
+
+test('another spelling of a name leads to the one URL of its page', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'Šola in dom', 'text')
+  for (const spelling of ['%20%C5%A0ola%20in%20dom', 'S%CC%8Cola%20in%20%20dom%20', '%C5%A0ola%C2%A0in%20dom?x=1']) {
+    const answer = await get(app, `/wiki/${spelling}`)
+    assert.equal(answer.statusCode, 301)
+    assert.equal(answer.headers.location, '/wiki/%C5%A0ola%20in%20dom')
+    assert.equal(answer.headers['cache-control'], 'public, max-age=180')
+  }
+  assert.equal((await get(app, '/wiki/%c5%a0ola%20in%20do%6d')).statusCode, 200, 'percent-encoding alone is no other spelling')
+  assert.equal((await get(app, '/wiki/%20stevec')).headers.location, '/wiki/stevec')
+})
+
+test('a page that is not there is 404, not stored, and invites a person to write it', async (t) => {
+  const app = await wiki.build(t)
+  const program = await get(app, '/wiki/no%20%22such%22')
+  assert.equal(program.statusCode, 404)
+  assert.equal(program.headers['cache-control'], 'no-store')
+  assert.equal(program.json().detail, 'There is no page named “no "such"”.')
+
+  const person = await get(app, '/wiki/no%20%22such%22', BROWSER)
+  assert.equal(person.statusCode, 404)
+  assert.match(person.body, /href="\/edit\/no%20%22such%22">Create it</)
+})
+
+test('the names of pages are only ever text', async (t) => {
+  const app = await wiki.build(t)
+  for (const name of ['<script>alert(1)<', '"onmouseover="alert(1)', "'&amp;<b>", 'javascript:alert(1)', '$where', '{"$ne":1}', '__proto__', '%2e%2e', '<%= it %>', '$& $1']) {
+    assert.equal((await save(app, name, 'text')).statusCode, 201, name)
+    const url = `/wiki/${encodeURIComponent(name)}`
+    const text = name.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
+    for (const { body } of await Promise.all([get(app, url), get(app, `/edit/${encodeURIComponent(name)}`), get(app, '/'), get(app, `/wiki/${encodeURIComponent(`no ${name}`)}`, BROWSER)])) {
+      assert.ok(body.includes(text), `${name} in ${body}`)
+      assert.doesNotMatch(body, /<script|<b>|"onmouseover|href="javascript/)
+    }
+  }
+})
