@@ -32,7 +32,7 @@ export async function buildApp (config) {
   const app = Fastify({
     // Standard output is for the one line that says where the wiki listens.
     logger: { level: config.LOG_LEVEL, stream: process.stderr },
-    // A logger of its own for each request costs more than the rest of the logging.
+    // Hardly any request logs a line, so making a logger for each would be wasted.
     childLoggerFactory: (logger) => logger,
     bodyLimit: ENCODED_BODY_FACTOR * config.PAGE_MAX_BYTES,
     // nginx keeps idle connections for 60 s; whoever closes first must not be the one who does not know of the next request.
