@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test lock
+.PHONY: help setup demo up down test figures lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -24,3 +24,6 @@ test: setup ## lint, types and all tests
 lock: setup ## renew the pinned Python packages (npm's: npm update)
 	@.venv/bin/pip install --quiet uv
 	@.venv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --upgrade analysis/requirements.in -o analysis/requirements.txt
+
+figures: setup ## the pictures of the docs, from the sample run in results/sample
+	@PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample --figure figure-1.3 --output docs/figures/figure-1.3.svg

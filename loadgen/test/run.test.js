@@ -3,6 +3,8 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { MongoClient } from 'mongodb'
+import { startMongod } from '../src/stack/mongod.js'
 import { waitUntil } from '../src/stack/processes.js'
 import { createSandbox } from './helper.js'
 
@@ -125,6 +127,24 @@ test('a run after one that was killed clears up after it and succeeds', async ()
   await done
   const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'])
   assert.equal(exitCode, 0, stdout + stderr)
+  sandbox.remove()
+})
+
+test('a run on a database server of the user\'s keeps to a database of its own there, and removes it', async () => {
+  const sandbox = await createSandbox()
+  const mongod = await startMongod()
+  const client = new MongoClient(mongod.uri)
+  await client.db('stevec').collection('pages').insertOne({ mine: true })
+  const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'], { MONGODB_URI: mongod.uri })
+  assert.equal(exitCode, 0, stdout + stderr)
+  assert.doesNotMatch(stdout, /starting mongod/)
+  const { databases } = await client.db().admin().listDatabases()
+  assert.deepEqual(databases.map(({ name }) => name).sort(), ['admin', 'config', 'local', 'stevec'])
+  assert.equal(await client.db('stevec').collection('pages').countDocuments(), 1)
+  const manifest = readFileSync(path.join(sandbox.results, readdirSync(sandbox.results)[0], 'manifest.json'), 'utf8')
+  assert.doesNotMatch(manifest, /mongodb:\/\//)
+  await client.close()
+  await mongod.stop()
   sandbox.remove()
 })
 
