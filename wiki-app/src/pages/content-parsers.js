@@ -2,6 +2,7 @@ import createError from '@fastify/error'
 import formbody from '@fastify/formbody'
 import fp from 'fastify-plugin'
 
+const UnknownType = createError('WIKI_UNKNOWN_TYPE', 'The text is taken as text/markdown, as JSON {"content": "…"}, or as a form with the field “content”.', 415)
 const NotUtf8 = createError('WIKI_NOT_UTF8', 'The text is not valid UTF-8.', 400)
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
@@ -14,6 +15,7 @@ export const contentParsers = fp(
   /** @type {import('fastify').FastifyPluginAsync<{maxBytes: number}>} */
   async function contentParsers (app, { maxBytes }) {
     app.removeContentTypeParser('text/plain')
+    app.addContentTypeParser('*', async () => { throw new UnknownType() })
     // Markdown is not encoded, so this is the page's own limit.
     app.addContentTypeParser('text/markdown', { parseAs: 'buffer', bodyLimit: maxBytes }, async (/** @type {unknown} */ _request, /** @type {Buffer} */ body) => {
       try {
