@@ -1,4 +1,4 @@
-"""The committed run. The real stack made it, so what the lab writes and what is read here cannot drift apart."""
+"""The committed run. The real stack made it, so what the lab writes and what is read here stay in step."""
 
 from pathlib import Path
 
