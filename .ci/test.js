@@ -20,7 +20,7 @@ const CHECKS = [
   {
     name: 'tests JavaScript',
     command: process.execPath,
-    args: ['--test', '--test-timeout=180000', '--test-reporter=spec', ...testFiles(['wiki-app', 'nginx', 'cdn', 'loadgen'])],
+    args: ['--test', '--test-timeout=600000', '--test-reporter=spec', ...testFiles(['wiki-app', 'nginx', 'cdn', 'loadgen'])],
     counts: (output) => ({ passed: lastNumber(output, /^ℹ pass (\d+)$/gm), failed: lastNumber(output, /^ℹ (?:fail|cancelled) (\d+)$/gm) })
   },
   {

@@ -7,8 +7,10 @@ import { drainOnClose } from './drain.js'
 import { healthRoutes } from './health.js'
 import { contentParsers } from './pages/content-parsers.js'
 import { editRoutes } from './pages/edit-routes.js'
+import { createHistory } from './pages/history.js'
+import { historyRoutes } from './pages/history-routes.js'
 import { listRoute } from './pages/list-route.js'
-import { definePage } from './pages/model.js'
+import { defineModels } from './pages/model.js'
 import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
 import { answerNotFound, createErrorHandler, noteMethods, refuseOtherMethods } from './problem.js'
@@ -52,7 +54,9 @@ export async function buildApp (config) {
   app.server.maxConnections = CONNECTIONS_MAX
 
   const database = createDatabase(config.MONGODB_URI, app.log)
-  const store = createPageStore(definePage(database.connection), config.PAGE_MAX_BYTES)
+  const models = defineModels(database.connection)
+  const store = createPageStore(models, config.PAGE_MAX_BYTES)
+  const history = createHistory(models)
   const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
   const answerError = createErrorHandler(database.isUnavailable)
   const knownMethods = noteMethods(app)
@@ -77,6 +81,7 @@ export async function buildApp (config) {
   await app.register(listRoute, { store })
   await app.register(viewRoute, { store, policy })
   await app.register(editRoutes, { store })
+  await app.register(historyRoutes, { store, history })
   refuseOtherMethods(app, knownMethods)
 
   await app.ready()

@@ -45,16 +45,25 @@ export function createDatabase (uri, log) {
   connection.on('disconnected', () => { if (connection.db && !closing.signal.aborted) log.warn('database lost') })
   connection.on('reconnected', () => log.warn('database found again'))
 
+  async function refuseLoneServer () {
+    const { setName, msg } = await /** @type {import('mongodb').Db} */ (connection.db).command({ hello: 1 })
+    // A sharded cluster's router says isdbgrid. https://www.mongodb.com/docs/manual/reference/command/hello/
+    if (setName !== undefined || msg === 'isdbgrid') return
+    await connection.close()
+    throw new Error('it is a lone server, and edits need the transactions of a replica set; start it with --replSet and call rs.initiate() once')
+  }
+
   /** @returns {Promise<boolean>} */
   async function attempt () {
     try {
       await connection.openUri(uri, OPTIONS)
+      await refuseLoneServer()
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
       if (missed) log.warn('database found')
       return true
     } catch (error) {
       // Once: it is tried again every other second.
-      if (!missed) log.warn(`database not reachable, still trying: ${/** @type {Error} */ (error).message}`)
+      if (!missed) log.warn(`database not usable, still trying: ${/** @type {Error} */ (error).message}`)
       missed = true
       return false
     }

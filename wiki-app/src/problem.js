@@ -9,8 +9,8 @@ const NotFound = createError('WIKI_NOT_FOUND', 'There is nothing at this address
 const MethodNotAllowed = createError('WIKI_METHOD_NOT_ALLOWED', '%s is not possible here, only %s.%s', 405)
 
 /**
- * What an error may carry besides `statusCode` and `message`; both are optional.
- * @typedef {Error & {statusCode?: number, headers?: Record<string, string>, createUrl?: string}} AnswerableError
+ * What an error may carry besides `statusCode` and `message`; the URLs are where a person may go on.
+ * @typedef {Error & {statusCode?: number, headers?: Record<string, string>, createUrl?: string, historyUrl?: string}} AnswerableError
  */
 
 /**
@@ -28,7 +28,7 @@ export function createErrorHandler (isUnavailable) {
     if (status === 500) request.log.error({ err: error, method: request.method, url: request.url }, 'unexpected error')
     reply.code(status).headers({ ...SECURITY_HEADERS, ...headers, 'cache-control': 'no-store' })
     const title = STATUS_CODES[status] ?? 'Error'
-    if (wantsHtml(request)) return reply.type(HTML).send(renderView('error', { title, status, detail, createUrl: error.createUrl }))
+    if (wantsHtml(request)) return reply.type(HTML).send(renderView('error', { title, status, detail, createUrl: error.createUrl, historyUrl: error.historyUrl }))
     return reply.type('application/problem+json').send({ type: 'about:blank', title, status, detail })
   }
 

@@ -150,11 +150,11 @@ test('a person creates, edits and deletes a page with nothing but forms', async 
   const edit = await get(app, '/edit/My%20caf%C3%A9', BROWSER)
   // The first line end after the tag belongs to HTML, the second one to the text.
   assert.match(edit.body, /<textarea [^>]*>\n\none\ntwo &amp; &lt;three&gt;\n<\/textarea>/)
-  assert.match(edit.body, /<form method="post" action="\/delete\/My%20caf%C3%A9"><button class="danger">Delete “My café”/)
+  assert.match(edit.body, /<form method="post" action="\/delete\/My%20caf%C3%A9">.*<button class="danger">Delete “My café”/)
 
   const deleted = await app.inject({ method: 'POST', url: '/delete/My%20caf%C3%A9', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: '' })
   assert.equal(deleted.statusCode, 303)
-  assert.equal(deleted.headers.location, '/')
+  assert.equal(deleted.headers.location, '/history/My%20caf%C3%A9', 'where it can be brought back')
   assert.equal((await get(app, '/wiki/My%20caf%C3%A9', BROWSER)).statusCode, 404)
   assert.equal((await app.inject({ method: 'POST', url: '/delete/My%20caf%C3%A9', headers: BROWSER })).statusCode, 404)
 })

@@ -122,6 +122,6 @@ test('a password for the database is in no log, however much is logged', async (
   child.kill('SIGTERM')
   const { code, stdout, stderr } = await ended
   assert.equal(code, 0)
-  assert.match(stderr, /database not reachable/)
+  assert.match(stderr, /database not usable/)
   assert.doesNotMatch(stdout + stderr, /hunter2/)
 })

@@ -1,12 +1,12 @@
 import { escapeHtml, renderView } from '../views.js'
-import { editUrl } from './name.js'
+import { editUrl, historyUrl } from './name.js'
 import { hashOf } from './render.js'
 
 /** @typedef {import('./store.js').PageView} PageView */
 
 /** Cannot be part of a template. */
 const MARK = '\u0000'
-const FIELDS = ['title', 'noticeHtml', 'contentHtml', 'editUrl', 'revision', 'modifiedAt', 'modified', 'size']
+const FIELDS = ['title', 'noticeHtml', 'contentHtml', 'editUrl', 'historyUrl', 'revision', 'modifiedAt', 'modified', 'size']
 
 /** The page's template, rendered once and cut where a page's own data goes: constant text and names of fields alternate. */
 const PIECES = renderView('page', Object.fromEntries(FIELDS.map((field) => [field, `${MARK}${field}${MARK}`]))).split(MARK)
@@ -14,7 +14,7 @@ const CONTENT_AT = PIECES.indexOf('contentHtml')
 
 /**
  * A page as a reader gets it.
- * @param {PageView} page
+ * @param {Omit<PageView, 'html_hash' | 'deleted_at'>} page
  * @param {string} [noticeHtml]  a word to this reader only
  * @returns {Buffer} an HTML document in UTF-8
  */
@@ -25,6 +25,7 @@ export function pageDocument (page, noticeHtml = '') {
     title: escapeHtml(page._id),
     noticeHtml,
     editUrl: escapeHtml(editUrl(page._id)),
+    historyUrl: escapeHtml(historyUrl(page._id)),
     revision: String(page.revision),
     modifiedAt,
     modified: readableTime(modifiedAt),
@@ -35,11 +36,11 @@ export function pageDocument (page, noticeHtml = '') {
 }
 
 /** Changes with anything in the templates, the style sheet or the way that data is shown. */
-const LAYOUT_HASH = hashOf(pageDocument({ _id: '', revision: 0, html: Buffer.alloc(0), html_hash: '', content_bytes: 0, modified_at: new Date(0) }))
+const LAYOUT_HASH = hashOf(pageDocument({ _id: '', revision: 0, html: Buffer.alloc(0), content_bytes: 0, modified_at: new Date(0) }))
 
 /**
  * A strong validator (RFC 9110 §8.8.3): every byte of `pageDocument` without a notice follows from the name and these three.
- * @param {PageView} page
+ * @param {Pick<PageView, 'revision' | 'html_hash'>} page
  */
 export const entityTag = (page) => `"${page.revision}-${page.html_hash}-${LAYOUT_HASH}"`
 
@@ -49,6 +50,6 @@ export function readableTime (isoTime) {
 }
 
 /** @param {number} bytes */
-function readableSize (bytes) {
+export function readableSize (bytes) {
   return bytes < 1000 ? `${bytes} bytes` : `${(bytes / 1000).toFixed(1)} kB`
 }

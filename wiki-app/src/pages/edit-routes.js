@@ -1,18 +1,32 @@
 import createError from '@fastify/error'
 import { HTML, renderView, wantsHtml } from '../views.js'
-import { deleteUrl, editUrl, viewUrl, writableName } from './name.js'
+import { difference } from './difference.js'
+import { deleteUrl, editUrl, historyUrl, viewUrl, writableName } from './name.js'
+import { basePrecondition, headerPrecondition, StaleEdit } from './preconditions.js'
+import { currentRevision } from './store.js'
 
 const NotText = createError('WIKI_NOT_TEXT', 'The text has half of a surrogate pair in it, which is no character.', 400)
 
 const FORM = 'application/x-www-form-urlencoded'
 
+const LINE = '^\\P{Cc}*$'
+/** Forms send digits, programs send numbers. */
+export const REVISION_SCHEMA = { anyOf: [{ type: 'integer', minimum: 0, maximum: 999_999_999 }, { type: 'string', pattern: '^\\d{1,9}$' }] }
+const CHANGE_PROPERTIES = {
+  author: { type: 'string', maxLength: 80, pattern: LINE },
+  summary: { type: 'string', maxLength: 200, pattern: LINE },
+  base_revision: REVISION_SCHEMA
+}
 const CONTENT_SCHEMA = {
   type: 'object',
   required: ['content'],
   additionalProperties: false,
-  properties: { content: { type: 'string', minLength: 1 } }
+  properties: { content: { type: 'string', minLength: 1 }, ...CHANGE_PROPERTIES }
 }
+const CHANGE_SCHEMA = { type: 'object', nullable: true, additionalProperties: false, properties: CHANGE_PROPERTIES }
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
+
+/** @typedef {{author?: string, summary?: string, base_revision?: string | number}} Change */
 
 /**
  * Everything that changes pages, for programs and for people without JavaScript. No answer may be stored.
@@ -29,22 +43,42 @@ export async function editRoutes (app, { store }) {
 
   app.post('/wiki/:name', { schema: { body: CONTENT_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
-    const { revision, contentBytes, created } = await store.save(name, textIn(request))
-    reply.header('page-revision', revision)
-    if (wantsHtml(request)) return reply.redirect(`${viewUrl(name)}?saved=${revision}`, 303)
-    if (created) reply.code(201).header('location', viewUrl(name))
-    return { name, revision, content_bytes: contentBytes, created }
+    const content = textIn(request)
+    const change = changeIn(request.body)
+    try {
+      const { revision, contentBytes, created } = await store.save(name, content, change, preconditionOf(request))
+      reply.header('page-revision', revision)
+      if (wantsHtml(request)) return reply.redirect(`${viewUrl(name)}?saved=${revision}`, 303)
+      if (created) reply.code(201).header('location', viewUrl(name))
+      return { name, revision, content_bytes: contentBytes, created }
+    } catch (error) {
+      if (!(error instanceof StaleEdit) || !wantsHtml(request)) throw error
+      const newest = await store.findSource(name)
+      const current = newest?.content ?? ''
+      return reply.code(409).type(HTML).send(renderView('merge', {
+        title: `Two edits of “${name}”`,
+        viewUrl: viewUrl(name),
+        historyUrl: historyUrl(name),
+        currentRevision: currentRevision(newest),
+        current,
+        content,
+        author: change.author ?? '',
+        summary: change.summary ?? '',
+        lines: difference(current, content)
+      }))
+    }
   })
 
   app.delete('/wiki/:name', async (request, reply) => {
-    const revision = await store.remove(writableName(nameIn(request)))
+    const revision = await store.remove(writableName(nameIn(request)), {}, headerPrecondition(request.headers))
     return reply.code(204).header('page-revision', revision).send()
   })
 
   // HTML forms know only GET and POST.
-  app.post('/delete/:name', async (request, reply) => {
-    await store.remove(writableName(nameIn(request)))
-    return reply.redirect('/', 303)
+  app.post('/delete/:name', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
+    const name = writableName(nameIn(request))
+    await store.remove(name, changeIn(request.body), preconditionOf(request))
+    return reply.redirect(historyUrl(name), 303)
   })
 
   app.get('/edit', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
@@ -62,11 +96,35 @@ export async function editRoutes (app, { store }) {
       title: `${page ? 'Edit' : 'Create'} “${name}”`,
       name,
       exists: page !== null,
+      baseRevision: currentRevision(page),
       content: page?.content ?? '',
       viewUrl: viewUrl(name),
       deleteUrl: deleteUrl(name)
     }))
   })
+}
+
+/**
+ * @param {unknown} body
+ * @returns {import('./store.js').Attribution}
+ */
+export function changeIn (body) {
+  const { author, summary } = /** @type {Change} */ (body ?? {})
+  return { author: author?.trim(), summary: summary?.trim() }
+}
+
+/**
+ * What the request demands of the page that it changes, by its headers and by the form that it comes from.
+ * @param {import('fastify').FastifyRequest} request
+ * @returns {import('./store.js').Precondition}
+ */
+export function preconditionOf ({ headers, body }) {
+  const { base_revision: base } = /** @type {Change} */ (body ?? {})
+  const [byHeaders, byForm] = [headerPrecondition(headers), basePrecondition(base === undefined ? undefined : Number(base))]
+  return (head) => {
+    byHeaders(head)
+    byForm(head)
+  }
 }
 
 /**

@@ -15,7 +15,21 @@ import mongoose from 'mongoose'
  * @property {Date | null} deleted_at
  */
 
-const schema = new mongoose.Schema({
+/**
+ * One state of a page: kept for ever, never changed. A deletion is one too, without a text.
+ * @typedef {object} Revision
+ * @property {import('mongoose').Types.ObjectId} _id  grows with time, so changes are listed by it
+ * @property {string} page  its name
+ * @property {number} revision
+ * @property {string} content  Markdown; '' for a deletion
+ * @property {number} content_bytes
+ * @property {string} author  the name that the author gave; '' for none
+ * @property {string} summary  what the author says of the change; may be ''
+ * @property {boolean} deleted
+ * @property {Date} created_at
+ */
+
+const pageSchema = new mongoose.Schema({
   _id: String,
   title_key: String,
   revision: Number,
@@ -29,10 +43,29 @@ const schema = new mongoose.Schema({
 }, { collection: 'pages', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 
 // Serves the list in its order and lets a search read keys instead of pages.
-schema.index({ deleted_at: 1, title_key: 1, _id: 1 })
+pageSchema.index({ deleted_at: 1, title_key: 1, _id: 1 })
+
+const revisionSchema = new mongoose.Schema({
+  page: String,
+  revision: Number,
+  content: String,
+  content_bytes: Number,
+  author: String,
+  summary: String,
+  deleted: Boolean,
+  created_at: Date
+}, { collection: 'revisions', versionKey: false, strict: 'throw', strictQuery: 'throw' })
+
+// A page's history, and the guarantee that it is a line: no two revisions of one number.
+revisionSchema.index({ page: 1, revision: -1 }, { unique: true })
+// What one author did.
+revisionSchema.index({ author: 1, _id: -1 })
 
 /**
  * @param {import('mongoose').Connection} connection
- * @returns {import('mongoose').Model<Page>}
+ * @returns {{Pages: import('mongoose').Model<Page>, Revisions: import('mongoose').Model<Revision>}}
  */
-export const definePage = (connection) => /** @type {import('mongoose').Model<Page>} */ (/** @type {unknown} */ (connection.model('Page', schema)))
+export const defineModels = (connection) => ({
+  Pages: /** @type {import('mongoose').Model<Page>} */ (/** @type {unknown} */ (connection.model('Page', pageSchema))),
+  Revisions: /** @type {import('mongoose').Model<Revision>} */ (/** @type {unknown} */ (connection.model('Revision', revisionSchema)))
+})

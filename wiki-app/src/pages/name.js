@@ -51,4 +51,13 @@ export const viewUrl = (name) => `/wiki/${encodeURIComponent(name)}`
 export const editUrl = (name) => `/edit/${encodeURIComponent(name)}`
 
 /** @param {string} name */
+export const historyUrl = (name) => `/history/${encodeURIComponent(name)}`
+
+/**
+ * @param {string} name
+ * @param {number} revision
+ */
+export const revisionUrl = (name, revision) => `/revision/${encodeURIComponent(name)}/${revision}`
+
+/** @param {string} name */
 export const deleteUrl = (name) => `/delete/${encodeURIComponent(name)}`

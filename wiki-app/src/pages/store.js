@@ -1,16 +1,30 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
+import { inTransaction } from '../transaction.js'
 import { titleKey } from './name.js'
 import { hashOf, renderPage } from './render.js'
+import { createTurns } from './turns.js'
 
 /** @typedef {import('./model.js').Page} Page */
+/** @typedef {Pick<Page, '_id' | 'revision' | 'html_hash' | 'deleted_at'>} Head  what a write is judged by */
+
+/**
+ * Who changes a page and why; both may be ''.
+ * @typedef {{author?: string, summary?: string}} Attribution
+ */
+
+/**
+ * Refuses a write by throwing; called with the newest state in the step that writes, so nothing can come between.
+ * @typedef {(head: Head | null) => void} Precondition
+ */
 
 export const PageMissing = createError('WIKI_PAGE_MISSING', 'There is no page named “%s”.', 404)
 
 const SEARCH_MAX_MS = 1_000
 
-const VIEW_FIELDS = { revision: 1, html: 1, html_hash: 1, content_bytes: 1, modified_at: 1 }
-const SOURCE_FIELDS = { revision: 1, content: 1 }
+const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1 }
+const VIEW_FIELDS = { revision: 1, html: 1, html_hash: 1, content_bytes: 1, modified_at: 1, deleted_at: 1 }
+const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1 }
 const LIST_FIELDS = { revision: 1, modified_at: 1 }
 
 /** @typedef {Pick<Page, '_id' | keyof typeof VIEW_FIELDS>} PageView */
@@ -18,18 +32,58 @@ const LIST_FIELDS = { revision: 1, modified_at: 1 }
 /** @typedef {Pick<Page, '_id' | keyof typeof LIST_FIELDS>} PageItem */
 
 /**
- * All access to stored pages. Names are canonical ones.
- * @param {import('mongoose').Model<Page>} Pages
+ * The number that an edit is based on.
+ * @param {Pick<Head, 'revision' | 'deleted_at'> | null} head
+ * @returns {number} 0 where there is no page to see
+ */
+export const currentRevision = (head) => head === null || head.deleted_at != null ? 0 : head.revision
+
+/**
+ * All access to the newest state of pages, and every write. Names are canonical ones.
+ * @param {ReturnType<typeof import('./model.js').defineModels>} models
  * @param {number} maxBytes  of a page's Markdown
  */
-export function createPageStore (Pages, maxBytes) {
+export function createPageStore ({ Pages, Revisions }, maxBytes) {
+  const inTurn = createTurns()
+
+  /**
+   * The one way in which a page changes: its newest state and the revision that keeps it, both or neither, durable when this returns.
+   * Writes of one page take turns in this process; those of other processes are met by the transaction.
+   * @param {string} name
+   * @param {Omit<import('./model.js').Revision, '_id' | 'page' | 'revision' | 'created_at'>} change
+   * @param {Buffer | null} html  null for a deletion
+   * @param {Precondition} precondition
+   * @returns {Promise<{revision: number, before: Head | null}>}
+   */
+  const commit = (name, change, html, precondition) => inTurn(name, () => inTransaction(Pages.db, async (session) => {
+    const before = /** @type {Head | null} */ (await Pages.findOne({ _id: name }, HEAD_FIELDS, { session }).lean().exec())
+    precondition(before)
+    const revision = (before?.revision ?? 0) + 1
+    const now = new Date()
+    await Revisions.insertMany([{ page: name, revision, ...change, created_at: now }], { session, lean: true })
+    const state = html === null
+      ? { deleted_at: now }
+      : { title_key: titleKey(name), content: change.content, content_bytes: change.content_bytes, html, html_hash: hashOf(html, now.toISOString()), modified_at: now, deleted_at: null }
+    await Pages.updateOne({ _id: name }, { $set: { ...state, revision }, $setOnInsert: { created_at: now } }, { session, upsert: true }).exec()
+    return { revision, before }
+  }))
+
   return {
     /**
-     * What a reader sees, in one read.
+     * What a reader sees, in one read. A deleted page is still found: its `deleted_at` is not null.
      * @param {string} name
      * @returns {Promise<PageView | null>}
      */
-    findView: (name) => Pages.findOne({ _id: name, deleted_at: null }, VIEW_FIELDS).lean().exec(),
+    findView: (name) => Pages.findOne({ _id: name }, VIEW_FIELDS).lean().exec(),
+
+    /**
+     * What a text of the past looks like.
+     * @param {string} content  Markdown
+     */
+    render (content) {
+      const { contentBytes, html } = renderPage(content, maxBytes)
+      return { content_bytes: contentBytes, html }
+    },
 
     /**
      * What an author edits.
@@ -39,44 +93,34 @@ export function createPageStore (Pages, maxBytes) {
     findSource: (name) => Pages.findOne({ _id: name, deleted_at: null }, SOURCE_FIELDS).lean().exec(),
 
     /**
-     * Creates or replaces a page; it is durable when this returns. Everything costly in showing it is done here.
+     * Creates or replaces a page. Everything costly in showing it is done here.
      * @param {string} name
      * @param {string} content  Markdown
+     * @param {Attribution} [attribution]
+     * @param {Precondition} [precondition]
      * @returns {Promise<{revision: number, contentBytes: number, created: boolean}>}
-     * @throws {Error} 413 when it, or the HTML that it becomes, is too large
+     * @throws {Error} 413 when it, or the HTML that it becomes, is too large; what `precondition` throws
      */
-    async save (name, content) {
+    async save (name, content, { author = '', summary = '' } = {}, precondition = () => {}) {
       const { contentBytes, html } = renderPage(content, maxBytes)
-      const modifiedAt = new Date()
-      // The document before the change tells whether there was a page, in the same step that counts the revision.
-      const before = await Pages.findOneAndUpdate({ _id: name }, {
-        $set: {
-          title_key: titleKey(name),
-          content,
-          content_bytes: contentBytes,
-          html,
-          html_hash: hashOf(html, modifiedAt.toISOString()),
-          modified_at: modifiedAt,
-          deleted_at: null
-        },
-        $setOnInsert: { created_at: modifiedAt },
-        $inc: { revision: 1 }
-      }, { upsert: true, returnDocument: 'before', projection: { revision: 1, deleted_at: 1 } }).lean().exec()
-      return { revision: (before?.revision ?? 0) + 1, contentBytes, created: before === null || before.deleted_at !== null }
+      const { revision, before } = await commit(name, { content, content_bytes: contentBytes, author, summary, deleted: false }, html, precondition)
+      return { revision, contentBytes, created: currentRevision(before) === 0 }
     },
 
     /**
+     * Its revisions stay, and any of them can be brought back.
      * @param {string} name
+     * @param {Attribution} [attribution]
+     * @param {Precondition} [precondition]
      * @returns {Promise<number>} the revision that is the deletion
-     * @throws {Error} 404 when there is no such page
+     * @throws {Error} 404 when there is no such page; what `precondition` throws
      */
-    async remove (name) {
-      const after = await Pages.findOneAndUpdate({ _id: name, deleted_at: null }, {
-        $set: { deleted_at: new Date() },
-        $inc: { revision: 1 }
-      }, { returnDocument: 'after', projection: { revision: 1 } }).lean().exec()
-      if (after === null) throw new PageMissing(name)
-      return after.revision
+    async remove (name, { author = '', summary = '' } = {}, precondition = () => {}) {
+      const { revision } = await commit(name, { content: '', content_bytes: 0, author, summary, deleted: true }, null, (head) => {
+        if (currentRevision(head) === 0) throw new PageMissing(name)
+        precondition(head)
+      })
+      return revision
     },
 
     /**

@@ -1,7 +1,7 @@
 import fresh from 'fresh'
 import { HTML } from '../views.js'
 import { entityTag, pageDocument } from './document.js'
-import { canonicalName, editUrl, viewUrl } from './name.js'
+import { canonicalName, editUrl, historyUrl, viewUrl } from './name.js'
 import { PageMissing } from './store.js'
 
 /**
@@ -16,7 +16,7 @@ export async function viewRoute (app, { store, policy }) {
     if (name !== asked) return reply.header('cache-control', policy.cacheControl).redirect(viewUrl(name), 301)
 
     const page = await store.findView(name)
-    if (page === null) throw Object.assign(new PageMissing(name), { createUrl: editUrl(name) })
+    if (page === null || page.deleted_at != null) throw Object.assign(new PageMissing(name), { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) })
 
     reply.type(HTML).header('page-revision', page.revision)
     const saved = savedRevision(request.query)

@@ -1,0 +1,68 @@
+import createError from '@fastify/error'
+import mongoose from 'mongoose'
+
+/** @typedef {import('./model.js').Revision} Revision */
+
+export const RevisionMissing = createError('WIKI_REVISION_MISSING', 'There is no revision %s of “%s”.', 404)
+
+/** Everything but the text. */
+const ITEM_FIELDS = { page: 1, revision: 1, content_bytes: 1, author: 1, summary: 1, deleted: 1, created_at: 1 }
+/** @typedef {Omit<Revision, 'content'>} RevisionItem */
+
+/**
+ * What was: revisions of pages, which only the page store adds to.
+ * @param {ReturnType<typeof import('./model.js').defineModels>} models
+ */
+export function createHistory ({ Revisions }) {
+  return {
+    /**
+     * @param {string} page
+     * @param {number} revision
+     * @returns {Promise<Revision>}
+     * @throws {Error} 404
+     */
+    async find (page, revision) {
+      const found = await Revisions.findOne({ page, revision }).lean().exec()
+      if (found === null) throw new RevisionMissing(revision, page)
+      return found
+    },
+
+    /**
+     * A page's revisions, the newest first.
+     * @param {object} options
+     * @param {string} options.page
+     * @param {number} [options.before]  only those below this number
+     * @param {number} options.limit
+     * @returns {Promise<{items: RevisionItem[], more: boolean}>}
+     */
+    async ofPage ({ page, before, limit }) {
+      const filter = before === undefined ? { page } : { page, revision: mongoose.trusted({ $lt: before }) }
+      return part(await Revisions.find(filter, ITEM_FIELDS).sort({ revision: -1 }).limit(limit + 1).lean().exec(), limit)
+    },
+
+    /**
+     * Changes of all pages, the newest first.
+     * @param {object} options
+     * @param {string} [options.author]  only this author's
+     * @param {string} [options.before]  id of the last change seen
+     * @param {number} options.limit
+     * @returns {Promise<{items: RevisionItem[], more: boolean}>}
+     */
+    async changes ({ author, before, limit }) {
+      const filter = {
+        ...(author !== undefined && { author }),
+        ...(before !== undefined && { _id: mongoose.trusted({ $lt: new mongoose.Types.ObjectId(before) }) })
+      }
+      return part(await Revisions.find(filter, ITEM_FIELDS).sort({ _id: -1 }).limit(limit + 1).lean().exec(), limit)
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createHistory>} History */
+
+/**
+ * @template T
+ * @param {T[]} found  one more than asked for when there is more
+ * @param {number} limit
+ */
+const part = (found, limit) => ({ items: found.slice(0, limit), more: found.length > limit })

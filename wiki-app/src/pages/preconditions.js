@@ -1,0 +1,46 @@
+import createError from '@fastify/error'
+import { entityTag } from './document.js'
+import { currentRevision } from './store.js'
+
+const PreconditionFailed = createError('WIKI_PRECONDITION_FAILED', 'The page is not as you expect it: %s. Nothing was changed.', 412)
+
+/** The form was opened on a text that is no longer the newest. */
+export const StaleEdit = createError('WIKI_STALE_EDIT', 'Someone changed the page in the meantime. Nothing of yours was saved; look at the newest text, then try again.', 412)
+
+/**
+ * What a request's conditional headers demand of the page that it changes (RFC 9110 §13.1.1, §13.1.2, §13.2.2).
+ * @param {import('node:http').IncomingHttpHeaders} headers
+ * @returns {import('./store.js').Precondition}  throws 412
+ */
+export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }) {
+  return (head) => {
+    const revision = currentRevision(head)
+    const now = revision === 0 ? 'it does not exist' : `it is at revision ${revision}`
+    // Strong comparison: a weak tag says nothing about the very text that is to be replaced.
+    if (ifMatch !== undefined && !matches(ifMatch, head, (tag, current) => tag === current)) throw new PreconditionFailed(now)
+    if (ifNoneMatch !== undefined && matches(ifNoneMatch, head, (tag, current) => tag.replace(/^W\//, '') === current)) throw new PreconditionFailed(now)
+  }
+}
+
+/**
+ * What an edit form demands: that the text is still the one that it was opened with.
+ * @param {number | undefined} baseRevision  0: there was no page; undefined: nothing is demanded
+ * @returns {import('./store.js').Precondition}  throws StaleEdit
+ */
+export function basePrecondition (baseRevision) {
+  return (head) => {
+    if (baseRevision !== undefined && baseRevision !== currentRevision(head)) throw new StaleEdit()
+  }
+}
+
+/**
+ * @param {string} header  `*` or a list of entity tags
+ * @param {import('./store.js').Head | null} head
+ * @param {(tag: string, current: string) => boolean} same
+ */
+function matches (header, head, same) {
+  if (currentRevision(head) === 0) return false
+  if (header.trim() === '*') return true
+  const current = entityTag(/** @type {import('./store.js').Head} */ (head))
+  return (header.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => same(tag, current))
+}

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSER, get, save, submit, useWiki } from './helper.js'
+
+const wiki = useWiki()
+
+test('a program says which text it replaces, and is refused when that is not the newest (RFC 9110 §13.1.1)', async (t) => {
+  const app = await wiki.build(t)
+  assert.equal((await save(app, 'a', 'first', { 'if-match': '*' })).statusCode, 412, 'there is nothing to replace')
+  assert.equal((await save(app, 'a', 'first', { 'if-none-match': '*' })).statusCode, 201)
+  const refused = await save(app, 'a', 'again', { 'if-none-match': '*' })
+  assert.equal(refused.statusCode, 412)
+  assert.match(refused.json().detail, /it is at revision 1\. Nothing was changed/)
+
+  const etag = String((await get(app, '/wiki/a')).headers.etag)
+  for (const wrong of ['"x"', `W/${etag}`, `"x", W/${etag}`, 'x']) assert.equal((await save(app, 'a', 'second', { 'if-match': wrong })).statusCode, 412, wrong)
+  assert.equal((await save(app, 'a', 'second', { 'if-match': `"x", ${etag}` })).statusCode, 200)
+  assert.equal((await save(app, 'a', 'third', { 'if-match': etag })).statusCode, 412, 'that was the text before')
+  assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/a', headers: { 'if-match': etag } })).statusCode, 412)
+  assert.match((await get(app, '/wiki/a')).body, /<p>second<\/p>/)
+  assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/a', headers: { 'if-match': '*' } })).statusCode, 204)
+  assert.equal((await save(app, 'a', 'again', { 'if-none-match': '*' })).statusCode, 201, 'a deleted page does not exist')
+})
+
+test('a person whose form is out of date gets both texts and their difference, and can save what came of them', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'one\ntwo\nthree')
+  assert.match((await get(app, '/edit/a', BROWSER)).body, /name="base_revision" value="1"/)
+  await save(app, 'a', 'one\nTWO\nthree')
+
+  const merge = await submit(app, 'a', { content: 'one\r\ntwo\r\nthree & four', author: 'Ana', summary: 'mine', base_revision: '1' })
+  assert.equal(merge.statusCode, 409)
+  assert.equal(merge.headers['cache-control'], 'private, no-store')
+  assert.match(merge.body, /Someone saved revision 2 while you were editing/)
+  assert.match(merge.body, /<textarea id="content"[^>]*>\none\ntwo\nthree &amp; four<\/textarea>/)
+  assert.match(merge.body, /<textarea id="current"[^>]*>\none\nTWO\nthree<\/textarea>/)
+  assert.match(merge.body, /<del>TWO<\/del>/)
+  assert.match(merge.body, /<ins>two<\/ins>/)
+  assert.match(merge.body, /name="author"[^>]*value="Ana"/)
+  assert.match(merge.body, /name="base_revision" value="2"/)
+  assert.equal((await get(app, '/wiki/a')).headers['page-revision'], '2', 'nothing was saved')
+
+  assert.equal((await submit(app, 'a', { content: 'one\nTWO\nthree & four', base_revision: '2' })).headers.location, '/wiki/a?saved=3')
+})
+
+test('a form that was opened before the page was deleted, or made, meets the same care', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'text')
+  await app.inject({ method: 'DELETE', url: '/wiki/a' })
+  assert.match((await submit(app, 'a', { content: 'edited', base_revision: '1' })).body, /Someone deleted this page/)
+  assert.equal((await submit(app, 'a', { content: 'edited', base_revision: '0' })).statusCode, 303)
+  assert.equal((await submit(app, 'a', { content: 'new', base_revision: '0' })).statusCode, 409)
+  const json = (/** @type {object} */ body) => app.inject({ method: 'POST', url: '/wiki/a', payload: body })
+  assert.equal((await json({ content: 'program', base_revision: 1 })).statusCode, 412)
+  assert.equal((await json({ content: 'program', base_revision: 3 })).statusCode, 200)
+  for (const base of [-1, 1.5, 'x', '', null, { $gt: 0 }]) assert.equal((await json({ content: 'x', base_revision: base })).statusCode, 400, String(base))
+})
+
+test('two thousand edits of one page at once, by two processes\' worth of applications: none is lost', async (t) => {
+  const uri = wiki.freshUri()
+  const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
+  const edits = 2_000
+  const answers = await Promise.all(Array.from({ length: edits }, (_, index) => save(apps[index % 2], 'hot', `edit ${index}`)))
+  assert.deepEqual([...new Set(answers.map(({ statusCode }) => statusCode))].sort(), [200, 201])
+  const revisions = answers.map((answer) => answer.json().revision).sort((a, b) => a - b)
+  assert.deepEqual(revisions, Array.from({ length: edits }, (_, index) => index + 1))
+  assert.equal(answers.filter(({ statusCode }) => statusCode === 201).length, 1)
+
+  const seen = new Set()
+  let url = '/history/hot'
+  for (let part = 0; url !== '' && part <= edits / 50; part++) {
+    const { body } = await get(apps[0], url)
+    for (const [, revision] of body.matchAll(/href="\/revision\/hot\/(\d+)"/g)) seen.add(Number(revision))
+    url = /<a href="([^"]+)" rel="next">/.exec(body)?.[1] ?? ''
+  }
+  assert.equal(seen.size, edits)
+  const [answer] = answers.filter((answer) => answer.json().revision === 1_000)
+  const index = answers.indexOf(answer)
+  assert.match((await get(apps[1], '/revision/hot/1000')).body, new RegExp(`<p>edit ${index}</p>`), 'and each is the text that was sent')
+})
+
+test('an edit on an old base never goes unnoticed: of many on one base, one wins', async (t) => {
+  const uri = wiki.freshUri()
+  const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
+  await save(apps[0], 'a', 'base')
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => apps[index % 2].inject({ method: 'POST', url: '/wiki/a', payload: { content: `edit ${index}`, base_revision: 1 } })))
+  assert.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 1)
+  assert.equal(answers.filter(({ statusCode }) => statusCode === 412).length, 39)
+})

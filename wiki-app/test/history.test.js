@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSER, get, save, submit, useWiki } from './helper.js'
+
+const wiki = useWiki()
+
+/** @param {string} html */
+const text = (html) => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
+
+test('every revision of a page is kept, with who made it and why, and has an address for ever', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'first')
+  await submit(app, 'a', { content: 'second', author: 'Žan', summary: 'a better word', base_revision: '1' })
+  await app.inject({ method: 'DELETE', url: '/wiki/a' })
+  await save(app, 'a', 'fourth')
+
+  const history = await get(app, '/history/a')
+  assert.equal(history.statusCode, 200)
+  assert.equal(history.headers['cache-control'], 'no-cache')
+  assert.match(text(history.body), /revision 4 , difference .*deleted in revision 3.*revision 2 , difference by Žan : a better word.*revision 1 without a name/)
+
+  for (const [revision, word] of [[1, 'first'], [2, 'second'], [4, 'fourth']]) {
+    const past = await get(app, `/revision/a/${revision}`)
+    assert.equal(past.statusCode, 200)
+    assert.equal(past.headers['cache-control'], 'public, max-age=31536000, immutable')
+    assert.equal(past.headers['page-revision'], String(revision))
+    assert.match(past.body, new RegExp(`<p>${word}</p>`))
+    assert.match(past.body, new RegExp(`This is revision ${revision}`))
+  }
+  for (const url of ['/revision/a/3', '/revision/a/5', '/revision/none/1', '/history/none', '/difference/a?from=1&to=9', '/raw/none']) assert.equal((await get(app, url)).statusCode, 404, url)
+  for (const url of ['/revision/a/0', '/revision/a/-1', '/revision/a/1e3', '/revision/a/x', '/difference/a', '/difference/a?from=1', '/difference/a?from=$ne&to=1', '/history/a?before=x', '/history/a?before[$gt]=1']) {
+    const { statusCode } = await get(app, url)
+    assert.ok(statusCode === 400 || (statusCode === 200 && url.includes('[')), `${url}: ${statusCode}`)
+  }
+})
+
+test('any two revisions can be compared; long unchanged parts are left out', async (t) => {
+  const app = await wiki.build(t)
+  const lines = Array.from({ length: 40 }, (_, index) => `line ${index}`)
+  await save(app, 'a', lines.join('\n'))
+  lines[20] = '<script>alert(1)</script>'
+  await save(app, 'a', lines.join('\n'))
+  await save(app, 'a', 'all new')
+  const { body, headers } = await get(app, '/difference/a?from=1&to=2')
+  assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
+  assert.match(body, /<del>line 20<\/del>\n<ins>&lt;script&gt;alert\(1\)&lt;\/script&gt;<\/ins>/)
+  assert.match(body, /… 17 unchanged lines …[^]*<span>line 17<\/span>[^]*<span>line 23<\/span>[^]*… 16 unchanged lines …/)
+  assert.doesNotMatch(body, /line 10</)
+  assert.match((await get(app, '/difference/a?from=2&to=2')).body, /The texts are the same/)
+  assert.match((await get(app, '/difference/a?from=3&to=1')).body, /<del>all new<\/del>/)
+})
+
+test('two texts that have nothing in common are compared in bounded time', async (t) => {
+  const app = await wiki.build(t)
+  const random = (/** @type {number} */ seed) => Array.from({ length: 30_000 }, (_, index) => ((index + seed) * 2654435761 % 4294967296).toString(36)).join('\n')
+  await save(app, 'a', random(1))
+  await save(app, 'a', random(500_000))
+  const { statusCode, body } = await get(app, '/difference/a?from=1&to=2')
+  assert.equal(statusCode, 200)
+  assert.ok(body.includes('<ins>') && body.includes('<del>'))
+})
+
+test('an old text can be brought back, also of a deleted page, and nothing is taken from the history', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'good')
+  await save(app, 'a', 'vandalism')
+  const revert = (/** @type {Record<string, string>} */ fields, headers = BROWSER) => app.inject({
+    method: 'POST', url: '/revert/a', headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams(fields).toString()
+  })
+
+  const back = await revert({ revision: '1', base_revision: '2' })
+  assert.equal(back.statusCode, 303)
+  assert.equal(back.headers.location, '/wiki/a?saved=3')
+  assert.match((await get(app, '/wiki/a')).body, /<p>good<\/p>/)
+  assert.match(text((await get(app, '/history/a')).body), /revision 3 .*Back to revision 1.*revision 2 .*revision 1/)
+  assert.equal((await revert({ revision: '1', base_revision: '2' })).statusCode, 412, 'someone was faster')
+
+  await app.inject({ method: 'DELETE', url: '/wiki/a' })
+  const gone = await get(app, '/wiki/a', BROWSER)
+  assert.equal(gone.statusCode, 404)
+  assert.match(gone.body, /href="\/history\/a"/)
+  assert.match((await get(app, '/history/a')).body, /name="revision" value="3"><input type="hidden" name="base_revision" value="0"><button>Bring back/)
+  assert.equal((await revert({ revision: '4', base_revision: '0' })).statusCode, 404, 'a deletion has no text')
+  assert.equal((await revert({ revision: '3', base_revision: '0' }, { accept: '*/*' })).json().revision, 5)
+  assert.match((await get(app, '/wiki/a')).body, /<p>good<\/p>/)
+})
+
+test('changes of the whole wiki are listed, the newest first, by author too, and as an Atom feed', async (t) => {
+  const app = await wiki.build(t)
+  assert.match((await get(app, '/changes')).body, /There are none/)
+  assert.match((await get(app, '/changes.atom')).body, /<updated>1970-01-01T00:00:00\.000Z<\/updated>/)
+  for (let index = 1; index <= 60; index++) await submit(app, `page ${index}`, { content: 'text', author: index % 2 ? 'Ana' : 'B & <b>', summary: `change ${index}` })
+
+  const first = await get(app, '/changes')
+  assert.equal(first.headers['cache-control'], 'no-cache')
+  assert.match(text(first.body), /page 60 revision 1.*page 59 .*page 11 /)
+  assert.doesNotMatch(first.body, />page 10</)
+  const next = /<a href="(\/changes\?before=[0-9a-f]{24})" rel="next">/.exec(first.body)?.[1]
+  const second = await get(app, String(next))
+  assert.match(text(second.body), /page 10 .*page 1 /)
+  assert.doesNotMatch(second.body, /rel="next"/)
+
+  const byAuthor = await get(app, `/changes?author=${encodeURIComponent('B & <b>')}`)
+  assert.match(byAuthor.body, /Changes by B &amp; &lt;b&gt;/)
+  assert.doesNotMatch(byAuthor.body, />page 59</)
+  assert.match(byAuthor.body, />page 60</)
+
+  const feed = await get(app, '/changes.atom')
+  assert.equal(feed.headers['content-type'], 'application/atom+xml; charset=utf-8')
+  assert.equal(feed.body.match(/<entry>/g)?.length, 30)
+  assert.match(feed.body, /^<\?xml version="1\.0" encoding="utf-8"\?>\n<feed/)
+  assert.match(feed.body, /<name>B &amp; &lt;b&gt;<\/name>/)
+  for (const url of ['/changes?before=1', '/changes?before[$gt]=1', '/changes?author[$ne]=x']) assert.ok([200, 400].includes((await get(app, url)).statusCode), url)
+})
+
+test('the source of a page is there to take', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', '# *Source*')
+  const raw = await get(app, '/raw/a')
+  assert.equal(raw.headers['content-type'], 'text/markdown; charset=utf-8')
+  assert.equal(raw.body, '# *Source*')
+  assert.equal((await get(app, '/raw/a', { 'if-none-match': String(raw.headers.etag) })).statusCode, 304)
+})
