@@ -98,7 +98,7 @@ export function createDatabase (uri, log) {
      * @param {unknown} error
      */
     isUnavailable (error) {
-      if (error instanceof mongo.MongoServerError) return TEMPORARY_CODES.has(Number(error.code))
+      if (error instanceof mongo.MongoServerError) return TEMPORARY_CODES.has(Number(error.code)) || error.hasErrorLabel('TransientTransactionError')
       // Before the first connection mongoose throws its plainest error.
       const neverConnected = connection.db === undefined && error instanceof mongoose.MongooseError
       return neverConnected || UNREACHABLE.some((unreachable) => error instanceof unreachable)

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import mongoose from 'mongoose'
 
-const ATTEMPTS_MAX = 20
-const PAUSE_MS = 5
-/** WriteConflict and DuplicateKey: another writer was first, so the same again sees what that one wrote. */
-const LOST_RACE = new Set([112, 11_000])
+const { MongoServerError } = mongoose.mongo
+
+const DEADLINE_MS = 10_000
+const PAUSE_MAX_MS = 100
+const DUPLICATE_KEY = 11_000
 
 /**
  * Runs database work that happens as a whole or not at all, durable when this returns.
@@ -13,10 +15,11 @@ const LOST_RACE = new Set([112, 11_000])
  * @param {import('mongoose').Connection} connection  to a replica set: a lone server has no transactions
  * @param {(session: import('mongoose').ClientSession) => Promise<T>} work  may run several times
  * @returns {Promise<T>}
- * @throws {Error} what `work` throws, or the driver's error after 20 lost races
+ * @throws {Error} what `work` throws, or the driver's error when the race was lost for 10 s
  */
 export async function inTransaction (connection, work) {
-  for (let attempt = 1; ; attempt++) {
+  const deadline = performance.now() + DEADLINE_MS
+  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
     const session = await connection.startSession()
     try {
       session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority', journal: true } })
@@ -25,10 +28,19 @@ export async function inTransaction (connection, work) {
       return result
     } catch (error) {
       if (session.inTransaction()) await session.abortTransaction().catch(() => {})
-      if (!LOST_RACE.has(Number(/** @type {{code?: number}} */ (error).code)) || attempt === ATTEMPTS_MAX) throw error
+      if (!isLostRace(error) || performance.now() > deadline) throw error
     } finally {
       await session.endSession()
     }
-    await sleep(Math.random() * PAUSE_MS * attempt)
+    await sleep(Math.random() * pauseMs)
   }
+}
+
+/**
+ * Whether the server says that the same may succeed now: another writer was first, an index was just made, a lock was held.
+ * https://www.mongodb.com/docs/manual/core/transactions-in-applications/#transienttransactionerror
+ * @param {unknown} error
+ */
+function isLostRace (error) {
+  return error instanceof MongoServerError && (error.hasErrorLabel('TransientTransactionError') || error.code === DUPLICATE_KEY)
 }

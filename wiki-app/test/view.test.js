@@ -102,7 +102,7 @@ test('a view is exactly one database read, whatever it answers', async (t) => {
   ])) {
     commands.length = 0
     assert.equal((await get(app, url, headers)).statusCode, status)
-    assert.deepEqual(commands, ['find revision,html,html_hash,content_bytes,modified_at,deleted_at'], url)
+    assert.deepEqual(commands, ['find revision,html,html_hash,content_bytes,modified_at,deleted_at,redirect_to'], url)
   }
 })
 

@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { difference } from './difference.js'
-import { deleteUrl, editUrl, historyUrl, viewUrl, writableName } from './name.js'
+import { deleteUrl, editUrl, historyUrl, renameUrl, viewUrl, writableName } from './name.js'
 import { basePrecondition, headerPrecondition, StaleEdit } from './preconditions.js'
 import { currentRevision } from './store.js'
 
@@ -24,6 +24,7 @@ const CONTENT_SCHEMA = {
   properties: { content: { type: 'string', minLength: 1 }, ...CHANGE_PROPERTIES }
 }
 const CHANGE_SCHEMA = { type: 'object', nullable: true, additionalProperties: false, properties: CHANGE_PROPERTIES }
+const RENAME_SCHEMA = { type: 'object', required: ['to'], additionalProperties: false, properties: { to: { type: 'string' }, ...CHANGE_PROPERTIES } }
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
 
 /** @typedef {{author?: string, summary?: string, base_revision?: string | number}} Change */
@@ -81,6 +82,15 @@ export async function editRoutes (app, { store }) {
     return reply.redirect(historyUrl(name), 303)
   })
 
+  app.post('/rename/:name', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
+    const name = writableName(nameIn(request))
+    const target = writableName(/** @type {{to: string}} */ (request.body).to)
+    const revision = await store.rename(name, target, changeIn(request.body), preconditionOf(request))
+    reply.header('page-revision', revision)
+    if (wantsHtml(request)) return reply.redirect(`${viewUrl(target)}?saved=${revision}`, 303)
+    return reply.code(201).header('location', viewUrl(target)).send({ name: target, revision })
+  })
+
   app.get('/edit', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
     const { name } = /** @type {{name?: string}} */ (request.query)
     if (name !== undefined) return reply.redirect(editUrl(writableName(name)), 303)
@@ -99,7 +109,8 @@ export async function editRoutes (app, { store }) {
       baseRevision: currentRevision(page),
       content: page?.content ?? '',
       viewUrl: viewUrl(name),
-      deleteUrl: deleteUrl(name)
+      deleteUrl: deleteUrl(name),
+      renameUrl: renameUrl(name)
     }))
   })
 }

@@ -4,6 +4,7 @@ import { HTML, renderView, wantsHtml } from '../views.js'
 import { difference } from './difference.js'
 import { entityTag, pageDocument, readableSize, readableTime } from './document.js'
 import { changeIn, preconditionOf, REVISION_SCHEMA } from './edit-routes.js'
+import { RevisionMissing } from './history.js'
 import { canonicalName, historyUrl, revisionUrl, viewUrl, writableName } from './name.js'
 import { currentRevision, PageMissing } from './store.js'
 
@@ -39,6 +40,19 @@ const SCHEMAS = {
  * @type {import('fastify').FastifyPluginAsync<{store: import('./store.js').PageStore, history: import('./history.js').History}>}
  */
 export async function historyRoutes (app, { store, history }) {
+  /**
+   * An address of what was stays good when the page gets another name: its history went along.
+   * @param {import('fastify').FastifyReply} reply
+   * @param {string} name
+   * @param {(name: string) => string} url
+   * @param {Error} error  thrown when the page was not renamed
+   */
+  const followRename = async (reply, name, url, error) => {
+    const target = await store.findRedirect(name)
+    if (target === null) throw error
+    return reply.header('cache-control', ALWAYS_ASK).redirect(url(target), 302)
+  }
+
   /** @param {import('fastify').FastifyRequest} request */
   const nameIn = ({ params }) => canonicalName(/** @type {{name: string}} */ (params).name)
 
@@ -46,7 +60,7 @@ export async function historyRoutes (app, { store, history }) {
     const name = nameIn(request)
     const { before } = /** @type {{before?: string}} */ (request.query)
     const [head, { items, more }] = await Promise.all([store.findSource(name), history.ofPage({ page: name, before: before === undefined ? undefined : Number(before), limit: ITEMS_PER_PART })])
-    if (items.length === 0) throw new PageMissing(name)
+    if (items.length === 0) return followRename(reply, name, historyUrl, new PageMissing(name))
     const url = historyUrl(name)
     return reply.header('cache-control', ALWAYS_ASK).type(HTML).send(renderView('history', {
       title: `History of “${name}”`,
@@ -62,7 +76,9 @@ export async function historyRoutes (app, { store, history }) {
   app.get('/revision/:name/:revision', { schema: SCHEMAS.revision }, async (request, reply) => {
     const name = nameIn(request)
     const number = Number(/** @type {{revision: string}} */ (request.params).revision)
-    const { revision, content, created_at: createdAt, deleted } = await history.find(name, number)
+    const found = await history.find(name, number)
+    if (found === null) return followRename(reply, name, (target) => revisionUrl(target, number), new RevisionMissing(number, name))
+    const { revision, content, created_at: createdAt, deleted } = found
     if (deleted) throw new NotAText(number, name)
     const page = { _id: name, revision, ...store.render(content), modified_at: createdAt }
     reply.headers({ 'cache-control': FOR_EVER, 'page-revision': revision, 'last-modified': createdAt.toUTCString() }).type(HTML)
@@ -72,7 +88,7 @@ export async function historyRoutes (app, { store, history }) {
   app.get('/raw/:name', async (request, reply) => {
     const name = nameIn(request)
     const page = await store.findSource(name)
-    if (page === null) throw new PageMissing(name)
+    if (page === null) return followRename(reply, name, rawUrl, new PageMissing(name))
     const validators = { etag: entityTag(page).replace('"', '"raw-') }
     reply.headers({ ...validators, 'cache-control': ALWAYS_ASK, 'page-revision': page.revision }).type('text/markdown; charset=utf-8')
     return fresh(request.headers, validators) ? reply.code(304).send() : page.content
@@ -82,6 +98,7 @@ export async function historyRoutes (app, { store, history }) {
     const name = nameIn(request)
     const [from, to] = ['from', 'to'].map((key) => Number(/** @type {Record<string, string>} */ (request.query)[key]))
     const [before, after] = await Promise.all([history.find(name, from), history.find(name, to)])
+    if (before === null || after === null) return followRename(reply, name, (target) => differenceUrl(target, from, to), new RevisionMissing(before === null ? from : to, name))
     return reply.header('cache-control', FOR_EVER).type(HTML).send(renderView('compare', {
       title: `Changes of “${name}”`,
       from,
@@ -98,6 +115,7 @@ export async function historyRoutes (app, { store, history }) {
     const name = writableName(nameIn(request))
     const number = Number(/** @type {{revision: string | number}} */ (request.body).revision)
     const past = await history.find(name, number)
+    if (past === null) throw new RevisionMissing(number, name)
     if (past.deleted) throw new NotAText(number, name)
     const { author, summary } = changeIn(request.body)
     const { revision, created } = await store.save(name, past.content, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request))
@@ -131,11 +149,21 @@ export async function historyRoutes (app, { store, history }) {
   })
 }
 
+/** @param {string} name */
+const rawUrl = (name) => `/raw/${encodeURIComponent(name)}`
+
+/**
+ * @param {string} name
+ * @param {number} from
+ * @param {number} to
+ */
+const differenceUrl = (name, from, to) => `/difference/${encodeURIComponent(name)}?from=${from}&to=${to}`
+
 /**
  * A change as the templates show it.
  * @param {import('./history.js').RevisionItem} item
  */
-function shown ({ _id: id, page, revision, content_bytes: bytes, author, summary, deleted, created_at: createdAt }) {
+function shown ({ _id: id, page, revision, follows, content_bytes: bytes, author, summary, deleted, created_at: createdAt }) {
   const at = createdAt.toISOString()
   return {
     id: String(id),
@@ -150,7 +178,7 @@ function shown ({ _id: id, page, revision, content_bytes: bytes, author, summary
     viewUrl: viewUrl(page),
     historyUrl: historyUrl(page),
     revisionUrl: revisionUrl(page, revision),
-    differenceUrl: revision > 1 ? `/difference/${encodeURIComponent(page)}?from=${revision - 1}&to=${revision}` : null,
+    differenceUrl: follows === null ? null : differenceUrl(page, follows, revision),
     authorUrl: changesUrl('/changes', { author })
   }
 }

@@ -6,7 +6,7 @@ import mongoose from 'mongoose'
 export const RevisionMissing = createError('WIKI_REVISION_MISSING', 'There is no revision %s of “%s”.', 404)
 
 /** Everything but the text. */
-const ITEM_FIELDS = { page: 1, revision: 1, content_bytes: 1, author: 1, summary: 1, deleted: 1, created_at: 1 }
+const ITEM_FIELDS = { page: 1, revision: 1, follows: 1, content_bytes: 1, author: 1, summary: 1, deleted: 1, created_at: 1 }
 /** @typedef {Omit<Revision, 'content'>} RevisionItem */
 
 /**
@@ -18,14 +18,9 @@ export function createHistory ({ Revisions }) {
     /**
      * @param {string} page
      * @param {number} revision
-     * @returns {Promise<Revision>}
-     * @throws {Error} 404
+     * @returns {Promise<Revision | null>}
      */
-    async find (page, revision) {
-      const found = await Revisions.findOne({ page, revision }).lean().exec()
-      if (found === null) throw new RevisionMissing(revision, page)
-      return found
-    },
+    find: (page, revision) => Revisions.findOne({ page, revision }).lean().exec(),
 
     /**
      * A page's revisions, the newest first.

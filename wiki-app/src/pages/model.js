@@ -12,7 +12,8 @@ import mongoose from 'mongoose'
  * @property {string} html_hash  of `html` and `modified_at`
  * @property {Date} created_at
  * @property {Date} modified_at
- * @property {Date | null} deleted_at
+ * @property {Date | null} deleted_at  not null: there is no page to see
+ * @property {string | null} [redirect_to]  the name that a page which was here has now; only where `deleted_at` is not null
  */
 
 /**
@@ -20,7 +21,8 @@ import mongoose from 'mongoose'
  * @typedef {object} Revision
  * @property {import('mongoose').Types.ObjectId} _id  grows with time, so changes are listed by it
  * @property {string} page  its name
- * @property {number} revision
+ * @property {number} revision  larger than all before it of this name
+ * @property {number | null} follows  the revision before it; null for the first
  * @property {string} content  Markdown; '' for a deletion
  * @property {number} content_bytes
  * @property {string} author  the name that the author gave; '' for none
@@ -39,7 +41,8 @@ const pageSchema = new mongoose.Schema({
   html_hash: String,
   created_at: Date,
   modified_at: Date,
-  deleted_at: Date
+  deleted_at: Date,
+  redirect_to: String
 }, { collection: 'pages', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 
 // Serves the list in its order and lets a search read keys instead of pages.
@@ -48,6 +51,7 @@ pageSchema.index({ deleted_at: 1, title_key: 1, _id: 1 })
 const revisionSchema = new mongoose.Schema({
   page: String,
   revision: Number,
+  follows: Number,
   content: String,
   content_bytes: Number,
   author: String,

@@ -61,3 +61,6 @@ export const revisionUrl = (name, revision) => `/revision/${encodeURIComponent(n
 
 /** @param {string} name */
 export const deleteUrl = (name) => `/delete/${encodeURIComponent(name)}`
+
+/** @param {string} name */
+export const renameUrl = (name) => `/rename/${encodeURIComponent(name)}`

@@ -6,7 +6,7 @@ import { hashOf, renderPage } from './render.js'
 import { createTurns } from './turns.js'
 
 /** @typedef {import('./model.js').Page} Page */
-/** @typedef {Pick<Page, '_id' | 'revision' | 'html_hash' | 'deleted_at'>} Head  what a write is judged by */
+/** @typedef {Pick<Page, '_id' | 'revision' | 'html_hash' | 'deleted_at' | 'redirect_to'>} Head  what a write is judged by */
 
 /**
  * Who changes a page and why; both may be ''.
@@ -18,12 +18,14 @@ import { createTurns } from './turns.js'
  * @typedef {(head: Head | null) => void} Precondition
  */
 
+const NameTaken = createError('WIKI_NAME_TAKEN', 'The page cannot be called “%s”: that name has a page, or the history of a deleted one.', 409)
+
 export const PageMissing = createError('WIKI_PAGE_MISSING', 'There is no page named “%s”.', 404)
 
 const SEARCH_MAX_MS = 1_000
 
-const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1 }
-const VIEW_FIELDS = { revision: 1, html: 1, html_hash: 1, content_bytes: 1, modified_at: 1, deleted_at: 1 }
+const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1, redirect_to: 1 }
+const VIEW_FIELDS = { revision: 1, html: 1, html_hash: 1, content_bytes: 1, modified_at: 1, deleted_at: 1, redirect_to: 1 }
 const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1 }
 const LIST_FIELDS = { revision: 1, modified_at: 1 }
 
@@ -50,7 +52,7 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
    * The one way in which a page changes: its newest state and the revision that keeps it, both or neither, durable when this returns.
    * Writes of one page take turns in this process; those of other processes are met by the transaction.
    * @param {string} name
-   * @param {Omit<import('./model.js').Revision, '_id' | 'page' | 'revision' | 'created_at'>} change
+   * @param {Omit<import('./model.js').Revision, '_id' | 'page' | 'revision' | 'follows' | 'created_at'>} change
    * @param {Buffer | null} html  null for a deletion
    * @param {Precondition} precondition
    * @returns {Promise<{revision: number, before: Head | null}>}
@@ -59,18 +61,20 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
     const before = /** @type {Head | null} */ (await Pages.findOne({ _id: name }, HEAD_FIELDS, { session }).lean().exec())
     precondition(before)
     const revision = (before?.revision ?? 0) + 1
+    // A page that was renamed took its revisions along.
+    const follows = before === null || before.redirect_to ? null : before.revision
     const now = new Date()
-    await Revisions.insertMany([{ page: name, revision, ...change, created_at: now }], { session, lean: true })
+    await Revisions.insertMany([{ page: name, revision, follows, ...change, created_at: now }], { session, lean: true })
     const state = html === null
       ? { deleted_at: now }
-      : { title_key: titleKey(name), content: change.content, content_bytes: change.content_bytes, html, html_hash: hashOf(html, now.toISOString()), modified_at: now, deleted_at: null }
+      : { title_key: titleKey(name), content: change.content, content_bytes: change.content_bytes, html, html_hash: hashOf(html, now.toISOString()), modified_at: now, deleted_at: null, redirect_to: null }
     await Pages.updateOne({ _id: name }, { $set: { ...state, revision }, $setOnInsert: { created_at: now } }, { session, upsert: true }).exec()
     return { revision, before }
   }))
 
   return {
     /**
-     * What a reader sees, in one read. A deleted page is still found: its `deleted_at` is not null.
+     * What a reader sees, in one read. What is no page any more is still found: its `deleted_at` is not null.
      * @param {string} name
      * @returns {Promise<PageView | null>}
      */
@@ -121,6 +125,48 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
         precondition(head)
       })
       return revision
+    },
+
+    /**
+     * Gives a page, with its whole history, another name. The old name leads to it until someone writes a page there.
+     * @param {string} name
+     * @param {string} target
+     * @param {Attribution} [attribution]
+     * @param {Precondition} [precondition]
+     * @returns {Promise<number>} the revision that is the renaming
+     * @throws {Error} 404 when there is no such page, 409 when the new name is taken; what `precondition` throws
+     */
+    rename (name, target, { author = '', summary = '' } = {}, precondition = () => {}) {
+      return inTurn(name, () => inTransaction(Pages.db, async (session) => {
+        const page = await Pages.findOne({ _id: name }, null, { session }).lean().exec()
+        if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
+        precondition(page)
+        const there = await Pages.findOne({ _id: target }, HEAD_FIELDS, { session }).lean().exec()
+        const history = await Revisions.findOne({ page: target }, { _id: 1 }, { session }).lean().exec()
+        if (name === target || currentRevision(there) !== 0 || history !== null) throw new NameTaken(target)
+
+        // Revisions only ever grow, for either name.
+        const revision = Math.max(page.revision, there?.revision ?? 0) + 1
+        const now = new Date()
+        const state = { ...page, _id: target, title_key: titleKey(target), revision, html_hash: hashOf(page.html, now.toISOString()), modified_at: now }
+        await Pages.replaceOne({ _id: target }, state, { session, upsert: true }).exec()
+        await Pages.updateOne({ _id: name }, { $set: { revision, deleted_at: now, redirect_to: target } }, { session }).exec()
+        await Revisions.updateMany({ page: name }, { $set: { page: target } }, { session }).exec()
+        const { content, content_bytes: contentBytes } = page
+        await Revisions.insertMany([{
+          page: target, revision, follows: page.revision, content, content_bytes: contentBytes, author, summary: summary || `Renamed from “${name}”`, deleted: false, created_at: now
+        }], { session, lean: true })
+        return revision
+      }))
+    },
+
+    /**
+     * @param {string} name
+     * @returns {Promise<string | null>} the name that a page which was here has now
+     */
+    async findRedirect (name) {
+      const page = await Pages.findOne({ _id: name }, { redirect_to: 1 }).lean().exec()
+      return page?.redirect_to ?? null
     },
 
     /**

@@ -16,6 +16,8 @@ export async function viewRoute (app, { store, policy }) {
     if (name !== asked) return reply.header('cache-control', policy.cacheControl).redirect(viewUrl(name), 301)
 
     const page = await store.findView(name)
+    // Not 301: someone may write a page under the old name again.
+    if (page?.redirect_to) return reply.headers({ 'cache-control': policy.cacheControl, 'page-revision': page.revision }).redirect(viewUrl(page.redirect_to), 302)
     if (page === null || page.deleted_at != null) throw Object.assign(new PageMissing(name), { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) })
 
     reply.type(HTML).header('page-revision', page.revision)
