@@ -211,15 +211,22 @@ function aptBlocked (what, packages, otherwise) {
   return null
 }
 
+/** Two lanes may want packages at once, and apt-get does not wait for another one's update. */
+let aptTurn = Promise.resolve()
+
 /**
  * @param {Runner} run
  * @param {string[]} packages
  */
-async function aptInstall (run, packages) {
+function aptInstall (run, packages) {
   const env = { DEBIAN_FRONTEND: 'noninteractive' }
   const lock = ['-o', 'DPkg::Lock::Timeout=120']
-  await run('apt-get', ['update', ...lock], env)
-  await run('apt-get', ['install', '-y', '--no-install-recommends', ...lock, ...packages], env)
+  const mine = aptTurn.then(async () => {
+    await run('apt-get', ['update', ...lock], env)
+    await run('apt-get', ['install', '-y', '--no-install-recommends', ...lock, ...packages], env)
+  })
+  aptTurn = mine.catch(() => {})
+  return mine
 }
 
 /**
