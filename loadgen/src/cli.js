@@ -1,8 +1,6 @@
 import { parseArgs } from 'node:util'
 import { readConfig } from './config.js'
-
-/** A command line that cannot be understood. */
-export class UsageError extends Error {}
+import { UsageError } from './usage-error.js'
 
 /**
  * @typedef {object} Command

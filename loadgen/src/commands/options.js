@@ -1,5 +1,5 @@
 import { parsePort, DEFAULT_PORTS, readConfig } from '../config.js'
-import { UsageError } from '../cli.js'
+import { UsageError } from '../usage-error.js'
 
 /** Flags for the ports that a person sees, one for each. @type {Record<string, {type: 'string'}>} */
 export const PORT_OPTIONS = Object.fromEntries(Object.keys(DEFAULT_PORTS).map((name) => [`${name}-port`, { type: 'string' }]))

@@ -1,4 +1,4 @@
-import { UsageError } from '../cli.js'
+import { UsageError } from '../usage-error.js'
 import { writeReport } from '../lab/report.js'
 import { findRun } from '../lab/results.js'
 import { configWith, refuseMore } from './options.js'

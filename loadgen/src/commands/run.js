@@ -1,4 +1,4 @@
-import { UsageError } from '../cli.js'
+import { UsageError } from '../usage-error.js'
 import { experimentNames, loadDefinition } from '../lab/definition.js'
 import { createProgress } from '../lab/progress.js'
 import { writeReport } from '../lab/report.js'

@@ -1,22 +1,15 @@
 import createError from '@fastify/error'
 import { HTML, renderView, wantsHtml } from '../views.js'
+import { CHANGE_PROPERTIES, changeIn, preconditionOf } from './change.js'
 import { difference } from './difference.js'
 import { deleteUrl, editUrl, historyUrl, renameUrl, viewUrl, writableName } from './name.js'
-import { basePrecondition, headerPrecondition, StaleEdit } from './preconditions.js'
+import { headerPrecondition, StaleEdit } from './preconditions.js'
 import { currentRevision } from './store.js'
 
 const NotText = createError('WIKI_NOT_TEXT', 'The text has half of a surrogate pair in it, which is no character.', 400)
 
 const FORM = 'application/x-www-form-urlencoded'
 
-const LINE = '^\\P{Cc}*$'
-/** Forms send digits, programs send numbers. */
-export const REVISION_SCHEMA = { anyOf: [{ type: 'integer', minimum: 0, maximum: 999_999_999 }, { type: 'string', pattern: '^\\d{1,9}$' }] }
-const CHANGE_PROPERTIES = {
-  author: { type: 'string', maxLength: 80, pattern: LINE },
-  summary: { type: 'string', maxLength: 200, pattern: LINE },
-  base_revision: REVISION_SCHEMA
-}
 const CONTENT_SCHEMA = {
   type: 'object',
   required: ['content'],
@@ -26,8 +19,6 @@ const CONTENT_SCHEMA = {
 const CHANGE_SCHEMA = { type: 'object', nullable: true, additionalProperties: false, properties: CHANGE_PROPERTIES }
 const RENAME_SCHEMA = { type: 'object', required: ['to'], additionalProperties: false, properties: { to: { type: 'string' }, ...CHANGE_PROPERTIES } }
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
-
-/** @typedef {{author?: string, summary?: string, base_revision?: string | number}} Change */
 
 /**
  * Everything that changes pages, for programs and for people without JavaScript. No answer may be stored.
@@ -113,29 +104,6 @@ export async function editRoutes (app, { store }) {
       renameUrl: renameUrl(name)
     }))
   })
-}
-
-/**
- * @param {unknown} body
- * @returns {import('./store.js').Attribution}
- */
-export function changeIn (body) {
-  const { author, summary } = /** @type {Change} */ (body ?? {})
-  return { author: author?.trim(), summary: summary?.trim() }
-}
-
-/**
- * What the request demands of the page that it changes, by its headers and by the form that it comes from.
- * @param {import('fastify').FastifyRequest} request
- * @returns {import('./store.js').Precondition}
- */
-export function preconditionOf ({ headers, body }) {
-  const { base_revision: base } = /** @type {Change} */ (body ?? {})
-  const [byHeaders, byForm] = [headerPrecondition(headers), basePrecondition(base === undefined ? undefined : Number(base))]
-  return (head) => {
-    byHeaders(head)
-    byForm(head)
-  }
 }
 
 /**

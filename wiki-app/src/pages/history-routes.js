@@ -1,9 +1,9 @@
 import createError from '@fastify/error'
 import fresh from 'fresh'
 import { HTML, renderView, wantsHtml } from '../views.js'
+import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
 import { difference } from './difference.js'
 import { entityTag, pageDocument, readableSize, readableTime } from './document.js'
-import { changeIn, preconditionOf, REVISION_SCHEMA } from './edit-routes.js'
 import { RevisionMissing } from './history.js'
 import { canonicalName, historyUrl, revisionUrl, viewUrl, writableName } from './name.js'
 import { currentRevision, PageMissing } from './store.js'
@@ -19,7 +19,6 @@ const FOR_EVER = 'public, max-age=31536000, immutable'
 const ALWAYS_ASK = 'no-cache'
 
 const NUMBER = { type: 'string', pattern: '^[1-9]\\d{0,8}$' }
-const AUTHOR = { type: 'string', maxLength: 80, pattern: '^\\P{Cc}*$' }
 const SCHEMAS = {
   history: { querystring: { type: 'object', properties: { before: NUMBER } } },
   revision: { params: { type: 'object', properties: { name: { type: 'string' }, revision: NUMBER } } },
@@ -29,10 +28,10 @@ const SCHEMAS = {
       type: 'object',
       required: ['revision'],
       additionalProperties: false,
-      properties: { revision: REVISION_SCHEMA, base_revision: REVISION_SCHEMA, author: AUTHOR, summary: { ...AUTHOR, maxLength: 200 } }
+      properties: { revision: REVISION_SCHEMA, ...CHANGE_PROPERTIES }
     }
   },
-  changes: { querystring: { type: 'object', properties: { author: AUTHOR, before: { type: 'string', pattern: '^[0-9a-f]{24}$' } } } }
+  changes: { querystring: { type: 'object', properties: { author: AUTHOR_SCHEMA, before: { type: 'string', pattern: '^[0-9a-f]{24}$' } } } }
 }
 
 /**

@@ -1,0 +1,40 @@
+import { basePrecondition, headerPrecondition } from './preconditions.js'
+
+const LINE = '^\\P{Cc}*$'
+
+/** A revision's number: forms send digits, programs send numbers. */
+export const REVISION_SCHEMA = { anyOf: [{ type: 'integer', minimum: 0, maximum: 999_999_999 }, { type: 'string', pattern: '^\\d{1,9}$' }] }
+export const AUTHOR_SCHEMA = { type: 'string', maxLength: 80, pattern: LINE }
+
+/** What every write may say besides what it writes. */
+export const CHANGE_PROPERTIES = {
+  author: AUTHOR_SCHEMA,
+  summary: { type: 'string', maxLength: 200, pattern: LINE },
+  base_revision: REVISION_SCHEMA
+}
+
+/** @typedef {{author?: string, summary?: string, base_revision?: string | number}} Change  by CHANGE_PROPERTIES */
+
+/**
+ * Who changes a page and why.
+ * @param {unknown} body
+ * @returns {import('./store.js').Attribution}
+ */
+export function changeIn (body) {
+  const { author, summary } = /** @type {Change} */ (body ?? {})
+  return { author: author?.trim(), summary: summary?.trim() }
+}
+
+/**
+ * What the request demands of the page that it changes, by its headers and by the form that it comes from.
+ * @param {import('fastify').FastifyRequest} request
+ * @returns {import('./store.js').Precondition}
+ */
+export function preconditionOf ({ headers, body }) {
+  const { base_revision: base } = /** @type {Change} */ (body ?? {})
+  const [byHeaders, byForm] = [headerPrecondition(headers), basePrecondition(base === undefined ? undefined : Number(base))]
+  return (head) => {
+    byHeaders(head)
+    byForm(head)
+  }
+}
