@@ -35,6 +35,7 @@ export async function startRole (role, origin) {
   const binary = requireTool('nginx').path
   const prepared = await prepareRole(parameters, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
   const nginx = await startProcess({ name: `nginx ${role}`, command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })
+  const logFile = path.join(directory, 'access.log')
   const url = (/** @type {string} */ host) => `http://${host}:${port}`
   await waitUntil(() => request(`${url('nobody.localhost')}/`).then(() => true, () => false), 5_000)
   arrived.length = 0
@@ -43,11 +44,15 @@ export async function startRole (role, origin) {
     arrived,
     url,
     control: { url: `http://127.0.0.1:${controlPort}`, token: TOKEN },
-    /** Lines of the access log, once there are `count` of them. @param {number} count */
-    async log (count) {
-      const lines = () => readFileSync(path.join(directory, 'access.log'), 'utf8').trim().split('\n').filter(Boolean)
-      await waitUntil(() => lines().length >= count, 2_000)
-      return lines().map((line) => JSON.parse(line))
+    /**
+     * What the access log says of one path, once there are `count` lines of it: nginx writes them after the client has its answer.
+     * @param {string} path
+     * @param {number} count
+     */
+    async log (path, count) {
+      const lines = () => readFileSync(logFile, 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line)).filter(({ uri }) => uri.startsWith(path))
+      await waitUntil(() => lines().length >= count, 5_000)
+      return lines()
     },
     async stop () {
       await stopProcess(nginx)
