@@ -6,7 +6,7 @@ const CONCURRENCY = 4
 
 /**
  * Reads pages until the wiki's code is compiled by its engine and its data in the database's cache; otherwise the first trials
- * of a run would measure a wiki that is twice as slow as the last. Through a door that stores nothing.
+ * of a run would measure a slower wiki than the last. Through a door that stores nothing.
  * @param {object} options
  * @param {import('../stack/doors.js').Door} options.door
  * @param {number} options.pages
