@@ -23,12 +23,12 @@ describe('a run of read-hot', () => {
   before(async () => {
     sandbox = await createSandbox()
     run = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1', '--seed', '7', '--report'])
+    assert.equal(run.exitCode, 0, run.stderr + run.stdout)
     directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
   })
   after(() => sandbox.remove())
 
   test('succeeds, says what it does and how far it is, and stops its stack', () => {
-    assert.equal(run.exitCode, 0, run.stderr + run.stdout)
     for (const expected of [/starting mongod, wiki, nginx, links, doors/, new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`), /trial 1 of 4 .*s left/, /trial 4 of 4/, /all 4 trials valid/, /stack stopped/, /report: .*index\.html/]) assert.match(run.stdout, expected)
     assert.deepEqual(sandbox.processes(), [])
     assert.equal(existsSync(path.join(sandbox.directory, 'state/lab')), false)

@@ -7,7 +7,7 @@ import { freePorts } from './ports.js'
 import { logTail, startProcess, stopProcess, waitUntil } from './processes.js'
 
 const REPLICA_SET = 'stevec'
-const READY_TIMEOUT_MS = 30_000
+const READY_TIMEOUT_MS = 60_000
 
 /**
  * Starts a real mongod as a single-node replica set: transactions, change streams and retryable writes need one.
@@ -17,7 +17,7 @@ const READY_TIMEOUT_MS = 30_000
  * @param {boolean} [options.outlive]  see startProcess
  * @param {(identity: import('./processes.js').ProcessIdentity) => void} [options.onStart]  called before it is ready, so that nothing started is forgotten
  * @returns {Promise<{uri: string, uriFor: (database: string) => string, port: number, stop: () => Promise<void>}>}
- * @throws {Error} when it is not primary within 30 s, with the end of its log
+ * @throws {Error} when it is not primary within 60 s, with the end of its log
  */
 export async function startMongod ({ port, directory, outlive = false, onStart = () => {} } = {}) {
   const tool = requireTool('mongod')

@@ -18,15 +18,16 @@ export function isFree (port) {
 
 /**
  * @param {number} count
+ * @param {number[]} [except]  ports that are free still but spoken for
  * @returns {Promise<number[]>} different ports that nobody listens on
  * @throws {Error} when too few are found in a bounded number of attempts
  */
-export async function freePorts (count) {
+export async function freePorts (count, except = []) {
   /** @type {Set<number>} */
   const found = new Set()
   for (let attempt = 0; attempt < ATTEMPTS_MAX && found.size < count; attempt++) {
     const port = FREE_RANGE.first + Math.floor(Math.random() * (FREE_RANGE.last - FREE_RANGE.first + 1))
-    if (!found.has(port) && await isFree(port)) found.add(port)
+    if (!found.has(port) && !except.includes(port) && await isFree(port)) found.add(port)
   }
   if (found.size < count) throw new Error(`fewer than ${count} free ports between ${FREE_RANGE.first} and ${FREE_RANGE.last}`)
   return [...found]

@@ -11,7 +11,7 @@ import { isAlive, logTail, startProcess, stopProcess, waitUntil } from './proces
 import { isRunning, readState, removeState, writeState } from './state.js'
 import { startToxiproxy } from './toxiproxy.js'
 
-const READY_TIMEOUT_MS = 20_000
+const READY_TIMEOUT_MS = 60_000
 
 /** @typedef {import('../config.js').Ports} Ports */
 /** @typedef {import('./processes.js').ProcessIdentity} ProcessIdentity */
@@ -40,7 +40,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
 
-  const [edgeListen, originListen, edgeToOrigin, edgeControl, localControl, toxiproxyApi] = await freePorts(6)
+  const [edgeListen, originListen, edgeToOrigin, edgeControl, localControl, toxiproxyApi] = await freePorts(6, Object.values(ports))
   const tokens = { edge: randomBytes(16).toString('hex'), local: randomBytes(16).toString('hex') }
   /** @type {import('./state.js').StackState} */
   const state = {
@@ -152,7 +152,7 @@ export async function flexiblePorts (asked = readConfig().ports) {
   const open = names.filter((name) => asked[name] === undefined)
   const free = await Promise.all(open.map((name) => isFree(DEFAULT_PORTS[name])))
   if (free.every(Boolean)) return { ports: { ...DEFAULT_PORTS, ...asked }, moved: false }
-  const found = await freePorts(open.length)
+  const found = await freePorts(open.length, Object.values(asked))
   return { ports: { ...DEFAULT_PORTS, ...asked, ...Object.fromEntries(open.map((name, index) => [name, found[index]])) }, moved: true }
 }
 

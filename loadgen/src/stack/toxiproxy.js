@@ -1,7 +1,7 @@
 import { requireTool } from '../tools/locate.js'
 import { startProcess, waitUntil } from './processes.js'
 
-const READY_TIMEOUT_MS = 10_000
+const READY_TIMEOUT_MS = 60_000
 
 /**
  * A link between two hops: what connects to `listen` reaches `upstream` (ports of 127.0.0.1). It carries bytes unchanged until a
