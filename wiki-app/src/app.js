@@ -7,10 +7,12 @@ import { drainOnClose } from './drain.js'
 import { healthRoutes } from './health.js'
 import { contentParsers } from './pages/content-parsers.js'
 import { editRoutes } from './pages/edit-routes.js'
+import { createFinding } from './pages/finding.js'
+import { findingRoutes } from './pages/finding-routes.js'
 import { createHistory } from './pages/history.js'
 import { historyRoutes } from './pages/history-routes.js'
-import { listRoute } from './pages/list-route.js'
 import { defineModels } from './pages/model.js'
+import { createRenderer } from './pages/render.js'
 import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
 import { answerNotFound, createErrorHandler, noteMethods, refuseOtherMethods } from './problem.js'
@@ -55,8 +57,10 @@ export async function buildApp (config) {
 
   const database = createDatabase(config.MONGODB_URI, app.log)
   const models = defineModels(database.connection)
-  const store = createPageStore(models, config.PAGE_MAX_BYTES)
+  const renderer = createRenderer({ maxBytes: config.PAGE_MAX_BYTES })
+  const store = createPageStore({ models, renderer })
   const history = createHistory(models)
+  const finding = createFinding(models)
   const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
   const answerError = createErrorHandler(database.isUnavailable)
   const knownMethods = noteMethods(app)
@@ -64,6 +68,7 @@ export async function buildApp (config) {
   drainOnClose(app)
   app.addHook('onReady', database.connect)
   app.addHook('onClose', database.close)
+  app.addHook('onClose', renderer.close)
   app.addHook('onRequest', (request, reply, done) => {
     const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)
     if (counted) counter.add(request.method)
@@ -78,10 +83,10 @@ export async function buildApp (config) {
   await app.register(healthRoutes, { database })
   await app.register(counterRoute, { counter })
   await app.register(assetRoutes)
-  await app.register(listRoute, { store })
   await app.register(viewRoute, { store, policy })
-  await app.register(editRoutes, { store })
-  await app.register(historyRoutes, { store, history })
+  await app.register(findingRoutes, { finding, policy })
+  await app.register(editRoutes, { store, history })
+  await app.register(historyRoutes, { store, history, policy })
   refuseOtherMethods(app, knownMethods)
 
   await app.ready()

@@ -25,7 +25,7 @@ test('a program says which text it replaces, and is refused when that is not the
 test('a person whose form is out of date gets both texts and their difference, and can save what came of them', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'one\ntwo\nthree')
-  assert.match((await get(app, '/edit/a', BROWSER)).body, /name="base_revision" value="1"/)
+  assert.match((await get(app, '/edit/text/a', BROWSER)).body, /name="base_revision" value="1"/)
   await save(app, 'a', 'one\nTWO\nthree')
 
   const merge = await submit(app, 'a', { content: 'one\r\ntwo\r\nthree & four', author: 'Ana', summary: 'mine', base_revision: '1' })

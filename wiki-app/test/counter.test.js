@@ -22,7 +22,7 @@ test('whatever arrives counts, refused or not, but for the readings themselves a
   const app = await wiki.build(t)
   const requests = /** @type {const} */ ([
     // Reads.
-    ['GET', '/wiki/none', 404], ['GET', '/nowhere', 404], ['GET', '/wiki/%zz', 400], ['GET', '/wiki/%00', 400], ['GET', '/edit/a', 200],
+    ['GET', '/wiki/none', 404], ['GET', '/nowhere', 404], ['GET', '/wiki/%zz', 400], ['GET', '/wiki/%00', 400], ['GET', '/edit/text/a', 200],
     ['GET', '/wiki/%20stevec', 301], ['OPTIONS', '/wiki/a', 405], ['GET', '/favicon.ico', 200],
     // Writes.
     ['POST', '/wiki/a', 400], ['DELETE', '/wiki/a', 404], ['PUT', '/wiki/a', 405], ['PURGE', '/', 405], ['PROPFIND', '/nowhere', 404],
@@ -58,7 +58,7 @@ test('however its URL is spelt, it is the counter, and its name is no page’s',
     assert.equal((await get(app, '/wiki/stevec')).json().writes, 3)
   }
   assert.equal((await save(app, ' stevec', 'x')).statusCode, 400)
-  assert.equal((await get(app, '/edit/stevec')).statusCode, 400)
+  assert.equal((await get(app, '/edit/text/stevec')).statusCode, 400)
 })
 
 test('under two thousand requests at once no request is lost or counted twice', async (t) => {

@@ -127,11 +127,11 @@ test('fifty at once create a page: one of them does, and no save is lost', async
 test('a person creates, edits and deletes a page with nothing but forms', async (t) => {
   const app = await wiki.build(t)
 
-  const toForm = await get(app, '/edit?name=+My++caf%C3%A9+', BROWSER)
+  const toForm = await get(app, '/edit/new?name=+My++caf%C3%A9+', BROWSER)
   assert.equal(toForm.statusCode, 303)
-  assert.equal(toForm.headers.location, '/edit/My%20caf%C3%A9')
+  assert.equal(toForm.headers.location, '/edit/text/My%20caf%C3%A9')
 
-  const form = await get(app, '/edit/My%20caf%C3%A9', BROWSER)
+  const form = await get(app, '/edit/text/My%20caf%C3%A9', BROWSER)
   assert.equal(form.statusCode, 200)
   assert.equal(form.headers['cache-control'], 'private, no-store')
   assert.match(form.body, /<h1[^>]*>Create “My café”<\/h1>/)
@@ -147,34 +147,34 @@ test('a person creates, edits and deletes a page with nothing but forms', async 
   assert.match(seen.body, /Saved as revision 1\. Others who read through a caching door may see the previous text for up to 180 s\./)
   assert.match(seen.body, /<p>one\ntwo &amp; &lt;three&gt;<\/p>/)
 
-  const edit = await get(app, '/edit/My%20caf%C3%A9', BROWSER)
+  const edit = await get(app, '/edit/text/My%20caf%C3%A9', BROWSER)
   // The first line end after the tag belongs to HTML, the second one to the text.
   assert.match(edit.body, /<textarea [^>]*>\n\none\ntwo &amp; &lt;three&gt;\n<\/textarea>/)
-  assert.match(edit.body, /<form method="post" action="\/delete\/My%20caf%C3%A9">.*<button class="danger">Delete “My café”/)
+  assert.match(edit.body, /<form method="post" action="\/edit\/delete\/My%20caf%C3%A9">.*<button class="danger">Delete “My café”/)
 
-  const deleted = await app.inject({ method: 'POST', url: '/delete/My%20caf%C3%A9', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: '' })
+  const deleted = await app.inject({ method: 'POST', url: '/edit/delete/My%20caf%C3%A9', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: '' })
   assert.equal(deleted.statusCode, 303)
   assert.equal(deleted.headers.location, '/history/My%20caf%C3%A9', 'where it can be brought back')
   assert.equal((await get(app, '/wiki/My%20caf%C3%A9', BROWSER)).statusCode, 404)
-  assert.equal((await app.inject({ method: 'POST', url: '/delete/My%20caf%C3%A9', headers: BROWSER })).statusCode, 404)
+  assert.equal((await app.inject({ method: 'POST', url: '/edit/delete/My%20caf%C3%A9', headers: BROWSER })).statusCode, 404)
 })
 
 test('the form for a new page asks for its name; other spellings lead to the one of the page', async (t) => {
   const app = await wiki.build(t)
-  const form = await get(app, '/edit', BROWSER)
-  assert.match(form.body, /<form class="new" action="\/edit">/)
-  assert.equal((await get(app, '/edit?name=', BROWSER)).statusCode, 400)
-  assert.equal((await get(app, '/edit?name=a&name=b', BROWSER)).statusCode, 400)
-  assert.equal((await get(app, '/edit?name=stevec', BROWSER)).statusCode, 400)
-  const other = await get(app, '/edit/%20a', BROWSER)
+  const form = await get(app, '/edit/new', BROWSER)
+  assert.match(form.body, /<form class="new" action="\/edit\/new">/)
+  assert.equal((await get(app, '/edit/new?name=', BROWSER)).statusCode, 400)
+  assert.equal((await get(app, '/edit/new?name=a&name=b', BROWSER)).statusCode, 400)
+  assert.equal((await get(app, '/edit/new?name=stevec', BROWSER)).statusCode, 400)
+  const other = await get(app, '/edit/text/%20a', BROWSER)
   assert.equal(other.statusCode, 303)
-  assert.equal(other.headers.location, '/edit/a')
+  assert.equal(other.headers.location, '/edit/text/a')
 })
 
 test('a textarea cannot be closed by the text in it', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', '</textarea><script>alert(1)</script>')
-  const { body } = await get(app, '/edit/a')
+  const { body } = await get(app, '/edit/text/a')
   assert.ok(body.includes('&lt;/textarea&gt;&lt;script&gt;'))
   assert.doesNotMatch(body, /<script/)
 })
@@ -193,8 +193,8 @@ test('names that cannot be are refused on every way in', async (t) => {
       await get(app, `/wiki/${name}`),
       await app.inject({ method: 'POST', url: `/wiki/${name}`, headers: { 'content-type': 'text/markdown' }, payload: 'x' }),
       await app.inject({ method: 'DELETE', url: `/wiki/${name}` }),
-      await get(app, `/edit/${name}`),
-      await app.inject({ method: 'POST', url: `/delete/${name}` })
+      await get(app, `/edit/text/${name}`),
+      await app.inject({ method: 'POST', url: `/edit/delete/${name}` })
     ]) {
       assert.ok(statusCode >= 400 && statusCode < 500, `${name}: ${statusCode}`)
       assert.equal(headers['cache-control'], 'no-store')

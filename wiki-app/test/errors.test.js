@@ -22,7 +22,7 @@ test('programs get a problem, people get a page, and neither is stored', async (
 
 test('every answer forbids scripts, framing and guessing of types, and none sets a cookie', async (t) => {
   const app = await wiki.build(t)
-  for (const url of ['/', '/wiki/none', '/wiki/stevec', '/edit', '/edit/a', '/healthz', '/nowhere', '/wiki/%zz', '/favicon.ico']) {
+  for (const url of ['/', '/wiki/none', '/wiki/stevec', '/edit', '/edit/text/a', '/healthz', '/nowhere', '/wiki/%zz', '/favicon.ico']) {
     for (const headers of [{}, BROWSER]) {
       const answer = await get(app, url, headers)
       assert.match(String(answer.headers['content-security-policy']), /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/, url)
@@ -39,7 +39,7 @@ test('a method that a URL does not have is 405 with the ones it has', async (t) 
   for (const [method, url, allow] of /** @type {const} */ ([
     ['PUT', '/wiki/a', 'GET, HEAD, POST, DELETE'], ['PATCH', '/wiki/a', 'GET, HEAD, POST, DELETE'], ['PURGE', '/wiki/a', 'GET, HEAD, POST, DELETE'],
     ['POST', '/', 'GET, HEAD'], ['OPTIONS', '/', 'GET, HEAD'],
-    ['POST', '/edit/a', 'GET, HEAD'], ['GET', '/delete/a', 'POST'], ['POST', '/healthz', 'GET, HEAD'], ['DELETE', '/favicon.ico', 'GET, HEAD']
+    ['POST', '/edit/text/a', 'GET, HEAD'], ['GET', '/edit/delete/a', 'POST'], ['POST', '/healthz', 'GET, HEAD'], ['DELETE', '/favicon.ico', 'GET, HEAD']
   ])) {
     const answer = await app.inject({ method: /** @type {'GET'} */ (method), url })
     assert.equal(answer.statusCode, 405, `${method} ${url}`)
@@ -85,7 +85,7 @@ test('a change that another site’s page asks for is refused', async (t) => {
     [403, { origin: 'nonsense' }]
   ]
   for (const [status, headers] of cases) {
-    for (const [method, url, expected] of /** @type {const} */ ([['POST', '/wiki/a', status], ['DELETE', '/wiki/none', status === 403 ? 403 : 404], ['POST', '/delete/none', status === 403 ? 403 : 404]])) {
+    for (const [method, url, expected] of /** @type {const} */ ([['POST', '/wiki/a', status], ['DELETE', '/wiki/none', status === 403 ? 403 : 404], ['POST', '/edit/delete/none', status === 403 ? 403 : 404]])) {
       const answer = await app.inject({
         method, url, headers: { host, ...headers, ...(url === '/wiki/a' && { 'content-type': 'text/markdown' }) }, ...(url === '/wiki/a' && { payload: 'text' })
       })
@@ -97,7 +97,7 @@ test('a change that another site’s page asks for is refused', async (t) => {
 
 test('nothing that a client sends is an error of the server', async (t) => {
   const app = await wiki.build(t)
-  const paths = ['/', '/wiki/', '/wiki/a', '/edit/', '/edit', '/delete/', '/wiki//', '//', '/wiki/a/b', '/WIKI/a', '/constructor', '/__proto__', '/wiki/__proto__', '/wiki/constructor']
+  const paths = ['/', '/wiki/', '/wiki/a', '/edit/text/', '/edit', '/edit/delete/', '/wiki//', '//', '/wiki/a/b', '/WIKI/a', '/constructor', '/__proto__', '/wiki/__proto__', '/wiki/constructor']
   const tails = ['', '?', '?saved=%00', '?q=%00', '?q=\\', '?after=%F0', '?__proto__=x', '?constructor[prototype]=x', `?q=${'%'.repeat(50)}`, '%', '%00', '%c0%ae', '%F0%9F', '%2500', '%u0041', ';x', `${'a'.repeat(5_000)}`]
   const bodies = /** @type {const} */ ([['application/json', '{"content":{"$gt":""}}'], ['application/json', '\u0000'], ['text/markdown', '\u0000'], ['application/x-www-form-urlencoded', '%%%&&==content=%'], ['application/x-www-form-urlencoded', `${'a=b&'.repeat(5_000)}`]])
   for (const path of paths) {

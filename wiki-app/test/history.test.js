@@ -65,7 +65,7 @@ test('an old text can be brought back, also of a deleted page, and nothing is ta
   await save(app, 'a', 'good')
   await save(app, 'a', 'vandalism')
   const revert = (/** @type {Record<string, string>} */ fields, headers = BROWSER) => app.inject({
-    method: 'POST', url: '/revert/a', headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams(fields).toString()
+    method: 'POST', url: '/edit/revert/a', headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams(fields).toString()
   })
 
   const back = await revert({ revision: '1', base_revision: '2' })

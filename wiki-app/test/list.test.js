@@ -29,7 +29,7 @@ test('an empty wiki invites to write its first page', async (t) => {
   assert.equal(statusCode, 200)
   assert.equal(headers['cache-control'], 'no-cache')
   assert.match(body, /There are no pages yet\./)
-  assert.match(body, /<form class="new" action="\/edit">/)
+  assert.match(body, /<form class="new" action="\/edit\/new">/)
 })
 
 test('pages are listed in the order of their titles, without the deleted ones', async (t) => {

@@ -45,7 +45,7 @@ async function build (t, uri) {
 /** @param {import('fastify').FastifyInstance} app */
 async function assertUnavailable (app) {
   const start = performance.now()
-  const answers = await Promise.all([get(app, '/wiki/a'), get(app, '/'), save(app, 'a', 'x'), app.inject({ method: 'DELETE', url: '/wiki/a' }), get(app, '/edit/a'), get(app, '/readyz')])
+  const answers = await Promise.all([get(app, '/wiki/a'), get(app, '/'), save(app, 'a', 'x'), app.inject({ method: 'DELETE', url: '/wiki/a' }), get(app, '/edit/text/a'), get(app, '/readyz')])
   assert.ok(performance.now() - start < REFUSAL_MAX_MS)
   for (const answer of answers) {
     assert.equal(answer.statusCode, 503, answer.body)

@@ -11,14 +11,14 @@ const wiki = useWiki()
  * @param {Record<string, string>} [headers]
  */
 const rename = (app, name, fields, headers = {}) => app.inject({
-  method: 'POST', url: `/rename/${encodeURIComponent(name)}`, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, payload: new URLSearchParams(fields).toString()
+  method: 'POST', url: `/edit/rename/${encodeURIComponent(name)}`, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, payload: new URLSearchParams(fields).toString()
 })
 
 test('a page gets another name with its whole history, and every old address leads there', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'old', 'first')
   await save(app, 'old', 'second')
-  assert.match((await get(app, '/edit/old', BROWSER)).body, /action="\/rename\/old"/)
+  assert.match((await get(app, '/edit/text/old', BROWSER)).body, /action="\/edit\/rename\/old"/)
 
   const renamed = await rename(app, 'old', { to: ' New  name ', base_revision: '2', author: 'Ana' }, BROWSER)
   assert.equal(renamed.statusCode, 303)

@@ -21,7 +21,7 @@ test('a page is one HTML document for everybody, with what caches need to know',
   assert.equal(page.headers['set-cookie'], undefined)
   assert.match(page.body, /<title>Home page – stevec<\/title>/)
   assert.match(page.body, /<h1>Welcome<\/h1>\n<p>to <em>stevec<\/em><\/p>/)
-  assert.match(page.body, /href="\/edit\/Home%20page"/)
+  assert.match(page.body, /href="\/edit\/text\/Home%20page"/)
   assert.doesNotMatch(page.body, /\/wiki\/stevec/, 'a link to the counter would be followed, and reset it')
 
   for (const headers of [BROWSER, { accept: 'application/json' }, { accept: 'image/*', 'accept-language': 'sl', 'x-forwarded-host': 'evil.example', cookie: 'a=b' }]) {
@@ -148,7 +148,7 @@ test('a page that is not there is 404, not stored, and invites a person to write
 
   const person = await get(app, '/wiki/no%20%22such%22', BROWSER)
   assert.equal(person.statusCode, 404)
-  assert.match(person.body, /href="\/edit\/no%20%22such%22">Create it</)
+  assert.match(person.body, /href="\/edit\/text\/no%20%22such%22">Create it</)
 })
 
 test('the names of pages are only ever text', async (t) => {
@@ -157,7 +157,7 @@ test('the names of pages are only ever text', async (t) => {
     assert.equal((await save(app, name, 'text')).statusCode, 201, name)
     const url = `/wiki/${encodeURIComponent(name)}`
     const text = name.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
-    for (const { body } of await Promise.all([get(app, url), get(app, `/edit/${encodeURIComponent(name)}`), get(app, '/'), get(app, `/wiki/${encodeURIComponent(`no ${name}`)}`, BROWSER)])) {
+    for (const { body } of await Promise.all([get(app, url), get(app, `/edit/text/${encodeURIComponent(name)}`), get(app, '/'), get(app, `/wiki/${encodeURIComponent(`no ${name}`)}`, BROWSER)])) {
       assert.ok(body.includes(text), `${name} in ${body}`)
       assert.doesNotMatch(body, /<script|<b>|"onmouseover|href="javascript/)
     }

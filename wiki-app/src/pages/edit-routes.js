@@ -1,10 +1,13 @@
 import createError from '@fastify/error'
 import { HTML, renderView, wantsHtml } from '../views.js'
-import { CHANGE_PROPERTIES, changeIn, preconditionOf } from './change.js'
+import { isMisspelt, nameIn } from './address.js'
+import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
 import { difference } from './difference.js'
+import { RevisionIsDeletion, RevisionMissing } from './history.js'
 import { deleteUrl, editUrl, historyUrl, renameUrl, viewUrl, writableName } from './name.js'
 import { headerPrecondition, StaleEdit } from './preconditions.js'
 import { currentRevision } from './store.js'
+import { canonicalTags, TAGS_SCHEMA } from './tags.js'
 
 const NotText = createError('WIKI_NOT_TEXT', 'The text has half of a surrogate pair in it, which is no character.', 400)
 
@@ -14,31 +17,34 @@ const CONTENT_SCHEMA = {
   type: 'object',
   required: ['content'],
   additionalProperties: false,
-  properties: { content: { type: 'string', minLength: 1 }, ...CHANGE_PROPERTIES }
+  properties: { content: { type: 'string', minLength: 1 }, tags: TAGS_SCHEMA, ...CHANGE_PROPERTIES }
 }
 const CHANGE_SCHEMA = { type: 'object', nullable: true, additionalProperties: false, properties: CHANGE_PROPERTIES }
 const RENAME_SCHEMA = { type: 'object', required: ['to'], additionalProperties: false, properties: { to: { type: 'string' }, ...CHANGE_PROPERTIES } }
+const REVERT_SCHEMA = { type: 'object', required: ['revision'], additionalProperties: false, properties: { revision: REVISION_SCHEMA, ...CHANGE_PROPERTIES } }
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
 
 /**
  * Everything that changes pages, for programs and for people without JavaScript. No answer may be stored.
- * @type {import('fastify').FastifyPluginAsync<{store: import('./store.js').PageStore}>}
+ * @type {import('fastify').FastifyPluginAsync<{store: import('./store.js').PageStore, history: import('./history.js').History}>}
  */
-export async function editRoutes (app, { store }) {
-  /** @param {import('fastify').FastifyRequest} request */
-  const nameIn = ({ params }) => /** @type {{name: string}} */ (params).name
-
+export async function editRoutes (app, { store, history }) {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
   })
 
-  app.post('/wiki/:name', { schema: { body: CONTENT_SCHEMA } }, async (request, reply) => {
+  /**
+   * @param {import('fastify').FastifyRequest} request
+   * @param {import('fastify').FastifyReply} reply
+   */
+  async function saveText (request, reply) {
     const name = writableName(nameIn(request))
     const content = textIn(request)
+    const tags = canonicalTags(/** @type {{tags?: string | string[]}} */ (request.body).tags)
     const change = changeIn(request.body)
     try {
-      const { revision, contentBytes, created } = await store.save(name, content, change, preconditionOf(request))
+      const { revision, contentBytes, created } = await store.save(name, { content, tags }, change, preconditionOf(request))
       reply.header('page-revision', revision)
       if (wantsHtml(request)) return reply.redirect(`${viewUrl(name)}?saved=${revision}`, 303)
       if (created) reply.code(201).header('location', viewUrl(name))
@@ -50,30 +56,34 @@ export async function editRoutes (app, { store }) {
       return reply.code(409).type(HTML).send(renderView('merge', {
         title: `Two edits of “${name}”`,
         viewUrl: viewUrl(name),
+        saveUrl: editUrl(name),
         historyUrl: historyUrl(name),
         currentRevision: currentRevision(newest),
         current,
         content,
+        tags: tags ?? newest?.tags ?? [],
         author: change.author ?? '',
         summary: change.summary ?? '',
         lines: difference(current, content)
       }))
     }
-  })
+  }
+  // For programs, and for forms, whose address tells caches that the answer is one person's.
+  for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, { schema: { body: CONTENT_SCHEMA } }, saveText)
 
-  app.delete('/wiki/:name', async (request, reply) => {
+  app.delete('/wiki/*', async (request, reply) => {
     const revision = await store.remove(writableName(nameIn(request)), {}, headerPrecondition(request.headers))
     return reply.code(204).header('page-revision', revision).send()
   })
 
   // HTML forms know only GET and POST.
-  app.post('/delete/:name', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
+  app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     await store.remove(name, changeIn(request.body), preconditionOf(request))
     return reply.redirect(historyUrl(name), 303)
   })
 
-  app.post('/rename/:name', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
+  app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
     const revision = await store.rename(name, target, changeIn(request.body), preconditionOf(request))
@@ -82,16 +92,28 @@ export async function editRoutes (app, { store }) {
     return reply.code(201).header('location', viewUrl(target)).send({ name: target, revision })
   })
 
-  app.get('/edit', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
+  app.post('/edit/revert/*', { schema: { body: REVERT_SCHEMA } }, async (request, reply) => {
+    const name = writableName(nameIn(request))
+    const number = Number(/** @type {{revision: string | number}} */ (request.body).revision)
+    const past = await history.find(name, number)
+    if (past === null) throw new RevisionMissing(number, name)
+    if (past.deleted) throw new RevisionIsDeletion(number, name)
+    const { author, summary } = changeIn(request.body)
+    const { revision, created } = await store.save(name, past, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request))
+    reply.header('page-revision', revision)
+    if (wantsHtml(request)) return reply.redirect(`${viewUrl(name)}?saved=${revision}`, 303)
+    return { name, revision, created }
+  })
+
+  app.get('/edit/new', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
     const { name } = /** @type {{name?: string}} */ (request.query)
     if (name !== undefined) return reply.redirect(editUrl(writableName(name)), 303)
     return reply.type(HTML).send(renderView('new', { title: 'New page' }))
   })
 
-  app.get('/edit/:name', async (request, reply) => {
-    const asked = nameIn(request)
-    const name = writableName(asked)
-    if (name !== asked) return reply.redirect(editUrl(name), 303)
+  app.get('/edit/text/*', async (request, reply) => {
+    const name = writableName(nameIn(request))
+    if (isMisspelt(request, editUrl(name))) return reply.redirect(editUrl(name), 303)
     const page = await store.findSource(name)
     return reply.type(HTML).send(renderView('edit', {
       title: `${page ? 'Edit' : 'Create'} “${name}”`,
@@ -99,7 +121,9 @@ export async function editRoutes (app, { store }) {
       exists: page !== null,
       baseRevision: currentRevision(page),
       content: page?.content ?? '',
+      tags: page?.tags ?? [],
       viewUrl: viewUrl(name),
+      saveUrl: editUrl(name),
       deleteUrl: deleteUrl(name),
       renameUrl: renameUrl(name)
     }))

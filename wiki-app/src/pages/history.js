@@ -5,8 +5,10 @@ import mongoose from 'mongoose'
 
 export const RevisionMissing = createError('WIKI_REVISION_MISSING', 'There is no revision %s of “%s”.', 404)
 
+export const RevisionIsDeletion = createError('WIKI_REVISION_IS_DELETION', 'Revision %s of “%s” is its deletion; it has no text.', 404)
+
 /** Everything but the text. */
-const ITEM_FIELDS = { page: 1, revision: 1, follows: 1, content_bytes: 1, author: 1, summary: 1, deleted: 1, created_at: 1 }
+const ITEM_FIELDS = { page: 1, revision: 1, follows: 1, content_bytes: 1, tags: 1, author: 1, summary: 1, deleted: 1, created_at: 1 }
 /** @typedef {Omit<Revision, 'content'>} RevisionItem */
 
 /**

@@ -8,8 +8,12 @@ import mongoose from 'mongoose'
  * @property {number} revision  1 for the first, one more with each save or deletion
  * @property {string} content  Markdown
  * @property {number} content_bytes  its length in UTF-8
+ * @property {string[]} tags  canonical, sorted
+ * @property {string[]} links  names of the other pages that the text leads to, whether they exist or not
  * @property {Buffer} html  what the Markdown became at save
- * @property {string} html_hash  of `html` and `modified_at`
+ * @property {string} html_hash  of everything that a view of the page shows
+ * @property {string} renderer  version of what made `html`; any other value says that it must be made again before it is shown
+ * @property {Date} rendered_at  when `html` was made
  * @property {Date} created_at
  * @property {Date} modified_at
  * @property {Date | null} deleted_at  not null: there is no page to see
@@ -25,6 +29,7 @@ import mongoose from 'mongoose'
  * @property {number | null} follows  the revision before it; null for the first
  * @property {string} content  Markdown; '' for a deletion
  * @property {number} content_bytes
+ * @property {string[]} tags
  * @property {string} author  the name that the author gave; '' for none
  * @property {string} summary  what the author says of the change; may be ''
  * @property {boolean} deleted
@@ -37,8 +42,12 @@ const pageSchema = new mongoose.Schema({
   revision: Number,
   content: String,
   content_bytes: Number,
+  tags: [String],
+  links: [String],
   html: Buffer,
   html_hash: String,
+  renderer: String,
+  rendered_at: Date,
   created_at: Date,
   modified_at: Date,
   deleted_at: Date,
@@ -47,6 +56,13 @@ const pageSchema = new mongoose.Schema({
 
 // Serves the list in its order and lets a search read keys instead of pages.
 pageSchema.index({ deleted_at: 1, title_key: 1, _id: 1 })
+// Which pages lead to one, and which have a tag.
+pageSchema.index({ links: 1, deleted_at: 1, title_key: 1, _id: 1 })
+pageSchema.index({ tags: 1, deleted_at: 1, title_key: 1, _id: 1 })
+// Former names.
+pageSchema.index({ redirect_to: 1 }, { partialFilterExpression: { redirect_to: { $gt: '' } } })
+// Words as they are written, in any language: no stems and no stop words of one of them. One collection can have one such index.
+pageSchema.index({ deleted_at: 1, title_key: 'text', content: 'text' }, { name: 'full_text', default_language: 'none', weights: { title_key: 10, content: 1 } })
 
 const revisionSchema = new mongoose.Schema({
   page: String,
@@ -54,6 +70,7 @@ const revisionSchema = new mongoose.Schema({
   follows: Number,
   content: String,
   content_bytes: Number,
+  tags: [String],
   author: String,
   summary: String,
   deleted: Boolean,
@@ -66,10 +83,31 @@ revisionSchema.index({ page: 1, revision: -1 }, { unique: true })
 revisionSchema.index({ author: 1, _id: -1 })
 
 /**
+ * A name that some page leads to or that is a page's own: what is there, and how many other pages lead there. It makes pages that
+ * nobody links to, and names that nobody has written yet, a matter of an index; and two writers, of whom one links to the page that
+ * the other creates, meet in it.
+ * @typedef {object} Target
+ * @property {string} _id  the name
+ * @property {'page' | 'redirect' | null} is
+ * @property {number} sources  pages with a link to it, and former names that lead to it
+ */
+const targetSchema = new mongoose.Schema({ _id: String, is: String, sources: Number }, { collection: 'targets', versionKey: false, strict: 'throw', strictQuery: 'throw' })
+targetSchema.index({ is: 1, sources: -1, _id: 1 })
+
+/**
+ * @typedef {object} Tag
+ * @property {string} _id  canonical
+ * @property {number} pages  how many have it
+ */
+const tagSchema = new mongoose.Schema({ _id: String, pages: Number }, { collection: 'tags', versionKey: false, strict: 'throw', strictQuery: 'throw' })
+
+/**
  * @param {import('mongoose').Connection} connection
- * @returns {{Pages: import('mongoose').Model<Page>, Revisions: import('mongoose').Model<Revision>}}
+ * @returns {{Pages: import('mongoose').Model<Page>, Revisions: import('mongoose').Model<Revision>, Targets: import('mongoose').Model<Target>, Tags: import('mongoose').Model<Tag>}}
  */
 export const defineModels = (connection) => ({
   Pages: /** @type {import('mongoose').Model<Page>} */ (/** @type {unknown} */ (connection.model('Page', pageSchema))),
-  Revisions: /** @type {import('mongoose').Model<Revision>} */ (/** @type {unknown} */ (connection.model('Revision', revisionSchema)))
+  Revisions: /** @type {import('mongoose').Model<Revision>} */ (/** @type {unknown} */ (connection.model('Revision', revisionSchema))),
+  Targets: /** @type {import('mongoose').Model<Target>} */ (/** @type {unknown} */ (connection.model('Target', targetSchema))),
+  Tags: /** @type {import('mongoose').Model<Tag>} */ (/** @type {unknown} */ (connection.model('Tag', tagSchema)))
 })

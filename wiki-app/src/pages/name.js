@@ -2,6 +2,8 @@ import createError from '@fastify/error'
 import { COUNTER_NAME } from '../counter.js'
 
 const NAME_MAX_CHARS = 200
+/** Spelling a name canonically shortens it at most this far in earnest: beyond, it is not worth normalising. */
+const RAW_MAX_CHARS = 20_000
 
 const InvalidName = createError('WIKI_INVALID_NAME', 'This cannot be the name of a page: %s.', 400)
 
@@ -11,18 +13,24 @@ const LONE_SURROGATE = /\p{Cs}/u
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
 
 /**
- * The one spelling of a page's name: Unicode NFC (UAX #15), no white space around it, single spaces within.
+ * The one spelling of a page's name: Unicode NFC (UAX #15), no white space around it or around a slash, single spaces within.
+ * A slash makes a subpage: `a/b` is a page of its own below `a`, which need not exist.
  * @param {string} raw  as a client sent it, percent-decoded
  * @returns {string} at most 200 characters
  * @throws {Error} 400 when no page can have this name
  */
 export function canonicalName (raw) {
   if (LONE_SURROGATE.test(raw) || CONTROL.test(raw)) throw new InvalidName('it has characters that cannot be shown')
-  const name = raw.normalize('NFC').replace(/\s+/gu, ' ').trim()
-  if (!VISIBLE.test(name)) throw new InvalidName('it is empty')
+  if (raw.length > RAW_MAX_CHARS) throw new InvalidName(`it is longer than ${NAME_MAX_CHARS} characters`)
+  if (raw.includes('\\')) throw new InvalidName('it has a backslash')
+  const parts = raw.normalize('NFC').split('/').map((part) => part.replace(/\s+/gu, ' ').trim())
+  for (const part of parts) {
+    if (!VISIBLE.test(part)) throw new InvalidName(parts.length === 1 ? 'it is empty' : 'a part before or after a slash is empty')
+    // Browsers and proxies take these for steps between folders and resolve them before they ask.
+    if (part === '.' || part === '..') throw new InvalidName('it means a place, not a page')
+  }
+  const name = parts.join('/')
   if ([...name].length > NAME_MAX_CHARS) throw new InvalidName(`it is longer than ${NAME_MAX_CHARS} characters`)
-  if (/[/\\]/.test(name)) throw new InvalidName('it has a slash or a backslash')
-  if (name === '.' || name === '..') throw new InvalidName('it means a place, not a page')
   return name
 }
 
@@ -34,9 +42,16 @@ export function canonicalName (raw) {
  */
 export function writableName (raw) {
   const name = canonicalName(raw)
-  if (name === COUNTER_NAME) throw new InvalidName(`“${COUNTER_NAME}” is reserved`)
+  if (name === COUNTER_NAME) throw new InvalidName(`“${COUNTER_NAME}” is reserved for the counter of requests`)
   return name
 }
+
+/**
+ * The names above a subpage's, the topmost first: `a/b/c` is below `a` and `a/b`.
+ * @param {string} name
+ * @returns {string[]}
+ */
+export const namesAbove = (name) => name.split('/').slice(0, -1).map((_, index, parts) => parts.slice(0, index + 1).join('/'))
 
 /**
  * What titles are sorted and searched by.
@@ -44,23 +59,50 @@ export function writableName (raw) {
  */
 export const titleKey = (text) => text.normalize('NFC').toLowerCase()
 
-/** @param {string} name */
-export const viewUrl = (name) => `/wiki/${encodeURIComponent(name)}`
+/**
+ * The one encoding of a name in a path. RFC 3986 §3.3 lets these stand in a segment, and addresses are read by people, too.
+ * @param {string} name
+ */
+export const encodeName = (name) => encodeURIComponent(name).replace(/%(?:2F|3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent)
 
 /** @param {string} name */
-export const editUrl = (name) => `/edit/${encodeURIComponent(name)}`
+export const viewUrl = (name) => `/wiki/${encodeName(name)}`
 
 /** @param {string} name */
-export const historyUrl = (name) => `/history/${encodeURIComponent(name)}`
+export const historyUrl = (name) => `/history/${encodeName(name)}`
+
+/** @param {string} name */
+export const rawUrl = (name) => `/raw/${encodeName(name)}`
+
+/** @param {string} name */
+export const linksUrl = (name) => `/links/${encodeName(name)}`
 
 /**
  * @param {string} name
  * @param {number} revision
  */
-export const revisionUrl = (name, revision) => `/revision/${encodeURIComponent(name)}/${revision}`
+export const revisionUrl = (name, revision) => `/revision/${encodeName(name)}/${revision}`
+
+/**
+ * @param {string} name
+ * @param {number} from
+ * @param {number} to
+ */
+export const differenceUrl = (name, from, to) => `/difference/${encodeName(name)}?from=${from}&to=${to}`
+
+/** @param {string} tag */
+export const tagUrl = (tag) => `/tags/${encodeName(tag)}`
+
+// Everything below /edit/ is one person's and never stored by a cache, so one rule of a CDN can keep away from it.
 
 /** @param {string} name */
-export const deleteUrl = (name) => `/delete/${encodeURIComponent(name)}`
+export const editUrl = (name) => `/edit/text/${encodeName(name)}`
 
 /** @param {string} name */
-export const renameUrl = (name) => `/rename/${encodeURIComponent(name)}`
+export const deleteUrl = (name) => `/edit/delete/${encodeName(name)}`
+
+/** @param {string} name */
+export const renameUrl = (name) => `/edit/rename/${encodeName(name)}`
+
+/** @param {string} name */
+export const revertUrl = (name) => `/edit/revert/${encodeName(name)}`

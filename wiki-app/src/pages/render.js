@@ -72,3 +72,16 @@ export function hashOf (...parts) {
   for (const part of parts) hash.update(part)
   return hash.digest('base64url').slice(0, 16)
 }
+
+/** @param {{maxBytes: number}} options */
+export const createRenderer = ({ maxBytes }) => ({
+  version: '0',
+  async render (/** @type {string} */ markdown) {
+    const { contentBytes, html } = renderPage(markdown, maxBytes)
+    return { contentBytes, html: html.toString(), links: linksIn(markdown) }
+  },
+  async close () {}
+})
+const linksIn = (/** @type {string} */ markdown) => [...new Set([...markdown.matchAll(/\]\(\/wiki\/([^)#?]+)\)/g)].map(([, name]) => decodeURIComponent(name)))]
+/** @typedef {ReturnType<typeof createRenderer>} Renderer */
+export const withMissing = (/** @type {string} */ html, /** @type {Set<string>} */ missing) => Buffer.from([...missing].reduce((text, name) => text.replaceAll(`href="/wiki/${encodeURI(name)}"`, `href="/wiki/${encodeURI(name)}" class="missing"`), html))

@@ -1,12 +1,12 @@
 import createError from '@fastify/error'
-import mongoose from 'mongoose'
 import { inTransaction } from '../transaction.js'
 import { titleKey } from './name.js'
-import { hashOf, renderPage } from './render.js'
+import { hashOf, withMissing } from './render.js'
+import { createTargets, outdated } from './targets.js'
 import { createTurns } from './turns.js'
 
 /** @typedef {import('./model.js').Page} Page */
-/** @typedef {Pick<Page, '_id' | 'revision' | 'html_hash' | 'deleted_at' | 'redirect_to'>} Head  what a write is judged by */
+/** @typedef {Pick<Page, '_id' | 'revision' | 'html_hash' | 'deleted_at' | 'redirect_to' | 'tags' | 'links'>} Head  what a write is judged by */
 
 /**
  * Who changes a page and why; both may be ''.
@@ -18,20 +18,31 @@ import { createTurns } from './turns.js'
  * @typedef {(head: Head | null) => void} Precondition
  */
 
+/**
+ * What an edit did, for whoever keeps copies of what it made stale.
+ * @typedef {object} Commit
+ * @property {string} name
+ * @property {number} revision
+ * @property {string[]} authors  whose list of changes grew
+ * @property {string[]} tags  of the page, before and after
+ * @property {string[]} linking  pages that show the page's link differently now; more than LINKING_MAX when there are more
+ * @property {string[]} links  names that the page began or ceased to lead to
+ * @property {boolean} listed  whether the page appeared in the lists of pages, or left them
+ */
+
 const NameTaken = createError('WIKI_NAME_TAKEN', 'The page cannot be called “%s”: that name has a page, or the history of a deleted one.', 409)
 
 export const PageMissing = createError('WIKI_PAGE_MISSING', 'There is no page named “%s”.', 404)
 
-const SEARCH_MAX_MS = 1_000
-
-const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1, redirect_to: 1 }
-const VIEW_FIELDS = { revision: 1, html: 1, html_hash: 1, content_bytes: 1, modified_at: 1, deleted_at: 1, redirect_to: 1 }
-const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1 }
-const LIST_FIELDS = { revision: 1, modified_at: 1 }
+const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1, redirect_to: 1, tags: 1, links: 1 }
+const VIEW_FIELDS = { revision: 1, html: 1, html_hash: 1, renderer: 1, rendered_at: 1, content_bytes: 1, modified_at: 1, deleted_at: 1, redirect_to: 1, tags: 1 }
+const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, tags: 1, modified_at: 1 }
 
 /** @typedef {Pick<Page, '_id' | keyof typeof VIEW_FIELDS>} PageView */
 /** @typedef {Pick<Page, '_id' | keyof typeof SOURCE_FIELDS>} PageSource */
-/** @typedef {Pick<Page, '_id' | keyof typeof LIST_FIELDS>} PageItem */
+
+/** A page that keeps being made outdated while it is rendered is shown as it is; the next reader tries again. */
+const REFRESH_ATTEMPTS_MAX = 3
 
 /**
  * The number that an edit is based on.
@@ -41,52 +52,129 @@ const LIST_FIELDS = { revision: 1, modified_at: 1 }
 export const currentRevision = (head) => head === null || head.deleted_at != null ? 0 : head.revision
 
 /**
- * All access to the newest state of pages, and every write. Names are canonical ones.
- * @param {ReturnType<typeof import('./model.js').defineModels>} models
- * @param {number} maxBytes  of a page's Markdown
+ * All access to the newest state of single pages, and every write. Names are canonical ones.
+ * @param {object} options
+ * @param {ReturnType<typeof import('./model.js').defineModels>} options.models
+ * @param {import('./render.js').Renderer} options.renderer
+ * @param {(commit: Commit) => void} [options.onCommit]  told of each edit once it is durable
  */
-export function createPageStore ({ Pages, Revisions }, maxBytes) {
+export function createPageStore ({ models, renderer, onCommit = () => {} }) {
   const inTurn = createTurns()
+  const { Pages, Revisions } = models
+  const targets = createTargets(models)
 
   /**
    * The one way in which a page changes: its newest state and the revision that keeps it, both or neither, durable when this returns.
    * Writes of one page take turns in this process; those of other processes are met by the transaction.
    * @param {string} name
-   * @param {Omit<import('./model.js').Revision, '_id' | 'page' | 'revision' | 'follows' | 'created_at'>} change
-   * @param {Buffer | null} html  null for a deletion
+   * @param {object} change
+   * @param {string} change.content
+   * @param {number} change.contentBytes
+   * @param {string[]} [change.tags]  not given: they stay
+   * @param {Attribution} attribution
+   * @param {{html: string, links: string[]} | null} rendered  null for a deletion
    * @param {Precondition} precondition
    * @returns {Promise<{revision: number, before: Head | null}>}
    */
-  const commit = (name, change, html, precondition) => inTurn(name, () => inTransaction(Pages.db, async (session) => {
-    const before = /** @type {Head | null} */ (await Pages.findOne({ _id: name }, HEAD_FIELDS, { session }).lean().exec())
-    precondition(before)
-    const revision = (before?.revision ?? 0) + 1
-    // A page that was renamed took its revisions along.
-    const follows = before === null || before.redirect_to ? null : before.revision
-    const now = new Date()
-    await Revisions.insertMany([{ page: name, revision, follows, ...change, created_at: now }], { session, lean: true })
-    const state = html === null
-      ? { deleted_at: now }
-      : { title_key: titleKey(name), content: change.content, content_bytes: change.content_bytes, html, html_hash: hashOf(html, now.toISOString()), modified_at: now, deleted_at: null, redirect_to: null }
-    await Pages.updateOne({ _id: name }, { $set: { ...state, revision }, $setOnInsert: { created_at: now } }, { session, upsert: true }).exec()
+  async function commit (name, change, { author = '', summary = '' }, rendered, precondition) {
+    const deleted = rendered === null
+    const { revision, before, tags, links, linking } = await inTurn(name, () => inTransaction(Pages.db, async (session) => {
+      const before = /** @type {Head | null} */ (await Pages.findOne({ _id: name }, HEAD_FIELDS, { session }).lean().exec())
+      precondition(before)
+      const revision = (before?.revision ?? 0) + 1
+      // A page that was renamed took its revisions along.
+      const follows = before === null || before.redirect_to ? null : before.revision
+      const tags = deleted ? [] : change.tags ?? (currentRevision(before) === 0 ? [] : before?.tags ?? [])
+      const links = rendered?.links ?? []
+      const now = new Date()
+      await Revisions.insertMany([{ page: name, revision, follows, content: change.content, content_bytes: change.contentBytes, tags, author, summary, deleted, created_at: now }], { session, lean: true })
+      await targets.relink(session, waysFrom(before), waysFrom({ _id: name, links }))
+      await targets.retag(session, before?.tags ?? [], tags)
+      const linking = await targets.become(session, name, deleted ? null : 'page', whatIs(before))
+      const state = rendered === null
+        ? { deleted_at: now, redirect_to: null, links, tags }
+        : { title_key: titleKey(name), content: change.content, content_bytes: change.contentBytes, tags, links, modified_at: now, deleted_at: null, redirect_to: null, ...await shownAs(rendered, tags, now, session) }
+      await Pages.updateOne({ _id: name }, { $set: { ...state, revision }, $setOnInsert: { created_at: now } }, { session, upsert: true }).exec()
+      return { revision, before, tags, links, linking }
+    }))
+    onCommit({
+      name,
+      revision,
+      authors: [author],
+      tags: union(before?.tags ?? [], tags),
+      linking: linking.filter((other) => other !== name),
+      links: changed(before?.links ?? [], links),
+      listed: deleted || currentRevision(before) === 0
+    })
     return { revision, before }
-  }))
+  }
+
+  /**
+   * What is stored of a rendered text.
+   * @param {{html: string, links: string[]}} rendered
+   * @param {string[]} tags
+   * @param {Date} now
+   * @param {import('mongoose').ClientSession} session
+   */
+  async function shownAs ({ html: rendered, links }, tags, now, session) {
+    const html = withMissing(rendered, await targets.missing(links, session))
+    return { html, html_hash: hashOf(html, now.toISOString(), tags.join()), renderer: renderer.version, rendered_at: now }
+  }
+
+  /**
+   * Renders a page's text again: something that it shows has changed, though not its text.
+   * @param {string} name
+   * @returns {Promise<PageView | null>} null when it was changed meanwhile
+   */
+  async function refresh (name) {
+    const source = await Pages.findOne({ _id: name, deleted_at: null }, { content: 1, revision: 1, renderer: 1 }).lean().exec()
+    if (source === null) return null
+    const rendered = await renderer.render(source.content)
+    return inTurn(name, () => inTransaction(Pages.db, async (session) => {
+      const same = { _id: name, revision: source.revision, renderer: source.renderer, deleted_at: null }
+      const page = await Pages.findOne(same, { ...VIEW_FIELDS, links: 1 }, { session }).lean().exec()
+      if (page === null) return null
+      await targets.relink(session, waysFrom(page), waysFrom({ _id: name, links: rendered.links }))
+      const shown = { ...await shownAs(rendered, page.tags ?? [], new Date(), session), links: rendered.links }
+      await Pages.updateOne(same, { $set: shown }, { session }).exec()
+      return { ...page, ...shown }
+    }))
+  }
 
   return {
     /**
-     * What a reader sees, in one read. What is no page any more is still found: its `deleted_at` is not null.
+     * What a reader sees, in one read unless it has to be rendered again. What is no page any more is still found: its `deleted_at` is not null.
      * @param {string} name
      * @returns {Promise<PageView | null>}
      */
-    findView: (name) => Pages.findOne({ _id: name }, VIEW_FIELDS).lean().exec(),
+    async findView (name) {
+      for (let attempt = 1; ; attempt++) {
+        const page = await Pages.findOne({ _id: name }, VIEW_FIELDS).lean().exec()
+        if (page === null || page.deleted_at != null || page.renderer === renderer.version || attempt > REFRESH_ATTEMPTS_MAX) return page
+        const refreshed = await refresh(name)
+        if (refreshed !== null) return refreshed
+      }
+    },
 
     /**
-     * What a text of the past looks like.
+     * What a text that is not saved yet will look like.
      * @param {string} content  Markdown
+     * @returns {Promise<{content_bytes: number, html: Buffer}>}
+     * @throws {Error} as `save`
      */
-    render (content) {
-      const { contentBytes, html } = renderPage(content, maxBytes)
-      return { content_bytes: contentBytes, html }
+    async preview (content) {
+      const { contentBytes, html, links } = await renderer.render(content)
+      return { content_bytes: contentBytes, html: withMissing(html, await targets.missing(links)) }
+    },
+
+    /**
+     * What a text of the past looks like: whatever became of the pages that it leads to, this stays the same.
+     * @param {string} content  Markdown
+     * @returns {Promise<{content_bytes: number, html: Buffer}>}
+     */
+    async renderPast (content) {
+      const { contentBytes, html } = await renderer.render(content)
+      return { content_bytes: contentBytes, html: Buffer.from(html) }
     },
 
     /**
@@ -99,15 +187,15 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
     /**
      * Creates or replaces a page. Everything costly in showing it is done here.
      * @param {string} name
-     * @param {string} content  Markdown
+     * @param {{content: string, tags?: string[]}} text  Markdown; tags that are not given stay as they are
      * @param {Attribution} [attribution]
      * @param {Precondition} [precondition]
      * @returns {Promise<{revision: number, contentBytes: number, created: boolean}>}
-     * @throws {Error} 413 when it, or the HTML that it becomes, is too large; what `precondition` throws
+     * @throws {Error} 413 when it, or the HTML that it becomes, is too large; 422 when it takes too long to render; what `precondition` throws
      */
-    async save (name, content, { author = '', summary = '' } = {}, precondition = () => {}) {
-      const { contentBytes, html } = renderPage(content, maxBytes)
-      const { revision, before } = await commit(name, { content, content_bytes: contentBytes, author, summary, deleted: false }, html, precondition)
+    async save (name, { content, tags }, attribution = {}, precondition = () => {}) {
+      const { contentBytes, ...rendered } = await renderer.render(content)
+      const { revision, before } = await commit(name, { content, contentBytes, tags }, attribution, rendered, precondition)
       return { revision, contentBytes, created: currentRevision(before) === 0 }
     },
 
@@ -119,8 +207,8 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
      * @returns {Promise<number>} the revision that is the deletion
      * @throws {Error} 404 when there is no such page; what `precondition` throws
      */
-    async remove (name, { author = '', summary = '' } = {}, precondition = () => {}) {
-      const { revision } = await commit(name, { content: '', content_bytes: 0, author, summary, deleted: true }, null, (head) => {
+    async remove (name, attribution = {}, precondition = () => {}) {
+      const { revision } = await commit(name, { content: '', contentBytes: 0 }, attribution, null, (head) => {
         if (currentRevision(head) === 0) throw new PageMissing(name)
         precondition(head)
       })
@@ -136,8 +224,8 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
      * @returns {Promise<number>} the revision that is the renaming
      * @throws {Error} 404 when there is no such page, 409 when the new name is taken; what `precondition` throws
      */
-    rename (name, target, { author = '', summary = '' } = {}, precondition = () => {}) {
-      return inTurn(name, () => inTransaction(Pages.db, async (session) => {
+    async rename (name, target, { author = '', summary = '' } = {}, precondition = () => {}) {
+      const { revision, tags, linking } = await inTurn(name, () => inTransaction(Pages.db, async (session) => {
         const page = await Pages.findOne({ _id: name }, null, { session }).lean().exec()
         if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
         precondition(page)
@@ -148,16 +236,24 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
         // Revisions only ever grow, for either name.
         const revision = Math.max(page.revision, there?.revision ?? 0) + 1
         const now = new Date()
-        const state = { ...page, _id: target, title_key: titleKey(target), revision, html_hash: hashOf(page.html, now.toISOString()), modified_at: now }
+        const linking = await targets.become(session, target, 'page', whatIs(there))
+        await targets.become(session, name, 'redirect', 'page')
+        await targets.relink(session, waysFrom(there), waysFrom({ ...page, _id: target }))
+        await targets.relink(session, waysFrom(page), [target])
+        // Links to its new name within it are good ones from now on.
+        const state = { ...page, _id: target, title_key: titleKey(target), revision, html_hash: hashOf(page.html, now.toISOString()), modified_at: now, renderer: outdated() }
         await Pages.replaceOne({ _id: target }, state, { session, upsert: true }).exec()
-        await Pages.updateOne({ _id: name }, { $set: { revision, deleted_at: now, redirect_to: target } }, { session }).exec()
+        await Pages.updateOne({ _id: name }, { $set: { revision, deleted_at: now, redirect_to: target, links: [], tags: [] } }, { session }).exec()
         await Revisions.updateMany({ page: name }, { $set: { page: target } }, { session }).exec()
-        const { content, content_bytes: contentBytes } = page
+        const { content, content_bytes: contentBytes, tags } = page
         await Revisions.insertMany([{
-          page: target, revision, follows: page.revision, content, content_bytes: contentBytes, author, summary: summary || `Renamed from “${name}”`, deleted: false, created_at: now
+          page: target, revision, follows: page.revision, content, content_bytes: contentBytes, tags, author, summary: summary || `Renamed from “${name}”`, deleted: false, created_at: now
         }], { session, lean: true })
-        return revision
+        return { revision, tags: tags ?? [], linking }
       }))
+      onCommit({ name, revision, authors: [author], tags, linking: [], links: [target], listed: true })
+      onCommit({ name: target, revision, authors: [author], tags, linking, links: [name], listed: true })
+      return revision
     },
 
     /**
@@ -167,29 +263,6 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
     async findRedirect (name) {
       const page = await Pages.findOne({ _id: name }, { redirect_to: 1 }).lean().exec()
       return page?.redirect_to ?? null
-    },
-
-    /**
-     * Pages in the order of their titles. With `q` those that have it in their title, first those that begin with it.
-     * @param {object} options
-     * @param {string} options.q  '' for all
-     * @param {string} [options.after]  name of the last page seen, which need not exist any more
-     * @param {number} options.limit
-     * @returns {Promise<{pages: PageItem[], more: boolean}>}
-     */
-    async list ({ q, after, limit }) {
-      const groups = searchGroups(titleKey(q))
-      const start = after === undefined ? 0 : Math.max(0, groups.findIndex(({ test }) => test(titleKey(after))))
-      /** @type {PageItem[]} */
-      const found = []
-      for (const [index, { filter }] of groups.entries()) {
-        if (index < start || found.length > limit) continue
-        const conditions = index === start && after !== undefined ? [filter, behind(after)] : [filter]
-        const pages = await Pages.find({ deleted_at: null, $and: conditions }, LIST_FIELDS)
-          .sort({ title_key: 1, _id: 1 }).limit(limit + 1 - found.length).maxTimeMS(SEARCH_MAX_MS).lean().exec()
-        found.push(...pages)
-      }
-      return { pages: found.slice(0, limit), more: found.length > limit }
     }
   }
 }
@@ -197,25 +270,34 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
 
 /**
- * Where a search looks, in order.
- * @param {string} key
- * @returns {{filter: object, test: (title: string) => boolean}[]}
+ * @param {Head | null} head
+ * @returns {import('./model.js').Target['is']}
  */
-function searchGroups (key) {
-  if (key === '') return [{ filter: {}, test: () => true }]
-  const literal = key.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
-  const titleMatches = (/** @type {string} */ pattern) => ({ title_key: mongoose.trusted({ $regex: pattern }) })
-  return [
-    { filter: titleMatches(`^${literal}`), test: (title) => title.startsWith(key) },
-    { filter: titleMatches(`^(?!${literal}).+${literal}`), test: (title) => !title.startsWith(key) }
-  ]
+function whatIs (head) {
+  if (head?.redirect_to) return 'redirect'
+  return currentRevision(head) === 0 ? null : 'page'
 }
 
 /**
- * The rest of a list.
- * @param {string} name
+ * Where a reader can get to from here. A page's links to itself lead nowhere else; a former name leads to where the page is now.
+ * @param {Pick<Head, '_id' | 'links'> & Partial<Head> | null} head
+ * @returns {string[]}
  */
-function behind (name) {
-  const key = titleKey(name)
-  return { $or: [{ title_key: mongoose.trusted({ $gt: key }) }, { title_key: key, _id: mongoose.trusted({ $gt: name }) }] }
+function waysFrom (head) {
+  if (head === null) return []
+  if (head.redirect_to) return [head.redirect_to]
+  return head.deleted_at == null ? (head.links ?? []).filter((name) => name !== head._id) : []
 }
+
+/**
+ * @param {string[]} some
+ * @param {string[]} others
+ */
+const union = (some, others) => [...new Set([...some, ...others])]
+
+/**
+ * @param {string[]} before
+ * @param {string[]} after
+ * @returns {string[]} what is in one of them only
+ */
+const changed = (before, after) => [...before.filter((name) => !after.includes(name)), ...after.filter((name) => !before.includes(name))]

@@ -1,7 +1,8 @@
 import fresh from 'fresh'
 import { HTML } from '../views.js'
 import { entityTag, pageDocument } from './document.js'
-import { canonicalName, editUrl, historyUrl, viewUrl } from './name.js'
+import { isMisspelt, nameIn } from './address.js'
+import { editUrl, historyUrl, viewUrl } from './name.js'
 import { PageMissing } from './store.js'
 
 /**
@@ -9,11 +10,10 @@ import { PageMissing } from './store.js'
  * @type {import('fastify').FastifyPluginAsync<{store: import('./store.js').PageStore, policy: import('../cache-policy.js').CachePolicy}>}
  */
 export async function viewRoute (app, { store, policy }) {
-  app.get('/wiki/:name', async (request, reply) => {
-    const { name: asked } = /** @type {{name: string}} */ (request.params)
-    const name = canonicalName(asked)
+  app.get('/wiki/*', async (request, reply) => {
+    const name = nameIn(request)
     // One page, one URL: otherwise caches would hold copies that differ in age.
-    if (name !== asked) return reply.header('cache-control', policy.cacheControl).redirect(viewUrl(name), 301)
+    if (isMisspelt(request, viewUrl(name))) return reply.header('cache-control', policy.cacheControl).redirect(viewUrl(name), 301)
 
     const page = await store.findView(name)
     // Not 301: someone may write a page under the old name again.
@@ -27,7 +27,7 @@ export async function viewRoute (app, { store, policy }) {
       return pageDocument(page, savedNotice(saved, policy.staleS))
     }
 
-    const validators = { etag: entityTag(page), 'last-modified': page.modified_at.toUTCString() }
+    const validators = { etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() }
     reply.headers(validators).header('cache-control', policy.cacheControl)
     if (fresh(request.headers, validators)) return reply.code(304).send()
     return pageDocument(page)

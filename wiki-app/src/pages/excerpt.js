@@ -1,0 +1,29 @@
+const WORDS_MAX = 20
+const BEFORE_CHARS = 60
+const AFTER_CHARS = 180
+
+/**
+ * The part of a text around the first word that was searched for.
+ * @param {string} content  Markdown
+ * @param {string} q  as `finding.byText` takes it
+ * @returns {{text: string, hit: boolean}[]} pieces in their order, not escaped; those that match are hits
+ */
+export function excerpt (content, q) {
+  const words = (q.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, WORDS_MAX)
+  // Letters and digits only, so no word can mean anything else in a pattern.
+  const pattern = words.length === 0 ? null : new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})(?![\\p{L}\\p{N}])`, 'giu')
+  const first = pattern === null ? 0 : Math.max(0, content.search(pattern))
+  const [start, end] = [Math.max(0, first - BEFORE_CHARS), Math.min(content.length, first + AFTER_CHARS)]
+  // A cut may go through a surrogate pair.
+  const text = content.slice(start, end).replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
+  const pieces = []
+  let at = 0
+  for (const match of pattern === null ? [] : text.matchAll(pattern)) {
+    pieces.push({ text: text.slice(at, match.index), hit: false }, { text: match[0], hit: true })
+    at = match.index + match[0].length
+  }
+  pieces.push({ text: text.slice(at), hit: false })
+  if (start > 0) pieces.unshift({ text: '… ', hit: false })
+  if (end < content.length) pieces.push({ text: ' …', hit: false })
+  return pieces.filter((piece) => piece.text !== '')
+}

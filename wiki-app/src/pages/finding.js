@@ -1,0 +1,165 @@
+import mongoose from 'mongoose'
+import { titleKey } from './name.js'
+
+/** @typedef {import('./model.js').Page} Page */
+/** @typedef {Pick<Page, '_id' | 'revision' | 'modified_at'>} PageItem */
+/** @typedef {{name: string, revision: number, modifiedAt: Date, content: string}} TextHit */
+
+const LIST_FIELDS = { revision: 1, modified_at: 1 }
+/** A search that takes longer is answered with an error rather than with the whole server's time. */
+const SEARCH_MAX_MS = 1_000
+
+/**
+ * Finds pages; changes nothing. Every list is read from an index, in parts.
+ * @param {ReturnType<typeof import('./model.js').defineModels>} models
+ */
+export function createFinding ({ Pages, Targets, Tags }) {
+  /**
+   * @param {object} filter
+   * @param {number} limit
+   */
+  const inOrder = (filter, limit) => Pages.find({ deleted_at: null, ...filter }, LIST_FIELDS)
+    .sort({ title_key: 1, _id: 1 }).limit(limit).maxTimeMS(SEARCH_MAX_MS).lean().exec()
+
+  /**
+   * @param {object} filter
+   * @param {Part} part
+   */
+  const listOf = async (filter, { after, limit }) => partOf(await inOrder(after === undefined ? filter : { $and: [filter, behind(after)] }, limit + 1), limit)
+
+  return {
+    /**
+     * Pages in the order of their titles. With `q` those that have it in their title, first those that begin with it.
+     * @param {Part & {q: string}} options  `q`: '' for all
+     * @returns {Promise<Found<PageItem>>}
+     */
+    async byTitle ({ q, after, limit }) {
+      const groups = searchGroups(titleKey(q))
+      const start = after === undefined ? 0 : Math.max(0, groups.findIndex(({ test }) => test(titleKey(after))))
+      /** @type {PageItem[]} */
+      const found = []
+      for (const [index, { filter }] of groups.entries()) {
+        if (index < start || found.length > limit) continue
+        const conditions = index === start && after !== undefined ? [filter, behind(after)] : [filter]
+        found.push(...await inOrder({ $and: conditions }, limit + 1 - found.length))
+      }
+      return partOf(found, limit)
+    },
+
+    /**
+     * Pages with words of `q` in their text or title, the best match first. https://www.mongodb.com/docs/manual/reference/operator/query/text/
+     * @param {{q: string, skip: number, limit: number}} options  `q`: words, "phrases in quotes", -words that must not be there
+     * @returns {Promise<Found<TextHit>>}
+     */
+    async byText ({ q, skip, limit }) {
+      const score = { $meta: 'textScore' }
+      /** @type {Page[]} */
+      const found = await Pages.find({ deleted_at: null, $text: mongoose.trusted({ $search: q }) }, { ...LIST_FIELDS, content: 1 })
+        .sort(/** @type {any} */ ({ score, _id: 1 })).skip(skip).limit(limit + 1).maxTimeMS(SEARCH_MAX_MS).lean().exec()
+      return partOf(found.map(({ _id: name, revision, modified_at: modifiedAt, content }) => ({ name, revision, modifiedAt, content })), limit)
+    },
+
+    /**
+     * @param {Part & {tag: string}} options
+     * @returns {Promise<Found<PageItem>>}
+     */
+    byTag: ({ tag, ...part }) => listOf({ tags: tag }, part),
+
+    /**
+     * Pages with a link to a page, or to a name that it had.
+     * @param {Part & {name: string}} options
+     * @returns {Promise<Found<PageItem>>}
+     */
+    async linkingTo ({ name, ...part }) {
+      /** @type {{_id: string}[]} */
+      const former = await Pages.find({ redirect_to: name }, { _id: 1 }).limit(FORMER_NAMES_MAX).lean().exec()
+      return listOf(former.length === 0 ? { links: name } : { links: mongoose.trusted({ $in: [name, ...former.map(({ _id }) => _id)] }) }, part)
+    },
+
+    /**
+     * Pages that no other leads to.
+     * @param {Part} part
+     * @returns {Promise<Found<{name: string}>>}
+     */
+    async orphaned ({ after, limit }) {
+      /** @type {import('./model.js').Target[]} */
+      const found = await Targets.find({ is: 'page', sources: 0, ...(after !== undefined && { _id: mongoose.trusted({ $gt: after }) }) }, { _id: 1 })
+        .sort({ _id: 1 }).limit(limit + 1).lean().exec()
+      return partOf(found.map(({ _id: name }) => ({ name })), limit)
+    },
+
+    /**
+     * Names that pages lead to and that nobody has written yet, the most wanted first.
+     * @param {Part} part
+     * @returns {Promise<Found<{name: string, sources: number}>>}
+     */
+    async wanted ({ after, limit }) {
+      const last = after === undefined ? null : await Targets.findById(after, { sources: 1 }).lean().exec()
+      const rest = last === null
+        ? { sources: mongoose.trusted({ $gt: 0 }) }
+        : { $or: [{ sources: mongoose.trusted({ $gt: 0, $lt: last.sources }) }, { sources: last.sources, _id: mongoose.trusted({ $gt: last._id }) }] }
+      /** @type {import('./model.js').Target[]} */
+      const found = await Targets.find({ is: null, ...rest }, { sources: 1 }).sort({ sources: -1, _id: 1 }).limit(limit + 1).lean().exec()
+      return partOf(found.map(({ _id: name, sources }) => ({ name, sources })), limit)
+    },
+
+    /**
+     * All tags in alphabetical order.
+     * @param {Part} part
+     * @returns {Promise<Found<{tag: string, pages: number}>>}
+     */
+    async tags ({ after, limit }) {
+      /** @type {import('./model.js').Tag[]} */
+      const found = await Tags.find(after === undefined ? {} : { _id: mongoose.trusted({ $gt: after }) }, { pages: 1 }).sort({ _id: 1 }).limit(limit + 1).lean().exec()
+      return partOf(found.map(({ _id: tag, pages }) => ({ tag, pages })), limit)
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createFinding>} Finding */
+
+/**
+ * @typedef {object} Part  of a list
+ * @property {string} [after]  the last item seen, which need not exist any more
+ * @property {number} limit
+ */
+
+/**
+ * @template T
+ * @typedef {{items: T[], more: boolean}} Found
+ */
+
+/** A page is seldom renamed more than a few times. */
+const FORMER_NAMES_MAX = 100
+
+/**
+ * @template T
+ * @param {T[]} found  one more than asked for when there is more
+ * @param {number} limit
+ * @returns {Found<T>}
+ */
+const partOf = (found, limit) => ({ items: found.slice(0, limit), more: found.length > limit })
+
+/**
+ * Where a search looks, in order.
+ * @param {string} key
+ * @returns {{filter: object, test: (title: string) => boolean}[]}
+ */
+function searchGroups (key) {
+  if (key === '') return [{ filter: {}, test: () => true }]
+  const literal = key.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+  const titleMatches = (/** @type {string} */ pattern) => ({ title_key: mongoose.trusted({ $regex: pattern }) })
+  return [
+    { filter: titleMatches(`^${literal}`), test: (title) => title.startsWith(key) },
+    { filter: titleMatches(`^(?!${literal}).+${literal}`), test: (title) => !title.startsWith(key) }
+  ]
+}
+
+/**
+ * The rest of a list.
+ * @param {string} name
+ */
+function behind (name) {
+  const key = titleKey(name)
+  return { $or: [{ title_key: mongoose.trusted({ $gt: key }) }, { title_key: key, _id: mongoose.trusted({ $gt: name }) }] }
+}
