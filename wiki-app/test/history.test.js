@@ -16,7 +16,7 @@ test('every revision of a page is kept, with who made it and why, and has an add
 
   const history = await get(app, '/history/a')
   assert.equal(history.statusCode, 200)
-  assert.equal(history.headers['cache-control'], 'no-cache')
+  assert.equal(history.headers['cache-control'], 'public, no-cache')
   assert.match(text(history.body), /revision 4 , difference .*deleted in revision 3.*revision 2 , difference by Žan : a better word.*revision 1 without a name/)
 
   for (const [revision, word] of [[1, 'first'], [2, 'second'], [4, 'fourth']]) {
@@ -92,7 +92,7 @@ test('changes of the whole wiki are listed, the newest first, by author too, and
   for (let index = 1; index <= 60; index++) await submit(app, `page ${index}`, { content: 'text', author: index % 2 ? 'Ana' : 'B & <b>', summary: `change ${index}` })
 
   const first = await get(app, '/changes')
-  assert.equal(first.headers['cache-control'], 'no-cache')
+  assert.equal(first.headers['cache-control'], 'public, no-cache')
   assert.match(text(first.body), /page 60 revision 1.*page 59 .*page 11 /)
   assert.doesNotMatch(first.body, />page 10</)
   const next = /<a href="(\/changes\?before=[0-9a-f]{24})" rel="next">/.exec(first.body)?.[1]
