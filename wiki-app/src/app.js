@@ -5,6 +5,7 @@ import { counterRoute, createCounter } from './counter.js'
 import { createDatabase } from './database.js'
 import { drainOnClose } from './drain.js'
 import { healthRoutes } from './health.js'
+import { createInvalidation } from './invalidation.js'
 import { contentParsers } from './pages/content-parsers.js'
 import { editRoutes } from './pages/edit-routes.js'
 import { createFinding } from './pages/finding.js'
@@ -28,9 +29,11 @@ const CONNECTIONS_MAX = 4_096
 /**
  * The wiki, ready to `listen` or `inject`. It starts without its database, too: until that is found it answers 503.
  * @param {import('./config.js').Config} config
+ * @param {object} [caches]  in front of the wiki, which knows none of them
+ * @param {(stale: import('./invalidation.js').Stale) => Promise<void>} [caches.purge]  makes them forget
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
-export async function buildApp (config) {
+export async function buildApp (config, { purge } = {}) {
   const counter = createCounter()
 
   const app = Fastify({
@@ -58,7 +61,8 @@ export async function buildApp (config) {
   const database = createDatabase(config.MONGODB_URI, app.log)
   const models = defineModels(database.connection)
   const renderer = createRenderer({ maxBytes: config.PAGE_MAX_BYTES })
-  const store = createPageStore({ models, renderer })
+  const invalidation = purge && createInvalidation({ purge, log: app.log })
+  const store = createPageStore({ models, renderer, onCommit: invalidation?.add })
   const history = createHistory(models)
   const finding = createFinding(models)
   const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
@@ -69,6 +73,7 @@ export async function buildApp (config) {
   app.addHook('onReady', database.connect)
   app.addHook('onClose', database.close)
   app.addHook('onClose', renderer.close)
+  if (invalidation) app.addHook('onClose', invalidation.close)
   app.addHook('onRequest', (request, reply, done) => {
     const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)
     if (counted) counter.add(request.method)
