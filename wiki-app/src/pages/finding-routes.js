@@ -73,6 +73,7 @@ export async function findingRoutes (app, { finding, policy }) {
       titles: titles?.items.map(shown) ?? [],
       moreTitlesUrl: titles?.more ? withQuery('/', { q }) : null,
       texts: texts?.items.map(({ name, modifiedAt, content }) => ({ ...shown({ _id: name, modified_at: modifiedAt }), excerpt: excerpt(content, q) })) ?? [],
+      unranked: texts !== null && !texts.ranked,
       part,
       firstUrl: withQuery('/search', { q }),
       nextUrl: texts?.more && part < TEXT_PARTS_MAX ? withQuery('/search', { q, part: String(part + 1) }) : null
