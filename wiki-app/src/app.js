@@ -5,6 +5,7 @@ import { counterRoute, createCounter } from './counter.js'
 import { createDatabase } from './database.js'
 import { drainOnClose } from './drain.js'
 import { healthRoutes } from './health.js'
+import { createRenderer } from './markdown/renderer.js'
 import { contentParsers } from './pages/content-parsers.js'
 import { editRoutes } from './pages/edit-routes.js'
 import { createHistory } from './pages/history.js'
@@ -55,7 +56,8 @@ export async function buildApp (config) {
 
   const database = createDatabase(config.MONGODB_URI, app.log)
   const models = defineModels(database.connection)
-  const store = createPageStore(models, config.PAGE_MAX_BYTES)
+  const renderer = createRenderer({ maxBytes: config.PAGE_MAX_BYTES })
+  const store = createPageStore(models, renderer)
   const history = createHistory(models)
   const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
   const answerError = createErrorHandler(database.isUnavailable)
@@ -64,6 +66,7 @@ export async function buildApp (config) {
   drainOnClose(app)
   app.addHook('onReady', database.connect)
   app.addHook('onClose', database.close)
+  app.addHook('onClose', renderer.close)
   app.addHook('onRequest', (request, reply, done) => {
     const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)
     if (counted) counter.add(request.method)

@@ -79,7 +79,7 @@ export async function historyRoutes (app, { store, history }) {
     if (found === null) return followRename(reply, name, (target) => revisionUrl(target, number), new RevisionMissing(number, name))
     const { revision, content, created_at: createdAt, deleted } = found
     if (deleted) throw new NotAText(number, name)
-    const page = { _id: name, revision, ...store.render(content), modified_at: createdAt }
+    const page = { _id: name, revision, ...await store.render(content), modified_at: createdAt }
     reply.headers({ 'cache-control': FOR_EVER, 'page-revision': revision, 'last-modified': createdAt.toUTCString() }).type(HTML)
     return pageDocument(page, renderView('past', { revision, time: readableTime(createdAt.toISOString()), viewUrl: viewUrl(name), historyUrl: historyUrl(name) }))
   })

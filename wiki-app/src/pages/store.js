@@ -1,8 +1,8 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
+import { hashOf } from '../hash.js'
 import { inTransaction } from '../transaction.js'
 import { titleKey } from './name.js'
-import { hashOf, renderPage } from './render.js'
 import { createTurns } from './turns.js'
 
 /** @typedef {import('./model.js').Page} Page */
@@ -43,9 +43,9 @@ export const currentRevision = (head) => head === null || head.deleted_at != nul
 /**
  * All access to the newest state of pages, and every write. Names are canonical ones.
  * @param {ReturnType<typeof import('./model.js').defineModels>} models
- * @param {number} maxBytes  of a page's Markdown
+ * @param {import('../markdown/renderer.js').Renderer} renderer
  */
-export function createPageStore ({ Pages, Revisions }, maxBytes) {
+export function createPageStore ({ Pages, Revisions }, renderer) {
   const inTurn = createTurns()
 
   /**
@@ -84,9 +84,9 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
      * What a text of the past looks like.
      * @param {string} content  Markdown
      */
-    render (content) {
-      const { contentBytes, html } = renderPage(content, maxBytes)
-      return { content_bytes: contentBytes, html }
+    async render (content) {
+      const { contentBytes, html } = await renderer.render(content)
+      return { content_bytes: contentBytes, html: Buffer.from(html) }
     },
 
     /**
@@ -103,11 +103,11 @@ export function createPageStore ({ Pages, Revisions }, maxBytes) {
      * @param {Attribution} [attribution]
      * @param {Precondition} [precondition]
      * @returns {Promise<{revision: number, contentBytes: number, created: boolean}>}
-     * @throws {Error} 413 when it, or the HTML that it becomes, is too large; what `precondition` throws
+     * @throws {Error} 413 when it, or the HTML that it becomes, is too large, 422 or 429 when it cannot be rendered in time; what `precondition` throws
      */
     async save (name, content, { author = '', summary = '' } = {}, precondition = () => {}) {
-      const { contentBytes, html } = renderPage(content, maxBytes)
-      const { revision, before } = await commit(name, { content, content_bytes: contentBytes, author, summary, deleted: false }, html, precondition)
+      const { contentBytes, html } = await renderer.render(content)
+      const { revision, before } = await commit(name, { content, content_bytes: contentBytes, author, summary, deleted: false }, Buffer.from(html), precondition)
       return { revision, contentBytes, created: currentRevision(before) === 0 }
     },
 
