@@ -1,6 +1,6 @@
+import { hashOf } from '../hash.js'
 import { escapeHtml, renderView } from '../views.js'
 import { editUrl, historyUrl, linksUrl, namesAbove, rawUrl, revisionUrl, tagUrl, viewUrl } from './name.js'
-import { hashOf } from './render.js'
 
 /** @typedef {import('./store.js').PageView} PageView */
 
