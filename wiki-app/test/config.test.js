@@ -56,7 +56,7 @@ for (const uri of ['', 'postgres://me:hunter2@host/db', 'mongodb://me:hunter2', 
 }
 
 test('each cache policy says what caches may do and how long others may see an old text', () => {
-  assert.deepEqual(cachePolicy('ttl', 60), { cacheControl: 'public, max-age=60', staleS: 60 })
-  assert.deepEqual(cachePolicy('revalidate', 60), { cacheControl: 'public, no-cache', staleS: 0 })
-  assert.deepEqual(cachePolicy('no-store', 60), { cacheControl: 'private, no-store', staleS: 0 })
+  assert.deepEqual(cachePolicy('ttl', 60), { cacheControl: 'public, max-age=60', listControl: 'public, no-cache', staleS: 60 })
+  assert.deepEqual(cachePolicy('revalidate', 60), { cacheControl: 'public, no-cache', listControl: 'public, no-cache', staleS: 0 })
+  assert.deepEqual(cachePolicy('no-store', 60), { cacheControl: 'private, no-store', listControl: 'private, no-store', staleS: 0 })
 })
