@@ -1,6 +1,7 @@
 import { basePrecondition, headerPrecondition } from './preconditions.js'
 
-const LINE = '^\\P{Cc}*$'
+/** A pattern for text on one line: no control characters, no half of a surrogate pair, nothing that XML forbids (XML 1.0 §2.2). */
+export const LINE = '^[^\\p{Cc}\\p{Cs}\\uFFFE\\uFFFF]*$'
 
 /** A revision's number: forms send digits, programs send numbers. */
 export const REVISION_SCHEMA = { anyOf: [{ type: 'integer', minimum: 0, maximum: 999_999_999 }, { type: 'string', pattern: '^\\d{1,9}$' }] }
