@@ -38,7 +38,7 @@ export function footnotes (markdownIt) {
     state.sCount[startLine] = indent
     labels(state).add(label)
     return true
-  }, { alt: ['paragraph', 'reference'] })
+  }, { alt: ['paragraph', 'reference', 'blockquote', 'list'] })
 
   markdownIt.inline.ruler.before('link', 'footnote_reference', (state, silent) => {
     const label = labelAt(state.src, state.pos)

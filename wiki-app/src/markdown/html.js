@@ -9,7 +9,7 @@ import { taskLists } from './task-lists.js'
 import { wikiLinks } from './wiki-links.js'
 
 /** Lists and quotes within each other; deeper ones only serve to make rendering slow. */
-const NESTING_MAX = 100
+const NESTING_MAX = 40
 
 /**
  * CommonMark with tables, strikethrough, task lists, footnotes and wiki links. No raw HTML. Links are only made where the
