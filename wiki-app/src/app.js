@@ -1,4 +1,5 @@
 import Fastify from 'fastify'
+import { apiRoutes } from './api/routes.js'
 import { assetRoutes } from './assets.js'
 import { cachePolicy } from './cache-policy.js'
 import { counterRoute, createCounter } from './counter.js'
@@ -16,7 +17,7 @@ import { historyRoutes } from './pages/history-routes.js'
 import { defineModels } from './pages/model.js'
 import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
-import { answerNotFound, createErrorHandler, noteMethods, refuseOtherMethods } from './problem.js'
+import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } from './problem.js'
 import { refuseCrossSite } from './same-origin.js'
 import { SECURITY_HEADERS } from './security-headers.js'
 
@@ -67,7 +68,7 @@ export async function buildApp (config, { purge } = {}) {
   const finding = createFinding(models)
   const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
   const answerError = createErrorHandler(database.isUnavailable)
-  const knownMethods = noteMethods(app)
+  const knownRoutes = noteRoutes(app)
 
   drainOnClose(app)
   app.addHook('onReady', database.connect)
@@ -92,7 +93,8 @@ export async function buildApp (config, { purge } = {}) {
   await app.register(findingRoutes, { finding, policy })
   await app.register(editRoutes, { store, history })
   await app.register(historyRoutes, { store, history, policy })
-  refuseOtherMethods(app, knownMethods)
+  await app.register(apiRoutes, { store, history, finding, policy })
+  refuseOtherMethods(app, knownRoutes)
 
   await app.ready()
   return app

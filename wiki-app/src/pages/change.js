@@ -28,12 +28,13 @@ export function changeIn (body) {
 
 /**
  * What the request demands of the page that it changes, by its headers and by the form that it comes from.
- * @param {import('fastify').FastifyRequest} request
+ * @param {Pick<import('fastify').FastifyRequest, 'headers' | 'body'>} request
+ * @param {import('./preconditions.js').TagOf} [tagOf]  see headerPrecondition
  * @returns {import('./store.js').Precondition}
  */
-export function preconditionOf ({ headers, body }) {
+export function preconditionOf ({ headers, body }, tagOf) {
   const { base_revision: base } = /** @type {Change} */ (body ?? {})
-  const [byHeaders, byForm] = [headerPrecondition(headers), basePrecondition(base === undefined ? undefined : Number(base))]
+  const [byHeaders, byForm] = [headerPrecondition(headers, tagOf), basePrecondition(base === undefined ? undefined : Number(base))]
   return (head) => {
     byHeaders(head)
     byForm(head)

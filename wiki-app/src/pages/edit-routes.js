@@ -1,4 +1,3 @@
-import createError from '@fastify/error'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
@@ -8,8 +7,7 @@ import { deleteUrl, editUrl, historyUrl, renameUrl, viewUrl, writableName } from
 import { headerPrecondition, StaleEdit } from './preconditions.js'
 import { currentRevision } from './store.js'
 import { canonicalTags, TAGS_SCHEMA } from './tags.js'
-
-const NotText = createError('WIKI_NOT_TEXT', 'The text has half of a surrogate pair in it, which is no character.', 400)
+import { markdownIn } from './text.js'
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -135,9 +133,7 @@ export async function editRoutes (app, { store, history }) {
  * @returns {string} Markdown
  */
 function textIn ({ body, mediaType }) {
-  const { content } = /** @type {{content: string}} */ (body)
-  // JSON can express what UTF-8 cannot.
-  if (/\p{Cs}/u.test(content)) throw new NotText()
+  const content = markdownIn(/** @type {{content: string}} */ (body).content)
   // Forms send CRLF whatever the text had before (HTML, "Constructing the entry list"); an edit must not change each line.
   return mediaType === FORM ? content.replaceAll('\r\n', '\n') : content
 }
