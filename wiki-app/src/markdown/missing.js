@@ -11,7 +11,8 @@ const PAGE_LINK = /<a href="(\/wiki\/[^"#?]*)([^"]*)"(?: title="([^"]*)")?/g
  */
 export function withMissing (html, missing) {
   if (missing.size === 0) return Buffer.from(html)
-  const urls = new Set([...missing].map(viewUrl))
+  // Of what HTML escapes in an attribute, an address of ours has only this.
+  const urls = new Set([...missing].map((name) => viewUrl(name).replaceAll('&', '&amp;')))
   return Buffer.from(html.replace(PAGE_LINK, (link, url, rest, title) => urls.has(url)
     ? `<a href="${url}${rest}" class="missing" title="${title === undefined ? '' : `${title} – `}not written yet"`
     : link))
