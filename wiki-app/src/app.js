@@ -4,6 +4,9 @@ import { cachePolicy } from './cache-policy.js'
 import { counterRoute, createCounter } from './counter.js'
 import { createDatabase } from './database.js'
 import { drainOnClose } from './drain.js'
+import { defineFileModels } from './files/model.js'
+import { fileRoutes } from './files/routes.js'
+import { createFileStore } from './files/store.js'
 import { healthRoutes } from './health.js'
 import { contentParsers } from './pages/content-parsers.js'
 import { editRoutes } from './pages/edit-routes.js'
@@ -61,6 +64,7 @@ export async function buildApp (config) {
   const store = createPageStore({ models, renderer })
   const history = createHistory(models)
   const finding = createFinding(models)
+  const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
   const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
   const answerError = createErrorHandler(database.isUnavailable)
   const knownMethods = noteMethods(app)
@@ -87,6 +91,7 @@ export async function buildApp (config) {
   await app.register(findingRoutes, { finding, policy })
   await app.register(editRoutes, { store, history })
   await app.register(historyRoutes, { store, history, policy })
+  await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   refuseOtherMethods(app, knownMethods)
 
   await app.ready()
