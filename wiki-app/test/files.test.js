@@ -185,10 +185,10 @@ test('the limit is met before a file is read into memory, and while it arrives',
   const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
   for (const head of ['Content-Length: 1000000000', 'Transfer-Encoding: chunked']) {
     const socket = connect(port, '127.0.0.1')
-    t.after(() => { socket.destroy() })
     socket.write(`POST /api/v1/files HTTP/1.1\r\nHost: a\r\nContent-Type: image/png\r\n${head}\r\n\r\n`)
     if (head.startsWith('T')) for (let sent = 0; sent < 30; sent++) socket.write(`1000\r\n${'a'.repeat(4096)}\r\n`)
     const [answer] = await once(socket, 'data')
+    socket.destroy()
     assert.match(answer.toString(), /^HTTP\/1\.1 413 /)
   }
 })

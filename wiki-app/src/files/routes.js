@@ -9,6 +9,7 @@ import { FileTooLarge, NotAnImage } from './store.js'
 
 const FileMissing = createError('WIKI_FILE_MISSING', 'There is no such file.', 404)
 const NoFile = createError('WIKI_NO_FILE', 'No file was sent: choose a picture first. In a form the fields come before the file.', 400)
+const Broken = createError('WIKI_BROKEN_UPLOAD', 'The file did not arrive whole. Send it again.', 400)
 const InvalidAuthor = createError('WIKI_INVALID_AUTHOR', 'A name has at most 80 characters, on one line.', 400)
 
 const FILES_PER_PART = 24
@@ -50,7 +51,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
    */
   async function keep (request, reply, source, author) {
     try {
-      const { file, created } = await files.save(source, author.trim())
+      const { file, created } = await files.save(whole(source), author.trim())
       const item = shown(file)
       reply.code(created ? 201 : 200)
       if (wantsHtml(request)) return reply.type(HTML).send(renderView('files', { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
@@ -64,7 +65,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
   }
 
   app.post('/edit/upload', { onRequest: refuseLarge }, async (request, reply) => {
-    const part = request.isMultipart() ? await request.file() : undefined
+    const part = request.isMultipart() ? await request.file().catch(asRefusal) : undefined
     if (part === undefined || part.fieldname !== 'file') throw new NoFile()
     const field = part.fields.author
     const author = field === undefined || Array.isArray(field) || field.type !== 'field' ? '' : String(field.value)
@@ -99,6 +100,24 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
       return request.method === 'HEAD' ? reply.send() : reply.send(files.read(file))
     }
   })
+}
+
+/**
+ * What the parser of forms has to say is the sender's to mend.
+ * @param {Error & {statusCode?: number}} error
+ * @returns {never}
+ */
+function asRefusal (error) {
+  throw error.statusCode === undefined ? new Broken() : error
+}
+
+/** @param {AsyncIterable<Buffer>} source */
+async function * whole (source) {
+  try {
+    yield * source
+  } catch (error) {
+    asRefusal(/** @type {Error} */ (error))
+  }
 }
 
 /**
