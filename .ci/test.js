@@ -17,6 +17,7 @@ const CHECKS = [
   { name: 'lint Python', command: venv('ruff'), args: ['check', '--quiet', 'analysis'] },
   { name: 'format Python', command: venv('ruff'), args: ['format', '--check', '--quiet', 'analysis'] },
   { name: 'types', command: bin('tsc'), args: ['--project', 'tsconfig.json'] },
+  { name: 'types in the browser', command: bin('tsc'), args: ['--project', 'wiki-app/src/assets'] },
   {
     name: 'tests JavaScript',
     command: process.execPath,
