@@ -68,6 +68,7 @@ async function showPreview () {
     if (!answer.ok) throw new Error(detail)
     // As the page has it.
     article.innerHTML = `\n${html}`
+    for (const box of article.querySelectorAll('pre, table')) if (box.scrollWidth > box.clientWidth) box.setAttribute('tabindex', '0')
     preview.classList.remove('old')
     if (news.classList.contains('bad')) say('')
   } catch (error) {

@@ -1,6 +1,6 @@
 /** @type {[Intl.RelativeTimeFormatUnit, number][]} */
 const UNITS = [['year', 31_557_600], ['month', 2_629_800], ['day', 86_400], ['hour', 3_600], ['minute', 60]]
-const KEYS = { '/': 'Search', e: 'Edit this page', h: 'History of this page', n: 'New page', '?': 'These keys' }
+const KEYS = { '/': 'Search', e: 'Edit', h: 'History', n: 'New page', '?': 'These keys' }
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 function showTimes () {
@@ -15,7 +15,7 @@ showTimes()
 setInterval(showTimes, 60_000)
 
 // Private windows may refuse to remember.
-const remember = (/** @type {() => any} */ use) => { try { return use() } catch {} }
+const remember = (/** @type {Function} */ use) => { try { return use() } catch {} }
 
 // The editor keeps a draft until the wiki says that it is saved.
 remember(() => {
@@ -25,38 +25,40 @@ remember(() => {
 })
 
 const dialog = document.createElement('dialog')
-dialog.setAttribute('aria-labelledby', 'keys')
-dialog.innerHTML = `<h2 id="keys">Keys</h2><dl>${Object.entries(KEYS).map(([key, what]) => `<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`).join('')}</dl>
+dialog.ariaLabel = 'Keys'
+dialog.innerHTML = `<h2>Keys</h2><dl>${Object.entries(KEYS).map(([key, what]) => `<dt><kbd>${key}</kbd></dt><dd>${what}</dd>`).join('')}</dl>
 <form method="dialog"><label><input type="checkbox"> Use these keys</label><button>Close</button></form>`
 const used = /** @type {HTMLInputElement} */ (dialog.querySelector('input'))
 used.checked = remember(() => localStorage.keys) !== 'off'
 used.onchange = () => remember(() => { localStorage.keys = used.checked ? 'on' : 'off' })
 const help = document.createElement('button')
 help.textContent = '?'
-help.title = 'Keys'
-help.setAttribute('aria-label', 'Keys')
+help.ariaLabel = help.title = 'Keys'
 help.dataset.key = '?'
 help.onclick = () => dialog.showModal()
-document.querySelector('header')?.append(help, dialog)
+document.querySelector('header nav')?.append(help)
+document.body.append(dialog)
 
 addEventListener('keydown', (event) => {
   const { key, target, ctrlKey, altKey, metaKey } = event
   if (!used.checked || !Object.hasOwn(KEYS, key) || ctrlKey || altKey || metaKey || event.isComposing || dialog.open) return
   if (/** @type {Element} */ (target).closest?.('input, textarea, select, [contenteditable]')) return
-  const element = /** @type {HTMLElement | null} */ (document.querySelector(`[data-key="${key}"]`))
+  const element = /** @type {HTMLElement?} */ (document.querySelector(`[data-key="${key}"]`))
   if (!element) return
   event.preventDefault()
   if (element.matches('input')) element.focus()
   else element.click()
 })
 
-for (const code of navigator.clipboard ? document.querySelectorAll('article pre') : []) {
+for (const box of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll('article pre, article table'))) {
+  if (box.scrollWidth > box.clientWidth) box.tabIndex = 0
+  if (!navigator.clipboard || box.tagName === 'TABLE') continue
   const copy = document.createElement('button')
   copy.className = 'copy'
   copy.textContent = 'Copy'
   copy.onclick = async () => {
-    await navigator.clipboard.writeText(code.textContent ?? '')
+    await navigator.clipboard.writeText(box.innerText)
     copy.textContent = 'Copied'
   }
-  code.before(copy)
+  box.before(copy)
 }
