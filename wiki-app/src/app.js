@@ -5,6 +5,9 @@ import { cachePolicy } from './cache-policy.js'
 import { counterRoute, createCounter } from './counter.js'
 import { createDatabase } from './database.js'
 import { drainOnClose } from './drain.js'
+import { defineFileModels } from './files/model.js'
+import { fileRoutes } from './files/routes.js'
+import { createFileStore } from './files/store.js'
 import { healthRoutes } from './health.js'
 import { createInvalidation } from './invalidation.js'
 import { createRenderer } from './markdown/renderer.js'
@@ -66,6 +69,7 @@ export async function buildApp (config, { purge } = {}) {
   const store = createPageStore({ models, renderer, onCommit: invalidation?.add })
   const history = createHistory(models)
   const finding = createFinding(models)
+  const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
   const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
   const answerError = createErrorHandler(database.isUnavailable)
   const knownRoutes = noteRoutes(app)
@@ -94,6 +98,7 @@ export async function buildApp (config, { purge } = {}) {
   await app.register(editRoutes, { store, history })
   await app.register(historyRoutes, { store, history, policy })
   await app.register(apiRoutes, { store, history, finding, policy })
+  await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   refuseOtherMethods(app, knownRoutes)
 
   await app.ready()

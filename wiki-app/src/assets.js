@@ -15,16 +15,20 @@ function asset (files, type) {
 
 const style = asset(['style.css', 'markdown.css'], 'text/css; charset=utf-8')
 const icon = asset(['icon.svg'], 'image/svg+xml')
+const pageScript = asset(['page.js'], 'text/javascript; charset=utf-8')
+const editorScript = asset(['editor.js'], 'text/javascript; charset=utf-8')
 
 export const STYLE_URL = style.url
 export const ICON_URL = icon.url
+export const PAGE_SCRIPT_URL = pageScript.url
+export const EDITOR_SCRIPT_URL = editorScript.url
 
 /**
- * The style sheet and the icon. Their URLs change with their content, so they may be kept for ever (RFC 8246).
+ * The style sheet, the icon and the scripts. Their URLs change with their content, so they may be kept for ever (RFC 8246).
  * @type {import('fastify').FastifyPluginAsync}
  */
 export async function assetRoutes (app) {
-  for (const { url, type, bytes } of [style, icon]) {
+  for (const { url, type, bytes } of [style, icon, pageScript, editorScript]) {
     app.get(url, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)
       return bytes

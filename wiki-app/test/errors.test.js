@@ -20,16 +20,16 @@ test('programs get a problem, people get a page, and neither is stored', async (
   assert.match(person.body, /<h1>Not Found<\/h1>\n<p>There is nothing at this address\.<\/p>/)
 })
 
-test('every answer forbids scripts, framing and guessing of types, and none sets a cookie', async (t) => {
+test('every answer forbids foreign scripts, framing and guessing of types, and none sets a cookie', async (t) => {
   const app = await wiki.build(t)
   for (const url of ['/', '/wiki/none', '/wiki/stevec', '/edit/new', '/edit/text/a', '/search?q=a', '/tags', '/tags/a', '/links/a', '/wanted', '/orphaned', '/healthz', '/nowhere', '/wiki/%zz', '/favicon.ico']) {
     for (const headers of [{}, BROWSER]) {
       const answer = await get(app, url, headers)
-      assert.match(String(answer.headers['content-security-policy']), /^default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/, url)
+      assert.match(String(answer.headers['content-security-policy']), /^default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/, url)
       assert.equal(answer.headers['x-content-type-options'], 'nosniff')
       assert.ok(answer.headers['referrer-policy'])
       assert.equal(answer.headers['set-cookie'], undefined)
-      assert.doesNotMatch(answer.body, /<script|<style|\sstyle=|\son\w+=/)
+      assert.doesNotMatch(answer.body, /<script(?! type="module" src="\/assets\/\w+\.[0-9a-f]+\.js"><\/script>)|<style|\sstyle=|\son\w+=/)
     }
   }
 })

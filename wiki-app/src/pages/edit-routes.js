@@ -3,7 +3,7 @@ import { isMisspelt, nameIn } from './address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
 import { difference } from './difference.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
-import { deleteUrl, editUrl, historyUrl, renameUrl, viewUrl, writableName } from './name.js'
+import { deleteUrl, editUrl, historyUrl, previewUrl, renameUrl, viewUrl, writableName } from './name.js'
 import { headerPrecondition, StaleEdit } from './preconditions.js'
 import { currentRevision } from './store.js'
 import { canonicalTags, TAGS_SCHEMA } from './tags.js'
@@ -16,6 +16,13 @@ const CONTENT_SCHEMA = {
   required: ['content'],
   additionalProperties: false,
   properties: { content: { type: 'string', minLength: 1 }, tags: TAGS_SCHEMA, ...CHANGE_PROPERTIES }
+}
+/** What is shown is not saved, so nothing but its length matters yet. */
+const PREVIEW_SCHEMA = {
+  type: 'object',
+  required: ['content'],
+  additionalProperties: false,
+  properties: { content: { type: 'string' }, tags: { type: 'string', maxLength: 2_000 }, ...CHANGE_PROPERTIES }
 }
 const CHANGE_SCHEMA = { type: 'object', nullable: true, additionalProperties: false, properties: CHANGE_PROPERTIES }
 const RENAME_SCHEMA = { type: 'object', required: ['to'], additionalProperties: false, properties: { to: { type: 'string' }, ...CHANGE_PROPERTIES } }
@@ -53,21 +60,34 @@ export async function editRoutes (app, { store, history }) {
       const current = newest?.content ?? ''
       return reply.code(409).type(HTML).send(renderView('merge', {
         title: `Two edits of “${name}”`,
-        viewUrl: viewUrl(name),
-        saveUrl: editUrl(name),
         historyUrl: historyUrl(name),
-        currentRevision: currentRevision(newest),
         current,
-        content,
-        tags: tags ?? newest?.tags ?? [],
-        author: change.author ?? '',
-        summary: change.summary ?? '',
-        lines: difference(current, content)
+        lines: difference(current, content),
+        ...editor(name, { baseRevision: currentRevision(newest), content, tags: (tags ?? newest?.tags ?? []).join(', '), ...change }),
+        unsaved: true,
+        cancelUrl: viewUrl(name),
+        cancel: 'Give up my text'
       }))
     }
   }
   // For programs, and for forms, whose address tells caches that the answer is one person's.
   for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, { schema: { body: CONTENT_SCHEMA } }, saveText)
+
+  app.post('/edit/preview/*', { schema: { body: PREVIEW_SCHEMA } }, async (request, reply) => {
+    const name = writableName(nameIn(request))
+    const content = textIn(request)
+    const { tags = '', author, summary, base_revision: baseRevision } = /** @type {{tags?: string} & import('./change.js').Change} */ (request.body)
+    const form = { ...editor(name, { baseRevision, content, tags, author, summary }), title: `Preview of “${name}”`, unsaved: true }
+    try {
+      const { content_bytes: bytes, html } = await store.preview(content, name)
+      if (!wantsHtml(request)) return { content_bytes: bytes, html: html.toString() }
+      return reply.type(HTML).send(renderView('preview', { ...form, contentHtml: html.toString() }))
+    } catch (error) {
+      const { statusCode = 500, message } = /** @type {import('../problem.js').AnswerableError} */ (error)
+      if (statusCode >= 500 || !wantsHtml(request)) throw error
+      return reply.code(statusCode).type(HTML).send(renderView('preview', { ...form, refusal: message }))
+    }
+  })
 
   app.delete('/wiki/*', async (request, reply) => {
     const revision = await store.remove(writableName(nameIn(request)), {}, headerPrecondition(request.headers))
@@ -117,16 +137,27 @@ export async function editRoutes (app, { store, history }) {
       title: `${page ? 'Edit' : 'Create'} “${name}”`,
       name,
       exists: page !== null,
-      baseRevision: currentRevision(page),
-      content: page?.content ?? '',
-      tags: page?.tags ?? [],
-      viewUrl: viewUrl(name),
-      saveUrl: editUrl(name),
       deleteUrl: deleteUrl(name),
-      renameUrl: renameUrl(name)
+      renameUrl: renameUrl(name),
+      ...editor(name, { baseRevision: currentRevision(page), content: page?.content ?? '', tags: (page?.tags ?? []).join(', ') }),
+      ...(page === null && { cancelUrl: '/' })
     }))
   })
 }
+
+/**
+ * What the form of a page's text shows. Without a revision that it is based on, saving it shows what is there first.
+ * @param {string} name
+ * @param {object} typed
+ * @param {string | number} [typed.baseRevision]
+ * @param {string} typed.content
+ * @param {string} typed.tags
+ * @param {string} [typed.author]
+ * @param {string} [typed.summary]
+ */
+const editor = (name, { baseRevision = 0, content, tags, author = '', summary = '' }) => ({
+  editing: true, baseRevision, content, tags, author, summary, saveUrl: editUrl(name), previewUrl: previewUrl(name), cancelUrl: viewUrl(name), cancel: 'Cancel'
+})
 
 /**
  * @param {import('fastify').FastifyRequest} request

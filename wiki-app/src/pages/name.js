@@ -99,6 +99,9 @@ export const tagUrl = (tag) => `/tags/${encodeName(tag)}`
 export const editUrl = (name) => `/edit/text/${encodeName(name)}`
 
 /** @param {string} name */
+export const previewUrl = (name) => `/edit/preview/${encodeName(name)}`
+
+/** @param {string} name */
 export const deleteUrl = (name) => `/edit/delete/${encodeName(name)}`
 
 /** @param {string} name */

@@ -160,12 +160,13 @@ export function createPageStore ({ models, renderer, onCommit = () => {} }) {
     /**
      * What a text that is not saved yet will look like.
      * @param {string} content  Markdown
+     * @param {string} [name]  of its page, which is there once it is saved
      * @returns {Promise<{content_bytes: number, html: Buffer}>}
      * @throws {Error} as `save`
      */
-    async preview (content) {
+    async preview (content, name) {
       const { contentBytes, html, links } = await renderer.render(content)
-      return { content_bytes: contentBytes, html: withMissing(html, await targets.missing(links)) }
+      return { content_bytes: contentBytes, html: withMissing(html, await targets.missing(links.filter((link) => link !== name))) }
     },
 
     /**
