@@ -1,5 +1,5 @@
 /**
- * The same on every answer. No page has a script or a style of its own, so the policy can forbid both; there are no cookies to protect.
+ * The same on every answer. No page has a script or a style of its own, so the policy can forbid both.
  * https://owasp.org/www-project-secure-headers/
  */
 export const SECURITY_HEADERS = {

@@ -28,7 +28,7 @@ export function useWiki () {
      * @param {Record<string, string>} [settings]
      */
     async build (t, settings = {}) {
-      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', MONGODB_URI: freshUri(), ...settings }))
+      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', MONGODB_URI: freshUri(), ...settings }))
       t.after(() => app.close())
       return app
     }

@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { personIn } from '../access/access.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
@@ -42,7 +43,7 @@ export async function editRoutes (app, { store, history }) {
     const name = writableName(nameIn(request))
     const content = textIn(request)
     const tags = canonicalTags(/** @type {{tags?: string | string[]}} */ (request.body).tags)
-    const change = changeIn(request.body)
+    const change = changeIn(request)
     try {
       const { revision, contentBytes, created } = await store.save(name, { content, tags }, change, preconditionOf(request))
       reply.header('page-revision', revision)
@@ -64,6 +65,7 @@ export async function editRoutes (app, { store, history }) {
         tags: tags ?? newest?.tags ?? [],
         author: change.author ?? '',
         summary: change.summary ?? '',
+        person: personIn(request),
         lines: difference(current, content)
       }))
     }
@@ -72,21 +74,21 @@ export async function editRoutes (app, { store, history }) {
   for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, { schema: { body: CONTENT_SCHEMA } }, saveText)
 
   app.delete('/wiki/*', async (request, reply) => {
-    const revision = await store.remove(writableName(nameIn(request)), {}, headerPrecondition(request.headers))
+    const revision = await store.remove(writableName(nameIn(request)), changeIn(request), headerPrecondition(request.headers))
     return reply.code(204).header('page-revision', revision).send()
   })
 
   // HTML forms know only GET and POST.
   app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
-    await store.remove(name, changeIn(request.body), preconditionOf(request))
+    await store.remove(name, changeIn(request), preconditionOf(request))
     return reply.redirect(historyUrl(name), 303)
   })
 
   app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
-    const revision = await store.rename(name, target, changeIn(request.body), preconditionOf(request))
+    const revision = await store.rename(name, target, changeIn(request), preconditionOf(request))
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return reply.redirect(`${viewUrl(target)}?saved=${revision}`, 303)
     return reply.code(201).header('location', viewUrl(target)).send({ name: target, revision })
@@ -98,7 +100,7 @@ export async function editRoutes (app, { store, history }) {
     const past = await history.find(name, number)
     if (past === null) throw new RevisionMissing(number, name)
     if (past.deleted) throw new RevisionIsDeletion(number, name)
-    const { author, summary } = changeIn(request.body)
+    const { author, summary } = changeIn(request)
     const { revision, created } = await store.save(name, past, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request))
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return reply.redirect(`${viewUrl(name)}?saved=${revision}`, 303)
@@ -108,7 +110,7 @@ export async function editRoutes (app, { store, history }) {
   app.get('/edit/new', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
     const { name } = /** @type {{name?: string}} */ (request.query)
     if (name !== undefined) return reply.redirect(editUrl(writableName(name)), 303)
-    return reply.type(HTML).send(renderView('new', { title: 'New page' }))
+    return reply.type(HTML).send(renderView('new', { title: 'New page', person: personIn(request) }))
   })
 
   app.get('/edit/text/*', async (request, reply) => {
@@ -125,7 +127,8 @@ export async function editRoutes (app, { store, history }) {
       viewUrl: viewUrl(name),
       saveUrl: editUrl(name),
       deleteUrl: deleteUrl(name),
-      renameUrl: renameUrl(name)
+      renameUrl: renameUrl(name),
+      person: personIn(request)
     }))
   })
 }
