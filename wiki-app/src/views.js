@@ -12,7 +12,7 @@ for (const file of readdirSync(DIRECTORY)) {
 
 /**
  * A whole HTML document. Everything in `data` is escaped by the template unless its name ends in `Html`.
- * @param {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' | 'changes' | 'compare' | 'feed' | 'past' | 'error'} view
+ * @param {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' | 'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'revert-author' | 'reverted-author'} view
  * @param {object} data
  * @returns {string}
  */

@@ -11,7 +11,9 @@ test('programs get a problem, people get a page, and neither is stored', async (
   assert.equal(program.statusCode, 404)
   assert.match(String(program.headers['content-type']), /^application\/problem\+json/)
   assert.equal(program.headers['cache-control'], 'no-store')
-  assert.deepEqual(program.json(), { type: 'about:blank', title: 'Not Found', status: 404, detail: 'There is nothing at this address.' })
+  const { request_id: id, ...problem } = program.json()
+  assert.match(id, /^[0-9a-f]{8}-\d+$/)
+  assert.deepEqual(problem, { type: 'about:blank', title: 'Not Found', status: 404, detail: 'There is nothing at this address.' })
 
   const person = await get(app, '/nowhere', BROWSER)
   assert.equal(person.statusCode, 404)

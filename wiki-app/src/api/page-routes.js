@@ -83,7 +83,7 @@ export async function pageApi (app, { store, policy: { listControl } }) {
   app.put('/pages/:name', { schema: SCHEMAS.save }, async (request, reply) => {
     const name = writableName(askedName(request))
     const { content, tags } = /** @type {{content: string, tags?: string[]}} */ (request.body)
-    const { revision, created } = await store.save(name, { content: markdownIn(content), tags: canonicalTags(tags) }, changeIn(request.body), preconditionOf(request, pageTag))
+    const { revision, created } = await store.save(name, { content: markdownIn(content), tags: canonicalTags(tags) }, changeIn(request), preconditionOf(request, pageTag))
     if (created) reply.code(201).header('location', pageUrl(name))
     return { name, revision, created }
   })
@@ -96,7 +96,7 @@ export async function pageApi (app, { store, policy: { listControl } }) {
 
   app.post('/pages/:name/rename', { schema: SCHEMAS.rename }, async (request, reply) => {
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
-    const revision = await store.rename(writableName(askedName(request)), target, changeIn(request.body), preconditionOf(request, pageTag))
+    const revision = await store.rename(writableName(askedName(request)), target, changeIn(request), preconditionOf(request, pageTag))
     reply.code(201).header('location', pageUrl(target))
     return { name: target, revision }
   })

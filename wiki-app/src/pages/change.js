@@ -1,3 +1,4 @@
+import { personIn } from '../access/access.js'
 import { basePrecondition, headerPrecondition } from './preconditions.js'
 
 /** A pattern for text on one line: no control characters, no half of a surrogate pair, nothing that XML forbids (XML 1.0 §2.2). */
@@ -17,13 +18,13 @@ export const CHANGE_PROPERTIES = {
 /** @typedef {{author?: string, summary?: string, base_revision?: string | number}} Change  by CHANGE_PROPERTIES */
 
 /**
- * Who changes a page and why.
- * @param {unknown} body
+ * Who changes a page and why. Where writers sign in, they cannot say that they are somebody else.
+ * @param {import('fastify').FastifyRequest} request
  * @returns {import('./store.js').Attribution}
  */
-export function changeIn (body) {
-  const { author, summary } = /** @type {Change} */ (body ?? {})
-  return { author: author?.trim(), summary: summary?.trim() }
+export function changeIn (request) {
+  const { author, summary } = /** @type {Change} */ (request.body ?? {})
+  return { author: personIn(request)?.name ?? author?.trim(), summary: summary?.trim() }
 }
 
 /**
