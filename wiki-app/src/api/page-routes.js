@@ -90,7 +90,7 @@ export async function pageApi (app, { store, policy: { listControl } }) {
 
   app.delete('/pages/:name', { schema: SCHEMAS.remove }, async (request, reply) => {
     const { headers, query: body } = request
-    const revision = await store.remove(writableName(askedName(request)), changeIn(body), preconditionOf({ headers, body }, pageTag))
+    const revision = await store.remove(writableName(askedName(request)), changeIn(request, body), preconditionOf({ headers, body }, pageTag))
     return reply.code(204).header('page-revision', revision).send()
   })
 

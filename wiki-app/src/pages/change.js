@@ -20,10 +20,11 @@ export const CHANGE_PROPERTIES = {
 /**
  * Who changes a page and why. Where writers sign in, they cannot say that they are somebody else.
  * @param {import('fastify').FastifyRequest} request
+ * @param {unknown} [said]  checked by CHANGE_PROPERTIES
  * @returns {import('./store.js').Attribution}
  */
-export function changeIn (request) {
-  const { author, summary } = /** @type {Change} */ (request.body ?? {})
+export function changeIn (request, said = request.body) {
+  const { author, summary } = /** @type {Change} */ (said ?? {})
   return { author: personIn(request)?.name ?? author?.trim(), summary: summary?.trim() }
 }
 
