@@ -3,6 +3,7 @@ import mongoose from 'mongoose'
 import { ACCESS_MODES } from './access/roles.js'
 import { trustOf } from './access/client.js'
 import { CACHE_POLICY_NAMES } from './cache-policy.js'
+import { ConfigError } from './config-error.js'
 
 const MIB = 1_048_576
 
@@ -65,8 +66,7 @@ const SCHEMA = {
  * @property {string} METRICS_HOST
  */
 
-/** A setting that is not allowed; the message is one line for the person who set it. */
-export class ConfigError extends Error {}
+export { ConfigError }
 
 /**
  * The only reader of the environment.

@@ -42,8 +42,8 @@ export async function runExperiment ({ definition, preset, seed, command, config
       directory: stackDirectory,
       mongodbUri: database?.uri,
       ports,
-      // All of a run's requests come from one address; how many are too many is not what it measures.
-      wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: String(definition.ttl_s), WRITES_PER_MINUTE: '0' },
+      // A run writes its pages without a name, and all from one address.
+      wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: String(definition.ttl_s), ACCESS: 'open', WRITES_PER_MINUTE: '0' },
       signal,
       onProgress: progress.part
     })

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
-import { ConfigError } from '../config.js'
+import { ConfigError } from '../config-error.js'
 import { isPassword, isPasswordHash } from './password.js'
 import { ROLES } from './roles.js'
 
