@@ -1,5 +1,7 @@
 import Fastify from 'fastify'
 import { apiRoutes } from './api/routes.js'
+import { createImport } from './archive/import.js'
+import { pageFiles } from './archive/page-files.js'
 import { assetRoutes } from './assets.js'
 import { cachePolicy } from './cache-policy.js'
 import { counterRoute, createCounter } from './counter.js'
@@ -88,7 +90,14 @@ export async function buildApp (config) {
   await app.register(findingRoutes, { finding, policy })
   await app.register(editRoutes, { store, history })
   await app.register(historyRoutes, { store, history, policy })
-  await app.register(apiRoutes, { store, history, finding, policy })
+  await app.register(apiRoutes, {
+    store,
+    history,
+    finding,
+    policy,
+    files: () => pageFiles(models),
+    importFiles: createImport({ store, maxBytes: config.PAGE_MAX_BYTES })
+  })
   refuseOtherMethods(app, knownRoutes)
 
   await app.ready()
