@@ -6,6 +6,8 @@ import { signInRoutes } from './access/sign-in-routes.js'
 import { readUsers } from './access/users.js'
 import { writeLimit } from './access/write-limit.js'
 import { apiRoutes } from './api/routes.js'
+import { createImport } from './archive/import.js'
+import { pageFiles } from './archive/page-files.js'
 import { assetRoutes } from './assets.js'
 import { cachePolicy } from './cache-policy.js'
 import { counterRoute, createCounter } from './counter.js'
@@ -135,7 +137,14 @@ export async function buildApp (config, { purge } = {}) {
   await app.register(findingRoutes, { finding, policy })
   await app.register(editRoutes, { store, history })
   await app.register(historyRoutes, { store, history, policy })
-  await app.register(apiRoutes, { store, history, finding, policy })
+  await app.register(apiRoutes, {
+    store,
+    history,
+    finding,
+    policy,
+    files: () => pageFiles(models),
+    importFiles: createImport({ store, maxBytes: config.PAGE_MAX_BYTES })
+  })
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   await app.register(authorRevertRoutes, { authorRevert: createAuthorRevert({ models, store, history }) })
   if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })

@@ -6,6 +6,7 @@ import { sendRevalidated } from '../pages/revalidated.js'
 import { API_PREFIX } from '../views.js'
 import { readNumbers } from './address.js'
 import { JSON_TYPE } from './answers.js'
+import { archiveApi } from './archive-routes.js'
 import { findingApi } from './finding-routes.js'
 import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
@@ -40,10 +41,11 @@ const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsa
  * The wiki for programs, and its documentation. What is public may be kept by caches when they check it each time; writes may not be kept.
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History, finding: import('../pages/finding.js').Finding,
+ *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>, importFiles: ReturnType<typeof import('../archive/import.js').createImport>,
  *   policy: import('../cache-policy.js').CachePolicy
  * }>}
  */
-export async function apiRoutes (app, { store, history, finding, policy }) {
+export async function apiRoutes (app, { store, history, finding, files, importFiles, policy }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
@@ -65,6 +67,7 @@ export async function apiRoutes (app, { store, history, finding, policy }) {
     await api.register(fp(pageApi), { store, policy })
     await api.register(fp(findingApi), { finding, policy })
     await api.register(fp(historyApi), { store, history, policy })
+    await api.register(fp(archiveApi), { files, importFiles })
 
     /** @type {string | undefined} */
     let document
