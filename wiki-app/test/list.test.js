@@ -27,7 +27,7 @@ test('an empty wiki invites to write its first page', async (t) => {
   const app = await wiki.build(t)
   const { statusCode, headers, body } = await get(app, '/', BROWSER)
   assert.equal(statusCode, 200)
-  assert.equal(headers['cache-control'], 'no-cache')
+  assert.equal(headers['cache-control'], 'public, no-cache')
   assert.match(body, /There are no pages yet\./)
   assert.match(body, /<form class="new" action="\/edit\/new">/)
 })

@@ -1,4 +1,4 @@
-import createError from '@fastify/error'
+import { personIn } from '../access/access.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
@@ -8,8 +8,7 @@ import { deleteUrl, editUrl, historyUrl, previewUrl, renameUrl, viewUrl, writabl
 import { headerPrecondition, StaleEdit } from './preconditions.js'
 import { currentRevision } from './store.js'
 import { canonicalTags, TAGS_SCHEMA } from './tags.js'
-
-const NotText = createError('WIKI_NOT_TEXT', 'The text has half of a surrogate pair in it, which is no character.', 400)
+import { markdownIn } from './text.js'
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -49,7 +48,7 @@ export async function editRoutes (app, { store, history }) {
     const name = writableName(nameIn(request))
     const content = textIn(request)
     const tags = canonicalTags(/** @type {{tags?: string | string[]}} */ (request.body).tags)
-    const change = changeIn(request.body)
+    const change = changeIn(request)
     try {
       const { revision, contentBytes, created } = await store.save(name, { content, tags }, change, preconditionOf(request))
       reply.header('page-revision', revision)
@@ -65,7 +64,7 @@ export async function editRoutes (app, { store, history }) {
         historyUrl: historyUrl(name),
         current,
         lines: difference(current, content),
-        ...editor(name, { baseRevision: currentRevision(newest), content, tags: (tags ?? newest?.tags ?? []).join(', '), ...change }),
+        ...editor(name, { baseRevision: currentRevision(newest), content, tags: (tags ?? newest?.tags ?? []).join(', '), ...change, person: personIn(request) }),
         unsaved: true,
         cancelUrl: viewUrl(name),
         cancel: 'Give up my text'
@@ -79,7 +78,7 @@ export async function editRoutes (app, { store, history }) {
     const name = writableName(nameIn(request))
     const content = textIn(request)
     const { tags = '', author, summary, base_revision: baseRevision } = /** @type {{tags?: string} & import('./change.js').Change} */ (request.body)
-    const form = { ...editor(name, { baseRevision, content, tags, author, summary }), title: `Preview of “${name}”`, unsaved: true }
+    const form = { ...editor(name, { baseRevision, content, tags, author, summary, person: personIn(request) }), title: `Preview of “${name}”`, unsaved: true }
     try {
       const { content_bytes: bytes, html } = await store.preview(content, name)
       if (!wantsHtml(request)) return { content_bytes: bytes, html: html.toString() }
@@ -91,22 +90,22 @@ export async function editRoutes (app, { store, history }) {
     }
   })
 
-  app.delete('/wiki/*', async (request, reply) => {
-    const revision = await store.remove(writableName(nameIn(request)), {}, headerPrecondition(request.headers))
+  app.delete('/wiki/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
+    const revision = await store.remove(writableName(nameIn(request)), changeIn(request), headerPrecondition(request.headers))
     return reply.code(204).header('page-revision', revision).send()
   })
 
   // HTML forms know only GET and POST.
   app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
-    await store.remove(name, changeIn(request.body), preconditionOf(request))
+    await store.remove(name, changeIn(request), preconditionOf(request))
     return reply.redirect(historyUrl(name), 303)
   })
 
   app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
-    const revision = await store.rename(name, target, changeIn(request.body), preconditionOf(request))
+    const revision = await store.rename(name, target, changeIn(request), preconditionOf(request))
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return reply.redirect(`${viewUrl(target)}?saved=${revision}`, 303)
     return reply.code(201).header('location', viewUrl(target)).send({ name: target, revision })
@@ -118,7 +117,7 @@ export async function editRoutes (app, { store, history }) {
     const past = await history.find(name, number)
     if (past === null) throw new RevisionMissing(number, name)
     if (past.deleted) throw new RevisionIsDeletion(number, name)
-    const { author, summary } = changeIn(request.body)
+    const { author, summary } = changeIn(request)
     const { revision, created } = await store.save(name, past, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request))
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return reply.redirect(`${viewUrl(name)}?saved=${revision}`, 303)
@@ -128,7 +127,7 @@ export async function editRoutes (app, { store, history }) {
   app.get('/edit/new', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
     const { name } = /** @type {{name?: string}} */ (request.query)
     if (name !== undefined) return reply.redirect(editUrl(writableName(name)), 303)
-    return reply.type(HTML).send(renderView('new', { title: 'New page' }))
+    return reply.type(HTML).send(renderView('new', { title: 'New page', person: personIn(request) }))
   })
 
   app.get('/edit/text/*', async (request, reply) => {
@@ -141,7 +140,7 @@ export async function editRoutes (app, { store, history }) {
       exists: page !== null,
       deleteUrl: deleteUrl(name),
       renameUrl: renameUrl(name),
-      ...editor(name, { baseRevision: currentRevision(page), content: page?.content ?? '', tags: (page?.tags ?? []).join(', ') }),
+      ...editor(name, { baseRevision: currentRevision(page), content: page?.content ?? '', tags: (page?.tags ?? []).join(', '), person: personIn(request) }),
       ...(page === null && { cancelUrl: '/' })
     }))
   })
@@ -156,9 +155,10 @@ export async function editRoutes (app, { store, history }) {
  * @param {string} typed.tags
  * @param {string} [typed.author]
  * @param {string} [typed.summary]
+ * @param {ReturnType<typeof personIn>} [typed.person]  who is signed in
  */
-const editor = (name, { baseRevision = 0, content, tags, author = '', summary = '' }) => ({
-  editing: true, baseRevision, content, tags, author, summary, saveUrl: editUrl(name), previewUrl: previewUrl(name), cancelUrl: viewUrl(name), cancel: 'Cancel'
+const editor = (name, { baseRevision = 0, content, tags, author = '', summary = '', person }) => ({
+  editing: true, baseRevision, content, tags, author, summary, person, saveUrl: editUrl(name), previewUrl: previewUrl(name), cancelUrl: viewUrl(name), cancel: 'Cancel'
 })
 
 /**
@@ -166,9 +166,7 @@ const editor = (name, { baseRevision = 0, content, tags, author = '', summary = 
  * @returns {string} Markdown
  */
 function textIn ({ body, mediaType }) {
-  const { content } = /** @type {{content: string}} */ (body)
-  // JSON can express what UTF-8 cannot.
-  if (/\p{Cs}/u.test(content)) throw new NotText()
+  const content = markdownIn(/** @type {{content: string}} */ (body).content)
   // Forms send CRLF whatever the text had before (HTML, "Constructing the entry list"); an edit must not change each line.
   return mediaType === FORM ? content.replaceAll('\r\n', '\n') : content
 }
