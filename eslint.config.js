@@ -4,7 +4,7 @@ export default [
   ...neostandard({ noJsx: true, ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**'] }),
   {
     files: ['wiki-app/src/assets/**', 'wiki-app/test/browser/**'],
-    languageOptions: { globals: Object.fromEntries(['addEventListener', 'document', 'location', 'localStorage', 'navigator', 'sessionStorage', 'window', 'DataTransfer', 'Event', 'File', 'FileList', 'XMLHttpRequest'].map((name) => [name, 'readonly'])) }
+    languageOptions: { globals: Object.fromEntries(['addEventListener', 'getComputedStyle', 'document', 'location', 'localStorage', 'navigator', 'sessionStorage', 'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList', 'XMLHttpRequest'].map((name) => [name, 'readonly'])) }
   },
   {
     // k6 runs these files itself: its modules and globals are not Node's.
