@@ -17,9 +17,10 @@ const POOL = {
   minThreads: 0,
   maxThreads: 2,
   idleTimeout: 30_000,
-  maxQueue: 32,
   resourceLimits: { maxOldGenerationSizeMb: 512 }
 }
+/** Being rendered or waiting for it. Piscina's own limit does not count tasks that can be given up. */
+const ELSEWHERE_MAX = 32
 const RETRY_AFTER_S = 2
 
 /** @typedef {{contentBytes: number, html: string, links: string[]}} Rendered */
@@ -33,17 +34,21 @@ const RETRY_AFTER_S = 2
 export function createRenderer ({ maxBytes, deadlineMs = DEADLINE_MS }) {
   /** @type {Piscina | undefined} */
   let pool
+  let elsewhereNow = 0
 
   /** @param {{markdown: string, maxBytes: number}} task */
   async function elsewhere (task) {
+    if (elsewhereNow === ELSEWHERE_MAX) throw Object.assign(new TooMany(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+    elsewhereNow++
     pool ??= new Piscina(POOL)
     try {
       return await pool.run(task, { signal: AbortSignal.timeout(deadlineMs) })
     } catch (error) {
-      const { name, code, message } = /** @type {Error & {code?: string}} */ (error)
+      const { name, code } = /** @type {Error & {code?: string}} */ (error)
       if (name === 'AbortError' || code === 'ERR_WORKER_OUT_OF_MEMORY') throw new TooComplicated(deadlineMs / 1000)
-      if (message === 'Task queue is at limit') throw Object.assign(new TooMany(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
       throw error
+    } finally {
+      elsewhereNow--
     }
   }
 

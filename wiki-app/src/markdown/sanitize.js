@@ -27,7 +27,7 @@ const ALLOWED = {
     section: ['footnotes'],
     div: ['heading'],
     code: ['language-*'],
-    span: ['hljs-*'],
+    span: ['hljs-*', 'language-*'],
     th: ['left', 'center', 'right'],
     td: ['left', 'center', 'right']
   },
