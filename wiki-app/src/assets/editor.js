@@ -1,4 +1,5 @@
-const PREVIEW_AFTER_MS = 400
+/** Each preview is a request that counts as a write. */
+const PREVIEW_AFTER_MS = 1_000
 const DRAFT_AFTER_MS = 500
 const DRAFT_KEPT_MS = 30 * 86_400_000
 const PICTURES = 'image/png,image/jpeg,image/webp,image/gif'

@@ -26,7 +26,7 @@ for (const [where, options, dark] of /** @type {const} */ ([['on a desktop, in l
 
     await page.goto('/edit/text/Home')
     await page.getByRole('button', { name: 'Preview' }).click()
-    await page.locator('.preview h1').waitFor()
+    await page.locator('.preview em').waitFor()
     await look('preview')
 
     await write(app, 'Home', 'changed')
