@@ -20,6 +20,10 @@ const DEMANDS = {
   'GET /favicon.ico': 'anyone',
   'GET /assets/style.css': 'anyone',
   'GET /assets/icon.svg': 'anyone',
+  'GET /assets/page.js': 'anyone',
+  'GET /assets/editor.js': 'anyone',
+  'GET /files': 'anyone',
+  'GET /files/:file': 'anyone',
   'GET /wiki/stevec': 'anyone',
   'GET /wiki/*': 'anyone',
   'GET /history/*': 'anyone',
@@ -33,11 +37,25 @@ const DEMANDS = {
   'GET /edit/new': 'editor',
   'GET /edit/text/*': 'editor',
   'POST /edit/text/*': 'editor',
+  'POST /edit/preview/*': 'editor',
+  'POST /edit/upload': 'editor',
   'POST /edit/delete/*': 'editor',
   'POST /edit/rename/*': 'editor',
   'POST /edit/revert/*': 'editor',
   'GET /edit/revert-author': 'admin',
   'POST /edit/revert-author': 'admin',
+  ...Object.fromEntries(['', '/', '/json', '/yaml', '/static/*', '/static/index.html', '/static/swagger-initializer.js'].map((path) => [`GET /api${path}`, 'anyone'])),
+  ...Object.fromEntries([
+    'openapi.json', 'export', 'pages', 'pages/:name', 'pages/:name/backlinks', 'pages/:name/revisions', 'pages/:name/revisions/:revision', 'pages/:name/difference',
+    'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes'
+  ].map((path) => [`GET /api/v1/${path}`, 'anyone'])),
+  'PUT /api/v1/pages/:name': 'editor',
+  'DELETE /api/v1/pages/:name': 'editor',
+  'POST /api/v1/pages/:name/rename': 'editor',
+  'POST /api/v1/pages/:name/revert': 'editor',
+  'POST /api/v1/preview': 'editor',
+  'POST /api/v1/import': 'editor',
+  'POST /api/v1/files': 'editor',
   'GET /edit/sign-in': 'anyone',
   'POST /edit/sign-in': 'anyone',
   'POST /edit/sign-out': 'anyone'
@@ -49,7 +67,7 @@ const DEMANDS = {
  */
 const routesOf = (app) => /** @type {any} */ (app).rules.flatMap((/** @type {{method: string | string[], url: string}} */ { method, url }) => [method].flat().map((each) => {
   const key = `${each === 'HEAD' ? 'GET' : each} ${url.replace(/\.[0-9a-f]{12}\./, '.')}`
-  return { method: each, url: url.replace(/\*|:tag/, 'a'), key, demand: /** @type {Record<string, string>} */ (DEMANDS)[key] }
+  return { method: each, url: url.replace(/\*|:(?:tag|name|file)/, 'a').replace(':revision', '1'), key, demand: /** @type {Record<string, string>} */ (DEMANDS)[key] }
 }))
 
 /** @param {{statusCode: number, headers: import('node:http').OutgoingHttpHeaders}} answer */
