@@ -6,6 +6,7 @@ import test from 'node:test'
 import mongoose from 'mongoose'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { HEAD_MAX_BYTES, readImage } from '../src/files/image.js'
+import { bearer, peopleOnly } from './people.js'
 import { BROWSER, get, useWiki } from './helper.js'
 import { gif, jpeg, png, webp } from './images.js'
 
@@ -250,4 +251,15 @@ test('another site’s page cannot upload through a visitor’s browser', async 
   const app = await wiki.build(t)
   assert.equal((await submitForm(app, [['file', png()]], { 'sec-fetch-site': 'cross-site' })).statusCode, 403)
   assert.equal((await submitForm(app, [['file', png()]], { 'sec-fetch-site': 'same-origin' })).statusCode, 201)
+})
+
+test('where people sign in, a picture is theirs, whatever they say, and strangers upload none', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  const upload = (/** @type {Record<string, string>} */ headers) => app.inject({ method: 'POST', url: '/api/v1/files?author=admin', headers: { 'content-type': 'image/png', ...headers }, payload: png() })
+  assert.equal((await upload({})).statusCode, 401)
+  assert.equal((await upload(bearer('reader'))).statusCode, 403)
+  assert.equal((await upload(bearer('editor'))).statusCode, 201)
+  const { body } = await get(app, '/files')
+  assert.match(body, />editor</)
+  assert.doesNotMatch(body, />admin</)
 })

@@ -34,6 +34,16 @@ test('a client that writes too often is told when it may again; it can still rea
   assert.equal(await write(app, '192.0.2.1'), 200)
 })
 
+test('previews change nothing: they take nothing from an author’s changes, and have a limit of their own', async (t) => {
+  const app = await wiki.build(t, { WRITES_PER_MINUTE: '1' })
+  const preview = () => app.inject({ method: 'POST', url: '/edit/preview/a', payload: { content: 'text' } })
+  for (let count = 1; count <= 5; count++) assert.equal((await preview()).statusCode, 200)
+  assert.equal((await save(app, 'a', 'text')).statusCode, 201)
+  const refused = await preview()
+  assert.equal(refused.statusCode, 429)
+  assert.match(refused.json().detail, /More than 5 previews/)
+})
+
 test('a proxy that is trusted says who the client is, anybody else says it in vain', async (t) => {
   const app = await wiki.build(t, { WRITES_PER_MINUTE: '1', TRUSTED_PROXIES: 'loopback,192.0.2.0/24' })
   /** Which client, and whether it was one that had written before. */

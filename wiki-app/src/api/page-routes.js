@@ -101,7 +101,7 @@ export async function pageApi (app, { store, policy: { listControl } }) {
     return { name: target, revision }
   })
 
-  app.post('/preview', { schema: SCHEMAS.preview }, async (request) => {
+  app.post('/preview', { config: { changes: false }, schema: SCHEMAS.preview }, async (request) => {
     const { html, content_bytes: contentBytes } = await store.preview(markdownIn(/** @type {{content: string}} */ (request.body).content))
     return { html: html.toString(), content_bytes: contentBytes }
   })

@@ -1,6 +1,7 @@
 import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
 import fresh from 'fresh'
+import { personIn } from '../access/access.js'
 import { AUTHOR_SCHEMA } from '../pages/change.js'
 import { readableSize, readableTime } from '../pages/document.js'
 import { sendRevalidated } from '../pages/revalidated.js'
@@ -51,7 +52,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
    */
   async function keep (request, reply, source, author) {
     try {
-      const { file, created } = await files.save(whole(source), author.trim())
+      const { file, created } = await files.save(whole(source), personIn(request)?.name ?? author.trim())
       const item = shown(file)
       reply.code(created ? 201 : 200)
       if (wantsHtml(request)) return reply.type(HTML).send(renderView('files', { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))

@@ -74,7 +74,7 @@ export async function editRoutes (app, { store, history }) {
   // For programs, and for forms, whose address tells caches that the answer is one person's.
   for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, { schema: { body: CONTENT_SCHEMA } }, saveText)
 
-  app.post('/edit/preview/*', { schema: { body: PREVIEW_SCHEMA } }, async (request, reply) => {
+  app.post('/edit/preview/*', { config: { changes: false }, schema: { body: PREVIEW_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const content = textIn(request)
     const { tags = '', author, summary, base_revision: baseRevision } = /** @type {{tags?: string} & import('./change.js').Change} */ (request.body)
