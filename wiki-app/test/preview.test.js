@@ -94,3 +94,12 @@ test('what a reader loads is small, and so is the editor', async (t) => {
   const script = await get(app, String(/"(\/assets\/editor[^"]+)"/.exec((await get(app, '/edit/text/a')).body)?.[1]))
   assert.equal(script.headers['content-type'], 'text/javascript; charset=utf-8')
 })
+
+test('a heading cannot take the place of a field of the form, or of anything else of the wiki’s own', async (t) => {
+  const app = await wiki.build(t)
+  const content = ['content', 'tags', 'author', 'summary', 'main', '_content', '_main', 'q'].map((name) => `# ${name}`).join('\n\n')
+  const { body } = await app.inject({ method: 'POST', url: '/edit/preview/a', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams({ content }).toString() })
+  const ids = [...body.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
+  assert.ok(ids.includes('content') && ids.includes('_content'))
+  assert.deepEqual(ids.filter((id, index) => ids.indexOf(id) !== index), [])
+})
