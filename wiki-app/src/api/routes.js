@@ -35,7 +35,7 @@ const OPENAPI = {
 }
 
 /** The documentation’s page runs scripts of its own and shows pictures that its style sheet has in it; nothing comes from elsewhere. */
-const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
  * The wiki for programs, and its documentation. What is public may be kept by caches when they check it each time; writes may not be kept.
