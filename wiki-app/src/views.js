@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Eta } from 'eta'
-import { ICON_URL, STYLE_URL } from './assets.js'
+import { EDITOR_SCRIPT_URL, ICON_URL, PAGE_SCRIPT_URL, STYLE_URL } from './assets.js'
 
 const DIRECTORY = new URL('views/', import.meta.url)
 
@@ -12,11 +12,11 @@ for (const file of readdirSync(DIRECTORY)) {
 
 /**
  * A whole HTML document. Everything in `data` is escaped by the template unless its name ends in `Html`.
- * @param {'page' | 'edit' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' | 'changes' | 'compare' | 'feed' | 'past' | 'error'} view
+ * @param {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' | 'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'revert-author' | 'reverted-author'} view
  * @param {object} data
  * @returns {string}
  */
-export const renderView = (view, data) => eta.render(`@${view}`, { ...data, styleUrl: STYLE_URL, iconUrl: ICON_URL })
+export const renderView = (view, data) => eta.render(`@${view}`, { ...data, styleUrl: STYLE_URL, iconUrl: ICON_URL, pageScriptUrl: PAGE_SCRIPT_URL, editorScriptUrl: EDITOR_SCRIPT_URL })
 
 /**
  * For text that is put into a view after it was rendered.

@@ -26,9 +26,10 @@ export function useWiki () {
      * An application that ends with its test.
      * @param {TestContext} t
      * @param {Record<string, string>} [settings]
+     * @param {Parameters<typeof buildApp>[1]} [caches]
      */
-    async build (t, settings = {}) {
-      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', MONGODB_URI: freshUri(), ...settings }))
+    async build (t, settings = {}, caches = {}) {
+      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', MONGODB_URI: freshUri(), ...settings }), caches)
       t.after(() => app.close())
       return app
     }

@@ -16,7 +16,7 @@ test('every revision of a page is kept, with who made it and why, and has an add
 
   const history = await get(app, '/history/a')
   assert.equal(history.statusCode, 200)
-  assert.equal(history.headers['cache-control'], 'no-cache')
+  assert.equal(history.headers['cache-control'], 'public, no-cache')
   assert.match(text(history.body), /revision 4 , difference .*deleted in revision 3.*revision 2 , difference by Žan : a better word.*revision 1 without a name/)
 
   for (const [revision, word] of [[1, 'first'], [2, 'second'], [4, 'fourth']]) {
@@ -92,7 +92,7 @@ test('changes of the whole wiki are listed, the newest first, by author too, and
   for (let index = 1; index <= 60; index++) await submit(app, `page ${index}`, { content: 'text', author: index % 2 ? 'Ana' : 'B & <b>', summary: `change ${index}` })
 
   const first = await get(app, '/changes')
-  assert.equal(first.headers['cache-control'], 'no-cache')
+  assert.equal(first.headers['cache-control'], 'public, no-cache')
   assert.match(text(first.body), /page 60 revision 1.*page 59 .*page 11 /)
   assert.doesNotMatch(first.body, />page 10</)
   const next = /<a href="(\/changes\?before=[0-9a-f]{24})" rel="next">/.exec(first.body)?.[1]
@@ -111,6 +111,25 @@ test('changes of the whole wiki are listed, the newest first, by author too, and
   assert.match(feed.body, /^<\?xml version="1\.0" encoding="utf-8"\?>\n<feed/)
   assert.match(feed.body, /<name>B &amp; &lt;b&gt;<\/name>/)
   for (const url of ['/changes?before=1', '/changes?before[$gt]=1', '/changes?author[$ne]=x']) assert.ok([200, 400].includes((await get(app, url)).statusCode), url)
+})
+
+test('a feed is well-formed whatever people call themselves and their pages', async (t) => {
+  const app = await wiki.build(t)
+  const hostile = ']]><script>alert(1)</script>&amp;<!-- "\''
+  await submit(app, hostile, { content: 'text', author: hostile, summary: hostile, tags: hostile.replaceAll('/', '') })
+  for (const [author, summary] of [['\uFFFF', ''], ['', '\uD800'], ['a\u0001', ''], ['a\nb', '']]) {
+    assert.equal((await app.inject({ method: 'POST', url: '/wiki/a', payload: { content: 'x', author, summary } })).statusCode, 400)
+  }
+  const { body } = await get(app, '/changes.atom')
+  assert.doesNotMatch(body, /<script|<!--|\]\]><|&(?!amp;|lt;|gt;|quot;|#39;)/)
+  // What a parser would see: every element is closed by its own name.
+  /** @type {string[]} */
+  const open = []
+  for (const [, closing, name, empty] of body.matchAll(/<(\/?)([a-z]+)[^>]*?(\/?)>/g)) {
+    if (closing) assert.equal(open.pop(), name)
+    else if (!empty) open.push(name)
+  }
+  assert.deepEqual(open, [])
 })
 
 test('the source of a page is there to take', async (t) => {

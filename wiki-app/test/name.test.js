@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { canonicalName, titleKey, viewUrl, writableName } from '../src/pages/name.js'
+import fc from 'fast-check'
+import { canonicalName, namesAbove, titleKey, viewUrl, writableName } from '../src/pages/name.js'
 
 test('a name has one spelling: NFC, no white space around it, single spaces within', () => {
   assert.equal(canonicalName('Home'), 'Home')
@@ -8,6 +9,7 @@ test('a name has one spelling: NFC, no white space around it, single spaces with
   assert.equal(canonicalName('S\u030Ctevec'), '\u0160tevec')
   assert.equal(canonicalName('日本語 👩‍👩‍👧'), '日本語 👩‍👩‍👧')
   assert.equal(canonicalName('...'), '...')
+  assert.equal(canonicalName(' a  b / c'), 'a b/c')
 })
 
 test('the limit is 200 characters, not bytes or UTF-16 units, and holds for the canonical spelling', () => {
@@ -24,8 +26,14 @@ for (const [why, raw] of Object.entries({
   'a line end': 'a\nb',
   'a tab': 'a\tb',
   'a C1 control': 'a\u0085b',
+  'a noncharacter': 'a\uFFFF',
   'text turned round': 'gnp.\u202Eexe',
-  'a slash': 'a/b',
+  'a slash first': '/a',
+  'a slash last': 'a/',
+  'two slashes': 'a//b',
+  'an empty part': 'a/ /b',
+  'a step up within': 'a/../b',
+  'a step to itself within': 'a/./b',
   'a backslash': 'a\\b',
   'this directory': '.',
   'its parent': '..',
@@ -44,6 +52,44 @@ test('the counter’s name can be read but not written, however it is spelt', ()
 })
 
 test('URLs are percent-encoded, and titles compared without case', () => {
-  assert.equal(viewUrl('C++ & Č?'), '/wiki/C%2B%2B%20%26%20%C4%8C%3F')
+  assert.equal(viewUrl('C++ & Č?'), '/wiki/C++%20&%20%C4%8C%3F')
   assert.equal(titleKey('ČŠŽ Wiki'), titleKey('čšž wiki'))
+})
+
+test('a subpage knows the names above it', () => {
+  assert.deepEqual(namesAbove('a/b c/d'), ['a', 'a/b c'])
+  assert.deepEqual(namesAbove('a'), [])
+})
+
+/** Whatever a person may type, with much of what is special in names. */
+const typed = fc.oneof(fc.string({ unit: 'binary' }), fc.string({ unit: fc.constantFrom('a', 'Š', 'S\u030C', ' ', '\u00A0', '/', '.', '%', '+', '&', ';', ':', '@', '?', '#', "'", '(', '*', '😀', '\u200D') }))
+
+/** @param {string} raw */
+const canonicalOrNull = (raw) => {
+  try {
+    return canonicalName(raw)
+  } catch (error) {
+    assert.equal(/** @type {{statusCode?: number}} */ (error).statusCode, 400)
+    return null
+  }
+}
+
+test('a canonical name is its own canonical name, has one address, and the address leads back to it', () => {
+  fc.assert(fc.property(typed, (raw) => {
+    const name = canonicalOrNull(raw)
+    if (name === null) return
+    assert.equal(canonicalName(name), name)
+    const url = viewUrl(name)
+    assert.match(url, /^\/wiki\/[!-~]+$/)
+    assert.equal(canonicalName(decodeURIComponent(url.slice('/wiki/'.length))), name)
+    // What browsers and caches make of an address must be the address itself.
+    assert.equal(new URL(url, 'http://wiki.example').pathname, url)
+  }), { numRuns: 2_000 })
+})
+
+test('two names that differ have addresses that differ', () => {
+  fc.assert(fc.property(typed, typed, (one, other) => {
+    const [name, another] = [canonicalOrNull(one), canonicalOrNull(other)]
+    if (name !== null && another !== null) assert.equal(viewUrl(name) === viewUrl(another), name === another)
+  }), { numRuns: 2_000 })
 })

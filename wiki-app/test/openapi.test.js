@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
+import { requireTool } from '../../loadgen/src/tools/locate.js'
 import { get, useWiki } from './helper.js'
 
 // The ajv that Fastify validates with.
@@ -160,7 +161,7 @@ test('every example in the document does what the document says', async (t) => {
   }
 })
 
-test('the documentation runs in a browser under a policy of its own, asks nobody else, and its examples can be tried out', { skip: !existsSync('/usr/bin/chromium') && 'no browser here' }, async (t) => {
+test('the documentation runs in a browser under a policy of its own, asks nobody else, and its examples can be tried out', async (t) => {
   const app = await wiki.build(t)
   await setTheStage(app)
   const url = await app.listen({ port: 0 })
@@ -168,7 +169,7 @@ test('the documentation runs in a browser under a policy of its own, asks nobody
   assert.doesNotMatch(policy, /https?:|\*|unsafe-eval|script-src[^;]*unsafe/)
   for (const other of ['/', '/wiki/Handbook', '/api/v1/pages', '/api/v1/openapi.json', '/nowhere']) assert.match(String((await get(app, other)).headers['content-security-policy']), /style-src 'self';/, other)
 
-  const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] })
+  const browser = await chromium.launch({ executablePath: requireTool('chromium').path, args: ['--no-sandbox'] })
   t.after(() => browser.close())
   const page = await browser.newPage()
   /** @type {string[]} */

@@ -73,7 +73,7 @@ export async function archiveApi (app, { files, importFiles }) {
     const { on_conflict: onConflict } = /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
     const { file, bytes } = await keepOnDisk(/** @type {import('node:http').IncomingMessage} */ (request.body), IMPORT_MAX_BYTES)
     try {
-      const lines = importFiles(await unzip(file, bytes), { attribution: changeIn(request.query), onConflict })
+      const lines = importFiles(await unzip(file, bytes), { attribution: changeIn(request, request.query), onConflict })
       const report = Readable.from(asNdjson(lines), { objectMode: false })
       // Also when the reader is gone before the first line.
       report.once('close', () => file.close())

@@ -118,7 +118,7 @@ export async function historyApi (app, { store, history, policy: { listControl: 
     const past = await history.find(name, number)
     if (past === null) throw new RevisionMissing(number, name)
     if (past.deleted) throw new RevisionIsDeletion(number, name)
-    const { author, summary } = changeIn(request.body)
+    const { author, summary } = changeIn(request)
     const { revision, created } = await store.save(name, past, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request, pageTag))
     if (created) reply.code(201).header('location', pageUrl(name))
     return { name, revision, created }

@@ -83,25 +83,25 @@ export async function pageApi (app, { store, policy: { listControl } }) {
   app.put('/pages/:name', { schema: SCHEMAS.save }, async (request, reply) => {
     const name = writableName(askedName(request))
     const { content, tags } = /** @type {{content: string, tags?: string[]}} */ (request.body)
-    const { revision, created } = await store.save(name, { content: markdownIn(content), tags: canonicalTags(tags) }, changeIn(request.body), preconditionOf(request, pageTag))
+    const { revision, created } = await store.save(name, { content: markdownIn(content), tags: canonicalTags(tags) }, changeIn(request), preconditionOf(request, pageTag))
     if (created) reply.code(201).header('location', pageUrl(name))
     return { name, revision, created }
   })
 
   app.delete('/pages/:name', { schema: SCHEMAS.remove }, async (request, reply) => {
     const { headers, query: body } = request
-    const revision = await store.remove(writableName(askedName(request)), changeIn(body), preconditionOf({ headers, body }, pageTag))
+    const revision = await store.remove(writableName(askedName(request)), changeIn(request, body), preconditionOf({ headers, body }, pageTag))
     return reply.code(204).header('page-revision', revision).send()
   })
 
   app.post('/pages/:name/rename', { schema: SCHEMAS.rename }, async (request, reply) => {
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
-    const revision = await store.rename(writableName(askedName(request)), target, changeIn(request.body), preconditionOf(request, pageTag))
+    const revision = await store.rename(writableName(askedName(request)), target, changeIn(request), preconditionOf(request, pageTag))
     reply.code(201).header('location', pageUrl(target))
     return { name: target, revision }
   })
 
-  app.post('/preview', { schema: SCHEMAS.preview }, async (request) => {
+  app.post('/preview', { config: { changes: false }, schema: SCHEMAS.preview }, async (request) => {
     const { html, content_bytes: contentBytes } = await store.preview(markdownIn(/** @type {{content: string}} */ (request.body).content))
     return { html: html.toString(), content_bytes: contentBytes }
   })

@@ -1,4 +1,4 @@
-import { hashOf } from '../pages/render.js'
+import { hashOf } from '../hash.js'
 
 /** Of most file systems. */
 const PART_MAX_BYTES = 255

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import Fastify from 'fastify'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { createInvalidation, urlsFor } from '../src/invalidation.js'
+import { get, save, submit, useWiki } from './helper.js'
+
+const wiki = useWiki()
+
+/** @typedef {import('../src/invalidation.js').Stale} Stale */
+
+/** What the lists and the page of an edit without a name are. */
+const ALWAYS = ['/', '/changes', '/changes.atom', '/changes?author=', '/changes.atom?author=']
+/** @param {string} name */
+const ofPage = (name) => [`/wiki/${name}`, `/raw/${name}`, `/history/${name}`]
+
+/** A cache's memory of what it was told. */
+function createEar () {
+  /** @type {string[]} */
+  const urls = []
+  return {
+    urls,
+    /** @param {Stale} stale */
+    purge: async (stale) => { urls.push(...(stale.everything ? ['everything'] : stale.urls)) },
+    take () { return [...new Set(urls.splice(0))].sort() }
+  }
+}
+
+test('an edit names what it made stale: the page, its history, the lists, its tags, the lists of links, the pages whose links changed', async (t) => {
+  const ear = createEar()
+  const app = await wiki.build(t, {}, { purge: ear.purge })
+  const told = async () => {
+    assert.ok(await waitUntil(() => ear.urls.length > 0, 5_000))
+    return ear.take()
+  }
+  await save(app, 'a', 'see [b](/wiki/b)')
+  assert.deepEqual(await told(), [...ALWAYS, ...ofPage('a'), '/links/b', '/orphaned', '/wanted'].sort())
+
+  await save(app, 'a', 'see [b](/wiki/b), again')
+  assert.deepEqual(await told(), [...ALWAYS, ...ofPage('a')].sort(), 'no list of links or names changed')
+
+  await submit(app, 'b', { content: 'text', tags: 'x', author: 'Ana B' })
+  assert.deepEqual(await told(), [
+    '/', '/changes', '/changes.atom', '/changes?author=Ana+B', '/changes.atom?author=Ana+B', ...ofPage('b'), '/wiki/a', '/tags', '/tags/x', '/orphaned', '/wanted'
+  ].sort(), 'the page whose link turned good is shown differently')
+
+  await app.inject({ method: 'POST', url: '/edit/rename/b', payload: { to: 'c' } })
+  const renamed = await told()
+  for (const url of [...ofPage('b'), ...ofPage('c'), '/tags/x']) assert.ok(renamed.includes(url), url)
+
+  await app.inject({ method: 'DELETE', url: '/wiki/c' })
+  const removed = await told()
+  for (const url of [...ofPage('c'), '/tags/x', '/tags', '/orphaned']) assert.ok(removed.includes(url), url)
+})
+
+test('every URL that is named is one that a reader can ask for, spelt as the wiki spells it', async (t) => {
+  const ear = createEar()
+  const app = await wiki.build(t, {}, { purge: ear.purge })
+  await submit(app, 'C++ & Č/sub', { content: 'see [x](/wiki/x%20y)', tags: 'r & d', author: 'Ana & Č' })
+  assert.ok(await waitUntil(() => ear.urls.length > 0, 5_000))
+  for (const url of ear.take()) assert.equal((await get(app, url)).statusCode, 200, url)
+})
+
+test('edits of one moment are told once, and once more later; what fails is told again', async (t) => {
+  /** @type {Stale[]} */
+  const calls = []
+  let failures = 2
+  const invalidation = createInvalidation({
+    log: Fastify({ logger: false }).log,
+    timing: { gatherMs: 5, repeatAfterMs: 20, retryPausesMs: [1, 1] },
+    async purge (stale) {
+      if (failures-- > 0) throw new Error('no route to the cache')
+      calls.push(stale)
+    }
+  })
+  t.after(invalidation.close)
+  const commit = { name: 'a', revision: 1, authors: [''], tags: [], linking: [], links: [], listed: false }
+  for (let edit = 0; edit < 50; edit++) invalidation.add(commit)
+  assert.ok(await waitUntil(() => calls.length >= 2, 5_000))
+  assert.equal(calls.length, 2)
+  assert.deepEqual(calls[0], calls[1])
+  assert.deepEqual(calls[0], urlsFor(commit))
+})
+
+test('caches that are away stop no edit and do not grow a queue; closing tells what is left', async (t) => {
+  let calls = 0
+  const app = await wiki.build(t, {}, { purge: async () => { calls++; throw new Error('away') } })
+  assert.equal((await save(app, 'a', 'text')).statusCode, 201)
+  await app.close()
+  assert.ok(calls >= 1)
+})
+
+test('a link that more pages show than can be named means everything', () => {
+  const linking = Array.from({ length: 1_001 }, (_, index) => `p${index}`)
+  assert.deepEqual(urlsFor({ name: 'a', revision: 1, authors: [''], tags: [], linking, links: [], listed: true }), { everything: true })
+})

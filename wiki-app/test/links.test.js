@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { get, save, useWiki } from './helper.js'
+
+const wiki = useWiki()
+
+/** @typedef {import('fastify').FastifyInstance} App */
+
+/**
+ * Names in a list, in its order.
+ * @param {App} app
+ * @param {string} url
+ */
+async function listed (app, url) {
+  const { body } = await get(app, url)
+  return [...body.matchAll(/<li><a href="[^"]*" dir="auto"[^>]*>([^<]*)<\/a>/g)].map(([, name]) => name)
+}
+
+/**
+ * @param {App} app
+ * @param {string} name
+ */
+const remove = (app, name) => app.inject({ method: 'DELETE', url: `/wiki/${encodeURIComponent(name)}` })
+
+/**
+ * @param {App} app
+ * @param {string} name
+ * @param {string} to
+ */
+const rename = (app, name, to) => app.inject({ method: 'POST', url: `/edit/rename/${encodeURIComponent(name)}`, payload: { to } })
+
+/** @param {string} name */
+const isMissing = (name) => new RegExp(`<a(?=[^>]* class="missing")[^>]*href="/wiki/${name}"`)
+
+test('a link to a page that is not written yet is marked, and turns good when it is written, and back', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'see [b](/wiki/b) and [myself](/wiki/a)')
+  const red = await get(app, '/wiki/a')
+  assert.match(red.body, isMissing('b'))
+  assert.doesNotMatch(red.body, isMissing('a'), 'a page knows that it is there')
+
+  await save(app, 'b', 'text')
+  const blue = await get(app, '/wiki/a', { 'if-none-match': String(red.headers.etag) })
+  assert.equal(blue.statusCode, 200, 'what shows something else has another entity tag')
+  assert.doesNotMatch(blue.body, isMissing('b'))
+  assert.equal(blue.headers['page-revision'], '1', 'nobody edited it')
+  assert.ok(Date.parse(String(blue.headers['last-modified'])) >= Date.parse(String(red.headers['last-modified'])))
+  assert.equal((await get(app, '/wiki/a', { 'if-none-match': String(blue.headers.etag) })).statusCode, 304)
+
+  await remove(app, 'b')
+  assert.match((await get(app, '/wiki/a')).body, isMissing('b'))
+})
+
+test('a former name is no missing page', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'old', 'text')
+  await save(app, 'a', '[old](/wiki/old) [new](/wiki/new)')
+  assert.match((await get(app, '/wiki/a')).body, isMissing('new'))
+  await rename(app, 'old', 'new')
+  const { body } = await get(app, '/wiki/a')
+  assert.doesNotMatch(body, isMissing('old'))
+  assert.doesNotMatch(body, isMissing('new'))
+  assert.deepEqual(await listed(app, '/links/new'), ['a'])
+})
+
+test('a page tells which others lead to it, also by a name that it had', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'home', 'text')
+  await save(app, 'B', '[home](/wiki/home)')
+  await save(app, 'a', '[home](/wiki/home)')
+  await save(app, 'c', '[other](/wiki/other)')
+  assert.deepEqual(await listed(app, '/links/home'), ['a', 'B'], 'in the order of titles')
+  await rename(app, 'home', 'start')
+  await save(app, 'd', '[start](/wiki/start)')
+  assert.deepEqual(await listed(app, '/links/start'), ['a', 'B', 'd'])
+  await save(app, 'B', 'no link any more')
+  assert.deepEqual(await listed(app, '/links/start'), ['a', 'd'])
+  assert.match((await get(app, '/links/nowhere')).body, /No page links here/)
+})
+
+test('wanted pages are listed by how many want them, orphaned ones by name', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', '[x](/wiki/x) [y](/wiki/y) [x again](/wiki/x)')
+  await save(app, 'b', '[y](/wiki/y) [a](/wiki/a)')
+  assert.deepEqual(await listed(app, '/wanted'), ['y', 'x'])
+  assert.match((await get(app, '/wanted')).body, /2 pages link to it[^]*1 page links to it/)
+  assert.deepEqual(await listed(app, '/orphaned'), ['b'])
+
+  await save(app, 'y', 'written')
+  assert.deepEqual(await listed(app, '/wanted'), ['x'])
+  assert.deepEqual(await listed(app, '/orphaned'), ['b'])
+  await save(app, 'a', 'no links')
+  assert.deepEqual(await listed(app, '/wanted'), [])
+  await remove(app, 'b')
+  assert.deepEqual(await listed(app, '/orphaned'), ['a', 'y'])
+  await rename(app, 'a', 'z')
+  assert.deepEqual(await listed(app, '/orphaned'), ['y'], 'a former name leads to its page')
+  await save(app, 'a', 'another page')
+  assert.deepEqual(await listed(app, '/orphaned'), ['a', 'y', 'z'])
+})
+
+test('lists come in parts that meet without a gap', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', Array.from({ length: 60 }, (_, index) => `[w](/wiki/want${index})`).join(' '))
+  await save(app, 'b', '[w](/wiki/want7)')
+  const first = await get(app, '/wanted')
+  const [, next] = /<a href="([^"]*)" rel="next">/.exec(first.body) ?? []
+  const names = [...await listed(app, '/wanted'), ...await listed(app, next.replaceAll('&amp;', '&'))]
+  assert.equal(names[0], 'want7')
+  assert.equal(new Set(names).size, 60)
+  assert.equal(names.length, 60)
+})
+
+test('one who links and one who writes the page at the same time end with a good link', async (t) => {
+  const uri = wiki.freshUri()
+  const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
+  for (let round = 0; round < 20; round++) {
+    await Promise.all([
+      save(apps[0], `from${round}`, `[to](/wiki/to${round})`),
+      save(apps[1], `to${round}`, 'text')
+    ])
+    assert.doesNotMatch((await get(apps[round % 2], `/wiki/from${round}`)).body, isMissing(`to${round}`), `round ${round}`)
+  }
+  assert.deepEqual(await listed(apps[0], '/wanted'), [])
+})
+
+test('a page that links to many which all appear at once is shown right in the end', async (t) => {
+  const uri = wiki.freshUri()
+  const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
+  const names = Array.from({ length: 12 }, (_, index) => `n${index}`)
+  await save(apps[0], 'hub', names.map((name) => `[${name}](/wiki/${name})`).join(' '))
+  await Promise.all([
+    ...names.map((name, index) => save(apps[index % 2], name, 'text')),
+    ...names.map((_, index) => get(apps[index % 2], '/wiki/hub'))
+  ])
+  assert.doesNotMatch((await get(apps[0], '/wiki/hub')).body, /class="missing"/)
+})

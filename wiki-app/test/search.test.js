@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { excerpt } from '../src/pages/excerpt.js'
+import { get, save, useWiki } from './helper.js'
+
+const wiki = useWiki()
+
+/** @param {string} body */
+const textHits = (body) => [...body.slice(body.indexOf('<h2>In texts')).matchAll(/<li><a href="[^"]*" dir="auto">([^<]*)<\/a>/g)].map(([, name]) => name)
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {string} q
+ */
+const search = (app, q) => get(app, `/search?q=${encodeURIComponent(q)}`)
+
+test('words are found in titles and in texts, whatever their case, in any language, and shown where they stand', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'Bees', 'They make **honey**. Nobody else does.')
+  await save(app, 'Honey badger', 'Eats what bees make.')
+  await save(app, 'Čebele', 'Čebele delajo med, the bees.')
+  const { body, statusCode } = await search(app, 'honey')
+  assert.equal(statusCode, 200)
+  assert.match(body, /<h2>In titles<\/h2>[^]*>Honey badger<[^]*<h2>In texts<\/h2>/)
+  assert.deepEqual(textHits(body).sort(), ['Bees', 'Honey badger'])
+  assert.match(body, /They make \*\*<mark>honey<\/mark>\*\*\. Nobody/)
+  assert.deepEqual(textHits((await search(app, 'ČEBELE')).body), ['Čebele'])
+  assert.deepEqual(textHits((await search(app, 'the')).body), ['Čebele'], 'no word is too common')
+  assert.deepEqual(textHits((await search(app, 'bees -honey')).body).sort(), ['Čebele'].sort())
+  assert.deepEqual(textHits((await search(app, '"what bees"')).body), ['Honey badger'])
+  assert.match((await search(app, 'zebra')).body, /No text has these words[^]*name="name"[^>]*value="zebra"/)
+})
+
+test('what is deleted or renamed is found no more under its old name, and saving changes what is found', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'unicorn')
+  await save(app, 'a', 'horse')
+  assert.deepEqual(textHits((await search(app, 'unicorn')).body), [])
+  await app.inject({ method: 'POST', url: '/edit/rename/a', payload: { to: 'b' } })
+  assert.deepEqual(textHits((await search(app, 'horse')).body), ['b'])
+  await app.inject({ method: 'DELETE', url: '/wiki/b' })
+  assert.deepEqual(textHits((await search(app, 'horse')).body), [])
+})
+
+test('many hits come in parts', async (t) => {
+  const app = await wiki.build(t)
+  for (let index = 0; index < 25; index++) await save(app, `p${index}`, 'common word')
+  const first = (await search(app, 'common')).body
+  const [, next] = /<a href="([^"]*)" rel="next">/.exec(first) ?? []
+  const names = [...textHits(first), ...textHits((await get(app, next.replaceAll('&amp;', '&'))).body)]
+  assert.equal(names.length, 25)
+  assert.equal(new Set(names).size, 25)
+})
+
+test('no question is an attack: what is asked is text, in the database and on the page', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'say <script>alert(1)</script> or "x" onmouseover=alert(1)')
+  for (const q of ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '{"$ne":1}', '$where', '(((((', '"', '-', '\\', 'a'.repeat(200), '.*', '%', '-a -b -c', '"" ""']) {
+    const { statusCode, body } = await search(app, q)
+    assert.equal(statusCode, 200, q)
+    assert.doesNotMatch(body, /<script|<img|<mark>[^<]*<(?!\/mark)/)
+  }
+  for (const url of ['/search?q[$ne]=1', '/search?q=a&q=b', '/search?q=a&part=0', '/search?q=a&part[]=1', `/search?q=${'a'.repeat(201)}`, '/search?q=%00']) {
+    const { statusCode } = await get(app, url)
+    assert.ok(statusCode === 400 || statusCode === 200, `${url}: ${statusCode}`)
+  }
+  assert.equal((await get(app, '/search?q=a&part=999')).statusCode, 200)
+})
+
+test('an excerpt is a piece of its text, whatever is searched', () => {
+  fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 600 }), fc.string({ unit: 'grapheme', maxLength: 20 }), (content, q) => {
+    const pieces = excerpt(content, q)
+    const text = pieces.map((piece) => piece.text).join('').replace(/^… /, '').replace(/ …$/, '')
+    assert.ok(content.includes(text) || content.replace(/^… /, '').replace(/ …$/, '').includes(text))
+    assert.ok(text.length <= 260)
+  }))
+  assert.deepEqual(excerpt('one two three', 'TWO'), [{ text: 'one ', hit: false }, { text: 'two', hit: true }, { text: ' three', hit: false }])
+})
