@@ -69,14 +69,15 @@ export async function archiveApi (app, { files, importFiles }) {
   })
 
   app.post('/import', { schema: SCHEMAS.import }, async (request, reply) => {
-    const leave = imports.take()
-    reply.raw.once('close', leave)
+    reply.raw.once('close', imports.take())
     const { on_conflict: onConflict } = /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
     const { file, bytes } = await keepOnDisk(/** @type {import('node:http').IncomingMessage} */ (request.body), IMPORT_MAX_BYTES)
     try {
       const lines = importFiles(await unzip(file, bytes), { attribution: changeIn(request, request.query), onConflict })
-      reply.type('application/x-ndjson')
-      return Readable.from(asNdjson(lines, () => file.close()), { objectMode: false })
+      const report = Readable.from(asNdjson(lines), { objectMode: false })
+      // Also when the reader is gone before the first line.
+      report.once('close', () => file.close())
+      return reply.type('application/x-ndjson').send(report)
     } catch (error) {
       await file.close()
       throw error
@@ -84,14 +85,7 @@ export async function archiveApi (app, { files, importFiles }) {
   })
 }
 
-/**
- * @param {AsyncIterable<object>} lines
- * @param {() => Promise<void>} end
- */
-async function * asNdjson (lines, end) {
-  try {
-    for await (const line of lines) yield `${JSON.stringify(line)}\n`
-  } finally {
-    await end()
-  }
+/** @param {AsyncIterable<object>} lines */
+async function * asNdjson (lines) {
+  for await (const line of lines) yield `${JSON.stringify(line)}\n`
 }

@@ -59,7 +59,7 @@ export function createImport ({ store, maxBytes }) {
       return line
     }
     try {
-      for await (const file of files) {
+      for await (const file of whole(files, totals)) {
         const line = take(file, seen).then((page) => save(page, attribution, onConflict)).catch((error) => refusal(file.path, error))
         // Whoever waits for it comes later.
         line.catch(() => {})
@@ -68,9 +68,8 @@ export function createImport ({ store, maxBytes }) {
         await otherWork()
       }
       while (underWay.length > 0) yield await next()
-    } catch (error) {
-      totals.done = false
-      totals.reason = isForClient(error) ? error.message : 'The wiki could not go on. Send the same file again in a moment: what is done already is left as it is.'
+    } catch {
+      breakOff(totals, 'The wiki could not go on. Send the same file again in a moment: what is done already is left as it is.')
     } finally {
       await Promise.allSettled(underWay)
     }
@@ -114,6 +113,26 @@ export function createImport ({ store, maxBytes }) {
         if (!(error instanceof StaleEdit) || attempt === ATTEMPTS_MAX) throw error
       }
     }
+  }
+}
+
+/**
+ * @param {ImportTotals} totals
+ * @param {string} reason
+ */
+const breakOff = (totals, reason) => { Object.assign(totals, { done: false, reason }) }
+
+/**
+ * Files up to where the zip breaks off.
+ * @param {AsyncIterable<import('./unzip.js').Unzipped>} files
+ * @param {ImportTotals} totals  that say so
+ */
+async function * whole (files, totals) {
+  try {
+    yield * files
+  } catch (error) {
+    if (!isForClient(error)) throw error
+    breakOff(totals, error.message)
   }
 }
 

@@ -18,7 +18,7 @@ export async function * pageFiles ({ Pages }) {
   try {
     for await (const { _id: name, content, tags = [], revision, modified_at: modifiedAt } of pages) {
       const formerNames = await former.of(name)
-      const known = { name, ...(tags.length > 0 && { tags }), revision, modified_at: modifiedAt.toISOString(), ...(formerNames.length > 0 && { former_names: formerNames }) }
+      const known = { name, tags, revision, modified_at: modifiedAt.toISOString(), ...(formerNames.length > 0 && { former_names: formerNames }) }
       yield { path: fileName(name), modifiedAt, open: () => Readable.from([Buffer.from(withFrontMatter(known, content))]) }
     }
   } finally {
