@@ -142,6 +142,8 @@ export async function buildApp (config, { purge } = {}) {
     history,
     finding,
     policy,
+    pictures: files,
+    pictureMaxBytes: config.UPLOAD_MAX_BYTES,
     files: () => pageFiles(models),
     importFiles: createImport({ store, maxBytes: config.PAGE_MAX_BYTES })
   })

@@ -47,7 +47,7 @@ const DEMANDS = {
   ...Object.fromEntries(['', '/', '/json', '/yaml', '/static/*', '/static/index.html', '/static/swagger-initializer.js'].map((path) => [`GET /api${path}`, 'anyone'])),
   ...Object.fromEntries([
     'openapi.json', 'export', 'pages', 'pages/:name', 'pages/:name/backlinks', 'pages/:name/revisions', 'pages/:name/revisions/:revision', 'pages/:name/difference',
-    'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes'
+    'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes'
   ].map((path) => [`GET /api/v1/${path}`, 'anyone'])),
   'PUT /api/v1/pages/:name': 'editor',
   'DELETE /api/v1/pages/:name': 'editor',

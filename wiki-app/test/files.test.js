@@ -79,9 +79,9 @@ test('an upload gets an address made from its content, and stays as it was sent'
     assert.equal(answer.statusCode, 201, answer.body)
     assert.equal(answer.headers.location, url)
     assert.equal(answer.headers['cache-control'], 'private, no-store')
-    const { width, height, ...rest } = answer.json()
-    assert.ok(width > 0 && height > 0)
-    assert.deepEqual(rest, { url, markdown: `![](${url})`, type, bytes: bytes.length, created: true })
+    const { width, height, created_at: createdAt, ...rest } = answer.json()
+    assert.ok(width > 0 && height > 0 && Date.now() - Date.parse(createdAt) < 60_000)
+    assert.deepEqual(rest, { url, markdown: `![](${url})`, type, size_bytes: bytes.length, author: '' })
 
     const read = await get(app, url)
     assert.equal(read.statusCode, 200)

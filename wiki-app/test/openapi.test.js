@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 import { requireTool } from '../../loadgen/src/tools/locate.js'
 import { get, useWiki } from './helper.js'
+import { png } from './images.js'
 
 // The ajv that Fastify validates with.
 const load = createRequire(createRequire(createRequire(import.meta.url).resolve('fastify')).resolve('@fastify/ajv-compiler'))
@@ -78,7 +79,7 @@ test('the document is valid OpenAPI 3.1 and describes every route of the API', a
   assert.equal((await get(app, '/api/v1/openapi.json', { 'if-none-match': String(answer.headers.etag) })).statusCode, 304)
 
   const operations = operationsIn(document)
-  assert.equal(operations.length, 19)
+  assert.equal(operations.length, 21)
   for (const { path: template, method, parameters = [], responses } of operations) {
     const named = parameters.filter((/** @type {any} */ parameter) => parameter.in === 'path').map((/** @type {any} */ parameter) => parameter.name)
     assert.deepEqual(named.sort(), [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), `${method} ${template}`)
@@ -102,6 +103,7 @@ async function setTheStage (app) {
   await put('Handbook', { content: 'About [style](/wiki/Handbook/Writing) and [speech](/wiki/Handbook/Speaking).', tags: ['guide'], author: 'Bor' })
   for (const name of ['Draft', 'Old news', 'Restored']) await put(name, { content: 'first' })
   await put('Restored', { content: 'second' })
+  assert.equal((await app.inject({ method: 'POST', url: '/api/v1/files?author=Ana', headers: { 'content-type': 'image/png' }, payload: png() })).statusCode, 201)
 }
 
 /**
@@ -137,7 +139,7 @@ test('every example in the document does what the document says', async (t) => {
       assert.ok(example, `${label}: its body needs an example`)
       assert.ok(validator(schema)(example), label)
     }
-    const answer = await app.inject({ method: /** @type {'GET'} */ (method), url: query.size > 0 ? `${url}?${query}` : url, ...(type && { headers: { 'content-type': type }, payload: example ?? zip }) })
+    const answer = await app.inject({ method: /** @type {'GET'} */ (method), url: query.size > 0 ? `${url}?${query}` : url, ...(type && { headers: { 'content-type': type }, payload: example ?? (type === 'image/png' ? png() : zip) }) })
     assert.ok(answer.statusCode < 300, `${label}: ${answer.statusCode} ${answer.body}`)
     const said = responses[answer.statusCode]
     assert.ok(said, `${label} does not say that it may be ${answer.statusCode}`)

@@ -16,6 +16,12 @@ export function writeCursor (request, position) {
 
 /**
  * @param {import('fastify').FastifyRequest} request
+ * @returns {number} how many items are asked for at most
+ */
+export const limitIn = ({ query }) => /** @type {{limit: number}} */ (query).limit
+
+/**
+ * @param {import('fastify').FastifyRequest} request
  * @param {RegExp} form  of a position
  * @returns {string | undefined} undefined: from the beginning
  * @throws {Error} 400

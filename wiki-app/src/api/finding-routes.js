@@ -2,7 +2,7 @@ import { excerpt } from '../pages/excerpt.js'
 import { canonicalTag } from '../pages/tags.js'
 import { nameIn } from './address.js'
 import { sendPart } from './answers.js'
-import { readCursor } from './cursor.js'
+import { limitIn, readCursor } from './cursor.js'
 import { list, named, otherwise, partQuery, QUERY, TAG_PARAMETER } from './schemas.js'
 
 /** Nobody reads further, and each further part costs the database all before it. */
@@ -120,9 +120,6 @@ export async function findingApi (app, { finding, policy: { listControl: cacheCo
     })
   })
 }
-
-/** @param {import('fastify').FastifyRequest} request */
-const limitIn = ({ query }) => /** @type {{limit: number}} */ (query).limit
 
 /** @param {import('fastify').FastifyRequest} request */
 const wordsIn = ({ query }) => (/** @type {{q?: string}} */ (query).q ?? '').trim()

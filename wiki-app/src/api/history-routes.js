@@ -5,7 +5,7 @@ import { writableName } from '../pages/name.js'
 import { PageMissing } from '../pages/store.js'
 import { askedName, nameIn, pageUrl } from './address.js'
 import { pageTag, sendPart } from './answers.js'
-import { readCursor } from './cursor.js'
+import { limitIn, readCursor } from './cursor.js'
 import { answer, AUTHOR, bodyOf, CHANGE_FIELDS, list, named, otherwise, partQuery, queryOf, revisionParameter } from './schemas.js'
 
 /** What is said of a past state cannot change any more (RFC 8246). */
@@ -130,9 +130,6 @@ export async function historyApi (app, { store, history, policy: { listControl: 
     return sendPart(request, reply, { cacheControl, found, shown: change, position: ({ _id: id }) => String(id) })
   })
 }
-
-/** @param {import('fastify').FastifyRequest} request */
-const limitIn = ({ query }) => /** @type {{limit: number}} */ (query).limit
 
 /** @param {import('../pages/history.js').RevisionItem} item */
 const change = ({ page: name, revision, follows, content_bytes: contentBytes, tags, author, summary, deleted, created_at: createdAt }) =>

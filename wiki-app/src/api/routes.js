@@ -7,12 +7,13 @@ import { API_PREFIX } from '../views.js'
 import { readNumbers } from './address.js'
 import { JSON_TYPE } from './answers.js'
 import { archiveApi } from './archive-routes.js'
+import { fileApi } from './file-routes.js'
 import { findingApi } from './finding-routes.js'
 import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
 import { SHARED_SCHEMAS } from './schemas.js'
 
-const UnknownType = createError('WIKI_API_UNKNOWN_TYPE', 'The API takes JSON (application/json), and zip files (application/zip) to import.', 415)
+const UnknownType = createError('WIKI_API_UNKNOWN_TYPE', 'The API takes JSON (application/json), zip files (application/zip) to import, and pictures (image/*) to upload.', 415)
 
 const DOCUMENT_PATH = '/openapi.json'
 
@@ -30,6 +31,7 @@ const OPENAPI = {
     { name: 'pages', description: 'Read and write single pages' },
     { name: 'finding', description: 'Find pages' },
     { name: 'history', description: 'What was' },
+    { name: 'files', description: 'Pictures for pages' },
     { name: 'archive', description: 'The whole wiki as one file' }
   ]
 }
@@ -41,11 +43,12 @@ const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha2
  * The wiki for programs, and its documentation. What is public may be kept by caches when they check it each time; writes may not be kept.
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History, finding: import('../pages/finding.js').Finding,
+ *   pictures: import('../files/store.js').FileStore, pictureMaxBytes: number,
  *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>, importFiles: ReturnType<typeof import('../archive/import.js').createImport>,
  *   policy: import('../cache-policy.js').CachePolicy
  * }>}
  */
-export async function apiRoutes (app, { store, history, finding, files, importFiles, policy }) {
+export async function apiRoutes (app, { store, history, finding, pictures, pictureMaxBytes, files, importFiles, policy }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
@@ -67,6 +70,7 @@ export async function apiRoutes (app, { store, history, finding, files, importFi
     await api.register(fp(pageApi), { store, policy })
     await api.register(fp(findingApi), { finding, policy })
     await api.register(fp(historyApi), { store, history, policy })
+    await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
     await api.register(fp(archiveApi), { files, importFiles })
 
     /** @type {string | undefined} */

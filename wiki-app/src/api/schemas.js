@@ -1,6 +1,5 @@
-import { AUTHOR_SCHEMA, CHANGE_PROPERTIES } from '../pages/change.js'
+import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, LINE } from '../pages/change.js'
 
-const LINE = '^\\P{Cc}*$'
 const LIMIT_MAX = 100
 const LIMIT_DEFAULT = 50
 
@@ -37,6 +36,7 @@ export const SHARED_SCHEMAS = Object.entries({
       title: { type: 'string' },
       status: { type: 'integer' },
       detail: { type: 'string', description: 'A sentence that one can act on.' },
+      request_id: { type: 'string', description: 'Names this request in the wiki’s log.' },
       current_revision: { type: 'integer', description: 'With 412: the revision that the page is at, 0 when there is none.' }
     }
   },
@@ -85,6 +85,16 @@ export const SHARED_SCHEMAS = Object.entries({
   TagItem: strict({ tag: { type: 'string' }, pages: { type: 'integer', description: 'How many pages have it.' } }),
   NameItem: strict({ name: NAME }),
   WantedItem: strict({ name: NAME, sources: { type: 'integer', description: 'How many pages lead there.' } }),
+  Picture: strict({
+    url: { type: 'string' },
+    markdown: { type: 'string', description: 'What shows it in a page.' },
+    type: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] },
+    width: { type: 'integer', description: 'In pixels.' },
+    height: { type: 'integer', description: 'In pixels.' },
+    size_bytes: { type: 'integer' },
+    author: { type: 'string', description: 'Who uploaded it, empty for nobody known.' },
+    created_at: TIME
+  }),
   Preview: strict({ html: { type: 'string' }, content_bytes: { type: 'integer' } })
 }).map(([$id, schema]) => ({ $id, ...schema }))
 

@@ -1,21 +1,17 @@
 import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
 import fresh from 'fresh'
-import { personIn } from '../access/access.js'
 import { AUTHOR_SCHEMA } from '../pages/change.js'
-import { readableSize, readableTime } from '../pages/document.js'
 import { sendRevalidated } from '../pages/revalidated.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
-import { FileTooLarge, NotAnImage } from './store.js'
+import { asRefusal, receive, refuseLarger, shown } from './receive.js'
+import { NotAnImage } from './store.js'
 
 const FileMissing = createError('WIKI_FILE_MISSING', 'There is no such file.', 404)
 const NoFile = createError('WIKI_NO_FILE', 'No file was sent: choose a picture first. In a form the fields come before the file.', 400)
-const Broken = createError('WIKI_BROKEN_UPLOAD', 'The file did not arrive whole. Send it again.', 400)
 const InvalidAuthor = createError('WIKI_INVALID_AUTHOR', 'A name has at most 80 characters, on one line.', 400)
 
 const FILES_PER_PART = 24
-/** What a form needs around its file. */
-const FORM_BYTES = 4_096
 const AUTHOR_MAX_BYTES = 4 * AUTHOR_SCHEMA.maxLength
 
 /** A file's address is made from its content (RFC 8246). */
@@ -24,60 +20,29 @@ const FOR_EVER = 'public, max-age=31536000, immutable'
 const FILE_SECURITY = "default-src 'none'; sandbox"
 
 const LIST_SCHEMA = { querystring: { type: 'object', properties: { before: { type: 'string', pattern: '^[0-9a-f]{24}$' } } } }
-const UPLOAD_SCHEMA = { querystring: { type: 'object', additionalProperties: false, properties: { author: AUTHOR_SCHEMA } } }
 
 /**
- * Pictures: `POST /edit/upload` for forms, `POST /api/v1/files` for programs, `/files/{hash}.{extension}` for everybody.
+ * Pictures: `POST /edit/upload` for forms, `/files` and `/files/{hash}.{extension}` for everybody.
  * @type {import('fastify').FastifyPluginAsync<{files: import('./store.js').FileStore, maxBytes: number, policy: import('../cache-policy.js').CachePolicy}>}
  */
 export async function fileRoutes (app, { files, maxBytes, policy }) {
   // The body stays what it is, a stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async () => { throw new NotAnImage() })
-  app.addContentTypeParser(/^image\//, async () => null)
   // One byte more than is taken, so that it is our limit that is met.
   await app.register(multipart, { limits: { files: 1, fileSize: maxBytes + 1, fields: 1, fieldSize: AUTHOR_MAX_BYTES, parts: 2 }, throwFileSizeLimit: false })
 
-  /** @type {import('fastify').onRequestHookHandler} */
-  const refuseLarge = (request, reply, done) => {
-    reply.header('cache-control', 'private, no-store')
-    done(Number(request.headers['content-length'] ?? 0) > maxBytes + FORM_BYTES ? new FileTooLarge(maxBytes) : undefined)
-  }
-
-  /**
-   * @param {import('fastify').FastifyRequest} request
-   * @param {import('fastify').FastifyReply} reply
-   * @param {AsyncIterable<Buffer>} source
-   * @param {string} author
-   */
-  async function keep (request, reply, source, author) {
-    try {
-      const { file, created } = await files.save(whole(source), personIn(request)?.name ?? author.trim())
-      const item = shown(file)
-      reply.code(created ? 201 : 200)
-      if (wantsHtml(request)) return reply.type(HTML).send(renderView('files', { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
-      const { url, markdown, type, width, height, bytes } = item
-      return reply.header('location', url).send({ url, markdown, type, width, height, bytes, created })
-    } catch (error) {
-      // Read to its end, or the client would not read the answer.
-      request.raw.resume()
-      throw error
-    }
-  }
-
-  app.post('/edit/upload', { onRequest: refuseLarge }, async (request, reply) => {
+  app.post('/edit/upload', { onRequest: refuseLarger(maxBytes) }, async (request, reply) => {
     const part = request.isMultipart() ? await request.file().catch(asRefusal) : undefined
     if (part === undefined || part.fieldname !== 'file') throw new NoFile()
     const field = part.fields.author
     const author = field === undefined || Array.isArray(field) || field.type !== 'field' ? '' : String(field.value)
     if ([...author].length > AUTHOR_SCHEMA.maxLength || !new RegExp(AUTHOR_SCHEMA.pattern, 'u').test(author)) throw new InvalidAuthor()
-    return keep(request, reply, part.file, author)
-  })
-
-  app.post('/api/v1/files', { onRequest: refuseLarge, schema: UPLOAD_SCHEMA }, async (request, reply) => {
-    if (!request.headers['content-type']?.startsWith('image/')) throw new NotAnImage()
-    const { author = '' } = /** @type {{author?: string}} */ (request.query)
-    return keep(request, reply, request.raw.iterator({ destroyOnReturn: false }), author)
+    const { item, created } = await receive(files, request, part.file, author)
+    reply.code(created ? 201 : 200)
+    if (wantsHtml(request)) return reply.type(HTML).send(renderView('files', { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
+    const { url, markdown, type, width, height, bytes } = item
+    return reply.header('location', url).send({ url, markdown, type, width, height, bytes, created })
   })
 
   app.get('/files', { schema: LIST_SCHEMA }, async (request, reply) => {
@@ -101,32 +66,4 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
       return request.method === 'HEAD' ? reply.send() : reply.send(files.read(file))
     }
   })
-}
-
-/**
- * What the parser of forms has to say is the sender's to mend.
- * @param {Error & {statusCode?: number}} error
- * @returns {never}
- */
-function asRefusal (error) {
-  throw error.statusCode === undefined ? new Broken() : error
-}
-
-/** @param {AsyncIterable<Buffer>} source */
-async function * whole (source) {
-  try {
-    yield * source
-  } catch (error) {
-    asRefusal(/** @type {Error} */ (error))
-  }
-}
-
-/**
- * A file as the answers show it.
- * @param {import('./model.js').StoredFile} file
- */
-function shown ({ filename, length, uploadDate, metadata: { type, extension, width, height, author } }) {
-  const url = `/files/${filename}.${extension}`
-  const at = uploadDate.toISOString()
-  return { url, markdown: `![](${url})`, type, width, height, bytes: length, size: readableSize(length), author, at, time: readableTime(at) }
 }
