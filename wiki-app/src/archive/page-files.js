@@ -19,11 +19,20 @@ export async function * pageFiles ({ Pages }) {
     for await (const { _id: name, content, tags = [], revision, modified_at: modifiedAt } of pages) {
       const formerNames = await former.of(name)
       const known = { name, tags, revision, modified_at: modifiedAt.toISOString(), ...(formerNames.length > 0 && { former_names: formerNames }) }
-      yield { path: fileName(name), modifiedAt, open: () => Readable.from([Buffer.from(withFrontMatter(known, content))]) }
+      yield { path: fileName(name), modifiedAt, open: () => Readable.from([bytesOf(withFrontMatter(known, content))]) }
     }
   } finally {
     await Promise.all([pages.close(), former.close()])
   }
+}
+
+/**
+ * Memory of its own: of a page in Node's pool, the zip's list of names would keep what is around them.
+ * @param {string} text
+ */
+function bytesOf (text) {
+  const { buffer, byteOffset, byteLength } = new TextEncoder().encode(text)
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 /**

@@ -30,24 +30,32 @@ export function zipOf (items) {
  * @param {AsyncIterable<ZipItem>} items
  */
 async function fill (zip, output, items) {
-  let goOn = (/** @type {unknown} */ _ = undefined) => {}
-  output.once('close', () => goOn())
-  for await (const { path, modifiedAt, ...item } of items) {
-    await new Promise((resolve, reject) => {
-      goOn = resolve
-      /** @type {(() => Readable) | null} */
-      let open = item.open
-      zip.addReadStreamLazy(path, { mtime: shownAs(modifiedAt), forceDosTimestamp: true }, (take) => {
-        const stream = /** @type {() => Readable} */ (open)()
-        // The zip keeps this function to its end, and with it whatever it holds.
-        open = null
-        stream.once('end', resolve).once('error', reject)
-        take(null, stream)
-      })
-    })
+  for await (const { path, modifiedAt, open } of items) {
+    await add(zip, output, path, modifiedAt, open)
     if (output.destroyed) return
   }
   zip.end()
+}
+
+/**
+ * @param {yazl.ZipFile} zip
+ * @param {Readable} output
+ * @param {string} path
+ * @param {Date} modifiedAt
+ * @param {(() => Readable) | null} open
+ * @returns {Promise<void>} done when the file was read, or nobody wants it any more
+ */
+function add (zip, output, path, modifiedAt, open) {
+  return new Promise((resolve, reject) => {
+    output.once('close', resolve)
+    zip.addReadStreamLazy(path, { mtime: shownAs(modifiedAt), forceDosTimestamp: true }, (take) => {
+      const stream = /** @type {() => Readable} */ (open)()
+      // The zip keeps this function to its end, and with it whatever it holds.
+      open = null
+      stream.once('end', resolve).once('error', reject).once('close', () => output.off('close', resolve))
+      take(null, stream)
+    })
+  })
 }
 
 /**
