@@ -67,6 +67,8 @@ export async function buildApp (config, { purge } = {}) {
     // nginx keeps idle connections for 60 s; whoever closes first must not be the one who does not know of the next request.
     keepAliveTimeout: 75_000,
     requestTimeout: 30_000,
+    // The first start on a large database waits for its indexes to be built.
+    pluginTimeout: 300_000,
     return503OnClosing: false,
     trustProxy: false,
     routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },

@@ -20,7 +20,7 @@ const URLS_MAX = 5_000
 
 /**
  * Every URL that an edit makes stale and that can be named: the page and what is said of it, the lists that it is in, and the pages
- * whose links to it look different now. Further parts of lists and searches cannot be named; those kinds of answers are never used without asking.
+ * whose links to it look different now. Further parts of lists and searches cannot be named, and the API says the same in other words; those answers are never used without asking.
  * @param {import('./pages/store.js').Commit} commit
  * @returns {Stale}
  */
