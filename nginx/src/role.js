@@ -23,7 +23,7 @@ const UNQUOTABLE = /["$\\\n\r]/
  * @typedef {{role: 'edge', port: number, publicPort: number, originPort: number, cachedHost: string, nocacheHost: string, controlPort: number, controlToken: string} & EdgeOptions} EdgeRole  in the wiki's stack
  * @typedef {{role: 'edge', port: number, listenAddress?: string, origin: Origin, controlPort: number, controlToken: string} & EdgeOptions} LoneEdgeRole  in front of any application
  * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
- *   defaultTtls: an answer that says nothing about caching gets a lifetime by its status, as Cloudflare's; default false in the stack, true elsewhere
+ *   defaultTtls: an answer that says nothing about caching gets a lifetime by its status, as Cloudflare's; default: only outside the stack, in the profile cloudflare
  * @typedef {{address: string, port: number, host: string, tls: boolean}} Origin  address: an IP address, as nginx does not look into /etc/hosts at run time
  * @typedef {{role: 'local', port: number, sourcePort: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole
  */
@@ -107,7 +107,7 @@ function edgeView (role, directory) {
     ports: lone ? [role.port] : [role.port, role.publicPort],
     origin: { ...origin, address: address(origin.address), upstream: `${address(origin.address)}:${origin.port}`, certificates: CERTIFICATES.find(existsSync) ?? '' },
     profile: role.profile ?? 'cloudflare',
-    defaultTtls: role.defaultTtls ?? lone,
+    defaultTtls: role.defaultTtls ?? (lone && role.profile !== 'rfc9111'),
     plan: role.plan ?? '',
     // The wiki refuses a page that is too long with a reason; in front of other applications, Cloudflare's limit.
     bodyMax: lone ? '100m' : '4m',
