@@ -77,14 +77,14 @@ local function marked(since, soft, names)
   return false
 end
 
--- entry: clock (when it was asked for), host, host_name, uri, tags, base (its address's key), shares_address (others have that key, too)
+-- entry: clock (when it was asked for), host, host_name, uri, tags, shares_address (its key is not the address alone)
 -- Returns whether it is void, and whether it was only marked stale.
 function _M.judge(entry)
   local now = _M.clock()
   if entry.judged_at == now then return entry.void, entry.marked_stale end
   local names = { "floor", "h" .. entry.host_name }
   if entry.host ~= entry.host_name then names[3] = "h" .. entry.host end
-  if entry.shares_address then names[#names + 1] = url_mark(entry.base) end
+  if entry.shares_address then names[#names + 1] = url_mark(entry.host .. entry.uri) end
   for index = 1, #entry.tags do names[#names + 1] = "t" .. entry.tags[index] end
   local void, stale = marked(entry.clock, false, names), marked(entry.clock, true, names)
   for _, purged in ipairs(purged_prefixes(now)) do
