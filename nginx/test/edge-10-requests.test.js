@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { passing, startEdge } from './edge-helper.js'
 
 /** @type {import('./edge-helper.js').Script} */
-const plain = (_request, response, count) => response.setHeader('Cache-Control', 'max-age=60').end(`body ${count}`)
+const plain = (_request, response, count) => { response.setHeader('Cache-Control', 'max-age=60').end(`body ${count}`) }
 
 test('rfc9111 does what a request asks of a cache, and cloudflare does not', async (t) => {
   for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {

@@ -6,7 +6,11 @@ import { byteServer, startEdge } from './edge-helper.js'
 
 const FRESH = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n'
 
-/** Whatever the origin does, the same worker goes on. @param {Awaited<ReturnType<typeof startEdge>>} edge @param {number[]} workers */
+/**
+ * Whatever the origin does, the same worker goes on.
+ * @param {{workers: () => number[], errors: () => string}} edge
+ * @param {number[]} workers
+ */
 function assertUnharmed (edge, workers) {
   assert.deepEqual(edge.workers(), workers)
   assert.doesNotMatch(edge.errors(), /signal|\[alert\]|\[crit\]|runtime error/)
@@ -35,7 +39,7 @@ for (const [what, bytes] of /** @type {[string, string][]} */ ([
   })
 }
 
-for (const [what, bytes] of /** @type {[string, string | (() => string)][]} */ ([
+for (const [what, bytes] of /** @type {[string, string][]} */ ([
   ['no HTTP', 'hello\r\n\r\n'],
   ['two different lengths', `${FRESH}Content-Length: 4\r\nContent-Length: 5\r\n\r\nbody5`],
   ['a length that is no number', `${FRESH}Content-Length: 4x\r\n\r\nbody`],
