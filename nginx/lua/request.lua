@@ -1,4 +1,5 @@
 -- A client's request as the cache sees it: its key, and what of it goes on to the origin.
+local rays = require("ray")
 local settings = require("settings")
 
 local _M = {}
@@ -9,6 +10,8 @@ local KEYED = {
   "x-forwarded-host", "x-host", "x-forwarded-scheme", "x-forwarded-server", "x-original-url", "x-rewrite-url", "forwarded",
   "x-http-method-override", "x-http-method", "x-method-override",
 }
+-- What makes an answer from the cache more than sending what is stored.
+local SPECIAL = { "range", "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "cache-control", "pragma" }
 -- RFC 9110 §7.6.1, and what nginx or the edge itself says to the origin.
 local NOT_FORWARDED = {
   host = true, connection = true, ["keep-alive"] = true, ["proxy-connection"] = true, te = true, trailer = true, ["transfer-encoding"] = true,
@@ -35,24 +38,55 @@ function _M.connection_listed(value)
   return listed
 end
 
+-- What was said in Host → the part of a key that it becomes, and its name without a port. Clients say few different things;
+-- one that says many empties the table.
+local HOSTS_MAX = 1000
+local hosts, hosts_count = {}, 0
+
+--- The host's part of a key and its name; nil when the request names two.
+function _M.host(var)
+  local said = var.http_host or ""
+  local known = hosts[said]
+  if not known then
+    local lower = string.lower(said)
+    known = { key = string.gsub(lower, ":80$", ""), name = string.match(lower, "^(%[.*%]):?%d*$") or string.match(lower, "^(.-):?%d*$") }
+    if hosts_count >= HOSTS_MAX then hosts, hosts_count = {}, 0 end
+    hosts[said], hosts_count = known, hosts_count + 1
+  end
+  -- In absolute form the target has a host of its own; two different ones are an attempt at a wrong key. RFC 9112 §3.2.2.
+  if known.name ~= var.host then return nil end
+  return known.key, known.name
+end
+
+local function names_any(fields, names)
+  for index = 1, #names do
+    if fields[names[index]] ~= nil then return true end
+  end
+  return false
+end
+
 -- nil and a reason when it cannot be answered.
 function _M.read()
   local var = ngx.var
-  local host, uri = string.lower(var.http_host or ""), var.request_uri
-  local host_name = string.match(host, "^(.-):?%d*$")
-  -- In absolute form the target has a host of its own; two different ones are an attempt at a wrong key. RFC 9112 §3.2.2.
-  if host_name ~= var.host then return nil, "the request names two different hosts" end
+  local host, host_name = _M.host(var)
+  if not host then return nil, "the request names two different hosts" end
+  local uri = var.request_uri
   if string.find(uri, "[%z\1-\32\127]") or string.byte(uri) ~= 47 then return nil, "the request target is not a path" end
-  host = string.gsub(host, ":80$", "")
 
   local fields
-  local request = { method = var.request_method, host = host, host_name = host_name, uri = uri, address = host .. uri }
+  local request = { method = var.request_method, host = host, host_name = host_name, uri = uri, address = host .. uri, special = false, keyed = false, with_body = false }
   function request.fields()
     fields = fields or ngx.req.get_headers(0)
     return fields
   end
   request.base = request.address
-  if var.keyed ~= "" then
+  if var.unusual ~= "" then
+    local all = request.fields()
+    request.special = names_any(all, SPECIAL)
+    request.keyed = names_any(all, KEYED) or settings.profile == "cloudflare" and all.origin ~= nil
+    request.with_body = all["transfer-encoding"] ~= nil or all["content-length"] ~= nil and all["content-length"] ~= "0"
+  end
+  if request.keyed then
     local all, parts = request.fields(), { request.address }
     for _, name in ipairs(KEYED) do
       if all[name] then parts[#parts + 1] = name .. "=" .. (type(all[name]) == "table" and table.concat(all[name], ",") or all[name]) end
@@ -77,7 +111,7 @@ function _M.forwarded_lines(request, conditions)
   local before = var.http_x_forwarded_for
   lines[#lines + 1] = "X-Forwarded-For: " .. (before and before .. ", " or "") .. var.remote_addr
   lines[#lines + 1] = "CF-Connecting-IP: " .. var.remote_addr
-  lines[#lines + 1] = "CF-Ray: " .. var.ray
+  lines[#lines + 1] = "CF-Ray: " .. rays.of(var)
   return lines
 end
 

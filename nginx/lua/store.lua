@@ -76,6 +76,14 @@ function _M.find(base, request)
   return nil, first or base
 end
 
+-- The stored answer of an address that has one for all requests and is parsed already.
+function _M.find_plain(base)
+  local place = index:get(base)
+  local entry = place and parsed:get(base)
+  if not entry or entry.place ~= place then return nil end
+  return get(base, place)
+end
+
 local function remember_selection(base, selection)
   local value = index:get(base)
   local others = {}
