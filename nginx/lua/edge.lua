@@ -19,6 +19,7 @@ local _M = {}
 local COLLAPSE_PATIENCE_S = 5
 local COLLAPSE_ATTEMPTS_MAX = 3
 local FILE_READ_BYTES = 128 * 1024
+local UNSENT_BYTES_MAX = 256 * 1024
 -- RFC 9110 §15.4.5: a 304 says nothing of the body that it does not have.
 local NOT_IN_304 = { ["content-type"] = true, ["content-encoding"] = true, ["content-language"] = true, ["content-range"] = true }
 
@@ -205,6 +206,7 @@ local function relay(flight, word, request)
     ngx.send_headers()
     ngx.flush()
   end
+  local unsent_bytes = 0
   while true do
     local chunk, cut_short = flights.next(flight)
     if not chunk then
@@ -214,7 +216,13 @@ local function relay(flight, word, request)
       end
       return
     end
-    if not ngx.print(chunk) or (flight.first > flight.last and not flight.closed and not ngx.flush(true)) then return flights.leave(flight) end
+    if not ngx.print(chunk) then return flights.leave(flight) end
+    unsent_bytes = unsent_bytes + #chunk
+    -- When nothing more is there yet, and before nginx holds too much for a client that reads slowly.
+    if unsent_bytes > UNSENT_BYTES_MAX or flight.first > flight.last and not flight.closed then
+      if not ngx.flush(true) then return flights.leave(flight) end
+      unsent_bytes = 0
+    end
   end
 end
 

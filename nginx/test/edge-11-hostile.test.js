@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
+import net from 'node:net'
 import path from 'node:path'
 import { test } from 'node:test'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { byteServer, startEdge } from './edge-helper.js'
 
 const FRESH = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n'
@@ -128,4 +130,33 @@ test('what is stored stays within its bound, and the oldest goes first', async (
   for (let count = 0; count < 12; count++) assert.equal((await edge.get(`/${count}`)).body.length, 200_000)
   assert.equal((await edge.get('/11')).cache, 'HIT')
   assert.equal((await edge.get('/0')).cache, 'MISS')
+})
+
+test('a client that does not read holds up the origin, and not the memory of the edge', async (t) => {
+  let written = 0
+  const chunk = Buffer.alloc(1024 ** 2)
+  const edge = await startEdge(t, (_request, response) => {
+    response.on('error', () => {})
+    response.setHeader('Cache-Control', 'no-store')
+    const more = () => {
+      while (written < 200 && !response.destroyed) {
+        written += 1
+        if (!response.write(chunk)) return response.once('drain', more)
+      }
+      response.end()
+    }
+    more()
+  })
+  const socket = net.connect(edge.port, '127.0.0.1', () => socket.write(`GET / HTTP/1.1\r\nHost: ${edge.host}\r\n\r\n`))
+  socket.on('error', () => {})
+  socket.pause()
+  let before = -1
+  await waitUntil(() => {
+    const still = written > 0 && written === before
+    before = written
+    return still
+  }, 10_000, 500)
+  // What the kernel's buffers of four sockets hold.
+  assert.ok(written < 60, `${written} MiB`)
+  socket.destroy()
 })
