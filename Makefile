@@ -18,7 +18,8 @@ up: setup ## the wiki with all its doors, to browse
 down: ## stop what `make up` started
 	@./stevec down
 
-test: setup ## lint, types and all tests
+test: ## lint, types and all tests
+	@./stevec setup --with chromium
 	@node .ci/test.js
 
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios

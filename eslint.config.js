@@ -3,6 +3,10 @@ import neostandard from 'neostandard'
 export default [
   ...neostandard({ noJsx: true, ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**'] }),
   {
+    files: ['wiki-app/src/assets/**', 'wiki-app/test/browser/**'],
+    languageOptions: { globals: Object.fromEntries(['addEventListener', 'getComputedStyle', 'document', 'location', 'localStorage', 'navigator', 'sessionStorage', 'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList', 'XMLHttpRequest'].map((name) => [name, 'readonly'])) }
+  },
+  {
     // k6 runs these files itself: its modules and globals are not Node's.
     files: ['loadgen/scenarios/**'],
     languageOptions: { globals: { __ENV: 'readonly', __VU: 'readonly', open: 'readonly' } },

@@ -17,10 +17,11 @@ const CHECKS = [
   { name: 'lint Python', command: venv('ruff'), args: ['check', '--quiet', 'analysis'] },
   { name: 'format Python', command: venv('ruff'), args: ['format', '--check', '--quiet', 'analysis'] },
   { name: 'types', command: bin('tsc'), args: ['--project', 'tsconfig.json'] },
+  { name: 'types in the browser', command: bin('tsc'), args: ['--project', 'wiki-app/src/assets'] },
   {
     name: 'tests JavaScript',
     command: process.execPath,
-    args: ['--test', '--test-timeout=600000', '--test-reporter=spec', ...testFiles(['wiki-app', 'nginx', 'cdn', 'loadgen'])],
+    args: ['--test', '--test-timeout=600000', '--test-reporter=spec', ...testFiles(['wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test'])],
     counts: (output) => ({ passed: lastNumber(output, /^ℹ pass (\d+)$/gm), failed: lastNumber(output, /^ℹ (?:fail|cancelled) (\d+)$/gm) })
   },
   {
@@ -31,12 +32,9 @@ const CHECKS = [
   }
 ]
 
-/** @param {string[]} workspaces */
-function testFiles (workspaces) {
-  return workspaces.flatMap((workspace) => {
-    const folder = path.join(workspace, 'test')
-    return readdirSync(path.join(ROOT, folder)).filter((file) => file.endsWith('.test.js')).sort().map((file) => path.join(folder, file))
-  })
+/** @param {string[]} folders */
+function testFiles (folders) {
+  return folders.flatMap((folder) => readdirSync(path.join(ROOT, folder)).filter((file) => file.endsWith('.test.js')).sort().map((file) => path.join(folder, file)))
 }
 
 /**

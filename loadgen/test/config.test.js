@@ -44,6 +44,14 @@ describe('a tool', () => {
     assert.equal(locateTool('k6', readConfig({ PATH: directory, STEVEC_TOOLS: path.join(directory, 'none') })), null)
   })
 
+  test('that has other names is found under each of them', () => {
+    const browser = path.join(directory, 'google-chrome')
+    writeFileSync(browser, '#!/bin/sh\necho "Google Chrome 140.0.7339.80"\n')
+    chmodSync(browser, 0o755)
+    assert.deepEqual(locateTool('chromium', readConfig({ PATH: directory })), { name: 'chromium', path: browser, version: '140.0.7339', from: 'PATH' })
+    assert.throws(() => locateTool('chromium', readConfig({ CHROMIUM_BIN: '/nowhere/chromium' })), /CHROMIUM_BIN=\/nowhere\/chromium is no chromium that runs here/)
+  })
+
   test('is compared by its version\'s numbers, not its letters', () => {
     assert.ok(compareVersions('1.10.0', '1.9.9') > 0)
     assert.ok(compareVersions('1.8.1', '1.8.1') === 0)

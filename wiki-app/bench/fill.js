@@ -1,6 +1,7 @@
 import mongoose from 'mongoose'
 import { defineModels } from '../src/pages/model.js'
-import { createRenderer, hashOf } from '../src/pages/render.js'
+import { hashOf } from '../src/hash.js'
+import { RENDERER_VERSION } from '../src/markdown/version.js'
 
 const WORDS = ['ash', 'birch', 'cedar', 'dogwood', 'elm', 'fir', 'ginkgo', 'hazel', 'ivy', 'juniper', 'kapok', 'larch', 'maple', 'nutmeg', 'oak', 'pine', 'quince', 'rowan', 'spruce', 'teak', 'ulex', 'vine', 'willow', 'yew']
 const BATCH = 1_000
@@ -14,7 +15,7 @@ const START = Date.UTC(2026, 0, 1)
 export async function fillWiki (uri, { pages = 10_000 } = {}) {
   const connection = await mongoose.createConnection(uri).asPromise()
   const { Pages, Revisions, Targets, Tags } = defineModels(connection)
-  const { version: renderer } = createRenderer({ maxBytes: 1 })
+  const renderer = RENDERER_VERSION
   try {
     await Promise.all([Pages, Revisions, Targets, Tags].map((Model) => Model.createIndexes()))
     for (let first = 0; first < pages; first += BATCH) {

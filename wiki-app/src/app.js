@@ -1,11 +1,28 @@
 import Fastify from 'fastify'
+import { access } from './access/access.js'
+import { createClientKey } from './access/client.js'
+import { createSessions } from './access/sessions.js'
+import { signInRoutes } from './access/sign-in-routes.js'
+import { readUsers } from './access/users.js'
+import { writeLimit } from './access/write-limit.js'
+import { apiRoutes } from './api/routes.js'
+import { createImport } from './archive/import.js'
+import { pageFiles } from './archive/page-files.js'
 import { assetRoutes } from './assets.js'
 import { cachePolicy } from './cache-policy.js'
 import { counterRoute, createCounter } from './counter.js'
 import { createDatabase } from './database.js'
 import { drainOnClose } from './drain.js'
+import { defineFileModels } from './files/model.js'
+import { fileRoutes } from './files/routes.js'
+import { createFileStore } from './files/store.js'
 import { healthRoutes } from './health.js'
 import { createInvalidation } from './invalidation.js'
+import { createRenderer } from './markdown/renderer.js'
+import { createMetrics, createMetricsServer } from './observe/metrics.js'
+import { createRequestIds, createRequestLog, logController } from './observe/request-log.js'
+import { authorRevertRoutes } from './pages/author-revert-routes.js'
+import { createAuthorRevert } from './pages/author-revert.js'
 import { contentParsers } from './pages/content-parsers.js'
 import { editRoutes } from './pages/edit-routes.js'
 import { createFinding } from './pages/finding.js'
@@ -13,10 +30,9 @@ import { findingRoutes } from './pages/finding-routes.js'
 import { createHistory } from './pages/history.js'
 import { historyRoutes } from './pages/history-routes.js'
 import { defineModels } from './pages/model.js'
-import { createRenderer } from './pages/render.js'
 import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
-import { answerNotFound, createErrorHandler, noteMethods, refuseOtherMethods } from './problem.js'
+import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } from './problem.js'
 import { refuseCrossSite } from './same-origin.js'
 import { SECURITY_HEADERS } from './security-headers.js'
 
@@ -25,6 +41,7 @@ const ENCODED_BODY_FACTOR = 3
 /** Longer than the header section may be, so that a page name's own rule is the one that refuses it. */
 const PARAMETER_MAX_CHARS = 20_000
 const CONNECTIONS_MAX = 4_096
+const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
 
 /**
  * The wiki, ready to `listen` or `inject`. It starts without its database, too: until that is found it answers 503.
@@ -34,6 +51,9 @@ const CONNECTIONS_MAX = 4_096
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
 export async function buildApp (config, { purge } = {}) {
+  const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
+  const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
+  const clientKey = createClientKey(config.TRUSTED_PROXIES)
   const counter = createCounter()
 
   const app = Fastify({
@@ -41,6 +61,8 @@ export async function buildApp (config, { purge } = {}) {
     logger: { level: config.LOG_LEVEL, stream: process.stderr },
     // Hardly any request logs a line, so making a logger for each would be wasted.
     childLoggerFactory: (logger) => logger,
+    logController,
+    genReqId: createRequestIds(),
     bodyLimit: ENCODED_BODY_FACTOR * config.PAGE_MAX_BYTES,
     // nginx keeps idle connections for 60 s; whoever closes first must not be the one who does not know of the next request.
     keepAliveTimeout: 75_000,
@@ -52,24 +74,38 @@ export async function buildApp (config, { purge } = {}) {
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
     // For URLs that cannot be decoded no hook runs.
     frameworkErrors: (error, request, reply) => {
+      const ownReply = /** @type {import('fastify').FastifyReply} */ (/** @type {unknown} */ (reply))
       counter.add(request.method)
-      answerError(error, request, /** @type {import('fastify').FastifyReply} */ (/** @type {unknown} */ (reply)))
+      answerError(error, request, ownReply)
+      for (const note of watchers) note(request, ownReply)
     }
   })
   app.server.maxConnections = CONNECTIONS_MAX
 
   const database = createDatabase(config.MONGODB_URI, app.log)
   const models = defineModels(database.connection)
-  const renderer = createRenderer({ maxBytes: config.PAGE_MAX_BYTES })
+  const metrics = createMetrics(database)
+  const renderer = metrics.timed(createRenderer({ maxBytes: config.PAGE_MAX_BYTES }))
   const invalidation = purge && createInvalidation({ purge, log: app.log })
-  const store = createPageStore({ models, renderer, onCommit: invalidation?.add })
+  const store = metrics.counted(createPageStore({ models, renderer, onCommit: invalidation?.add }))
+  const sessions = users && createSessions(database.connection, users)
   const history = createHistory(models)
   const finding = createFinding(models)
+  const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
   const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
   const answerError = createErrorHandler(database.isUnavailable)
-  const knownMethods = noteMethods(app)
+  const knownRoutes = noteRoutes(app)
+  const watchers = [
+    ...(LOGS_REQUESTS.has(config.LOG_LEVEL) ? [createRequestLog(app.log)] : []),
+    ...(config.METRICS_PORT === undefined ? [] : [metrics.observe])
+  ]
 
   drainOnClose(app)
+  if (config.METRICS_PORT !== undefined) {
+    const server = createMetricsServer(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
+    app.addHook('onReady', server.open)
+    app.addHook('onClose', server.close)
+  }
   app.addHook('onReady', database.connect)
   app.addHook('onClose', database.close)
   app.addHook('onClose', renderer.close)
@@ -80,10 +116,19 @@ export async function buildApp (config, { purge } = {}) {
     reply.headers(SECURITY_HEADERS)
     done()
   })
+  // None of it unless somebody wants to know: page views are what there is most of.
+  if (watchers.length > 0) {
+    app.addHook('onResponse', (request, reply, done) => {
+      for (const note of watchers) note(request, reply)
+      done()
+    })
+  }
   app.addHook('onRequest', refuseCrossSite)
   app.setErrorHandler(answerError)
   app.setNotFoundHandler(answerNotFound)
 
+  await app.register(writeLimit, { perMinute: config.WRITES_PER_MINUTE, clientKey })
+  await app.register(access, { mode: config.ACCESS, users, sessions, secure })
   await app.register(contentParsers, { maxBytes: config.PAGE_MAX_BYTES })
   await app.register(healthRoutes, { database })
   await app.register(counterRoute, { counter })
@@ -92,7 +137,20 @@ export async function buildApp (config, { purge } = {}) {
   await app.register(findingRoutes, { finding, policy })
   await app.register(editRoutes, { store, history })
   await app.register(historyRoutes, { store, history, policy })
-  refuseOtherMethods(app, knownMethods)
+  await app.register(apiRoutes, {
+    store,
+    history,
+    finding,
+    policy,
+    pictures: files,
+    pictureMaxBytes: config.UPLOAD_MAX_BYTES,
+    files: () => pageFiles(models),
+    importFiles: createImport({ store, maxBytes: config.PAGE_MAX_BYTES })
+  })
+  await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
+  await app.register(authorRevertRoutes, { authorRevert: createAuthorRevert({ models, store, history }) })
+  if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
+  refuseOtherMethods(app, knownRoutes)
 
   await app.ready()
   return app

@@ -4,27 +4,31 @@ import { readFileSync } from 'node:fs'
 const DAY_S = 86_400
 
 /**
- * @param {string} file  in assets/
+ * @param {string[]} files  in assets/; several become one, called like the first
  * @param {string} type
  */
-function asset (file, type) {
-  const bytes = readFileSync(new URL(`assets/${file}`, import.meta.url))
+function asset (files, type) {
+  const bytes = Buffer.concat(files.map((file) => readFileSync(new URL(`assets/${file}`, import.meta.url))))
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
-  return { url: `/assets/${file.replace('.', `.${hash}.`)}`, type, bytes }
+  return { url: `/assets/${files[0].replace('.', `.${hash}.`)}`, type, bytes }
 }
 
-const style = asset('style.css', 'text/css; charset=utf-8')
-const icon = asset('icon.svg', 'image/svg+xml')
+const style = asset(['style.css', 'markdown.css'], 'text/css; charset=utf-8')
+const icon = asset(['icon.svg'], 'image/svg+xml')
+const pageScript = asset(['page.js'], 'text/javascript; charset=utf-8')
+const editorScript = asset(['editor.js'], 'text/javascript; charset=utf-8')
 
 export const STYLE_URL = style.url
 export const ICON_URL = icon.url
+export const PAGE_SCRIPT_URL = pageScript.url
+export const EDITOR_SCRIPT_URL = editorScript.url
 
 /**
- * The style sheet and the icon. Their URLs change with their content, so they may be kept for ever (RFC 8246).
+ * The style sheet, the icon and the scripts. Their URLs change with their content, so they may be kept for ever (RFC 8246).
  * @type {import('fastify').FastifyPluginAsync}
  */
 export async function assetRoutes (app) {
-  for (const { url, type, bytes } of [style, icon]) {
+  for (const { url, type, bytes } of [style, icon, pageScript, editorScript]) {
     app.get(url, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)
       return bytes

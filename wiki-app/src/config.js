@@ -1,6 +1,9 @@
 import envSchema from 'env-schema'
 import mongoose from 'mongoose'
+import { ACCESS_MODES } from './access/roles.js'
+import { trustOf } from './access/client.js'
 import { CACHE_POLICY_NAMES } from './cache-policy.js'
+import { ConfigError } from './config-error.js'
 
 const MIB = 1_048_576
 
@@ -21,12 +24,24 @@ const SCHEMA = {
     CACHE_POLICY: { type: 'string', enum: CACHE_POLICY_NAMES, default: 'ttl', description: `one of ${CACHE_POLICY_NAMES.join(', ')}` },
     CACHE_TTL_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 180, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
     PAGE_MAX_BYTES: { type: 'integer', minimum: 1, maximum: 3 * MIB, default: MIB, description: 'a whole number of bytes from 1 to 3145728' },
+    UPLOAD_MAX_BYTES: { type: 'integer', minimum: 1, maximum: 50 * MIB, default: 5 * MIB, description: 'a whole number of bytes from 1 to 52428800' },
     LOG_LEVEL: {
       type: 'string',
       enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
       default: 'warn',
       description: 'one of fatal, error, warn, info, debug, trace, silent'
-    }
+    },
+    ACCESS: { type: 'string', enum: ACCESS_MODES, default: 'open', description: `one of ${ACCESS_MODES.join(', ')}` },
+    USERS_FILE: { type: 'string', minLength: 1, description: 'the path of a file that wiki-app/bin/user.js has made; ACCESS=users needs it, and nothing else does' },
+    // Whether cookies are only for https cannot be told from a request, as whoever ends TLS may stand in front.
+    PUBLIC_URL: { type: 'string', description: 'the address of the wiki as visitors see it, without a path: https://wiki.example' },
+    // A person saves a few times a minute; this is for what does not get tired.
+    WRITES_PER_MINUTE: { type: 'integer', minimum: 0, maximum: 100_000, default: 60, description: 'a whole number from 0 (no limit) to 100000' },
+    // Only nginx on the same machine is believed when it says for whom it asks: anybody can send that header.
+    TRUSTED_PROXIES: { type: 'string', default: 'loopback', description: 'loopback, linklocal, uniquelocal, addresses or CIDR blocks with commas between, or none' },
+    METRICS_PORT: { type: 'integer', minimum: 1, maximum: 65_535, description: 'a whole number from 1 to 65535, or not set for no metrics' },
+    // Metrics tell of the inside, so nobody else sees them unless asked for.
+    METRICS_HOST: { type: 'string', minLength: 1, default: '127.0.0.1', description: 'an address or host name for the metrics to listen on' }
   }
 }
 
@@ -40,11 +55,18 @@ const SCHEMA = {
  * @property {import('./cache-policy.js').CachePolicyName} CACHE_POLICY
  * @property {number} CACHE_TTL_S
  * @property {number} PAGE_MAX_BYTES
+ * @property {number} UPLOAD_MAX_BYTES  of one picture
  * @property {string} LOG_LEVEL
+ * @property {import('./access/roles.js').AccessMode} ACCESS
+ * @property {string} [USERS_FILE]  there when ACCESS is users
+ * @property {string} [PUBLIC_URL]
+ * @property {number} WRITES_PER_MINUTE  of one client; 0: no limit
+ * @property {string} TRUSTED_PROXIES
+ * @property {number} [METRICS_PORT]
+ * @property {string} METRICS_HOST
  */
 
-/** A setting that is not allowed; the message is one line for the person who set it. */
-export class ConfigError extends Error {}
+export { ConfigError }
 
 /**
  * The only reader of the environment.
@@ -63,6 +85,9 @@ export function readConfig (env = process.env) {
     throw new ConfigError([...names].map((name) => complaint(name, JSON.stringify(env[name]))).join('; '))
   }
   if (!isMongodbUri(config.MONGODB_URI)) throw new ConfigError(complaint('MONGODB_URI', '(not shown, it may hold a password)'))
+  if (config.PUBLIC_URL !== undefined && !isOrigin(config.PUBLIC_URL)) throw new ConfigError(complaint('PUBLIC_URL', JSON.stringify(config.PUBLIC_URL)))
+  if (trustOf(config.TRUSTED_PROXIES) === null) throw new ConfigError(complaint('TRUSTED_PROXIES', JSON.stringify(config.TRUSTED_PROXIES)))
+  if ((config.ACCESS === 'users') !== (config.USERS_FILE !== undefined)) throw new ConfigError(`ACCESS=${config.ACCESS} is not allowed ${config.USERS_FILE ? 'with' : 'without'} USERS_FILE: ${SCHEMA.properties.USERS_FILE.description}`)
   return config
 }
 
@@ -82,4 +107,11 @@ function isMongodbUri (uri) {
   } catch {
     return false
   }
+}
+
+/** @param {string} text */
+function isOrigin (text) {
+  if (!URL.canParse(text)) return false
+  const { protocol, origin } = new URL(text)
+  return (protocol === 'https:' || protocol === 'http:') && text.replace(/\/$/, '').toLowerCase() === origin
 }

@@ -1,5 +1,6 @@
 import { METHODS, STATUS_CODES } from 'node:http'
 import createError from '@fastify/error'
+import { pathOf } from './observe/request-log.js'
 import { SECURITY_HEADERS } from './security-headers.js'
 import { HTML, renderView, wantsHtml } from './views.js'
 
@@ -10,7 +11,7 @@ const MethodNotAllowed = createError('WIKI_METHOD_NOT_ALLOWED', '%s is not possi
 
 /**
  * What an error may carry besides `statusCode` and `message`; the URLs are where a person may go on.
- * @typedef {Error & {statusCode?: number, headers?: Record<string, string>, createUrl?: string, historyUrl?: string}} AnswerableError
+ * @typedef {Error & {statusCode?: number, headers?: Record<string, string>, createUrl?: string, historyUrl?: string, signInUrl?: string, currentRevision?: number}} AnswerableError
  */
 
 /**
@@ -25,11 +26,11 @@ export function createErrorHandler (isUnavailable) {
    */
   return function answerError (error, request, reply) {
     const { status, detail, headers } = describe(error)
-    if (status === 500) request.log.error({ err: error, method: request.method, url: request.url }, 'unexpected error')
+    if (status === 500) request.log.error({ request_id: request.id, err: error, method: request.method, url: pathOf(request) }, 'unexpected error')
     reply.code(status).headers({ ...SECURITY_HEADERS, ...headers, 'cache-control': 'no-store' })
     const title = STATUS_CODES[status] ?? 'Error'
-    if (wantsHtml(request)) return reply.type(HTML).send(renderView('error', { title, status, detail, createUrl: error.createUrl, historyUrl: error.historyUrl }))
-    return reply.type('application/problem+json').send({ type: 'about:blank', title, status, detail })
+    if (wantsHtml(request)) return reply.type(HTML).send(renderView('error', { title, status, detail, requestId: request.id, signInUrl: error.signInUrl, createUrl: error.createUrl, historyUrl: error.historyUrl }))
+    return reply.type('application/problem+json').send({ type: 'about:blank', title, status, detail, request_id: request.id, ...(error.currentRevision !== undefined && { current_revision: error.currentRevision }) })
   }
 
   /** @param {AnswerableError} error */
@@ -48,18 +49,15 @@ export function answerNotFound () {
 }
 
 /**
- * Notes the methods of each route from now on.
+ * Notes each route from now on.
  * @param {import('fastify').FastifyInstance} app
- * @returns {Map<string, {methods: Set<string>, reason: string}>} by URL pattern
+ * @returns {Map<string, string>} URL pattern and what there is to say to methods that it has not
  */
-export function noteMethods (app) {
+export function noteRoutes (app) {
   const known = new Map()
-  app.addHook('onRoute', ({ url, method, config }) => {
-    const noted = known.get(url) ?? { methods: new Set(), reason: '' }
-    for (const each of [method].flat()) noted.methods.add(each)
+  app.addHook('onRoute', ({ url, config }) => {
     const reason = /** @type {{otherMethods?: string} | undefined} */ (config)?.otherMethods
-    if (reason) noted.reason = ` ${reason}`
-    known.set(url, noted)
+    known.set(url, reason ? ` ${reason}` : known.get(url) ?? '')
   })
   return known
 }
@@ -67,18 +65,21 @@ export function noteMethods (app) {
 /**
  * Makes every noted URL answer 405 with Allow to the methods that it has not (RFC 9110 §15.5.6). Fastify by itself says 404.
  * @param {import('fastify').FastifyInstance} app
- * @param {ReturnType<typeof noteMethods>} known
+ * @param {ReturnType<typeof noteRoutes>} known
  */
 export function refuseOtherMethods (app, known) {
   // WebDAV's and others that Node can parse but Fastify does not know. CONNECT never reaches a route.
   for (const method of METHODS) {
     if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method)
   }
-  for (const [url, { methods, reason }] of [...known]) {
-    const allow = [...methods].join(', ')
+  const config = { role: 'anyone' }
+  for (const [url, reason] of [...known]) {
+    const has = (/** @type {string} */ method) => app.hasRoute({ method: /** @type {import('fastify').HTTPMethods} */ (method), url })
+    const allow = app.supportedMethods.filter(has).join(', ')
     app.route({
-      method: app.supportedMethods.filter((method) => !methods.has(method)),
+      method: app.supportedMethods.filter((method) => !has(method)),
       url,
+      config,
       // Before the body is read: there is nothing to do with it.
       onRequest: (request, _reply, done) => {
         done(Object.assign(new MethodNotAllowed(request.method, allow, reason), { headers: { allow } }))

@@ -5,15 +5,21 @@ const CrossSite = createError('WIKI_CROSS_SITE', 'This request comes from anothe
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
+ * Whether a request may change something (RFC 9110 §9.2.1).
+ * @param {string} method
+ */
+export const isUnsafe = (method) => !SAFE_METHODS.has(method)
+
+/**
  * Hook that refuses changes sent by another site's page through a visitor's browser (cross-site request forgery).
  * Browsers say where a request comes from: Sec-Fetch-Site (W3C Fetch Metadata), older ones or plain http only Origin (RFC 6454 §7).
- * Programs send neither and are let through, for nobody's credentials travel with their requests.
+ * Programs send neither and are let through: no browser adds a visitor's credentials to what they send.
  * @param {import('fastify').FastifyRequest} request
  * @param {import('fastify').FastifyReply} _reply
  * @param {(error?: Error) => void} done
  */
 export function refuseCrossSite ({ method, headers }, _reply, done) {
-  if (SAFE_METHODS.has(method) || isOwn(headers)) done()
+  if (!isUnsafe(method) || isOwn(headers)) done()
   else done(new CrossSite())
 }
 

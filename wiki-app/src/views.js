@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { Eta } from 'eta'
-import { ICON_URL, STYLE_URL } from './assets.js'
+import { EDITOR_SCRIPT_URL, ICON_URL, PAGE_SCRIPT_URL, STYLE_URL } from './assets.js'
 
 const DIRECTORY = new URL('views/', import.meta.url)
 
@@ -12,11 +12,11 @@ for (const file of readdirSync(DIRECTORY)) {
 
 /**
  * A whole HTML document. Everything in `data` is escaped by the template unless its name ends in `Html`.
- * @param {'page' | 'edit' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' | 'changes' | 'compare' | 'feed' | 'past' | 'error'} view
+ * @param {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' | 'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'revert-author' | 'reverted-author'} view
  * @param {object} data
  * @returns {string}
  */
-export const renderView = (view, data) => eta.render(`@${view}`, { ...data, styleUrl: STYLE_URL, iconUrl: ICON_URL })
+export const renderView = (view, data) => eta.render(`@${view}`, { ...data, styleUrl: STYLE_URL, iconUrl: ICON_URL, pageScriptUrl: PAGE_SCRIPT_URL, editorScriptUrl: EDITOR_SCRIPT_URL })
 
 /**
  * For text that is put into a view after it was rendered.
@@ -26,8 +26,11 @@ export const escapeHtml = (text) => eta.config.escapeFunction(text)
 
 export const HTML = 'text/html; charset=utf-8'
 
+/** Everything below it is for programs, whoever asks. */
+export const API_PREFIX = '/api/v1'
+
 /**
  * Whether a person reads the answer: browsers ask for text/html by name, programs seldom do.
  * @param {import('fastify').FastifyRequest} request
  */
-export const wantsHtml = (request) => request.headers.accept?.includes('text/html') ?? false
+export const wantsHtml = ({ headers, url }) => !url.startsWith(`${API_PREFIX}/`) && (headers.accept?.includes('text/html') ?? false)

@@ -11,7 +11,12 @@ test('an empty environment gives the defaults, and what is not ours is ignored',
     CACHE_POLICY: 'ttl',
     CACHE_TTL_S: 180,
     PAGE_MAX_BYTES: 1_048_576,
-    LOG_LEVEL: 'warn'
+    UPLOAD_MAX_BYTES: 5_242_880,
+    LOG_LEVEL: 'warn',
+    ACCESS: 'open',
+    WRITES_PER_MINUTE: 60,
+    TRUSTED_PROXIES: 'loopback',
+    METRICS_HOST: '127.0.0.1'
   })
 })
 
@@ -28,7 +33,13 @@ for (const [name, value] of [
   ['CACHE_POLICY', 'forever'], ['CACHE_POLICY', 'toString'],
   ['CACHE_TTL_S', '-1'], ['CACHE_TTL_S', '31536001'], ['CACHE_TTL_S', '3m'],
   ['PAGE_MAX_BYTES', '0'], ['PAGE_MAX_BYTES', '3145729'],
-  ['LOG_LEVEL', 'loud']
+  ['UPLOAD_MAX_BYTES', '0'], ['UPLOAD_MAX_BYTES', '52428801'],
+  ['LOG_LEVEL', 'loud'],
+  ['ACCESS', 'closed'], ['USERS_FILE', ''],
+  ['PUBLIC_URL', ''], ['PUBLIC_URL', 'wiki.example'], ['PUBLIC_URL', 'ftp://wiki.example'], ['PUBLIC_URL', 'https://wiki.example/path'], ['PUBLIC_URL', 'https://me:hunter2@wiki.example'], ['PUBLIC_URL', 'https://wiki.example?x'],
+  ['WRITES_PER_MINUTE', '-1'], ['WRITES_PER_MINUTE', '100001'], ['WRITES_PER_MINUTE', 'many'],
+  ['TRUSTED_PROXIES', ''], ['TRUSTED_PROXIES', 'everybody'], ['TRUSTED_PROXIES', '0.0.0.0/0'], ['TRUSTED_PROXIES', 'loopback,'], ['TRUSTED_PROXIES', '10.0.0.0/33'],
+  ['METRICS_PORT', '0'], ['METRICS_PORT', '65536'], ['METRICS_HOST', '']
 ]) {
   test(`${name}=${JSON.stringify(value)} is refused in one line that names it, its value and what is allowed`, () => {
     assert.throws(() => readConfig({ [name]: value }), (error) => {
@@ -39,6 +50,16 @@ for (const [name, value] of [
     })
   })
 }
+
+test('settings that need each other are refused alone, in one line', () => {
+  assert.throws(() => readConfig({ ACCESS: 'users' }), { message: /^ACCESS=users is not allowed without USERS_FILE: [^\n]+$/ })
+  assert.throws(() => readConfig({ USERS_FILE: 'users.json' }), { message: /^ACCESS=open is not allowed with USERS_FILE: [^\n]+$/ })
+  assert.equal(readConfig({ ACCESS: 'users', USERS_FILE: 'users.json' }).USERS_FILE, 'users.json')
+})
+
+test('proxies are named by address, by block or by range', () => {
+  for (const proxies of ['none', 'loopback', 'loopback, 10.0.0.0/8,2001:db8::/32', '192.0.2.1']) assert.equal(readConfig({ TRUSTED_PROXIES: proxies }).TRUSTED_PROXIES, proxies)
+})
 
 test('several bad settings are all named at once', () => {
   assert.throws(() => readConfig({ PORT: 'x', LOG_LEVEL: 'y' }), /PORT="x".*LOG_LEVEL="y"/)
@@ -56,7 +77,7 @@ for (const uri of ['', 'postgres://me:hunter2@host/db', 'mongodb://me:hunter2', 
 }
 
 test('each cache policy says what caches may do and how long others may see an old text', () => {
-  assert.deepEqual(cachePolicy('ttl', 60), { cacheControl: 'public, max-age=60', staleS: 60 })
-  assert.deepEqual(cachePolicy('revalidate', 60), { cacheControl: 'public, no-cache', staleS: 0 })
-  assert.deepEqual(cachePolicy('no-store', 60), { cacheControl: 'private, no-store', staleS: 0 })
+  assert.deepEqual(cachePolicy('ttl', 60), { cacheControl: 'public, max-age=60', listControl: 'public, no-cache', staleS: 60 })
+  assert.deepEqual(cachePolicy('revalidate', 60), { cacheControl: 'public, no-cache', listControl: 'public, no-cache', staleS: 0 })
+  assert.deepEqual(cachePolicy('no-store', 60), { cacheControl: 'private, no-store', listControl: 'private, no-store', staleS: 0 })
 })

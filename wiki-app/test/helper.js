@@ -29,7 +29,7 @@ export function useWiki () {
      * @param {Parameters<typeof buildApp>[1]} [caches]
      */
     async build (t, settings = {}, caches = {}) {
-      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', MONGODB_URI: freshUri(), ...settings }), caches)
+      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', MONGODB_URI: freshUri(), ...settings }), caches)
       t.after(() => app.close())
       return app
     }

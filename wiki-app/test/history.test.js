@@ -113,6 +113,25 @@ test('changes of the whole wiki are listed, the newest first, by author too, and
   for (const url of ['/changes?before=1', '/changes?before[$gt]=1', '/changes?author[$ne]=x']) assert.ok([200, 400].includes((await get(app, url)).statusCode), url)
 })
 
+test('a feed is well-formed whatever people call themselves and their pages', async (t) => {
+  const app = await wiki.build(t)
+  const hostile = ']]><script>alert(1)</script>&amp;<!-- "\''
+  await submit(app, hostile, { content: 'text', author: hostile, summary: hostile, tags: hostile.replaceAll('/', '') })
+  for (const [author, summary] of [['\uFFFF', ''], ['', '\uD800'], ['a\u0001', ''], ['a\nb', '']]) {
+    assert.equal((await app.inject({ method: 'POST', url: '/wiki/a', payload: { content: 'x', author, summary } })).statusCode, 400)
+  }
+  const { body } = await get(app, '/changes.atom')
+  assert.doesNotMatch(body, /<script|<!--|\]\]><|&(?!amp;|lt;|gt;|quot;|#39;)/)
+  // What a parser would see: every element is closed by its own name.
+  /** @type {string[]} */
+  const open = []
+  for (const [, closing, name, empty] of body.matchAll(/<(\/?)([a-z]+)[^>]*?(\/?)>/g)) {
+    if (closing) assert.equal(open.pop(), name)
+    else if (!empty) open.push(name)
+  }
+  assert.deepEqual(open, [])
+})
+
 test('the source of a page is there to take', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', '# *Source*')

@@ -26,6 +26,7 @@ for (const [why, raw] of Object.entries({
   'a line end': 'a\nb',
   'a tab': 'a\tb',
   'a C1 control': 'a\u0085b',
+  'a noncharacter': 'a\uFFFF',
   'text turned round': 'gnp.\u202Eexe',
   'a slash first': '/a',
   'a slash last': 'a/',

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import mongoose from 'mongoose'
 import { fillWiki } from '../bench/fill.js'
 import { FINDING_URLS } from '../bench/urls.js'
+import { createFinding } from '../src/pages/finding.js'
+import { defineModels } from '../src/pages/model.js'
 import { get, useWiki } from './helper.js'
 
 const wiki = useWiki()
@@ -41,5 +43,17 @@ test('in a wiki of 10 000 pages every list, search and feed reads an index, neve
       // Only hits of a search have to be put in order; every other list is read in its order.
       if (!('$text' in (command.filter ?? {}))) assert.ok(stages.every(({ stage }) => stage !== 'SORT'), plan)
     }
+  }
+})
+
+test('a search that takes too long is given up, and says what to do', async () => {
+  const uri = wiki.freshUri()
+  await fillWiki(uri, { pages: 3_000 })
+  const connection = await mongoose.createConnection(uri).asPromise()
+  try {
+    const finding = createFinding(defineModels(connection), { searchMaxMs: 1 })
+    await assert.rejects(finding.byText({ q: '"no page has these words in this order" common the', skip: 0, limit: 20 }), { statusCode: 422, message: /rarer words/ })
+  } finally {
+    await connection.close()
   }
 })

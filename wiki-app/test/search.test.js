@@ -59,7 +59,7 @@ test('no question is an attack: what is asked is text, in the database and on th
   for (const q of ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '{"$ne":1}', '$where', '(((((', '"', '-', '\\', 'a'.repeat(200), '.*', '%', '-a -b -c', '"" ""']) {
     const { statusCode, body } = await search(app, q)
     assert.equal(statusCode, 200, q)
-    assert.doesNotMatch(body, /<script|<img|<mark>[^<]*<(?!\/mark)/)
+    assert.doesNotMatch(body, /<script(?! type="module" src="\/assets\/)|<img|<mark>[^<]*<(?!\/mark)/)
   }
   for (const url of ['/search?q[$ne]=1', '/search?q=a&q=b', '/search?q=a&part=0', '/search?q=a&part[]=1', `/search?q=${'a'.repeat(201)}`, '/search?q=%00']) {
     const { statusCode } = await get(app, url)

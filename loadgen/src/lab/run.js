@@ -42,7 +42,8 @@ export async function runExperiment ({ definition, preset, seed, command, config
       directory: stackDirectory,
       mongodbUri: database?.uri,
       ports,
-      wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: String(definition.ttl_s) },
+      // A run writes its pages without a name, and all from one address.
+      wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: String(definition.ttl_s), ACCESS: 'open', WRITES_PER_MINUTE: '0' },
       signal,
       onProgress: progress.part
     })

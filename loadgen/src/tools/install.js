@@ -10,10 +10,11 @@ const HEARTBEAT_MS = 15_000
 /**
  * Installs what is missing, and says what it finds and does. Nothing missing: one line, well under a second.
  * @param {(text: string) => void} write
+ * @param {string[]} [optional]  tools that are only installed when they are asked for
  * @throws {ToolError} naming everything that cannot be installed, before anything is, or what failed
  */
-export async function installMissing (write) {
-  const all = steps()
+export async function installMissing (write, optional = []) {
+  const all = steps(optional)
   const present = all.map((step) => step.present())
   const missing = all.filter((_, index) => present[index] === null)
   const found = present.filter((text) => text !== null)

@@ -5,14 +5,15 @@ import { readConfig } from '../config.js'
 
 /**
  * What the lab runs but does not bring along in npm or Python packages.
- * `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
- * @type {Record<string, {variable: string, binary: string, minimum: string, pinned?: string, versionArgs: string[]}>}
+ * `optional` ones are installed only when they are asked for. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
+ * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], optional?: boolean}>}
  */
 export const TOOLS = {
   mongod: { variable: 'MONGOD_BIN', binary: 'mongod', minimum: '4.4.0', pinned: '6.0.5', versionArgs: ['--version'] },
   nginx: { variable: 'NGINX_BIN', binary: 'nginx', minimum: '1.18.0', versionArgs: ['-v'] },
   k6: { variable: 'K6_BIN', binary: 'k6', minimum: '1.8.1', pinned: '1.8.1', versionArgs: ['version'] },
-  toxiproxy: { variable: 'TOXIPROXY_BIN', binary: 'toxiproxy-server', minimum: '2.5.0', pinned: '2.12.0', versionArgs: ['--version'] }
+  toxiproxy: { variable: 'TOXIPROXY_BIN', binary: 'toxiproxy-server', minimum: '2.5.0', pinned: '2.12.0', versionArgs: ['--version'] },
+  chromium: { variable: 'CHROMIUM_BIN', binary: 'chromium', otherNames: ['chromium-browser', 'google-chrome'], minimum: '120.0.0', versionArgs: ['--version'], optional: true }
 }
 
 /** Debian keeps servers where a plain user's PATH does not look. */
@@ -31,7 +32,7 @@ export class ToolError extends Error {}
  * @throws {ToolError} when the user named one that cannot be used
  */
 export function locateTool (name, config = readConfig()) {
-  const { variable, binary, minimum, pinned } = TOOLS[name]
+  const { variable, binary, otherNames = [], minimum, pinned } = TOOLS[name]
   const named = config.binaries[name]
   if (named !== undefined) {
     const version = versionOf(name, named)
@@ -42,11 +43,12 @@ export function locateTool (name, config = readConfig()) {
     return { name, path: named, version, from: variable }
   }
   for (const directory of [...config.searchPath.split(path.delimiter), ...SERVER_DIRECTORIES]) {
-    const candidate = path.join(directory, binary)
-    if (!directory || !isExecutable(candidate)) continue
-    const version = versionOf(name, candidate)
-    if (version !== null && compareVersions(version, minimum) >= 0 && !lacks(name, candidate)) {
-      return { name, path: candidate, version, from: 'PATH' }
+    for (const candidate of [binary, ...otherNames].map((file) => path.join(directory, file))) {
+      if (!directory || !isExecutable(candidate)) continue
+      const version = versionOf(name, candidate)
+      if (version !== null && compareVersions(version, minimum) >= 0 && !lacks(name, candidate)) {
+        return { name, path: candidate, version, from: 'PATH' }
+      }
     }
   }
   if (pinned !== undefined) {
@@ -63,7 +65,7 @@ export function locateTool (name, config = readConfig()) {
  */
 export function requireTool (name) {
   const tool = locateTool(name)
-  if (tool === null) throw new ToolError(`${name} is missing; run \`make setup\` (or set ${TOOLS[name].variable} to one of your own)`)
+  if (tool === null) throw new ToolError(`${name} is missing; run \`${TOOLS[name].optional ? `./stevec setup --with ${name}` : 'make setup'}\` (or set ${TOOLS[name].variable} to one of your own)`)
   return tool
 }
 

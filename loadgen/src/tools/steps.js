@@ -22,13 +22,17 @@ const VENV = path.join(ROOT, '.venv')
 
 /** Runs a command, its output in the set-up log; rejects with the end of the output when it fails. @typedef {(command: string, args: string[], env?: Record<string, string>) => Promise<void>} Runner */
 
+/** What only some work needs. @type {Record<string, (config: Config) => Step>} */
+const OPTIONAL_STEPS = { chromium }
+
 /**
  * What the project needs on this machine, in the order in which it is told.
+ * @param {string[]} [optional]  keys of TOOLS that are optional and wanted
+ * @param {ReturnType<typeof readConfig>} [config]
  * @returns {Step[]}
  */
-export function steps () {
-  const config = readConfig()
-  return [nginx(config), npmPackages(), python(), mongod(config), goTool('k6', 'go.k6.io/k6', 'k6', config), goTool('toxiproxy', 'github.com/Shopify/toxiproxy/v2/cmd/server', 'server', config)]
+export function steps (optional = [], config = readConfig()) {
+  return [nginx(config), npmPackages(), python(), mongod(config), goTool('k6', 'go.k6.io/k6', 'k6', config), goTool('toxiproxy', 'github.com/Shopify/toxiproxy/v2/cmd/server', 'server', config), ...optional.map((name) => OPTIONAL_STEPS[name](config))]
 }
 
 /** @typedef {ReturnType<typeof readConfig>} Config */
@@ -50,6 +54,21 @@ function nginx (config) {
         spawnSync('update-rc.d', ['nginx', 'disable'])
       }
       if (locateTool('nginx') === null) throw new ToolError(`the nginx that apt-get installed is older than ${TOOLS.nginx.minimum} or lacks its Lua module; name another in NGINX_BIN`)
+    }
+  }
+}
+
+/** @param {Config} config @returns {Step} */
+function chromium (config) {
+  return {
+    name: 'chromium',
+    lane: 'apt',
+    how: 'a Debian package, apt-get',
+    present: () => toolText('chromium', config),
+    blocked: () => aptBlocked('Chromium, in which the wiki is tested,', ['chromium'], 'name your own in CHROMIUM_BIN'),
+    async install (run) {
+      await aptInstall(run, ['chromium'])
+      if (locateTool('chromium') === null) throw new ToolError(`the chromium that apt-get installed does not run here or is older than ${TOOLS.chromium.minimum}; name another in CHROMIUM_BIN`)
     }
   }
 }

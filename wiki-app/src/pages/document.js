@@ -1,12 +1,12 @@
+import { hashOf } from '../hash.js'
 import { escapeHtml, renderView } from '../views.js'
-import { editUrl, historyUrl, linksUrl, namesAbove, tagUrl, viewUrl } from './name.js'
-import { hashOf } from './render.js'
+import { editUrl, historyUrl, linksUrl, namesAbove, rawUrl, revisionUrl, tagUrl, viewUrl } from './name.js'
 
 /** @typedef {import('./store.js').PageView} PageView */
 
 /** Cannot be part of a template. */
 const MARK = '\u0000'
-const FIELDS = ['title', 'noticeHtml', 'aboveHtml', 'contentHtml', 'tagsHtml', 'editUrl', 'historyUrl', 'linksUrl', 'revision', 'modifiedAt', 'modified', 'size']
+const FIELDS = ['title', 'noticeHtml', 'aboveHtml', 'contentHtml', 'tagsHtml', 'editUrl', 'historyUrl', 'linksUrl', 'rawUrl', 'revisionUrl', 'revision', 'modifiedAt', 'modified', 'size']
 
 /** The page's template, rendered once and cut where a page's own data goes: constant text and names of fields alternate. */
 const PIECES = renderView('page', Object.fromEntries(FIELDS.map((field) => [field, `${MARK}${field}${MARK}`]))).split(MARK)
@@ -29,6 +29,8 @@ export function pageDocument (page, noticeHtml = '') {
     editUrl: escapeHtml(editUrl(page._id)),
     historyUrl: escapeHtml(historyUrl(page._id)),
     linksUrl: escapeHtml(linksUrl(page._id)),
+    rawUrl: escapeHtml(rawUrl(page._id)),
+    revisionUrl: escapeHtml(revisionUrl(page._id, page.revision)),
     revision: String(page.revision),
     modifiedAt,
     modified: readableTime(modifiedAt),

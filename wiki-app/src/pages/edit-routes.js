@@ -1,15 +1,14 @@
-import createError from '@fastify/error'
+import { personIn } from '../access/access.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
 import { difference } from './difference.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
-import { deleteUrl, editUrl, historyUrl, renameUrl, viewUrl, writableName } from './name.js'
+import { deleteUrl, editUrl, historyUrl, previewUrl, renameUrl, viewUrl, writableName } from './name.js'
 import { headerPrecondition, StaleEdit } from './preconditions.js'
 import { currentRevision } from './store.js'
 import { canonicalTags, TAGS_SCHEMA } from './tags.js'
-
-const NotText = createError('WIKI_NOT_TEXT', 'The text has half of a surrogate pair in it, which is no character.', 400)
+import { markdownIn } from './text.js'
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -18,6 +17,13 @@ const CONTENT_SCHEMA = {
   required: ['content'],
   additionalProperties: false,
   properties: { content: { type: 'string', minLength: 1 }, tags: TAGS_SCHEMA, ...CHANGE_PROPERTIES }
+}
+/** What is shown is not saved, so nothing but its length matters yet. */
+const PREVIEW_SCHEMA = {
+  type: 'object',
+  required: ['content'],
+  additionalProperties: false,
+  properties: { content: { type: 'string' }, tags: { type: 'string', maxLength: 2_000 }, ...CHANGE_PROPERTIES }
 }
 const CHANGE_SCHEMA = { type: 'object', nullable: true, additionalProperties: false, properties: CHANGE_PROPERTIES }
 const RENAME_SCHEMA = { type: 'object', required: ['to'], additionalProperties: false, properties: { to: { type: 'string' }, ...CHANGE_PROPERTIES } }
@@ -42,7 +48,7 @@ export async function editRoutes (app, { store, history }) {
     const name = writableName(nameIn(request))
     const content = textIn(request)
     const tags = canonicalTags(/** @type {{tags?: string | string[]}} */ (request.body).tags)
-    const change = changeIn(request.body)
+    const change = changeIn(request)
     try {
       const { revision, contentBytes, created } = await store.save(name, { content, tags }, change, preconditionOf(request))
       reply.header('page-revision', revision)
@@ -55,38 +61,51 @@ export async function editRoutes (app, { store, history }) {
       const current = newest?.content ?? ''
       return reply.code(409).type(HTML).send(renderView('merge', {
         title: `Two edits of “${name}”`,
-        viewUrl: viewUrl(name),
-        saveUrl: editUrl(name),
         historyUrl: historyUrl(name),
-        currentRevision: currentRevision(newest),
         current,
-        content,
-        tags: tags ?? newest?.tags ?? [],
-        author: change.author ?? '',
-        summary: change.summary ?? '',
-        lines: difference(current, content)
+        lines: difference(current, content),
+        ...editor(name, { baseRevision: currentRevision(newest), content, tags: (tags ?? newest?.tags ?? []).join(', '), ...change, person: personIn(request) }),
+        unsaved: true,
+        cancelUrl: viewUrl(name),
+        cancel: 'Give up my text'
       }))
     }
   }
   // For programs, and for forms, whose address tells caches that the answer is one person's.
   for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, { schema: { body: CONTENT_SCHEMA } }, saveText)
 
-  app.delete('/wiki/*', async (request, reply) => {
-    const revision = await store.remove(writableName(nameIn(request)), {}, headerPrecondition(request.headers))
+  app.post('/edit/preview/*', { config: { changes: false }, schema: { body: PREVIEW_SCHEMA } }, async (request, reply) => {
+    const name = writableName(nameIn(request))
+    const content = textIn(request)
+    const { tags = '', author, summary, base_revision: baseRevision } = /** @type {{tags?: string} & import('./change.js').Change} */ (request.body)
+    const form = { ...editor(name, { baseRevision, content, tags, author, summary, person: personIn(request) }), title: `Preview of “${name}”`, unsaved: true }
+    try {
+      const { content_bytes: bytes, html } = await store.preview(content, name)
+      if (!wantsHtml(request)) return { content_bytes: bytes, html: html.toString() }
+      return reply.type(HTML).send(renderView('preview', { ...form, contentHtml: html.toString() }))
+    } catch (error) {
+      const { statusCode = 500, message } = /** @type {import('../problem.js').AnswerableError} */ (error)
+      if (statusCode >= 500 || !wantsHtml(request)) throw error
+      return reply.code(statusCode).type(HTML).send(renderView('preview', { ...form, refusal: message }))
+    }
+  })
+
+  app.delete('/wiki/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
+    const revision = await store.remove(writableName(nameIn(request)), changeIn(request), headerPrecondition(request.headers))
     return reply.code(204).header('page-revision', revision).send()
   })
 
   // HTML forms know only GET and POST.
   app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
-    await store.remove(name, changeIn(request.body), preconditionOf(request))
+    await store.remove(name, changeIn(request), preconditionOf(request))
     return reply.redirect(historyUrl(name), 303)
   })
 
   app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
-    const revision = await store.rename(name, target, changeIn(request.body), preconditionOf(request))
+    const revision = await store.rename(name, target, changeIn(request), preconditionOf(request))
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return reply.redirect(`${viewUrl(target)}?saved=${revision}`, 303)
     return reply.code(201).header('location', viewUrl(target)).send({ name: target, revision })
@@ -98,7 +117,7 @@ export async function editRoutes (app, { store, history }) {
     const past = await history.find(name, number)
     if (past === null) throw new RevisionMissing(number, name)
     if (past.deleted) throw new RevisionIsDeletion(number, name)
-    const { author, summary } = changeIn(request.body)
+    const { author, summary } = changeIn(request)
     const { revision, created } = await store.save(name, past, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request))
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return reply.redirect(`${viewUrl(name)}?saved=${revision}`, 303)
@@ -108,7 +127,7 @@ export async function editRoutes (app, { store, history }) {
   app.get('/edit/new', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
     const { name } = /** @type {{name?: string}} */ (request.query)
     if (name !== undefined) return reply.redirect(editUrl(writableName(name)), 303)
-    return reply.type(HTML).send(renderView('new', { title: 'New page' }))
+    return reply.type(HTML).send(renderView('new', { title: 'New page', person: personIn(request) }))
   })
 
   app.get('/edit/text/*', async (request, reply) => {
@@ -119,25 +138,35 @@ export async function editRoutes (app, { store, history }) {
       title: `${page ? 'Edit' : 'Create'} “${name}”`,
       name,
       exists: page !== null,
-      baseRevision: currentRevision(page),
-      content: page?.content ?? '',
-      tags: page?.tags ?? [],
-      viewUrl: viewUrl(name),
-      saveUrl: editUrl(name),
       deleteUrl: deleteUrl(name),
-      renameUrl: renameUrl(name)
+      renameUrl: renameUrl(name),
+      ...editor(name, { baseRevision: currentRevision(page), content: page?.content ?? '', tags: (page?.tags ?? []).join(', '), person: personIn(request) }),
+      ...(page === null && { cancelUrl: '/' })
     }))
   })
 }
+
+/**
+ * What the form of a page's text shows. Without a revision that it is based on, saving it shows what is there first.
+ * @param {string} name
+ * @param {object} typed
+ * @param {string | number} [typed.baseRevision]
+ * @param {string} typed.content
+ * @param {string} typed.tags
+ * @param {string} [typed.author]
+ * @param {string} [typed.summary]
+ * @param {ReturnType<typeof personIn>} [typed.person]  who is signed in
+ */
+const editor = (name, { baseRevision = 0, content, tags, author = '', summary = '', person }) => ({
+  editing: true, baseRevision, content, tags, author, summary, person, saveUrl: editUrl(name), previewUrl: previewUrl(name), cancelUrl: viewUrl(name), cancel: 'Cancel'
+})
 
 /**
  * @param {import('fastify').FastifyRequest} request
  * @returns {string} Markdown
  */
 function textIn ({ body, mediaType }) {
-  const { content } = /** @type {{content: string}} */ (body)
-  // JSON can express what UTF-8 cannot.
-  if (/\p{Cs}/u.test(content)) throw new NotText()
+  const content = markdownIn(/** @type {{content: string}} */ (body).content)
   // Forms send CRLF whatever the text had before (HTML, "Constructing the entry list"); an edit must not change each line.
   return mediaType === FORM ? content.replaceAll('\r\n', '\n') : content
 }

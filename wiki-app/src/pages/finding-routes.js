@@ -1,5 +1,6 @@
 import { HTML, renderView } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
+import { LINE } from './change.js'
 import { readableTime } from './document.js'
 import { excerpt } from './excerpt.js'
 import { linksUrl, tagUrl, viewUrl } from './name.js'
@@ -12,7 +13,7 @@ const TEXTS_PER_PART = 20
 /** Nobody reads further, and each further part costs the database all before it. */
 const TEXT_PARTS_MAX = 50
 
-const TEXT = { type: 'string', maxLength: 200, pattern: '^\\P{Cc}*$' }
+const TEXT = { type: 'string', maxLength: 200, pattern: LINE }
 const LIST_SCHEMA = { querystring: { type: 'object', properties: { after: TEXT } } }
 const TITLES_SCHEMA = { querystring: { type: 'object', properties: { q: TEXT, after: TEXT } } }
 const SEARCH_SCHEMA = { querystring: { type: 'object', properties: { q: TEXT, part: { type: 'string', pattern: '^[1-9]\\d{0,2}$' } } } }

@@ -1,3 +1,4 @@
+import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { titleKey } from './name.js'
 
@@ -6,22 +7,35 @@ import { titleKey } from './name.js'
 /** @typedef {{name: string, revision: number, modifiedAt: Date, content: string}} TextHit */
 
 const LIST_FIELDS = { revision: 1, modified_at: 1 }
-/** A search that takes longer is answered with an error rather than with the whole server's time. */
+const SearchTooLong = createError('WIKI_SEARCH_TOO_LONG', 'This search takes too long. Longer or rarer words are found sooner.', 422)
+
+/** A search may not take the whole server's time. */
 const SEARCH_MAX_MS = 1_000
+/** https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
+const MAX_TIME_MS_EXPIRED = 50
 /** Comparing hits means reading each; the index gives them in an order that is good enough for words that so many pages have. */
 const RANKED_MAX = 1_000
 
 /**
  * Finds pages; changes nothing. Every list is read from an index, in parts.
  * @param {ReturnType<typeof import('./model.js').defineModels>} models
+ * @param {{searchMaxMs?: number}} [limits]
  */
-export function createFinding ({ Pages, Targets, Tags }) {
+export function createFinding ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_MAX_MS } = {}) {
+  /**
+   * @template T
+   * @param {Promise<T>} search
+   * @returns {Promise<T>}
+   * @throws {Error} 422 when the database gave up
+   */
+  const inTime = (search) => search.catch((error) => { throw error.code === MAX_TIME_MS_EXPIRED ? new SearchTooLong() : error })
+
   /**
    * @param {object} filter
    * @param {number} limit
    */
-  const inOrder = (filter, limit) => Pages.find({ deleted_at: null, ...filter }, LIST_FIELDS)
-    .sort({ title_key: 1, _id: 1 }).limit(limit).maxTimeMS(SEARCH_MAX_MS).lean().exec()
+  const inOrder = (filter, limit) => inTime(Pages.find({ deleted_at: null, ...filter }, LIST_FIELDS)
+    .sort({ title_key: 1, _id: 1 }).limit(limit).maxTimeMS(searchMaxMs).lean().exec())
 
   /**
    * @param {object} filter
@@ -53,15 +67,16 @@ export function createFinding ({ Pages, Targets, Tags }) {
      * first word. https://www.mongodb.com/docs/manual/reference/operator/query/text/
      * @param {{q: string, skip: number, limit: number}} options  `q`: words, "phrases in quotes", -words that must not be there
      * @returns {Promise<Found<TextHit> & {ranked: boolean}>}
+     * @throws {Error} 422 when it takes too long
      */
     async byText ({ q, skip, limit }) {
       const filter = { deleted_at: null, $text: mongoose.trusted({ $search: q }) }
-      const hits = await Pages.find(filter, { _id: 1 }).limit(RANKED_MAX + 1).maxTimeMS(SEARCH_MAX_MS).lean().exec()
+      const hits = await inTime(Pages.find(filter, { _id: 1 }).limit(RANKED_MAX + 1).maxTimeMS(searchMaxMs).lean().exec())
       const ranked = hits.length <= RANKED_MAX
       const query = Pages.find(filter, { ...LIST_FIELDS, content: 1 })
       if (ranked) query.sort(/** @type {any} */ ({ score: { $meta: 'textScore' }, _id: 1 }))
       /** @type {Page[]} */
-      const found = await query.skip(skip).limit(limit + 1).maxTimeMS(SEARCH_MAX_MS).lean().exec()
+      const found = await inTime(query.skip(skip).limit(limit + 1).maxTimeMS(searchMaxMs).lean().exec())
       return { ...partOf(found.map(({ _id: name, revision, modified_at: modifiedAt, content }) => ({ name, revision, modifiedAt, content })), limit), ranked }
     },
 

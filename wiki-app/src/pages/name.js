@@ -7,8 +7,8 @@ const RAW_MAX_CHARS = 20_000
 
 const InvalidName = createError('WIKI_INVALID_NAME', 'This cannot be the name of a page: %s.', 400)
 
-/** Unicode classes: control characters, and the ones that turn the direction of the text around them. */
-const CONTROL = /[\p{Cc}\u202A-\u202E\u2066-\u2069]/u
+/** Control characters, those that turn the direction of the text around them, and those that XML forbids, which the feed is. */
+const CONTROL = /[\p{Cc}\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/u
 const LONE_SURROGATE = /\p{Cs}/u
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
 
@@ -97,6 +97,9 @@ export const tagUrl = (tag) => `/tags/${encodeName(tag)}`
 
 /** @param {string} name */
 export const editUrl = (name) => `/edit/text/${encodeName(name)}`
+
+/** @param {string} name */
+export const previewUrl = (name) => `/edit/preview/${encodeName(name)}`
 
 /** @param {string} name */
 export const deleteUrl = (name) => `/edit/delete/${encodeName(name)}`

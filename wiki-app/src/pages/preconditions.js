@@ -2,6 +2,8 @@ import createError from '@fastify/error'
 import { entityTag } from './document.js'
 import { currentRevision } from './store.js'
 
+/** @typedef {(head: Pick<import('./store.js').Head, 'revision' | 'html_hash'>) => string} TagOf */
+
 const PreconditionFailed = createError('WIKI_PRECONDITION_FAILED', 'The page is not as you expect it: %s. Nothing was changed.', 412)
 
 /** The form was opened on a text that is no longer the newest. */
@@ -10,15 +12,17 @@ export const StaleEdit = createError('WIKI_STALE_EDIT', 'Someone changed the pag
 /**
  * What a request's conditional headers demand of the page that it changes (RFC 9110 §13.1.1, §13.1.2, §13.2.2).
  * @param {import('node:http').IncomingHttpHeaders} headers
+ * @param {TagOf} [tagOf]  the entity tag of the representation that the request is about
  * @returns {import('./store.js').Precondition}  throws 412
  */
-export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }) {
+export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }, tagOf = entityTag) {
   return (head) => {
     const revision = currentRevision(head)
     const now = revision === 0 ? 'it does not exist' : `it is at revision ${revision}`
     // Strong comparison: a weak tag says nothing about the very text that is to be replaced.
-    if (ifMatch !== undefined && !matches(ifMatch, head, (tag, current) => tag === current)) throw new PreconditionFailed(now)
-    if (ifNoneMatch !== undefined && matches(ifNoneMatch, head, (tag, current) => tag.replace(/^W\//, '') === current)) throw new PreconditionFailed(now)
+    const refused = (ifMatch !== undefined && !matches(ifMatch, head, tagOf, (tag, current) => tag === current)) ||
+      (ifNoneMatch !== undefined && matches(ifNoneMatch, head, tagOf, (tag, current) => tag.replace(/^W\//, '') === current))
+    if (refused) throw Object.assign(new PreconditionFailed(now), { currentRevision: revision })
   }
 }
 
@@ -29,18 +33,20 @@ export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNo
  */
 export function basePrecondition (baseRevision) {
   return (head) => {
-    if (baseRevision !== undefined && baseRevision !== currentRevision(head)) throw new StaleEdit()
+    const revision = currentRevision(head)
+    if (baseRevision !== undefined && baseRevision !== revision) throw Object.assign(new StaleEdit(), { currentRevision: revision })
   }
 }
 
 /**
  * @param {string} header  `*` or a list of entity tags
  * @param {import('./store.js').Head | null} head
+ * @param {TagOf} tagOf
  * @param {(tag: string, current: string) => boolean} same
  */
-function matches (header, head, same) {
+function matches (header, head, tagOf, same) {
   if (currentRevision(head) === 0) return false
   if (header.trim() === '*') return true
-  const current = entityTag(/** @type {import('./store.js').Head} */ (head))
+  const current = tagOf(/** @type {import('./store.js').Head} */ (head))
   return (header.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => same(tag, current))
 }

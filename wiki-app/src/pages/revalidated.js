@@ -1,5 +1,5 @@
 import fresh from 'fresh'
-import { hashOf } from './render.js'
+import { hashOf } from '../hash.js'
 
 /**
  * Answers with what any edit may change: kept copies are checked each time, and confirmed by their validator while they are good (RFC 9110 §8.8.3, §13.1.2).

@@ -1,7 +1,8 @@
 import createError from '@fastify/error'
+import { hashOf } from '../hash.js'
+import { withMissing } from '../markdown/missing.js'
 import { inTransaction } from '../transaction.js'
 import { titleKey } from './name.js'
-import { hashOf, withMissing } from './render.js'
 import { createTargets, outdated } from './targets.js'
 import { createTurns } from './turns.js'
 
@@ -55,7 +56,7 @@ export const currentRevision = (head) => head === null || head.deleted_at != nul
  * All access to the newest state of single pages, and every write. Names are canonical ones.
  * @param {object} options
  * @param {ReturnType<typeof import('./model.js').defineModels>} options.models
- * @param {import('./render.js').Renderer} options.renderer
+ * @param {import('../markdown/renderer.js').Renderer} options.renderer
  * @param {(commit: Commit) => void} [options.onCommit]  told of each edit once it is durable
  */
 export function createPageStore ({ models, renderer, onCommit = () => {} }) {
@@ -159,12 +160,13 @@ export function createPageStore ({ models, renderer, onCommit = () => {} }) {
     /**
      * What a text that is not saved yet will look like.
      * @param {string} content  Markdown
+     * @param {string} [name]  of its page, which is there once it is saved
      * @returns {Promise<{content_bytes: number, html: Buffer}>}
      * @throws {Error} as `save`
      */
-    async preview (content) {
+    async preview (content, name) {
       const { contentBytes, html, links } = await renderer.render(content)
-      return { content_bytes: contentBytes, html: withMissing(html, await targets.missing(links)) }
+      return { content_bytes: contentBytes, html: withMissing(html, await targets.missing(links.filter((link) => link !== name))) }
     },
 
     /**

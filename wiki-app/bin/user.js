@@ -1,0 +1,162 @@
+#!/usr/bin/env node
+import { randomBytes } from 'node:crypto'
+import { existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import { hashPassword } from '../src/access/password.js'
+import { ROLES } from '../src/access/roles.js'
+import { isLine, NAME_MAX_CHARS, parseUsers, sha256, TOKENS_MAX, userKey } from '../src/access/users.js'
+import { readPassword } from '../src/access/read-password.js'
+
+const PASSWORD_MIN_CHARS = 10
+const PASSWORD_MAX_CHARS = 1_000
+const TOKEN_BYTES = 32
+
+const HELP = `Usage: node wiki-app/bin/user.js <command> FILE [NAME] [options]
+
+Keeps the file that the wiki reads with ACCESS=users USERS_FILE=FILE. The wiki reads it when it starts.
+
+  set FILE NAME [--role ROLE]      make a user, or give one a new password and role
+  role FILE NAME --role ROLE       give a user another role
+  token FILE NAME --label LABEL    make a token for a program that writes in this name; it is shown once
+  revoke FILE NAME --label LABEL   make the token with this label worthless
+  remove FILE NAME                 remove a user, tokens and all
+  list FILE                        who there is, with roles and labels of tokens
+
+ROLE is one of:
+  reader   may sign in, and not write
+  editor   writes, renames, deletes and brings back pages (for a new user the default)
+  admin    may besides take back all that an author did
+
+The password is asked for without showing it, or read from standard input; never give it as an argument, where others can see it.
+
+Examples:
+  node wiki-app/bin/user.js set users.json "Ana Novak" --role admin
+  pass show wiki/ana | node wiki-app/bin/user.js set users.json "Ana Novak"
+  node wiki-app/bin/user.js token users.json "Ana Novak" --label "nightly import"
+  ACCESS=users USERS_FILE=users.json node wiki-app/src/server.js
+`
+
+/** What the person who typed the command can mend. */
+class UsageError extends Error {}
+
+/** @typedef {import('../src/access/users.js').User} User */
+
+/** @type {Record<string, (users: User[], name: string, options: {role?: string, label?: string}) => Promise<string>>} what is done to the users, and says what it did */
+const COMMANDS = {
+  async set (users, name, { role }) {
+    const present = users.find((user) => userKey(user.name) === userKey(name))
+    const given = roleIn(role ?? present?.role ?? 'editor')
+    const password = await hashPassword(await newPassword())
+    if (present === undefined) users.push({ name, role: given, password })
+    else Object.assign(present, { password, role: given })
+    return `${present === undefined ? 'made' : 'changed'} ${name}\n`
+  },
+
+  async role (users, name, { role }) {
+    userIn(users, name).role = roleIn(role)
+    return `${name} is ${role} now\n`
+  },
+
+  async token (users, name, { label }) {
+    const user = userIn(users, name)
+    const tokens = user.tokens ?? []
+    if (!isLine(label, NAME_MAX_CHARS)) throw new UsageError(`--label must be a line of 1 to ${NAME_MAX_CHARS} characters that says what the token is for`)
+    if (tokens.some((token) => token.label === label)) throw new UsageError(`${name} has a token "${label}" already; revoke it first, or choose another label`)
+    if (tokens.length === TOKENS_MAX) throw new UsageError(`${name} has ${TOKENS_MAX} tokens, and more are not possible; revoke one first`)
+    const token = `stevec_${randomBytes(TOKEN_BYTES).toString('base64url')}`
+    user.tokens = [...tokens, { label: /** @type {string} */ (label), sha256: sha256(token) }]
+    return `${token}\n`
+  },
+
+  async revoke (users, name, { label }) {
+    const user = userIn(users, name)
+    const left = (user.tokens ?? []).filter((token) => token.label !== label)
+    if (left.length === (user.tokens ?? []).length) throw new UsageError(`${name} has no token "${label ?? ''}"`)
+    user.tokens = left
+    return `revoked "${label}" of ${name}\n`
+  },
+
+  async remove (users, name) {
+    users.splice(users.indexOf(userIn(users, name)), 1)
+    return `removed ${name}\n`
+  }
+}
+
+/** @param {string[]} argv */
+async function main (argv) {
+  const { values, positionals: [command, file, name, ...rest] } = parse(argv)
+  if (values.help || command === undefined) {
+    process.stdout.write(HELP)
+    return command === undefined && !values.help ? 2 : 0
+  }
+  if (command === 'list' && file !== undefined && name === undefined) {
+    for (const user of parseUsers(file)) process.stdout.write(`${user.name}\t${user.role}\t${(user.tokens ?? []).map(({ label }) => label).join(', ')}\n`)
+    return 0
+  }
+  if (!Object.hasOwn(COMMANDS, command)) throw new UsageError(`there is no command "${command}"; there is: ${[...Object.keys(COMMANDS), 'list'].join(', ')}`)
+  if (file === undefined || name === undefined || rest.length > 0) throw new UsageError(`${command} takes a FILE and a NAME; a name with blanks needs quotes`)
+  if (!isLine(name, NAME_MAX_CHARS)) throw new UsageError(`a name must be a line of 1 to ${NAME_MAX_CHARS} characters without blanks around it`)
+  const users = existsSync(file) ? parseUsers(file) : []
+  const said = await COMMANDS[command](users, name, values)
+  if (users.length === 0) throw new UsageError('the last user cannot be removed: the wiki would not start with an empty file')
+  write(file, users)
+  process.stdout.write(said)
+  return 0
+}
+
+/** @param {string[]} argv */
+function parse (argv) {
+  try {
+    return parseArgs({ args: argv, options: { help: { type: 'boolean', short: 'h' }, role: { type: 'string' }, label: { type: 'string' } }, allowPositionals: true, strict: true })
+  } catch (error) {
+    throw new UsageError(/** @type {Error} */ (error).message)
+  }
+}
+
+/**
+ * @param {User[]} users
+ * @param {string} name
+ */
+function userIn (users, name) {
+  const user = users.find((user) => userKey(user.name) === userKey(name))
+  if (user === undefined) throw new UsageError(`there is no user "${name}"; \`set\` makes one`)
+  return user
+}
+
+/** @param {string | undefined} role */
+function roleIn (role) {
+  const known = ROLES.find((each) => each === role)
+  if (known === undefined) throw new UsageError(`--role must be one of ${ROLES.join(', ')}`)
+  return known
+}
+
+async function newPassword () {
+  const password = await readPassword()
+  if (password.length < PASSWORD_MIN_CHARS || password.length > PASSWORD_MAX_CHARS) throw new UsageError(`a password must have ${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters`)
+  return password
+}
+
+/**
+ * As a whole or not at all, so that a wiki that starts meanwhile never meets half a file.
+ * @param {string} file
+ * @param {User[]} users
+ */
+function write (file, users) {
+  const mode = existsSync(file) ? statSync(file).mode & 0o777 : 0o600
+  const draft = path.join(path.dirname(file), `.${path.basename(file)}.${process.pid}`)
+  try {
+    writeFileSync(draft, `${JSON.stringify({ users }, null, 2)}\n`, { mode, flag: 'wx' })
+    renameSync(draft, file)
+  } finally {
+    rmSync(draft, { force: true })
+  }
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  const usage = error instanceof UsageError
+  process.stderr.write(`user: ${/** @type {Error} */ (error).message}\n${usage ? '(see --help)\n' : ''}`)
+  process.exitCode = usage ? 2 : 1
+}

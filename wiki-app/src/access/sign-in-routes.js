@@ -1,0 +1,123 @@
+import createError from '@fastify/error'
+import { createTurns } from '../pages/turns.js'
+import { HTML, renderView, wantsHtml } from '../views.js'
+import { cookieIn, SIGN_IN_URL, sessionCookie } from './access.js'
+import { SESSION_S } from './sessions.js'
+import { NAME_MAX_CHARS, userKey } from './users.js'
+
+export const SIGN_OUT_URL = '/edit/sign-out'
+
+const WINDOW_MS = 15 * 60_000
+const FAILURES_PER_CLIENT_MAX = 10
+/** More than for one client: otherwise anybody could keep anybody else from signing in. */
+const FAILURES_PER_NAME_MAX = 50
+/** Each check takes memory and a third of a second, so they are made one after the other, and no queue gets long. */
+const WAITING_MAX = 20
+const WAITING_RETRY_S = 10
+
+const WrongPassword = createError('WIKI_WRONG_PASSWORD', 'This name and this password do not go together.', 401)
+const TooManyFailures = createError('WIKI_TOO_MANY_FAILURES', 'Signing in failed too often, from your address or with this name. Try again in %d s.', 429)
+
+const TEXT = { type: 'string', maxLength: 2_000 }
+const FORM_SCHEMA = { querystring: { type: 'object', properties: { to: TEXT } } }
+const SIGN_IN_SCHEMA = {
+  body: {
+    type: 'object',
+    required: ['name', 'password'],
+    additionalProperties: false,
+    properties: { name: { type: 'string', maxLength: NAME_MAX_CHARS }, password: { type: 'string', maxLength: 1_000 }, to: TEXT }
+  }
+}
+/** Enough for every password, and nothing else comes here. */
+const BODY_MAX_BYTES = 16_384
+
+/**
+ * Signing in and out. The cookie goes no further than /edit, so a page stays the same for everybody and caches need not know of it.
+ * SameSite=Strict costs nothing here: a link from elsewhere leads to a page, and only the page's own links lead to what needs the cookie.
+ * @type {import('fastify').FastifyPluginAsync<{users: import('./users.js').Users, sessions: import('./sessions.js').Sessions, clientKey: (request: import('fastify').FastifyRequest) => string, secure: boolean}>}
+ */
+export async function signInRoutes (app, { users, sessions, clientKey, secure }) {
+  const name = sessionCookie(secure)
+  const attributes = { path: '/edit', httpOnly: true, sameSite: /** @type {const} */ ('strict'), secure }
+  const inTurn = createTurns()
+  let waiting = 0
+
+  const failures = [
+    app.createRateLimit({ max: FAILURES_PER_CLIENT_MAX, timeWindow: WINDOW_MS, keyGenerator: clientKey }),
+    app.createRateLimit({ max: FAILURES_PER_NAME_MAX, timeWindow: WINDOW_MS, keyGenerator: ({ body }) => userKey(/** @type {{name: string}} */ (body).name) })
+  ]
+
+  /** @param {import('fastify').FastifyRequest} request */
+  async function refuseGuessing (request) {
+    for (const count of failures) {
+      const result = await count(request, { increment: false })
+      if (!result.isAllowed && result.remaining === 0) throw retryLater(result.ttlInSeconds)
+    }
+  }
+
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', 'private, no-store')
+    done()
+  })
+
+  const config = { role: 'anyone' }
+
+  app.get(SIGN_IN_URL, { config, schema: FORM_SCHEMA }, async (request, reply) => {
+    const { to } = /** @type {{to?: string}} */ (request.query)
+    return reply.type(HTML).send(form({ to: localTarget(to) }))
+  })
+
+  app.post(SIGN_IN_URL, { config, schema: SIGN_IN_SCHEMA, bodyLimit: BODY_MAX_BYTES }, async (request, reply) => {
+    const { name: given, password, to } = /** @type {{name: string, password: string, to?: string}} */ (request.body)
+    if (waiting >= WAITING_MAX) throw retryLater(WAITING_RETRY_S)
+    waiting++
+    const user = await inTurn('', async () => {
+      await refuseGuessing(request)
+      const user = await users.check(given, password)
+      if (user === null) for (const count of failures) await count(request)
+      return user
+    }).finally(() => { waiting-- })
+    const target = localTarget(to)
+    if (user === null) {
+      const refusal = new WrongPassword()
+      const headers = { 'www-authenticate': 'Bearer realm="stevec"' }
+      if (!wantsHtml(request)) throw Object.assign(refusal, { headers })
+      return reply.code(401).headers(headers).type(HTML).send(form({ to: target, name: given, refusal: refusal.message }))
+    }
+    // Always a new token: one that somebody else may have put into this browser must not become worth anything.
+    await end(request)
+    reply.setCookie(name, await sessions.begin(user), { ...attributes, maxAge: SESSION_S })
+    return reply.redirect(target, 303)
+  })
+
+  app.post(SIGN_OUT_URL, { config, bodyLimit: BODY_MAX_BYTES }, async (request, reply) => {
+    await end(request)
+    reply.clearCookie(name, attributes)
+    return reply.redirect('/', 303)
+  })
+
+  /** @param {import('fastify').FastifyRequest} request */
+  async function end (request) {
+    const token = cookieIn(request, name)
+    if (token !== undefined) await sessions.end(token)
+  }
+}
+
+/** @param {{to: string, name?: string, refusal?: string}} data */
+const form = (data) => renderView('sign-in', { title: 'Sign in', name: '', refusal: '', ...data, signInUrl: SIGN_IN_URL, nameMaxChars: NAME_MAX_CHARS })
+
+/** @param {number} seconds */
+const retryLater = (seconds) => Object.assign(new TooManyFailures(seconds), { headers: { 'retry-after': String(seconds) } })
+
+/**
+ * Where to go after signing in: an address of ours below /edit/, as browsers will read it. Everything else leads home.
+ * @param {string | undefined} to
+ * @returns {string}
+ */
+function localTarget (to) {
+  const base = 'http://wiki.invalid'
+  if (to === undefined || !to.startsWith('/edit/') || !URL.canParse(to, base)) return '/'
+  const { origin, pathname, search } = new URL(to, base)
+  const isForm = origin === base && pathname.startsWith('/edit/') && pathname !== SIGN_IN_URL && pathname !== SIGN_OUT_URL
+  return isForm ? pathname + search : '/'
+}

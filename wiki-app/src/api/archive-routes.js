@@ -1,0 +1,91 @@
+import { Readable } from 'node:stream'
+import { keepOnDisk } from '../archive/upload.js'
+import { createPlaces } from '../archive/places.js'
+import { unzip } from '../archive/unzip.js'
+import { zipOf } from '../archive/zip.js'
+import { changeIn } from '../pages/change.js'
+import { CHANGE_FIELDS, otherwise, queryOf } from './schemas.js'
+
+/** Sent in parts there is no limit; this is one part. */
+const IMPORT_MAX_BYTES = 268_435_456
+const EXPORTS_MAX = 4
+const IMPORTS_MAX = 2
+
+const tags = ['archive']
+const { author, summary } = CHANGE_FIELDS
+
+/** @type {Record<string, import('fastify').FastifySchema>} */
+const SCHEMAS = {
+  export: {
+    tags,
+    summary: 'Take the whole wiki along',
+    description: 'A zip with a Markdown file for each page, subpages in folders. What is known about a page is at the beginning of its file, in YAML: name, tags, revision, modified_at, former_names.',
+    response: { 200: { description: 'The zip', content: { 'application/zip': { schema: {} } } }, ...otherwise(429) }
+  },
+  import: {
+    tags,
+    summary: 'Make pages of files',
+    description: 'A zip of Markdown files, as the export makes it or without anything at the files’ beginning: then their paths are the pages’ names. ' +
+      'The answer is one line of JSON for each file, as it is done, and a last one with totals. What is there already makes no revision, so an import that broke off is finished by sending it again.',
+    querystring: queryOf({
+      author: { ...author, examples: ['Ana'] },
+      summary: { ...summary, examples: ['from my notes'] },
+      on_conflict: {
+        type: 'string',
+        enum: ['replace', 'keep', 'fail'],
+        default: 'replace',
+        description: 'Where a page has another text or other tags: replace it, keep it, or refuse the file.',
+        examples: ['keep']
+      }
+    }),
+    body: { content: { 'application/zip': { schema: {} } } },
+    response: {
+      200: {
+        description: 'What became of each file: created, replaced, unchanged, kept or refused with a reason. In the last line `done` says whether that was all.',
+        content: { 'application/x-ndjson': { schema: {} } }
+      },
+      ...otherwise(413, 415, 429)
+    }
+  }
+}
+
+/**
+ * The whole wiki as one file, and back.
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>,
+ *   importFiles: ReturnType<typeof import('../archive/import.js').createImport>
+ * }>}
+ */
+export async function archiveApi (app, { files, importFiles }) {
+  const [exports, imports] = [createPlaces(EXPORTS_MAX), createPlaces(IMPORTS_MAX)]
+
+  app.addContentTypeParser('application/zip', async (/** @type {unknown} */ _request, /** @type {import('node:http').IncomingMessage} */ body) => body)
+
+  app.get('/export', { schema: SCHEMAS.export }, async (request, reply) => {
+    reply.headers({ 'content-disposition': 'attachment; filename="wiki.zip"' }).type('application/zip')
+    if (request.method === 'HEAD') return reply.send()
+    reply.raw.once('close', exports.take())
+    return zipOf(files())
+  })
+
+  app.post('/import', { schema: SCHEMAS.import }, async (request, reply) => {
+    reply.raw.once('close', imports.take())
+    const { on_conflict: onConflict } = /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
+    const { file, bytes } = await keepOnDisk(/** @type {import('node:http').IncomingMessage} */ (request.body), IMPORT_MAX_BYTES)
+    try {
+      const lines = importFiles(await unzip(file, bytes), { attribution: changeIn(request, request.query), onConflict })
+      const report = Readable.from(asNdjson(lines), { objectMode: false })
+      // Also when the reader is gone before the first line.
+      report.once('close', () => file.close())
+      return reply.type('application/x-ndjson').send(report)
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  })
+}
+
+/** @param {AsyncIterable<object>} lines */
+async function * asNdjson (lines) {
+  for await (const line of lines) yield `${JSON.stringify(line)}\n`
+}

@@ -1,0 +1,45 @@
+import createError from '@fastify/error'
+import { hashOf } from '../hash.js'
+
+const InvalidCursor = createError('WIKI_INVALID_CURSOR', 'This cursor is not one of this list. Take the “next_cursor” of the list’s last part as it is, or leave the cursor out to begin anew.', 400)
+
+/**
+ * Where a part of a list ended, as clients pass it back. It belongs to one list: the same address with the same query.
+ * It is no secret, so whoever reads it gets a position to distrust like any other input.
+ * @param {import('fastify').FastifyRequest} request
+ * @param {string | number} position
+ */
+export function writeCursor (request, position) {
+  const text = String(position)
+  return `${Buffer.from(text).toString('base64url')}.${sealOf(request, text)}`
+}
+
+/**
+ * @param {import('fastify').FastifyRequest} request
+ * @returns {number} how many items are asked for at most
+ */
+export const limitIn = ({ query }) => /** @type {{limit: number}} */ (query).limit
+
+/**
+ * @param {import('fastify').FastifyRequest} request
+ * @param {RegExp} form  of a position
+ * @returns {string | undefined} undefined: from the beginning
+ * @throws {Error} 400
+ */
+export function readCursor (request, form) {
+  const { cursor } = /** @type {{cursor?: string}} */ (request.query)
+  if (cursor === undefined) return undefined
+  const [encoded, seal] = cursor.split('.')
+  const position = Buffer.from(encoded, 'base64url').toString()
+  if (seal !== sealOf(request, position) || !form.test(position)) throw new InvalidCursor()
+  return position
+}
+
+/**
+ * @param {import('fastify').FastifyRequest} request
+ * @param {string} position
+ */
+function sealOf ({ routeOptions, params, query }, position) {
+  const { cursor, limit, ...list } = /** @type {Record<string, unknown>} */ (query)
+  return hashOf(JSON.stringify([routeOptions.url, params, list, position]))
+}

@@ -1,0 +1,61 @@
+import { receive, refuseLarger, shown } from '../files/receive.js'
+import { sendPart } from './answers.js'
+import { limitIn, readCursor } from './cursor.js'
+import { answer, CHANGE_FIELDS, list, otherwise, partQuery, queryOf } from './schemas.js'
+
+/** Of a database id. */
+const FILE_ID = /^[0-9a-f]{24}$/
+
+const tags = ['files']
+const PICTURE = {
+  url: '/files/a1abfd410973b0111c215baa879b9edc.png',
+  markdown: '![](/files/a1abfd410973b0111c215baa879b9edc.png)',
+  type: 'image/png',
+  width: 1,
+  height: 1,
+  size_bytes: 67,
+  author: 'Ana',
+  created_at: '2026-01-01T00:00:00.000Z'
+}
+
+/** @type {Record<string, import('fastify').FastifySchema>} */
+const SCHEMAS = {
+  list: {
+    tags,
+    summary: 'List the pictures',
+    description: 'The newest first.',
+    querystring: partQuery(),
+    response: { 200: list('What there is to know of each, and the Markdown that shows it', 'Picture', [PICTURE]), ...otherwise(304) }
+  },
+  upload: {
+    tags,
+    summary: 'Upload a picture',
+    description: 'PNG, JPEG, WebP or GIF; what it is is read from its content. The same content twice is one picture, at one address for ever.',
+    querystring: queryOf({ author: { ...CHANGE_FIELDS.author, examples: ['Ana'] } }),
+    body: { content: { 'image/png': { schema: {} } } },
+    response: { 200: answer('It was there already', 'Picture', PICTURE), 201: answer('It is there now', 'Picture', PICTURE), ...otherwise(413, 415) }
+  }
+}
+
+/**
+ * Pictures for pages.
+ * @type {import('fastify').FastifyPluginAsync<{files: import('../files/store.js').FileStore, maxBytes: number, policy: import('../cache-policy.js').CachePolicy}>}
+ */
+export async function fileApi (app, { files, maxBytes, policy: { listControl: cacheControl } }) {
+  // The body stays what it is, a stream.
+  app.addContentTypeParser(/^image\//, async (/** @type {unknown} */ _request, /** @type {import('node:http').IncomingMessage} */ body) => body)
+
+  app.get('/files', { schema: SCHEMAS.list }, async (request, reply) => {
+    const found = await files.list({ before: readCursor(request, FILE_ID), limit: limitIn(request) })
+    return sendPart(request, reply, { cacheControl, found, shown: (file) => picture(shown(file)), position: ({ _id: id }) => String(id) })
+  })
+
+  app.post('/files', { onRequest: refuseLarger(maxBytes), schema: SCHEMAS.upload }, async (request, reply) => {
+    const { author = '' } = /** @type {{author?: string}} */ (request.query)
+    const { item, created } = await receive(files, request, request.raw.iterator({ destroyOnReturn: false }), author)
+    return reply.code(created ? 201 : 200).header('location', item.url).send(picture(item))
+  })
+}
+
+/** @param {ReturnType<typeof shown>} item */
+const picture = ({ url, markdown, type, width, height, bytes, author, at }) => ({ url, markdown, type, width, height, size_bytes: bytes, author, created_at: at })

@@ -1,0 +1,136 @@
+import { changeIn, preconditionOf } from '../pages/change.js'
+import { difference } from '../pages/difference.js'
+import { RevisionIsDeletion, RevisionMissing } from '../pages/history.js'
+import { writableName } from '../pages/name.js'
+import { PageMissing } from '../pages/store.js'
+import { askedName, nameIn, pageUrl } from './address.js'
+import { pageTag, sendPart } from './answers.js'
+import { limitIn, readCursor } from './cursor.js'
+import { answer, AUTHOR, bodyOf, CHANGE_FIELDS, list, named, otherwise, partQuery, queryOf, revisionParameter } from './schemas.js'
+
+/** What is said of a past state cannot change any more (RFC 8246). */
+const FOR_EVER = 'public, max-age=31536000, immutable'
+
+const NUMBER = /^[1-9]\d{0,8}$/
+const CHANGE_ID = /^[0-9a-f]{24}$/
+
+const tags = ['history']
+const NAME = 'Handbook/Writing'
+const FIRST = { name: NAME, revision: 1, follows: null, content_bytes: 10, tags: ['guide'], author: 'Ana', summary: '', deleted: false, created_at: '2026-01-01T09:00:00.000Z' }
+const SECOND = { ...FIRST, revision: 2, follows: 1, content_bytes: 17, tags: ['guide', 'style'], summary: 'plainer', created_at: '2026-01-01T10:00:00.000Z' }
+
+/** @type {Record<string, import('fastify').FastifySchema>} */
+const SCHEMAS = {
+  ofPage: {
+    tags,
+    summary: 'List the revisions of a page',
+    description: 'The newest first, also of a deleted page.',
+    params: named(NAME),
+    querystring: partQuery(),
+    response: { 200: list('Revisions without their texts', 'Change', [SECOND, FIRST]), ...otherwise(302, 304, 404) }
+  },
+  revision: {
+    tags,
+    summary: 'Read a revision',
+    description: 'A past text of a page, kept for ever and never changed.',
+    params: { ...named(NAME), properties: { ...named(NAME).properties, revision: revisionParameter(1) } },
+    response: { 200: answer('The revision', 'Revision', { ...FIRST, content: 'Use words.' }), ...otherwise(302, 404) }
+  },
+  difference: {
+    tags,
+    summary: 'Compare two revisions of a page',
+    description: 'Line by line.',
+    params: named(NAME),
+    querystring: queryOf({ from: revisionParameter(1), to: revisionParameter(2) }, ['from', 'to']),
+    response: {
+      200: answer('How one became the other', 'Difference', { name: NAME, from: 1, to: 2, lines: [{ kind: 'removed', text: 'Use words.' }, { kind: 'added', text: 'Use plain words.' }] }),
+      ...otherwise(302, 404)
+    }
+  },
+  revert: {
+    tags,
+    summary: 'Bring back a revision',
+    description: 'Its text and tags become the newest revision, also where the page was deleted.',
+    params: named('Restored'),
+    body: bodyOf({ revision: { type: 'integer', minimum: 1, maximum: 999_999_999, description: 'The one to bring back.' }, ...CHANGE_FIELDS }, ['revision'], { revision: 1, author: 'Ana', base_revision: 2 }),
+    response: {
+      200: answer('It is the newest one', 'Saved', { name: 'Restored', revision: 3, created: false }),
+      201: answer('It is the newest one, and the page was deleted before', 'Saved', { name: 'Restored', revision: 4, created: true }),
+      ...otherwise(404, 412, 413, 415, 422)
+    }
+  },
+  changes: {
+    tags,
+    summary: 'List the changes of all pages',
+    description: 'The newest first, of everybody or of one author.',
+    querystring: partQuery({ author: AUTHOR }),
+    response: { 200: list('Revisions without their texts', 'Change', [SECOND, FIRST]), ...otherwise(304) }
+  }
+}
+
+/**
+ * What was: revisions of pages and changes of the whole wiki.
+ * @type {import('fastify').FastifyPluginAsync<{store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History, policy: import('../cache-policy.js').CachePolicy}>}
+ */
+export async function historyApi (app, { store, history, policy: { listControl: cacheControl } }) {
+  /**
+   * A page that got another name took its history along.
+   * @param {import('fastify').FastifyRequest} request
+   * @param {import('fastify').FastifyReply} reply
+   * @param {Error} error  thrown when the page was not renamed
+   */
+  async function followRename (request, reply, error) {
+    const target = await store.findRedirect(nameIn(request))
+    if (target === null) throw error
+    const { rest } = /** @type {{rest: string}} */ (/^\/api\/v1\/pages\/[^/]*(?<rest>.*)$/.exec(request.url)?.groups)
+    return reply.header('cache-control', cacheControl).redirect(pageUrl(target) + rest, 302)
+  }
+
+  app.get('/pages/:name/revisions', { schema: SCHEMAS.ofPage }, async (request, reply) => {
+    const name = nameIn(request)
+    const before = readCursor(request, NUMBER)
+    const found = await history.ofPage({ page: name, before: before === undefined ? undefined : Number(before), limit: limitIn(request) })
+    if (found.items.length === 0 && before === undefined) return followRename(request, reply, new PageMissing(name))
+    return sendPart(request, reply, { cacheControl, found, shown: change, position: ({ revision }) => revision })
+  })
+
+  app.get('/pages/:name/revisions/:revision', { schema: SCHEMAS.revision }, async (request, reply) => {
+    const name = nameIn(request)
+    const { revision: number } = /** @type {{revision: number}} */ (request.params)
+    const found = await history.find(name, number)
+    if (found === null) return followRename(request, reply, new RevisionMissing(number, name))
+    reply.headers({ 'cache-control': FOR_EVER, 'last-modified': found.created_at.toUTCString() })
+    return { ...change(found), content: found.content }
+  })
+
+  app.get('/pages/:name/difference', { schema: SCHEMAS.difference }, async (request, reply) => {
+    const name = nameIn(request)
+    const { from, to } = /** @type {{from: number, to: number}} */ (request.query)
+    const [before, after] = await Promise.all([history.find(name, from), history.find(name, to)])
+    if (before === null || after === null) return followRename(request, reply, new RevisionMissing(before === null ? from : to, name))
+    reply.header('cache-control', FOR_EVER)
+    return { name, from, to, lines: difference(before.content, after.content) }
+  })
+
+  app.post('/pages/:name/revert', { schema: SCHEMAS.revert }, async (request, reply) => {
+    const name = writableName(askedName(request))
+    const { revision: number } = /** @type {{revision: number}} */ (request.body)
+    const past = await history.find(name, number)
+    if (past === null) throw new RevisionMissing(number, name)
+    if (past.deleted) throw new RevisionIsDeletion(number, name)
+    const { author, summary } = changeIn(request)
+    const { revision, created } = await store.save(name, past, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request, pageTag))
+    if (created) reply.code(201).header('location', pageUrl(name))
+    return { name, revision, created }
+  })
+
+  app.get('/changes', { schema: SCHEMAS.changes }, async (request, reply) => {
+    const { author } = /** @type {{author?: string}} */ (request.query)
+    const found = await history.changes({ author, before: readCursor(request, CHANGE_ID), limit: limitIn(request) })
+    return sendPart(request, reply, { cacheControl, found, shown: change, position: ({ _id: id }) => String(id) })
+  })
+}
+
+/** @param {import('../pages/history.js').RevisionItem} item */
+const change = ({ page: name, revision, follows, content_bytes: contentBytes, tags, author, summary, deleted, created_at: createdAt }) =>
+  ({ name, revision, follows, content_bytes: contentBytes, tags: tags ?? [], author, summary, deleted, created_at: createdAt })

@@ -1,0 +1,108 @@
+import fresh from 'fresh'
+import { changeIn, preconditionOf } from '../pages/change.js'
+import { writableName } from '../pages/name.js'
+import { PageMissing } from '../pages/store.js'
+import { canonicalTags } from '../pages/tags.js'
+import { markdownIn } from '../pages/text.js'
+import { askedName, nameIn, pageUrl } from './address.js'
+import { pageTag } from './answers.js'
+import { answer, bodyOf, CHANGE_FIELDS, CONTENT, named, otherwise, queryOf, TAGS_FIELD } from './schemas.js'
+
+const tags = ['pages']
+const EXAMPLE = { name: 'Handbook/Writing', content: 'Use plain words.\n', tags: ['guide', 'style'] }
+
+/** @type {Record<string, import('fastify').FastifySchema>} */
+const SCHEMAS = {
+  read: {
+    tags,
+    summary: 'Read a page',
+    description: 'The newest text with what is known about it. A former name leads to the page’s new one.',
+    params: named(EXAMPLE.name),
+    response: {
+      200: answer('The page', 'Page', { ...EXAMPLE, revision: 2, content_bytes: 17, modified_at: '2026-01-01T10:00:00.000Z' }),
+      ...otherwise(302, 304, 404)
+    }
+  },
+  save: {
+    tags,
+    summary: 'Create or replace a page',
+    description: 'Each call makes a revision. Send `If-None-Match: *` to create only, `If-Match` or `base_revision` to replace only what you have read.',
+    params: named('News/January'),
+    body: bodyOf({ content: CONTENT, tags: TAGS_FIELD, ...CHANGE_FIELDS }, ['content'], { content: 'Snow.', tags: ['news'], author: 'Ana', summary: 'first words', base_revision: 0 }),
+    response: {
+      200: answer('It was replaced', 'Saved', { name: 'News/January', revision: 2, created: false }),
+      201: answer('It was created', 'Saved', { name: 'News/January', revision: 1, created: true }),
+      ...otherwise(412, 413, 415, 422)
+    }
+  },
+  remove: {
+    tags,
+    summary: 'Delete a page',
+    description: 'Its revisions stay, and any of them can be brought back.',
+    params: named('Old news'),
+    querystring: queryOf(CHANGE_FIELDS),
+    response: { 204: { description: 'It was deleted; the header Page-Revision says in which revision.', type: 'null' }, ...otherwise(404, 412) }
+  },
+  rename: {
+    tags,
+    summary: 'Rename a page',
+    description: 'The page takes its whole history along. The old name leads to the new one until someone writes a page there.',
+    params: named('Draft'),
+    body: bodyOf({ to: { type: 'string', description: 'The new name.' }, ...CHANGE_FIELDS }, ['to'], { to: 'Handbook/Reading', author: 'Ana' }),
+    response: { 201: answer('It was renamed', 'Renamed', { name: 'Handbook/Reading', revision: 2 }), ...otherwise(404, 409, 412, 415) }
+  },
+  preview: {
+    tags,
+    summary: 'Turn Markdown into HTML',
+    description: 'What a text would look like as a page. Nothing is saved.',
+    body: bodyOf({ content: CONTENT }, ['content'], { content: 'Some *emphasis*.' }),
+    response: { 200: answer('The HTML', 'Preview', { html: '<p>Some <em>emphasis</em>.</p>\n', content_bytes: 16 }), ...otherwise(413, 415, 422) }
+  }
+}
+
+/**
+ * Single pages: read and write.
+ * @type {import('fastify').FastifyPluginAsync<{store: import('../pages/store.js').PageStore, policy: import('../cache-policy.js').CachePolicy}>}
+ */
+export async function pageApi (app, { store, policy: { listControl } }) {
+  app.get('/pages/:name', { schema: SCHEMAS.read }, async (request, reply) => {
+    const name = nameIn(request)
+    const page = await store.findSource(name)
+    if (page === null) {
+      const target = await store.findRedirect(name)
+      if (target === null) throw new PageMissing(name)
+      return reply.header('cache-control', listControl).redirect(pageUrl(target), 302)
+    }
+    const { revision, content, tags, modified_at: modifiedAt } = page
+    const validators = { etag: pageTag(page), 'last-modified': modifiedAt.toUTCString() }
+    reply.headers({ ...validators, 'cache-control': listControl })
+    if (fresh(request.headers, validators)) return reply.code(304).send()
+    return { name, revision, content, content_bytes: Buffer.byteLength(content), tags: tags ?? [], modified_at: modifiedAt }
+  })
+
+  app.put('/pages/:name', { schema: SCHEMAS.save }, async (request, reply) => {
+    const name = writableName(askedName(request))
+    const { content, tags } = /** @type {{content: string, tags?: string[]}} */ (request.body)
+    const { revision, created } = await store.save(name, { content: markdownIn(content), tags: canonicalTags(tags) }, changeIn(request), preconditionOf(request, pageTag))
+    if (created) reply.code(201).header('location', pageUrl(name))
+    return { name, revision, created }
+  })
+
+  app.delete('/pages/:name', { schema: SCHEMAS.remove }, async (request, reply) => {
+    const { headers, query: body } = request
+    const revision = await store.remove(writableName(askedName(request)), changeIn(request, body), preconditionOf({ headers, body }, pageTag))
+    return reply.code(204).header('page-revision', revision).send()
+  })
+
+  app.post('/pages/:name/rename', { schema: SCHEMAS.rename }, async (request, reply) => {
+    const target = writableName(/** @type {{to: string}} */ (request.body).to)
+    const revision = await store.rename(writableName(askedName(request)), target, changeIn(request), preconditionOf(request, pageTag))
+    reply.code(201).header('location', pageUrl(target))
+    return { name: target, revision }
+  })
+
+  app.post('/preview', { config: { changes: false }, schema: SCHEMAS.preview }, async (request) => {
+    const { html, content_bytes: contentBytes } = await store.preview(markdownIn(/** @type {{content: string}} */ (request.body).content))
+    return { html: html.toString(), content_bytes: contentBytes }
+  })
+}

@@ -1,0 +1,83 @@
+import createError from '@fastify/error'
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import fp from 'fastify-plugin'
+import { sendRevalidated } from '../pages/revalidated.js'
+import { API_PREFIX } from '../views.js'
+import { readNumbers } from './address.js'
+import { JSON_TYPE } from './answers.js'
+import { archiveApi } from './archive-routes.js'
+import { fileApi } from './file-routes.js'
+import { findingApi } from './finding-routes.js'
+import { historyApi } from './history-routes.js'
+import { pageApi } from './page-routes.js'
+import { SHARED_SCHEMAS } from './schemas.js'
+
+const UnknownType = createError('WIKI_API_UNKNOWN_TYPE', 'The API takes JSON (application/json), zip files (application/zip) to import, and pictures (image/*) to upload.', 415)
+
+const DOCUMENT_PATH = '/openapi.json'
+
+const OPENAPI = {
+  openapi: '3.1.1',
+  info: {
+    title: 'stevec',
+    version: '1',
+    summary: 'The wiki for programs',
+    description: 'Everything that the wiki’s pages can do. Lists come in parts: pass `next_cursor` as `cursor` until it is null. Errors are problem details (RFC 9457). ' +
+      'Single pages and lists have an ETag, so what you have is confirmed rather than sent again.'
+  },
+  servers: [{ url: API_PREFIX }],
+  tags: [
+    { name: 'pages', description: 'Read and write single pages' },
+    { name: 'finding', description: 'Find pages' },
+    { name: 'history', description: 'What was' },
+    { name: 'files', description: 'Pictures for pages' },
+    { name: 'archive', description: 'The whole wiki as one file' }
+  ]
+}
+
+/** The documentation’s page runs scripts of its own, with one style of theirs in them, and shows pictures that its style sheet has in it; nothing comes from elsewhere. */
+const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+
+/**
+ * The wiki for programs, and its documentation. What is public may be kept by caches when they check it each time; writes may not be kept.
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History, finding: import('../pages/finding.js').Finding,
+ *   pictures: import('../files/store.js').FileStore, pictureMaxBytes: number,
+ *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>, importFiles: ReturnType<typeof import('../archive/import.js').createImport>,
+ *   policy: import('../cache-policy.js').CachePolicy
+ * }>}
+ */
+export async function apiRoutes (app, { store, history, finding, pictures, pictureMaxBytes, files, importFiles, policy }) {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
+  app.addContentTypeParser('*', async () => { throw new UnknownType() })
+  for (const schema of SHARED_SCHEMAS) app.addSchema(schema)
+
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('cache-control', policy.listControl)
+    done()
+  })
+  await app.register(swagger, { openapi: OPENAPI, refResolver: { buildLocalReference: ({ $id }) => String($id) } })
+  await app.register(swaggerUi, { routePrefix: '/api', staticCSP: UI_POLICY, theme: { title: 'The wiki for programs' } })
+
+  await app.register(async (api) => {
+    api.addHook('preValidation', readNumbers)
+    api.addHook('onRequest', (_request, reply, done) => {
+      reply.header('cache-control', 'no-store')
+      done()
+    })
+    await api.register(fp(pageApi), { store, policy })
+    await api.register(fp(findingApi), { finding, policy })
+    await api.register(fp(historyApi), { store, history, policy })
+    await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
+    await api.register(fp(archiveApi), { files, importFiles })
+
+    /** @type {string | undefined} */
+    let document
+    api.get(DOCUMENT_PATH, { schema: { hide: true } }, async (request, reply) => {
+      document ??= JSON.stringify(app.swagger())
+      return sendRevalidated(request, reply, { cacheControl: policy.listControl, type: JSON_TYPE, body: document })
+    })
+  }, { prefix: API_PREFIX })
+}

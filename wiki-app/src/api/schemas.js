@@ -1,0 +1,205 @@
+import { AUTHOR_SCHEMA, CHANGE_PROPERTIES, LINE } from '../pages/change.js'
+
+const LIMIT_MAX = 100
+const LIMIT_DEFAULT = 50
+
+const NAME = { type: 'string', description: 'The name of a page, in its one spelling. A slash makes a subpage.' }
+const REVISION = { type: 'integer', minimum: 0, maximum: 999_999_999 }
+const TIME = { type: 'string', format: 'date-time' }
+const TAGS = { type: 'array', items: { type: 'string' }, description: 'In lower case and alphabetical order.' }
+
+/**
+ * @param {Record<string, object>} properties  all of them always there
+ */
+const strict = (properties) => ({ type: 'object', additionalProperties: false, required: Object.keys(properties), properties })
+
+const CHANGE = {
+  name: NAME,
+  revision: { ...REVISION, description: 'Larger than all before it of this name.' },
+  follows: { type: ['integer', 'null'], description: 'The revision before it, null for the first.' },
+  content_bytes: { type: 'integer', description: 'Length of the text in UTF-8.' },
+  tags: TAGS,
+  author: { type: 'string', description: 'The name that the author gave, empty for none.' },
+  summary: { type: 'string', description: 'What the author says of the change, may be empty.' },
+  deleted: { type: 'boolean', description: 'Whether this is the deletion of the page.' },
+  created_at: TIME
+}
+
+/** What answers are made of, by name. */
+export const SHARED_SCHEMAS = Object.entries({
+  Problem: {
+    type: 'object',
+    description: 'What went wrong, for programs and for people (RFC 9457).',
+    required: ['type', 'title', 'status', 'detail'],
+    properties: {
+      type: { type: 'string' },
+      title: { type: 'string' },
+      status: { type: 'integer' },
+      detail: { type: 'string', description: 'A sentence that one can act on.' },
+      request_id: { type: 'string', description: 'Names this request in the wiki’s log.' },
+      current_revision: { type: 'integer', description: 'With 412: the revision that the page is at, 0 when there is none.' }
+    }
+  },
+  PageItem: strict({ name: NAME, revision: REVISION, modified_at: TIME }),
+  Page: strict({
+    name: NAME,
+    revision: REVISION,
+    content: { type: 'string', description: 'Markdown.' },
+    content_bytes: { type: 'integer', description: 'Its length in UTF-8.' },
+    tags: TAGS,
+    modified_at: TIME
+  }),
+  Saved: strict({ name: NAME, revision: REVISION, created: { type: 'boolean', description: 'Whether there was no such page before.' } }),
+  Renamed: strict({ name: NAME, revision: REVISION }),
+  Change: strict(CHANGE),
+  Revision: strict({ ...CHANGE, content: { type: 'string', description: 'Markdown, empty for a deletion.' } }),
+  Difference: strict({
+    name: NAME,
+    from: REVISION,
+    to: REVISION,
+    lines: {
+      type: 'array',
+      description: 'Empty when the texts are equal. Long parts that did not change are gaps.',
+      items: {
+        type: 'object',
+        additionalProperties: false,
+        required: ['kind'],
+        properties: {
+          kind: { type: 'string', enum: ['same', 'added', 'removed', 'gap'] },
+          text: { type: 'string' },
+          lines: { type: 'integer', description: 'With a gap: how many lines are left out.' }
+        }
+      }
+    }
+  }),
+  Hit: strict({
+    name: NAME,
+    revision: REVISION,
+    modified_at: TIME,
+    excerpt: {
+      type: 'array',
+      description: 'The text around the first word found, in pieces.',
+      items: strict({ text: { type: 'string' }, hit: { type: 'boolean', description: 'Whether this is a word that was searched for.' } })
+    }
+  }),
+  TagItem: strict({ tag: { type: 'string' }, pages: { type: 'integer', description: 'How many pages have it.' } }),
+  NameItem: strict({ name: NAME }),
+  WantedItem: strict({ name: NAME, sources: { type: 'integer', description: 'How many pages lead there.' } }),
+  Picture: strict({
+    url: { type: 'string' },
+    markdown: { type: 'string', description: 'What shows it in a page.' },
+    type: { type: 'string', enum: ['image/png', 'image/jpeg', 'image/webp', 'image/gif'] },
+    width: { type: 'integer', description: 'In pixels.' },
+    height: { type: 'integer', description: 'In pixels.' },
+    size_bytes: { type: 'integer' },
+    author: { type: 'string', description: 'Who uploaded it, empty for nobody known.' },
+    created_at: TIME
+  }),
+  Preview: strict({ html: { type: 'string' }, content_bytes: { type: 'integer' } })
+}).map(([$id, schema]) => ({ $id, ...schema }))
+
+/**
+ * @param {string} example
+ * @param {string} [description]
+ */
+const text = (example, description) => ({ type: 'string', maxLength: 200, pattern: LINE, examples: [example], ...(description && { description }) })
+
+/**
+ * A page's name as a path's last but one or last part.
+ * @param {string} example
+ */
+export const named = (example) => ({
+  type: 'object',
+  required: ['name'],
+  properties: { name: { type: 'string', description: 'The page’s name as one percent-encoded segment: `a%2Fb` for the subpage b of a.', examples: [example] } }
+})
+
+/** @param {number} example */
+export const revisionParameter = (example) => ({ type: 'integer', minimum: 1, maximum: 999_999_999, examples: [example] })
+
+export const TAG_PARAMETER = { type: 'string', maxLength: 200, examples: ['guide'] }
+
+/** What may be asked of any list. */
+const PART = {
+  limit: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT, description: 'How many items at most.', examples: [2] },
+  cursor: { type: 'string', maxLength: 2_000, description: 'The `next_cursor` of the part before.' }
+}
+
+/** @param {Record<string, object>} [properties] */
+export const queryOf = (properties = {}, required = /** @type {string[]} */ ([])) => ({ type: 'object', additionalProperties: false, required, properties })
+
+/** @param {Record<string, object>} [properties] */
+export const partQuery = (properties = {}, required = /** @type {string[]} */ ([])) => queryOf({ ...properties, ...PART }, required)
+
+export const QUERY = { title: text('writ', 'Words that the title has in it.'), words: text('plain words', 'Words, "phrases in quotes", and -words that must not be there.') }
+export const AUTHOR = { ...AUTHOR_SCHEMA, description: 'Only this author’s; empty: only those without a name.', examples: ['Ana'] }
+
+const { author, summary } = CHANGE_PROPERTIES
+/** What every write may say of itself. */
+export const CHANGE_FIELDS = {
+  author: { ...author, description: 'Your name.' },
+  summary: { ...summary, description: 'What you changed and why.' },
+  base_revision: { ...REVISION, description: 'The revision that your change is based on, 0 for none. When it is not the newest any more, nothing is changed and the answer is 412. `If-Match` with the page’s ETag says the same.' }
+}
+
+export const CONTENT = { type: 'string', minLength: 1, description: 'Markdown.' }
+export const TAGS_FIELD = { type: 'array', maxItems: 20, items: { type: 'string', maxLength: 100 }, description: 'When they are left out the page keeps its tags.' }
+
+/**
+ * @param {Record<string, object>} properties
+ * @param {string[]} required
+ * @param {object} example
+ */
+export const bodyOf = (properties, required, example) => ({
+  content: { 'application/json': { schema: { type: 'object', additionalProperties: false, required, properties, examples: [example] } } }
+})
+
+/**
+ * @param {string} description
+ * @param {string} schema  name of a shared one
+ * @param {object} example
+ */
+export const answer = (description, schema, example) => ({ description, content: { 'application/json': { schema: { $ref: `${schema}#` }, example } } })
+
+/**
+ * @param {string} description
+ * @param {string} schema  name of a shared one
+ * @param {object[]} items  an example
+ */
+export const list = (description, schema, items) => ({
+  description,
+  content: {
+    'application/json': {
+      schema: strict({
+        items: { type: 'array', maxItems: LIMIT_MAX, items: { $ref: `${schema}#` } },
+        next_cursor: { type: ['string', 'null'], description: 'For the next part; null: there is no more.' }
+      }),
+      example: { items, next_cursor: null }
+    }
+  }
+})
+
+const PROBLEMS = {
+  302: 'The page has another name now; the Location header leads there.',
+  304: 'What you have is still good.',
+  400: 'The request is not as it is described here.',
+  404: 'There is no such thing.',
+  409: 'The name is taken.',
+  412: 'The page is not as you expect it. Nothing was changed.',
+  413: 'It is too large.',
+  415: 'The body is of another type than described here.',
+  422: 'The text takes too long to render.',
+  429: 'Too many of these run at the same time, or you asked too often.',
+  503: 'The wiki cannot reach its database. Try again in a moment.'
+}
+
+/**
+ * Answers that are not what one asked for.
+ * @param {...keyof typeof PROBLEMS} statuses  besides 400 and 503, which any request can get
+ */
+export const otherwise = (...statuses) => Object.fromEntries([...new Set([...statuses, /** @type {const} */ (400), /** @type {const} */ (503)])].map((status) => [
+  status,
+  status < 400
+    ? { description: PROBLEMS[status], type: 'null' }
+    : { description: PROBLEMS[status], content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } } }
+]))

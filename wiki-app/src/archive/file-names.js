@@ -1,0 +1,94 @@
+import { hashOf } from '../hash.js'
+
+/** Of most file systems. */
+const PART_MAX_BYTES = 255
+const EXTENSION = '.md'
+
+/** What Windows does not take in a name, and what would make an escape of ours ambiguous. https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file */
+const NOT_IN_A_NAME = /[<>:"|?*\\%\p{Cc}]/gu
+const DEVICE = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(?:\.|$)/i
+
+/**
+ * Gives pages the names of files that every file system can hold side by side, subpages in folders.
+ * @returns {(name: string) => string} a path; the same for the same names in the same order
+ */
+export function createFileNames () {
+  /** @type {Set<string>} */
+  const taken = new Set()
+  return (name) => {
+    let path = pathOf(name)
+    while (taken.has(folded(path))) path = pathOf(name, `~${hashOf(path)}`)
+    taken.add(folded(path))
+    return path
+  }
+}
+
+/**
+ * The name of a page whose file does not say it.
+ * @param {string} path  as in `createFileNames`, or made by hand
+ */
+export function nameOfFile (path) {
+  return path.slice(0, -EXTENSION.length).split('/').map(unescape).join('/')
+}
+
+/** @param {string} path */
+export const isPageFile = (path) => path.toLowerCase().endsWith(EXTENSION)
+
+/**
+ * @param {string} name
+ * @param {string} [suffix]
+ */
+function pathOf (name, suffix = '') {
+  const parts = name.split('/')
+  const last = parts.length - 1
+  return parts.map((part, index) => index === last ? fitted(escape(part), suffix + EXTENSION) : fitted(folder(escape(part)), '')).join('/')
+}
+
+/** @param {string} part */
+function escape (part) {
+  const allowed = part.replace(NOT_IN_A_NAME, percent)
+    // Hidden ones, and what Windows drops.
+    .replace(/^\.|[. ]$/g, percent)
+  return DEVICE.test(allowed) ? percent(allowed[0]) + allowed.slice(1) : allowed
+}
+
+/**
+ * A folder must not be called as a file beside it.
+ * @param {string} part
+ */
+const folder = (part) => isPageFile(part) ? `${part.slice(0, -EXTENSION.length)}%2E${part.slice(1 - EXTENSION.length)}` : part
+
+/**
+ * @param {string} part
+ * @param {string} ending
+ */
+function fitted (part, ending) {
+  const whole = part + ending
+  if (Buffer.byteLength(whole) <= PART_MAX_BYTES) return whole
+  const mark = `~${hashOf(part)}${ending}`
+  let [head, room] = ['', PART_MAX_BYTES - Buffer.byteLength(mark)]
+  for (const character of part) {
+    room -= Buffer.byteLength(character)
+    if (room < 0) break
+    head += character
+  }
+  return head + mark
+}
+
+/** @param {string} character */
+const percent = (character) => `%${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
+
+/** @param {string} part */
+function unescape (part) {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+/**
+ * What some file systems take for the same.
+ * @param {string} path
+ */
+const folded = (path) => path.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD')

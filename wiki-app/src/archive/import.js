@@ -1,0 +1,165 @@
+import { setImmediate as otherWork } from 'node:timers/promises'
+import createError from '@fastify/error'
+import { currentRevision } from '../pages/store.js'
+import { basePrecondition, StaleEdit } from '../pages/preconditions.js'
+import { canonicalTags } from '../pages/tags.js'
+import { writableName } from '../pages/name.js'
+import { isPageFile, nameOfFile } from './file-names.js'
+import { FRONT_MATTER_MAX_BYTES, readFrontMatter } from './front-matter.js'
+
+const Refused = createError('WIKI_IMPORT_REFUSED', '%s', 400)
+
+/** Each waits for the disk most of the time. */
+const SAVES_AT_ONCE = 4
+const ATTEMPTS_MAX = 3
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** @typedef {'replace' | 'keep' | 'fail'} OnConflict  what is done where there is another text already */
+
+/**
+ * What became of a file.
+ * @typedef {object} ImportLine
+ * @property {string} path
+ * @property {string} [name]
+ * @property {'created' | 'replaced' | 'unchanged' | 'kept' | 'refused'} result
+ * @property {number} [revision]
+ * @property {string} [reason]
+ */
+
+/**
+ * @typedef {Record<ImportLine['result'], number> & {done: boolean, reason?: string}} ImportTotals  not `done`: it broke off, and can be sent again
+ */
+
+/**
+ * Makes pages of files. A page that has the text and tags of its file already is left alone, so what broke off is finished by sending it again.
+ * @param {object} options
+ * @param {import('../pages/store.js').PageStore} options.store
+ * @param {number} options.maxBytes  of a page
+ */
+export function createImport ({ store, maxBytes }) {
+  /**
+   * @param {AsyncIterable<import('./unzip.js').Unzipped>} files
+   * @param {object} options
+   * @param {import('../pages/store.js').Attribution} options.attribution
+   * @param {OnConflict} options.onConflict
+   * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in their order; then the totals
+   */
+  return async function * importFiles (files, { attribution, onConflict }) {
+    /** @type {ImportTotals} */
+    const totals = { done: true, created: 0, replaced: 0, unchanged: 0, kept: 0, refused: 0 }
+    /** Names of pages, so that no file undoes another one. @type {Set<string>} */
+    const seen = new Set()
+    /** @type {Promise<ImportLine>[]} */
+    const underWay = []
+    const next = async () => {
+      const line = await /** @type {Promise<ImportLine>} */ (underWay[0])
+      underWay.shift()
+      totals[line.result]++
+      return line
+    }
+    try {
+      for await (const file of whole(files, totals)) {
+        const line = take(file, seen).then((page) => save(page, attribution, onConflict)).catch((error) => refusal(file.path, error))
+        // Whoever waits for it comes later.
+        line.catch(() => {})
+        underWay.push(line)
+        if (underWay.length >= SAVES_AT_ONCE) yield await next()
+        await otherWork()
+      }
+      while (underWay.length > 0) yield await next()
+    } catch {
+      breakOff(totals, 'The wiki could not go on. Send the same file again in a moment: what is done already is left as it is.')
+    } finally {
+      await Promise.allSettled(underWay)
+    }
+    yield totals
+  }
+
+  /**
+   * @param {import('./unzip.js').Unzipped} file
+   * @param {Set<string>} seen
+   */
+  async function take ({ path, error, read }, seen) {
+    if (error) throw error
+    if (!isPageFile(path)) throw new Refused('Only Markdown is taken, in files whose names end in “.md”.')
+    const bytes = await read(maxBytes + FRONT_MATTER_MAX_BYTES)
+    const { name: given, tags, content } = readFrontMatter(textOf(bytes))
+    const name = writableName(given ?? nameOfFile(path))
+    if (content === '') throw new Refused('It has no text.')
+    if (seen.has(name)) throw new Refused(`Another file of the zip is the page “${name}”, too.`)
+    seen.add(name)
+    return { path, name, content, tags: canonicalTags(tags) }
+  }
+
+  /**
+   * @param {Awaited<ReturnType<typeof take>>} page
+   * @param {import('../pages/store.js').Attribution} attribution
+   * @param {OnConflict} onConflict
+   * @returns {Promise<ImportLine>}
+   */
+  async function save ({ path, name, content, tags }, attribution, onConflict) {
+    for (let attempt = 1; ; attempt++) {
+      const there = await store.findSource(name)
+      if (there !== null) {
+        if (there.content === content && (tags === undefined || tags.join() === there.tags.join())) return { path, name, result: 'unchanged', revision: there.revision }
+        if (onConflict === 'keep') return { path, name, result: 'kept', revision: there.revision }
+        if (onConflict === 'fail') throw new Refused(`There is a page “${name}” with another text or other tags.`)
+      }
+      try {
+        const { revision, created } = await store.save(name, { content, tags }, attribution, basePrecondition(currentRevision(there)))
+        return { path, name, result: created ? 'created' : 'replaced', revision }
+      } catch (error) {
+        if (!(error instanceof StaleEdit) || attempt === ATTEMPTS_MAX) throw error
+      }
+    }
+  }
+}
+
+/**
+ * @param {ImportTotals} totals
+ * @param {string} reason
+ */
+const breakOff = (totals, reason) => { Object.assign(totals, { done: false, reason }) }
+
+/**
+ * Files up to where the zip breaks off.
+ * @param {AsyncIterable<import('./unzip.js').Unzipped>} files
+ * @param {ImportTotals} totals  that say so
+ */
+async function * whole (files, totals) {
+  try {
+    yield * files
+  } catch (error) {
+    if (!isForClient(error)) throw error
+    breakOff(totals, error.message)
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {unknown} error
+ * @returns {ImportLine}
+ */
+function refusal (path, error) {
+  if (!isForClient(error)) throw error
+  return { path, result: 'refused', reason: error.message }
+}
+
+/**
+ * @param {unknown} error
+ * @returns {error is Error}
+ */
+function isForClient (error) {
+  const { statusCode = 500 } = /** @type {{statusCode?: number}} */ (error)
+  return statusCode >= 400 && statusCode < 500
+}
+
+/** @param {Buffer} bytes */
+function textOf (bytes) {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    throw new Refused('It is not UTF-8.')
+  }
+}

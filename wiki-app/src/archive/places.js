@@ -1,0 +1,28 @@
+import createError from '@fastify/error'
+
+const TooMany = createError('WIKI_TOO_MANY', 'Too many of these run at the same time. Try again in a moment.', 429)
+
+const RETRY_AFTER_S = 5
+
+/**
+ * Room for a number of costly things at the same time.
+ * @param {number} max
+ */
+export function createPlaces (max) {
+  let taken = 0
+  return {
+    /**
+     * @returns {() => void} gives the place back, once
+     * @throws {Error} 429 when all are taken
+     */
+    take () {
+      if (taken >= max) throw Object.assign(new TooMany(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+      taken++
+      let mine = true
+      return () => {
+        if (mine) taken--
+        mine = false
+      }
+    }
+  }
+}

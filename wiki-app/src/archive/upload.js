@@ -1,0 +1,44 @@
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import createError from '@fastify/error'
+
+const TooLarge = createError('WIKI_UPLOAD_TOO_LARGE', 'The file has more than %d bytes, which is the most that is taken at once. Send it in several parts.', 413)
+const Interrupted = createError('WIKI_UPLOAD_INTERRUPTED', 'The file did not arrive as a whole. Send it again.', 400)
+
+/**
+ * Keeps a body on the disk, in a file that has no name any more: when it is closed, or the process ends, it is gone.
+ * @param {import('node:http').IncomingMessage} body
+ * @param {number} maxBytes
+ * @returns {Promise<{file: import('node:fs/promises').FileHandle, bytes: number}>} to be closed by the caller
+ * @throws {Error} 400, 413
+ */
+export async function keepOnDisk (body, maxBytes) {
+  if (Number(body.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  const file = await openNameless()
+  try {
+    let bytes = 0
+    // The body's stream must outlive this, for the answer goes over the same socket.
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
+      bytes += chunk.length
+      if (bytes > maxBytes) throw tooLarge(maxBytes)
+      await file.writeFile(chunk)
+    }
+    return { file, bytes }
+  } catch (error) {
+    await file.close()
+    throw body.readableAborted || body.destroyed ? new Interrupted() : error
+  }
+}
+
+/** @param {number} maxBytes */
+const tooLarge = (maxBytes) => Object.assign(new TooLarge(maxBytes), { headers: { connection: 'close' } })
+
+async function openNameless () {
+  const directory = await mkdtemp(path.join(tmpdir(), 'stevec-upload-'))
+  try {
+    return await open(path.join(directory, 'upload'), 'wx+', 0o600)
+  } finally {
+    await rm(directory, { recursive: true })
+  }
+}

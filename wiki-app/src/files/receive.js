@@ -1,0 +1,67 @@
+import createError from '@fastify/error'
+import { personIn } from '../access/access.js'
+import { readableSize, readableTime } from '../pages/document.js'
+import { FileTooLarge } from './store.js'
+
+const Broken = createError('WIKI_BROKEN_UPLOAD', 'The file did not arrive whole. Send it again.', 400)
+
+/** What a form needs around its file. */
+const FORM_BYTES = 4_096
+
+/**
+ * Hook that refuses a file which says itself that it is too large, before any of it is read.
+ * @param {number} maxBytes
+ * @returns {import('fastify').onRequestHookHandler}
+ */
+export const refuseLarger = (maxBytes) => (request, reply, done) => {
+  reply.header('cache-control', 'private, no-store')
+  done(Number(request.headers['content-length'] ?? 0) > maxBytes + FORM_BYTES ? new FileTooLarge(maxBytes) : undefined)
+}
+
+/**
+ * Keeps a picture. Where people sign in, it is theirs whatever they say.
+ * @param {import('./store.js').FileStore} files
+ * @param {import('fastify').FastifyRequest} request
+ * @param {AsyncIterable<Buffer>} source
+ * @param {string} author
+ * @returns {Promise<{item: ReturnType<typeof shown>, created: boolean}>} not created: it was there already
+ * @throws {Error} 400 when it breaks off, 413, 415
+ */
+export async function receive (files, request, source, author) {
+  try {
+    const { file, created } = await files.save(whole(source), personIn(request)?.name ?? author.trim())
+    return { item: shown(file), created }
+  } catch (error) {
+    // Read to its end, or the client would not read the answer.
+    request.raw.resume()
+    throw error
+  }
+}
+
+/**
+ * What the parser of forms has to say is the sender's to mend.
+ * @param {Error & {statusCode?: number}} error
+ * @returns {never}
+ */
+export function asRefusal (error) {
+  throw error.statusCode === undefined ? new Broken() : error
+}
+
+/** @param {AsyncIterable<Buffer>} source */
+async function * whole (source) {
+  try {
+    yield * source
+  } catch (error) {
+    asRefusal(/** @type {Error} */ (error))
+  }
+}
+
+/**
+ * A file as the answers show it.
+ * @param {import('./model.js').StoredFile} file
+ */
+export function shown ({ filename, length, uploadDate, metadata: { type, extension, width, height, author } }) {
+  const url = `/files/${filename}.${extension}`
+  const at = uploadDate.toISOString()
+  return { url, markdown: `![](${url})`, type, width, height, bytes: length, size: readableSize(length), author, at, time: readableTime(at) }
+}

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import { pipeline } from 'node:stream/promises'
+import createError from '@fastify/error'
+import mongoose from 'mongoose'
+import { HEAD_MAX_BYTES, readImage } from './image.js'
+import { BUCKET } from './model.js'
+
+/** @typedef {import('./model.js').StoredFile} StoredFile */
+
+const { mongo } = mongoose
+
+export const FileTooLarge = createError('WIKI_FILE_TOO_LARGE', 'The file is larger than %d bytes, which is the most that is taken. Make the picture smaller, or save it as JPEG or WebP.', 413)
+export const NotAnImage = createError('WIKI_NOT_AN_IMAGE', 'This is no picture that the wiki takes: PNG, JPEG, WebP or GIF, whole and by their content, whatever the name says.', 415)
+const TooManyPixels = createError('WIKI_TOO_MANY_PIXELS', 'The picture has %d × %d pixels; at most %d million are taken, so that every browser can show it. Make it smaller.', 413)
+
+const PIXELS_MAX = 50_000_000
+const CHUNK_BYTES = 1_048_576
+const DUPLICATE_KEY = 11_000
+
+/**
+ * Pictures for pages, in GridFS. They are found by what they are, so one address means the same bytes for ever.
+ * @param {object} options
+ * @param {ReturnType<typeof import('./model.js').defineFileModels>} options.models
+ * @param {number} options.maxBytes  of one file
+ */
+export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
+  function bucket () {
+    const { db } = Files.db
+    // Never connected yet.
+    if (db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
+    return new mongo.GridFSBucket(db, { bucketName: BUCKET, chunkSizeBytes: CHUNK_BYTES })
+  }
+
+  /** @param {string} hash */
+  const find = (hash) => Files.findOne({ filename: hash }).lean().exec()
+
+  return {
+    find,
+
+    /**
+     * Keeps a picture while it arrives; nothing of it stays when it cannot be taken or does not arrive whole.
+     * @param {AsyncIterable<Buffer>} source
+     * @param {string} author
+     * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
+     * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture; what `source` throws
+     */
+    async save (source, author) {
+      const hash = createHash('sha256')
+      const upload = bucket().openUploadStream('')
+      try {
+        await pipeline(source, async function * (/** @type {AsyncIterable<Buffer>} */ chunks) {
+          const head = []
+          let bytes = 0
+          let image = null
+          for await (const chunk of chunks) {
+            if (bytes < HEAD_MAX_BYTES) head.push(chunk)
+            bytes += chunk.length
+            if (bytes > maxBytes) throw new FileTooLarge(maxBytes)
+            if (image === null && bytes >= HEAD_MAX_BYTES) image = acceptable(Buffer.concat(head))
+            hash.update(chunk)
+            yield chunk
+          }
+          image ??= acceptable(Buffer.concat(head))
+          // The stream writes both with the last piece.
+          upload.filename = hash.digest('hex').slice(0, 32)
+          upload.options.metadata = { ...image, author }
+        }, upload)
+        return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: true }
+      } catch (error) {
+        await Chunks.deleteMany({ files_id: upload.id }).exec().catch(() => {})
+        if (!(error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY)) throw error
+        return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: false }
+      }
+    },
+
+    /**
+     * @param {StoredFile} file
+     * @returns {import('node:stream').Readable}
+     */
+    read: (file) => bucket().openDownloadStream(file._id),
+
+    /**
+     * The newest first.
+     * @param {{before?: string, limit: number}} part  `before`: the `_id` of the last one seen
+     * @returns {Promise<{items: StoredFile[], more: boolean}>}
+     */
+    async list ({ before, limit }) {
+      const found = await Files.find(before === undefined ? {} : { _id: mongoose.trusted({ $lt: new mongo.ObjectId(before) }) }).sort({ _id: -1 }).limit(limit + 1).lean().exec()
+      return { items: found.slice(0, limit), more: found.length > limit }
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createFileStore>} FileStore */
+
+/**
+ * @param {Buffer} head
+ * @returns {import('./image.js').Image}
+ * @throws {Error} 413, 415
+ */
+function acceptable (head) {
+  const image = readImage(head)
+  if (image === null) throw new NotAnImage()
+  if (image.width * image.height > PIXELS_MAX) throw new TooManyPixels(image.width, image.height, PIXELS_MAX / 1_000_000)
+  return image
+}

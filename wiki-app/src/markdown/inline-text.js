@@ -1,0 +1,18 @@
+/** @typedef {import('markdown-it').Token} Token */
+
+/**
+ * What remains of inline tokens without their markup.
+ * @param {Token[]} tokens
+ * @returns {string}
+ */
+export const inlineText = (tokens) => tokens.map(textOf).join('').trim()
+
+/**
+ * @param {Token} token
+ * @returns {string}
+ */
+function textOf ({ type, content, children }) {
+  if (type === 'text' || type === 'code_inline') return content
+  if (type === 'softbreak' || type === 'hardbreak') return ' '
+  return type === 'image' ? inlineText(children ?? []) : ''
+}

@@ -1,0 +1,84 @@
+import { inlineText } from './inline-text.js'
+import { resolveAddress } from './page-address.js'
+
+/** @typedef {import('markdown-it').MarkdownIt} MarkdownIt */
+/** @typedef {import('markdown-it').Token} Token */
+/** @typedef {import('markdown-it').StateCore} StateCore */
+/** @typedef {import('./html.js').PageEnv} PageEnv */
+
+const LINKS_MAX = 500
+const SCHEMES = new Set(['http', 'https', 'mailto'])
+const UPLOAD = /^\/files\/[0-9a-f]{32}\.(?:png|jpg|webp|gif)$/
+
+/**
+ * Links lead to web and mail addresses and into the wiki. Images are the wiki's own uploads: the security policy forbids
+ * those of other sites, and one that points at the counter would reset it whenever the page is read; they become links.
+ * @param {MarkdownIt} markdownIt
+ */
+export function links (markdownIt) {
+  markdownIt.validateLink = (href) => {
+    const scheme = /^\s*([^/?#:]*):/.exec(href)?.[1]
+    return scheme === undefined ? !href.startsWith('//') : SCHEMES.has(scheme.toLowerCase())
+  }
+
+  markdownIt.core.ruler.push('links', (state) => {
+    for (const token of state.tokens) {
+      if (token.type === 'inline') token.children = rewrite(token.children ?? [], state)
+    }
+  })
+
+  markdownIt.renderer.rules.image = (tokens, index, _options, _env, self) => {
+    const { attrs, children } = tokens[index]
+    const kept = (attrs ?? []).filter(([name]) => name !== 'alt')
+    tokens[index].attrs = [...kept, ['alt', inlineText(children ?? [])], ['loading', 'lazy'], ['decoding', 'async']]
+    return `<img${self.renderAttrs(tokens[index])}>`
+  }
+}
+
+/**
+ * @param {Token[]} tokens
+ * @param {StateCore} state
+ */
+function rewrite (tokens, state) {
+  /** @type {Token[]} */
+  const kept = []
+  let depth = 0
+  for (const token of tokens) {
+    // An automatic link inside of a link, which HTML does not know.
+    if (token.type === 'link_open' && depth++ > 0) continue
+    if (token.type === 'link_close' && --depth > 0) continue
+    if (token.type === 'link_open') token.attrSet('href', notedAddress(String(token.attrGet('href')), state))
+    if (token.type === 'image' && !UPLOAD.test(String(token.attrGet('src')))) kept.push(...asLink(token, depth === 0, state))
+    else kept.push(token)
+  }
+  return kept
+}
+
+/**
+ * @param {string} given
+ * @param {StateCore} state  notes the page that it leads to
+ */
+function notedAddress (given, { env }) {
+  const { links } = /** @type {PageEnv} */ (env)
+  const { href, name } = resolveAddress(given)
+  if (name !== null && links.size < LINKS_MAX) links.add(name)
+  return href
+}
+
+/**
+ * @param {Token} image
+ * @param {boolean} linked  false inside of another link
+ * @param {StateCore} state
+ * @returns {Token[]}
+ */
+function asLink (image, linked, state) {
+  const src = String(image.attrGet('src'))
+  const text = new state.Token('text', '', 0)
+  text.content = inlineText(image.children ?? []) || src
+  if (!linked) return [text]
+  const open = new state.Token('link_open', 'a', 1)
+  open.attrSet('href', notedAddress(src, state))
+  const title = image.attrGet('title')
+  if (title !== null) open.attrSet('title', title)
+  return [open, text, new state.Token('link_close', 'a', -1)]
+}

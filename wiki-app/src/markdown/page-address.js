@@ -1,0 +1,42 @@
+import { viewUrl, writableName } from '../pages/name.js'
+
+/** Everything that is relative is read as on a page whose name has no slash, wherever it stands. */
+const BASE = 'http://wiki.invalid/wiki/'
+const PAGES = '/wiki/'
+const NOT_RELATIVE = /^(?:[a-z][a-z\d+.-]*:|\/\/|[#?]|$)/i
+
+/**
+ * @param {string} raw
+ * @returns {string | null} the canonical name, or null when no page can be written under it
+ */
+export function pageName (raw) {
+  try {
+    return writableName(raw)
+  } catch {
+    return null
+  }
+}
+
+/**
+ * Makes a Markdown link's address one that means the same on every page, and says which page it leads to.
+ * @param {string} href
+ * @returns {{href: string, name: string | null}}
+ */
+export function resolveAddress (href) {
+  if (NOT_RELATIVE.test(href) || !URL.canParse(href, BASE)) return { href, name: null }
+  const { pathname, search, hash } = new URL(href, BASE)
+  const name = pathname.startsWith(PAGES) ? pageName(decoded(pathname.slice(PAGES.length))) : null
+  return { href: `${name === null ? pathname : viewUrl(name)}${search}${hash}`, name }
+}
+
+/**
+ * @param {string} part
+ * @returns {string} '' when it is no percent-encoded UTF-8
+ */
+function decoded (part) {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return ''
+  }
+}

@@ -1,0 +1,118 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { ConfigError } from '../config-error.js'
+
+/** From a page out of memory to a database that hardly answers. */
+const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+const CONNECTIONS_MAX = 16
+const REQUEST_TIMEOUT_MS = 5_000
+
+/**
+ * Numbers of a running wiki, as Prometheus reads them. Every label has few values, whatever clients send. https://prometheus.io/docs/practices/naming/
+ * @param {{ping: () => Promise<void>}} database
+ */
+export function createMetrics ({ ping }) {
+  const registers = [new Registry()]
+  const requests = new Histogram({ registers, name: 'wiki_http_request_duration_seconds', help: 'How long requests took to answer', labelNames: ['route', 'method', 'status_class'], buckets: DURATION_BUCKETS_S })
+  const renders = new Histogram({ registers, name: 'wiki_render_duration_seconds', help: 'How long texts took to become HTML, waiting included', buckets: DURATION_BUCKETS_S })
+  const saves = new Counter({ registers, name: 'wiki_saves_total', help: 'Changes of pages that were made', labelNames: ['kind'] })
+  const conflicts = new Counter({ registers, name: 'wiki_conflicts_total', help: 'Changes of pages that were refused because the page was not as the author expected it' })
+  registers[0].registerMetric(new Gauge({
+    registers: [],
+    name: 'wiki_database_up',
+    help: 'Whether the database answers',
+    async collect () {
+      this.set(await ping().then(() => 1, () => 0))
+    }
+  }))
+  for (const kind of CHANGES) saves.inc({ kind }, 0)
+
+  return {
+    registry: registers[0],
+
+    /**
+     * @param {import('fastify').FastifyRequest} request
+     * @param {import('fastify').FastifyReply} reply
+     */
+    observe (request, reply) {
+      const method = METHODS.has(request.method) ? request.method : 'other'
+      requests.observe({ route: request.routeOptions.url ?? 'none', method, status_class: `${String(reply.statusCode)[0]}xx` }, reply.elapsedTime / 1000)
+    },
+
+    /**
+     * The same renderer, with its renders counted and timed.
+     * @template {{render: (markdown: string) => Promise<any>}} Renderer
+     * @param {Renderer} renderer
+     * @returns {Renderer}
+     */
+    timed: (renderer) => ({
+      ...renderer,
+      render: async (/** @type {string} */ markdown) => {
+        const end = renders.startTimer()
+        return renderer.render(markdown).finally(end)
+      }
+    }),
+
+    /**
+     * The same page store, with what it changes and refuses counted.
+     * @param {import('../pages/store.js').PageStore} store
+     * @returns {import('../pages/store.js').PageStore}
+     */
+    counted (store) {
+      const counting = CHANGES.map((kind) => [kind, async (/** @type {any[]} */ ...args) => {
+        try {
+          const result = await /** @type {any} */ (store[kind])(...args)
+          saves.inc({ kind })
+          return result
+        } catch (error) {
+          if (isConflict(error)) conflicts.inc()
+          throw error
+        }
+      }])
+      return { ...store, ...Object.fromEntries(counting) }
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createMetrics>} Metrics */
+
+/** What the page store does to pages. */
+const CHANGES = /** @type {const} */ (['save', 'remove', 'rename'])
+
+/** @param {any} error */
+const isConflict = ({ statusCode }) => statusCode === 409 || statusCode === 412
+
+/**
+ * Answers `GET /metrics` on an address of its own, so that no door of the wiki leads there.
+ * @param {Metrics} metrics
+ * @param {{host: string, port: number}} where
+ */
+export function createMetricsServer ({ registry }, { host, port }) {
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }, async (request, response) => {
+    if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404, { 'content-type': 'text/plain' }).end('There is only GET /metrics here.\n')
+    const text = await registry.metrics()
+    response.writeHead(200, { 'content-type': registry.contentType, 'cache-control': 'no-store' }).end(text)
+  })
+  server.maxConnections = CONNECTIONS_MAX
+
+  return {
+    /** @throws {ConfigError} when it cannot listen there */
+    async open () {
+      collectDefaultMetrics({ register: registry })
+      try {
+        await once(server.listen(port, host), 'listening')
+      } catch (error) {
+        throw new ConfigError(`METRICS_PORT=${port} cannot be used on METRICS_HOST=${host}: ${/** @type {Error} */ (error).message}; free it, or choose another`)
+      }
+    },
+    async close () {
+      if (!server.listening) return
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      await closed
+    }
+  }
+}

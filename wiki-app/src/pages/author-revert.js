@@ -1,0 +1,124 @@
+import mongoose from 'mongoose'
+import { PageMissing } from './store.js'
+import { StaleEdit } from './preconditions.js'
+
+export const PAGES_MAX = 1_000
+/** Less than proxies wait for an answer. */
+const WORK_MAX_MS = 20_000
+
+/**
+ * @typedef {object} Plan  what one page goes back to
+ * @property {string} name
+ * @property {number} newest  the author's revision that the page is at
+ * @property {number | null} target  the revision whose text it gets; null: it is deleted
+ * @property {string | null} unneeded  why there is nothing to do
+ */
+
+/**
+ * @typedef {object} Outcome
+ * @property {string} name
+ * @property {'reverted' | 'deleted' | 'skipped'} outcome
+ * @property {number} [revision]  the new one
+ * @property {number | null} [target]
+ * @property {string} [reason]  why it was skipped
+ */
+
+/**
+ * Takes back what one author did, page by page, where that is still the newest. Nothing is lost: it is one more revision each time.
+ * @param {object} options
+ * @param {ReturnType<typeof import('./model.js').defineModels>} options.models
+ * @param {import('./store.js').PageStore} options.store
+ * @param {import('./history.js').History} options.history
+ */
+export function createAuthorRevert ({ models: { Pages, Revisions }, store, history }) {
+  /**
+   * @param {object} options
+   * @param {string} options.author  '' for changes without a name
+   * @param {Date} [options.since]  what the author did before stays
+   * @param {string} [options.after]  only pages whose names come after this one
+   * @param {number} options.limit  of pages
+   * @returns {Promise<{plans: Plan[], next: string | null}>} in the order of their names; `next`: what `after` has to be for those that are left
+   */
+  async function plan ({ author, since, after, limit }) {
+    const theirs = { author, ...(since && { created_at: { $gte: since } }), ...(after !== undefined && { page: { $gt: after } }) }
+    /** @type {{_id: string, newest: number}[]} */
+    const found = await Revisions.aggregate([
+      { $match: theirs },
+      { $group: { _id: '$page', newest: { $max: '$revision' } } },
+      { $lookup: { from: Pages.collection.name, localField: '_id', foreignField: '_id', let: { newest: '$newest' }, pipeline: [{ $match: { $expr: { $eq: ['$revision', '$$newest'] }, redirect_to: null } }, { $project: { _id: 1 } }], as: 'heads' } },
+      { $match: { 'heads.0': { $exists: true } } },
+      { $sort: { _id: 1 } },
+      { $limit: limit + 1 },
+      { $project: { newest: 1 } }
+    ]).allowDiskUse(true).exec()
+    const plans = []
+    for (const { _id: name, newest } of found.slice(0, limit)) plans.push(await planOf(name, newest, author, since))
+    return { plans, next: found.length > limit ? plans[plans.length - 1].name : null }
+  }
+
+  /**
+   * @param {string} name
+   * @param {number} newest
+   * @param {string} author
+   * @param {Date} [since]
+   * @returns {Promise<Plan>}
+   */
+  async function planOf (name, newest, author, since) {
+    const others = [{ author: mongoose.trusted({ $ne: author }) }, ...(since ? [{ created_at: mongoose.trusted({ $lt: since }) }] : [])]
+    const [now, before] = await Promise.all([
+      Revisions.findOne({ page: name, revision: newest }, { deleted: 1 }).lean().exec(),
+      Revisions.findOne({ page: name, revision: mongoose.trusted({ $lt: newest }), $or: others }, { revision: 1, deleted: 1 }).sort({ revision: -1 }).lean().exec()
+    ])
+    const target = before === null || before.deleted ? null : before.revision
+    return { name, newest, target, unneeded: target === null && now?.deleted ? 'it is deleted, as it was before' : null }
+  }
+
+  /**
+   * @param {Plan} plan
+   * @param {import('./store.js').Attribution} attribution
+   * @returns {Promise<Outcome>}
+   */
+  async function carryOut ({ name, newest, target, unneeded }, attribution) {
+    if (unneeded !== null) return { name, outcome: 'skipped', reason: unneeded }
+    /** @type {import('./store.js').Precondition} */
+    const unchanged = (head) => { if (head?.revision !== newest || head.redirect_to) throw new StaleEdit() }
+    try {
+      if (target === null) return { name, outcome: 'deleted', revision: await store.remove(name, attribution, unchanged) }
+      const past = await history.find(name, target)
+      if (past === null) throw new StaleEdit()
+      const { revision } = await store.save(name, past, attribution, unchanged)
+      return { name, outcome: 'reverted', revision, target }
+    } catch (error) {
+      if (error instanceof StaleEdit || error instanceof PageMissing) return { name, outcome: 'skipped', reason: 'someone changed it in the meantime' }
+      const { statusCode, message } = /** @type {{statusCode?: number, message: string}} */ (error)
+      // A text that was fine once may be too much for the rules of today.
+      if (statusCode !== undefined && statusCode < 500) return { name, outcome: 'skipped', reason: message }
+      throw error
+    }
+  }
+
+  return {
+    plan,
+
+    /**
+     * @param {Parameters<typeof plan>[0]} options
+     * @param {string} by  who takes it back
+     * @returns {Promise<{outcomes: Outcome[], next: string | null}>} `next` as above
+     */
+    async revert (options, by) {
+      const deadline = performance.now() + WORK_MAX_MS
+      const { plans, next } = await plan(options)
+      /** @type {Outcome[]} */
+      const outcomes = []
+      for (const each of plans) {
+        const last = outcomes.at(-1)
+        if (last !== undefined && performance.now() > deadline) return { outcomes, next: last.name }
+        const summary = `Took back what ${options.author === '' ? 'was done without a name' : `“${options.author}” did`}${each.target === null ? '' : `: to revision ${each.target}`}`
+        outcomes.push(await carryOut(each, { author: by, summary }))
+      }
+      return { outcomes, next }
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createAuthorRevert>} AuthorRevert */

@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { png } from '../images.js'
+import { assertAccessible, useBrowser, write } from './helper.js'
+
+const browser = useBrowser()
+
+const WIDE = `# Heading\n\nSome *text* with a [missing](/wiki/none) link.\n\n| ${'wide | '.repeat(20)}\n|${'---|'.repeat(20)}\n| ${'a cell | '.repeat(20)}\n\n\`\`\`\n${'a long line '.repeat(20)}\n\`\`\`\n\n> quote\n\n${'x'.repeat(300)}`
+
+const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }
+for (const [where, options, dark] of /** @type {const} */ ([['on a desktop, in light and dark colours', { viewport: { width: 1280, height: 900 } }, true], ['on a phone', PHONE, false]])) {
+  test(`every kind of page can be used by everybody: ${where}`, async (t) => {
+    const { app, page } = await browser.open(t, options)
+    const look = (/** @type {string} */ what) => assertAccessible(page, what, { dark })
+    await write(app, 'Home', WIDE, { tags: 'one, two', author: 'Ana', summary: 'first' })
+    await write(app, 'Home', `${WIDE}\nmore`)
+    await write(app, 'Home/below', 'text of [home](/wiki/Home)')
+    await app.inject({ method: 'POST', url: '/api/v1/files', headers: { 'content-type': 'image/png' }, payload: png(300, 200) })
+    for (const url of [
+      '/', '/wiki/Home', '/wiki/Home/below', '/wiki/none', '/edit/text/Home', '/edit/new', '/history/Home', '/difference/Home?from=1&to=2', '/revision/Home/1', '/changes', '/search?q=text', '/tags', '/tags/one',
+      '/wanted', '/orphaned', '/links/Home', '/files'
+    ]) {
+      await page.goto(url)
+      await look(url)
+    }
+
+    await page.goto('/edit/text/Home')
+    await page.getByRole('button', { name: 'Preview' }).click()
+    await page.locator('.preview em').waitFor()
+    await look('preview')
+
+    await write(app, 'Home', 'changed')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Someone saved revision 3').waitFor()
+    await look('merge')
+
+    page.on('dialog', (dialog) => dialog.accept().catch(() => {}))
+    await page.goto('/wiki/Home')
+    await page.getByRole('button', { name: 'Keys' }).click()
+    await page.getByRole('dialog').waitFor()
+    await look('keys')
+  })
+}
+
+test('the page follows the reader’s system: light or dark, and what stands alone is large enough for a finger', async (t) => {
+  const { app, page } = await browser.open(t, { ...PHONE, colorScheme: 'dark' })
+  await write(app, 'a', 'text')
+  await page.goto('/wiki/a')
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  const dark = await paper()
+  await page.emulateMedia({ colorScheme: 'light' })
+  assert.notEqual(await paper(), dark)
+  for (const name of ['Edit this page', 'History', 'New page']) {
+    const box = await page.getByRole('link', { name }).boundingBox()
+    assert.ok(box && box.height >= 44, `${name}: ${box?.height} px`)
+  }
+  await page.emulateMedia({ media: 'print' })
+  assert.equal(await page.getByRole('searchbox').isVisible(), false)
+  assert.equal(await page.locator('article').isVisible(), true)
+})
+
+test('keys lead around, but not while one types, and can be switched off for good', async (t) => {
+  const { app, page } = await browser.open(t)
+  await write(app, 'a', 'text')
+  for (const [key, url] of [['e', '/edit/text/a'], ['h', '/history/a'], ['n', '/edit/new']]) {
+    await page.goto('/wiki/a')
+    await page.keyboard.press(key)
+    await page.waitForURL(url)
+  }
+  await page.goto('/wiki/a')
+  await page.keyboard.press('/')
+  await page.keyboard.type('e/h?n')
+  assert.equal(await page.getByRole('searchbox').inputValue(), 'e/h?n')
+  assert.equal(new URL(page.url()).pathname, '/wiki/a')
+
+  await page.goto('/wiki/a')
+  await page.keyboard.press('Alt+e')
+  await page.keyboard.press('Control+e')
+  await page.keyboard.press('?')
+  await page.getByRole('dialog').waitFor()
+  await page.keyboard.press('e')
+  await page.getByLabel('Use these keys').uncheck()
+  await page.keyboard.press('Escape')
+  await page.reload()
+  await page.keyboard.press('e')
+  await page.keyboard.press('?')
+  assert.equal(await page.getByRole('dialog').isVisible(), false)
+  assert.equal(new URL(page.url()).pathname, '/wiki/a')
+  await page.getByRole('button', { name: 'Keys' }).click()
+  assert.equal(await page.getByLabel('Use these keys').isChecked(), false)
+  await page.getByLabel('Use these keys').check()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('e')
+  await page.waitForURL('/edit/text/a')
+})
+
+test('times are told from now, with the exact one at hand; without JavaScript the exact one is told', async (t) => {
+  const { app, page, visit } = await browser.open(t)
+  await write(app, 'a', 'text')
+  await page.clock.install({ time: Date.now() + 3 * 3_600_000 + 60_000 })
+  await page.goto('/wiki/a')
+  const time = page.locator('footer time')
+  assert.equal(await time.innerText(), '3 hours ago')
+  assert.match(String(await time.getAttribute('title')), /^\d{4}-\d\d-\d\d \d\d:\d\d UTC$/)
+  await page.clock.runFor(3_600_000)
+  assert.equal(await time.innerText(), '4 hours ago')
+  const plain = await visit({ javaScriptEnabled: false })
+  await plain.goto('/wiki/a')
+  assert.match(await plain.locator('footer time').innerText(), /UTC$/)
+})
+
+test('code can be copied', async (t) => {
+  const { app, page } = await browser.open(t, { permissions: ['clipboard-read', 'clipboard-write'] })
+  await write(app, 'a', '```\nlet a = "<b>"\n```')
+  await page.goto('/wiki/a')
+  await page.getByRole('button', { name: 'Copy' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), 'let a = "<b>"\n')
+})

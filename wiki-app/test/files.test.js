@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import test from 'node:test'
+import mongoose from 'mongoose'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { HEAD_MAX_BYTES, readImage } from '../src/files/image.js'
+import { bearer, peopleOnly } from './people.js'
+import { BROWSER, get, useWiki } from './helper.js'
+import { gif, jpeg, png, webp } from './images.js'
+
+const WAIT_MAX_MS = 10_000
+
+const wiki = useWiki()
+
+/**
+ * Sends a picture as a program does.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {Buffer} payload
+ * @param {string} [type]
+ */
+const post = (app, payload, type = 'image/png') => app.inject({ method: 'POST', url: '/api/v1/files', headers: { 'content-type': type }, payload })
+
+/**
+ * Sends a picture as a form does.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {[string, string | Buffer][]} fields  bytes are files
+ * @param {Record<string, string>} [headers]
+ */
+function submitForm (app, fields, headers = {}) {
+  const form = new FormData()
+  for (const [name, value] of fields) {
+    if (typeof value === 'string') form.append(name, value)
+    else form.append(name, new Blob([new Uint8Array(value)], { type: 'text/html' }), '../../<b>.html')
+  }
+  return app.inject({ method: 'POST', url: '/edit/upload', headers, payload: form })
+}
+
+/** The database of the application that was built last. */
+const database = () => /** @type {import('mongodb').Db} */ (mongoose.connections[mongoose.connections.length - 1].db)
+const counts = async () => Promise.all(['files.files', 'files.chunks'].map((name) => database().collection(name).countDocuments()))
+
+test('a picture is known by its own bytes, and so is its size', () => {
+  for (const [bytes, expected] of /** @type {[Buffer, [string, string, number, number]][]} */ ([
+    [png(3, 2), ['image/png', 'png', 3, 2]],
+    [jpeg(640, 480), ['image/jpeg', 'jpg', 640, 480]],
+    [jpeg(640, 480, 4), ['image/jpeg', 'jpg', 640, 480]],
+    [gif(20, 10), ['image/gif', 'gif', 20, 10]],
+    [gif(20, 10, 60_000), ['image/gif', 'gif', 60_000, 10]],
+    [webp('VP8 ', 16_383, 1), ['image/webp', 'webp', 16_383, 1]],
+    [webp('VP8L', 16_384, 9_999), ['image/webp', 'webp', 16_384, 9_999]],
+    [webp('VP8X', 16_777_216, 2), ['image/webp', 'webp', 16_777_216, 2]]
+  ])) {
+    const [type, extension, width, height] = expected
+    assert.deepEqual(readImage(bytes), { type, extension, width, height })
+    // However a picture is cut or spoilt, it is read without an exception.
+    for (let length = 0; length < Math.min(bytes.length, 200); length++) readImage(bytes.subarray(0, length))
+    for (let at = 0; at < Math.min(bytes.length, 60); at++) for (const value of [0, 1, 0x7f, 0xff]) readImage(Buffer.concat([bytes.subarray(0, at), Buffer.from([value]), bytes.subarray(at + 1)]))
+  }
+})
+
+test('what only looks like a picture is none', () => {
+  const spoilt = png()
+  spoilt[20]++
+  for (const bytes of [
+    Buffer.alloc(0), Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'), Buffer.from('<!doctype html><script>alert(1)</script>'), Buffer.from('%PDF-1.7\n'),
+    Buffer.from('GIF89a/*'.padEnd(200, 'a')), Buffer.from('GIF89a'), Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), spoilt, png().subarray(0, 30), png(0, 1), jpeg(0, 5), jpeg(5, 0),
+    Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0, 0, 0, 0, 0, 0, 0]), Buffer.from([0xff, 0xd8, ...Array(5_000).fill(0xff)]), jpeg(5, 5, 5).subarray(0, HEAD_MAX_BYTES), webp('VP8L', 1, 1).fill(0, 20), Buffer.from('RIFF\0\0\0\0WAVEfmt '.padEnd(100, ' '))
+  ]) assert.equal(readImage(bytes), null, bytes.toString('latin1', 0, 40))
+})
+
+test('an upload gets an address made from its content, and stays as it was sent', async (t) => {
+  const app = await wiki.build(t)
+  for (const [bytes, type, extension] of /** @type {[Buffer, string, string][]} */ ([[png(30, 20), 'image/png', 'png'], [jpeg(4, 3, 1), 'image/jpeg', 'jpg'], [gif(2, 1), 'image/gif', 'gif'], [webp('VP8X', 5, 6), 'image/webp', 'webp']])) {
+    // The declared type is not believed.
+    const answer = await post(app, bytes, 'image/svg+xml')
+    const url = `/files/${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}.${extension}`
+    assert.equal(answer.statusCode, 201, answer.body)
+    assert.equal(answer.headers.location, url)
+    assert.equal(answer.headers['cache-control'], 'private, no-store')
+    const { width, height, created_at: createdAt, ...rest } = answer.json()
+    assert.ok(width > 0 && height > 0 && Date.now() - Date.parse(createdAt) < 60_000)
+    assert.deepEqual(rest, { url, markdown: `![](${url})`, type, size_bytes: bytes.length, author: '' })
+
+    const read = await get(app, url)
+    assert.equal(read.statusCode, 200)
+    assert.deepEqual(read.rawPayload, bytes)
+    assert.equal(read.headers['content-type'], type)
+    assert.equal(Number(read.headers['content-length']), bytes.length)
+    assert.equal(read.headers['cache-control'], 'public, max-age=31536000, immutable')
+    assert.equal(read.headers['x-content-type-options'], 'nosniff')
+    assert.equal(read.headers['content-security-policy'], "default-src 'none'; sandbox")
+    assert.equal(read.headers['content-disposition'], 'inline')
+
+    const head = await app.inject({ method: 'HEAD', url })
+    assert.equal(head.body, '')
+    for (const name of ['etag', 'content-length', 'content-type', 'cache-control', 'last-modified']) assert.equal(String(head.headers[name]), String(read.headers[name]), name)
+    const again = await get(app, url, { 'if-none-match': String(read.headers.etag) })
+    assert.equal(again.statusCode, 304)
+    assert.equal(again.body, '')
+    assert.equal((await get(app, url, { 'if-none-match': '"other"' })).statusCode, 200)
+  }
+})
+
+test('an address with another extension, or of nothing, is not found and not kept', async (t) => {
+  const app = await wiki.build(t)
+  const { url } = (await post(app, png())).json()
+  for (const wrong of [url.replace('.png', '.jpg'), url.replace('.png', '.svg'), url.replace('.png', ''), `${url}x`, url.toUpperCase(), `/files/${'0'.repeat(32)}.png`, '/files/', '/files/..%2fsecret', '/files/%00', '/files/$ne', url.replace('.png', '.png%00')]) {
+    const { statusCode, headers } = await get(app, wrong)
+    assert.equal(statusCode, 404, wrong)
+    assert.equal(headers['cache-control'], 'no-store')
+  }
+})
+
+test('what is no picture is refused with what is taken, by every way in, and nothing of it stays', async (t) => {
+  const app = await wiki.build(t)
+  for (const bytes of [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), Buffer.from('<!doctype html><script>alert(1)</script>'), Buffer.from('%PDF-1.7'), Buffer.alloc(2_000_000)]) {
+    for (const answer of [await post(app, bytes), await submitForm(app, [['file', bytes]])]) {
+      assert.equal(answer.statusCode, 415)
+      assert.match(answer.json().detail, /PNG, JPEG, WebP or GIF/)
+    }
+  }
+  for (const type of ['text/plain', 'application/json', 'application/octet-stream']) assert.equal((await post(app, Buffer.from('{}'), type)).statusCode, 415)
+  for (const bytes of [png(60_000, 60_000), webp('VP8X', 16_777_216, 16_777_216), gif(1, 60_000, 60_000)]) {
+    const answer = await post(app, bytes)
+    assert.equal(answer.statusCode, 413)
+    assert.match(answer.json().detail, /pixels; at most 50 million/)
+  }
+  assert.deepEqual(await counts(), [0, 0])
+})
+
+test('a picture that is also a script is only ever a picture', async (t) => {
+  const app = await wiki.build(t)
+  const polyglot = Buffer.concat([gif(0x2f2a, 1), Buffer.from('*/=1;alert(1)//<script>alert(1)</script>')])
+  const { url } = (await post(app, polyglot)).json()
+  const { headers } = await get(app, url)
+  assert.equal(headers['content-type'], 'image/gif')
+  assert.equal(headers['x-content-type-options'], 'nosniff', 'a browser runs no script of this type')
+  assert.match(String(headers['content-security-policy']), /sandbox/)
+})
+
+test('a form gets a page that shows the picture and what to write; a program gets JSON', async (t) => {
+  const app = await wiki.build(t)
+  const form = await submitForm(app, [['author', 'Ana & <b>'], ['file', png()]], BROWSER)
+  assert.equal(form.statusCode, 201, form.body)
+  assert.match(form.body, /<code>!\[\]\(\/files\/[0-9a-f]{32}\.png\)<\/code>/)
+  assert.match(form.body, /by <span dir="auto">Ana &amp; &lt;b&gt;<\/span>/)
+  assert.doesNotMatch(form.body, /<b>|\.html/)
+  const program = await submitForm(app, [['file', png()]])
+  assert.equal(program.statusCode, 200)
+  assert.equal(program.json().created, false)
+})
+
+test('forms that are not as they should be are refused', async (t) => {
+  const app = await wiki.build(t)
+  const raw = (/** @type {string} */ payload, type = 'multipart/form-data; boundary=x') => app.inject({ method: 'POST', url: '/edit/upload', headers: { 'content-type': type }, payload })
+  for (const answer of [
+    await submitForm(app, []),
+    await submitForm(app, [['author', 'Ana']]),
+    await submitForm(app, [['other', png()]]),
+    await submitForm(app, [['author', 'a'.repeat(81)], ['file', png()]]),
+    await submitForm(app, [['author', 'a\nb'], ['file', png()]]),
+    await submitForm(app, [['file', Buffer.alloc(0)]]),
+    await raw('--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n\x89PNG'),
+    await raw('nonsense'), await raw(''), await raw('--x--'), await raw('--x', 'multipart/form-data'), await raw('a=b', 'application/x-www-form-urlencoded'), await raw('{}', 'application/json')
+  ]) assert.ok(answer.statusCode >= 400 && answer.statusCode < 500, `${answer.statusCode} ${answer.body}`)
+  assert.deepEqual(await counts(), [0, 0])
+  // Fields that are too many do no harm: the first of its name counts.
+  for (const name of ['author', '__proto__']) assert.ok((await submitForm(app, [['author', 'a'], [name, 'b'], ['file', png()], ['file', png(2)]])).statusCode < 500)
+  assert.ok((await counts())[0] <= 1)
+})
+
+test('the limit is met before a file is read into memory, and while it arrives', async (t) => {
+  const app = await wiki.build(t, { UPLOAD_MAX_BYTES: '100000' })
+  const fits = Buffer.concat([png(), Buffer.alloc(100_000 - png().length)])
+  assert.equal((await post(app, fits)).statusCode, 201)
+  const over = Buffer.concat([fits, Buffer.alloc(1)])
+  for (const answer of [await post(app, over), await submitForm(app, [['file', over]])]) {
+    assert.equal(answer.statusCode, 413)
+    assert.match(answer.json().detail, /larger than 100000 bytes/)
+  }
+  assert.deepEqual(await counts(), [1, 1])
+
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
+  for (const head of ['Content-Length: 1000000000', 'Transfer-Encoding: chunked']) {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`POST /api/v1/files HTTP/1.1\r\nHost: a\r\nContent-Type: image/png\r\n${head}\r\n\r\n`)
+    if (head.startsWith('T')) for (let sent = 0; sent < 30; sent++) socket.write(`1000\r\n${'a'.repeat(4096)}\r\n`)
+    const [answer] = await once(socket, 'data')
+    socket.destroy()
+    assert.match(answer.toString(), /^HTTP\/1\.1 413 /)
+  }
+})
+
+test('the same content twice, at once or later, is one file, and its first sender is named', async (t) => {
+  const app = await wiki.build(t)
+  const large = Buffer.concat([png(9, 9), Buffer.alloc(2_500_000)])
+  const answers = await Promise.all(Array.from({ length: 8 }, () => post(app, large)))
+  assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [200, 200, 200, 200, 200, 200, 200, 201])
+  assert.equal(new Set(answers.map((answer) => answer.json().url)).size, 1)
+  assert.deepEqual(await counts(), [1, 3])
+  assert.deepEqual((await get(app, answers[0].json().url)).rawPayload, large)
+})
+
+test('an upload that breaks off leaves nothing', async (t) => {
+  const app = await wiki.build(t)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
+  const body = Buffer.concat([png(), Buffer.alloc(2_500_000)])
+  for (const [url, type, start] of [
+    ['/api/v1/files', 'image/png', ''],
+    ['/edit/upload', 'multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n']
+  ]) {
+    const socket = connect(port, '127.0.0.1')
+    socket.write(`POST ${url} HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nContent-Length: 3000000\r\n\r\n${start}`)
+    socket.write(body)
+    assert.ok(await waitUntil(async () => (await counts())[1] > 0, WAIT_MAX_MS), 'a part of it is stored')
+    socket.destroy()
+    assert.ok(await waitUntil(async () => (await counts())[1] === 0, WAIT_MAX_MS), 'and removed')
+  }
+  assert.deepEqual(await counts(), [0, 0])
+})
+
+test('uploads are listed, the newest first, in parts', async (t) => {
+  const app = await wiki.build(t)
+  assert.match((await get(app, '/files')).body, /There are none yet/)
+  /** @type {string[]} */
+  const urls = []
+  for (let width = 1; width <= 30; width++) urls.unshift((await post(app, png(width))).json().url)
+  const first = await get(app, '/files')
+  assert.equal(first.headers['cache-control'], 'public, no-cache')
+  const listed = (/** @type {string} */ html) => [...html.matchAll(/<code>!\[\]\(([^)]+)\)/g)].map(([, url]) => url)
+  const next = /href="(\/files\?before=[0-9a-f]{24})" rel="next"/.exec(first.body)?.[1]
+  const second = await get(app, String(next))
+  assert.deepEqual([...listed(first.body), ...listed(second.body)], urls)
+  assert.doesNotMatch(second.body, /rel="next"/)
+  assert.equal((await get(app, '/files', { 'if-none-match': String(first.headers.etag) })).statusCode, 304)
+  for (const query of ['before=1', 'before=x', 'before=a&before=b']) assert.equal((await get(app, `/files?${query}`)).statusCode, 400)
+})
+
+test('the indexes are there before the first upload', async (t) => {
+  await wiki.build(t)
+  const keys = async (/** @type {string} */ name) => (await database().collection(name).indexes()).map(({ key, unique = false }) => [Object.keys(key).join(), unique])
+  const before = [await keys('files.files'), await keys('files.chunks')]
+  assert.deepEqual(before, [[['_id', false], ['filename', true], ['filename,uploadDate', false]], [['_id', false], ['files_id,n', true]]])
+})
+
+test('another site’s page cannot upload through a visitor’s browser', async (t) => {
+  const app = await wiki.build(t)
+  assert.equal((await submitForm(app, [['file', png()]], { 'sec-fetch-site': 'cross-site' })).statusCode, 403)
+  assert.equal((await submitForm(app, [['file', png()]], { 'sec-fetch-site': 'same-origin' })).statusCode, 201)
+})
+
+test('where people sign in, a picture is theirs, whatever they say, and strangers upload none', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  const upload = (/** @type {Record<string, string>} */ headers) => app.inject({ method: 'POST', url: '/api/v1/files?author=admin', headers: { 'content-type': 'image/png', ...headers }, payload: png() })
+  assert.equal((await upload({})).statusCode, 401)
+  assert.equal((await upload(bearer('reader'))).statusCode, 403)
+  assert.equal((await upload(bearer('editor'))).statusCode, 201)
+  const { body } = await get(app, '/files')
+  assert.match(body, />editor</)
+  assert.doesNotMatch(body, />admin</)
+})

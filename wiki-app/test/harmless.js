@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict'
+
+const ID = '[^\\s"<>&]+'
+const TAG = new RegExp(`^<(?:${[
+  '/?(?:p|blockquote|pre|code|em|strong|s|sup|ul|ol|li|label|summary|table|thead|tbody|tr|th|td)|/(?:h[2-6]|a|span|div|nav|details|section)|[bh]r /',
+  `h[2-6] id="(?<id>${ID})"|li id="(?<noteId>fn:\\d+)"|ol start="\\d+"|li class="task"|input type="checkbox" disabled(?: checked)? /`,
+  'div class="heading"|nav class="contents" aria-label="Contents"|details open|section class="footnotes" aria-label="Notes"',
+  'code class="language-[^"]*"|span class="(?:hljs|language)-[^"]*"|t[hd] class="(?:left|center|right)"',
+  'img src="/files/[0-9a-f]{32}\\.(?:png|jpg|webp|gif)"(?: title="[^"]*")? alt="[^"]*" loading="lazy" decoding="async" /',
+  'a(?: class="anchor")?(?: id="(?<referenceId>fnref:\\d+(?::\\d+)?)")?(?: href="(?<href>[^"]*)")?(?: title="[^"]*")?(?: aria-label="[^"]*")?'
+].join('|')})>$`)
+const VOID = new Set(['br', 'hr', 'img', 'input'])
+
+/**
+ * Everything that a browser would take for a tag is one of ours, with our attributes only, closed where it was opened, and leads to
+ * a safe place; no id is there twice, no link within another, and what points into the page finds its place.
+ * @param {string} html
+ */
+export function assertHarmless (html) {
+  const ids = new Set()
+  const fragments = []
+  /** @type {string[]} */
+  const open = []
+  for (const tag of html.match(/<[^>]*>?/g) ?? []) {
+    const match = TAG.exec(tag)
+    assert.ok(match, `unexpected tag ${tag}`)
+    const [, slash, name] = /** @type {RegExpExecArray} */ (/^<(\/?)(\w+)/.exec(tag))
+    if (slash) assert.equal(open.pop(), name, `${tag} in ${html.slice(0, 1_000)}`)
+    else if (!VOID.has(name)) {
+      assert.ok(name !== 'a' || !open.includes('a'), `a link within a link in ${html.slice(0, 1_000)}`)
+      open.push(name)
+    }
+
+    const { id, noteId, referenceId, href } = match.groups ?? {}
+    for (const each of [id, noteId, referenceId]) {
+      if (each === undefined) continue
+      assert.ok(!ids.has(each), `the id ${each} is there twice`)
+      ids.add(each)
+    }
+    if (href === undefined) continue
+    assert.ok(!href.startsWith('//'), href)
+    if (tag.includes('aria-label')) fragments.push(href.slice(1))
+    // As a browser understands it.
+    const [address, base] = [href.replaceAll('&amp;', '&'), 'https://wiki.example/wiki/page']
+    if (URL.canParse(address, base)) assert.match(new URL(address, base).protocol, /^(?:https?|mailto):$/, href)
+  }
+  assert.deepEqual(open, [])
+  for (const fragment of fragments) assert.ok(ids.has(fragment), `nothing has the id ${fragment}`)
+}

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import fc from 'fast-check'
+import { canonicalName, viewUrl } from '../src/pages/name.js'
+import toHtml from '../src/markdown/html.js'
+import { withMissing } from '../src/markdown/missing.js'
+import { assertHarmless } from './harmless.js'
+
+/** @param {string} markdown */
+const render = (markdown) => toHtml({ markdown, maxBytes: 10_000_000 })
+
+test('[[…]] leads to a page, to a section of it or of this page', () => {
+  const { html, links } = render('[[Home  page]] [[Home page|the *start*]] [[ Č&D#Big  Deal!]] [[#Here|below]]')
+  assert.equal(html, '<p><a href="/wiki/Home%20page">Home  page</a> <a href="/wiki/Home%20page">the *start*</a> <a href="/wiki/%C4%8C&amp;D#big-deal"> Č&amp;D#Big  Deal!</a> <a href="#here">below</a></p>\n'.replace('> Č', '>Č'))
+  assert.deepEqual(links, ['Home page', 'Č&D'])
+  assert.match(render('|a|b|\n|-|-|\n|[[c\\|d]]|e|\n').html, /<td><a href="\/wiki\/c">d<\/a><\/td>\n<td>e<\/td>/, 'in a table the bar is escaped')
+})
+
+test('what is no name of a page stays text', () => {
+  for (const text of ['[[]]', '[[ ]]', '[[..]]', '[[a\u202Eb]]', '[[stevec]]', '[[|a]]', '[[a', '[[a]', `[[${'a'.repeat(201)}]]`, '[[a|]]', '[[a#]]']) {
+    const { html, links } = render(text)
+    assert.doesNotMatch(html, /<a /, text)
+    assert.deepEqual(links, [], text)
+  }
+})
+
+test('a Markdown link means the same wherever the page stands, and is known when it leads to a page', () => {
+  for (const [href, expected, name] of /** @type {[string, string, string?][]} */ ([
+    ['Other%20page#x', '/wiki/Other%20page#x', 'Other page'],
+    ['<Other page>', '/wiki/Other%20page', 'Other page'],
+    ['./Other', '/wiki/Other', 'Other'],
+    ['/wiki/Other%20%20page?x=1', '/wiki/Other%20page?x=1', 'Other page'],
+    ['Č', '/wiki/%C4%8C', 'Č'],
+    ['../changes', '/changes'],
+    ['/', '/'],
+    ['#x', '#x'],
+    ['/wiki/stevec', '/wiki/stevec'],
+    ['https://example.org/wiki/Other', 'https://example.org/wiki/Other'],
+    ['mailto:me@example.org', 'mailto:me@example.org']
+  ])) {
+    const { html, links } = render(`[a](${href})`)
+    assert.equal(html, `<p><a href="${expected}">a</a></p>\n`)
+    assert.deepEqual(links, name === undefined ? [] : [name])
+  }
+  assert.match(render('[a](https://example.org/?a=1&b=2 "t")').html, /<a href="https:\/\/example\.org\/\?a=1&amp;b=2" title="t">a<\/a>/)
+})
+
+test('of very many links five hundred are noted, each once', () => {
+  const { links } = render(Array.from({ length: 1_200 }, (_, i) => `[[p${i >> 1}]]`).join(' '))
+  assert.equal(links.length, 500)
+  assert.equal(new Set(links).size, 500)
+})
+
+test('links to pages that are not written look different and lead to the same place', () => {
+  const { html } = render('[[a]] [[a#x|y]] [[b]] [z](a "so") [[it\'s]] <a href="/wiki/a"> `<a href="/wiki/a">` [q](/x "<a href=\\"/wiki/a\\"")')
+  const missing = String(withMissing(html, new Set(['a', 'it\'s'])))
+  assert.equal(missing.match(/class="missing"/g)?.length, 4)
+  assert.match(missing, /<a href="\/wiki\/a#x" class="missing" title="not written yet">y<\/a> <a href="\/wiki\/b">b<\/a> <a href="\/wiki\/a" class="missing" title="so – not written yet">z<\/a>/)
+  assert.equal(missing.replaceAll(' class="missing"', '').replace('title="so – not written yet"', 'title="so"').replaceAll(' title="not written yet"', ''), html)
+  assert.equal(String(withMissing(html, new Set())), html)
+})
+
+test('every page’s name that needs no escape in brackets can be linked, and its link be marked', () => {
+  const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((text) => !/[[\]|#\n]/.test(text) && isName(text))
+  fc.assert(fc.property(name, (text) => {
+    const { html, links } = render(`x [[${text}]]`)
+    assertHarmless(html)
+    if (canonicalName(text) === 'stevec') return
+    assert.deepEqual(links, [canonicalName(text)])
+    assert.ok(html.includes(`href="${viewUrl(links[0]).replaceAll('&', '&amp;')}"`), html)
+    assert.match(String(withMissing(html, new Set(links))), /class="missing"/)
+  }), { examples: [['$&'], ["'"], ['`'], ['*'], ['javascript:alert(1)'], ['<b>']] })
+})
+
+/** @param {string} text */
+function isName (text) {
+  try {
+    return Boolean(canonicalName(text))
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { request } from 'node:http'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import test from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { buildApp } from '../src/app.js'
+import { readConfig } from '../src/config.js'
+import { BROWSER, get, save, useWiki } from './helper.js'
+import { bearer, PASSWORD, peopleOnly } from './people.js'
+
+const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
+const WAIT_MAX_MS = 15_000
+
+const wiki = useWiki()
+
+/** @param {number} port */
+const metrics = async (port, path = '/metrics') => {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+  return { status: answer.status, text: await answer.text() }
+}
+
+/**
+ * @param {string} text
+ * @param {string} series
+ */
+const valueOf = (text, series) => Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length + 1))
+
+/**
+ * The wiki as a process of its own with what it logs, ended with its test.
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string>} settings
+ */
+async function start (t, settings) {
+  const child = spawn(process.execPath, [SERVER], { env: { PATH: process.env.PATH, PORT: '0', MONGODB_URI: wiki.freshUri(), ...settings }, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(async () => {
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'close')
+  })
+  /** @type {Record<string, any>[]} */
+  const lines = []
+  createInterface(child.stderr).on('line', (line) => lines.push(JSON.parse(line)))
+  const [line] = await once(createInterface(child.stdout), 'line')
+  const port = Number(/:(\d+)$/.exec(line)?.[1])
+  return {
+    lines,
+    /**
+     * @param {string} method
+     * @param {string} path
+     * @param {Record<string, string>} [headers]
+     * @param {string} [body]
+     * @returns {Promise<number | undefined>} status
+     */
+    ask: (method, path, headers = {}, body = '') => new Promise((resolve, reject) => {
+      request({ port, host: '127.0.0.1', method, path, headers, agent: false }, (response) => { response.resume().once('end', () => resolve(response.statusCode)) }).once('error', reject).end(body)
+    })
+  }
+}
+
+test('Prometheus finds what the wiki does, under labels of which there are few', async (t) => {
+  const [port] = await freePorts(1)
+  const app = await wiki.build(t, { METRICS_PORT: String(port) })
+  await save(app, 'a', 'text')
+  await save(app, 'a', 'more')
+  assert.equal((await save(app, 'a', 'x', { 'if-none-match': '*' })).statusCode, 412)
+  await app.inject({ method: 'DELETE', url: '/wiki/a' })
+  for (let count = 0; count < 50; count++) {
+    await get(app, `/wiki/${count}?q=${count}`)
+    await get(app, `/nowhere/${count}`)
+  }
+  await app.inject({ method: /** @type {'GET'} */ ('PROPFIND'), url: '/wiki/a' })
+
+  const { status, text } = await metrics(port)
+  assert.equal(status, 200)
+  const duration = 'wiki_http_request_duration_seconds_count'
+  assert.equal(valueOf(text, `${duration}{route="/wiki/*",method="GET",status_class="4xx"}`), 50)
+  assert.equal(valueOf(text, `${duration}{route="none",method="GET",status_class="4xx"}`), 50)
+  assert.equal(valueOf(text, `${duration}{route="/wiki/*",method="POST",status_class="2xx"}`), 2)
+  assert.equal(valueOf(text, `${duration}{route="/wiki/*",method="other",status_class="4xx"}`), 1)
+  assert.equal(text.match(new RegExp(`^${duration}`, 'gm'))?.length, 6, 'one series for each kind of request')
+  assert.equal(valueOf(text, 'wiki_saves_total{kind="save"}'), 2)
+  assert.equal(valueOf(text, 'wiki_saves_total{kind="remove"}'), 1)
+  assert.equal(valueOf(text, 'wiki_conflicts_total'), 1)
+  assert.equal(valueOf(text, 'wiki_render_duration_seconds_count'), 3)
+  assert.equal(valueOf(text, 'wiki_database_up'), 1)
+  assert.match(text, /^nodejs_eventloop_lag_seconds /m)
+  assert.match(text, /^process_cpu_seconds_total /m)
+  assert.doesNotMatch(text, /nowhere|q=/)
+
+  assert.equal((await metrics(port, '/')).status, 404)
+  assert.equal((await metrics(port, '/metrics?x')).status, 404)
+  assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status, 404)
+  assert.equal((await get(app, '/metrics')).statusCode, 404, 'no door of the wiki leads there')
+})
+
+test('metrics tell that the database is away', async (t) => {
+  const [port, nothing] = await freePorts(2)
+  await wiki.build(t, { METRICS_PORT: String(port), MONGODB_URI: `mongodb://127.0.0.1:${nothing}/wiki` })
+  assert.equal(valueOf((await metrics(port)).text, 'wiki_database_up'), 0)
+})
+
+test('metrics that cannot be served stop the start with a line that says why, and with the wiki they end', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.after(() => { other.close() })
+  const { port } = /** @type {import('node:net').AddressInfo} */ (other.address())
+  await assert.rejects(buildApp(readConfig({ MONGODB_URI: wiki.freshUri(), LOG_LEVEL: 'silent', METRICS_PORT: String(port) })), { message: new RegExp(`^METRICS_PORT=${port} cannot be used on METRICS_HOST=127\\.0\\.0\\.1: .*EADDRINUSE`) })
+
+  const [own] = await freePorts(1)
+  const app = await buildApp(readConfig({ MONGODB_URI: wiki.freshUri(), LOG_LEVEL: 'silent', METRICS_PORT: String(own) }))
+  assert.equal((await metrics(own)).status, 200)
+  await app.close()
+  await assert.rejects(metrics(own))
+})
+
+test('an error has a number to report it by: the proxy’s when that is harmless, or a new one', async (t) => {
+  const app = await wiki.build(t)
+  const idOf = async (/** @type {Record<string, string>} */ headers) => (await get(app, '/nowhere', headers)).json().request_id
+  for (const id of ['a', 'A-b_c.9', 'x'.repeat(64)]) assert.equal(await idOf({ 'x-request-id': id }), id)
+  const made = []
+  for (const id of ['', 'x'.repeat(65), 'a b', '<script>', 'a"b', 'a,b', 'č', '$(id)', 'a\tb']) made.push(await idOf({ 'x-request-id': id }))
+  for (const id of made) assert.match(id, /^[0-9a-f]{8}-\d+$/)
+  assert.equal(new Set(made).size, made.length)
+  assert.match((await get(app, '/nowhere', { ...BROWSER, 'x-request-id': 'abc' })).body, /If you report this, say its number: <code>abc<\/code>/)
+  assert.equal((await get(app, '/wiki/%zz', { 'x-request-id': 'abc' })).json().request_id, 'abc')
+
+  await save(app, 'a', 'text')
+  for (const url of ['/wiki/a', '/', '/history/a', '/raw/a', '/changes', '/changes.atom', '/favicon.ico']) {
+    const answer = await get(app, url, { 'x-request-id': 'abc-def' })
+    assert.match(String(answer.headers['cache-control']), /public/)
+    assert.doesNotMatch(answer.body + JSON.stringify(answer.headers), /abc-def/, url)
+  }
+})
+
+test('at the level info there is one line for each request, and nothing secret in any', async (t) => {
+  const { ask, lines } = await start(t, { LOG_LEVEL: 'info', ...peopleOnly(t) })
+  const secrets = { cookie: 'session=SECRET', 'x-request-id': 'abc', 'user-agent': 'SECRET' }
+  await ask('GET', '/wiki/a%20b?q=SECRET', secrets)
+  await ask('POST', '/wiki/a', { ...bearer('editor'), 'content-type': 'text/markdown' }, 'SECRET')
+  await ask('POST', '/edit/sign-in?to=SECRET', { 'content-type': 'application/x-www-form-urlencoded' }, new URLSearchParams({ name: 'editor', password: PASSWORD }).toString())
+  await ask('POST', '/edit/sign-in', { 'content-type': 'application/x-www-form-urlencoded', authorization: 'Bearer SECRET' }, 'name=SECRET&password=SECRET')
+  await ask('GET', `/${'x'.repeat(5_000)}?SECRET`)
+  await ask('GET', '/wiki/%zz?SECRET')
+  const requests = () => lines.filter(({ msg }) => msg === 'request')
+  assert.ok(await waitUntil(async () => requests().length >= 6, WAIT_MAX_MS))
+  assert.deepEqual(requests().map(({ method, route, url, status }) => [method, route, url.slice(0, 20), status]), [
+    ['GET', '/wiki/*', '/wiki/a%20b', 404], ['POST', '/wiki/*', '/wiki/a', 201], ['POST', '/edit/sign-in', '/edit/sign-in', 303], ['POST', '/edit/sign-in', '/edit/sign-in', 401],
+    ['GET', null, `/${'x'.repeat(19)}`, 404], ['GET', null, '/wiki/%zz', 400]
+  ])
+  for (const line of requests()) {
+    assert.equal(line.level, 30)
+    assert.ok(line.duration_ms >= 0)
+    assert.ok(line.url.length <= 500)
+  }
+  assert.equal(requests()[0].request_id, 'abc')
+  assert.equal(new Set(requests().map(({ request_id: id }) => id)).size, 6)
+  assert.doesNotMatch(JSON.stringify(lines), new RegExp(`SECRET|${PASSWORD}|stevec_editor|session=`))
+})
+
+test('at the usual level requests leave no line, and an unexpected error is found by its number', async (t) => {
+  const { ask, lines } = await start(t, { MONGODB_URI: `${wiki.freshUri()}&readConcernLevel=nonsense` })
+  await ask('GET', '/favicon.ico')
+  await ask('GET', '/nowhere')
+  assert.equal(await ask('GET', '/wiki/a?q=SECRET', { 'x-request-id': 'abc', cookie: 'SECRET' }), 500)
+  assert.ok(await waitUntil(async () => lines.length > 0, WAIT_MAX_MS))
+  assert.deepEqual(lines.map(({ msg, request_id: id, url }) => [msg, id, url]), [['unexpected error', 'abc', '/wiki/a']])
+  assert.doesNotMatch(JSON.stringify(lines), /SECRET/)
+})

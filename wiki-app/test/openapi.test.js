@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import test from 'node:test'
+import { promisify } from 'node:util'
+import { chromium } from 'playwright-core'
+import { requireTool } from '../../loadgen/src/tools/locate.js'
+import { get, useWiki } from './helper.js'
+import { png } from './images.js'
+
+// The ajv that Fastify validates with.
+const load = createRequire(createRequire(createRequire(import.meta.url).resolve('fastify')).resolve('@fastify/ajv-compiler'))
+const [Ajv, addFormats] = [load('ajv/dist/2020').default, load('ajv-formats')]
+
+const wiki = useWiki()
+const run = promisify(execFile)
+
+/** @typedef {import('fastify').FastifyInstance} App */
+
+const ajv = addFormats(new Ajv({ strict: true, allowUnionTypes: true, allErrors: true }))
+
+/**
+ * @param {object} properties
+ * @param {string[]} required
+ */
+const only = (properties, required = []) => ({ type: 'object', additionalProperties: false, required, properties })
+const mapOf = (/** @type {object} */ schema) => ({ type: 'object', additionalProperties: schema })
+const text = { type: 'string', minLength: 1 }
+const schemaObject = { $ref: 'https://json-schema.org/draft/2020-12/schema' }
+const ref = (/** @type {string} */ name) => ({ $ref: `#/$defs/${name}` })
+
+/** What OpenAPI 3.1 asks of the parts that we use, and nothing that it does not know. https://spec.openapis.org/oas/v3.1.1.html#schema */
+const isOpenapi = ajv.compile({
+  ...only({
+    openapi: { type: 'string', pattern: '^3\\.1\\.\\d+$' },
+    info: only({ title: text, version: text, summary: text, description: text }, ['title', 'version']),
+    servers: { type: 'array', items: only({ url: text }, ['url']) },
+    tags: { type: 'array', items: only({ name: text, description: text }, ['name']) },
+    components: only({ schemas: { type: 'object', propertyNames: { pattern: '^[\\w.-]+$' }, additionalProperties: schemaObject } }),
+    paths: { type: 'object', propertyNames: { pattern: '^/' }, additionalProperties: ref('item') }
+  }, ['openapi', 'info', 'paths']),
+  $defs: {
+    item: only(Object.fromEntries(['get', 'put', 'post', 'delete'].map((method) => [method, ref('operation')]))),
+    operation: only({
+      tags: { type: 'array', items: text, minItems: 1 },
+      summary: text,
+      description: text,
+      operationId: text,
+      parameters: { type: 'array', items: ref('parameter') },
+      requestBody: only({ description: text, required: { type: 'boolean' }, content: ref('content') }, ['content']),
+      responses: { type: 'object', minProperties: 1, propertyNames: { pattern: '^(?:[1-5](?:\\d\\d|XX)|default)$' }, additionalProperties: ref('response') }
+    }, ['responses', 'summary', 'description', 'tags']),
+    parameter: {
+      ...only({ name: text, in: { enum: ['path', 'query', 'header'] }, required: { type: 'boolean' }, description: text, schema: schemaObject, example: true }, ['name', 'in', 'schema']),
+      if: { type: 'object', properties: { in: { const: 'path' } } },
+      then: { type: 'object', required: ['required'], properties: { required: { const: true } } }
+    },
+    response: only({ description: text, content: ref('content') }, ['description']),
+    content: mapOf(only({ schema: schemaObject, example: true }))
+  }
+})
+
+/** @param {App} app */
+const documentOf = async (app) => (await get(app, '/api/v1/openapi.json')).json()
+
+/** @param {any} document */
+const operationsIn = (document) => Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })))
+
+test('the document is valid OpenAPI 3.1 and describes every route of the API', async (t) => {
+  const app = await wiki.build(t)
+  const document = await documentOf(app)
+  assert.ok(isOpenapi(document), JSON.stringify(isOpenapi.errors, null, 1))
+  assert.ok(!isOpenapi({ ...document, paths: { '/x': { get: {} } } }), 'the check can fail')
+  const answer = await get(app, '/api/v1/openapi.json')
+  assert.equal(answer.headers['cache-control'], 'public, no-cache')
+  assert.equal((await get(app, '/api/v1/openapi.json', { 'if-none-match': String(answer.headers.etag) })).statusCode, 304)
+
+  const operations = operationsIn(document)
+  assert.equal(operations.length, 21)
+  for (const { path: template, method, parameters = [], responses } of operations) {
+    const named = parameters.filter((/** @type {any} */ parameter) => parameter.in === 'path').map((/** @type {any} */ parameter) => parameter.name)
+    assert.deepEqual(named.sort(), [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), `${method} ${template}`)
+    assert.ok(app.hasRoute({ method, url: `/api/v1${template.replace(/\{(\w+)\}/g, ':$1')}` }), `${method} ${template}`)
+    for (const status of ['400', '503']) assert.ok(responses[status], `${method} ${template} says when it is ${status}`)
+  }
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name)
+  assert.deepEqual([...new Set(references)].sort(), Object.keys(document.components.schemas).sort())
+})
+
+/**
+ * The wiki that the examples are about.
+ * @param {App} app
+ */
+async function setTheStage (app) {
+  const put = async (/** @type {string} */ name, /** @type {object} */ payload) => {
+    assert.ok((await app.inject({ method: 'PUT', url: `/api/v1/pages/${encodeURIComponent(name)}`, payload })).statusCode < 300)
+  }
+  await put('Handbook/Writing', { content: 'Use words.', tags: ['guide'], author: 'Ana' })
+  await put('Handbook/Writing', { content: 'Use plain words.\n', tags: ['guide', 'style'], author: 'Ana', summary: 'plainer' })
+  await put('Handbook', { content: 'About [style](/wiki/Handbook/Writing) and [speech](/wiki/Handbook/Speaking).', tags: ['guide'], author: 'Bor' })
+  for (const name of ['Draft', 'Old news', 'Restored']) await put(name, { content: 'first' })
+  await put('Restored', { content: 'second' })
+  assert.equal((await app.inject({ method: 'POST', url: '/api/v1/files?author=Ana', headers: { 'content-type': 'image/png' }, payload: png() })).statusCode, 201)
+}
+
+/**
+ * With everything that differs from wiki to wiki left out.
+ * @param {unknown} body
+ */
+const comparable = (body) => JSON.parse(JSON.stringify(body, (key, value) => ['modified_at', 'created_at'].includes(key) ? 'a time' : key === 'next_cursor' ? null : value))
+
+test('every example in the document does what the document says', async (t) => {
+  const app = await wiki.build(t)
+  const document = await documentOf(app)
+  const validator = (/** @type {object} */ schema) => ajv.compile(JSON.parse(JSON.stringify({ ...schema, $defs: document.components.schemas }).replaceAll('#/components/schemas/', '#/$defs/')))
+  await setTheStage(app)
+  const zip = (await get(app, '/api/v1/export')).rawPayload
+  const [{ url: base }] = document.servers
+  // What reads goes first, for the others change what there is to read.
+  const operations = operationsIn(document).sort((a, b) => Number(a.method !== 'GET') - Number(b.method !== 'GET'))
+  for (const { path: template, method, parameters = [], requestBody, responses } of operations) {
+    const label = `${method} ${template}`
+    const query = new URLSearchParams()
+    let url = base + template
+    for (const { name, in: place, example, schema, required } of parameters) {
+      if (example === undefined) {
+        assert.ok(!required, `${label}: ${name} needs an example`)
+        continue
+      }
+      assert.ok(validator(schema)(example), `${label}: ${name}`)
+      if (place === 'path') url = url.replace(`{${name}}`, encodeURIComponent(example))
+      else query.set(name, String(example))
+    }
+    const [[type, { schema, example } = /** @type {any} */ ({})] = []] = Object.entries(requestBody?.content ?? {})
+    if (type === 'application/json') {
+      assert.ok(example, `${label}: its body needs an example`)
+      assert.ok(validator(schema)(example), label)
+    }
+    const answer = await app.inject({ method: /** @type {'GET'} */ (method), url: query.size > 0 ? `${url}?${query}` : url, ...(type && { headers: { 'content-type': type }, payload: example ?? (type === 'image/png' ? png() : zip) }) })
+    assert.ok(answer.statusCode < 300, `${label}: ${answer.statusCode} ${answer.body}`)
+    const said = responses[answer.statusCode]
+    assert.ok(said, `${label} does not say that it may be ${answer.statusCode}`)
+    if (said.content === undefined) {
+      assert.equal(answer.body, '', label)
+      continue
+    }
+    const [[mediaType, media]] = Object.entries(said.content)
+    assert.equal(String(answer.headers['content-type']).split(';')[0], mediaType, label)
+    if (mediaType !== 'application/json') continue
+    const validate = validator(media.schema)
+    assert.ok(validate(answer.json()), `${label}: ${JSON.stringify(validate.errors)}`)
+    assert.ok(validate(media.example), `${label}: its example: ${JSON.stringify(validate.errors)}`)
+    if (template !== '/changes') assert.deepEqual(comparable(answer.json()), comparable(media.example), label)
+  }
+  for (const { responses } of operations) {
+    for (const { content } of Object.values(responses)) {
+      const media = content?.['application/json']
+      if (media) assert.ok(validator(media.schema)(media.example))
+    }
+  }
+})
+
+test('the documentation runs in a browser under a policy of its own, asks nobody else, and its examples can be tried out', async (t) => {
+  const app = await wiki.build(t)
+  await setTheStage(app)
+  const url = await app.listen({ port: 0 })
+  const policy = String((await get(app, '/api/')).headers['content-security-policy'])
+  assert.doesNotMatch(policy, /https?:|\*|unsafe-eval|script-src[^;]*unsafe/)
+  for (const other of ['/', '/wiki/Handbook', '/api/v1/pages', '/api/v1/openapi.json', '/nowhere']) assert.match(String((await get(app, other)).headers['content-security-policy']), /style-src 'self';/, other)
+
+  const browser = await chromium.launch({ executablePath: requireTool('chromium').path, args: ['--no-sandbox'] })
+  t.after(() => browser.close())
+  const page = await browser.newPage()
+  /** @type {string[]} */
+  const complaints = []
+  page.on('console', (message) => { if (message.type() === 'error') complaints.push(message.text()) })
+  page.on('pageerror', (error) => { complaints.push(error.message) })
+  page.on('request', (request) => { if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(request.url()) })
+  await page.goto(`${url}/api/`)
+  await page.getByText('List the pages with a tag').click()
+  await page.getByRole('button', { name: 'Try it out' }).click()
+  const answered = page.waitForResponse((response) => response.url().startsWith(`${url}/api/v1/tags/guide/pages`))
+  await page.getByRole('button', { name: 'Execute' }).click()
+  assert.equal((await answered).status(), 200)
+  assert.deepEqual(complaints, [])
+})
+
+test('the commands in the README do what it says', async (t) => {
+  const app = await wiki.build(t)
+  const url = await app.listen({ port: 0 })
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-readme-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  const [, section] = /^## API$([^]*?)(?=^## |$(?![^]))/m.exec(readme) ?? []
+  const blocks = [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block]) => block)
+  assert.ok(blocks.length > 0)
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', blocks.join('\n').replaceAll('http://127.0.0.1:3000', url)], { cwd: directory, timeout: 30_000 })
+  const said = [...section.matchAll(/# → (.*)$/gm)].map(([, words]) => words)
+  assert.ok(said.length > 0)
+  for (const words of said) assert.ok(stdout.includes(words), `${words} is not in:\n${stdout}`)
+})

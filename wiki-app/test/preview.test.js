@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSER, get, save, useWiki } from './helper.js'
+
+const wiki = useWiki()
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {string} name
+ * @param {Record<string, string>} fields
+ * @param {Record<string, string>} [headers]
+ */
+const preview = (app, name, fields, headers = BROWSER) => app.inject({
+  method: 'POST', url: `/edit/preview/${name}`, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, payload: new URLSearchParams(fields).toString()
+})
+/** @param {string} html */
+const articleIn = (html) => /<article [^>]*>[^]*<\/article>/.exec(html)?.[0]
+
+const TEXT = '# A\r\n\r\n*b* & <i> [self](/wiki/New) [there](/wiki/there) [none](/wiki/none)\r\n\r\n| a | b |\r\n|--:|---|\r\n| 1 | 2 |\r\n\r\n```js\r\nlet a\r\n```\r\n'
+
+test('the preview is the article that will be seen, byte by byte, and nothing typed is lost', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'there', 'text')
+  const typed = { content: TEXT, tags: 'One, tw', author: 'Ana "A" <b>', summary: 'why & what', base_revision: '0' }
+  const shown = await preview(app, 'New', typed)
+  assert.equal(shown.statusCode, 200, shown.body)
+  assert.equal(shown.headers['cache-control'], 'private, no-store')
+  assert.equal((await get(app, '/wiki/New')).statusCode, 404, 'nothing is saved')
+  assert.match(shown.body, /<form class="editor" method="post" action="\/edit\/text\/New" data-unsaved>/)
+  for (const part of ['name="base_revision" value="0"', 'name="tags" maxlength="2000" value="One, tw"', 'value="Ana &quot;A&quot; &lt;b&gt;"', 'value="why &amp; what"', '\n# A\n\n*b* &amp; &lt;i&gt;']) assert.ok(shown.body.includes(part), part)
+
+  const saved = await app.inject({ method: 'POST', url: '/edit/text/New', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams(typed).toString() })
+  assert.equal(saved.statusCode, 303)
+  const article = articleIn((await get(app, '/wiki/New')).body)
+  assert.ok(article?.includes('class="missing"'))
+  assert.equal(articleIn(shown.body), article)
+  const program = await preview(app, 'New', typed, { accept: 'application/json' })
+  assert.equal(`<article dir="auto">\n${program.json().html}</article>`, article)
+})
+
+test('a text that cannot be shown comes back with the reason, as it was typed', async (t) => {
+  const app = await wiki.build(t, { PAGE_MAX_BYTES: '1000' })
+  const shown = await preview(app, 'a', { content: 'x'.repeat(1001), tags: 'one', base_revision: '3' })
+  assert.equal(shown.statusCode, 413)
+  assert.match(shown.body, /role="alert">The page would have 1001 bytes/)
+  assert.match(shown.body, /<textarea [^>]*>\nx{1001}<\/textarea>[^]*value="one"/)
+  assert.match(shown.body, /name="base_revision" value="3"/)
+  const program = await preview(app, 'a', { content: 'x'.repeat(1001) }, {})
+  assert.equal(program.statusCode, 413)
+  assert.equal(program.json().status, 413)
+})
+
+test('a preview is as safe as a page', async (t) => {
+  const app = await wiki.build(t)
+  const { body } = await preview(app, '%3Cb%3E', { content: '</textarea><script>alert(1)</script> [x](javascript:alert(1))', tags: '"><script>', base_revision: '0' })
+  assert.doesNotMatch(body, /<script(?! type=)|href="javascript|<b>/)
+  assert.equal((await preview(app, 'a', { content: '' })).statusCode, 200)
+  for (const [name, fields] of /** @type {[string, Record<string, string>][]} */ ([['a', {}], ['a', { content: 'x', other: 'y' }], ['a', { content: 'x', base_revision: '$ne' }], ['stevec', { content: 'x' }], ['%00', { content: 'x' }], ['..%2f', { content: 'x' }]])) {
+    assert.equal((await preview(app, name, fields)).statusCode, 400, name)
+  }
+  assert.equal((await preview(app, 'a', { content: 'x' }, { 'sec-fetch-site': 'cross-site' })).statusCode, 403)
+  assert.equal((await get(app, '/edit/preview/a')).statusCode, 405)
+})
+
+test('a preview of two edits that met stays one: saving it is still based on what was seen', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'first')
+  await save(app, 'a', 'second')
+  const merge = await app.inject({ method: 'POST', url: '/edit/text/a', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams({ content: 'mine', base_revision: '1' }).toString() })
+  assert.equal(merge.statusCode, 409)
+  assert.match(merge.body, /data-unsaved[^]*name="base_revision" value="2"[^]*formaction="\/edit\/preview\/a"/)
+  assert.match((await preview(app, 'a', { content: 'mine', base_revision: '2' })).body, /name="base_revision" value="2"/)
+})
+
+test('what a reader loads is small, and so is the editor', async (t) => {
+  const app = await wiki.build(t)
+  await save(app, 'a', 'x')
+  const page = await get(app, '/wiki/a')
+  const bytesOf = async (/** @type {string} */ html) => {
+    const urls = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, url]) => url)
+    const answers = await Promise.all(urls.map((url) => get(app, url)))
+    for (const { statusCode, headers } of answers) assert.deepEqual([statusCode, headers['cache-control']], [200, 'public, max-age=31536000, immutable'])
+    return Object.fromEntries(urls.map((url, index) => [url.replace(/\.[0-9a-f]{12}/, ''), answers[index].rawPayload.length]))
+  }
+  const reading = await bytesOf(page.body)
+  assert.deepEqual(Object.keys(reading).sort(), ['/assets/icon.svg', '/assets/page.js', '/assets/style.css'])
+  assert.ok(reading['/assets/page.js'] <= 3_000, `${reading['/assets/page.js']} bytes`)
+  const total = page.rawPayload.length + Object.values(reading).reduce((sum, bytes) => sum + bytes, 0)
+  assert.ok(total <= 20_000, `${total} bytes`)
+  t.diagnostic(`a page view is ${total} bytes`)
+
+  const editing = await bytesOf((await get(app, '/edit/text/a')).body)
+  assert.ok(editing['/assets/editor.js'] <= 10_000, `${editing['/assets/editor.js']} bytes`)
+  const script = await get(app, String(/"(\/assets\/editor[^"]+)"/.exec((await get(app, '/edit/text/a')).body)?.[1]))
+  assert.equal(script.headers['content-type'], 'text/javascript; charset=utf-8')
+})
+
+test('a heading cannot take the place of a field of the form, or of anything else of the wiki’s own', async (t) => {
+  const app = await wiki.build(t)
+  const content = ['content', 'tags', 'author', 'summary', 'main', '_content', '_main', 'q'].map((name) => `# ${name}`).join('\n\n')
+  const { body } = await app.inject({ method: 'POST', url: '/edit/preview/a', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams({ content }).toString() })
+  const ids = [...body.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
+  assert.ok(ids.includes('content') && ids.includes('_content'))
+  assert.deepEqual(ids.filter((id, index) => ids.indexOf(id) !== index), [])
+})

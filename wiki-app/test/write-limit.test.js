@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { BROWSER, get, save, submit, useWiki } from './helper.js'
+import { cookieOf, peopleOnly, post } from './people.js'
+
+const wiki = useWiki()
+
+/**
+ * @param {import('fastify').FastifyInstance} app
+ * @param {string} remoteAddress
+ * @param {string} [forwardedFor]
+ */
+const write = async (app, remoteAddress, forwardedFor) => {
+  const headers = { 'content-type': 'text/markdown', ...(forwardedFor !== undefined && { 'x-forwarded-for': forwardedFor }) }
+  return (await app.inject({ method: 'POST', url: '/wiki/a', remoteAddress, headers, payload: 'x' })).statusCode
+}
+
+test('a client that writes too often is told when it may again; it can still read, and others can write', async (t) => {
+  const app = await wiki.build(t, { WRITES_PER_MINUTE: '3' })
+  for (const status of [201, 200, 200]) assert.equal((await save(app, 'a', 'text')).statusCode, status)
+  const refused = await save(app, 'a', 'too much')
+  assert.equal(refused.statusCode, 429)
+  assert.equal(refused.headers['cache-control'], 'no-store')
+  const retryAfterS = Number(refused.headers['retry-after'])
+  assert.ok(retryAfterS >= 1 && retryAfterS <= 60, String(retryAfterS))
+  assert.match(refused.json().detail, new RegExp(`More than 3 changes.*try again in ${retryAfterS} s`))
+
+  const person = await submit(app, 'a', { content: 'too much' })
+  assert.equal(person.statusCode, 429)
+  assert.match(person.body, /<h1>Too Many Requests<\/h1>\n<p>More than 3 changes within a minute/)
+  assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/a' })).statusCode, 429)
+  assert.equal((await get(app, '/wiki/a')).headers['page-revision'], '3')
+  assert.equal((await get(app, '/edit/text/a', BROWSER)).statusCode, 200)
+  assert.equal(await write(app, '192.0.2.1'), 200)
+})
+
+test('previews change nothing: they take nothing from an author’s changes, and have a limit of their own', async (t) => {
+  const app = await wiki.build(t, { WRITES_PER_MINUTE: '1' })
+  const preview = () => app.inject({ method: 'POST', url: '/edit/preview/a', payload: { content: 'text' } })
+  for (let count = 1; count <= 5; count++) assert.equal((await preview()).statusCode, 200)
+  assert.equal((await save(app, 'a', 'text')).statusCode, 201)
+  const refused = await preview()
+  assert.equal(refused.statusCode, 429)
+  assert.match(refused.json().detail, /More than 5 previews/)
+})
+
+test('a proxy that is trusted says who the client is, anybody else says it in vain', async (t) => {
+  const app = await wiki.build(t, { WRITES_PER_MINUTE: '1', TRUSTED_PROXIES: 'loopback,192.0.2.0/24' })
+  /** Which client, and whether it was one that had written before. */
+  for (const [remoteAddress, forwardedFor, status, why] of /** @type {[string, string | undefined, number, string][]} */ ([
+    ['127.0.0.1', '198.51.100.1', 201, 'through nginx'],
+    ['127.0.0.1', '198.51.100.1', 429, 'the same'],
+    ['::1', '203.0.113.9, 198.51.100.1, 192.0.2.7', 429, 'the same through one proxy more; what is left of the first stranger is only claimed'],
+    ['127.0.0.1', '198.51.100.2', 200, 'another'],
+    ['198.51.100.3', '198.51.100.4', 200, 'nobody whom we trust'],
+    ['198.51.100.3', '198.51.100.5', 429, 'however it calls itself'],
+    ['127.0.0.1', undefined, 200, 'nginx itself'],
+    ['127.0.0.1', '', 429, 'nginx itself'],
+    ['127.0.0.1', 'unknown', 429, 'no address'],
+    ['127.0.0.1', '<script>', 429, 'no address'],
+    ['127.0.0.1', `${'x'.repeat(9_000)}`, 429, 'no address'],
+    ['127.0.0.1', `${'1.1.1.1,'.repeat(1_000)}198.51.100.2`, 429, 'a long way'],
+    ['127.0.0.1', '::ffff:198.51.100.2', 429, 'IPv4 in the clothes of IPv6'],
+    ['127.0.0.1', '2001:db8:0:1::1', 200, 'IPv6'],
+    ['127.0.0.1', '2001:db8:0:1:ffff::2', 429, 'the same /64'],
+    ['127.0.0.1', '2001:db8:0:2::1', 200, 'another /64'],
+    ['127.0.0.1', 'fe80::1%eth0', 200, 'an address with its interface'],
+    ['::ffff:127.0.0.1', '198.51.100.1', 429, 'a proxy that came by IPv6']
+  ])) {
+    assert.equal(await write(app, remoteAddress, forwardedFor), status, `${remoteAddress} ${forwardedFor?.slice(-50)}: ${why}`)
+  }
+  const trusting = await wiki.build(t, { WRITES_PER_MINUTE: '1', TRUSTED_PROXIES: 'none' })
+  assert.equal(await write(trusting, '127.0.0.1', '198.51.100.1'), 201)
+  assert.equal(await write(trusting, '127.0.0.1', '198.51.100.2'), 429)
+})
+
+test('0 is no limit', async (t) => {
+  const app = await wiki.build(t, { WRITES_PER_MINUTE: '0' })
+  const statuses = await Promise.all(Array.from({ length: 70 }, () => write(app, '192.0.2.1')))
+  assert.ok(statuses.every((status) => status < 300))
+})
+
+test('what proxies could say of host and scheme changes nothing', async (t) => {
+  const app = await wiki.build(t, peopleOnly(t))
+  const claims = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', 'x-forwarded-port': '443', forwarded: 'host=evil.example;proto=https', 'x-original-url': '/wiki/stevec', 'x-http-method-override': 'DELETE' }
+  const refused = await app.inject({ method: 'POST', url: '/wiki/a', headers: { ...claims, host: 'wiki.example', origin: 'https://evil.example' }, payload: {} })
+  assert.equal(refused.statusCode, 403)
+  assert.match(refused.json().detail, /another site/)
+
+  const answers = [
+    await get(app, '/', claims), await get(app, '/wiki/%20a', claims), await get(app, '/edit/text/a', { ...BROWSER, ...claims }), await get(app, '/changes.atom', claims),
+    await post(app, '/edit/sign-in', { name: 'nobody', password: 'x' }, claims), await get(app, '/edit/new?name=b', { ...await cookieOf(app, 'editor'), ...claims })
+  ]
+  for (const { body, headers } of answers) assert.doesNotMatch(body + JSON.stringify(headers), /evil\.example|Secure/)
+})
