@@ -37,3 +37,25 @@ test('fails clearly where nobody listens', async () => {
   await new Promise((resolve) => server.close(resolve))
   await assert.rejects(createEdge({ url: `http://127.0.0.1:${port}`, token: 'any' }).purgeEverything(), /fetch failed/)
 })
+
+test('purges by URL, tag, host and prefix, more items than one call takes, and softly', async () => {
+  const edge = await startRole('edge', (_incoming, response) => response.setHeader('Cache-Control', 'public, max-age=60').setHeader('Cache-Tag', 'a').end('page'))
+  try {
+    const page = `${edge.url('wiki.localhost')}/page`
+    const client = createEdge(edge.control)
+    for (const [purge, status] of /** @type {[() => Promise<void>, string][]} */ ([
+      [() => client.purgeUrls([...Array.from({ length: 150 }, (_item, index) => `${page}/${index}`), page]), 'MISS'],
+      [() => client.purgeTags(['a']), 'MISS'],
+      [() => client.purgeHosts(['wiki.localhost']), 'MISS'],
+      [() => client.purgePrefixes(['wiki.localhost/pa']), 'MISS'],
+      [() => client.purgeTags(['a'], { soft: true }), 'EXPIRED'],
+      [() => client.purgeTags(['other']), 'HIT']
+    ])) {
+      await cacheStatus(page)
+      await purge()
+      assert.equal(await cacheStatus(page), status)
+    }
+  } finally {
+    await edge.stop()
+  }
+})

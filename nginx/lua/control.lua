@@ -1,37 +1,71 @@
--- The cache's control listener. It speaks the form of Cloudflare's API, so that one client serves both:
+-- A cache's control listener. It speaks the form of Cloudflare's API, so that one client serves both:
 -- https://developers.cloudflare.com/api/resources/cache/methods/purge/
 local cjson = require("cjson.safe")
-local generation = require("generation")
 
 local _M = {}
 
 -- Assembled by hand: Debian's cjson encodes an empty Lua table as {} and has no way to say [].
-local ENVELOPE = '{"success":%s,"errors":[%s],"messages":[],"result":%s}'
+local ENVELOPE = '{"success":%s,"errors":[%s],"messages":[%s],"result":%s}'
 
-local function answer(status, result, message)
+local function answer(status, result, failure, message)
+  local error = failure and cjson.encode({ code = status, message = failure }) or ""
+  local text = ENVELOPE:format(tostring(failure == nil), error, message and cjson.encode(message) or "", result and cjson.encode(result) or "null")
   ngx.status = status
   ngx.header["Content-Type"] = "application/json"
-  local failure = message and cjson.encode({ code = status, message = message }) or ""
-  ngx.say(ENVELOPE:format(tostring(message == nil), failure, result and cjson.encode(result) or "null"))
+  ngx.header["Content-Length"] = #text
+  ngx.print(text)
 end
 
-function _M.handle(token)
-  if ngx.var.http_authorization ~= "Bearer " .. token then
+-- Takes the same time whatever the first difference is.
+local function same(text, secret)
+  if #text ~= #secret then return false end
+  local difference = 0
+  for position = 1, #secret do difference = bit.bor(difference, bit.bxor(text:byte(position), secret:byte(position))) end
+  return difference == 0
+end
+
+local function read_body()
+  ngx.req.read_body()
+  local text = ngx.req.get_body_data()
+  local file = not text and ngx.req.get_body_file()
+  local handle = file and io.open(file, "rb")
+  if handle then
+    text = handle:read("*a")
+    handle:close()
+  end
+  return cjson.decode(text or "")
+end
+
+--- purge(body, soft) does it, or returns nil, a status, and what is wrong with the body.
+function _M.handle(token, purge)
+  if not same(ngx.var.http_authorization or "", "Bearer " .. token) then
     return answer(401, nil, "the control listener wants the bearer token that was made at start")
   end
-  if not ngx.re.find(ngx.var.uri, "^/client/v4/zones/[^/]+/purge_cache$", "jo") then
-    return answer(404, nil, "only /client/v4/zones/{zone}/purge_cache is served here")
+  local uri, method = ngx.var.uri, ngx.req.get_method()
+  if uri == "/client/v4/user/tokens/verify" then
+    if method ~= "GET" then
+      ngx.header["Allow"] = "GET"
+      return answer(405, nil, "tokens/verify takes GET")
+    end
+    return answer(200, { id = ngx.md5(token), status = "active" }, nil, { code = 10000, message = "This API Token is valid and active" })
   end
-  if ngx.req.get_method() ~= "POST" then
+  local action = uri:match("^/client/v4/zones/[^/]+/([a-z_]+)$")
+  if action ~= "purge_cache" and action ~= "invalidate_cache" then
+    return answer(404, nil, "only /client/v4/zones/{zone}/purge_cache and /client/v4/user/tokens/verify are served here")
+  end
+  if method ~= "POST" then
     ngx.header["Allow"] = "POST"
-    return answer(405, nil, "purge_cache takes POST")
+    return answer(405, nil, action .. " takes POST")
   end
-  ngx.req.read_body()
-  local body = cjson.decode(ngx.req.get_body_data() or "")
-  if type(body) ~= "table" or body.purge_everything ~= true then
-    return answer(400, nil, 'this edge purges everything at once: send {"purge_everything":true}')
+  local body = read_body()
+  if type(body) ~= "table" then return answer(400, nil, "the body is not a JSON object") end
+  local soft = action == "invalidate_cache" or body.invalidate_cache == true
+  local done, status, message = purge(body, soft)
+  if not done then
+    if status == 429 then ngx.header["Retry-After"] = "60" end
+    return answer(status, nil, message)
   end
-  return answer(200, { id = tostring(generation.raise()) })
+  return answer(200, { id = ngx.md5(ngx.var.request_id) })
 end
 
 return _M

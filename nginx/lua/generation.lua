@@ -12,8 +12,13 @@ function _M.current()
   return dict:get("all")
 end
 
-function _M.raise()
-  return dict:incr("all", 1)
+--- For control.lua.
+function _M.purge(body, soft)
+  if body.purge_everything ~= true or soft then
+    return nil, 400, 'this cache purges everything at once: send {"purge_everything":true}'
+  end
+  dict:incr("all", 1)
+  return true
 end
 
 return _M

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,19 +10,27 @@ import { Eta } from 'eta'
 const SOURCES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const eta = new Eta({ views: path.join(SOURCES, 'templates'), autoEscape: false, autoTrim: [false, 'nl'] })
 
+const MAX_SIZE_DEFAULT_BYTES = 1024 ** 3
+/** Where Debian, Alpine and Fedora keep what they trust. */
+const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt']
+
 /** Characters that would end a quoted string of nginx's configuration or be read as a variable in it. */
 const UNQUOTABLE = /["$\\\n\r]/
 
 /**
  * What a role needs besides its folder; ports are of 127.0.0.1.
  * @typedef {{role: 'origin', port: number, wikiPort: number}} OriginRole
- * @typedef {{role: 'edge', port: number, publicPort: number, originPort: number, cachedHost: string, nocacheHost: string, controlPort: number, controlToken: string}} EdgeRole
+ * @typedef {{role: 'edge', port: number, publicPort: number, originPort: number, cachedHost: string, nocacheHost: string, controlPort: number, controlToken: string} & EdgeOptions} EdgeRole  in the wiki's stack
+ * @typedef {{role: 'edge', port: number, listenAddress?: string, origin: Origin, controlPort: number, controlToken: string} & EdgeOptions} LoneEdgeRole  in front of any application
+ * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
+ *   defaultTtls: an answer that says nothing about caching gets a lifetime by its status, as Cloudflare's; default: only outside the stack, in the profile cloudflare
+ * @typedef {{address: string, port: number, host: string, tls: boolean}} Origin  address: an IP address, as nginx does not look into /etc/hosts at run time
  * @typedef {{role: 'local', port: number, sourcePort: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole
  */
 
 /**
  * Renders a role's configuration and has nginx itself check it, so that a mistake is found before anything starts.
- * @param {OriginRole | EdgeRole | LocalRole} role
+ * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
  * @param {object} where
  * @param {string} where.directory  of this process alone: configuration, logs, cache, temporary files
  * @param {string} where.binary  nginx
@@ -36,6 +44,12 @@ export async function prepareRole (role, { directory, binary, modulesDirectory }
   mkdirSync(directory, { recursive: true })
   // The control token is in it.
   writeFileSync(configuration, text, { mode: 0o600 })
+  if (role.role === 'edge') {
+    const cache = cacheDirectoryOf(role, directory)
+    // What an earlier process stored has no index any more.
+    rmSync(cache, { recursive: true, force: true })
+    mkdirSync(cache, { recursive: true, mode: 0o700 })
+  }
   const args = ['-p', directory, '-c', configuration]
   try {
     await promisify(execFile)(binary, [...args, '-t'])
@@ -47,18 +61,19 @@ export async function prepareRole (role, { directory, binary, modulesDirectory }
 }
 
 /**
- * @param {OriginRole | EdgeRole | LocalRole} role
+ * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
  * @param {{directory: string, modulesDirectory: string}} where
  * @returns {string} the configuration
  * @throws {Error} when a path cannot stand in an nginx configuration
  */
 export function render (role, { directory, modulesDirectory }) {
   const cached = role.role !== 'origin'
-  for (const value of [directory, modulesDirectory, SOURCES]) {
+  const paths = [directory, modulesDirectory, SOURCES, ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : [])]
+  for (const value of paths) {
     if (UNQUOTABLE.test(value)) throw new Error(`nginx cannot use a path with quotes, dollar signs or backslashes: ${value}`)
   }
   return eta.render(`./${role.role}`, {
-    ...role,
+    ...(role.role === 'edge' ? edgeView(role, directory) : role),
     directory,
     sources: SOURCES,
     user: process.getuid?.() === 0 ? userInfo().username : '',
@@ -67,8 +82,43 @@ export function render (role, { directory, modulesDirectory }) {
 }
 
 /**
+ * @param {EdgeRole | LoneEdgeRole} role
+ * @param {string} directory
+ */
+function cacheDirectoryOf (role, directory) {
+  return path.join(role.cacheDirectory ?? directory, 'answers')
+}
+
+/**
+ * What the template of the role edge needs, with every default filled in.
+ * @param {EdgeRole | LoneEdgeRole} role
+ * @param {string} directory
+ */
+function edgeView (role, directory) {
+  const lone = 'origin' in role
+  const origin = lone ? role.origin : { address: '127.0.0.1', port: role.originPort, host: '', tls: false }
+  const address = (/** @type {string} */ ip) => ip.includes(':') ? `[${ip}]` : ip
+  return {
+    ...role,
+    cachedHost: lone ? '' : role.cachedHost,
+    nocacheHost: lone ? '' : role.nocacheHost,
+    listen: `${address(lone ? role.listenAddress ?? '127.0.0.1' : '127.0.0.1')}:${role.port}`,
+    // Clients may name either; a purged address without a port means both.
+    ports: lone ? [role.port] : [role.port, role.publicPort],
+    origin: { ...origin, address: address(origin.address), upstream: `${address(origin.address)}:${origin.port}`, certificates: CERTIFICATES.find(existsSync) ?? '' },
+    profile: role.profile ?? 'cloudflare',
+    defaultTtls: role.defaultTtls ?? (lone && role.profile !== 'rfc9111'),
+    plan: role.plan ?? '',
+    // The wiki refuses a page that is too long with a reason; in front of other applications, Cloudflare's limit.
+    bodyMax: lone ? '100m' : '4m',
+    cacheDirectory: cacheDirectoryOf(role, directory),
+    maxSizeBytes: role.maxSizeBytes ?? MAX_SIZE_DEFAULT_BYTES
+  }
+}
+
+/**
  * Two runs had the same cache configuration when this is equal: ports, tokens and folders do not count.
- * @param {OriginRole | EdgeRole | LocalRole} role
+ * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
  * @param {string} modulesDirectory
  */
 function hashOf (role, modulesDirectory) {

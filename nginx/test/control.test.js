@@ -37,7 +37,10 @@ describe('the control listener', () => {
     ['a body that is not JSON', { body: '{' }, 400],
     ['a body that is no object', { body: '7' }, 400],
     ['an empty body', { body: '' }, 400],
-    ['a purge of single files, which is not there yet', { body: '{"files":["http://x/"]}' }, 400]
+    ['a purge of what is no URL', { body: '{"files":["/page"]}' }, 400],
+    ['a purge of nothing', { body: '{"tags":[]}' }, 400],
+    ['a purge of two kinds at once', { body: '{"tags":["a"],"hosts":["b"]}' }, 400],
+    ['a purge of everything and more', { body: '{"purge_everything":true,"tags":["a"]}' }, 400]
   ])) {
     test(`refuses ${what} with ${expected}, and keeps the cache`, async () => {
       const page = `${edge.url('wiki.localhost')}/kept-${expected}`

@@ -33,7 +33,11 @@ export async function startRole (role, origin) {
     local: /** @type {const} */ ({ ...common, role: 'local', sourcePort: originPort, sourceHost: 'source.localhost' })
   }[role]
   const binary = requireTool('nginx').path
-  const prepared = await prepareRole(parameters, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
+  const prepared = await prepareRole(parameters, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' }).catch((error) => {
+    server.close()
+    rmSync(directory, { recursive: true, force: true })
+    throw error
+  })
   const nginx = await startProcess({ name: `nginx ${role}`, command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })
   const logFile = path.join(directory, 'access.log')
   const url = (/** @type {string} */ host) => `http://${host}:${port}`

@@ -1,0 +1,137 @@
+import { randomBytes } from 'node:crypto'
+import { lookup } from 'node:dns/promises'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect, isIP } from 'node:net'
+import path from 'node:path'
+import { prepareRole } from '@stevec/nginx'
+import { parsePort, readConfig } from '../config.js'
+import { freePorts } from '../stack/ports.js'
+import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../stack/processes.js'
+import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
+import { UsageError } from '../usage-error.js'
+import { integerOption, interruptSignal, refuseMore } from './options.js'
+
+const READY_TIMEOUT_MS = 15_000
+const SIZE_LEAST_BYTES = 1024 ** 2
+const UNITS = Object.freeze({ '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 })
+
+/** @type {import('../cli.js').Command} */
+export const command = {
+  summary: 'put the emulated CDN edge in front of any HTTP application',
+  help: `Usage: stevec edge --origin URL [options]
+
+A cache in front of your application that behaves like Cloudflare's edge (CF-Cache-Status, Cache-Tag, purge API), or, with
+--profile rfc9111, as the HTTP caching standard has it. Runs until Ctrl-C. What it stored is forgotten when it starts again.
+
+  --origin URL         http or https, scheme, host and port only
+  --listen HOST:PORT   default 127.0.0.1:8080
+  --profile NAME       cloudflare (default) or rfc9111
+  --cache DIR          what is stored, the access log and the control address; default .stevec/edge-PORT
+  --max-size SIZE      of what is stored, e.g. 500m or 2g; default 1g
+  --plan free          refuse purge calls beyond the limits of that plan (429)
+  --control-port N     of the purge API, on 127.0.0.1; default: a free one
+  --json               the addresses and the token as one line of JSON
+
+The purge API has the form of Cloudflare's. Its address and token are printed, and are in control.json below --cache.
+
+Examples:
+  stevec edge --origin http://127.0.0.1:3000
+  stevec edge --origin https://example.org --listen 127.0.0.1:9000 --profile rfc9111 --max-size 200m
+  curl -X POST -H "Authorization: Bearer $TOKEN" --data '{"purge_everything":true}' $CONTROL/client/v4/zones/any/purge_cache`,
+  options: {
+    origin: { type: 'string' },
+    listen: { type: 'string' },
+    profile: { type: 'string' },
+    cache: { type: 'string' },
+    'max-size': { type: 'string' },
+    plan: { type: 'string' },
+    'control-port': { type: 'string' },
+    json: { type: 'boolean' }
+  },
+  async run ({ values, positionals }) {
+    refuseMore(positionals, 0)
+    const { host, port } = parseListen(values.listen ?? '127.0.0.1:8080')
+    const profile = values.profile ?? 'cloudflare'
+    if (profile !== 'cloudflare' && profile !== 'rfc9111') throw new UsageError(`--profile is cloudflare or rfc9111, not "${profile}"`)
+    if (values.plan !== undefined && values.plan !== 'free') throw new UsageError(`--plan is free or not given, not "${values.plan}"`)
+    const maxSizeBytes = values['max-size'] === undefined ? undefined : parseSize(values['max-size'])
+    const askedControlPort = integerOption(values['control-port'], '--control-port', { least: 1, most: 65535 })
+    if (values.origin === undefined) throw new UsageError('name the application to stand in front of: --origin http://127.0.0.1:3000')
+    const origin = await parseOrigin(values.origin)
+    const nginx = requireTool('nginx')
+    const signal = interruptSignal()
+
+    const directory = path.resolve(values.cache ?? path.join(readConfig().stateDirectory, `edge-${port}`))
+    mkdirSync(directory, { recursive: true, mode: 0o700 })
+    const controlPort = askedControlPort ?? (await freePorts(1, [port]))[0]
+    const control = { url: `http://127.0.0.1:${controlPort}`, token: randomBytes(16).toString('hex') }
+    const prepared = await prepareRole(
+      { role: 'edge', port, listenAddress: host, origin, controlPort, controlToken: control.token, profile, plan: values.plan, maxSizeBytes },
+      { directory, binary: nginx.path, modulesDirectory: nginxModulesDirectory(nginx.path) ?? '' })
+    const logFile = path.join(directory, 'nginx.log')
+    const edge = await startProcess({ name: 'nginx edge', command: prepared.command, args: prepared.args, logFile })
+    try {
+      const open = await waitUntil(() => signal.aborted || !isAlive(edge) || accepts(controlPort), READY_TIMEOUT_MS)
+      if (signal.aborted) return 130
+      if (!open || !isAlive(edge)) throw new Error(`the edge did not start on ${values.listen ?? '127.0.0.1:8080'}:\n${logTail(path.join(directory, 'error.log')) || logTail(logFile)}`)
+      const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+      writeFileSync(path.join(directory, 'control.json'), `${JSON.stringify({ url, profile, control }, null, 2)}\n`, { mode: 0o600 })
+      process.stdout.write(values.json
+        ? `${JSON.stringify({ url, profile, directory, control })}\n`
+        : `${url}/ → ${values.origin} (${profile})\npurge: ${control.url}/client/v4/zones/any/purge_cache\ntoken: ${control.token}\nlog:   ${path.join(directory, 'access.log')}\n`)
+      const interrupted = new Promise((resolve) => signal.addEventListener('abort', () => resolve('interrupted')))
+      if (await Promise.race([edge.exited, interrupted]) !== 'interrupted') throw new Error(`nginx ended by itself:\n${logTail(path.join(directory, 'error.log'))}`)
+      return 0
+    } finally {
+      await stopProcess(edge)
+    }
+  }
+}
+
+/**
+ * @param {string} text
+ * @throws {UsageError}
+ */
+function parseListen (text) {
+  const match = /^(?:(\[[0-9a-f:.]+\]|[^:[\]]+):)?(\d+)$/i.exec(text)
+  const host = match?.[1]?.replace(/^\[|\]$/g, '') ?? '127.0.0.1'
+  if (match === null || (isIP(host) === 0 && host !== 'localhost')) throw new UsageError(`--listen is an IP address and a port, such as 127.0.0.1:8080, not "${text}"`)
+  return { host: host === 'localhost' ? '127.0.0.1' : host, port: parsePort(match[2], '--listen') }
+}
+
+/**
+ * @param {string} text
+ * @returns {number} bytes
+ * @throws {UsageError}
+ */
+function parseSize (text) {
+  const match = /^(\d+)([kmgt]?)(?:i?b)?$/i.exec(text)
+  const bytes = match ? Number(match[1]) * UNITS[/** @type {keyof typeof UNITS} */ (match[2].toLowerCase())] : NaN
+  if (!Number.isSafeInteger(bytes) || bytes < SIZE_LEAST_BYTES) throw new UsageError(`--max-size is a number of bytes with k, m or g, at least 1m, not "${text}"`)
+  return bytes
+}
+
+/**
+ * nginx asks no resolver that knows /etc/hosts while it runs, so the name is looked up once, now.
+ * @param {string} text
+ * @throws {UsageError}
+ */
+async function parseOrigin (text) {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '') {
+    throw new UsageError(`--origin is an http or https URL without a path, such as http://127.0.0.1:3000, not "${text}"`)
+  }
+  const tls = url.protocol === 'https:'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  const { address } = await lookup(host).catch((error) => { throw new UsageError(`--origin: ${host} is not known (${error.code})`) })
+  return { address, host, tls, port: url.port === '' ? (tls ? 443 : 80) : Number(url.port) }
+}
+
+/** @param {number} port */
+function accepts (port) {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.once('connect', () => { socket.destroy(); resolve(true) })
+    socket.once('error', () => resolve(false))
+  })
+}

@@ -1,0 +1,78 @@
+-- Conditions and ranges of a request, judged against a stored answer. RFC 9110 §13 and §14, RFC 9111 §4.3.2.
+local http_date = require("http_date")
+
+local find, match, sub = string.find, string.match, string.sub
+
+local _M = {}
+
+local function one_text(value)
+  return type(value) == "table" and table.concat(value, ", ") or value
+end
+
+local function opaque(tag)
+  return match(tag, "^W/(.*)$") or tag
+end
+
+-- Weak comparison of one entity tag with a list or "*". RFC 9110 §13.1.2.
+local function lists(text, etag)
+  if match(text, "^%s*%*%s*$") then return true end
+  if not etag then return false end
+  local at, wanted = 1, opaque(etag)
+  while true do
+    local start = match(text, "^[%s,]*()", at)
+    local tag, after = match(text, '^W?/?("[^"]*")()', start)
+    if not tag then
+      tag, after = match(text, "^([^,%s]+)()", start)
+      if not tag then return false end
+    end
+    if tag == wanted or opaque(tag) == wanted then return true end
+    at = after
+  end
+end
+
+-- Whether the client has what the entry holds. If-None-Match counts before If-Modified-Since, RFC 9110 §13.2.2.
+function _M.not_modified(entry, fields, now_s)
+  if entry.status ~= 200 then return false end
+  local none_match = one_text(fields["if-none-match"])
+  if none_match then return lists(none_match, entry.etag) end
+  local since = fields["if-modified-since"]
+  if type(since) ~= "string" then return false end
+  local since_s = http_date.parse(since, now_s)
+  if not since_s then return false end
+  -- Without a Last-Modified, the date of the answer stands for it: RFC 9111 §4.3.2.
+  local modified_s = entry.last_modified and http_date.parse(entry.last_modified, now_s) or entry.date and http_date.parse(entry.date, now_s)
+  return modified_s ~= nil and modified_s <= since_s
+end
+
+-- RFC 9110 §13.1.5: a strong comparison, or exactly the same date.
+local function range_allowed(entry, condition)
+  if condition == nil then return true end
+  if type(condition) ~= "string" then return false end
+  if find(condition, '^"') then return condition == entry.etag end
+  return condition == entry.last_modified
+end
+
+-- "all" (answer with everything), "none" (416), or first and last byte. More than one range is answered with everything,
+-- as RFC 9110 §14.2 allows.
+function _M.range(entry, fields, size)
+  local range = fields.range
+  if type(range) ~= "string" or entry.status ~= 200 or not range_allowed(entry, fields["if-range"]) then return "all" end
+  local first, last = match(range, "^[bB][yY][tT][eE][sS]=[ \t]*(%d*)%-(%d*)[ \t]*$")
+  if not first or first == "" and last == "" or #first > 15 or #last > 15 then return "all" end
+  if first == "" then
+    local count = math.min(tonumber(last), size)
+    if count == 0 then return "none" end
+    return size - count, size - 1
+  end
+  local from, to = tonumber(first), last == "" and size - 1 or tonumber(last)
+  if to < from and last ~= "" then return "all" end
+  if from >= size then return "none" end
+  return from, math.min(to, size - 1)
+end
+
+-- The part of a string, both ends included, counted from 0.
+function _M.slice(text, first, last)
+  return sub(text, first + 1, last + 1)
+end
+
+return _M

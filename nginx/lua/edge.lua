@@ -1,0 +1,456 @@
+-- What the edge does with a request. Statuses: https://developers.cloudflare.com/cache/concepts/cache-responses/
+local cache_control = require("cache_control")
+local conditional = require("conditional")
+local flights = require("flight")
+local freshness = require("freshness")
+local purges = require("purges")
+local requests = require("request")
+local segments = require("segments")
+local settings = require("settings")
+local store = require("store")
+local answers = require("answer")
+local rays = require("ray")
+
+local floor = math.floor
+
+local _M = {}
+
+-- A request waits this long for another's fetch, then asks the origin itself.
+local COLLAPSE_PATIENCE_S = 5
+local COLLAPSE_ATTEMPTS_MAX = 3
+local FILE_READ_BYTES = 128 * 1024
+local UNSENT_BYTES_MAX = 256 * 1024
+-- RFC 9110 §15.4.5: a 304 says nothing of the body that it does not have.
+local NOT_IN_304 = { ["content-type"] = true, ["content-encoding"] = true, ["content-language"] = true, ["content-range"] = true }
+
+local function say(status, text)
+  ngx.status = status
+  ngx.header["Content-Type"] = "text/plain; charset=utf-8"
+  ngx.header["Content-Length"] = #text + 1
+  ngx.say(text)
+end
+
+-- Lines of one name come together: nginx takes them as a list.
+local function send_headers(headers, except)
+  local out, seen = ngx.header, {}
+  for index = 1, #headers do
+    local name, value = headers[index][1], headers[index][2]
+    if not except or not except[string.lower(name)] then
+      local lower = string.lower(name)
+      local before = seen[lower]
+      if before == nil then
+        seen[lower] = value
+        out[name] = value
+      else
+        if type(before) ~= "table" then before = { before } end
+        before[#before + 1] = value
+        seen[lower] = before
+        out[name] = before
+      end
+    end
+  end
+end
+
+-- Which names come more than once is the same for every answer from an entry.
+local function prepare(entry)
+  local names, values, positions = {}, {}, {}
+  for _, header in ipairs(entry.headers) do
+    local lower = string.lower(header[1])
+    local position = positions[lower]
+    if not position then
+      position = #names + 1
+      positions[lower], names[position], values[position] = position, header[1], header[2]
+    elseif type(values[position]) == "table" then
+      table.insert(values[position], header[2])
+    else
+      values[position] = { values[position], header[2] }
+    end
+  end
+  entry.names, entry.values = names, values
+end
+
+local function send_file(entry, first, last)
+  local file = segments.open(entry.body_segment)
+  if not file then return ngx.exit(ngx.ERROR) end
+  file:seek("set", entry.body_offset + first)
+  local left = last - first + 1
+  while left > 0 do
+    local data = file:read(math.min(left, FILE_READ_BYTES))
+    if not data then break end
+    left = left - #data
+    if not ngx.print(data) or not ngx.flush(true) then break end
+  end
+  file:close()
+  -- Cut short: the client must not take it for whole.
+  if left > 0 then return ngx.exit(ngx.ERROR) end
+end
+
+local function serve(entry, word, request, now_s)
+  local var, header = ngx.var, ngx.header
+  local age = string.format("%d", floor(freshness.age_s(entry, now_s)))
+  var.cache_status, var.age_s, var.page_revision = word, age, entry.revision
+  local size, fields = entry.body_bytes, nil
+  if request.special then fields = request.fields() end
+  local only_head = request.method == "HEAD"
+  -- Opened before anything is said: it may have been evicted.
+  if not entry.body and not only_head then
+    local file = segments.open(entry.body_segment)
+    if not file then
+      store.forget(entry)
+      return false
+    end
+    file:close()
+  end
+  if not entry.names then prepare(entry) end
+
+  local first, last
+  if fields and conditional.not_modified(entry, fields, now_s) then
+    ngx.status = 304
+    send_headers(entry.headers, NOT_IN_304)
+    header["CF-Cache-Status"], header["Age"] = word, age
+    ngx.send_headers()
+    return true
+  end
+  ngx.status = entry.status
+  local names, values = entry.names, entry.values
+  for index = 1, #names do header[names[index]] = values[index] end
+  header["CF-Cache-Status"], header["Age"] = word, age
+  if fields and not only_head then
+    first, last = conditional.range(entry, fields, size)
+    if first == "none" then
+      ngx.status = 416
+      header["Content-Range"] = "bytes */" .. size
+      header["Content-Length"] = 0
+      header["Content-Type"], header["Content-Encoding"] = nil, nil
+      ngx.send_headers()
+      return true
+    elseif first == "all" then
+      first = nil
+    else
+      ngx.status = 206
+      header["Content-Range"] = "bytes " .. first .. "-" .. last .. "/" .. size
+    end
+  end
+  -- nginx would judge If-Match by the stored ETag; that is for the origin alone, RFC 9111 §4.3.2.
+  if fields and (fields["if-match"] or fields["if-unmodified-since"]) then
+    ngx.req.clear_header("If-Match")
+    ngx.req.clear_header("If-Unmodified-Since")
+  end
+  if entry.status ~= 204 then header["Content-Length"] = first and last - first + 1 or size end
+  if only_head or entry.status == 204 then
+    ngx.send_headers()
+  elseif entry.body then
+    ngx.print(first and conditional.slice(entry.body, first, last) or entry.body)
+  else
+    send_file(entry, first or 0, last or size - 1)
+  end
+  return true
+end
+
+-- What a client asks of a cache, RFC 9111 §5.2.1. Cloudflare does not listen to it.
+local function demands_of(request)
+  if settings.profile == "cloudflare" or not request.special then return {} end
+  local fields = request.fields()
+  local text = fields["cache-control"]
+  if text then return cache_control.parse(type(text) == "table" and table.concat(text, ",") or text) end
+  -- RFC 9111 §5.4.
+  local pragma = fields.pragma
+  if type(pragma) == "string" and string.find(string.lower(pragma), "no%-cache") then return { ["no-cache"] = true } end
+  return {}
+end
+
+-- "fresh", "update" (serve it, and fetch a new one meanwhile) or nil.
+local function usable(entry, demands, now_s)
+  if entry.always_validate or demands["no-cache"] ~= nil then return nil end
+  local age_s = freshness.age_s(entry, now_s)
+  local left_s = entry.stale and 0 or entry.lifetime_s - age_s
+  local most_s, least_s = cache_control.delta_s(demands["max-age"]), cache_control.delta_s(demands["min-fresh"])
+  if demands["max-age"] ~= nil and age_s > (most_s or 0) then return nil end
+  if least_s and left_s < least_s then return nil end
+  if left_s > 0 then return "fresh" end
+  if entry.stale_forbidden then return nil end
+  if -left_s <= entry.stale_while_revalidate_s and entry.stale_while_revalidate_s > 0 then return "update" end
+  local stale = demands["max-stale"]
+  if stale == true or stale and cache_control.delta_s(stale) and -left_s <= cache_control.delta_s(stale) then return "stale" end
+  return nil
+end
+
+local function note_origin(flight)
+  local var = ngx.var
+  var.origin_status = flight.origin_status or ""
+  var.origin_duration_s = flight.origin_duration_s and string.format("%.3f", flight.origin_duration_s) or ""
+end
+
+-- Hands on the answer of a fetch as it comes.
+local function relay(flight, word, request)
+  local answer = flight.answer
+  local length = answer.length
+  ngx.status = answer.status
+  send_headers(answers.kept_headers(answer.headers, answer.fields))
+  if answer.fields.age then ngx.header["Age"] = answer.fields.age[1] end
+  ngx.header["CF-Cache-Status"] = word
+  ngx.var.cache_status = word
+  ngx.var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
+  if request.method == "HEAD" or answer.framing == "none" then
+    local says = answer.fields["content-length"]
+    if request.method == "HEAD" and says then ngx.header["Content-Length"] = says[1] end
+    ngx.send_headers()
+    return flights.leave(flight)
+  end
+  -- All of it may be there already: then its length is known, whatever the origin said.
+  if not length and flight.closed and not flight.cut_short then length = flight.queued_bytes end
+  if length then ngx.header["Content-Length"] = length end
+  if length == 0 then ngx.send_headers() end
+  -- A known head goes out although no byte of the body is there yet.
+  if flight.first > flight.last and not flight.closed then
+    ngx.send_headers()
+    ngx.flush()
+  end
+  local unsent_bytes = 0
+  while true do
+    local chunk, cut_short = flights.next(flight)
+    if not chunk then
+      if cut_short then
+        ngx.log(ngx.WARN, "the origin's answer was cut short: ", cut_short)
+        return ngx.exit(ngx.ERROR)
+      end
+      return
+    end
+    if not ngx.print(chunk) then return flights.leave(flight) end
+    unsent_bytes = unsent_bytes + #chunk
+    -- When nothing more is there yet, and before nginx holds too much for a client that reads slowly.
+    if unsent_bytes > UNSENT_BYTES_MAX or flight.first > flight.last and not flight.closed then
+      if not ngx.flush(true) then return flights.leave(flight) end
+      unsent_bytes = 0
+    end
+  end
+end
+
+local function fail(failure, request)
+  ngx.header["CF-Cache-Status"] = "MISS"
+  ngx.var.cache_status = "MISS"
+  ngx.log(ngx.WARN, "no answer from the origin for ", request.address, ": ", failure.why)
+  say(failure.status, failure.status == 504 and "504 Gateway Timeout: the origin did not answer in time" or "502 Bad Gateway: the origin could not be reached, or its answer could not be read")
+end
+
+local function serve_stale(entry, request)
+  return entry and flights.stale_if_error(entry) and serve(entry, "STALE", request, ngx.now())
+end
+
+-- What the fetch that this request started has brought.
+local function answer_from(flight, entry, request)
+  flights.wait_head(flight)
+  note_origin(flight)
+  if flight.failure then
+    if not serve_stale(entry, request) then fail(flight.failure, request) end
+    return
+  end
+  if flight.result then return serve(flight.result, "REVALIDATED", request, ngx.now()) end
+  local word = flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS"
+  return relay(flight, word, request)
+end
+
+local function start(request, options)
+  options.request, options.key = request, options.key or request.base
+  options.lines = requests.forwarded_lines(request, options.own_conditions)
+  options.authorized = request.fields().authorization ~= nil
+  local flight, message = flights.start(options)
+  if not flight then ngx.log(ngx.ERR, "cannot fetch: ", message) end
+  return flight
+end
+
+-- The client has a condition or wants a range of what is not stored: the whole answer is fetched, stored, and then judged.
+local function fetch_whole(request, key, entry)
+  local flight = start(request, { key = key, method = "GET", entry = entry, collapsing = true })
+  if not flight then return say(503, "503 Service Unavailable: too many requests at once") end
+  flights.wait_head(flight)
+  note_origin(flight)
+  if flight.failure or flight.result then return answer_from(flight, entry, request) end
+  local word = flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS"
+  if flight.outcome ~= "unshared" then
+    flights.leave(flight)
+    if flights.wait_end(flight, COLLAPSE_PATIENCE_S) == "stored" then
+      local stored = store.find(request.base, request)
+      if stored and serve(stored, word, request, ngx.now()) then return end
+    end
+  else
+    flights.leave(flight)
+  end
+  -- It cannot be stored: the origin judges what the client asked.
+  local direct = start(request, { key = key, method = request.method, own_conditions = true, no_store = true })
+  if not direct then return say(503, "503 Service Unavailable: too many requests at once") end
+  return answer_from(direct, nil, request)
+end
+
+-- Waits for another request's fetch of the same. Returns true when the request is answered.
+local function wait_for_other(flight, request, entry)
+  local outcome = flights.wait_end(flight, COLLAPSE_PATIENCE_S)
+  if outcome == "failed" then
+    if serve_stale(entry, request) then return true end
+    if flight.failure then
+      fail(flight.failure, request)
+      return true
+    end
+  end
+  return false, outcome
+end
+
+local function get(request)
+  local demands = demands_of(request)
+  local alone = demands["no-store"] ~= nil
+  local entry, key
+  for _ = 1, COLLAPSE_ATTEMPTS_MAX do
+    local now_s = ngx.now()
+    entry, key = store.find(request.base, request)
+    local use = entry and usable(entry, demands, now_s)
+    if use == "fresh" and serve(entry, "HIT", request, now_s) then return end
+    if use == "stale" and serve(entry, "STALE", request, now_s) then return end
+    if use == "update" then
+      if not flights.find(key) then start(request, { key = key, method = "GET", entry = entry, collapsing = true }) end
+      if serve(entry, "UPDATING", request, now_s) then return end
+    end
+    if use then entry = nil end
+    if demands["only-if-cached"] ~= nil then
+      ngx.header["CF-Cache-Status"] = "MISS"
+      return say(504, "504 Gateway Timeout: not in the cache, and the request wants nothing else")
+    end
+    if alone or request.fields().authorization or not flights.shareable(key) then
+      alone = true
+      break
+    end
+    local flight = flights.find(key)
+    if not flight then break end
+    local done, outcome = wait_for_other(flight, request, entry)
+    if done then return end
+    if outcome ~= "stored" then
+      alone = true
+      break
+    end
+  end
+
+  local fields = request.fields()
+  local conditions = request.special and (fields["if-none-match"] or fields["if-modified-since"] or fields.range or fields["if-match"] or fields["if-unmodified-since"])
+  local whole = settings.profile == "cloudflare" or entry ~= nil
+  if request.method == "HEAD" and settings.profile ~= "cloudflare" then
+    local flight = start(request, { key = key, method = "HEAD", entry = entry, own_conditions = true })
+    if not flight then return say(503, "503 Service Unavailable: too many requests at once") end
+    flights.wait_head(flight)
+    note_origin(flight)
+    if flight.failure then
+      if not serve_stale(entry, request) then fail(flight.failure, request) end
+      return
+    end
+    return relay(flight, flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS", request)
+  end
+  if conditions and not whole then
+    -- RFC 9111 §4.3.1 leaves it to the origin; a 200 can still be stored.
+    local flight = start(request, { key = key, method = "GET", own_conditions = true, no_store = demands["no-store"] ~= nil or fields.range ~= nil })
+    if not flight then return say(503, "503 Service Unavailable: too many requests at once") end
+    return answer_from(flight, nil, request)
+  end
+  if conditions and not alone then return fetch_whole(request, key, entry) end
+  if conditions and not (entry and (entry.etag or entry.last_modified)) then
+    local flight = start(request, { key = key, method = request.method, own_conditions = true, no_store = true })
+    if not flight then return say(503, "503 Service Unavailable: too many requests at once") end
+    return answer_from(flight, entry, request)
+  end
+  local flight = start(request, { key = key, method = "GET", entry = entry, collapsing = not alone, no_store = demands["no-store"] ~= nil })
+  if not flight then return say(503, "503 Service Unavailable: too many requests at once") end
+  return answer_from(flight, entry, request)
+end
+
+-- Sets headers without a loop: LuaJIT gives up on a loop that runs a few times only, and on all around it.
+local UNROLLED_MAX = 32
+local set_each = (function()
+  local steps = {}
+  for step = 1, UNROLLED_MAX do steps[step] = string.format("if count < %d then return end header[names[%d]] = values[%d]", step, step, step) end
+  return assert(loadstring("return function(header, names, values, count) " .. table.concat(steps, " ") .. " end"))()
+end)()
+
+-- Nearly every request in a hot cache: a plain GET of what is fresh and in memory. No closures and no patterns here, which
+-- LuaJIT would leave to its interpreter. Returns whether it was answered.
+local function answer_plain(var)
+  if var.unusual ~= "" or var.request_method ~= "GET" then return false end
+  local host = requests.host(var)
+  if not host then return false end
+  local entry = store.find_plain(host .. var.request_uri)
+  if not entry or entry.stale or entry.always_validate or not entry.names or #entry.names > UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
+  local age_s = freshness.age_s(entry, ngx.now())
+  if age_s >= entry.lifetime_s then return false end
+  local age, header, names, values = string.format("%d", floor(age_s)), ngx.header, entry.names, entry.values
+  var.cache_status, var.age_s = "HIT", age
+  if entry.revision ~= "" then var.page_revision = entry.revision end
+  ngx.status = entry.status
+  set_each(header, names, values, #names)
+  header["CF-Cache-Status"] = "HIT"
+  header["Age"] = age
+  header["CF-Ray"] = rays.of(var)
+  header["Content-Length"] = entry.body_bytes
+  ngx.print(entry.body)
+  return true
+end
+
+--- Answers a request, or hands it to nginx's own proxy.
+function _M.handle()
+  local var = ngx.var
+  if answer_plain(var) then return end
+  local request, reason = requests.read()
+  if not request then
+    var.cache_status = "DYNAMIC"
+    return say(400, "400 Bad Request: " .. reason)
+  end
+  rays.of(var)
+  local method = request.method
+  -- A body on a GET is no part of the key, so an answer to it is nothing for others.
+  if method ~= "GET" and method ~= "HEAD" or request.with_body then
+    requests.drop_connection_listed(request)
+    return ngx.exec("@pass")
+  end
+  ngx.header["CF-Ray"] = rays.of(var)
+  return get(request)
+end
+
+-- RFC 9111 §4.4: what an unsafe method may have changed. Cloudflare does not say that it does this.
+local function invalidate(request)
+  if settings.profile == "cloudflare" or ngx.status >= 400 then return end
+  local method = request.method
+  if method == "GET" or method == "HEAD" or method == "OPTIONS" or method == "TRACE" then return end
+  store.purge_url(request.address)
+  for _, name in ipairs({ "Location", "Content-Location" }) do
+    local target = ngx.header[name]
+    if type(target) == "string" then
+      local authority, rest = string.match(target, "^[hH][tT][tT][pP][sS]?://([^/?#]*)([^#]*)")
+      if authority then
+        authority = string.gsub(string.lower(authority), ":80$", "")
+        if authority == request.host then store.purge_url(request.host .. (rest == "" and "/" or rest)) end
+      elseif string.find(target, "^/[^/]") or target == "/" then
+        store.purge_url(request.host .. string.match(target, "^[^#]*"))
+      elseif not string.find(target, "^[%a][%w+.-]*:") and not string.find(target, "^//") then
+        local folder = string.match(request.uri, "^([^?#]*/)")
+        store.purge_url(request.host .. folder .. string.match(target, "^[^#]*"))
+      end
+    end
+  end
+end
+
+--- The headers of what nginx's own proxy answers.
+function _M.filter_passed()
+  local request = requests.read()
+  local header = ngx.header
+  for name in pairs(requests.connection_listed(ngx.var.upstream_http_connection)) do header[name] = nil end
+  for _, name in ipairs({ "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authentication-Info", "TE", "Trailer", "Upgrade", "Cache-Tag", "Cloudflare-CDN-Cache-Control" }) do
+    header[name] = nil
+  end
+  header["CF-Cache-Status"] = "DYNAMIC"
+  header["CF-Ray"] = rays.of(ngx.var)
+  if request then invalidate(request) end
+end
+
+function _M.init()
+  -- The way of a hot answer is one long trace with many addresses in it; LuaJIT's defaults (500 constants, 15 unrolled loops)
+  -- give up in its middle and leave all of it to the interpreter.
+  require("jit.opt").start("maxirconst=8000", "maxrecord=16000", "maxsnap=4000", "loopunroll=60", "callunroll=20", "recunroll=20", "maxtrace=8000", "maxmcode=40960")
+  purges.init()
+end
+
+return _M

@@ -1,0 +1,321 @@
+-- One fetch from the origin, on its own: it goes on when the client that caused it goes away, and others can wait for its end.
+-- The client that caused it reads the answer as it comes.
+local semaphore = require("ngx.semaphore")
+local answers = require("answer")
+local freshness = require("freshness")
+local origin = require("origin")
+local purges = require("purges")
+local segments = require("segments")
+local settings = require("settings")
+local store = require("store")
+local uncacheable = ngx.shared.uncacheable
+
+local _M = {}
+
+-- How long an address is remembered whose answers could not be shared; then one request is tried as the first again.
+local UNCACHEABLE_S = 10
+-- A client that reads slowly holds up the fetch when so much waits for it.
+local QUEUE_BYTES_MAX = 256 * 1024
+local READER_PATIENCE_S = 60
+local HEAD_PATIENCE_S = 120
+
+local flights = {}
+
+-- A fetch of this key that a request may wait for; not one that started before a purge.
+function _M.find(key)
+  local flight = flights[key]
+  return flight and flight.clock == purges.clock() and flight or nil
+end
+
+-- Whether answers for this key can be shared, as far as known.
+function _M.shareable(key)
+  return not uncacheable:get(key)
+end
+
+-- outcome: "stored", "unshared" (others have to ask themselves) or "failed"
+local function finish(flight, outcome)
+  if flight.outcome then return end
+  flight.outcome = outcome
+  if flights[flight.key] == flight then flights[flight.key] = nil end
+  if flight.waiting > 0 then flight.ended:post(flight.waiting) end
+end
+
+local function show_head(flight)
+  if flight.head_shown then return end
+  flight.head_shown = true
+  flight.head_ready:post(1)
+end
+
+local function push(flight, chunk)
+  if flight.cancelled then return end
+  while flight.queued_bytes > QUEUE_BYTES_MAX and not flight.cancelled do
+    if not flight.room:wait(READER_PATIENCE_S) then flight.cancelled = true end
+  end
+  if flight.cancelled then return end
+  flight.last = flight.last + 1
+  flight.queue[flight.last] = chunk
+  flight.queued_bytes = flight.queued_bytes + #chunk
+  if flight.data:count() <= 0 then flight.data:post(1) end
+end
+
+local function close_queue(flight, failure)
+  flight.closed, flight.cut_short = true, failure
+  flight.data:post(1)
+end
+
+-- Collects a body: in memory while it is small, else in a file.
+local function collector()
+  local parts, bytes, writer = {}, 0, nil
+  local self = {}
+  function self.add(chunk)
+    bytes = bytes + #chunk
+    if bytes > settings.max_object_bytes then return nil, "it is larger than the cache may hold" end
+    if writer then return writer.write(chunk) end
+    parts[#parts + 1] = chunk
+    if bytes <= store.SMALL_BYTES then return true end
+    local message
+    writer, message = segments.writer()
+    if not writer then return nil, message end
+    local text = table.concat(parts)
+    parts = nil
+    return writer.write(text)
+  end
+  function self.body()
+    if not writer then return table.concat(parts) end
+    local segment, message = writer.finish()
+    if not segment then return nil, message end
+    return { segment = segment, bytes = bytes }
+  end
+  function self.discard()
+    if writer then writer.discard() end
+  end
+  return self
+end
+
+local function put(flight, entry, collected)
+  local body, message = collected.body()
+  local stored
+  if body then stored, message = store.put(entry, flight.request, body) end
+  if not stored and message ~= "purged meanwhile" and message ~= "a newer one is stored" then
+    ngx.log(ngx.WARN, "not stored: ", message)
+  end
+  return stored
+end
+
+local function receive_body(flight, answer, entry, reusable)
+  local collected = entry and collector()
+  local function give_up(message)
+    ngx.log(ngx.WARN, "not stored: ", message)
+    collected.discard()
+    collected = nil
+    finish(flight, "unshared")
+  end
+  while true do
+    local chunk, failure = origin.read(answer)
+    if not chunk then
+      if failure then
+        if collected then collected.discard() end
+        origin.abandon(answer)
+        finish(flight, "failed")
+        return close_queue(flight, failure)
+      end
+      break
+    end
+    if collected then
+      local done, message = collected.add(chunk)
+      if not done then give_up(message) end
+    end
+    -- Stored before the client has the last byte: what it asks for next is there.
+    if collected and answer.framing == "length" and answer.left == 0 then
+      local stored = put(flight, entry, collected)
+      collected = nil
+      finish(flight, stored and reusable and "stored" or "unshared")
+    end
+    push(flight, chunk)
+    if flight.cancelled and not collected and not flight.outcome then finish(flight, "unshared") end
+    if flight.cancelled and not collected and answer.left ~= 0 then
+      origin.abandon(answer)
+      return close_queue(flight)
+    end
+  end
+  origin.release(answer)
+  if collected then
+    local stored = put(flight, entry, collected)
+    finish(flight, stored and reusable and "stored" or "unshared")
+  end
+  finish(flight, "unshared")
+  close_queue(flight)
+end
+
+local function validators(entry)
+  local lines = {}
+  if entry.etag then lines[#lines + 1] = "If-None-Match: " .. entry.etag end
+  if entry.last_modified then lines[#lines + 1] = "If-Modified-Since: " .. entry.last_modified end
+  return lines
+end
+
+local function ask(flight, validating)
+  local request, lines = flight.request, flight.lines
+  if validating then
+    lines = validators(flight.entry)
+    for index = 1, #flight.lines do lines[#lines + 1] = flight.lines[index] end
+  end
+  local requested_s = ngx.now()
+  local answer, why, where = origin.fetch(flight.method, request.uri, request.host, lines)
+  if not answer then
+    flight.failure = { status = why == "timeout" and 504 or 502, why = why, where = where }
+    return nil
+  end
+  ngx.update_time()
+  answer.requested_s, answer.received_s = requested_s, ngx.now()
+  flight.origin_status, flight.origin_duration_s = answer.status, answer.received_s - requested_s
+  return answer
+end
+
+-- RFC 9111 §4.3.4: a 304 that names another representation than the stored one says nothing about it.
+local function names_another(entry, answer)
+  local etag = answer.fields.etag and answer.fields.etag[1]
+  return etag ~= nil and entry.etag ~= nil and etag ~= entry.etag and "W/" .. etag ~= entry.etag and etag ~= "W/" .. entry.etag
+end
+
+local function revalidated(flight, answer)
+  origin.release(answer)
+  local entry, judgement = answers.updated(flight.entry, answer, flight.clock)
+  local reusable = judgement.lifetime_s > judgement.initial_age_s and not judgement.always_validate
+  local old = flight.entry
+  entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = old.body, old.body_segment, old.body_offset, old.body_bytes
+  local stored = judgement.storable and store.put_head(entry, old)
+  if not judgement.storable then store.forget(old) end
+  if not (stored and reusable) then uncacheable:set(flight.key, true, UNCACHEABLE_S) end
+  flight.result = entry
+  finish(flight, stored and reusable and "stored" or "unshared")
+end
+
+-- RFC 9111 §4.3.5: what a HEAD says about the stored answer to a GET.
+local function learn_from_head(flight, answer)
+  local old = flight.entry
+  if not old or answer.status ~= 200 or old.status ~= 200 then return end
+  local length = answer.fields["content-length"]
+  local modified = answer.fields["last-modified"]
+  if names_another(old, answer) or length and tonumber(length[1]) ~= old.body_bytes or modified and old.last_modified and modified[1] ~= old.last_modified then
+    return store.forget(old)
+  end
+  local entry, judgement = answers.updated(old, answer, flight.clock)
+  if judgement.storable then store.put_head(entry, old) end
+end
+
+local function fetch(flight)
+  local entry = flight.entry
+  local validating = flight.method == "GET" and not flight.own_conditions and entry ~= nil and (entry.etag ~= nil or entry.last_modified ~= nil)
+  local answer = ask(flight, validating)
+  if answer and validating and answer.status == 304 and names_another(entry, answer) then
+    origin.release(answer)
+    validating = false
+    answer = ask(flight, false)
+  end
+  if not answer then return finish(flight, "failed") end
+  if validating and answer.status == 304 then return revalidated(flight, answer) end
+  if answer.status >= 500 and _M.stale_if_error(entry) then
+    origin.abandon(answer)
+    flight.failure = { status = answer.status, where = "answer", why = "it answered " .. answer.status }
+    return finish(flight, "failed")
+  end
+
+  local judgement = freshness.judge({
+    status = answer.status, fields = answer.fields, requested_s = answer.requested_s, received_s = answer.received_s, authorized = flight.authorized,
+  }, settings.freshness)
+  local reusable = judgement.lifetime_s > judgement.initial_age_s and not judgement.always_validate
+  local storable = judgement.storable and flight.method == "GET" and not flight.no_store and (answer.length or 0) <= settings.max_object_bytes
+  flight.bypass, flight.answer = judgement.bypass, answer
+  local new = storable and answers.entry(answer, judgement, flight.request, flight.clock) or nil
+  if flight.method == "HEAD" then
+    learn_from_head(flight, answer)
+  elseif not new or not reusable then
+    if flight.collapsing then uncacheable:set(flight.key, true, UNCACHEABLE_S) end
+    finish(flight, "unshared")
+    -- What the origin says now is not what is stored, and may not replace it either.
+    if not new and entry and answer.status < 500 and answer.status ~= 304 then store.forget(entry) end
+  end
+  show_head(flight)
+  receive_body(flight, answer, new, reusable)
+end
+
+-- RFC 5861 §4.
+function _M.stale_if_error(entry)
+  if not entry or entry.stale_if_error_s == 0 then return false end
+  local stale_for_s = entry.stale and 0 or freshness.age_s(entry, ngx.now()) - entry.lifetime_s
+  return stale_for_s <= entry.stale_if_error_s
+end
+
+local function run(premature, flight)
+  local done, message
+  if premature then
+    flight.failure = { status = 503, where = "edge", why = "the edge is shutting down" }
+  else
+    done, message = pcall(fetch, flight)
+    if not done then
+      ngx.log(ngx.ERR, "a fetch failed: ", message)
+      flight.failure = { status = 502, where = "edge", why = "the edge failed" }
+    end
+  end
+  finish(flight, "failed")
+  show_head(flight)
+  if not flight.closed then close_queue(flight, not done and "the edge failed" or nil) end
+end
+
+--- Starts a fetch. options: key, request, lines (header lines for the origin), method, entry (stored, to be validated),
+-- collapsing (others may wait for it), own_conditions (the client's are among the lines), authorized, no_store
+function _M.start(options)
+  local flight = options
+  flight.clock, flight.waiting = purges.clock(), 0
+  flight.ended, flight.head_ready = semaphore.new(0), semaphore.new(0)
+  flight.data, flight.room = semaphore.new(0), semaphore.new(0)
+  flight.queue, flight.first, flight.last, flight.queued_bytes = {}, 1, 0, 0
+  -- Read now: the fetch has no request of its own to read them from.
+  flight.request.fields()
+  local started, message = ngx.timer.at(0, run, flight)
+  if not started then return nil, message end
+  if flight.collapsing then flights[flight.key] = flight end
+  return flight
+end
+
+-- For the client that started it: until there is something to say.
+function _M.wait_head(flight)
+  if not flight.head_shown and not flight.head_ready:wait(HEAD_PATIENCE_S) then
+    flight.failure = flight.failure or { status = 504, where = "answer", why = "timeout" }
+  end
+end
+
+-- For the client that started it: the next piece, nil at the end, nil and why when it is cut short.
+function _M.next(flight)
+  while flight.first > flight.last do
+    if flight.closed then return nil, flight.cut_short end
+    flight.data:wait(HEAD_PATIENCE_S)
+  end
+  local chunk = flight.queue[flight.first]
+  flight.queue[flight.first] = nil
+  flight.first = flight.first + 1
+  flight.queued_bytes = flight.queued_bytes - #chunk
+  if flight.room:count() < 0 then flight.room:post(1) end
+  return chunk
+end
+
+-- The client that started it reads no further; what can be stored is still fetched.
+function _M.leave(flight)
+  flight.cancelled = true
+  if flight.room:count() < 0 then flight.room:post(1) end
+end
+
+-- For all others: how it ended, or nil when it takes longer than that.
+function _M.wait_end(flight, patience_s)
+  if flight.outcome then return flight.outcome end
+  flight.waiting = flight.waiting + 1
+  local ended = flight.ended:wait(patience_s)
+  if not ended then
+    flight.waiting = flight.waiting - 1
+    return flight.outcome
+  end
+  return flight.outcome
+end
+
+return _M

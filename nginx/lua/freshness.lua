@@ -1,0 +1,144 @@
+-- What may be stored, for how long it is fresh, and when it may be served stale: RFC 9111 §3 and §4.2, RFC 9213, RFC 5861.
+-- No I/O and no clock of its own: everything comes in as arguments.
+local cache_control = require("cache_control")
+local http_date = require("http_date")
+local structured_field = require("structured_field")
+
+local floor, max, min = math.floor, math.max, math.min
+local find, match = string.find, string.match
+local delta_s = cache_control.delta_s
+
+local _M = {}
+
+-- In the order of https://developers.cloudflare.com/cache/concepts/cdn-cache-control/
+local TARGETED = { "cloudflare-cdn-cache-control", "cdn-cache-control" }
+-- https://developers.cloudflare.com/cache/how-to/configure-cache-status-code/
+local DEFAULT_TTL_S = { [200] = 7200, [301] = 7200, [302] = 1200, [303] = 1200, [404] = 180, [410] = 180 }
+-- RFC 9110 §15.1, without 206, which is not stored here.
+local HEURISTIC = { [200] = true, [203] = true, [204] = true, [300] = true, [301] = true, [308] = true, [404] = true, [405] = true, [410] = true, [414] = true, [501] = true }
+-- RFC 9111 §4.2.2 names a tenth as typical.
+local HEURISTIC_FRACTION = 0.1
+local HEURISTIC_MAX_S = 86400
+
+-- The final status codes of RFC 9110, and those that RFC 6585 and RFC 7725 add.
+local UNDERSTOOD = {}
+for _, range in ipairs({ { 200, 205 }, { 300, 303 }, { 305, 308 }, { 400, 417 }, { 421, 422 }, { 426, 426 }, { 428, 429 }, { 431, 431 }, { 451, 451 }, { 500, 505 }, { 511, 511 } }) do
+  for status = range[1], range[2] do UNDERSTOOD[status] = true end
+end
+
+-- The directives that count, and whether a targeted field gave them: then neither Cache-Control nor Expires does, RFC 9213 §2.2.
+local function policy_of(fields)
+  for index = 1, #TARGETED do
+    local lines = fields[TARGETED[index]]
+    local directives = lines and structured_field.dictionary(table.concat(lines, ", "))
+    if directives and next(directives) ~= nil then return directives, true end
+  end
+  local lines = fields["cache-control"]
+  return lines and cache_control.parse(table.concat(lines, ", ")) or {}, false
+end
+
+local function date_of(fields, name, now_s)
+  local lines = fields[name]
+  return lines and http_date.parse(lines[1], now_s)
+end
+
+-- Seconds and whether the origin said so; nil where nothing says anything. What cannot be read is stale, RFC 9111 §4.2.1.
+local function lifetime_of(response, options, policy, targeted, date_s)
+  for _, name in ipairs({ "s-maxage", "max-age" }) do
+    if policy[name] ~= nil then return delta_s(policy[name]) or 0, true end
+  end
+  local fields, status = response.fields, response.status
+  if not targeted and fields.expires then
+    local expires_s = date_of(fields, "expires", response.received_s)
+    return expires_s and max(0, expires_s - date_s) or 0, true
+  end
+  if options.default_ttls and DEFAULT_TTL_S[status] then return DEFAULT_TTL_S[status], false end
+  if options.heuristics and (HEURISTIC[status] or policy.public) then
+    local modified_s = date_of(fields, "last-modified", response.received_s)
+    if modified_s and modified_s < date_s then return min(HEURISTIC_MAX_S, floor((date_s - modified_s) * HEURISTIC_FRACTION)), false end
+  end
+  return nil, false
+end
+
+-- RFC 9111 §4.2.3, when the answer arrived.
+local function initial_age_of(response, date_s)
+  local lines = response.fields.age
+  -- §5.1: of a list the first member counts; what is not a number is ignored.
+  local member = lines and match(lines[1], "^%s*([^,]-)%s*,") or lines and match(lines[1], "^%s*(.-)%s*$")
+  local apparent_s = max(0, floor(response.received_s) - date_s)
+  return max(apparent_s, (delta_s(member) or 0) + max(0, response.received_s - response.requested_s))
+end
+
+local function lists_star(lines)
+  for index = 1, lines and #lines or 0 do
+    if find("," .. lines[index] .. ",", ",%s*%*%s*,") then return true end
+  end
+  return false
+end
+
+-- Why it must not be stored, or nil. `explicit_s` is the lifetime when the origin gave one.
+local function prohibition(response, options, policy, lifetime_s, explicit)
+  local understood = UNDERSTOOD[response.status]
+  -- RFC 9111 §5.2.2.3: to a cache that knows the status, must-understand overrides no-store.
+  if policy["must-understand"] ~= nil then
+    if not understood then return "must-understand" end
+  elseif policy["no-store"] ~= nil then
+    return "no-store"
+  end
+  if policy.private ~= nil then return "private" end
+  -- RFC 9111 §3.5.
+  if response.authorized and policy.public == nil and policy["s-maxage"] == nil and policy["must-revalidate"] == nil then return "authorization" end
+  if lists_star(response.fields.vary) then return "vary" end
+  -- RFC 9111 §7.3 lets it be stored when the origin means it; Cloudflare does not store it.
+  if response.fields["set-cookie"] and (options.cloudflare or not explicit) then return "set-cookie" end
+  if options.cloudflare then
+    if policy["no-cache"] ~= nil then return "no-cache" end
+    if explicit and lifetime_s == 0 and not delta_s(policy["stale-while-revalidate"]) and not delta_s(policy["stale-if-error"]) then return "lifetime 0" end
+  end
+  return nil
+end
+
+--- Judges an answer of the origin.
+-- response: status, fields (lower-case name → list of lines), requested_s, received_s, authorized (the request had Authorization)
+-- options: cloudflare, default_ttls, heuristics (booleans)
+-- Returns storable, bypass (it was forbidden, not just not allowed), lifetime_s, initial_age_s, always_validate, stale_forbidden,
+-- stale_while_revalidate_s, stale_if_error_s
+function _M.judge(response, options)
+  local fields, status = response.fields, response.status
+  local policy, targeted = policy_of(fields)
+  local date_s = date_of(fields, "date", response.received_s) or floor(response.received_s)
+  local lifetime_s, explicit = lifetime_of(response, options, policy, targeted, date_s)
+  local initial_age_s = initial_age_of(response, date_s)
+  -- s-maxage implies proxy-revalidate, RFC 9111 §5.2.2.10.
+  local stale_forbidden = policy["must-revalidate"] ~= nil or policy["proxy-revalidate"] ~= nil or policy["s-maxage"] ~= nil or policy["no-cache"] ~= nil
+  local stale_while_revalidate_s = stale_forbidden and 0 or delta_s(policy["stale-while-revalidate"]) or 0
+  local stale_if_error_s = stale_forbidden and 0 or delta_s(policy["stale-if-error"]) or 0
+  local always_validate = policy["no-cache"] ~= nil
+
+  local reason = prohibition(response, options, policy, lifetime_s, explicit)
+  local storable = reason == nil and status >= 200 and status ~= 206 and status ~= 304
+  if storable then
+    local reusable = lifetime_s ~= nil and lifetime_s > initial_age_s and not always_validate
+    local validator = fields.etag ~= nil or fields["last-modified"] ~= nil
+    -- RFC 9111 §3: the origin or the status must allow it; and what can neither be used nor validated is not worth its place.
+    local allowed = lifetime_s ~= nil or not options.cloudflare and (policy.public ~= nil or HEURISTIC[status] == true)
+    storable = allowed and (reusable or validator or stale_while_revalidate_s > 0 or stale_if_error_s > 0)
+  end
+  return {
+    storable = storable,
+    bypass = reason ~= nil,
+    lifetime_s = lifetime_s or 0,
+    initial_age_s = initial_age_s,
+    always_validate = always_validate,
+    stale_forbidden = stale_forbidden,
+    stale_while_revalidate_s = stale_while_revalidate_s,
+    stale_if_error_s = stale_if_error_s,
+  }
+end
+
+-- RFC 9111 §4.2.3: seconds, not rounded.
+function _M.age_s(entry, now_s)
+  return entry.initial_age_s + max(0, now_s - entry.received_s)
+end
+
+return _M

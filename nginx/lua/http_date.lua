@@ -1,0 +1,46 @@
+-- HTTP dates in their three forms, RFC 9110 §5.6.7. Strict: what is not a date makes an answer stale, never fresh.
+local find, match = string.find, string.match
+
+local _M = {}
+
+local MONTHS = { Jan = 1, Feb = 2, Mar = 3, Apr = 4, May = 5, Jun = 6, Jul = 7, Aug = 8, Sep = 9, Oct = 10, Nov = 11, Dec = 12 }
+local SHORT_DAYS = { Mon = true, Tue = true, Wed = true, Thu = true, Fri = true, Sat = true, Sun = true }
+local LONG_DAYS = { Monday = true, Tuesday = true, Wednesday = true, Thursday = true, Friday = true, Saturday = true, Sunday = true }
+local DAYS_IN_MONTH = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
+local DAY_S = 86400
+local YEAR_S = 31557600
+
+-- Days since 1970-01-01 in the proleptic Gregorian calendar; years are counted from March, so that a leap day ends one.
+local function days_since_epoch(year, month, day)
+  if month <= 2 then year, month = year - 1, month + 12 end
+  local leap_days = math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
+  return 365 * year + leap_days + math.floor((153 * (month - 3) + 2) / 5) + day - 719469
+end
+
+local function seconds(year, month_name, day, hour, minute, second)
+  local month = MONTHS[month_name]
+  year, day, hour, minute, second = tonumber(year), tonumber(day), tonumber(hour), tonumber(minute), tonumber(second)
+  -- 60 is a leap second.
+  if not month or day < 1 or day > DAYS_IN_MONTH[month] or hour > 23 or minute > 59 or second > 60 then return nil end
+  return days_since_epoch(year, month, day) * DAY_S + hour * 3600 + minute * 60 + second
+end
+
+-- Seconds since the epoch, or nil. `now_s` decides which century a two-digit year is of.
+function _M.parse(text, now_s)
+  if find(text, "^%a%a%a, ") then
+    local weekday, day, month, year, hour, minute, second = match(text, "^(%a%a%a), (%d%d) (%a%a%a) (%d%d%d%d) (%d%d):(%d%d):(%d%d) GMT$")
+    return weekday and SHORT_DAYS[weekday] and seconds(year, month, day, hour, minute, second) or nil
+  end
+  if find(text, "^%a+, ") then
+    local weekday, day, month, year, hour, minute, second = match(text, "^(%a+), (%d%d)%-(%a%a%a)%-(%d%d) (%d%d):(%d%d):(%d%d) GMT$")
+    if not weekday or not LONG_DAYS[weekday] then return nil end
+    local century = math.floor((1970 + now_s / YEAR_S) / 100) * 100
+    local value = seconds(century + tonumber(year), month, day, hour, minute, second)
+    if value and value > now_s + 50 * YEAR_S then value = seconds(century - 100 + tonumber(year), month, day, hour, minute, second) end
+    return value
+  end
+  local weekday, month, day, hour, minute, second, year = match(text, "^(%a%a%a) (%a%a%a) ([ %d]%d) (%d%d):(%d%d):(%d%d) (%d%d%d%d)$")
+  return weekday and SHORT_DAYS[weekday] and seconds(year, month, day, hour, minute, second) or nil
+end
+
+return _M

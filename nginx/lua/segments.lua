@@ -1,0 +1,118 @@
+-- Bytes on disk, bounded: small pieces share a file, a large one has its own, and the oldest file goes when there is no room.
+local settings = require("settings")
+local dict = ngx.shared.segments
+
+local _M = {}
+
+local SEGMENT_BYTES = 16 * 1024 * 1024
+local BUFFER_BYTES = 64 * 1024
+
+-- The file that small pieces are appended to now; of this worker alone.
+local current
+
+local function path_of(id)
+  return settings.cache_directory .. "/" .. id
+end
+
+local function remove(id)
+  local bytes = dict:get("s" .. id)
+  if not bytes then return end
+  dict:delete("s" .. id)
+  dict:incr("bytes", -bytes)
+  os.remove(path_of(id))
+end
+
+local function create(buffering)
+  local id = dict:incr("id", 1, 0)
+  local file, message = io.open(path_of(id), "wb")
+  if not file then return nil, message end
+  file:setvbuf(buffering, BUFFER_BYTES)
+  if not dict:safe_set("s" .. id, 0) or not dict:rpush("order", id) then
+    file:close()
+    os.remove(path_of(id))
+    return nil, "too many files"
+  end
+  dict:incr("bytes", 0, 0)
+  return { id = id, file = file, bytes = 0 }
+end
+
+local function make_room()
+  while (dict:get("bytes") or 0) > settings.max_size_bytes do
+    local oldest = dict:lpop("order")
+    if not oldest then return end
+    if current and current.id == oldest then
+      current.file:close()
+      current = nil
+    end
+    remove(oldest)
+  end
+end
+
+local function write(segment, data)
+  local done, message = segment.file:write(data)
+  if not done then return nil, message end
+  segment.bytes = segment.bytes + #data
+  -- nil when it was the oldest and had to go meanwhile.
+  if not dict:incr("s" .. segment.id, #data) then return nil, "evicted" end
+  dict:incr("bytes", #data)
+  make_room()
+  return true
+end
+
+-- Returns the file's id and the offset, or nil and why.
+function _M.append(data)
+  if current and (current.bytes + #data > math.min(SEGMENT_BYTES, settings.max_size_bytes / 8) or not dict:get("s" .. current.id)) then
+    current.file:close()
+    current = nil
+  end
+  if not current then
+    local message
+    current, message = create("no")
+    if not current then return nil, message end
+  end
+  local segment = current
+  local offset = segment.bytes
+  local done, message = write(segment, data)
+  if done then return segment.id, offset end
+  -- How much of it was written is not known: nothing more is put behind it.
+  if current == segment then
+    segment.file:close()
+    current = nil
+  end
+  return nil, message
+end
+
+-- A file for one large piece that comes bit by bit: write(data), then finish() or discard().
+function _M.writer()
+  local segment, message = create("full")
+  if not segment then return nil, message end
+  return {
+    write = function(data) return write(segment, data) end,
+    finish = function()
+      local done, reason = segment.file:close()
+      if done then return segment.id end
+      remove(segment.id)
+      return nil, reason
+    end,
+    discard = function()
+      segment.file:close()
+      remove(segment.id)
+    end,
+  }
+end
+
+function _M.open(id)
+  return (io.open(path_of(id), "rb"))
+end
+
+-- All of it, or nil when it is not there any more.
+function _M.read(id, offset, length)
+  local file = _M.open(id)
+  if not file then return nil end
+  file:seek("set", offset)
+  local data = length == 0 and "" or file:read(length)
+  file:close()
+  return data and #data == length and data or nil
+end
+
+return _M

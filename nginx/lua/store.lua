@@ -1,0 +1,180 @@
+-- Stored answers: a shared index (key → where), the bytes in segments, and the answers in use parsed in this worker's memory.
+local cjson = require("cjson.safe")
+local lrucache = require("resty.lrucache")
+local purges = require("purges")
+local segments = require("segments")
+local vary = require("vary")
+local index = ngx.shared.index
+
+local _M = {}
+
+-- Bodies up to this are read with their head and stay in memory while the answer is among the last used.
+_M.SMALL_BYTES = 64 * 1024
+local PARSED_MAX = 512
+local SELECTIONS_MAX = 4
+
+local parsed = lrucache.new(PARSED_MAX)
+
+-- "=head segment:offset:length:body segment:offset:length:marked stale"
+local PLACE = "^=(%d+):(%d+):(%d+):(%d+):(%d+):(%d+):([01])$"
+
+local function load(key, place)
+  local head_segment, head_offset, head_bytes, body_segment, body_offset, body_bytes, stale = string.match(place, PLACE)
+  if not head_segment then return nil end
+  head_offset, head_bytes, body_offset, body_bytes = tonumber(head_offset), tonumber(head_bytes), tonumber(body_offset), tonumber(body_bytes)
+  local small = body_bytes <= _M.SMALL_BYTES
+  local head, body
+  if small and head_segment == body_segment and body_offset == head_offset + head_bytes then
+    local both = segments.read(head_segment, head_offset, head_bytes + body_bytes)
+    if not both then return nil end
+    head, body = string.sub(both, 1, head_bytes), string.sub(both, head_bytes + 1)
+  else
+    head = segments.read(head_segment, head_offset, head_bytes)
+    body = head and small and segments.read(body_segment, body_offset, body_bytes)
+    if not head or small and not body then return nil end
+  end
+  local entry = cjson.decode(head)
+  if not entry then return nil end
+  entry.key, entry.place, entry.body = key, place, body or nil
+  entry.body_segment, entry.body_offset, entry.body_bytes = body_segment, body_offset, body_bytes
+  entry.url_marked_stale = stale == "1"
+  return entry
+end
+
+local function get(key, place)
+  local entry = parsed:get(key)
+  if not entry or entry.place ~= place then
+    entry = load(key, place)
+    if not entry then
+      index:delete(key)
+      return nil
+    end
+    parsed:set(key, entry)
+  end
+  local void, stale = purges.judge(entry)
+  if void then
+    index:delete(key)
+    return nil
+  end
+  entry.stale = stale or entry.url_marked_stale
+  return entry
+end
+
+-- The stored answer for a request (its key in `base`), and the key under which its answer will be looked for, as far as known.
+function _M.find(base, request)
+  local value = index:get(base)
+  if not value then return nil, base end
+  if string.byte(value) == 61 then return get(base, value), base end
+  local first
+  for selection in string.gmatch(value, "[^|]+") do
+    local key = vary.key(base, selection, request)
+    first = first or key
+    local place = index:get(key)
+    local entry = place and get(key, place)
+    if entry then return entry, key end
+  end
+  return nil, first or base
+end
+
+-- The stored answer of an address that has one for all requests and is parsed already.
+function _M.find_plain(base)
+  local place = index:get(base)
+  local entry = place and parsed:get(base)
+  if not entry or entry.place ~= place then return nil end
+  return get(base, place)
+end
+
+local function remember_selection(base, selection)
+  local value = index:get(base)
+  local others = {}
+  if value and string.byte(value) ~= 61 then
+    for other in string.gmatch(value, "[^|]+") do
+      if other ~= selection and #others < SELECTIONS_MAX - 1 then others[#others + 1] = other end
+    end
+  end
+  table.insert(others, 1, selection)
+  index:set(base, "|" .. table.concat(others, "|"))
+end
+
+local HEAD_FIELDS = {
+  "status", "headers", "requested_s", "received_s", "lifetime_s", "initial_age_s", "always_validate", "stale_forbidden",
+  "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri", "tags", "shares_address", "etag", "last_modified", "date", "revision", "targeted",
+}
+
+local function encode(entry)
+  local head = {}
+  for _, name in ipairs(HEAD_FIELDS) do head[name] = entry[name] end
+  return cjson.encode(head)
+end
+
+local function commit(entry, request, place)
+  if purges.judge(entry) then return nil, "purged meanwhile" end
+  local selection = entry.selection
+  local key = selection and vary.key(entry.base, selection, request) or entry.base
+  local before = index:get(key)
+  local old = before and parsed:get(key)
+  if old and old.place == before and old.requested_s > entry.requested_s and not purges.judge(old) then return nil, "a newer one is stored" end
+  if selection then remember_selection(entry.base, selection) end
+  index:set(key, place)
+  -- A purge in another worker between the look and the entry.
+  entry.judged_at = nil
+  if purges.judge(entry) then
+    index:delete(key)
+    return nil, "purged meanwhile"
+  end
+  entry.key, entry.place, entry.stale, entry.url_marked_stale = key, place, false, false
+  parsed:set(key, entry)
+  return entry
+end
+
+-- body: a string, or {segment, bytes} for one that is on disk already. Returns the entry, or nil and why it is not stored.
+function _M.put(entry, request, body)
+  -- Under a key of its own, or with marks that stand for its address: see purges.lua.
+  entry.shares_address = entry.selection ~= nil or request.base ~= request.address
+  local head = encode(entry)
+  if type(body) == "string" then
+    local segment, offset = segments.append(head .. body)
+    if not segment then return nil, offset end
+    entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = body, segment, offset + #head, #body
+    return commit(entry, request, string.format("=%d:%d:%d:%d:%d:%d:0", segment, offset, #head, segment, offset + #head, #body))
+  end
+  local segment, offset = segments.append(head)
+  if not segment then return nil, offset end
+  entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = nil, body.segment, 0, body.bytes
+  return commit(entry, request, string.format("=%d:%d:%d:%d:0:%d:0", segment, offset, #head, body.segment, body.bytes))
+end
+
+-- The same body under a new head, after a 304.
+function _M.put_head(entry, old)
+  entry.base, entry.shares_address = old.base, old.shares_address
+  local head = encode(entry)
+  local segment, offset = segments.append(head)
+  if not segment then return nil, offset end
+  if purges.judge(entry) then return nil, "purged meanwhile" end
+  entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = old.body, old.body_segment, old.body_offset, old.body_bytes
+  entry.key = old.key
+  entry.place = string.format("=%d:%d:%d:%d:%d:%d:0", segment, offset, #head, old.body_segment, old.body_offset, old.body_bytes)
+  entry.stale, entry.url_marked_stale = false, false
+  if index:get(old.key) ~= old.place then return nil, "replaced meanwhile" end
+  index:set(old.key, entry.place)
+  parsed:set(old.key, entry)
+  return entry
+end
+
+function _M.forget(entry)
+  if index:get(entry.key) == entry.place then index:delete(entry.key) end
+end
+
+-- Purges one address. `address` is the key without anything but host and path.
+function _M.purge_url(address, soft)
+  purges.url(address, soft)
+  local value = index:get(address)
+  if not value then return end
+  if not soft then
+    index:delete(address)
+  elseif string.byte(value) == 61 then
+    index:set(address, (string.gsub(value, "0$", "1")))
+  end
+end
+
+return _M

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { httpDate, passing, startEdge } from './edge-helper.js'
+
+test('Age is the time since the origin made the answer, to the second', async (t) => {
+  const edge = await startEdge(t, (request, response) => {
+    if (request.url === '/aged') response.setHeader('Age', '100')
+    if (request.url === '/dated') response.setHeader('Date', httpDate(-50))
+    response.setHeader('Cache-Control', 'max-age=600').end('body')
+  })
+  const misses = await Promise.all(['/plain', '/aged', '/dated'].map((url) => edge.get(url)))
+  assert.deepEqual(misses.map(({ cache, age }) => [cache, age]), [['MISS', undefined], ['MISS', 100], ['MISS', undefined]])
+  await passing(2_050)
+  const hits = await Promise.all(['/plain', '/aged', '/dated'].map((url) => edge.get(url)))
+  assert.deepEqual(hits.map(({ cache }) => cache), ['HIT', 'HIT', 'HIT'])
+  assert.deepEqual(hits.slice(0, 2).map(({ age }) => age), [2, 102])
+  assert.ok([52, 53].includes(Number(hits[2].age)), String(hits[2].age))
+  assert.equal(hits[2].headers.date, misses[2].headers.date)
+})
+
+test('an answer is fresh for its lifetime less the age it came with', async (t) => {
+  const edge = await startEdge(t, (_request, response) => response.setHeader('Cache-Control', 'max-age=62').setHeader('Age', '60').end('body'))
+  await edge.get('/')
+  assert.equal((await edge.get('/')).cache, 'HIT')
+  await passing(2_050)
+  assert.equal((await edge.get('/')).cache, 'EXPIRED')
+})
+
+test('an answer without a date gets one', async (t) => {
+  const edge = await startEdge(t, (_request, response) => {
+    response.sendDate = false
+    response.setHeader('Cache-Control', 'max-age=60').end('body')
+  })
+  await edge.get('/')
+  const first = await edge.get('/')
+  await passing(1_050)
+  const second = await edge.get('/')
+  assert.ok(Date.parse(String(first.headers.date)) > 0)
+  assert.equal(second.headers.date, first.headers.date)
+})

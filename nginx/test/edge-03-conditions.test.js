@@ -1,0 +1,122 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { passing, startEdge } from './edge-helper.js'
+
+const MODIFIED = 'Mon, 02 Jun 2025 10:00:00 GMT'
+
+describe('a condition on a stored answer', () => {
+  /** @type {Awaited<ReturnType<typeof startEdge>>} */
+  let edge
+  before(async () => {
+    edge = await startEdge(null, (request, response) => {
+      if (request.url !== '/dated') response.setHeader('ETag', request.url === '/weak' ? 'W/"a,b"' : '"one"')
+      response.setHeader('Last-Modified', MODIFIED).setHeader('Cache-Control', 'max-age=60').setHeader('Content-Language', 'en').end('body')
+    })
+    for (const url of ['/strong', '/weak', '/dated']) await edge.get(url)
+  })
+  after(() => edge.stop())
+
+  for (const [url, headers, status] of /** @type {[string, Record<string, string>, number][]} */ ([
+    ['/strong', { 'if-none-match': '"one"' }, 304],
+    ['/strong', { 'if-none-match': 'W/"one"' }, 304],
+    ['/strong', { 'if-none-match': '"two"' }, 200],
+    ['/strong', { 'if-none-match': '"two", "one"' }, 304],
+    ['/strong', { 'if-none-match': '"two","one" , "three"' }, 304],
+    ['/strong', { 'if-none-match': '*' }, 304],
+    ['/weak', { 'if-none-match': '"a,b"' }, 304],
+    ['/weak', { 'if-none-match': '"a", "b"' }, 200],
+    ['/strong', { 'if-modified-since': MODIFIED }, 304],
+    ['/strong', { 'if-modified-since': 'Tue, 03 Jun 2025 10:00:00 GMT' }, 304],
+    ['/strong', { 'if-modified-since': 'Sun, 01 Jun 2025 10:00:00 GMT' }, 200],
+    ['/strong', { 'if-modified-since': 'soon' }, 200],
+    ['/strong', { 'if-none-match': '"two"', 'if-modified-since': MODIFIED }, 200],
+    ['/strong', { 'if-none-match': '"one"', 'if-modified-since': 'Sun, 01 Jun 2025 10:00:00 GMT' }, 304],
+    ['/dated', { 'if-none-match': '"one"' }, 200],
+    ['/dated', { 'if-modified-since': 'Monday, 02-Jun-25 10:00:00 GMT' }, 304],
+    ['/dated', { 'if-modified-since': 'Mon Jun  2 10:00:00 2025' }, 304],
+    ['/strong', { 'if-match': '"two"' }, 200],
+    ['/strong', { 'if-unmodified-since': 'Sun, 01 Jun 2025 10:00:00 GMT' }, 200]
+  ])) {
+    test(`${url} ${JSON.stringify(headers)} → ${status}`, async () => {
+      const answer = await edge.get(url, headers)
+      assert.equal(answer.status, status)
+      assert.equal(answer.cache, 'HIT')
+      assert.equal(answer.body, status === 304 ? '' : 'body')
+      assert.equal(answer.headers['last-modified'], MODIFIED)
+      assert.equal(answer.headers['content-language'], status === 304 ? undefined : 'en')
+      assert.equal(edge.reached(url), 1)
+    })
+  }
+})
+
+for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
+  test(`a condition on what is not stored: ${profile}`, async (t) => {
+    const edge = await startEdge(t, (request, response) => {
+      response.setHeader('ETag', '"one"').setHeader('Cache-Control', 'max-age=60')
+      if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end()
+      else response.end('body')
+    }, { profile })
+    const first = await edge.get('/', { 'if-none-match': '"one"' })
+    assert.deepEqual([first.status, first.cache], [304, 'MISS'])
+    // Cloudflare fetches the whole and judges itself; RFC 9111 §4.3.1 leaves it to the origin, and nothing is stored.
+    assert.equal(edge.arrived[0].headers['if-none-match'], profile === 'cloudflare' ? undefined : '"one"')
+    assert.equal((await edge.get('/')).cache, profile === 'cloudflare' ? 'HIT' : 'MISS')
+    assert.equal((await edge.get('/', { 'if-none-match': '"other"' })).body, 'body')
+  })
+
+  test(`a 304 updates what is stored and its age: ${profile}`, async (t) => {
+    const edge = await startEdge(t, (request, response, count) => {
+      response.setHeader('ETag', '"one"').setHeader('Cache-Control', count === 1 ? 'max-age=1' : 'max-age=60')
+        .setHeader('X-Count', String(count)).setHeader('Content-Type', count === 1 ? 'text/plain' : 'text/css')
+      if (count === 1) response.setHeader('X-First', '1')
+      if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end()
+      else response.end('body')
+    }, { profile })
+    await edge.get('/')
+    await passing(1_050)
+    const revalidated = await edge.get('/')
+    assert.deepEqual([revalidated.status, revalidated.cache, revalidated.body, revalidated.age], [200, 'REVALIDATED', 'body', 0])
+    assert.deepEqual(['x-count', 'x-first', 'content-type'].map((name) => revalidated.headers[name]), ['2', '1', 'text/plain'])
+    const hit = await edge.get('/')
+    assert.deepEqual([hit.cache, hit.body, hit.headers['x-count'], hit.headers['content-type']], ['HIT', 'body', '2', 'text/plain'])
+    assert.equal((await edge.get('/', { 'if-none-match': '"one"' })).status, 304)
+    assert.equal(edge.reached('/'), 2)
+  })
+}
+
+test('a client\'s condition is judged by what a revalidation has shown', async (t) => {
+  const edge = await startEdge(t, (request, response) => {
+    response.setHeader('ETag', '"one"').setHeader('Cache-Control', 'max-age=1')
+    if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end()
+    else response.end('body')
+  })
+  await edge.get('/')
+  await passing(1_050)
+  assert.equal((await edge.get('/', { 'if-none-match': '"two"' })).body, 'body')
+  assert.equal(edge.arrived.at(-1)?.headers['if-none-match'], '"one"')
+})
+
+test('a 304 that names another representation does not bring the stored one back', async (t) => {
+  const edge = await startEdge(t, (request, response, count) => {
+    response.setHeader('ETag', `"${count}"`).setHeader('Cache-Control', 'max-age=1')
+    if (request.headers['if-none-match']) response.writeHead(304).end()
+    else response.end(`body ${count}`)
+  })
+  await edge.get('/')
+  await passing(1_050)
+  assert.equal((await edge.get('/')).body, 'body 3')
+})
+
+test('no-cache is stored in rfc9111 and validated each time', async (t) => {
+  const edge = await startEdge(t, (request, response) => {
+    response.setHeader('ETag', '"one"').setHeader('Cache-Control', 'no-cache, max-age=60')
+    if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end()
+    else response.end('body')
+  }, { profile: 'rfc9111' })
+  assert.equal((await edge.get('/')).cache, 'MISS')
+  for (let count = 2; count <= 4; count++) {
+    const answer = await edge.get('/')
+    assert.deepEqual([answer.cache, answer.body], ['REVALIDATED', 'body'])
+    assert.equal(edge.reached('/'), count)
+  }
+})

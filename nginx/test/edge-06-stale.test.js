@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { byteServer, passing, startEdge } from './edge-helper.js'
+
+test('stale-while-revalidate answers at once with UPDATING, and one fetch brings the new answer', async (t) => {
+  const edge = await startEdge(t, (_request, response, count) => {
+    response.setHeader('Cache-Control', 'max-age=1, stale-while-revalidate=60')
+    setTimeout(() => response.end(`body ${count}`), count === 1 ? 0 : 300)
+  })
+  await edge.get('/')
+  await passing(1_050)
+  const updating = await Promise.all(Array.from({ length: 5 }, () => edge.get('/')))
+  assert.deepEqual(updating.map(({ cache, body }) => [cache, body]), Array(5).fill(['UPDATING', 'body 1']))
+  assert.ok(updating.every(({ durationMs, age }) => durationMs < 250 && age === 1))
+  await waitUntil(async () => (await edge.get('/')).body === 'body 2', 5_000)
+  assert.equal((await edge.get('/')).cache, 'HIT')
+  assert.equal(edge.reached('/'), 2)
+})
+
+test('after its window stale-while-revalidate makes the client wait', async (t) => {
+  const edge = await startEdge(t, (_request, response, count) => response.setHeader('Cache-Control', 'max-age=1, stale-while-revalidate=1').end(`body ${count}`))
+  await edge.get('/')
+  await passing(2_100)
+  const answer = await edge.get('/')
+  assert.deepEqual([answer.cache, answer.body], ['EXPIRED', 'body 2'])
+})
+
+for (const directive of ['must-revalidate', 'proxy-revalidate', 's-maxage=1']) {
+  test(`${directive} forbids stale answers`, async (t) => {
+    const edge = await startEdge(t, (_request, response, count) => {
+      if (count > 1) response.statusCode = 500
+      response.setHeader('Cache-Control', `max-age=1, stale-while-revalidate=60, stale-if-error=60, ${directive}`).end(`body ${count}`)
+    })
+    await edge.get('/')
+    await passing(1_050)
+    const answer = await edge.get('/')
+    assert.deepEqual([answer.status, answer.body], [500, 'body 2'])
+  })
+}
+
+test('stale-if-error hides a received 5xx, for all who wait, and not what is stored', async (t) => {
+  const edge = await startEdge(t, (_request, response, count) => {
+    if (count === 2) response.statusCode = 503
+    response.setHeader('Cache-Control', 'max-age=1, stale-if-error=60')
+    setTimeout(() => response.end(`body ${count}`), 50)
+  })
+  await edge.get('/')
+  await passing(1_100)
+  const stale = await Promise.all([edge.get('/'), edge.get('/'), edge.get('/')])
+  assert.deepEqual(stale.map(({ status, cache, body }) => [status, cache, body]), Array(3).fill([200, 'STALE', 'body 1']))
+  assert.equal((await edge.get('/')).cache, 'EXPIRED')
+})
+
+test('stale-if-error hides an origin that is gone, and without it the error shows', async (t) => {
+  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', request.url === '/hidden' ? 'max-age=1, stale-if-error=60' : 'max-age=1').end('body'))
+  for (const url of ['/hidden', '/shown']) await edge.get(url)
+  await edge.closeOrigin()
+  await passing(1_050)
+  const hidden = await edge.get('/hidden')
+  assert.deepEqual([hidden.status, hidden.cache, hidden.body], [200, 'STALE', 'body'])
+  assert.equal((await edge.get('/shown')).status, 502)
+})
+
+test('stale-if-error hides an origin that closes without an answer, until its window ends', async (t) => {
+  let requests = 0
+  const edge = await startEdge(t, byteServer((socket) => {
+    requests += 1
+    if (requests === 1) socket.write('HTTP/1.1 200 OK\r\nCache-Control: max-age=1, stale-if-error=1\r\nContent-Length: 4\r\n\r\nbody')
+    else socket.destroy()
+  }))
+  await edge.get('/')
+  await passing(1_050)
+  assert.equal((await edge.get('/')).cache, 'STALE')
+  await passing(1_050)
+  assert.equal((await edge.get('/')).status, 502)
+})
+
+test('a 5xx does not replace what is stored, and is not stored itself', async (t) => {
+  const edge = await startEdge(t, (_request, response, count) => {
+    if (count === 2) response.writeHead(500).end('broken')
+    else response.setHeader('Cache-Control', 'max-age=1').setHeader('ETag', '"1"').end('body')
+  })
+  await edge.get('/')
+  await passing(1_050)
+  assert.equal((await edge.get('/')).status, 500)
+  assert.equal((await edge.get('/')).status, 200)
+})

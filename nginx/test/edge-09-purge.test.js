@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startEdge } from './edge-helper.js'
+
+/** @type {import('./edge-helper.js').Script} */
+const tagged = (request, response, count) => {
+  const { pathname } = new URL(String(request.url), 'http://origin')
+  response.setHeader('Cache-Control', 'max-age=60').setHeader('Cache-Tag', `page, Page-${pathname.slice(1).replaceAll('/', '-')}`).setHeader('ETag', '"1"').end(`body ${count}`)
+}
+const PAGES = ['/a', '/b', '/b?q', '/dir/c']
+
+/** @param {Awaited<ReturnType<typeof startEdge>>} edge */
+const statuses = async (edge) => Object.fromEntries(await Promise.all(PAGES.map(async (url) => [url, (await edge.get(url)).cache])))
+
+for (const [what, body, gone] of /** @type {[string, (host: string) => object, string[]][]} */ ([
+  ['everything', () => ({ purge_everything: true }), PAGES],
+  ['a URL', (host) => ({ files: [`http://${host}/b`] }), ['/b']],
+  ['a URL with a query', (host) => ({ files: [`http://${host}/b?q`] }), ['/b?q']],
+  ['a URL without the port', () => ({ files: ['https://127.0.0.1/a'] }), ['/a']],
+  ['URLs as objects', (host) => ({ files: [{ url: `http://${host}/a` }, { url: `http://${host}/b` }] }), ['/a', '/b']],
+  ['a tag', () => ({ tags: ['page'] }), PAGES],
+  ['a tag in another case', () => ({ tags: ['PAGE-A', 'none'] }), ['/a']],
+  ['a host', () => ({ hosts: ['127.0.0.1'] }), PAGES],
+  ['another host', () => ({ hosts: ['127.0.0.2'] }), []],
+  ['a prefix', (host) => ({ prefixes: [`${host}/dir`] }), ['/dir/c']],
+  ['a prefix without the port', () => ({ prefixes: ['127.0.0.1/b'] }), ['/b', '/b?q']]
+])) {
+  test(`purges ${what}, and nothing else`, async (t) => {
+    const edge = await startEdge(t, tagged)
+    await statuses(edge)
+    const { status, answer } = await edge.purge(body(edge.host))
+    assert.equal(status, 200)
+    assert.deepEqual({ ...answer, result: typeof answer.result.id }, { success: true, errors: [], messages: [], result: 'string' })
+    assert.deepEqual(await statuses(edge), Object.fromEntries(PAGES.map((url) => [url, gone.includes(url) ? 'MISS' : 'HIT'])))
+  })
+
+  test(`marks ${what} stale, and nothing else`, async (t) => {
+    const edge = await startEdge(t, tagged)
+    await statuses(edge)
+    assert.equal((await edge.purge({ ...body(edge.host), invalidate_cache: true })).status, 200)
+    assert.deepEqual(await statuses(edge), Object.fromEntries(PAGES.map((url) => [url, gone.includes(url) ? 'EXPIRED' : 'HIT'])))
+    assert.ok(gone.every((url) => edge.arrived.at(-1)?.headers['if-none-match'] === '"1"' || edge.reached(url) === 2))
+    assert.deepEqual(await statuses(edge), Object.fromEntries(PAGES.map((url) => [url, 'HIT'])))
+  })
+}
+
+test('what was marked stale may be served while a new one is fetched', async (t) => {
+  const edge = await startEdge(t, (_request, response, count) => response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=60').end(`body ${count}`))
+  await edge.get('/')
+  await edge.purge({ files: [`http://${edge.host}/`] }, { path: '/client/v4/zones/any/invalidate_cache' })
+  const answer = await edge.get('/')
+  assert.deepEqual([answer.cache, answer.body], ['UPDATING', 'body 1'])
+})
+
+test('the token can be verified, as the SDK does', async (t) => {
+  const edge = await startEdge(t, tagged)
+  const { status, answer } = await edge.purge('', { method: 'GET', path: '/client/v4/user/tokens/verify' })
+  assert.deepEqual([status, answer.success, answer.result.status], [200, true, 'active'])
+  assert.equal((await edge.purge('', { method: 'GET', path: '/client/v4/user/tokens/verify', token: 'other' })).status, 401)
+})
+
+test('the plan free takes 100 items a call and 25 calls at once, and says 429', async (t) => {
+  const edge = await startEdge(t, tagged, { plan: 'free' })
+  assert.equal((await edge.purge({ tags: Array.from({ length: 101 }, (_item, index) => `t${index}`) })).status, 400)
+  const calls = []
+  for (let count = 0; count < 27; count++) calls.push((await edge.purge({ tags: ['x'] })).status)
+  assert.deepEqual(calls, [...Array(25).fill(200), 429, 429])
+  const { answer, headers } = await edge.purge({ purge_everything: true })
+  assert.deepEqual([answer.success, answer.errors[0].code, headers['retry-after']], [false, 429, '60'])
+  assert.equal((await edge.purge({ files: [`http://${edge.host}/a`] })).status, 200)
+})
+
+test('a purge holds for every request that starts after its answer, under load', async (t) => {
+  let version = 0
+  const edge = await startEdge(t, (_request, response) => {
+    const body = String(version)
+    setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').setHeader('Cache-Tag', 'all').end(body), Math.random() * 5)
+  })
+  let purged = 0
+  let reads = 0
+  const load = new AbortController()
+  const reader = async () => {
+    while (!load.signal.aborted) {
+      const least = purged
+      const { body } = await edge.get(`/${reads++ % 3}`)
+      assert.ok(Number(body) >= least, `${body} is older than ${least}`)
+    }
+  }
+  const readers = Array.from({ length: 8 }, reader)
+  const kinds = [() => ({ tags: ['all'] }), () => ({ files: ['/0', '/1', '/2'].map((path) => `http://${edge.host}${path}`) }), () => ({ hosts: ['127.0.0.1'] }), () => ({ prefixes: [`${edge.host}/`] })]
+  for (let round = 1; round <= 40; round++) {
+    version = round
+    assert.equal((await edge.purge(kinds[round % kinds.length]())).status, 200)
+    purged = round
+  }
+  load.abort()
+  await Promise.all(readers)
+  assert.ok(reads > 100, String(reads))
+})
+
+test('a reload keeps what is stored and what was purged; a restart serves nothing old', async (t) => {
+  const edge = await startEdge(t, tagged)
+  await statuses(edge)
+  await edge.purge({ tags: ['page-a'] })
+  await edge.reload()
+  assert.deepEqual(await statuses(edge), { '/a': 'MISS', '/b': 'HIT', '/b?q': 'HIT', '/dir/c': 'HIT' })
+  await edge.purge({ tags: ['page-b'] })
+  assert.equal((await edge.get('/b')).cache, 'MISS')
+  await edge.restart()
+  assert.deepEqual(await statuses(edge), Object.fromEntries(PAGES.map((url) => [url, 'MISS'])))
+})

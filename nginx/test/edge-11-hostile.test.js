@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import net from 'node:net'
+import path from 'node:path'
+import { test } from 'node:test'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { byteServer, startEdge } from './edge-helper.js'
+
+const FRESH = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n'
+
+/**
+ * Whatever the origin does, the same worker goes on.
+ * @param {{workers: () => number[], errors: () => string}} edge
+ * @param {number[]} workers
+ */
+function assertUnharmed (edge, workers) {
+  assert.deepEqual(edge.workers(), workers)
+  assert.doesNotMatch(edge.errors(), /signal|\[alert\]|\[crit\]|runtime error/)
+}
+
+for (const [what, bytes] of /** @type {[string, string][]} */ ([
+  ['a body shorter than its Content-Length', `${FRESH}Content-Length: 10\r\n\r\nbody`],
+  ['a chunked body without its last chunk', `${FRESH}Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n`],
+  ['a chunked body cut in a chunk', `${FRESH}Transfer-Encoding: chunked\r\n\r\nff\r\nbody`],
+  ['a chunk size that is no number', `${FRESH}Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\nzz\r\n`],
+  ['a chunk longer than it says', `${FRESH}Transfer-Encoding: chunked\r\n\r\n2\r\nbody\r\n0\r\n\r\n`],
+  ['a large body cut short', `${FRESH}Content-Length: 400000\r\n\r\n${'x'.repeat(300_000)}`]
+])) {
+  test(`${what} is not taken for whole, by client or cache`, async (t) => {
+    let requests = 0
+    const edge = await startEdge(t, byteServer((socket) => {
+      requests += 1
+      socket.end(requests === 1 ? bytes : `${FRESH}Content-Length: 5\r\n\r\nwhole`)
+    }))
+    const workers = edge.workers()
+    await assert.rejects(edge.get('/').then((answer) => { if (answer.status === 502) throw new Error('refused') }))
+    const second = await edge.get('/')
+    assert.deepEqual([second.cache, second.body], ['MISS', 'whole'])
+    assert.equal((await edge.get('/')).cache, 'HIT')
+    assertUnharmed(edge, workers)
+  })
+}
+
+for (const [what, bytes] of /** @type {[string, string][]} */ ([
+  ['no HTTP', 'hello\r\n\r\n'],
+  ['two different lengths', `${FRESH}Content-Length: 4\r\nContent-Length: 5\r\n\r\nbody5`],
+  ['a length that is no number', `${FRESH}Content-Length: 4x\r\n\r\nbody`],
+  ['an unknown transfer coding', `${FRESH}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+  ['a header line without a colon', `${FRESH}nonsense\r\n\r\nbody`],
+  ['a NUL in a header', `${FRESH}X: a\0b\r\nContent-Length: 4\r\n\r\nbody`],
+  ['a header of 100 kB', `${FRESH}X: ${'x'.repeat(100_000)}\r\nContent-Length: 4\r\n\r\nbody`],
+  ['a thousand header fields', `${FRESH}${'X: 1\r\n'.repeat(1000)}Content-Length: 4\r\n\r\nbody`],
+  ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
+  ['interim answers without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)],
+  ['nothing', '']
+])) {
+  test(`an origin that answers with ${what} gets a 502, and nothing is stored`, async (t) => {
+    let requests = 0
+    const edge = await startEdge(t, byteServer((socket) => {
+      requests += 1
+      socket.end(requests === 1 ? bytes : `${FRESH}Content-Length: 5\r\n\r\nwhole`)
+    }))
+    const workers = edge.workers()
+    assert.equal((await edge.get('/')).status, 502)
+    assert.equal((await edge.get('/')).body, 'whole')
+    assertUnharmed(edge, workers)
+  })
+}
+
+test('bytes behind a body do not become the answer to somebody else', async (t) => {
+  const edge = await startEdge(t, byteServer((socket, head) => socket.write(head.startsWith('GET /poison ')
+    ? 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbodyHTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 6\r\n\r\npoison'
+    : `${FRESH}Content-Length: 4\r\n\r\ngood`)))
+  assert.equal((await edge.get('/poison')).body, 'body')
+  for (let count = 0; count < 3; count++) assert.equal((await edge.get(`/${count}`)).body, 'good')
+})
+
+test('smuggled and malformed requests are refused', async (t) => {
+  const edge = await startEdge(t, (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end('body'))
+  const workers = edge.workers()
+  const host = `Host: ${edge.host}\r\nConnection: close\r\n`
+  for (const bytes of [
+    `POST / HTTP/1.1\r\n${host}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    `POST / HTTP/1.1\r\n${host}Content-Length: 4\r\nContent-Length: 5\r\n\r\nbody5`,
+    `POST / HTTP/1.1\r\n${host}Content-Length: -4\r\n\r\nbody`,
+    `POST / HTTP/1.1\r\n${host}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n`,
+    `GET / HTTP/1.1\r\n${host}Host: other.example\r\n\r\n`,
+    'GET / HTTP/1.1\r\nConnection: close\r\n\r\n',
+    `GET http://other.example/ HTTP/1.1\r\n${host}\r\n`,
+    `GET / HTTP/1.1\r\n${host}X : 1\r\n\r\n`.replace('X :', 'Host :'),
+    `GET /a b HTTP/1.1\r\n${host}\r\n`,
+    `GET /\u0001 HTTP/1.1\r\n${host}\r\n`,
+    `GET / HTTP/1.1\r\n${host}X: ${'x'.repeat(50_000)}\r\n\r\n`,
+    '\0\0\0\0\r\n\r\n'
+  ]) {
+    const answer = await edge.raw(bytes)
+    assert.match(answer, /^(HTTP\/1\.1 (400|414|431|501) |<html>|$)/, JSON.stringify(bytes.slice(0, 90)))
+  }
+  assert.equal(edge.arrived.length, 0)
+  assertUnharmed(edge, workers)
+})
+
+test('a header that an application may build its answer from cannot change what others get', async (t) => {
+  for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
+    const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(`${request.headers['x-forwarded-host']} ${request.headers['x-original-url']} ${request.headers['x-http-method-override']}`), { profile })
+    for (const [index, name] of ['X-Forwarded-Host', 'X-Original-URL', 'X-HTTP-Method-Override'].entries()) {
+      assert.match((await edge.get(`/${index}`, { [name]: 'evil' })).body, /evil/)
+      assert.equal((await edge.get(`/${index}`)).body, 'undefined undefined undefined')
+      assert.equal((await edge.get(`/${index}`, { [name]: 'evil' })).cache, 'HIT')
+      await edge.purge({ files: [`http://${edge.host}/${index}`] })
+      assert.equal((await edge.get(`/${index}`, { [name]: 'evil' })).cache, 'MISS')
+    }
+    await edge.get('/port', { host: '127.0.0.1:1' })
+    assert.equal((await edge.get('/port')).cache, 'MISS')
+  }
+})
+
+test('a cache directory that cannot be written to means uncached, not down', async (t) => {
+  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(request.url === '/large' ? 'x'.repeat(300_000) : 'body'))
+  rmSync(path.join(edge.directory, 'answers'), { recursive: true })
+  for (let count = 1; count <= 2; count++) {
+    assert.equal((await edge.get('/')).body, 'body')
+    assert.equal((await edge.get('/large')).body.length, 300_000)
+    assert.equal(edge.reached('/'), count)
+  }
+})
+
+test('what is stored stays within its bound, and the oldest goes first', async (t) => {
+  const edge = await startEdge(t, (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end('x'.repeat(200_000)), { maxSizeBytes: 1024 ** 2 })
+  for (let count = 0; count < 12; count++) assert.equal((await edge.get(`/${count}`)).body.length, 200_000)
+  assert.equal((await edge.get('/11')).cache, 'HIT')
+  assert.equal((await edge.get('/0')).cache, 'MISS')
+})
+
+test('a client that does not read holds up the origin, and not the memory of the edge', async (t) => {
+  let written = 0
+  const chunk = Buffer.alloc(1024 ** 2)
+  const edge = await startEdge(t, (_request, response) => {
+    response.on('error', () => {})
+    response.setHeader('Cache-Control', 'no-store')
+    const more = () => {
+      while (written < 200 && !response.destroyed) {
+        written += 1
+        if (!response.write(chunk)) return response.once('drain', more)
+      }
+      response.end()
+    }
+    more()
+  })
+  const socket = net.connect(edge.port, '127.0.0.1', () => socket.write(`GET / HTTP/1.1\r\nHost: ${edge.host}\r\n\r\n`))
+  socket.on('error', () => {})
+  socket.pause()
+  let before = -1
+  await waitUntil(() => {
+    const still = written > 0 && written === before
+    before = written
+    return still
+  }, 10_000, 500)
+  // What the kernel's buffers of four sockets hold.
+  assert.ok(written < 24, `${written} MiB`)
+  socket.destroy()
+})

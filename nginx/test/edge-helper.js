@@ -1,0 +1,186 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { prepareRole } from '@stevec/nginx'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
+import { isAlive, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
+import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+
+const TOKEN = 'a-token-for-this-test'
+const ANSWER_TIMEOUT_MS = 10_000
+
+/**
+ * @typedef {{status: number, headers: http.IncomingHttpHeaders, rawHeaders: string[], body: string, cache: string, age: number | undefined, durationMs: number}} Answer
+ * @typedef {(request: http.IncomingMessage, response: http.ServerResponse, count: number) => void} Script  count: from 1, of the requests for this URL
+ */
+
+/**
+ * The real edge in front of a scripted origin, gone again when the test is over.
+ * @param {import('node:test').TestContext | null} t  null: whoever called has to call `stop`
+ * @param {Script | net.Server} script  an HTTP handler, or a server of bytes that listens already
+ * @param {import('@stevec/nginx').EdgeOptions} [options]
+ */
+export async function startEdge (t, script, options = {}) {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-edge-'))
+  const [port, controlPort, originPort] = await freePorts(3)
+  /** @type {http.IncomingMessage[]} */
+  const arrived = []
+  const counts = new Map()
+  const server = typeof script === 'function'
+    ? http.createServer((request, response) => {
+      arrived.push(request)
+      counts.set(request.url, (counts.get(request.url) ?? 0) + 1)
+      script(request, response, counts.get(request.url))
+    })
+    : script
+  /** @type {Set<net.Socket>} */
+  const sockets = new Set()
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  await new Promise((resolve) => server.listen(originPort, '127.0.0.1', () => resolve(undefined)))
+  const closeOrigin = () => new Promise((resolve) => {
+    server.close(() => resolve(undefined))
+    for (const socket of sockets) socket.destroy()
+  })
+  /** @type {Awaited<ReturnType<typeof startProcess>> | undefined} */
+  let nginx
+  const stop = async () => {
+    if (nginx) await stopProcess(nginx)
+    await closeOrigin()
+    rmSync(directory, { recursive: true, force: true })
+  }
+  t?.after(stop)
+
+  const binary = requireTool('nginx').path
+  const role = /** @type {const} */ ({ role: 'edge', port, origin: { address: '127.0.0.1', port: originPort, host: '127.0.0.1', tls: false }, controlPort, controlToken: TOKEN, ...options })
+  const start = async () => {
+    const prepared = await prepareRole(role, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
+    nginx = await startProcess({ name: 'nginx edge', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })
+    const up = await waitUntil(() => send(controlPort, '/').then(() => true, () => false), 5_000)
+    if (!up) throw new Error(`the edge did not start: ${readFileSync(path.join(directory, 'error.log'), 'utf8')}`)
+    return nginx
+  }
+  await start().catch(async (error) => {
+    if (!t) await stop()
+    throw error
+  })
+  const workers = () => readFileSync(`/proc/${nginx?.pid}/task/${nginx?.pid}/children`, 'utf8').trim().split(' ').map(Number)
+
+  return {
+    port,
+    originPort,
+    host: `127.0.0.1:${port}`,
+    directory,
+    arrived,
+    closeOrigin,
+    stop,
+    control: { url: `http://127.0.0.1:${controlPort}`, token: TOKEN },
+    /** How many requests for a path have reached the origin. @param {string} url */
+    reached: (url) => arrived.filter((request) => request.url === url).length,
+    /** @param {string} url @param {Record<string, string | string[]>} [headers] @param {string} [method] @param {string} [body] */
+    get: (url, headers, method, body) => send(port, url, headers, method, body),
+    /**
+     * A purge call. @param {object | string} body @param {{path?: string, method?: string, token?: string}} [options]
+     */
+    async purge (body, { path = '/client/v4/zones/any/purge_cache', method = 'POST', token = TOKEN } = {}) {
+      const text = method === 'GET' ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
+      const answer = await send(controlPort, path, { authorization: `Bearer ${token}` }, method, text)
+      return { ...answer, answer: JSON.parse(answer.body) }
+    },
+    /** Bytes to the edge, and all that comes back until it closes. @param {string} bytes */
+    raw: (bytes) => exchange(port, bytes),
+    /** The one line that the log has of a path. @param {string} url */
+    async logged (url) {
+      const line = () => readFileSync(path.join(directory, 'access.log'), 'utf8').split('\n').slice(0, -1).map((text) => JSON.parse(text)).filter(({ uri }) => uri === url).at(-1)
+      return waitUntil(line, 5_000)
+    },
+    errors: () => readFileSync(path.join(directory, 'error.log'), 'utf8'),
+    workers,
+    isAlive: () => nginx !== undefined && isAlive(nginx),
+    async reload () {
+      const before = workers().join()
+      process.kill(/** @type {NonNullable<typeof nginx>} */ (nginx).pid, 'SIGHUP')
+      await waitUntil(() => workers().join() !== before && workers().length === 1, 10_000)
+    },
+    async restart () {
+      if (nginx) await stopProcess(nginx)
+      await start()
+    }
+  }
+}
+
+/**
+ * @param {number} port
+ * @param {string} url
+ * @param {Record<string, string | string[]>} [headers]
+ * @param {string} [method]
+ * @param {string} [body]
+ * @returns {Promise<Answer>}
+ */
+function send (port, url, headers = {}, method = 'GET', body) {
+  const startedAt = performance.now()
+  return new Promise((resolve, reject) => {
+    const request = http.request({ host: '127.0.0.1', port, path: url, method, headers, agent: false, signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }, (response) => {
+      /** @type {Buffer[]} */
+      const chunks = []
+      response.on('data', (chunk) => chunks.push(chunk))
+      response.on('error', reject)
+      response.on('end', () => resolve({
+        status: response.statusCode ?? 0,
+        headers: response.headers,
+        rawHeaders: response.rawHeaders,
+        body: Buffer.concat(chunks).toString('latin1'),
+        cache: String(response.headers['cf-cache-status'] ?? ''),
+        age: response.headers.age === undefined ? undefined : Number(response.headers.age),
+        durationMs: performance.now() - startedAt
+      }))
+    })
+    request.on('error', reject)
+    request.end(body)
+  })
+}
+
+/**
+ * @param {number} port
+ * @param {string} bytes
+ * @returns {Promise<string>}
+ */
+export function exchange (port, bytes) {
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const socket = net.connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'))
+    socket.setTimeout(ANSWER_TIMEOUT_MS, () => socket.destroy(new Error('no end of the answer in time')))
+    socket.setEncoding('latin1').on('data', (chunk) => { text += chunk })
+    socket.on('end', () => { socket.end(); resolve(text) })
+    socket.on('error', (error) => text ? resolve(text) : reject(error))
+  })
+}
+
+/**
+ * A server that speaks bytes, for an origin that does not keep to HTTP.
+ * @param {(socket: net.Socket, head: string) => void} onRequest  called for each request head
+ */
+export function byteServer (onRequest) {
+  return net.createServer((socket) => {
+    let text = ''
+    socket.on('error', () => {})
+    socket.setEncoding('latin1').on('data', (chunk) => {
+      text += chunk
+      for (let end = text.indexOf('\r\n\r\n'); end !== -1; end = text.indexOf('\r\n\r\n')) {
+        const head = text.slice(0, end)
+        text = text.slice(end + 4)
+        onRequest(socket, head)
+      }
+    })
+  })
+}
+
+/** @param {number} offsetS  from now */
+export const httpDate = (offsetS) => new Date(Date.now() + offsetS * 1000).toUTCString()
+
+/** Until a moment that a lifetime of a second or two leads to. @param {number} ms */
+export const passing = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
