@@ -9,6 +9,7 @@ local segments = require("segments")
 local settings = require("settings")
 local store = require("store")
 local answers = require("answer")
+local origin = require("origin")
 local rays = require("ray")
 
 local floor = math.floor
@@ -20,6 +21,8 @@ local COLLAPSE_PATIENCE_S = 5
 local COLLAPSE_ATTEMPTS_MAX = 3
 local FILE_READ_BYTES = 128 * 1024
 local UNSENT_BYTES_MAX = 256 * 1024
+-- RFC 9110 §8.6: these say how long their body is even if there is none.
+local BODY_EXPECTED = { POST = true, PUT = true, PATCH = true }
 -- RFC 9110 §15.4.5: a 304 says nothing of the body that it does not have.
 local NOT_IN_304 = { ["content-type"] = true, ["content-encoding"] = true, ["content-language"] = true, ["content-range"] = true }
 
@@ -85,6 +88,12 @@ local function send_file(entry, first, last)
   if left > 0 then return ngx.exit(ngx.ERROR) end
 end
 
+-- nginx would judge them again by the headers that are sent, and turn the answer into its own 304 or 412. Whoever is to judge
+-- them has done so, RFC 9111 §4.3.2.
+local function hide_conditions()
+  for _, name in ipairs({ "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since" }) do ngx.req.clear_header(name) end
+end
+
 local function serve(entry, word, request, now_s)
   local var, header = ngx.var, ngx.header
   local age = string.format("%d", floor(freshness.age_s(entry, now_s)))
@@ -131,11 +140,7 @@ local function serve(entry, word, request, now_s)
       header["Content-Range"] = "bytes " .. first .. "-" .. last .. "/" .. size
     end
   end
-  -- nginx would judge If-Match by the stored ETag; that is for the origin alone, RFC 9111 §4.3.2.
-  if fields and (fields["if-match"] or fields["if-unmodified-since"]) then
-    ngx.req.clear_header("If-Match")
-    ngx.req.clear_header("If-Unmodified-Since")
-  end
+  if fields then hide_conditions() end
   if entry.status ~= 204 then header["Content-Length"] = first and last - first + 1 or size end
   if only_head or entry.status == 204 then
     ngx.send_headers()
@@ -181,6 +186,28 @@ local function note_origin(flight)
   var.origin_duration_s = flight.origin_duration_s and string.format("%.3f", flight.origin_duration_s) or ""
 end
 
+-- Sends a body as `next` brings it; `dry` tells that the next piece is not there yet. Returns false when the client has gone.
+local function send_pieces(next, dry)
+  local unsent_bytes = 0
+  while true do
+    local chunk, cut_short = next()
+    if not chunk then
+      if cut_short then
+        ngx.log(ngx.WARN, "the origin's answer was cut short: ", cut_short)
+        ngx.exit(ngx.ERROR)
+      end
+      return true
+    end
+    if not ngx.print(chunk) then return false end
+    unsent_bytes = unsent_bytes + #chunk
+    -- When nothing more is there yet, and before nginx holds too much for a client that reads slowly.
+    if unsent_bytes > UNSENT_BYTES_MAX or dry() then
+      if not ngx.flush(true) then return false end
+      unsent_bytes = 0
+    end
+  end
+end
+
 -- Hands on the answer of a fetch as it comes.
 local function relay(flight, word, request)
   local answer = flight.answer
@@ -191,6 +218,7 @@ local function relay(flight, word, request)
   ngx.header["CF-Cache-Status"] = word
   ngx.var.cache_status = word
   ngx.var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
+  if request.special then hide_conditions() end
   if request.method == "HEAD" or answer.framing == "none" then
     local says = answer.fields["content-length"]
     if request.method == "HEAD" and says then ngx.header["Content-Length"] = says[1] end
@@ -206,29 +234,14 @@ local function relay(flight, word, request)
     ngx.send_headers()
     ngx.flush()
   end
-  local unsent_bytes = 0
-  while true do
-    local chunk, cut_short = flights.next(flight)
-    if not chunk then
-      if cut_short then
-        ngx.log(ngx.WARN, "the origin's answer was cut short: ", cut_short)
-        return ngx.exit(ngx.ERROR)
-      end
-      return
-    end
-    if not ngx.print(chunk) then return flights.leave(flight) end
-    unsent_bytes = unsent_bytes + #chunk
-    -- When nothing more is there yet, and before nginx holds too much for a client that reads slowly.
-    if unsent_bytes > UNSENT_BYTES_MAX or flight.first > flight.last and not flight.closed then
-      if not ngx.flush(true) then return flights.leave(flight) end
-      unsent_bytes = 0
-    end
+  if not send_pieces(function() return flights.next(flight) end, function() return flight.first > flight.last and not flight.closed end) then
+    flights.leave(flight)
   end
 end
 
-local function fail(failure, request)
-  ngx.header["CF-Cache-Status"] = "MISS"
-  ngx.var.cache_status = "MISS"
+local function fail(failure, request, word)
+  ngx.header["CF-Cache-Status"] = word or "MISS"
+  ngx.var.cache_status = word or "MISS"
   ngx.log(ngx.WARN, "no answer from the origin for ", request.address, ": ", failure.why)
   say(failure.status, failure.status == 504 and "504 Gateway Timeout: the origin did not answer in time" or "502 Bad Gateway: the origin could not be reached, or its answer could not be read")
 end
@@ -390,35 +403,15 @@ local function answer_plain(var)
   return true
 end
 
---- Answers a request, or hands it to nginx's own proxy.
-function _M.handle()
-  local var = ngx.var
-  if answer_plain(var) then return end
-  local request, reason = requests.read()
-  if not request then
-    var.cache_status = "DYNAMIC"
-    return say(400, "400 Bad Request: " .. reason)
-  end
-  rays.of(var)
-  local method = request.method
-  -- A body on a GET is no part of the key, so an answer to it is nothing for others.
-  if method ~= "GET" and method ~= "HEAD" or request.with_body then
-    requests.drop_connection_listed(request)
-    return ngx.exec("@pass")
-  end
-  ngx.header["CF-Ray"] = rays.of(var)
-  return get(request)
-end
-
 -- RFC 9111 §4.4: what an unsafe method may have changed. Cloudflare does not say that it does this.
-local function invalidate(request)
-  if settings.profile == "cloudflare" or ngx.status >= 400 then return end
+local function invalidate(request, answer)
+  if settings.profile == "cloudflare" or answer.status >= 400 then return end
   local method = request.method
   if method == "GET" or method == "HEAD" or method == "OPTIONS" or method == "TRACE" then return end
   store.purge_url(request.address)
-  for _, name in ipairs({ "Location", "Content-Location" }) do
-    local target = ngx.header[name]
-    if type(target) == "string" then
+  for _, name in ipairs({ "location", "content-location" }) do
+    local target = answer.fields[name] and answer.fields[name][1]
+    if target then
       local authority, rest = string.match(target, "^[hH][tT][tT][pP][sS]?://([^/?#]*)([^#]*)")
       if authority then
         authority = string.gsub(string.lower(authority), ":80$", "")
@@ -433,17 +426,66 @@ local function invalidate(request)
   end
 end
 
---- The headers of what nginx's own proxy answers.
-function _M.filter_passed()
-  local request = requests.read()
-  local header = ngx.header
-  for name in pairs(requests.connection_listed(ngx.var.upstream_http_connection)) do header[name] = nil end
-  for _, name in ipairs({ "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authentication-Info", "TE", "Trailer", "Upgrade", "Cache-Tag", "Cloudflare-CDN-Cache-Control" }) do
-    header[name] = nil
+-- Answers with what the origin says to exactly this request; `word` is the status that is told.
+local function pass(request, word)
+  local var, lines = ngx.var, requests.forwarded_lines(request, true)
+  local body, bytes = nil, 0
+  if request.method ~= "GET" and request.method ~= "HEAD" or request.with_body then
+    body, bytes = requests.body()
+    if body or request.with_body or BODY_EXPECTED[request.method] then lines[#lines + 1] = "Content-Length: " .. bytes end
   end
-  header["CF-Cache-Status"] = "DYNAMIC"
-  header["CF-Ray"] = rays.of(ngx.var)
-  if request then invalidate(request) end
+  var.cache_status = word
+  local started_s = ngx.now()
+  local answer, why = origin.fetch(request.method, request.uri, request.host, lines, body)
+  ngx.update_time()
+  var.origin_duration_s = string.format("%.3f", ngx.now() - started_s)
+  if not answer then return fail({ status = why == "timeout" and 504 or 502, why = why }, request, word) end
+  var.origin_status = answer.status
+  var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
+  invalidate(request, answer)
+  if request.special then hide_conditions() end
+  ngx.status = answer.status
+  send_headers(answers.kept_headers(answer.headers, answer.fields))
+  local header = ngx.header
+  if answer.fields.age then header["Age"] = answer.fields.age[1] end
+  header["CF-Cache-Status"] = word
+  local length = answer.length
+  if answer.framing == "none" and request.method == "HEAD" then length = answer.fields["content-length"] and answer.fields["content-length"][1] end
+  if length then header["Content-Length"] = length end
+  ngx.send_headers()
+  if answer.framing == "none" then return origin.release(answer) end
+  if send_pieces(function() return origin.read(answer) end, function() return origin.dry(answer) end) then
+    return origin.release(answer)
+  end
+  origin.abandon(answer)
+end
+
+local function read_request()
+  local request, reason = requests.read()
+  if request then return request end
+  ngx.var.cache_status = "DYNAMIC"
+  say(400, "400 Bad Request: " .. reason)
+end
+
+--- Answers a request.
+function _M.handle()
+  local var = ngx.var
+  if answer_plain(var) then return end
+  local request = read_request()
+  if not request then return end
+  ngx.header["CF-Ray"] = rays.of(var)
+  local method = request.method
+  -- A body on a GET is no part of the key, so an answer to it is nothing for others.
+  if method ~= "GET" and method ~= "HEAD" or request.with_body then return pass(request, "DYNAMIC") end
+  return get(request)
+end
+
+--- Answers a request of a door that a rule keeps away from the cache.
+function _M.handle_bypassed()
+  local request = read_request()
+  if not request then return end
+  ngx.header["CF-Ray"] = rays.of(ngx.var)
+  return pass(request, "BYPASS")
 end
 
 function _M.init()

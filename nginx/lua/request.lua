@@ -115,10 +115,17 @@ function _M.forwarded_lines(request, conditions)
   return lines
 end
 
--- For what nginx itself forwards: drops what Connection lists. RFC 9110 §7.6.1.
-function _M.drop_connection_listed(request)
-  for name in pairs(_M.connection_listed(request.fields().connection)) do ngx.req.clear_header(name) end
-  for _, name in ipairs({ "keep-alive", "proxy-connection", "te", "upgrade", "http2-settings" }) do ngx.req.clear_header(name) end
+--- The body of a client's request, read to its end: nil, {text} or {file}, and its size in bytes.
+function _M.body()
+  ngx.req.read_body()
+  local text = ngx.req.get_body_data()
+  if text then return { text = text }, #text end
+  local path = ngx.req.get_body_file()
+  if not path then return nil, 0 end
+  local file = assert(io.open(path, "rb"))
+  local bytes = file:seek("end")
+  file:close()
+  return { file = path }, bytes
 end
 
 return _M
