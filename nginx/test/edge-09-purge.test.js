@@ -59,6 +59,14 @@ test('the token can be verified, as the SDK does', async (t) => {
   assert.equal((await edge.purge('', { method: 'GET', path: '/client/v4/user/tokens/verify', token: 'other' })).status, 401)
 })
 
+test('a client whose base URL is the listener itself finds the same', async (t) => {
+  const edge = await startEdge(t, tagged)
+  assert.equal((await edge.purge('', { method: 'GET', path: '/user/tokens/verify' })).answer.result.status, 'active')
+  await edge.get('/a')
+  assert.equal((await edge.purge({ tags: ['page-a'] }, { path: '/zones/any/purge_cache' })).answer.success, true)
+  assert.equal((await edge.get('/a')).cache, 'MISS')
+})
+
 test('the plan free takes 100 items a call and 25 calls at once, and says 429', async (t) => {
   const edge = await startEdge(t, tagged, { plan: 'free' })
   assert.equal((await edge.purge({ tags: Array.from({ length: 101 }, (_item, index) => `t${index}`) })).status, 400)

@@ -35,7 +35,7 @@ test('the origin alone judges the condition of a write', async (t) => {
     if (request.headers['if-match'] === '"1"') response.setHeader('ETag', '"2"').end('saved')
     else response.writeHead(412).end('conflict')
   })
-  for (const [tag, status, body] of [['"1"', 200, 'saved'], ['"2"', 412, 'conflict']]) {
+  for (const [tag, status, body] of /** @type {[string, number, string][]} */ ([['"1"', 200, 'saved'], ['"2"', 412, 'conflict']])) {
     const answer = await edge.get('/', { 'if-match': tag, 'content-length': '1' }, 'PUT', 'x')
     assert.deepEqual([answer.status, answer.body], [status, body])
   }

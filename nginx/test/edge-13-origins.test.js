@@ -20,7 +20,9 @@ function certificateFor (t, name) {
 }
 
 /** @type {http.RequestListener} */
-const answer = (request, response) => request.resume().on('end', () => response.setHeader('Cache-Control', 'max-age=60').end(`${request.method} ${request.headers.host}`))
+const answer = (request, response) => {
+  request.resume().on('end', () => response.setHeader('Cache-Control', 'max-age=60').end(`${request.method} ${request.headers.host}`))
+}
 
 test('an https origin is asked over TLS, for reads and writes', { skip: noOpenssl }, async (t) => {
   const certificate = certificateFor(t, 'origin.test')

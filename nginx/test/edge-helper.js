@@ -56,7 +56,8 @@ export async function startEdge (t, script, { origin, originListens = '127.0.0.1
   t?.after(stop)
 
   const binary = requireTool('nginx').path
-  const role = /** @type {const} */ ({ role: 'edge', port, origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false, ...origin }, controlPort, controlToken: TOKEN, ...options })
+  /** @type {Parameters<typeof prepareRole>[0]} */
+  const role = { role: 'edge', port, origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false, ...origin }, controlPort, controlToken: TOKEN, ...options }
   const start = async () => {
     const prepared = await prepareRole(role, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
     nginx = await startProcess({ name: 'nginx edge', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })
