@@ -168,7 +168,7 @@ end
 local function usable(entry, demands, now_s)
   if entry.always_validate or demands["no-cache"] ~= nil then return nil end
   local age_s = freshness.age_s(entry, now_s)
-  local left_s = entry.stale and 0 or entry.lifetime_s - age_s
+  local left_s = freshness.left_s(entry, now_s)
   local most_s, least_s = cache_control.delta_s(demands["max-age"]), cache_control.delta_s(demands["min-fresh"])
   if demands["max-age"] ~= nil and age_s > (most_s or 0) then return nil end
   if least_s and left_s < least_s then return nil end
@@ -387,7 +387,7 @@ local function answer_plain(var)
   local host = requests.host(var)
   if not host then return false end
   local entry = store.find_plain(host .. var.request_uri)
-  if not entry or entry.stale or entry.always_validate or not entry.names or #entry.names > UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
+  if not entry or entry.stale_since_s or entry.always_validate or not entry.names or #entry.names > UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
   local age_s = freshness.age_s(entry, ngx.now())
   if age_s >= entry.lifetime_s then return false end
   local age, header, names, values = string.format("%d", floor(age_s)), ngx.header, entry.names, entry.values

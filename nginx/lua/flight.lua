@@ -243,8 +243,7 @@ end
 -- RFC 5861 §4.
 function _M.stale_if_error(entry)
   if not entry or entry.stale_if_error_s == 0 then return false end
-  local stale_for_s = entry.stale and 0 or freshness.age_s(entry, ngx.now()) - entry.lifetime_s
-  return stale_for_s <= entry.stale_if_error_s
+  return -freshness.left_s(entry, ngx.now()) <= entry.stale_if_error_s
 end
 
 local function run(premature, flight)

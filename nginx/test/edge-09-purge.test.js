@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startEdge } from './edge-helper.js'
+import { passing, startEdge } from './edge-helper.js'
 
 /** @type {import('./edge-helper.js').Script} */
 const tagged = (request, response, count) => {
@@ -50,6 +50,19 @@ test('what was marked stale may be served while a new one is fetched', async (t)
   await edge.purge({ files: [`http://${edge.host}/`] }, { path: '/client/v4/zones/any/invalidate_cache' })
   const answer = await edge.get('/')
   assert.deepEqual([answer.cache, answer.body], ['UPDATING', 'body 1'])
+})
+
+test('the window of stale-while-revalidate is counted from the soft purge', async (t) => {
+  const edge = await startEdge(t, (request, response, count) => {
+    response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=1').setHeader('Cache-Tag', String(request.url).slice(1)).end(`body ${count}`)
+  })
+  const purges = { '/file': { files: [`http://${edge.host}/file`] }, '/tag': { tags: ['tag'] }, '/prefix': { prefixes: [`${edge.host}/prefix`] } }
+  for (const [url, body] of Object.entries(purges)) {
+    await edge.get(url)
+    await edge.purge(body, { path: '/client/v4/zones/any/invalidate_cache' })
+  }
+  await passing(2_050)
+  for (const url of Object.keys(purges)) assert.equal((await edge.get(url)).cache, 'EXPIRED', url)
 })
 
 test('the token can be verified, as the SDK does', async (t) => {
