@@ -8,6 +8,7 @@ local requests = require("request")
 local segments = require("segments")
 local settings = require("settings")
 local store = require("store")
+local vary = require("vary")
 local answers = require("answer")
 local origin = require("origin")
 local rays = require("ray")
@@ -16,7 +17,7 @@ local floor = math.floor
 
 local _M = {}
 
--- A request waits this long for another's fetch, then asks the origin itself.
+-- A request waits for another's fetch until nothing has arrived for so long, then asks the origin itself.
 local COLLAPSE_PATIENCE_S = 5
 local COLLAPSE_ATTEMPTS_MAX = 3
 local FILE_READ_BYTES = 128 * 1024
@@ -186,26 +187,37 @@ local function note_origin(flight)
   var.origin_duration_s = flight.origin_duration_s and string.format("%.3f", flight.origin_duration_s) or ""
 end
 
--- Sends a body as `next` brings it; `dry` tells that the next piece is not there yet. Returns false when the client has gone.
-local function send_pieces(next, dry)
+-- Sends a body as `next` brings it; `dry` tells that the next piece is not there yet, and `close` is called at the end.
+-- Returns false when the client has gone.
+local function send_pieces(next, dry, close)
   local unsent_bytes = 0
   while true do
     local chunk, cut_short = next()
     if not chunk then
+      if close then close() end
       if cut_short then
         ngx.log(ngx.WARN, "the origin's answer was cut short: ", cut_short)
         ngx.exit(ngx.ERROR)
       end
       return true
     end
-    if not ngx.print(chunk) then return false end
+    local sent = ngx.print(chunk)
     unsent_bytes = unsent_bytes + #chunk
     -- When nothing more is there yet, and before nginx holds too much for a client that reads slowly.
-    if unsent_bytes > UNSENT_BYTES_MAX or dry() then
-      if not ngx.flush(true) then return false end
+    if sent and (unsent_bytes > UNSENT_BYTES_MAX or dry()) then
+      sent = ngx.flush(true)
       unsent_bytes = 0
     end
+    if not sent then
+      if close then close() end
+      return false
+    end
   end
+end
+
+-- The age that an answer arrived with. Cloudflare tells one of answers from its cache only.
+local function send_age(answer)
+  if answer.fields.age and settings.profile ~= "cloudflare" then ngx.header["Age"] = answer.fields.age[1] end
 end
 
 -- Hands on the answer of a fetch as it comes.
@@ -214,7 +226,7 @@ local function relay(flight, word, request)
   local length = answer.length
   ngx.status = answer.status
   send_headers(answers.kept_headers(answer.headers, answer.fields))
-  if answer.fields.age then ngx.header["Age"] = answer.fields.age[1] end
+  send_age(answer)
   ngx.header["CF-Cache-Status"] = word
   ngx.var.cache_status = word
   ngx.var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
@@ -234,9 +246,7 @@ local function relay(flight, word, request)
     ngx.send_headers()
     ngx.flush()
   end
-  if not send_pieces(function() return flights.next(flight) end, function() return flight.first > flight.last and not flight.closed end) then
-    flights.leave(flight)
-  end
+  if not send_pieces(function() return flights.next(flight) end, function() return flights.dry(flight) end) then flights.leave(flight) end
 end
 
 local function fail(failure, request, word)
@@ -295,17 +305,49 @@ local function fetch_whole(request, key, entry)
   return answer_from(direct, nil, request)
 end
 
+-- Whether a request can be answered from what another's fetch is bringing: a plain GET of the same variant.
+local function can_follow(flight, request)
+  local growing = flight.growing
+  if not growing or growing.ended or request.special or request.method ~= "GET" then return false end
+  local entry = growing.entry
+  return not entry.selection or vary.key(entry.base, entry.selection, request) == vary.key(entry.base, entry.selection, flight.request)
+end
+
+-- Answers from a large body while it is still arriving. Returns false when it cannot, and nothing was said.
+local function follow(flight, request)
+  local growing, var, header = flight.growing, ngx.var, ngx.header
+  local entry = growing.entry
+  local file = segments.open(growing.segment)
+  if not file then return false end
+  local age = string.format("%d", floor(freshness.age_s(entry, ngx.now())))
+  var.cache_status, var.age_s, var.page_revision = "HIT", age, entry.revision
+  ngx.status = entry.status
+  send_headers(entry.headers)
+  header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, growing.length
+  local offset = 0
+  send_pieces(function()
+    local data = flights.read_growing(flight, file, offset)
+    offset = offset + (data and #data or 0)
+    return data, not data and offset < growing.length and "the fetch that it comes from has failed" or nil
+  end, function() return growing.bytes <= offset end, function() file:close() end)
+  return true
+end
+
 -- Waits for another request's fetch of the same. Returns true when the request is answered.
 local function wait_for_other(flight, request, entry)
-  local outcome = flights.wait_end(flight, COLLAPSE_PATIENCE_S)
-  if outcome == "failed" then
-    if serve_stale(entry, request) then return true end
-    if flight.failure then
-      fail(flight.failure, request)
-      return true
+  repeat
+    local outcome = flight.outcome
+    if not outcome and can_follow(flight, request) and follow(flight, request) then return true end
+    if outcome == "failed" then
+      if serve_stale(entry, request) then return true end
+      if flight.failure then
+        fail(flight.failure, request)
+        return true
+      end
     end
-  end
-  return false, outcome
+    if outcome then return false, outcome end
+  until not flights.wait_change(flight, COLLAPSE_PATIENCE_S)
+  return false
 end
 
 local function get(request)
@@ -447,7 +489,7 @@ local function pass(request, word)
   ngx.status = answer.status
   send_headers(answers.kept_headers(answer.headers, answer.fields))
   local header = ngx.header
-  if answer.fields.age then header["Age"] = answer.fields.age[1] end
+  send_age(answer)
   header["CF-Cache-Status"] = word
   local length = answer.length
   if answer.framing == "none" and request.method == "HEAD" then length = answer.fields["content-length"] and answer.fields["content-length"][1] end
