@@ -79,6 +79,12 @@ local function marked_s(since, soft, names)
   return first_s
 end
 
+-- When the address of an answer that is to be stored was purged, if it was after it was asked for. What is stored under its
+-- address alone is removed by a purge of that; what was on its way then was not there to be removed.
+function _M.address_purged_s(entry, soft)
+  return marked_s(entry.clock, soft, { url_mark(entry.host .. entry.uri) })
+end
+
 -- entry: clock (when it was asked for), host, host_name, uri, tags, shares_address (its key is not the address alone)
 -- Returns whether it is void, and since when it is marked stale (nil: it is not).
 function _M.judge(entry)

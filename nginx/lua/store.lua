@@ -108,21 +108,23 @@ local function encode(entry)
 end
 
 local function commit(entry, request, place)
-  if purges.judge(entry) then return nil, "purged meanwhile" end
+  if purges.address_purged_s(entry) or purges.judge(entry) then return nil, "purged meanwhile" end
   local selection = entry.selection
   local key = selection and vary.key(entry.base, selection, request) or entry.base
   local before = index:get(key)
   local old = before and parsed:get(key)
   if old and old.place == before and old.requested_s > entry.requested_s and not purges.judge(old) then return nil, "a newer one is stored" end
   if selection then remember_selection(entry.base, selection) end
+  local soft_s = purges.address_purged_s(entry, true)
+  if soft_s then place = string.gsub(place, "0$", soft_s) end
   index:set(key, place)
   -- A purge in another worker between the look and the entry.
   entry.judged_at = nil
-  if purges.judge(entry) then
+  if purges.address_purged_s(entry) or purges.judge(entry) then
     index:delete(key)
     return nil, "purged meanwhile"
   end
-  entry.key, entry.place, entry.stale_since_s, entry.url_marked_s = key, place, nil, nil
+  entry.key, entry.place, entry.stale_since_s, entry.url_marked_s = key, place, soft_s, soft_s
   parsed:set(key, entry)
   return entry
 end

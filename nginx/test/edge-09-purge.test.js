@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { passing, startEdge } from './edge-helper.js'
 
 /** @type {import('./edge-helper.js').Script} */
@@ -91,6 +92,66 @@ test('the plan free takes 100 items a call and 25 calls at once, and says 429', 
   assert.equal((await edge.purge({ files: [`http://${edge.host}/a`] })).status, 200)
 })
 
+/** @type {[string, (edge: Awaited<ReturnType<typeof startEdge>>) => object][]} */
+const EVERY_KIND = [
+  ['everything', () => ({ purge_everything: true })],
+  ['URL', (edge) => ({ files: [`http://${edge.host}/page`] })],
+  ['tag', () => ({ tags: ['x'] })],
+  ['host', () => ({ hosts: ['127.0.0.1'] })],
+  ['prefix', (edge) => ({ prefixes: [`${edge.host}/pa`] })]
+]
+
+for (const [kind, body] of EVERY_KIND) {
+  test(`what was on its way when it was purged is not served afterwards: ${kind}`, async (t) => {
+    /** @type {(() => void)[]} */
+    const held = []
+    let hold = false
+    const edge = await startEdge(t, (request, response, count) => {
+      const answer = () => {
+        response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=60').setHeader('Cache-Tag', 'x').setHeader('ETag', '"1"')
+        if (request.headers['if-none-match']) response.writeHead(304).end()
+        else response.end(`${count} `.padEnd(request.headers['x-large'] ? 300_000 : 2))
+      }
+      if (hold) held.push(answer)
+      else answer()
+    }, { profile: 'rfc9111' })
+    const purge = (/** @type {string} */ action) => edge.purge(body(edge), { path: `/client/v4/zones/any/${action}_cache` })
+
+    /** A fetch that starts before a purge and ends after it. @param {() => Promise<unknown>} begin @param {string} what */
+    const during = async (begin, what) => {
+      hold = true
+      const before = begin()
+      assert.ok(await waitUntil(() => held.length === 1, 5_000, 2), what)
+      await purge('purge')
+      hold = false
+      held.pop()?.()
+      await before
+      const reached = edge.reached('/page')
+      const after = await edge.get('/page')
+      assert.deepEqual([edge.reached('/page'), after.cache, after.body.trim()], [reached + 1, 'MISS', String(reached + 1)], what)
+    }
+    await during(() => edge.get('/page'), 'a first fetch')
+    await purge('purge')
+    await during(() => edge.get('/page', { 'x-large': '1' }), 'a large one')
+    await purge('invalidate')
+    await during(() => edge.get('/page', { 'cache-control': 'no-cache' }), 'a revalidation')
+    await purge('invalidate')
+    await during(() => edge.get('/page'), 'a revalidation in the background')
+    await purge('invalidate')
+    await during(() => edge.get('/page', {}, 'HEAD'), 'a HEAD')
+
+    await purge('purge')
+    hold = true
+    const first = edge.get('/page')
+    await waitUntil(() => held.length === 1, 5_000, 2)
+    await purge('invalidate')
+    hold = false
+    held.pop()?.()
+    await first
+    assert.equal((await edge.get('/page')).cache, 'UPDATING', 'what was on its way when it was marked is stale')
+  })
+}
+
 test('a purge holds for every request that starts after its answer, under load', async (t) => {
   let version = 0
   const edge = await startEdge(t, (_request, response) => {
@@ -108,7 +169,7 @@ test('a purge holds for every request that starts after its answer, under load',
     }
   }
   const readers = Array.from({ length: 8 }, reader)
-  const kinds = [() => ({ tags: ['all'] }), () => ({ files: ['/0', '/1', '/2'].map((path) => `http://${edge.host}${path}`) }), () => ({ hosts: ['127.0.0.1'] }), () => ({ prefixes: [`${edge.host}/`] })]
+  const kinds = [() => ({ purge_everything: true }), () => ({ tags: ['all'] }), () => ({ files: ['/0', '/1', '/2'].map((path) => `http://${edge.host}${path}`) }), () => ({ hosts: ['127.0.0.1'] }), () => ({ prefixes: [`${edge.host}/`] })]
   for (let round = 1; round <= 40; round++) {
     version = round
     assert.equal((await edge.purge(kinds[round % kinds.length]())).status, 200)
