@@ -20,8 +20,8 @@ export const command = {
   summary: 'put the emulated CDN edge in front of any HTTP application',
   help: `Usage: stevec edge --origin URL [options]
 
-A cache in front of your application that behaves like Cloudflare's edge (CF-Cache-Status, Cache-Tag, purge API), or, with
---profile rfc9111, as the HTTP caching standard has it. Runs until Ctrl-C. What it stored is forgotten when it starts again.
+A cache in front of your application that behaves like Cloudflare's edge (CF-Cache-Status, Cache-Tag, purge API) with a Cache
+Rule that makes every GET eligible, or, with --profile rfc9111, as the HTTP caching standard has it. Runs until Ctrl-C. What it stored is forgotten when it starts again.
 
   --origin URL         http or https, scheme, host and port only; a host's addresses are looked up once, and tried in turn
   --origin-ca FILE     certificates (PEM) to trust an https origin by, instead of the system's
