@@ -25,7 +25,7 @@ const UNQUOTABLE = /["$\\\n\r]/
  * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
  *   defaultTtls: an answer that says nothing about caching gets a lifetime by its status, as Cloudflare's; default: only outside the stack, in the profile cloudflare
  * @typedef {{address: string, port: number, host: string, tls: boolean}} Origin  address: an IP address, as nginx does not look into /etc/hosts at run time
- * @typedef {{role: 'local', port: number, sourcePort: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole
+ * @typedef {{role: 'local', port: number, sourcePort: number, sourcePublicPort?: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole  sourcePublicPort: what the source calls itself, where a link lies between; default sourcePort
  */
 
 /**

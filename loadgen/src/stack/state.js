@@ -12,6 +12,9 @@ import { isAlive } from './processes.js'
  * @property {Record<'edge' | 'local', {url: string, token: string}>} controls  purge listeners
  * @property {Record<string, string>} config_hashes
  * @property {import('./processes.js').ProcessIdentity[]} processes  in the order of their start
+ * @property {string[]} cgroups  directories that were made for this stack, or were about to be
+ * @property {import('../profile/apply.js').AppliedProfile} profile  where origin and client stand
+ * @property {string} links_api  toxiproxy's
  */
 
 /**
