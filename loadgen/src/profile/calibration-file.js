@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { hostFacts } from '../lab/manifest.js'
+import { findPlaces } from './cgroup.js'
 
-/** What calibration may change. @typedef {{cpu_share: number | null, delay_ms: number, overhead_ms: number, client_edge_rtt_ms: number}} Fitted */
+/** What calibration may change. @typedef {import('./fit.js').Fitted} Fitted */
 
 /**
  * What `stevec calibrate` found, for one profile on one machine.
@@ -17,10 +18,22 @@ import { hostFacts } from '../lab/manifest.js'
  * @property {object} [evidence]  data, residuals and how busy the machine was
  */
 
-/** What the CPU share depends on: the same values mean the same machine, as far as a file can tell. */
+/** What fitted values depend on: the same here mean the same machine, as far as a file can tell. */
 export function hostFingerprint () {
   const { cpu_model: cpuModel, cores, memory_bytes: memoryBytes } = hostFacts()
-  return { cpu_model: cpuModel, cores, memory_bytes: memoryBytes, node: process.versions.node.split('.')[0] }
+  return { cpu_model: cpuModel, cores, memory_bytes: memoryBytes, node: process.versions.node.split('.')[0], cpu_limit: canLimitCpu() }
+}
+
+/** Without control groups the delay makes up for all of the time, and fits nowhere else. */
+function canLimitCpu () {
+  const { cpu } = findPlaces()
+  if ('reason' in cpu) return false
+  try {
+    accessSync(cpu.directory, constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**
