@@ -31,11 +31,11 @@ Examples:
     refuseMore(positionals, 0)
     const config = configWith(values)
     const directory = path.join(config.stateDirectory, 'wiki')
-    const profile = loadProfile(values.profile ?? 'none', config.stateDirectory)
+    const profile = loadProfile(values.profile ?? 'none', config)
     const present = readState(directory)
     if (present !== null && isRunning(present)) {
-      const other = values.profile !== undefined && present.profile?.facts.name !== profile.asked.name
-      if (other) throw new UsageError(`already up, with the profile ${present.profile?.facts.name ?? 'none'}; \`stevec down\` first`)
+      const other = values.profile !== undefined && present.profile?.name !== profile.name
+      if (other) throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; \`stevec down\` first`)
       process.stdout.write(`already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`)
       return 0
     }
@@ -51,8 +51,7 @@ Examples:
       signal,
       onProgress: (part) => process.stderr.write(`starting ${part} …\n`)
     })
-    if (profile.uncalibrated !== null) process.stderr.write(`${profile.uncalibrated}\n`)
-    if (values.profile !== undefined) for (const line of profileLines(state.profile.facts)) process.stderr.write(`${line}\n`)
+    if (values.profile !== undefined) for (const line of profileLines(profile)) process.stderr.write(`${line}\n`)
     process.stdout.write(`up:\n${doorLines(state.doors).map((line) => `  ${line}\n`).join('')}the counter is at /wiki/stevec of each; stop with \`stevec down\` (or make down)\n`)
     return 0
   }

@@ -6,8 +6,7 @@ import { flexiblePorts, startStack, stopStack } from '../stack/stack.js'
 import { engageProfile } from './apply.js'
 import { hostFingerprint, writeCalibration } from './calibration-file.js'
 import { deviation, median, nextShare, nextTimes, serviceTime } from './fit.js'
-import { toxicsOf } from './links.js'
-import { ProfileError, readProfile, withFitted } from './profile.js'
+import { describe, ProfileError, readProfile, withFitted } from './profile.js'
 import { busyShare, capacity, meanDuration, preparePages } from './short-trials.js'
 
 const DOORS = /** @type {const} */ (['source', 'local', 'cached'])
@@ -54,24 +53,24 @@ export async function calibrate ({ profile: nameOrFile, config, signal, write })
       ? `warning: this machine is ${percent(busyBefore)} busy with other work; the fit may be wrong, run it again when it is quiet`
       : `this machine is idle enough (${percent(busyBefore)} busy)`)
 
+    const described = describe(profile, sha256, true)
+    for (const sentence of described.missing) line(`not as it should be: ${sentence}`)
     const { ports } = await flexiblePorts(config.ports)
     const stack = await startStack({
       directory,
       ports,
-      profile: { asked: profile, sha256, calibration: null, uncalibrated: null },
+      profile: described,
       engage: false,
       wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: '3600', ACCESS: 'open', WRITES_PER_MINUTE: '0' },
       signal
     })
-    for (const sentence of stack.profile.facts.missing) line(`not as the profile asks: ${sentence}`)
-    const limited = stack.profile.facts.applied.cpu
+    const limited = described.applied.cpu
     const sizeBytes = await preparePages(stack, signal)
     line('stack started, pages written and read until warm')
 
     /** @param {import('./calibration-file.js').Fitted} fitted */
     const engage = async (fitted) => {
-      const asked = withFitted(profile, fitted)
-      stack.profile = { ...stack.profile, facts: { ...stack.profile.facts, asked }, toxics: toxicsOf(asked) }
+      stack.profile = { ...described, asked: withFitted(profile, fitted) }
       await engageProfile(stack)
     }
     /** @type {import('./calibration-file.js').Fitted} */
@@ -119,7 +118,7 @@ export async function calibrate ({ profile: nameOrFile, config, signal, write })
         capacity: { asked_per_s: last.capacity_target_per_s, measured_per_s: last.capacity_measured_per_s, service_ms: last.service_ms },
         answer_size_bytes: sizeBytes,
         host_busy_share_before: round3(busyBefore),
-        missing: stack.profile.facts.missing,
+        missing: described.missing,
         rounds,
         duration_s: Math.round((performance.now() - startedAt) / 1000)
       }

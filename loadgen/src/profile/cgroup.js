@@ -150,24 +150,6 @@ export function setMemoryLimit ({ controllers: { memory } }, bytes) {
 }
 
 /**
- * CPU time of all processes that are in the group now.
- * @param {Group} group
- * @returns {number} seconds, in steps of 0.01 for each process
- */
-export function cpuSeconds ({ directories }) {
-  const pids = readFileSync(path.join(directories[0], 'cgroup.procs'), 'utf8').split('\n').filter(Boolean)
-  return pids.reduce((sum, pid) => {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-      return sum + (Number(fields[11]) + Number(fields[12])) / 100
-    } catch {
-      return sum
-    }
-  }, 0)
-}
-
-/**
  * Removes groups of ours, as soon as their last process is gone. One that is not there is no error.
  * @param {string[]} directories
  * @returns {Promise<string[]>} those that would not go
@@ -180,6 +162,14 @@ export async function removeGroups (directories) {
     if (!await waitUntil(() => rmdirQuietly(directory), REMOVE_TIMEOUT_MS)) left.push(directory)
   }
   return left
+}
+
+/**
+ * Removes groups that nothing was started in.
+ * @param {string[]} directories
+ */
+export function dropGroup (directories) {
+  for (const directory of directories) rmdirQuietly(directory)
 }
 
 /** @param {string} directory @returns {boolean} whether it is gone */

@@ -4,6 +4,8 @@ import path from 'node:path'
 import { Ajv } from 'ajv'
 import { ROOT } from '../config.js'
 import { readCalibration } from './calibration-file.js'
+import { tryLimits } from './limits.js'
+import { toxicsOf } from './links.js'
 
 const DIRECTORY = path.join(ROOT, 'loadgen/profiles')
 const FILE_MAX_BYTES = 64 * 1024
@@ -24,12 +26,14 @@ export class ProfileError extends Error {}
  */
 
 /**
- * A profile as it is to hold: a file, and over it what was fitted on this machine.
+ * A profile as it is to hold on this machine, and as a manifest has it (docs/results-format.md).
  * @typedef {object} Profile
- * @property {ProfileFile} asked
- * @property {string} sha256  of `asked` before anything was fitted
+ * @property {string} name
+ * @property {string} sha256  of its file, before anything was fitted
+ * @property {ProfileFile} asked  with what was fitted here in its places
+ * @property {{cpu: boolean, memory: boolean, links: boolean}} applied
+ * @property {string[]} missing  in sentences, what could not be done
  * @property {null | {experiment: string, run: string, fitted: import('./calibration-file.js').Fitted}} calibration  `run`: when it was fitted
- * @property {string | null} uncalibrated  why no fit holds, in a sentence; null when one does or none is called for
  */
 
 /** @returns {string[]} names of the profiles that come along, sorted */
@@ -39,34 +43,45 @@ export function profileNames () {
 
 /**
  * @param {string} nameOrFile  `none`, another that comes along, or the path of a file (with a slash or ending in .json)
- * @param {string} stateDirectory  where `stevec calibrate` keeps what it fitted
+ * @param {object} where
+ * @param {string} where.stateDirectory  where `stevec calibrate` keeps what it fitted
+ * @param {string} [where.mongodbUri]  a database of the user's instead of our own
  * @returns {Profile}
  * @throws {ProfileError}
  */
-export function loadProfile (nameOrFile, stateDirectory) {
-  const { profile: file, sha256 } = readProfile(nameOrFile)
-  if (file.calibration === undefined) return { asked: file, sha256, calibration: null, uncalibrated: null }
-  const { calibration, reason } = readCalibration(stateDirectory, file.name, sha256)
+export function loadProfile (nameOrFile, { stateDirectory, mongodbUri }) {
+  const { profile, sha256 } = readProfile(nameOrFile)
+  if (profile.calibration === undefined) return describe(profile, sha256, mongodbUri === undefined)
+  const { calibration, reason } = readCalibration(stateDirectory, profile.name, sha256)
   if (calibration === null) {
-    return { asked: file, sha256, calibration: null, uncalibrated: `profile ${file.name} is not calibrated: ${reason}; run \`stevec calibrate --profile ${nameOrFile}\` (its values are first guesses until then)` }
+    const described = describe(profile, sha256, mongodbUri === undefined)
+    return { ...described, missing: [...described.missing, `not calibrated, its values are first guesses: ${reason}; run \`stevec calibrate --profile ${nameOrFile}\``] }
   }
-  return {
-    asked: withFitted(file, calibration.fitted),
-    sha256,
-    calibration: { experiment: calibration.experiment, run: calibration.calibrated_at, fitted: { ...calibration.fitted } },
-    uncalibrated: null
-  }
+  const { experiment, calibrated_at: run, fitted } = calibration
+  return { ...describe(withFitted(profile, fitted), sha256, mongodbUri === undefined), calibration: { experiment, run, fitted } }
+}
+
+/**
+ * @param {ProfileFile} asked
+ * @param {string} sha256
+ * @param {boolean} ownMongod  whether the database will be one of the stack's processes
+ * @returns {Profile} with what can be had here, found out by trying
+ */
+export function describe (asked, sha256, ownMongod) {
+  const { applied, missing } = tryLimits(asked.origin, ownMongod)
+  const links = Object.values(toxicsOf(asked)).some((toxics) => toxics.length > 0)
+  return { name: asked.name, sha256, asked, applied: { ...applied, links }, missing, calibration: null }
 }
 
 /**
  * @param {ProfileFile} file
  * @param {import('./calibration-file.js').Fitted} fitted
- * @returns {ProfileFile} a copy with the fitted values in their places
+ * @returns {ProfileFile} a copy with the fitted values in their places; a CPU share of null was fitted where none can be had
  */
 export function withFitted (file, fitted) {
   return {
     ...file,
-    origin: { ...file.origin, cpu_share: fitted.cpu_share ?? file.origin.cpu_share, delay_ms: fitted.delay_ms },
+    origin: { ...file.origin, cpu_share: fitted.cpu_share, delay_ms: fitted.delay_ms },
     links: { ...file.links, client_edge_rtt_ms: fitted.client_edge_rtt_ms },
     client: { overhead_ms: fitted.overhead_ms }
   }

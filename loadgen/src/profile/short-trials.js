@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEdge } from '@stevec/cdn/edge'
 import { pageName } from '../../scenarios/plan.js'
-import { pageContent } from '../lab/content.js'
 import { request } from '../stack/doors.js'
 
 /** A tenth of E1 in both, so that as there a tenth of the requests meets an empty cache. */
@@ -10,7 +9,8 @@ const PAGES = 10
 const REQUESTS = 100
 /** Where nothing is cached, all requests are alike and fewer are enough. */
 const REQUESTS_UNCACHED = 40
-const PAGE_SIZE_CHARS = 5_000
+/** 5000 characters; what they say does not matter. */
+const PAGE = 'word '.repeat(1_000)
 const WARM_UP_REQUESTS = 3_000
 const WARM_UP_CONCURRENCY = 8
 const SATURATION_CONCURRENCY = 24
@@ -29,7 +29,7 @@ const REQUEST_TIMEOUT_MS = 60_000
 export async function preparePages (stack, signal) {
   const wikiUrl = `http://127.0.0.1:${stack.ports.wiki}`
   for (let page = 0; page < PAGES; page++) {
-    const { status, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: pageContent(1, page, PAGE_SIZE_CHARS) })
+    const { status, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: PAGE })
     if (status !== 201 && status !== 200) throw new Error(`the wiki refused ${pageName(page)} with ${status}: ${body}`)
   }
   let sent = 0

@@ -3,8 +3,9 @@ import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
 import { DEFAULT_PORTS, readConfig, ROOT } from '../config.js'
-import { engageProfile, prepareProfile } from '../profile/apply.js'
+import { engageProfile } from '../profile/apply.js'
 import { removeGroups } from '../profile/cgroup.js'
+import { createLimits } from '../profile/limits.js'
 import { loadProfile } from '../profile/profile.js'
 import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
 import { doorsOf, HOSTS, request } from './doors.js'
@@ -39,7 +40,7 @@ export class StackError extends Error {}
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, profile = loadProfile('none', directory), engage = true, signal, onProgress = () => {} }) {
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
@@ -60,8 +61,8 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     config_hashes: {},
     processes: [],
     cgroups: [],
-    // Known as soon as the groups are made, before any process is started.
-    profile: /** @type {any} */ (null),
+    profile,
+    limits: { controllers: {}, directories: [], missing: {} },
     links_api: `http://127.0.0.1:${toxiproxyApi}`
   }
   const next = (/** @type {string} */ part) => {
@@ -75,14 +76,13 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
   }
 
   try {
-    state.profile = await prepareProfile(profile, {
-      ownMongod: mongodbUri === undefined,
-      onPlan (directories) {
-        state.cgroups = directories
-        writeState(directory, state)
-      }
+    state.limits = createLimits(profile.asked.origin, (directories) => {
+      state.cgroups = directories
+      writeState(directory, state)
     })
-    const cgroups = state.profile.group.directories
+    const lost = /** @type {const} */ (['cpu', 'memory']).find((name) => profile.applied[name] && !state.limits.controllers[name])
+    if (lost) throw new StackError(`the profile ${profile.name} cannot be held to any more: ${state.limits.missing[lost]}`)
+    const cgroups = state.limits.directories
 
     let uri = mongodbUri
     if (uri === undefined) {
