@@ -35,17 +35,20 @@ func uplinkOf(name string) *uplink {
 	return uplinks[name]
 }
 
-// reserve queues bytes behind all others and returns when the last of them will have left. The clock is absolute, so that a
-// timer that fires late takes nothing from the rate.
-func (link *uplink) reserve(bytes int, rate int64, now time.Time) time.Time {
+// reserve queues bytes that came at a time behind all others, and returns when the last of them will have left. It counts from when
+// they came and not from when it is asked, so that a timer that fires late takes nothing from the rate.
+func (link *uplink) reserve(bytes int, rate int64, came time.Time) time.Time {
 	link.mutex.Lock()
 	defer link.mutex.Unlock()
-	if link.free.Before(now) {
-		link.free = now
+	if link.free.Before(came) {
+		link.free = came
 	}
 	link.free = link.free.Add(time.Duration(int64(bytes) * int64(time.Second) / rate))
 	return link.free
 }
+
+// GetBufferSize is the chunks, of at most 32 kB, that may wait for each connection: as a socket buffer of 256 kB.
+func (toxic *UplinkToxic) GetBufferSize() int { return 8 }
 
 // Pipe passes each chunk on when the uplink has sent it.
 func (toxic *UplinkToxic) Pipe(stub *toxics.ToxicStub) {
@@ -59,7 +62,7 @@ func (toxic *UplinkToxic) Pipe(stub *toxics.ToxicStub) {
 				stub.Close()
 				return
 			}
-			due := time.Now()
+			due := chunk.Timestamp
 			if toxic.Rate > 0 {
 				due = link.reserve(len(chunk.Data), toxic.Rate, due)
 			}
