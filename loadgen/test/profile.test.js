@@ -8,6 +8,7 @@ import { hostFingerprint, writeCalibration } from '../src/profile/calibration-fi
 import { nextShare, nextTimes, serviceTime } from '../src/profile/fit.js'
 import { toxicsOf } from '../src/profile/links.js'
 import { loadProfile, profileNames, readProfile } from '../src/profile/profile.js'
+import { request } from '../src/stack/doors.js'
 import { createSandbox } from './helper.js'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-profile-'))
@@ -72,6 +73,39 @@ describe('a profile', () => {
       assert.match(stderr, message)
     }
     assert.deepEqual(sandbox.processes(), [])
+    sandbox.remove()
+  })
+})
+
+describe('a wiki that is up with a profile', () => {
+  test('answers at each door no sooner than its links, origin and client allow, and says what holds', async () => {
+    const sandbox = await createSandbox()
+    const links = { client_edge_rtt_ms: 40, client_origin_rtt_ms: 60, edge_origin_rtt_ms: 20, uplink_mbit_per_s: null }
+    const far = file({ ...none, name: 'far', title: 'Far away', origin: { ...none.origin, delay_ms: 100 }, links, client: { overhead_ms: 10 } }, 'far.json')
+    const up = await sandbox.stevec(['up', '--profile', far])
+    assert.equal(up.exitCode, 0, up.stderr)
+    assert.match(up.stderr, /profile far: Far away \(round trips 40\/60\/20 ms .*100 ms at the origin, 10 ms at the client\)/)
+    const { doors } = JSON.parse((await sandbox.stevec(['status', '--json'])).stdout)
+    const read = async (/** @type {string} */ door) => {
+      const startedAt = performance.now()
+      const { status, headers } = await request(`${doors[door].url}/wiki/Hello`)
+      assert.equal(status, 200)
+      return { took: performance.now() - startedAt, cache: headers['cf-cache-status'] ?? headers['x-cache-status'] }
+    }
+    await request(`http://127.0.0.1:${sandbox.ports.wiki}/wiki/Hello`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: '# Hello' })
+    // A new connection to the first hop; those behind it may be open already.
+    for (const [door, cache, least] of /** @type {const} */ ([
+      ['source', undefined, 10 + 2 * 60 + 100], ['nocache', 'BYPASS', 10 + 2 * 40 + 20 + 100],
+      ['cached', 'MISS', 10 + 2 * 40 + 20 + 100], ['cached', 'HIT', 10 + 2 * 40], ['local', 'MISS', 10 + 60 + 100], ['local', 'HIT', 10]
+    ])) {
+      const { took, cache: found } = await read(door)
+      assert.equal(found, cache, door)
+      assert.ok(took >= least, `${door} ${cache}: ${took} ms, at least ${least}`)
+    }
+    const other = await sandbox.stevec(['up', '--profile', 'none'])
+    assert.equal(other.exitCode, 2)
+    assert.match(other.stderr, /already up, with the profile far; `stevec down` first/)
+    assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
     sandbox.remove()
   })
 })
