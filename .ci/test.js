@@ -16,6 +16,7 @@ const CHECKS = [
   { name: 'lint JavaScript', command: bin('eslint'), args: ['.', '--max-warnings', '0'] },
   { name: 'lint Python', command: venv('ruff'), args: ['check', '--quiet', 'analysis'] },
   { name: 'format Python', command: venv('ruff'), args: ['format', '--check', '--quiet', 'analysis'] },
+  { name: 'vet Go', command: 'go', args: ['vet', '-C', path.join(ROOT, 'loadgen/links'), './...'] },
   { name: 'types', command: bin('tsc'), args: ['--project', 'tsconfig.json'] },
   { name: 'types in the browser', command: bin('tsc'), args: ['--project', 'wiki-app/src/assets'] },
   {

@@ -26,7 +26,7 @@ const UNQUOTABLE = /["$\\\n\r]/
  *   defaultTtls: an answer that says nothing about caching gets a lifetime by its status, as Cloudflare's; default: only outside the stack, in the profile cloudflare
  * @typedef {{addresses: string[], port: number, host: string, tls: boolean, certificates?: string}} Origin
  *   addresses: IP addresses in the order in which they are tried, as nginx does not look into /etc/hosts at run time; certificates: a file of what is trusted, instead of the system's
- * @typedef {{role: 'local', port: number, sourcePort: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole
+ * @typedef {{role: 'local', port: number, sourcePort: number, sourcePublicPort?: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole  sourcePublicPort: what the source calls itself, where a link lies between; default sourcePort
  */
 
 /**
