@@ -18,6 +18,7 @@ const COMMANDS = {
   down: () => import('./commands/down.js').then((module) => module.command),
   status: () => import('./commands/status.js').then((module) => module.command),
   run: () => import('./commands/run.js').then((module) => module.command),
+  load: () => import('./commands/load.js').then((module) => module.command),
   report: () => import('./commands/report.js').then((module) => module.command)
 }
 
