@@ -3,6 +3,9 @@ import { draw } from './plan.js'
 
 const CONTENT_STREAM = 0x2c1b3c6d
 const SIZE_STREAM = 0x297a2d39
+const VOCABULARY_STREAM = 0x1f83d9ab
+/** Words that there are. */
+const VOCABULARY = 4000
 
 /** @typedef {number | [number, number]} Size  characters; of a pair, drawn uniformly for each page, both ends included */
 
@@ -19,7 +22,8 @@ export function sizeOf (seed, page, size) {
 }
 
 /**
- * Words of random letters: what a page says does not matter, its length does.
+ * Words of random letters: what a page says does not matter, its length does. They are as often different as words of a language are (the frequency of a word
+ * falls with its rank, Zipf's law): the wiki has an index of words, and a text in which no word comes twice would cost it many times as much.
  * @param {number} seed
  * @param {number} page
  * @param {number} sizeChars
@@ -28,13 +32,18 @@ export function sizeOf (seed, page, size) {
 export function pageText (seed, page, sizeChars) {
   let text = ''
   for (let index = 0; text.length < sizeChars; index++) {
-    const value = draw(seed, CONTENT_STREAM + page, index)
-    const length = 2 + Math.floor(value * 9)
-    let word = ''
-    for (let letter = 0; letter < length; letter++) word += String.fromCharCode(97 + Math.floor((value * 26 ** (letter + 1)) % 26))
-    text += index % 60 === 59 ? `${word}.\n\n` : `${word} `
+    const rank = Math.floor(VOCABULARY ** draw(seed, CONTENT_STREAM + page, index))
+    text += index % 60 === 59 ? `${wordOf(rank)}.\n\n` : `${wordOf(rank)} `
   }
   return cut(text, sizeChars)
+}
+
+/** @param {number} rank  1…VOCABULARY */
+function wordOf (rank) {
+  const value = draw(0, VOCABULARY_STREAM, rank)
+  let word = ''
+  for (let letter = 0; letter < 2 + Math.floor(value * 9); letter++) word += String.fromCharCode(97 + Math.floor((value * 26 ** (letter + 1)) % 26))
+  return word
 }
 
 /**

@@ -1,26 +1,23 @@
 import { createServer } from 'node:http'
 import { waitUntil } from '../stack/processes.js'
-import { countLinesSince, logOfDoor } from './logs.js'
 import { backgroundPlan } from './matrix.js'
 
 /** How long the first round of a background's requests may take before the probe starts all the same; the overlap is judged from timestamps. */
-const FLOWING_TIMEOUT_MS = 60_000
+const FIRST_ROUND_TIMEOUT_MS = 120_000
 /** A lab that hangs must not leave a load running for ever. */
 const DURATION_BEYOND_PROBE_S = 900
 
 /**
- * Starts readers beside the probe, and comes back when as many requests as there are readers have been answered.
+ * Starts readers beside the probe, and comes back when each has had its first answer. All of them begin at once, and Node accepts one connection a turn of
+ * its event loop: a probe that came sooner would wait behind that burst, and measure it instead of the load.
  * @param {object} options
  * @param {import('./generator.js').Generators} options.generators
  * @param {Omit<import('./generator.js').GeneratorSettings, 'summary_file'>} options.probe  its settings
  * @param {number} options.vus
  * @param {string} options.directory
- * @param {string} options.stackDirectory
- * @param {import('./definition.js').DoorName} options.door
- * @param {import('./logs.js').PerRole} options.logStarts
  * @param {AbortSignal} options.signal
  */
-export async function startBackground ({ generators, probe, vus, directory, stackDirectory, door, logStarts, signal }) {
+export async function startBackground ({ generators, probe, vus, directory, signal }) {
   const switchboard = await listenForEnd()
   try {
     const generator = await generators.start({
@@ -42,7 +39,7 @@ export async function startBackground ({ generators, probe, vus, directory, stac
       ended = true
       switchboard.close()
     })
-    await waitUntil(async () => ended || signal.aborted || await countLinesSince(stackDirectory, logOfDoor(door), logStarts) >= vus, FLOWING_TIMEOUT_MS, 50)
+    await waitUntil(() => ended || signal.aborted || switchboard.answered() >= vus, FIRST_ROUND_TIMEOUT_MS)
     return {
       csvFile: generator.csvFile,
       cpuSeconds: generator.cpuSeconds,
@@ -58,13 +55,16 @@ export async function startBackground ({ generators, probe, vus, directory, stac
   }
 }
 
-/** A listener on loopback that answers only once it is told to. */
+/** A listener on loopback: `/until` is answered only once it is told to, `/until/answered` counts. */
 async function listenForEnd () {
   /** @type {Set<import('node:http').ServerResponse>} */
   const waiting = new Set()
   let told = false
-  const server = createServer((_request, response) => {
-    if (told) response.end()
+  let answered = 0
+  const server = createServer((request, response) => {
+    const counts = request.url === '/until/answered'
+    if (counts) answered += 1
+    if (told || counts) response.end()
     else waiting.add(response)
   })
   await new Promise((resolve, reject) => {
@@ -73,6 +73,7 @@ async function listenForEnd () {
   })
   return {
     url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/until`,
+    answered: () => answered,
     tell () {
       told = true
       for (const response of waiting) response.end()

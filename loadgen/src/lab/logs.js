@@ -49,13 +49,6 @@ export async function waitForLogLines (stackDirectory, starts, expected) {
 export const logOfDoor = (door) => ({ cached: /** @type {const} */ ('edge'), nocache: /** @type {const} */ ('edge'), local: /** @type {const} */ ('local'), source: /** @type {const} */ ('origin') })[door]
 
 /**
- * @param {string} stackDirectory
- * @param {(typeof LOG_ROLES)[number]} role
- * @param {PerRole} starts  bytes
- */
-export const countLinesSince = (stackDirectory, role, starts) => countLines(logFile(stackDirectory, role), starts[role])
-
-/**
  * Keeps the part of each log that a trial wrote, as <role>.log.gz.
  * @param {string} stackDirectory
  * @param {PerRole} starts  bytes

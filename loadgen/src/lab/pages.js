@@ -2,7 +2,9 @@ import { pageText } from '../../scenarios/content.js'
 import { pageName } from '../../scenarios/plan.js'
 import { request } from '../stack/doors.js'
 
-const CONCURRENCY = 8
+const CONCURRENCY = 4
+/** Each is durable before it is answered, and a slow disk makes the last of many wait for all before it. */
+const TIMEOUT_MS = 60_000
 
 /**
  * Writes pages into the wiki.
@@ -20,7 +22,7 @@ export async function writePages ({ wikiUrl, seed, pages, signal }) {
       signal.throwIfAborted()
       const { page, sizeChars } = pages[next++]
       const { status, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, {
-        method: 'POST', headers: { 'content-type': 'text/markdown' }, body: pageText(seed, page, sizeChars)
+        method: 'POST', headers: { 'content-type': 'text/markdown' }, body: pageText(seed, page, sizeChars), timeoutMs: TIMEOUT_MS
       })
       if (status !== 201 && status !== 200) throw new Error(`the wiki refused ${pageName(page)} with ${status}: ${body}`)
     }

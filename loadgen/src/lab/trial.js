@@ -122,7 +122,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const generators = createGenerators(signal)
   const { background_vus: vus } = settings
   const probeSettings = { ...settings, url: door.url, plan: plan.plan, mark: `t${trial.trial}`, until_url: null }
-  const background = vus === 0 ? null : await startBackground({ generators, probe: probeSettings, vus, directory, stackDirectory, door: settings.door, logStarts, signal })
+  const background = vus === 0 ? null : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
   const backgroundCpuS = background?.cpuSeconds() ?? 0
   const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
   const k6 = await probe.done
