@@ -26,8 +26,8 @@ const SCENARIOS = {
       // k6 takes whole numbers only: thousandths of a request a second are requests in 1000 s.
       rate: Math.round(rate * 1000),
       timeUnit: '1000s',
-      // One beat more than needed: k6 may begin one iteration less than rate × duration, and one too many is passed over below.
-      duration: `${Math.ceil((plan.requests + 1) / rate * 1000)}ms`,
+      // One beat more than needed: k6 may begin one iteration less than rate × duration, and those too many are passed over below. k6 refuses less than 1 s.
+      duration: `${Math.max(1000, Math.ceil((plan.requests + 1) / rate * 1000))}ms`,
       preAllocatedVUs: settings.vus,
       maxVUs: settings.vus,
       gracefulStop

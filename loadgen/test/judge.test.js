@@ -17,7 +17,7 @@ describe('how many requests must reach the wiki', () => {
     assert.equal(expected('read-hot', { door: 'cached' }), 100)
     assert.equal(expected('write-vs-read-cached', { operation: 'write' }), 200)
     const { plan } = trialOf('mixed-write', ({ cell }) => cell.workload === 'mixed')
-    assert.equal(expectedCounter({ trial: trialOf('mixed-write', ({ cell }) => cell.workload === 'mixed'), caching: false, k6 }), 1200 + plan.writes)
+    assert.equal(expectedCounter({ trial: trialOf('mixed-write', ({ cell }) => cell.workload === 'mixed'), caching: false, k6 }), 2000 + plan.writes)
   })
 
   test('is not known when copies outlive no trial, when edits meet a cache, or when time or a background has a say', () => {
