@@ -66,9 +66,9 @@ Examples:
       repetitions: integerOption(values.repetitions, '--repetitions', { least: 1, most: 1000 }),
       vus: integerOption(values.vus, '--vus', { least: 1, most: 2000 }),
       only: values.only === undefined ? undefined : String(values.only).split(',').map((part) => part.trim()).filter(Boolean),
-      profile: values.profile === undefined ? undefined : loadProfile(values.profile)
+      profile: values.profile === undefined ? undefined : loadProfile(values.profile, config)
     }
-    const job = values.resume ? resumed(config.resultsDirectory, positionals[0], asked) : started(config.resultsDirectory, positionals[0], asked)
+    const job = values.resume ? resumed(config, positionals[0], asked) : started(config, positionals[0], asked)
     requireTool('k6')
     const signal = interruptSignal()
     const progress = createProgress((text) => process.stdout.write(text))
@@ -99,15 +99,15 @@ Examples:
 
 /**
  * A new run.
- * @param {string} resultsDirectory
+ * @param {ReturnType<typeof configWith>} config
  * @param {string | undefined} name
  * @param {Asked} asked
  * @returns {Job}
  */
-function started (resultsDirectory, name, { preset = 'quick', seed = 1, repetitions, vus, only, profile = loadProfile('none') }) {
+function started (config, name, { preset = 'quick', seed = 1, repetitions, vus, only, profile = loadProfile('none', config) }) {
   if (name === undefined) throw new UsageError(`name an experiment: ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
   const common = { preset, seed, profile }
-  const directoryFor = (/** @type {string} */ run) => path.join(resultsDirectory, runName(new Date(), run, gitState().commit))
+  const directoryFor = (/** @type {string} */ run) => path.join(config.resultsDirectory, runName(new Date(), run, gitState().commit))
   if (name === 'study') {
     if (vus !== undefined) throw new UsageError('--vus is for one experiment, not for the study')
     const names = studyNames(only)
@@ -121,13 +121,13 @@ function started (resultsDirectory, name, { preset = 'quick', seed = 1, repetiti
 
 /**
  * An unfinished run or study, as its manifest has it; what was asked for besides must be the same.
- * @param {string} resultsDirectory
+ * @param {ReturnType<typeof configWith>} config
  * @param {string | undefined} name  an experiment's, a run's, or none for the newest
  * @param {Asked} asked
  * @returns {Job}
  * @throws {import('../lab/results.js').ResultsError} when there is none, or it was another
  */
-function resumed (resultsDirectory, name, asked) {
+function resumed ({ resultsDirectory }, name, asked) {
   const isExperiment = name !== undefined && (name === 'study' || name.endsWith('.json') || experimentNames().includes(name))
   const ownFile = isExperiment && name.endsWith('.json') ? loadDefinition(name, asked.preset ?? 'quick') : null
   const directory = name === undefined || isExperiment ? findUnfinished(resultsDirectory, ownFile?.name ?? name) : findRun(resultsDirectory, name)

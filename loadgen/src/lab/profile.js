@@ -13,10 +13,11 @@ import { UsageError } from '../usage-error.js'
 
 /**
  * @param {string} name
+ * @param {{stateDirectory: string, mongodbUri?: string}} _where
  * @returns {Profile}
  * @throws {UsageError} when there is none of this name
  */
-export function loadProfile (name) {
+export function loadProfile (name, _where) {
   if (name !== 'none') throw new UsageError(`there is no profile "${name}"; there is: none`)
   return { name, sha256: null, asked: {}, applied: { cpu: false, memory: false, links: false }, missing: [], calibration: null }
 }
