@@ -172,8 +172,9 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
 
   test('begins each trial with pages of their size, also after edits of another', () => {
     for (const trial of of('open')) {
-      const sizes = new Set(gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, 'samples.csv.gz'))).toString().trim().split('\n').slice(1).map((row) => row.split(',')[8]))
-      assert.equal(sizes.size, 1, [...sizes].join())
+      const sizes = gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, 'samples.csv.gz'))).toString().trim().split('\n').slice(1).map((row) => Number(row.split(',')[8]))
+      // The HTML of 500 characters has more or fewer paragraphs; that of an edit of 2000 would be 1500 longer.
+      assert.ok(Math.max(...sizes) - Math.min(...sizes) < 100, `${Math.min(...sizes)} to ${Math.max(...sizes)}`)
     }
   })
 
