@@ -19,6 +19,7 @@ const COMMANDS = {
   status: () => import('./commands/status.js').then((module) => module.command),
   run: () => import('./commands/run.js').then((module) => module.command),
   calibrate: () => import('./commands/calibrate.js').then((module) => module.command),
+  load: () => import('./commands/load.js').then((module) => module.command),
   report: () => import('./commands/report.js').then((module) => module.command)
 }
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DEFAULT_PORTS, ROOT } from '../src/config.js'
@@ -25,6 +25,27 @@ export async function createSandbox () {
     ports,
     env,
     results: path.join(directory, 'results'),
+    /**
+     * Writes an experiment of the test's own: `mine`, preset quick.
+     * @param {object} content  over one that reads 50 times over 10 small pages
+     * @returns {string} its file
+     */
+    experiment (content) {
+      const file = path.join(directory, 'mine.json')
+      writeFileSync(file, JSON.stringify({
+        id: 'X1',
+        name: 'mine',
+        title: 'Mine',
+        why: 'To see.',
+        hypothesis: 'It is so.',
+        expected: 'It is.',
+        settings: { pages: 10, page_size_chars: 500, requests: 50, duration_max_s: 60 },
+        factors: { door: ['source', 'cached'] },
+        presets: { quick: { repetitions: 1 } },
+        ...content
+      }))
+      return file
+    },
     /**
      * Starts `stevec`, in a process group of its own as a shell would.
      * @param {string[]} args

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
@@ -7,6 +7,9 @@ import { MongoClient } from 'mongodb'
 import { startMongod } from '../src/stack/mongod.js'
 import { waitUntil } from '../src/stack/processes.js'
 import { createSandbox } from './helper.js'
+
+/** How long a stack may take to come up and do its first trials, also on a machine that does much else. */
+const STARTED_WITHIN_MS = 300_000
 
 const json = (/** @type {string} */ file) => JSON.parse(readFileSync(file, 'utf8'))
 
@@ -22,14 +25,14 @@ describe('a run of read-hot', () => {
   let directory
   before(async () => {
     sandbox = await createSandbox()
-    run = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1', '--seed', '7', '--report'])
+    run = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1', '--seed', '7'])
     assert.equal(run.exitCode, 0, run.stderr + run.stdout)
     directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
   })
   after(() => sandbox.remove())
 
   test('succeeds, says what it does and how far it is, and stops its stack', () => {
-    for (const expected of [/starting mongod, wiki, nginx, links, doors/, new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`), /trial 1 of 4 .*s left/, /trial 4 of 4/, /all 4 trials valid/, /stack stopped/, /report: .*index\.html/]) assert.match(run.stdout, expected)
+    for (const expected of [/starting mongod, wiki, nginx, links, doors/, new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`), /trial 1 of 4 .*s left/, /trial 4 of 4/, /all 4 trials valid/, /stack stopped/]) assert.match(run.stdout, expected)
     assert.deepEqual(sandbox.processes(), [])
     assert.equal(existsSync(path.join(sandbox.directory, 'state/lab')), false)
   })
@@ -45,6 +48,7 @@ describe('a run of read-hot', () => {
   test('accounts for every request three times over: samples, counter, logs', () => {
     for (const trial of trialsOf(directory)) {
       assert.equal(trial.requests_sent, trial.served_by_cache + trial.counter.requests)
+      assert.equal(trial.counter.requests, trial.counter_expected)
       assert.equal(trial.requests_failed, 0)
       const folder = path.join(directory, 'trials', trial.name)
       const samples = gunzipSync(readFileSync(path.join(folder, 'samples.csv.gz'))).toString().trim().split('\n').slice(1)
@@ -67,17 +71,15 @@ describe('a run of read-hot', () => {
   test('writes down what it was: plan, seed, versions, host, configuration, and no token', () => {
     const text = readFileSync(path.join(directory, 'manifest.json'), 'utf8')
     const manifest = JSON.parse(text)
-    assert.equal(manifest.status, 'complete')
+    assert.equal(manifest.schema_version, 2)
+    assert.deepEqual([manifest.kind, manifest.status, manifest.trials_planned, manifest.resumed_at], ['run', 'complete', 4, []])
+    assert.deepEqual(manifest.profile, { name: 'none', sha256: null, asked: {}, applied: { cpu: false, memory: false, links: false }, missing: [], calibration: null })
     assert.equal(manifest.seed, 7)
     assert.match(manifest.plan_hash, /^sha256:[0-9a-f]{64}$/)
     assert.deepEqual(Object.keys(manifest.config_hashes), ['nginx/origin', 'nginx/edge', 'nginx/local'])
     for (const name of ['node', 'k6', 'nginx', 'mongod', 'toxiproxy', 'fastify', 'mongoose']) assert.match(manifest.versions[name], /^\d+\.\d+\.\d+/)
     assert.match(path.basename(directory), /^\d{8}T\d{6}Z-read-hot-([0-9a-f]{7}|nogit)$/)
     assert.doesNotMatch(text, /token|Bearer/i)
-  })
-
-  test('has a report in one file', () => {
-    assert.match(readFileSync(path.join(directory, 'report/index.html'), 'utf8'), /^<!doctype html>/i)
   })
 
   test('has the same plan with more VUs, and the same counts', async () => {
@@ -93,36 +95,195 @@ describe('a run of read-hot', () => {
   })
 })
 
+describe('a run of an experiment of one\'s own, with a background, edits and the open model', () => {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  /** @type {Record<string, any>[]} */
+  let trials
+  /** @type {string} */
+  let directory
+  before(async () => {
+    sandbox = await createSandbox()
+    const file = sandbox.experiment({
+      factors: {
+        door: ['source', 'cached', 'local'],
+        load: {
+          background: { background_vus: 5 },
+          mixed: { edit_ratio: 0.2, edit: 'get-post', edit_size_chars: 2000 },
+          write: { edit_ratio: 1 },
+          open: { model: 'open', rate_per_s: 100, vus: 20 },
+          late: { model: 'open', rate_per_s: 400, vus: 1, duration_max_s: 1, bound: 'either', requests: 10000 }
+        }
+      }
+    })
+    const { exitCode, stdout, stderr } = await sandbox.stevec(['run', file])
+    assert.equal(exitCode, 0, stdout + stderr)
+    directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
+    trials = trialsOf(directory)
+    assert.equal(trials.length, 15)
+  })
+  after(() => sandbox.remove())
+
+  const of = (/** @type {string} */ load) => trials.filter(({ cell }) => cell.load === load)
+  const rows = (/** @type {Record<string, any>} */ trial, file = 'samples.csv.gz') => gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, file))).toString().trim().split('\n').slice(1).map((row) => {
+    const [sent, iteration, page, method, status, , cacheStatus, duration, , revision] = row.split(',')
+    return { sentAtUs: Number(sent), doneAtUs: Number(sent) + Number(duration) * 1000, iteration, page, method, status, cacheStatus, revision: Number(revision) }
+  })
+
+  test('counts every request of the background: sent by both, less what caches served, is the counter', () => {
+    for (const trial of of('background')) {
+      const { background } = trial
+      assert.ok(background.requests_sent >= 5)
+      assert.equal(trial.requests_sent + background.requests_sent - trial.served_by_cache - background.served_by_cache, trial.counter.requests)
+      assert.equal(rows(trial, 'background.csv.gz').length, background.requests_sent)
+      assert.equal(background.completed_per_s.reduce((/** @type {number} */ sum, /** @type {number} */ count) => sum + count, 0), background.requests_sent)
+      assert.equal(trial.counter_expected, null)
+      assert.ok(background.k6.generator_cpu_s > 0 && trial.k6.generator_cpu_s > 0)
+    }
+  })
+
+  test('has the background run before, during and after the probe, by the times of their requests', () => {
+    for (const trial of of('background')) {
+      const [probe, background] = [rows(trial), rows(trial, 'background.csv.gz')]
+      const firstSent = (/** @type {ReturnType<typeof rows>} */ samples) => Math.min(...samples.map(({ sentAtUs }) => sentAtUs))
+      const lastDone = (/** @type {ReturnType<typeof rows>} */ samples) => Math.max(...samples.map(({ doneAtUs }) => doneAtUs))
+      assert.ok(firstSent(background) < firstSent(probe) && lastDone(probe) < lastDone(background))
+      assert.equal(trial.overlap.proved, true)
+      const during = background.filter(({ doneAtUs }) => doneAtUs >= firstSent(probe) && doneAtUs <= lastDone(probe)).length
+      // Times in the samples are rounded to microseconds, so that a request at an edge may fall to either side.
+      assert.ok(Math.abs(trial.background.rate_per_min - during / (lastDone(probe) - firstSent(probe)) * 60e6) / trial.background.rate_per_min < 0.1)
+    }
+  })
+
+  test('tells reads and writes apart, and has the revision of every edit', () => {
+    for (const trial of of('mixed')) {
+      const writes = rows(trial).filter(({ method }) => method === 'POST')
+      assert.ok(writes.length > 0)
+      assert.deepEqual([trial.writes_sent, trial.counter.writes], [writes.length, writes.length])
+      assert.equal(trial.reads_sent, 50)
+      assert.equal(new Set(writes.map(({ page, revision }) => `${page} ${revision}`)).size, writes.length)
+      for (const { iteration, page, revision } of writes) {
+        assert.ok(revision >= 2)
+        assert.equal(rows(trial).filter((row) => row.iteration === iteration && row.method === 'GET' && row.page === page).length, 1)
+      }
+    }
+    for (const trial of of('write')) assert.deepEqual(trial.counter, { requests: 50, reads: 0, writes: 50 })
+  })
+
+  test('begins each trial with pages of their size, also after edits of another', () => {
+    for (const trial of of('open')) {
+      const sizes = gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, 'samples.csv.gz'))).toString().trim().split('\n').slice(1).map((row) => Number(row.split(',')[8]))
+      // The HTML of 500 characters has more or fewer paragraphs; that of an edit of 2000 would be 1500 longer.
+      assert.ok(Math.max(...sizes) - Math.min(...sizes) < 100, `${Math.min(...sizes)} to ${Math.max(...sizes)}`)
+    }
+  })
+
+  test('in the open model begins requests on time, and says which found nobody to send them', () => {
+    for (const trial of of('open')) assert.deepEqual([trial.requests_sent, trial.k6.dropped_iterations], [50, 0])
+    for (const trial of of('late').filter(({ door }) => door === 'source')) {
+      assert.equal(trial.requests_planned, 400)
+      assert.ok(trial.requests_sent + trial.k6.dropped_iterations >= 400, `${trial.requests_sent} sent, ${trial.k6.dropped_iterations} dropped`)
+      assert.ok(trial.valid)
+    }
+  })
+
+  test('shares a plan between the doors under one load', () => {
+    const { plans } = json(path.join(directory, 'manifest.json'))
+    for (const load of ['background', 'mixed', 'write', 'open', 'late']) assert.equal(new Set(of(load).map(({ plan }) => plan)).size, 1)
+    const mixed = plans.find((/** @type {{id: string}} */ { id }) => id === of('mixed')[0].plan)
+    assert.equal(mixed.requests, mixed.reads + mixed.writes)
+    assert.equal(mixed.writes, of('mixed')[0].writes_sent)
+  })
+})
+
 describe('a run that is interrupted', () => {
   for (const [signal, wholeGroup] of /** @type {const} */ ([['SIGINT', true], ['SIGTERM', false], ['SIGKILL', false]])) {
-    test(`by ${signal} leaves no process, and nothing that \`report\` takes for whole`, async () => {
+    test(`by ${signal} leaves no process and nothing that \`report\` takes for whole, and is gone on with where it was`, async () => {
       const sandbox = await createSandbox()
-      const { child, output, done } = sandbox.start(['run', 'read-hot'])
-      assert.ok(await waitUntil(() => output.stdout.includes('trial  2 of 20'), 60_000), output.stderr)
+      const file = sandbox.experiment({ presets: { quick: { repetitions: 3 } }, settings: { pages: 10, page_size_chars: 500, requests: 400, pause_s: 0.002, duration_max_s: 60 } })
+      const { child, output, done } = sandbox.start(['run', file, '--seed', '3'])
+      assert.ok(await waitUntil(() => output.stdout.includes('trial 2 of 6'), STARTED_WITHIN_MS), output.stderr)
       process.kill(wholeGroup ? -Number(child.pid) : Number(child.pid), signal)
       const { exitCode } = await done
       assert.equal(exitCode, signal === 'SIGKILL' ? null : 130)
       assert.ok(await waitUntil(() => sandbox.processes().length === 0, 20_000), JSON.stringify(sandbox.processes()))
 
       const [name] = readdirSync(sandbox.results)
-      assert.equal(json(path.join(sandbox.results, name, 'manifest.json')).status, signal === 'SIGKILL' ? 'running' : 'interrupted')
+      const directory = path.join(sandbox.results, name)
+      assert.equal(json(path.join(directory, 'manifest.json')).status, signal === 'SIGKILL' ? 'running' : 'interrupted')
       const latest = await sandbox.stevec(['report', 'latest'])
       assert.equal(latest.exitCode, 1)
       assert.match(latest.stderr, /there is no complete run/)
-      const named = await sandbox.stevec(['report', name])
-      assert.equal(named.exitCode, 1)
-      assert.match(named.stderr, /of 20/)
-      assert.equal(existsSync(path.join(sandbox.results, name, 'report')), false)
+      if (signal === 'SIGTERM') return sandbox.remove()
 
+      // What an interruption can leave half-written is no trial.
+      mkdirSync(path.join(directory, 'trials/0006.partial'), { recursive: true })
+      const whole = readdirSync(path.join(directory, 'trials')).filter((entry) => /^\d{4}$/.test(entry))
+      assert.ok(whole.length >= 2 && whole.length < 6)
+      const times = whole.map((entry) => statSync(path.join(directory, 'trials', entry, 'trial.json')).mtimeMs)
+      for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
+        [['--seed', '4'], /cannot be gone on with: seed was 3 and is now 4/],
+        [['--repetitions', '2', file], /the experiment's repetitions was 3 and is now 2/]
+      ])) {
+        const refused = await sandbox.stevec(['run', '--resume', ...args])
+        assert.match(refused.stderr, message)
+        assert.equal(refused.exitCode, 1)
+      }
+      const resumed = await sandbox.stevec(signal === 'SIGINT' ? ['run', '--resume'] : ['run', file, '--resume', '--seed', '3'])
+      assert.equal(resumed.exitCode, 0, resumed.stdout + resumed.stderr)
+      assert.match(resumed.stdout, new RegExp(`${whole.length} of which are there already`))
+      assert.deepEqual(readdirSync(path.join(directory, 'trials')).sort(), ['0001', '0002', '0003', '0004', '0005', '0006'])
+      assert.deepEqual(whole.map((entry) => statSync(path.join(directory, 'trials', entry, 'trial.json')).mtimeMs), times)
+      const manifest = json(path.join(directory, 'manifest.json'))
+      assert.deepEqual([manifest.status, manifest.resumed_at.length, readdirSync(sandbox.results)], ['complete', 1, [name]])
+      const nothing = await sandbox.stevec(['run', '--resume'])
+      assert.match(nothing.stderr, /there is no unfinished run/)
       sandbox.remove()
     })
   }
 })
 
+describe('a study', () => {
+  test('is several runs on one stack under one manifest, and is gone on with after it was killed', async () => {
+    const sandbox = await createSandbox()
+    const { child, output, done } = sandbox.start(['run', 'study', '--only', 'E6,read-sparse', '--repetitions', '1'])
+    assert.ok(await waitUntil(() => output.stdout.includes('E6 write-vs-read-cached'), STARTED_WITHIN_MS), output.stderr)
+    child.kill('SIGKILL')
+    await done
+    const [name] = readdirSync(sandbox.results)
+    const directory = path.join(sandbox.results, name)
+    assert.match(name, /^\d{8}T\d{6}Z-study-/)
+    assert.equal(json(path.join(directory, 'manifest.json')).runs[0].status, 'complete')
+
+    for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
+      [['--preset', 'full'], /preset was "quick" and is now "full"/],
+      [['--only', 'E1'], /only was .*read-sparse.* and is now .*read-hot/],
+      [['--repetitions', '2'], /repetitions was 1 and is now 2/]
+    ])) {
+      const refused = await sandbox.stevec(['run', 'study', '--resume', ...args])
+      assert.equal(refused.exitCode, 1)
+      assert.match(refused.stderr, message)
+    }
+    const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'study', '--resume'])
+    assert.equal(exitCode, 0, stdout + stderr)
+    assert.equal(stdout.match(/starting mongod/g)?.length, 1)
+    const manifest = json(path.join(directory, 'manifest.json'))
+    assert.deepEqual([manifest.schema_version, manifest.kind, manifest.status, manifest.preset, manifest.seed, manifest.profile.name], [2, 'study', 'complete', 'quick', 1, 'none'])
+    assert.deepEqual(manifest.runs, [
+      { experiment: 'read-sparse', id: 'E2', directory: 'runs/read-sparse', status: 'complete' },
+      { experiment: 'write-vs-read-cached', id: 'E6', directory: 'runs/write-vs-read-cached', status: 'complete' }
+    ])
+    const [sparse] = trialsOf(path.join(directory, 'runs/read-sparse')).filter(({ door }) => door === 'cached')
+    const { plans } = json(path.join(directory, 'runs/read-sparse/manifest.json'))
+    assert.equal(sparse.cache_statuses.HIT ?? 0, plans[0].requests - plans[0].distinct_pages)
+    sandbox.remove()
+  })
+})
+
 test('a run after one that was killed clears up after it and succeeds', async () => {
   const sandbox = await createSandbox()
   const { child, output, done } = sandbox.start(['run', 'read-hot'])
-  assert.ok(await waitUntil(() => output.stdout.includes('wrote 100 pages'), 60_000), output.stderr)
+  assert.ok(await waitUntil(() => output.stdout.includes('wrote 100 pages'), STARTED_WITHIN_MS), output.stderr)
   child.kill('SIGKILL')
   await done
   const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'])
@@ -154,6 +315,11 @@ describe('a run that cannot begin', () => {
     for (const [args, message, code] of /** @type {[string[], RegExp, number][]} */ ([
       [['run'], /name an experiment: .*read-hot/, 2],
       [['run', 'nothing'], /there is no experiment "nothing"; there is: .*read-hot/, 1],
+      [['run', 'none.json'], /there is no file none\.json/, 1],
+      [['run', 'study', '--only', 'E9'], /the study has no "E9"; it has: E1 read-hot/, 2],
+      [['run', 'read-hot', '--only', 'source'], /--only of an experiment is factor=level/, 2],
+      [['run', 'read-hot', '--profile', 'moon'], /there is no profile "moon"/, 2],
+      [['run', '--resume'], /there is no unfinished run/, 1],
       [['run', 'read-hot', '--preset', 'huge'], /--preset is quick or full, not "huge"/, 2],
       [['run', 'read-hot', '--seed', 'x'], /--seed must be a whole number from 0 to 4294967295, not "x"/, 2],
       [['run', 'read-hot', '--colour'], /--colour/, 2],
@@ -183,7 +349,7 @@ describe('a run that cannot begin', () => {
 test('every command helps', async () => {
   const sandbox = await createSandbox()
   const { stdout } = await sandbox.stevec(['--help'])
-  for (const name of ['setup', 'up', 'down', 'status', 'run', 'report']) {
+  for (const name of ['setup', 'up', 'down', 'status', 'run', 'load', 'report']) {
     assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
     const help = await sandbox.stevec([name, '--help'])
     assert.equal(help.exitCode, 0)
