@@ -29,13 +29,15 @@ class Column:
     show: str = "number"
     group: str = ""
     left: bool = False
+    wrap: bool = False
 
 
 @dataclass(frozen=True)
 class Cell:
     """A value with the trials that it comes from. `text` replaces the column's way of showing it.
 
-    `off` marks a value of an invalid trial, `mark` is a class such as confirmed.
+    `off` marks a value of an invalid trial, `mark` is a class such as confirmed,
+    `anchor` the id of a section that it leads to.
     """
 
     value: object = None
@@ -43,6 +45,7 @@ class Cell:
     trials: tuple[int, ...] = ()
     off: bool = False
     mark: str = ""
+    anchor: str = ""
 
 
 @dataclass(frozen=True)

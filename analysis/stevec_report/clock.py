@@ -13,9 +13,7 @@ def check_clock(record, stats):
     """Return sentences on a clock that stepped during the trial; none if it did not."""
     found = []
     if record.clock_step_s is not None and abs(record.clock_step_s) > STEP_MAX_S:
-        found.append(
-            f"the clock stepped by {record.clock_step_s:+.1f} s during the trial".replace("-", "−")
-        )
+        found.append(f"the clock stepped by {record.clock_step_s:+.1f} s during the trial".replace("-", "−"))
     if stats is None:
         return found
     early_s = record.started_at.timestamp() - stats.first_sent_us / 1e6

@@ -96,9 +96,7 @@ def equivalence(numerators, denominators, margin):
         p = 0.0 if abs(centre) < bound else 1.0
     else:
         freedom = logs.size - 1
-        p = max(
-            float(stdtr(freedom, (centre - bound) / error)), float(stdtr(freedom, (-bound - centre) / error))
-        )
+        p = max(float(stdtr(freedom, (centre - bound) / error)), float(stdtr(freedom, (-bound - centre) / error)))
     return PairedTest(ratio, p, int(logs.size), True, 0.0)
 
 

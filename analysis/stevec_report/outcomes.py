@@ -65,15 +65,11 @@ def judge(run, stats, law):
         if record is not None:
             # What the run found itself is not said a second time.
             own = (
-                check_witness(record, own_stats)
-                if record.valid
-                else list(record.invalid_reasons) or ["marked invalid"]
+                check_witness(record, own_stats) if record.valid else list(record.invalid_reasons) or ["marked invalid"]
             )
             own += check_clock(record, own_stats) + check_overlap(record, own_stats)
         reasons = tuple(dict.fromkeys(own + trial.problems + law.failures.get(trial.number, [])))
-        outcomes.append(
-            Outcome(trial.number, trial.folder, trial.present, not reasons, reasons, record, own_stats)
-        )
+        outcomes.append(Outcome(trial.number, trial.folder, trial.present, not reasons, reasons, record, own_stats))
     return outcomes
 
 

@@ -330,9 +330,7 @@ def _read_record(value, number, doors, plans):
         invalid_reasons=tuple(str(reason)[:REASON_MAX_CHARS] for reason in reasons[:REASONS_MAX]),
         started_at=started_at,
         finished_at=finished_at,
-        clock_step_s=None
-        if monotonic_s is None
-        else (finished_at - started_at).total_seconds() - monotonic_s,
+        clock_step_s=None if monotonic_s is None else (finished_at - started_at).total_seconds() - monotonic_s,
         requests_sent=_count(value, "requests_sent"),
         requests_failed=_count(value, "requests_failed"),
         reads_sent=_count(value, "reads_sent"),

@@ -147,19 +147,19 @@ class Samples:
     scratch: tempfile.TemporaryDirectory
     stats: dict[int, TrialStats] = field(default_factory=dict)
 
-    def query(self, sql, numbers, parameters=()):
+    def query(self, sql, numbers, **parameters):
         """Rows of `sql`, in which {samples} stands for the samples of the probes of the trials `numbers`.
 
-        Column `trial` is the number. Trials without samples are left out; without any there are no rows.
+        Column `trial` is the number; $name in `sql` stands for the keyword argument. Trials without samples are left out; without any there are no rows.
         """
         files = [str(self.path(number)) for number in numbers if number in self.stats]
         if not files:
             return []
         source = (
             "(SELECT * REPLACE (CAST(regexp_extract(trial, '([0-9]+)[.]parquet$', 1) AS INTEGER) AS trial)"
-            " FROM read_parquet(?, filename = 'trial'))"
+            " FROM read_parquet($files, filename = 'trial'))"
         )
-        return self.database.execute(sql.format(samples=source), [files, *parameters]).fetchall()
+        return self.database.execute(sql.format(samples=source), {"files": files, **parameters}).fetchall()
 
     def path(self, number, kind="samples"):
         """The Parquet file of a trial; `kind` is samples or background."""
@@ -260,9 +260,7 @@ def _to_parquet(samples, plain, target, rows_left):
         if rows > rows_left:
             raise ValueError(f"takes the run over {SAMPLES_MAX} samples")
         if untimed or unnamed:
-            raise ValueError(
-                f"has {untimed} rows without a time and {unnamed} without a page, method or status"
-            )
+            raise ValueError(f"has {untimed} rows without a time and {unnamed} without a page, method or status")
     except duckdb.Error as error:
         raise ValueError(f"is not a table of samples ({str(error).splitlines()[0][:200]})") from error
     return rows
@@ -300,8 +298,7 @@ def _condense(samples, number, with_background):
         file,
     ).fetchone()
     statuses = execute(
-        "SELECT cache_status, count(*) FROM read_parquet(?) GROUP BY ALL ORDER BY 2 DESC, 1 "
-        f"LIMIT {STATUSES_MAX}",
+        f"SELECT cache_status, count(*) FROM read_parquet(?) GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT {STATUSES_MAX}",
         file,
     ).fetchall()
     answered = requests - failures
@@ -438,4 +435,3 @@ def _describe(error):
     if isinstance(error, FileNotFoundError):
         return "is missing"
     return f"cannot be read ({error.strerror})" if isinstance(error, OSError) else str(error)
-

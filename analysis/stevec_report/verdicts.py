@@ -54,8 +54,8 @@ class Claim:
 class Evidence:
     """What one run says about its hypothesis: the claims, and the headline numbers beside the study's.
 
-    `effect` is the test whose ratio is shown, `study` and `ours` are texts; `asides` were expected too, and decide
-    nothing.
+    `effect` is the test whose ratio is shown, `study` and `ours` are texts; `margin` is set where the claim is that the
+    effect lies within 1 ÷ margin to margin; `asides` were expected too, and decide nothing.
     """
 
     claims: list[Claim]
@@ -65,6 +65,7 @@ class Evidence:
     study_effect: float | None = None
     effect: PairedTest | None = None
     effect_name: str = ""
+    margin: float | None = None
     asides: list[Claim] = field(default_factory=list)
 
     @property
@@ -95,13 +96,10 @@ def decide_study(by_experiment):
 
     A hypothesis that has no run takes part with p = 1, so leaving a run out never helps another.
     """
-    p_values = {name: None for name in STUDY_EXPERIMENTS}
+    p_values = dict.fromkeys(STUDY_EXPERIMENTS)
     p_values |= {name: evidence.p for name, evidence in by_experiment.items() if name in p_values}
     corrected = holm(p_values)
-    return {
-        name: _decide(evidence, evidence.p, corrected[name] if name in corrected else None)
-        for name, evidence in by_experiment.items()
-    }
+    return {name: _decide(evidence, evidence.p, corrected.get(name)) for name, evidence in by_experiment.items()}
 
 
 def claim_status(claim):

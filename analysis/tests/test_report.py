@@ -93,9 +93,7 @@ def test_the_page_stands_alone(reported_run):
     found = read_page(reported_run)
     assert not {"script", "link", "img", "iframe", "object", "form", "base"} & set(found.tags)
     assert found.events == []
-    outside = [
-        r for r in found.references if not re.fullmatch(r"#\S+|\.\./trials/\d{4}/|(tables|figures)/\S+", r)
-    ]
+    outside = [r for r in found.references if not re.fullmatch(r"#\S+|\.\./trials/\d{4}/|(tables|figures)/\S+", r)]
     assert outside == []
     text = (reported_run / "report/index.html").read_text(encoding="utf-8")
     assert not re.search(r"@import|url\((?!#)", text)
@@ -111,9 +109,7 @@ def test_ids_of_the_figures_do_not_clash(reported_run):
     found = read_page(reported_run)
     assert len(found.ids) == len(set(found.ids))
     text = (reported_run / "report/index.html").read_text(encoding="utf-8")
-    referred = {r[1:] for r in found.references if r.startswith("#")} | set(
-        re.findall(r"url\(#([^)]+)\)", text)
-    )
+    referred = {r[1:] for r in found.references if r.startswith("#")} | set(re.findall(r"url\(#([^)]+)\)", text))
     assert referred
     assert referred <= set(found.ids)
 
@@ -121,9 +117,7 @@ def test_ids_of_the_figures_do_not_clash(reported_run):
 def test_the_law_comes_first_and_everything_is_there(reported_run):
     found = read_page(reported_run)
     text = found.text
-    assert text.index("The law of the counter holds in all 20 trials.") < text.index(
-        "Is the hypothesis true?"
-    )
+    assert text.index("The law of the counter holds in all 20 trials.") < text.index("Is the hypothesis true?")
     order = ["Confirmed:", "Table 1.1.", "Figure 1.3.", "Table 1.2.", "Drift check.", "Every trial"]
     order += ["What could mislead", "coordinated omission", "Where the numbers come from", "sha256:"]
     places = [text.index(words) for words in order]
@@ -228,9 +222,7 @@ def test_hostile_text_stays_text(run_folder):
     hostile = '"><script>alert(1)</script><img src=x onerror=alert(2)>{{ 7 * 7 }}$x_1$ & </style></title>'
 
     def change(manifest):
-        manifest["experiment"].update(
-            title=hostile, why=hostile, hypothesis=hostile, expected=hostile, pages=hostile
-        )
+        manifest["experiment"].update(title=hostile, why=hostile, hypothesis=hostile, expected=hostile, pages=hostile)
         manifest["experiment"][hostile] = [hostile]
         for key in ("preset", "command", "plan_hash", "started_at", "finished_at", "seed"):
             manifest[key] = hostile

@@ -141,9 +141,7 @@ def test_trials_beyond_the_plan_are_mentioned(run_folder):
 
 
 def test_reasons_are_limited(run_folder):
-    edit_json(
-        run_folder / "trials" / "0001" / "trial.json", lambda t: t.update(invalid_reasons=["x" * 600] * 99)
-    )
+    edit_json(run_folder / "trials" / "0001" / "trial.json", lambda t: t.update(invalid_reasons=["x" * 600] * 99))
     reasons = read_run(run_folder).trials[0].record.invalid_reasons
     assert len(reasons) == 20
     assert all(len(reason) == 500 for reason in reasons)

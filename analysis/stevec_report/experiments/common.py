@@ -176,11 +176,7 @@ def _drift_blocks(analysis):
             f"{wording.signed_percent(trend.low)} to {wording.signed_percent(trend.high)}). Cells were shuffled within "
             "each repetition, so ratios suffer less from this than means do."
         )
-    return [
-        Figure(
-            "drift", "Trial means in the order of time", caption, lambda: _draw_drift(analysis, series, trend)
-        )
-    ]
+    return [Figure("drift", "Trial means in the order of time", caption, lambda: _draw_drift(analysis, series, trend))]
 
 
 def _draw_drift(analysis, series, trend):
@@ -191,9 +187,7 @@ def _draw_drift(analysis, series, trend):
         own["minutes"] += [(moment - begin).total_seconds() / 60 for moment in line["moments"]]
         own["relative"] += line["relative"]
     invalid = [
-        (o.record.started_at - begin).total_seconds() / 60
-        for o in analysis.outcomes
-        if o.record and not o.valid
+        (o.record.started_at - begin).total_seconds() / 60 for o in analysis.outcomes if o.record and not o.valid
     ]
     fit = None
     if trend is not None:

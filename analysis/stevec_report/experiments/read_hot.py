@@ -12,7 +12,14 @@ from stevec_report.outcomes import means_by_repetition
 from stevec_report.verdicts import Claim, Evidence, test_claim
 
 STUDY_REQUESTS = 1000  # a repetition, from section 1.4.1 of the study
-STUDY_SETTINGS = {"requests": 1000, "pages": 100, "page_size_chars": 5000, "pause_s": 0, "vus": 1, "repetitions": 8}
+STUDY_SETTINGS = {
+    "requests": 1000,
+    "pages": 100,
+    "page_size_chars": 5000,
+    "pause_s": 0,
+    "vus": 1,
+    "repetitions": 8,
+}
 STUDY_LABELS = {"without": "without a cache", "local": "local nginx", "cdn": "CDN", "with": "with a cache"}
 STUDY_DOORS = {"without": ("source", "nocache"), "local": ("local",), "cdn": ("cached",)}
 MOST = 0.5  # "the cache answers most": the origin sees less than this share
@@ -45,9 +52,7 @@ def blocks(analysis):
             "Figure 1.3. Mean response time by path. Each dot is one trial, repetitions from left to right; the line and "
             "the number are their geometric mean, the bracket its 95 % interval. Both scales begin at 0 and differ: "
             "compare the pattern. The study's “without” stands over both doors without a cache.",
-            lambda: figure_1_3.draw(
-                reference.read_series("1.2", "mean_ms"), _means(analysis), run_label(analysis)
-            ),
+            lambda: figure_1_3.draw(reference.read_series("1.2", "mean_ms"), _means(analysis), run_label(analysis)),
         ),
         by_repetition(
             "table-1.2",
@@ -122,6 +127,17 @@ def evidence(analysis):
     )
 
 
+def facts(analysis):
+    """E1's ratios beside the study's, for the comparison of calibration and prediction."""
+    base, study = base_door(analysis), study_ratios()
+    ratios = [
+        {"name": f"{door} ÷ {base}", "ratio": door_test(analysis, door, base).ratio, "study": study[path]}
+        for path, door in (("cdn", "cached"), ("local", "local"))
+        if door in analysis.run.doors
+    ]
+    return {"ratios": ratios}
+
+
 def base_door(analysis):
     """The door without a cache that others are compared with: source, else nocache, else None."""
     return next((door for door in ("source", "nocache") if door in analysis.run.doors), None)
@@ -129,9 +145,7 @@ def base_door(analysis):
 
 def door_test(analysis, door, base):
     """The `PairedTest` of the mean response times of two doors, by repetition."""
-    return paired_test(
-        means_by_repetition(analysis.select(door=door)), means_by_repetition(analysis.select(door=base))
-    )
+    return paired_test(means_by_repetition(analysis.select(door=door)), means_by_repetition(analysis.select(door=base)))
 
 
 def study_means():

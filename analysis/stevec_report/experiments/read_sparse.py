@@ -13,7 +13,14 @@ from stevec_report.hypothesis_tests import equivalence, sign_flip
 from stevec_report.outcomes import means_by_repetition
 from stevec_report.verdicts import Claim, Evidence, describe_test
 
-STUDY_SETTINGS = {"requests": 100, "pages": 1000, "page_size_chars": 5000, "pause_s": 0, "vus": 1, "repetitions": 8}
+STUDY_SETTINGS = {
+    "requests": 100,
+    "pages": 1000,
+    "page_size_chars": 5000,
+    "pause_s": 0,
+    "vus": 1,
+    "repetitions": 8,
+}
 STUDY_LABELS = {"without": "cache bypassed", "with": "cached"}
 BASE, CACHED = "nocache", "cached"
 MARGIN = 1.10  # "no difference": less than 10 % either way
@@ -47,10 +54,7 @@ def blocks(analysis):
             "number are their geometric mean, the bracket its 95 % interval. The scales differ.",
             lambda: figure_1_4.draw(
                 reference.read_series("1.3", "mean_ms"),
-                {
-                    door: list(means_by_repetition(analysis.select(door=door)).values())
-                    for door in (BASE, CACHED)
-                },
+                {door: list(means_by_repetition(analysis.select(door=door)).values()) for door in (BASE, CACHED)},
                 run_label(analysis),
             ),
         ),
@@ -75,6 +79,7 @@ def evidence(analysis):
         study_effect=means["with"] / means["without"],
         effect=test,
         effect_name="cached ÷ nocache",
+        margin=MARGIN,
     )
 
 
@@ -124,9 +129,7 @@ def _hits_table(outcomes, expected):
             row |= {
                 "hits": Cell(hits, trials=(outcome.number,), off=not outcome.valid),
                 "repeats": repeats,
-                "exact": Cell(
-                    "yes" if hits == repeats else "no", mark="valid" if hits == repeats else "invalid"
-                ),
+                "exact": Cell("yes" if hits == repeats else "no", mark="valid" if hits == repeats else "invalid"),
             }
         rows.append(row)
     note = (

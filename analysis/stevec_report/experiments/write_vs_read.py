@@ -50,26 +50,32 @@ def blocks(analysis):
             lambda o: o.mean_ms,
             study_show="count",
         ),
-        means_table([(analysis, direct)]),
+        means_table({direct: facts(analysis)["means"]}),
     ]
 
 
-def means_table(analyses):
+def facts(analysis):
+    """This run's side of table 1.9."""
+    own = _by_operation(analysis.valid)
+    means = {}
+    for operation, trials in own.items():
+        values = means_by_repetition(trials).values()
+        means[operation] = statistics.fmean(values) if values else None
+    return {"direct": _is_direct(analysis), "means": means}
+
+
+def means_table(means):
     """Table 1.9: means of writes and reads, without and with the cache, as far as runs are there.
 
     Args:
-        analyses: [(analysis, whether it is the direct one)].
+        means: {whether it is the direct one: {"write": mean in ms or None, "read": …}}.
     """
+    ordered = sorted(means, reverse=True)
     columns = [
         Column("method", "method", "text", left=True),
         Column("study_without_cache", "without a cache", group="the study"),
         Column("study_with_cache", "with a cache", group="the study"),
-        *[
-            Column(
-                f"run_{'without' if d else 'with'}_cache", f"with{'out' if d else ''} a cache", group="this run"
-            )
-            for _, d in analyses
-        ],
+        *[Column(f"run_{_with(d)}_cache", f"{_with(d)} a cache", group="this run") for d in ordered],
     ]
     rows = []
     for row in reference.read_rows("1.9"):
@@ -79,9 +85,7 @@ def means_table(analyses):
             "study_without_cache": float(row["without_cache_mean_ms"]),
             "study_with_cache": float(row["with_cache_mean_ms"]),
         }
-        for analysis, direct in analyses:
-            own = means_by_repetition(_by_operation(analysis.valid)[operation]).values()
-            entry[f"run_{'without' if direct else 'with'}_cache"] = statistics.fmean(own) if own else None
+        entry |= {f"run_{_with(direct)}_cache": means[direct][operation] for direct in ordered}
         rows.append(entry)
     return Table(
         "table-1.9",
@@ -128,9 +132,7 @@ def _far_longer(writes, reads, effect):
     shifted = paired_test({r: value / FAR for r, value in writes.items()}, reads)
     test = PairedTest(effect.ratio, shifted.p, shifted.n, shifted.exact, shifted.least_p)
     claim = test_claim("Far longer", test, "above", f"write ÷ read (p against {FAR})")
-    return Claim(
-        claim.name, claim.text, None if effect.ratio is None else effect.ratio.centre > FAR, claim.test
-    )
+    return Claim(claim.name, claim.text, None if effect.ratio is None else effect.ratio.centre > FAR, claim.test)
 
 
 def _less_than_twice(effect):
@@ -144,6 +146,10 @@ def _by_operation(outcomes):
         if outcome.record:
             found["write" if outcome.record.number("edit_ratio") > 0 else "read"].append(outcome)
     return {name: sorted(own, key=lambda o: o.repetition) for name, own in found.items()}
+
+
+def _with(direct):
+    return "without" if direct else "with"
 
 
 def _is_direct(analysis):

@@ -105,9 +105,7 @@ def _draw_column(axes, column):
     axes.bar(at, interval.centre, BAR_WIDTH, color=_pale(colour), linewidth=0)
     axes.plot([at - BAR_WIDTH / 2, at + BAR_WIDTH / 2], [interval.centre] * 2, color=colour, linewidth=2.2)
     offsets = np.linspace(DOTS_FROM, DOTS_TO, len(means)) if len(means) > 1 else [(DOTS_FROM + DOTS_TO) / 2]
-    axes.scatter(
-        at + np.asarray(offsets), means, s=17, color=colour, edgecolor="white", linewidth=0.6, zorder=3
-    )
+    axes.scatter(at + np.asarray(offsets), means, s=17, color=colour, edgecolor="white", linewidth=0.6, zorder=3)
     highest = max([interval.centre, *means])
     if interval.low is not None:
         axes.errorbar(

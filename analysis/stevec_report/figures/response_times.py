@@ -47,9 +47,7 @@ def _draw_strip(axes, strip):
     colour = plot_style.door_colour(strip["door"])
     curves = strip["curves"][:STATUSES_MAX]
     for index, curve in enumerate(curves):
-        axes.plot(
-            _times(curve), curve["levels"], color=colour, linewidth=1.8, linestyle=LINES[index], zorder=3
-        )
+        axes.plot(_times(curve), curve["levels"], color=colour, linewidth=1.8, linestyle=LINES[index], zorder=3)
         # The labels of several curves take different heights, so that neighbours do not cover each other.
         level = 0.5 if len(curves) == 1 else 0.72 - 0.44 * index / (len(curves) - 1)
         axes.annotate(
