@@ -23,8 +23,8 @@ def compare(evidence):
         pointing = "the same direction" if same else "the other direction"
     off = wording.signed_percent(centre / study)
     return same, (
-        f"{evidence.effect_name}: {wording.interval_text(ours.ratio)} here and {wording.three_digits(study)} in the study: "
-        f"{pointing}, {off} in size."
+        f"{evidence.effect_name}: {wording.interval_text(ours.ratio)} here and {wording.three_digits(study)} in the "
+        f"study: {pointing}, {off} in size."
     )
 
 
@@ -62,7 +62,7 @@ def reasons(analysis, study_settings):
     invalid = sum(not o.valid for o in analysis.outcomes)
     if invalid:
         found.append(f"{invalid} of {wording.count_of(len(analysis.outcomes), 'trial')} are invalid and left out.")
-    dropped = sum(o.record.dropped_iterations for o in analysis.valid)
+    dropped = sum(o.record.dropped_iterations for o in analysis.valid if o.record.setting("model") == "open")
     if dropped:
         found.append(f"The load generator dropped {wording.count_of(dropped, 'iteration')} in valid trials.")
     return found

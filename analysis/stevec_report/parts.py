@@ -27,7 +27,8 @@ class DrawnFigure:
 class Part:
     """One run of the report. `run` is None if it cannot be reported on; `problem` then says why.
 
-    `directory` is the run's folder seen from the folder of the report, `prefix` what stands before the names of its files.
+    `directory` is the run's folder seen from the folder of the report, `prefix` what stands before the names of
+    its files.
     """
 
     name: str

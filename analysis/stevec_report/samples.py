@@ -150,16 +150,14 @@ class Samples:
     def query(self, sql, numbers, **parameters):
         """Rows of `sql`, in which {samples} stands for the samples of the probes of the trials `numbers`.
 
-        Column `trial` is the number; $name in `sql` stands for the keyword argument. Trials without samples are left out; without any there are no rows.
+        $name in `sql` stands for the keyword argument. Trials without samples are left out; without any there are
+        no rows.
         """
         files = [str(self.path(number)) for number in numbers if number in self.stats]
         if not files:
             return []
-        source = (
-            "(SELECT * REPLACE (CAST(regexp_extract(trial, '([0-9]+)[.]parquet$', 1) AS INTEGER) AS trial)"
-            " FROM read_parquet($files, filename = 'trial'))"
-        )
-        return self.database.execute(sql.format(samples=source), {"files": files, **parameters}).fetchall()
+        sql = sql.format(samples="read_parquet($files)")
+        return self.database.execute(sql, {"files": files, **parameters}).fetchall()
 
     def path(self, number, kind="samples"):
         """The Parquet file of a trial; `kind` is samples or background."""

@@ -1,4 +1,4 @@
-"""What a study's report says above its parts: the verdicts, calibration and prediction, the tables that join two runs."""
+"""What a study's report says above its parts: verdicts, calibration and prediction, tables that join two runs."""
 
 from stevec_report import explain, wording
 from stevec_report.blocks import Cell, Column, Table
@@ -52,11 +52,11 @@ def verdict_table(parts, verdicts):
     return Table(
         "hypotheses",
         "The six hypotheses.",
-        "The unit is the trial. The effect is the geometric mean of paired ratios with its t interval on logarithms. p is "
-        "that of the weakest claim of a hypothesis, all of which must hold (sign-flip tests over pairs; for E2 two "
-        "one-sided t tests of equivalence); the last p is after Holm's correction over six hypotheses. Confirmed: all "
-        "claims point the expected way and p after Holm is below 0.05. Refuted: a claim clearly points the other way. "
-        "The rule of each stands in its section.",
+        "The unit is the trial. The effect is the geometric mean of paired ratios with its t interval on "
+        "logarithms. p is that of the weakest claim of a hypothesis, all of which must hold (sign-flip tests over "
+        "pairs; for E2 two one-sided t tests of equivalence); the last p is after Holm's correction over six "
+        "hypotheses. Confirmed: all claims point the expected way and p after Holm is below 0.05. Refuted: a claim "
+        "clearly points the other way. The rule of each stands in its section.",
         columns,
         rows,
     )

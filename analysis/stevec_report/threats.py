@@ -48,8 +48,8 @@ def _describe_profile(profile):
     if name == "none":
         return (
             "Where origin and client stand",
-            "No profile: the origin has all of this machine. Times without a cache are short, and what a cache saves is "
-            "little beside what it saves on a small board far away.",
+            "No profile: the origin has all of this machine. Times without a cache are short, and what a cache "
+            "saves is little beside what it saves on a small board far away.",
         )
     text = f"Profile {name}. "
     text += f"Asked for and not done: {' '.join(missing)}" if missing else "All of it could be applied."
@@ -77,7 +77,8 @@ def _describe_loopback(parts):
 def _describe_generator(parts):
     outcomes = [o for part in parts for o in part.outcomes if o.record]
     limited = sum(o.limited for o in outcomes)
-    dropped = sum(o.record.dropped_iterations for o in outcomes)
+    # In the closed model k6 calls those dropped that a time limit cut off.
+    dropped = sum(o.record.dropped_iterations for o in outcomes if o.record.setting("model") == "open")
     shares = [o.record.generator_cpu_share for o in outcomes if o.record.generator_cpu_share is not None]
     sentences = [
         "Where the load generator runs on the same machine, it takes processor time from what it measures, "
@@ -105,9 +106,10 @@ def _describe_loop(parts):
         return None
     return (
         "Closed loop",
-        f"In {join_words(closed)} each requester waited for its answer before sending the next request. A slow server is "
-        "therefore asked less often while it is slow, and the high percentiles show less of the trouble than users who "
-        "arrive on their own would meet (coordinated omission). The study did the same: its means and these compare.",
+        f"In {join_words(closed)} each requester waited for its answer before sending the next request. A slow "
+        "server is therefore asked less often while it is slow, and the high percentiles show less of the trouble "
+        "than users who arrive on their own would meet (coordinated omission). The study did the same: its means "
+        "and these compare.",
     )
 
 
@@ -118,8 +120,8 @@ def _describe_failures(parts):
         return None
     return (
         "Failed requests",
-        f"{count_of(failed, 'request')} of {sent} of the probes failed and are in no response time; where many fail the "
-        "times are those of the lucky ones. The error budgets say which.",
+        f"{count_of(failed, 'request')} of {sent} of the probes failed and are in no response time; where many fail "
+        "the times are those of the lucky ones. The error budgets say which.",
     )
 
 

@@ -49,8 +49,8 @@ def blocks(analysis):
     table = Table(
         "at-once",
         "A crowd at once.",
-        "The study: 1000 at once without a cache took over 4 s. Percentiles are the median over the trials, the longest is "
-        "that of all.",
+        "The study: 1000 at once without a cache took over 4 s. Percentiles are the median over the trials, the "
+        "longest is that of all.",
         columns,
         rows,
     )
@@ -72,7 +72,7 @@ def _say(rows):
         over = "over" if longest > LIMIT_MS else "under"
         limited = ", and the load generator was at its limit" if row["generator"] else ""
         texts.append(
-            f"at {row['door']} the last reader waited {wording.three_digits(longest / 1000)} s, {over} the 4 s that a user "
-            f"tolerates{limited}"
+            f"at {row['door']} the last reader waited {wording.three_digits(longest / 1000)} s, {over} the 4 s that "
+            f"a user tolerates{limited}"
         )
     return f"{'; '.join(texts)}.".capitalize() if texts else "There is no valid trial."

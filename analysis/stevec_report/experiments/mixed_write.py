@@ -44,8 +44,8 @@ def blocks(analysis):
         Figure(
             "hits-over-time",
             "Hit ratio in the course of a trial",
-            "Reads that the cache served, in the course of a trial: first the cache fills, then pages expire all at once, "
-            "and less and less so. Solid: reads only; dashed: with edits.",
+            "Reads that the cache served, in the course of a trial: first the cache fills, then pages expire all "
+            "at once, and less and less so. Solid: reads only; dashed: with edits.",
             lambda: _draw_over_time(analysis),
         ),
         _model_table(analysis),
@@ -182,9 +182,10 @@ def _table(analysis):
     return Table(
         "table-1.6",
         "Table 1.6. Hit ratio under writes, by size of page.",
-        "The study prints 1 − requests at the origin ÷ 10 000 and does not say whether its counter counted the writes. So "
-        "both readings are here: all requests at the origin over the iterations, and reads at the origin over reads. "
-        "A stale read returned a revision older than one that a write had been told before; the study never looked.",
+        "The study prints 1 − requests at the origin ÷ 10 000 and does not say whether its counter counted the "
+        "writes. So both readings are here: all requests at the origin over the iterations, and reads at the "
+        "origin over reads. A stale read returned a revision older than one that a write had been told before; the "
+        "study never looked.",
         columns,
         rows,
     )
@@ -232,10 +233,10 @@ def _origin_table(analysis):
     return Table(
         "table-1.6-origin",
         "What the origin saw with edits, taken apart.",
-        "Reads that were first or expired are those of the twin without edits, which asks for the same pages in the same "
-        "order; what there is beyond them is because of edits. The study sees about twice the requests at 5 % edits. The "
-        "last columns count the hits three times over: from the samples, as sent less the counter, and as sent less the "
-        "lines of the origin's log.",
+        "Reads that were first or expired are those of the twin without edits, which asks for the same pages in "
+        "the same order; what there is beyond them is because of edits. The study sees about twice the requests at "
+        "5 % edits. The last columns count the hits three times over: from the samples, as sent less the counter, "
+        "and as sent less the lines of the origin's log.",
         columns,
         rows,
     )
@@ -325,10 +326,11 @@ def _model_table(analysis):
     return Table(
         "table-1.6-model",
         "Reads only, beside the model of expiry in a run of finite length.",
-        "The model: each page is asked for at random, and is fresh for exactly its max-age from the moment it was filled. "
-        "“From” and “to” hold 95 % of the model's own chance (computed exactly, by convolution over the pages). A cache "
-        "that counts whole seconds keeps a page up to one longer or shorter, hence the second comparison. “Replayed” are "
-        "the misses if the lifetime were exact on this trial's own times: no chance is in that number.",
+        "The model: each page is asked for at random, and is fresh for exactly its max-age from the moment it was "
+        "filled. “From” and “to” hold 95 % of the model's own chance (computed exactly, by convolution over the "
+        "pages). A cache that counts whole seconds keeps a page up to one longer or shorter, hence the second "
+        "comparison. “Replayed” are the misses if the lifetime were exact on this trial's own times: no chance is "
+        "in that number.",
         columns,
         rows,
     )

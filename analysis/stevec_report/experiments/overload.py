@@ -24,11 +24,11 @@ TABLES = {"source": ("1.4", "without"), "cached": ("1.5", "with")}
 DEGRADED = 2.0  # "far less": the source degrades by at least this factor more than cached
 LIMIT_MS = model.LIMIT_MS
 RULE = (
-    "Slower under load: the ratio of the probe's mean response times source ÷ cached is above 1, over pairs (level, "
-    "repetition) at all levels with a background. Degrades more: in the upper half of those levels that ratio is above "
-    f"{DEGRADED:g} times what it is without a background (the mean over the repetitions). Both by a two-sided sign-flip "
-    "test, exact up to 20 pairs and Hoeffding's bound beyond. Points at which the load generator was the limit are "
-    "in no pair."
+    "Slower under load: the ratio of the probe's mean response times source ÷ cached is above 1, over pairs "
+    "(level, repetition) at all levels with a background. Degrades more: in the upper half of those levels that "
+    f"ratio is above {DEGRADED:g} times what it is without a background (the mean over the repetitions). Both by a "
+    "two-sided sign-flip test, exact up to 20 pairs and Hoeffding's bound beyond. Points at which the load "
+    "generator was the limit are in no pair."
 )
 
 
@@ -48,9 +48,9 @@ def blocks(analysis):
             Figure(
                 f"figure-{number}",
                 f"Mean response time of the probe against the load, {door}",
-                f"Figure {number}. Mean response time of the probe at {door}, against the number of background requesters. "
-                "Each dot is one trial. A hollow dot is a trial whose load generator was at its limit: it says nothing "
-                "of the server and is on no line. The scales differ.",
+                f"Figure {number}. Mean response time of the probe at {door}, against the number of background "
+                "requesters. Each dot is one trial. A hollow dot is a trial whose load generator was at its limit: "
+                "it says nothing of the server and is on no line. The scales differ.",
                 lambda script=script, study=study, door=door: script.draw(
                     study, _by_level(analysis, door), run_label(analysis)
                 ),
@@ -62,10 +62,10 @@ def blocks(analysis):
         Figure(
             "saturation",
             "Throughput, response time and failures against the load",
-            "Saturation, in the closed model: requests completed a second (background and probe), the probe's response "
-            "time (logarithmic), and the share of all requests that failed, against the number of background "
-            f"requesters. {_law_words(doors)} Hollow points: the load generator was the limit. A dash-dotted line marks "
-            "the knee.",
+            "Saturation, in the closed model: requests completed a second (background and probe), the probe's "
+            "response time (logarithmic), and the share of all requests that failed, against the number of "
+            f"background requesters. {_law_words(doors)} Hollow points: the load generator was the limit. A "
+            "dash-dotted line marks the knee.",
             lambda: saturation.draw(doors, "parallel background requesters"),
         )
     )
@@ -249,7 +249,7 @@ def _level_table(analysis, door, table, path):
 def _saturation(analysis, door):
     points = []
     for level in analysis.levels("background_vus"):
-        trials = [o for o in analysis.select(door=door, background_vus=level)]
+        trials = list(analysis.select(door=door, background_vus=level))
         if trials:
             points.append(_point(level, trials))
     good = [p for p in points if not p["limited"]]

@@ -16,10 +16,10 @@ def blocks(analysis):
         Figure(
             "saturation-open",
             "Offered, achieved and failed requests in the open model",
-            "The open model: requests begin at a fixed rate, whatever happens. Above, what was answered a second against "
-            "what was offered; below, the response time (logarithmic), and the share of the offered requests that failed or were "
-            "dropped because no requester was free. Hollow points: the load generator was the limit, so that they say "
-            "nothing of the server.",
+            "The open model: requests begin at a fixed rate, whatever happens. Above, what was answered a second "
+            "against what was offered; below, the response time (logarithmic), and the share of the offered "
+            "requests that failed or were dropped because no requester was free. Hollow points: the load generator "
+            "was the limit, so that they say nothing of the server.",
             lambda: saturation.draw(doors, "offered requests a second", offered=True),
         ),
         _table(analysis),
@@ -116,8 +116,9 @@ def _table(analysis):
     return Table(
         "saturation-open",
         "Offered and answered, by rate.",
-        f"A door keeps up if it answers {100 * KEEPS_UP:.0f} % of the offered rate or more. Shares are of the requests "
-        "offered, the dropped ones included. Where the generator was the limit, a door that does not keep up is unknown.",
+        f"A door keeps up if it answers {100 * KEEPS_UP:.0f} % of the offered rate or more. Shares are of the "
+        "requests offered, the dropped ones included. Where the generator was the limit, a door that does not keep "
+        "up is unknown.",
         columns,
         rows,
     )

@@ -49,9 +49,9 @@ def blocks(analysis):
         Figure(
             "figure-1.3",
             "Mean response time by path, the study's and this run's",
-            "Figure 1.3. Mean response time by path. Each dot is one trial, repetitions from left to right; the line and "
-            "the number are their geometric mean, the bracket its 95 % interval. Both scales begin at 0 and differ: "
-            "compare the pattern. The study's “without” stands over both doors without a cache.",
+            "Figure 1.3. Mean response time by path. Each dot is one trial, repetitions from left to right; the "
+            "line and the number are their geometric mean, the bracket its 95 % interval. Both scales begin at 0 "
+            "and differ: compare the pattern. The study's “without” stands over both doors without a cache.",
             lambda: figure_1_3.draw(reference.read_series("1.2", "mean_ms"), _means(analysis), run_label(analysis)),
         ),
         by_repetition(

@@ -26,10 +26,11 @@ BASE, CACHED = "nocache", "cached"
 MARGIN = 1.10  # "no difference": less than 10 % either way
 FEW = 0.1  # "about 5 repeats" of 100: hits are rare
 RULE = (
-    "“No difference” is a claim of its own, which a test that finds nothing does not prove. So time holds if the ratio of "
-    f"mean response times cached ÷ nocache, paired by repetition, is shown to lie within {1 / MARGIN:.2f} to {MARGIN:.2f} "
-    "(two one-sided t tests on the logarithms, TOST), and is refuted if it is shown to lie outside; rare hits "
-    f"holds if a cache served less than {100 * FEW:.0f} % of the requests of every valid trial, an exact count."
+    "“No difference” is a claim of its own, which a test that finds nothing does not prove. So time holds if the "
+    f"ratio of mean response times cached ÷ nocache, paired by repetition, is shown to lie within {1 / MARGIN:.2f} "
+    f"to {MARGIN:.2f} (two one-sided t tests on the logarithms, TOST), and is refuted if it is shown to lie "
+    f"outside; rare hits holds if a cache served less than {100 * FEW:.0f} % of the requests of every valid trial, "
+    "an exact count."
 )
 
 
@@ -133,9 +134,9 @@ def _hits_table(outcomes, expected):
             }
         rows.append(row)
     note = (
-        "A page that was asked for before is a hit, and nothing else is: hits and repeats must be equal. Chance gives "
-        f"{wording.three_digits(expected)} repeats for this run's plans and 4.8 for the study's, which had 2.75 hits on "
-        "average and does not say why they were fewer."
+        "A page that was asked for before is a hit, and nothing else is: hits and repeats must be equal. Chance "
+        f"gives {wording.three_digits(expected)} repeats for this run's plans and 4.8 for the study's, which had "
+        "2.75 hits on average and does not say why they were fewer."
     )
     return Table("table-1.3-hits", "Table 1.3, continued. Requests that the cache served.", note, columns, rows)
 
