@@ -68,6 +68,8 @@ def _read_entry(path, entry):
     directory = f"runs/{name}"
     if entry.get("directory") not in (None, directory, f"{directory}/"):
         return StudyRun(name, directory, None, f"its directory is not {directory}")
+    if not (path / directory / "manifest.json").is_file():
+        return StudyRun(name, directory, None, f"{directory} has no manifest.json: it was not run")
     try:
         run = read_run(path / directory)
     except RunFolderError as error:

@@ -17,6 +17,7 @@ def verdict_table(parts, verdicts):
         Column("id", "", "text", left=True),
         Column("hypothesis", "hypothesis", "text", left=True, wrap=True),
         Column("verdict", "verdict", "text", left=True),
+        Column("why", "because", "text", left=True, wrap=True),
         Column("study", "the study", "text", left=True, wrap=True),
         Column("ours", "this study", "text", left=True, wrap=True),
         Column("effect_name", "effect", "text", left=True, wrap=True),
@@ -24,7 +25,6 @@ def verdict_table(parts, verdicts):
         Column("effect", "ours (95 % interval)", "interval"),
         Column("p", "p", "p"),
         Column("p_holm", "p, Holm", "p"),
-        Column("why", "because", "text", left=True, wrap=True),
     ]
     by_name = {part.name: part for part in parts}
     rows = []

@@ -182,7 +182,8 @@ def test_invalid_trials_are_said_and_marked(run_folder, capsys):
     assert "The law of the counter fails in 1 of 12 trials, and could not be checked in 2." in text
     assert f"Trial {missing}: missing: the trial has no folder" in text
     assert f"Trial {cut} (local, repetition 2): samples.csv.gz is cut off before its end" in text
-    assert f"Trial {wrong} (source, repetition 3): 60 requests sent − 0 served by cache = 60" in text
+    assert f"Trial {wrong} (source, repetition 3): 60 lines in the origin's log, but the counter says 7" in text
+    assert "60 requests sent − 0 served by cache = 60, but the counter says 7" in text
     assert "3 of 12 trials are invalid." in text
     assert f"../trials/{missing:04d}/" not in read_page(run_folder).references
     assert "7 invalid" in text

@@ -174,8 +174,8 @@ def _fails(analysis):
 
 
 def _ours(source, cached, top):
-    if top is None:
-        return "no pair of valid trials"
+    if not top:
+        return "no pair of valid trials with a background"
     texts = []
     for door, own in (("source", source), ("cached", cached)):
         idle, loaded = ([ms for (level, _), ms in own.items() if level == wanted] for wanted in (0, top))
