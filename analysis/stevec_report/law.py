@@ -142,12 +142,6 @@ def _check_own_counts(record, stats):
         (stats.writes, "writes in the samples", record.writes_sent, "writes were sent"),
         (stats.failures, "failed samples", record.requests_failed, "failed"),
         (stats.served_by_cache, "samples served by cache", record.served_by_cache, "were served by cache"),
-        (
-            stats.distinct_pages,
-            "pages in the samples",
-            record.distinct_pages,
-            "different pages were asked for",
-        ),
     ]
     if stats.background is not None:
         own, theirs = stats.background, record.background

@@ -352,6 +352,7 @@ def _fits_model(analysis):
 
 def _draw_over_time(analysis):
     lines = []
+    sizes = sorted({size for _, size in _groups(analysis)})
     for (workload, size), trials in sorted(_groups(analysis).items(), key=lambda item: (item[0][1], item[0][0])):
         longest_us = max(o.stats.last_done_us - o.stats.first_sent_us for o in trials)
         bins = {}
@@ -365,6 +366,7 @@ def _draw_over_time(analysis):
                 "label": f"{size / 1000:g} kB, {'edits' if workload == 'mixed' else 'reads only'}",
                 "seconds": [(at + 0.5) * longest_us / 1e6 / BINS for at in sorted(bins)],
                 "ratios": [bins[at][1] / bins[at][0] for at in sorted(bins)],
+                "colour": sizes.index(size),
                 "second_kind": workload == "mixed",
             }
         )

@@ -14,18 +14,18 @@ def draw(lines, ttl_s):
     """Draw the lines.
 
     Args:
-        lines: list of {"label", "seconds", "ratios", "second_kind"}: middles of the bins since the first request,
-            and the share of reads in each that a cache served (None without any).
+        lines: list of {"label", "seconds", "ratios", "colour", "second_kind"}: middles of the bins since the first
+            request, and the share of reads in each that a cache served; `colour` counts from 0, lines of a
+            `second_kind` are dashed.
         ttl_s: marked, if it lies in the picture; None for none.
     """
     figure, (axes,) = plot_style.new_figure(HEIGHT_IN)
     longest = max((line["seconds"][-1] for line in lines if line["seconds"]), default=1)
-    half = (len(lines) + 1) // 2
-    for at, line in enumerate(lines[:LINES_MAX]):
-        colour = COLOURS[at % half if any(entry["second_kind"] for entry in lines) else at]
+    for line in lines[:LINES_MAX]:
+        colour = COLOURS[line["colour"] % len(COLOURS)]
         axes.plot(
             line["seconds"],
-            [float("nan") if ratio is None else ratio for ratio in line["ratios"]],
+            line["ratios"],
             color=plot_style.OKABE_ITO[colour],
             linestyle=LINES[line["second_kind"]],
             linewidth=1.5,
