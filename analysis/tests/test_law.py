@@ -188,3 +188,9 @@ def test_one_bad_trial_takes_no_other_down(overload_folder, analyse_run):
     truncate(folder / "samples.csv.gz")
     analysis = analyse_run(overload_folder)
     assert [o.number for o in analysis.outcomes if not o.valid] == [number]
+
+
+def test_a_trial_that_was_cut_off_may_have_asked_for_fewer_pages_than_its_plan(overload_folder, analyse_run):
+    number, folder = find_trial(overload_folder, background_vus=20, door="source")
+    edit_json(folder / "trial.json", lambda t: t.update(distinct_pages=t["distinct_pages"] + 30))
+    assert analyse_run(overload_folder).outcomes[number - 1].valid
