@@ -78,7 +78,9 @@ class TrialStats:
     The times are None if nothing was answered. Percentiles interpolate linearly (type 7 of Hyndman & Fan,
     "Sample quantiles in statistical packages", The American Statistician 50(4), 1996). `slow` are answered
     requests that took longer than LIMIT_MS. `stale_reads` are reads that returned a revision older than the
-    newest one that a write of this trial had been told when the read was sent.
+    newest one that a write of this trial had been told when the read was sent. `wait_ms` is the mean over all requests,
+    in which one that failed counts with the time it took and at least with LIMIT_MS: where a server gives way, the
+    times of those who were answered are those of the lucky ones.
     """
 
     requests: int
@@ -92,6 +94,7 @@ class TrialStats:
     first_sent_us: int
     last_done_us: int
     mean_ms: float | None
+    wait_ms: float
     percentiles_ms: tuple[float, ...] | None
     max_ms: float | None
     slow: int
@@ -278,6 +281,7 @@ def _condense(samples, number, with_background):
         first_sent,
         last_done,
         total_ns,
+        waited_ns,
         percentiles,
         maximum,
         slow,
@@ -288,6 +292,8 @@ def _condense(samples, number, with_background):
                count(DISTINCT page), count(*) FILTER (is_read AND served), min(sent_at_us),
                max(sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)),
                sum(CAST(round(duration_ms * 1000000) AS BIGINT)) FILTER (answered),
+               sum(CAST(round(1000000 * CASE WHEN answered THEN duration_ms
+                   ELSE greatest(duration_ms, {LIMIT_MS}) END) AS BIGINT)),
                quantile_cont(duration_ms, [{levels}]) FILTER (answered),
                max(duration_ms) FILTER (answered),
                count(*) FILTER (answered AND duration_ms > {LIMIT_MS}), count(*) FILTER (status = 0)
@@ -312,6 +318,7 @@ def _condense(samples, number, with_background):
         first_sent_us=first_sent,
         last_done_us=last_done,
         mean_ms=int(total_ns) / 1e6 / answered if answered else None,
+        wait_ms=int(waited_ns) / 1e6 / requests,
         percentiles_ms=tuple(percentiles) if percentiles else None,
         max_ms=maximum,
         slow=slow,

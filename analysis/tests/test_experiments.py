@@ -1,7 +1,7 @@
 """What each experiment says of its hypothesis when the data are made to speak clearly."""
 
 import pytest
-from run_folder_fixture import build_run_folder, edit_json, find_trial, scale_times
+from run_folder_fixture import build_run_folder, edit_column, edit_json, find_trial, scale_times
 
 from stevec_report import reference
 from stevec_report.experiments import (
@@ -139,3 +139,12 @@ def test_e5_a_little_dearer(tmp_path, analyse_run):
     verdict = decide_one(write_vs_read.evidence(analyse_run(run)))
     assert verdict.result == "confirmed"
     assert verdict.evidence.asides[0].holds
+
+
+def test_e3_counts_who_was_not_answered_as_having_waited(overload_folder, analyse_run):
+    folder = find_trial(overload_folder, 1, door="cached", background_vus=0)[1]
+    edit_column(folder, "status", lambda text: "504")
+    edit_json(folder / "trial.json", lambda t: t.update(requests_failed=t["requests_sent"], counter_expected=None))
+    outcome = next(o for o in analyse_run(overload_folder).outcomes if o.folder == f"trials/{folder.name}")
+    assert outcome.stats.mean_ms is None
+    assert outcome.stats.wait_ms == 4000
