@@ -14,7 +14,7 @@ SOURCE_ABOVE_MS, CACHED_BELOW_MS = 2000.0, 1000.0
 def verdict_table(parts, verdicts):
     """One row a hypothesis: the study's value, ours, the effect, p, p after Holm, and the verdict."""
     columns = [
-        Column("id", "", "text", left=True),
+        Column("id", "no.", "text", left=True),
         Column("hypothesis", "hypothesis", "text", left=True, wrap=True),
         Column("verdict", "verdict", "text", left=True),
         Column("why", "because", "text", left=True, wrap=True),
@@ -118,7 +118,7 @@ def calibration_table(parts, verdicts, profile):
         )
     columns = [
         Column("what", "what", "text", left=True, wrap=True),
-        Column("kind", "", "text", left=True),
+        Column("kind", "kind", "text", left=True),
         Column("study", "the study"),
         Column("ours", "ours (95 % interval)", "interval"),
         Column("asked", "asked for", "text", left=True),

@@ -347,6 +347,12 @@ def _fits_model(analysis):
         f"{inside} of {wording.count_of(len(models), 'trial')} inside the 95 % interval, "
         f"{loosely} if a lifetime may be a second longer or shorter."
     )
+    off = [abs(replayed - o.record.counter_reads) for o, _, _, replayed in models if replayed is not None]
+    if off:
+        text += (
+            f" Replayed on the moments at which the requests were really sent, the same lifetime gives the counter to "
+            f"within {wording.count_of(max(off), 'request')}: what is beyond that is uneven sending, not the cache."
+        )
     return Claim(name, text, inside == len(models))
 
 
