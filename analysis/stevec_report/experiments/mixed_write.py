@@ -22,6 +22,7 @@ STUDY_SETTINGS = {
 STUDY_REQUESTS = 10_000
 BINS = 40  # of one trial, in the figure over time
 REPLAY_MAX = 1_000_000  # reads of one trial
+MODEL_PAGES_MAX, MODEL_REFILLS_MAX = 10_000, 1000  # beyond, the exact distribution is too large to be worth it
 RULE = (
     "Edits cost: the origin sees more requests with edits than in the twin without them, over pairs (page size, "
     "repetition). Larger pages cost more: it sees more with the largest pages than with the smallest, over pairs "
@@ -251,6 +252,8 @@ def _models(analysis):
         if _workload(outcome) == "mixed" or pages < 1 or ttl_s <= 0 or stats.span_s <= 0:
             continue
         if not analysis.run.doors[outcome.door].caching:
+            continue
+        if pages > MODEL_PAGES_MAX or stats.span_s / ttl_s > MODEL_REFILLS_MAX:
             continue
 
         def model(ttl, stats=stats, pages=pages):

@@ -247,6 +247,8 @@ def _level_table(analysis, door, table, path):
 def _saturation(analysis, door):
     points = []
     for level in analysis.levels("background_vus"):
+        if type(level) not in (int, float):
+            continue
         trials = list(analysis.select(door=door, background_vus=level))
         if trials:
             points.append(_point(level, trials))

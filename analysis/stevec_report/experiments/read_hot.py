@@ -85,16 +85,16 @@ def ratio_table(analysis):
         trials = analysis.select(door=door)
         test = door_test(analysis, door, base) if door != base else None
         sent = sum(o.stats.requests for o in trials)
-        path = next(path for path, doors in STUDY_DOORS.items() if door in doors)
+        path = next((path for path, doors in STUDY_DOORS.items() if door in doors), None)
         rows.append(
             {
                 "door": door,
                 "ratio": test.ratio if test else None,
                 "p": test.p if test else None,
                 "pairs": test.n if test else None,
-                "study_ratio": study[path],
+                "study_ratio": study.get(path),
                 "origin_share": sum(o.record.counter_requests for o in trials) / sent if sent else None,
-                "study_origin_share": 1.0 if path == "without" else 0.1,
+                "study_origin_share": {None: None, "without": 1.0}.get(path, 0.1),
             }
         )
     note = "Ratios of mean response times, paired by repetition; p of the exact two-sided sign-flip test."
