@@ -1,6 +1,9 @@
 import { createClient } from './cloudflare/client.js'
 import { createPurge } from './cloudflare/purge.js'
 
+export { parseApiUrl } from './cloudflare/api-url.js'
+export { readToken } from './cloudflare/token.js'
+
 /**
  * What the wiki hands its purges to: makes the caches of one zone forget URLs of one host.
  * @param {object} options

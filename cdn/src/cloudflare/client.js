@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { API_URL, parseApiUrl } from './api-url.js'
 import { CloudflareError, explain } from './error.js'
 
-export const API_URL = 'https://api.cloudflare.com/client/v4'
 const TIMEOUT_MS = 15_000
 const ATTEMPTS_MAX = 5
 /** Of all waiting of one call: whoever wants to wait longer can come back. */
@@ -27,7 +27,7 @@ const sdk = () => import('cloudflare').then((module) => module.Cloudflare)
  * @param {(message: string) => void} [options.onRetry]
  */
 export function createClient ({ token, apiUrl = API_URL, attemptsMax = ATTEMPTS_MAX, waitMaxMs = WAIT_MAX_MS, pauseMs = PAUSE_MS, timeoutMs = TIMEOUT_MS, signal, onRetry = () => {} }) {
-  const baseURL = baseUrl(apiUrl)
+  const baseURL = parseApiUrl(apiUrl)
   /** @param {string} text */
   const redact = (text) => text.replaceAll(token, '[token]')
   /** @type {Promise<Sdk> | undefined} */
@@ -95,17 +95,3 @@ export function createClient ({ token, apiUrl = API_URL, attemptsMax = ATTEMPTS_
 }
 
 /** @typedef {ReturnType<typeof createClient>} Client */
-
-/**
- * @param {string} text
- * @returns {string} without a slash at its end
- * @throws {Error} when it is no URL that a token may be sent to
- */
-function baseUrl (text) {
-  const url = URL.canParse(text) ? new URL(text) : null
-  const loopback = url !== null && (/^127\.|^\[::1\]$|^localhost$/.test(url.hostname) || url.hostname.endsWith('.localhost'))
-  if (url === null || url.username !== '' || url.search !== '' || url.hash !== '' || (url.protocol !== 'https:' && !(url.protocol === 'http:' && loopback))) {
-    throw new Error(`the API's address must be an https URL (http on this machine alone) without a name, a password or a query, not "${text}"`)
-  }
-  return url.pathname === '/' ? `${url.origin}/client/v4` : url.href.replace(/\/+$/, '')
-}
