@@ -73,6 +73,7 @@ export function createPurgeQueue ({ connection, purge, log, timing = {} }) {
    * @returns {Promise<number>} milliseconds until something may be due
    */
   async function turn () {
+    /** @type {Entry[]} */
     const entries = await Entries.find({ due_at: mongoose.trusted({ $lte: new Date() }) }).sort({ due_at: 1 }).limit(ENTRIES_PER_TURN).lean().exec()
     if (entries.length === 0) {
       const next = await Entries.findOne({}, { due_at: 1 }).sort({ due_at: 1 }).lean().exec()
@@ -106,6 +107,7 @@ export function createPurgeQueue ({ connection, purge, log, timing = {} }) {
     await Entries.updateMany(among(ids), { due_at: new Date() }).exec()
     if (await Entries.estimatedDocumentCount().exec() <= ENTRIES_MAX) return
     // What is there before the one for everything is written, that one covers.
+    /** @type {Pick<Entry, '_id'>[]} */
     const covered = await Entries.find({}, { _id: 1 }).lean().exec()
     await Entries.insertMany([{ everything: true, urls: [], again: false, due_at: new Date() }], { lean: true })
     await Entries.deleteMany(among(covered.map(({ _id }) => _id))).exec()

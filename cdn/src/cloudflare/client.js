@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { API_URL, parseApiUrl } from './api-url.js'
+import { parseApiUrl } from './api-url.js'
 import { CloudflareError, explain } from './error.js'
 
 const TIMEOUT_MS = 15_000
@@ -26,7 +26,7 @@ const sdk = () => import('cloudflare').then((module) => module.Cloudflare)
  * @param {AbortSignal} [options.signal]
  * @param {(message: string) => void} [options.onRetry]
  */
-export function createClient ({ token, apiUrl = API_URL, attemptsMax = ATTEMPTS_MAX, waitMaxMs = WAIT_MAX_MS, pauseMs = PAUSE_MS, timeoutMs = TIMEOUT_MS, signal, onRetry = () => {} }) {
+export function createClient ({ token, apiUrl, attemptsMax = ATTEMPTS_MAX, waitMaxMs = WAIT_MAX_MS, pauseMs = PAUSE_MS, timeoutMs = TIMEOUT_MS, signal, onRetry = () => {} }) {
   const baseURL = parseApiUrl(apiUrl)
   /** @param {string} text */
   const redact = (text) => text.replaceAll(token, '[token]')
