@@ -45,7 +45,8 @@ export function createClient ({ token, apiUrl, attemptsMax = ATTEMPTS_MAX, waitM
       timeout: timeoutMs,
       logLevel: 'off',
       // No answer of the API is a redirect, and a token is for nobody else.
-      fetchOptions: { redirect: 'error' }
+      fetchOptions: { redirect: 'error' },
+      fetch: fetchJson
     }))
     return loading
   }
@@ -72,9 +73,7 @@ export function createClient ({ token, apiUrl, attemptsMax = ATTEMPTS_MAX, waitM
         /** @type {CloudflareError} */
         let error
         try {
-          const result = await send(api, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
-          if (result !== undefined && typeof result !== 'string') return result
-          error = new CloudflareError(`${what}: what answers at ${baseURL} is not Cloudflare's API`, { kind: 'refused' })
+          return await send(api, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
         } catch (cause) {
           signal?.throwIfAborted()
           error = timeout.aborted ? new CloudflareError(`${what}: no whole answer within ${timeoutMs / 1000} s`, { kind: 'unreachable' }) : explain(cause, what, redact)
@@ -95,3 +94,14 @@ export function createClient ({ token, apiUrl, attemptsMax = ATTEMPTS_MAX, waitM
 }
 
 /** @typedef {ReturnType<typeof createClient>} Client */
+
+/**
+ * A network's welcome page would otherwise pass for an empty list.
+ * @type {typeof fetch}
+ */
+async function fetchJson (input, init) {
+  const response = await fetch(input, init)
+  const type = response.headers.get('content-type') ?? ''
+  if (response.ok && response.status !== 204 && !type.includes('json')) throw new CloudflareError(`what answers is not Cloudflare's API (it sent ${type || 'no Content-Type'})`, { kind: 'refused' })
+  return response
+}

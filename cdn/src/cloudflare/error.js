@@ -42,6 +42,7 @@ const ADVICE = {
  * @returns {CloudflareError}
  */
 export function explain (cause, what, redact) {
+  if (cause?.cause instanceof CloudflareError) return new CloudflareError(redact(`${what}: ${cause.cause.message}`), cause.cause)
   const status = typeof cause?.status === 'number' ? cause.status : undefined
   if (status === undefined) {
     const truncated = cause instanceof SyntaxError || /terminated|aborted/i.test(cause?.message ?? '')
