@@ -6,7 +6,7 @@ import { planLines } from '../src/cloudflare/text.js'
 import { startFake, TOKEN } from './fake/cloudflare.js'
 
 const WISH = { zone: 'example.com', origin: '203.0.113.7' }
-const QUICK = { pauseMs: 1, timeoutMs: 1_000 }
+const QUICK = { pauseMs: 1, timeoutMs: 10_000 }
 
 /**
  * @param {import('./fake/cloudflare.js').Fake} fake

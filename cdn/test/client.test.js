@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -20,29 +20,31 @@ const PURGE = /^POST .*\/purge_cache$/
  * @param {import('./fake/cloudflare.js').Fake} fake
  * @param {Partial<Parameters<typeof createClient>[0]>} [options]
  */
-const clientOf = (fake, options = {}) => createClient({ token: TOKEN, apiUrl: fake.url, pauseMs: 1, timeoutMs: 400, ...options })
+const clientOf = (fake, options = {}) => createClient({ token: TOKEN, apiUrl: fake.url, pauseMs: 1, timeoutMs: 1_500, ...options })
 
-for (const [what, fault] of /** @type {[string, Partial<import('./fake/cloudflare.js').Fault>][]} */ ([
-  ['500', { how: 'status', status: 500 }],
-  ['503', { how: 'status', status: 503, headers: { 'retry-after': '0' } }],
-  ['429', { how: 'status', status: 429, headers: { 'retry-after': '0' } }],
-  ['a connection that breaks before the answer', { how: 'lost' }],
-  ['half an answer on a connection that stays open', { how: 'half' }],
-  ['no answer at all', { how: 'stall' }],
-  ['an answer that is too slow', { how: 'slow', delayMs: 700 }]
-])) {
-  test(`${what}, twice: the third attempt is as if nothing had been`, async (t) => {
-    const fake = await startFake(t)
-    /** @type {string[]} */
-    const told = []
-    fake.fail({ match: ZONES, times: 2, ...fault, how: fault.how ?? 'status' })
-    const zone = await findZone(clientOf(fake, { onRetry: (message) => told.push(message) }), 'example.com')
-    assert.equal(zone.id, fake.zone.id)
-    assert.equal(fake.requests.length, 3)
-    assert.equal(told.length, 2)
-    for (const message of told) assert.match(message, /^look for the zone example\.com: .*; again in 0\.\d s$/)
-  })
-}
+describe('an API call', { concurrency: true }, () => {
+  for (const [what, fault] of /** @type {[string, Partial<import('./fake/cloudflare.js').Fault>][]} */ ([
+    ['500', { how: 'status', status: 500 }],
+    ['503', { how: 'status', status: 503, headers: { 'retry-after': '0' } }],
+    ['429', { how: 'status', status: 429, headers: { 'retry-after': '0' } }],
+    ['a connection that breaks before the answer', { how: 'lost' }],
+    ['half an answer on a connection that stays open', { how: 'half' }],
+    ['no answer at all', { how: 'stall' }],
+    ['an answer that is too slow', { how: 'slow', delayMs: 2_500 }]
+  ])) {
+    test(`${what}, twice: the third attempt is as if nothing had been`, async (t) => {
+      const fake = await startFake(t)
+      /** @type {string[]} */
+      const told = []
+      fake.fail({ match: ZONES, times: 2, ...fault, how: fault.how ?? 'status' })
+      const zone = await findZone(clientOf(fake, { onRetry: (message) => told.push(message) }), 'example.com')
+      assert.equal(zone.id, fake.zone.id)
+      assert.equal(fake.requests.length, 3)
+      assert.equal(told.length, 2)
+      for (const message of told) assert.match(message, /^look for the zone example\.com: .*; again in 0\.\d s$/)
+    })
+  }
+})
 
 test('it gives up after so many attempts, with the kind of the error and the next step, and waits no longer than it may', async (t) => {
   const fake = await startFake(t)
@@ -154,7 +156,7 @@ test('a token with more rights than are needed is warned about, as far as the AP
 
 test('purges go in calls of 100 items, each item once, and wait for the plan\'s limit', async (t) => {
   const fake = await startFake(t, { limits: { calls_bucket: 1, calls_per_s: 4 } })
-  const purge = createPurge({ client: clientOf(fake, { timeoutMs: 2_000, waitMaxMs: 5_000 }), zoneId: fake.zone.id })
+  const purge = createPurge({ client: clientOf(fake, { waitMaxMs: 5_000 }), zoneId: fake.zone.id })
   const urls = Array.from({ length: 250 }, (_url, index) => `https://wiki.example.com/wiki/${index}`)
   await purge.purge([...urls, urls[0]], ['a', 'b', 'a'])
   assert.deepEqual(fake.zone.purges.map((body) => (body.files ?? body.tags).length), [100, 100, 50, 2])
