@@ -15,7 +15,9 @@ async function setUp (t) {
   const sandbox = await createSandbox()
   t.after(sandbox.remove)
   const environment = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_API_URL: fake.url, CLOUDFLARE_API_TOKEN_FILE: '' }
-  return { fake, sandbox, environment, /** @param {string[]} args @param {Record<string, string>} [extra] */ stevec: (args, extra) => sandbox.stevec(['cloudflare', ...args], { ...environment, ...extra }) }
+  /** @param {string[]} args @param {Record<string, string>} [extra] */
+  const stevec = (args, extra) => sandbox.stevec(['cloudflare', ...args], { ...environment, ...extra })
+  return { fake, sandbox, environment, stevec }
 }
 
 test('plan, apply with the id of the plan, apply again, destroy: each says what it does', async (t) => {

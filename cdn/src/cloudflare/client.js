@@ -97,7 +97,8 @@ export function createClient ({ token, apiUrl, attemptsMax = ATTEMPTS_MAX, waitM
 
 /**
  * A network's welcome page would otherwise pass for an empty list.
- * @type {typeof fetch}
+ * @param {Parameters<typeof fetch>[0]} input
+ * @param {Parameters<typeof fetch>[1]} [init]
  */
 async function fetchJson (input, init) {
   const response = await fetch(input, init)

@@ -63,11 +63,14 @@ async function readRecords (client, zone, names) {
   const records = new Map()
   for (const filter of [{ comment: { startswith: RECORD_MARK } }, ...names.map((name) => ({ name: { exact: name } }))]) {
     await client.call('list the DNS records', async (api, options) => {
-      for await (const record of api.dns.records.list({ zone_id: zone.id, per_page: RECORDS_PER_PAGE, ...filter }, options)) {
-        records.set(record.id, /** @type {any} */ (record))
+      let page = await api.dns.records.list({ zone_id: zone.id, per_page: RECORDS_PER_PAGE, ...filter }, options)
+      for (;;) {
+        for (const record of page.result) records.set(record.id, /** @type {any} */ (record))
         if (records.size > RECORDS_MAX) throw new RangeError(`more than ${RECORDS_MAX} DNS records`)
+        // The SDK itself would ask for one page more each time, to find it empty.
+        if (page.result.length < RECORDS_PER_PAGE) return null
+        page = await page.getNextPage()
       }
-      return null
     })
   }
   return [...records.values()].sort((one, other) => one.name.localeCompare(other.name) || one.id.localeCompare(other.id))

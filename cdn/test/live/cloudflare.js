@@ -30,6 +30,7 @@ if (!zoneName || !(token || file)) {
     const look = async () => {
       const { ruleset, settings } = await readState(client, zone, [])
       const records = await client.call('list all records', async (api, options) => {
+        /** @type {{comment?: string | null}[]} */
         const all = []
         for await (const record of api.dns.records.list({ zone_id: zone.id, per_page: 100 }, options)) all.push(record)
         return all
