@@ -38,7 +38,7 @@ if (!zoneName || !(token || file)) {
       return { rules: ruleset?.rules ?? [], settings, records }
     }
     const before = await look()
-    assert.ok(!before.records.some(({ comment }) => comment?.startsWith(OURS)), 'stevec has doors on this zone: this test would move them. Take them down first: stevec cloudflare destroy')
+    assert.ok(!before.records.some((/** @type {{comment?: string | null}} */ { comment }) => comment?.startsWith(OURS)), 'stevec has doors on this zone: this test would move them. Take them down first: stevec cloudflare destroy')
     try {
       const plan = await makePlan(client, 'apply', wish)
       assert.deepEqual(plan.conflicts, [])
