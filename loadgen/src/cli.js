@@ -20,7 +20,8 @@ const COMMANDS = {
   run: () => import('./commands/run.js').then((module) => module.command),
   calibrate: () => import('./commands/calibrate.js').then((module) => module.command),
   load: () => import('./commands/load.js').then((module) => module.command),
-  report: () => import('./commands/report.js').then((module) => module.command)
+  report: () => import('./commands/report.js').then((module) => module.command),
+  cloudflare: () => import('./commands/cloudflare.js').then((module) => module.command)
 }
 
 /**
@@ -75,7 +76,7 @@ async function overview () {
   for (const [name, load] of Object.entries(COMMANDS)) {
     // Before set-up, only the commands that need no package can tell about themselves.
     const summary = await load().then((command) => command.summary, () => '(run `make setup` first)')
-    lines.push(`  ${name.padEnd(9)} ${summary}`)
+    lines.push(`  ${name.padEnd(10)} ${summary}`)
   }
   return `${lines.join('\n')}\n\nEach command says more with --help.\n`
 }
