@@ -132,9 +132,9 @@ def expected_life(purges, ttl_s):
 def finite_ttl(reads, edits, ttl_s, run_s):
     """A run of τ seconds that begins with an empty cache, with freshness lifetime T.
 
-    The k-th fill comes (k − 1)T plus k waits after the beginning, so that
-    N(t) = Σ P(Erlang(k, λ) ≤ t − (k − 1)T) are expected by t. Copies filled at f are read until min(f + T, τ); integrated by parts, reads outdated by
-    more than y are λ ∫ N(f) (1 − exp(−μ(τ − y − f))) df over f from max(0, τ − T) to τ − y.
+    The k-th fill comes (k − 1)T plus k waits after the beginning, so that N(t) = Σ P(Erlang(k, λ) ≤ t − (k
+    − 1)T) are expected by t. Copies filled at f are read until min(f + T, τ); integrated by parts, reads
+    outdated by more than y are λ ∫ N(f) (1 − exp(−μ(τ − y − f))) df over f from max(0, τ − T) to τ − y.
     ValueError if τ / T is above `FINITE_LIVES_MAX`.
     """
     if run_s > FINITE_LIVES_MAX * ttl_s:

@@ -285,8 +285,11 @@ def _race(scenario, parts):
 
 
 def _seldom(scenario, parts, missed):
-    """Share of the misses that pages take which are read less than once in a lifetime at their edge."""
-    if missed <= 0:
+    """Share of the misses that pages take which are read less than once in a lifetime at their edge.
+
+    0 under a parent, where it depends on the others as well.
+    """
+    if missed <= 0 or scenario.tiered:
         return 0.0
     seldom = 0.0
     for part in parts:

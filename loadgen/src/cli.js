@@ -18,7 +18,9 @@ const COMMANDS = {
   down: () => import('./commands/down.js').then((module) => module.command),
   status: () => import('./commands/status.js').then((module) => module.command),
   run: () => import('./commands/run.js').then((module) => module.command),
-  report: () => import('./commands/report.js').then((module) => module.command)
+  report: () => import('./commands/report.js').then((module) => module.command),
+  compare: () => import('./commands/compare.js').then((module) => module.command),
+  predict: () => import('./commands/predict.js').then((module) => module.command)
 }
 
 /**
