@@ -7,7 +7,7 @@ from pathlib import Path
 import duckdb
 
 from stevec_report.freshness import FreshnessError, measure
-from stevec_report.freshness.trial import COLUMNS
+from stevec_report.freshness.trial import COLUMNS, literal_path
 
 SCHEMA_VERSION = 2
 JSON_MAX_BYTES = 8_000_000
@@ -117,7 +117,7 @@ def _measure(database, folder, trial):
         "count(*) FILTER (status < 200 OR status > 399) "
         "FROM read_csv(?, header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "
         f"compression = 'gzip', columns = {COLUMNS!r})",
-        [str(folder / "samples.csv.gz")],
+        [literal_path(folder / "samples.csv.gz")],
     ).fetchone()
     if rows != trial["requests_sent"]:
         raise CompareError(f"{rows} samples, but trial.json says {trial['requests_sent']} requests")

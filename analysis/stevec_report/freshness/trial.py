@@ -180,7 +180,7 @@ def _load_edits(database, files):
         f"FROM {_source()} WHERE NOT {IS_READ}"
         for _ in files
     )
-    database.execute(f"CREATE TABLE written AS {sources}", [_path(file) for file in files])
+    database.execute(f"CREATE TABLE written AS {sources}", [literal_path(file) for file in files])
     # A type of their own numbers the pages; a table to join instead would hold the reads twice.
     database.execute("CREATE TYPE edited AS ENUM (SELECT DISTINCT page FROM written ORDER BY page)")
     database.execute("CREATE TABLE edits AS SELECT *, enum_code(page::edited)::INTEGER AS code FROM written")
@@ -200,7 +200,7 @@ def _load_reads(database, files):
         counts += database.execute(
             f"SELECT count(*) FILTER ({IS_JUDGED}), count(*) FILTER ({IS_UNKNOWN}), "
             f"count(*) FILTER ({IS_READ}), count(*) FROM {_source()}",
-            [_path(file)],
+            [literal_path(file)],
         ).fetchone()
         if counts[3] > ROWS_MAX:
             raise ValueError(f"more than {ROWS_MAX} samples")
@@ -208,7 +208,7 @@ def _load_reads(database, files):
             f"INSERT INTO reads SELECT enum_code(try_cast(page AS edited)), sent_at_us, {DONE_AT}, "
             f"CASE WHEN {IS_ANSWERED} THEN {REVISION} END FROM {_source()} "
             f"WHERE {IS_JUDGED} AND try_cast(page AS edited) IS NOT NULL",
-            [_path(file)],
+            [literal_path(file)],
         )
     return tuple(counts[:3].tolist())
 
@@ -242,8 +242,8 @@ def _source():
     )
 
 
-def _path(file):
-    """The path as duckdb takes it: literally, not as a pattern."""
+def literal_path(file):
+    """Return the path as duckdb's read_csv takes it literally, not as a pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
 
 
