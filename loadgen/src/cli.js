@@ -21,7 +21,9 @@ const COMMANDS = {
   calibrate: () => import('./commands/calibrate.js').then((module) => module.command),
   load: () => import('./commands/load.js').then((module) => module.command),
   report: () => import('./commands/report.js').then((module) => module.command),
-  cloudflare: () => import('./commands/cloudflare.js').then((module) => module.command)
+  cloudflare: () => import('./commands/cloudflare.js').then((module) => module.command),
+  compare: () => import('./commands/compare.js').then((module) => module.command),
+  predict: () => import('./commands/predict.js').then((module) => module.command)
 }
 
 /**
