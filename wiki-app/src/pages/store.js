@@ -81,7 +81,8 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
    * @returns {Promise<Map<string, PageView>>}
    */
   async function readViews (names) {
-    const pages = await Pages.collection.find({ _id: { $in: names } }, { projection: VIEW_FIELDS, promoteBuffers: true }).toArray()
+    const collection = /** @type {import('mongoose').mongo.Collection<PageView>} */ (/** @type {unknown} */ (Pages.collection))
+    const pages = await collection.find({ _id: { $in: names } }, { projection: VIEW_FIELDS, promoteBuffers: true }).toArray()
     return new Map(pages.map((page) => [page._id, page]))
   }
 
