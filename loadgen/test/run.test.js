@@ -84,6 +84,14 @@ describe('a run of read-hot', () => {
     assert.doesNotMatch(text, /token|Bearer/i)
   })
 
+  test('is what the report is made of', async () => {
+    const { exitCode, stdout, stderr } = await sandbox.stevec(['report', 'latest'])
+    assert.equal(exitCode, 0, stdout + stderr)
+    const page = readFileSync(path.join(directory, 'report/index.html'), 'utf8')
+    assert.match(page, /The law of the counter holds in all 4 trials/)
+    assert.ok(existsSync(path.join(directory, 'report/tables/table-1.1.csv')) || existsSync(path.join(directory, 'report/tables/read-hot/table-1.1.csv')))
+  })
+
   test('has the same plan with more VUs, and the same counts', async () => {
     const other = await createSandbox()
     const { exitCode, stdout, stderr } = await other.stevec(['run', 'read-hot', '--repetitions', '1', '--seed', '7', '--vus', '8'])
@@ -278,6 +286,9 @@ describe('a study', () => {
     const [sparse] = trialsOf(path.join(directory, 'runs/read-sparse')).filter(({ door }) => door === 'cached')
     const { plans } = json(path.join(directory, 'runs/read-sparse/manifest.json'))
     assert.equal(sparse.cache_statuses.HIT ?? 0, plans[0].requests - plans[0].distinct_pages)
+    const report = await sandbox.stevec(['report', 'latest'])
+    assert.equal(report.exitCode, 0, report.stdout + report.stderr)
+    assert.match(readFileSync(path.join(directory, 'report/index.html'), 'utf8'), /Through a cache a write takes far longer than a read/)
     sandbox.remove()
   })
 })
@@ -320,7 +331,7 @@ describe('a run that cannot begin', () => {
       [['run', 'none.json'], /there is no file none\.json/, 1],
       [['run', 'study', '--only', 'E9'], /the study has no "E9"; it has: E1 read-hot/, 2],
       [['run', 'read-hot', '--only', 'source'], /--only of an experiment is factor=level/, 2],
-      [['run', 'read-hot', '--profile', 'moon'], /there is no profile "moon"/, 2],
+      [['run', 'read-hot', '--profile', 'moon'], /there is no profile "moon"/, 1],
       [['run', '--resume'], /there is no unfinished run/, 1],
       [['run', 'read-hot', '--preset', 'huge'], /--preset is quick or full, not "huge"/, 2],
       [['run', 'read-hot', '--seed', 'x'], /--seed must be a whole number from 0 to 4294967295, not "x"/, 2],
