@@ -2,7 +2,6 @@ import createError from '@fastify/error'
 import { hashOf } from '../hash.js'
 import { withMissing } from '../markdown/missing.js'
 import { inTransaction } from '../transaction.js'
-import { createGatheredRead } from './gathered.js'
 import { titleKey } from './name.js'
 import { createTargets, outdated } from './targets.js'
 import { createTurns } from './turns.js'
@@ -52,8 +51,6 @@ const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, ta
 
 /** A page that keeps being made outdated while it is rendered is shown as it is; the next reader tries again. */
 const REFRESH_ATTEMPTS_MAX = 3
-/** As many as the driver brings in one answer, so that no read needs a second. */
-const VIEWS_MAX = 100
 
 /**
  * The number that an edit is based on.
@@ -73,18 +70,6 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
   const inTurn = createTurns()
   const { Pages, Revisions } = models
   const targets = createTargets(models)
-  const readView = createGatheredRead({ readMany: readViews, keysMax: VIEWS_MAX })
-
-  /**
-   * By the driver itself: mongoose would cast and copy each document, and nothing of it is changed.
-   * @param {string[]} names
-   * @returns {Promise<Map<string, PageView>>}
-   */
-  async function readViews (names) {
-    const collection = /** @type {import('mongoose').mongo.Collection<PageView>} */ (/** @type {unknown} */ (Pages.collection))
-    const pages = await collection.find({ _id: { $in: names } }, { projection: VIEW_FIELDS, promoteBuffers: true }).toArray()
-    return new Map(pages.map((page) => [page._id, page]))
-  }
 
   /**
    * The one way in which a page changes: its newest state and the revision that keeps it, both or neither, durable when this returns.
@@ -173,7 +158,7 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
      */
     async findView (name) {
       for (let attempt = 1; ; attempt++) {
-        const page = await readView(name)
+        const page = await Pages.findOne({ _id: name }, VIEW_FIELDS).lean().exec()
         if (page === null || page.deleted_at != null || page.renderer === renderer.version || attempt > REFRESH_ATTEMPTS_MAX) return page
         const refreshed = await refresh(name)
         if (refreshed !== null) return refreshed
