@@ -20,13 +20,21 @@ local REPEATABLE = { GET = true, HEAD = true, OPTIONS = true }
 -- The address that answered last is tried first.
 local preferred = 1
 
+-- A certificate that is refused before the handshake had to wait for the origin is an assertion in lua-resty-core (its
+-- socket.lua up to 0.1.25 at least), where any other is an answer.
+local function handshake(socket)
+  local ran, done, message = pcall(socket.sslhandshake, socket, nil, settings.origin_host, true)
+  if not ran then return nil, "its certificate was refused" end
+  return done, message
+end
+
 local function connect_to(address, fresh)
   local socket = ngx.socket.tcp()
   socket:settimeouts(CONNECT_MS, SEND_MS, READ_MS)
   -- Nothing is ever put into the pool "fresh", so nothing comes from it.
   local done, message = socket:connect(address, settings.origin_port, { pool_size = IDLE_CONNECTIONS, pool = fresh and "fresh" or nil })
   if done and settings.origin_tls and socket:getreusedtimes() == 0 then
-    done, message = socket:sslhandshake(nil, settings.origin_host, true)
+    done, message = handshake(socket)
   end
   if not done then
     socket:close()

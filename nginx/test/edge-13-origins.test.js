@@ -40,7 +40,7 @@ test('an https origin with a certificate for another name, or of nobody known, g
   const other = certificateFor(t, 'origin.test')
   for (const origin of [{ host: 'other.test', certificates: certificate.file }, { host: 'origin.test', certificates: other.file }]) {
     const edge = await startEdge(t, https.createServer(certificate.options, answer), { origin: { tls: true, ...origin } })
-    for (const method of ['GET', 'POST']) assert.equal((await edge.get('/', {}, method)).status, 502)
+    for (const method of ['GET', 'POST']) assert.equal((await edge.get('/', {}, method)).status, 502, `${method}: ${edge.errors()}`)
     assert.match(edge.errors(), /certificate/)
     await edge.stop()
   }
