@@ -5,6 +5,15 @@ import path from 'node:path'
 import { DEFAULT_PORTS, ROOT } from '../src/config.js'
 import { freePorts } from '../src/stack/ports.js'
 
+/** How long a stack may take to come up and do its first trials, also on a machine that does much else. */
+export const STARTED_WITHIN_MS = 300_000
+
+/** @param {string} file */
+export const json = (file) => JSON.parse(readFileSync(file, 'utf8'))
+
+/** @param {string} runDirectory */
+export const trialsOf = (runDirectory) => readdirSync(path.join(runDirectory, 'trials')).sort().map((name) => ({ name, ...json(path.join(runDirectory, 'trials', name, 'trial.json')) }))
+
 /**
  * A place of its own for the `stevec` command: state, results and ports that nobody else uses.
  */

@@ -1,20 +1,9 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { MongoClient } from 'mongodb'
-import { startMongod } from '../src/stack/mongod.js'
-import { waitUntil } from '../src/stack/processes.js'
-import { createSandbox } from './helper.js'
-
-/** How long a stack may take to come up and do its first trials, also on a machine that does much else. */
-const STARTED_WITHIN_MS = 300_000
-
-const json = (/** @type {string} */ file) => JSON.parse(readFileSync(file, 'utf8'))
-
-/** @param {string} runDirectory */
-const trialsOf = (runDirectory) => readdirSync(path.join(runDirectory, 'trials')).sort().map((name) => ({ name, ...json(path.join(runDirectory, 'trials', name, 'trial.json')) }))
+import { createSandbox, json, trialsOf } from './helper.js'
 
 describe('a run of read-hot', () => {
   /** @type {Awaited<ReturnType<typeof createSandbox>>} */
@@ -204,122 +193,6 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
     assert.equal(mixed.requests, mixed.reads + mixed.writes)
     assert.equal(mixed.writes, of('mixed')[0].writes_sent)
   })
-})
-
-describe('a run that is interrupted', () => {
-  for (const [signal, wholeGroup] of /** @type {const} */ ([['SIGINT', true], ['SIGTERM', false], ['SIGKILL', false]])) {
-    test(`by ${signal} leaves no process and nothing that \`report\` takes for whole, and is gone on with where it was`, async () => {
-      const sandbox = await createSandbox()
-      const file = sandbox.experiment({ presets: { quick: { repetitions: 3 } }, settings: { pages: 10, page_size_chars: 500, requests: 400, pause_s: 0.002, duration_max_s: 60 } })
-      const { child, output, done } = sandbox.start(['run', file, '--seed', '3'])
-      assert.ok(await waitUntil(() => output.stdout.includes('trial 2 of 6'), STARTED_WITHIN_MS), output.stderr)
-      process.kill(wholeGroup ? -Number(child.pid) : Number(child.pid), signal)
-      const { exitCode } = await done
-      assert.equal(exitCode, signal === 'SIGKILL' ? null : 130)
-      assert.ok(await waitUntil(() => sandbox.processes().length === 0, 20_000), JSON.stringify(sandbox.processes()))
-
-      const [name] = readdirSync(sandbox.results)
-      const directory = path.join(sandbox.results, name)
-      assert.equal(json(path.join(directory, 'manifest.json')).status, signal === 'SIGKILL' ? 'running' : 'interrupted')
-      const latest = await sandbox.stevec(['report', 'latest'])
-      assert.equal(latest.exitCode, 1)
-      assert.match(latest.stderr, /there is no complete run/)
-      if (signal === 'SIGTERM') return sandbox.remove()
-
-      // What an interruption can leave half-written is no trial.
-      mkdirSync(path.join(directory, 'trials/0006.partial'), { recursive: true })
-      const whole = readdirSync(path.join(directory, 'trials')).filter((entry) => /^\d{4}$/.test(entry))
-      assert.ok(whole.length >= 2 && whole.length < 6)
-      const times = whole.map((entry) => statSync(path.join(directory, 'trials', entry, 'trial.json')).mtimeMs)
-      for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
-        [['--seed', '4'], /cannot be gone on with: seed was 3 and is now 4/],
-        [['--repetitions', '2', file], /the experiment's repetitions was 3 and is now 2/]
-      ])) {
-        const refused = await sandbox.stevec(['run', '--resume', ...args])
-        assert.match(refused.stderr, message)
-        assert.equal(refused.exitCode, 1)
-      }
-      const resumed = await sandbox.stevec(signal === 'SIGINT' ? ['run', '--resume'] : ['run', file, '--resume', '--seed', '3'])
-      assert.equal(resumed.exitCode, 0, resumed.stdout + resumed.stderr)
-      assert.match(resumed.stdout, new RegExp(`${whole.length} of which are there already`))
-      assert.deepEqual(readdirSync(path.join(directory, 'trials')).sort(), ['0001', '0002', '0003', '0004', '0005', '0006'])
-      assert.deepEqual(whole.map((entry) => statSync(path.join(directory, 'trials', entry, 'trial.json')).mtimeMs), times)
-      const manifest = json(path.join(directory, 'manifest.json'))
-      assert.deepEqual([manifest.status, manifest.resumed_at.length, readdirSync(sandbox.results)], ['complete', 1, [name]])
-      const nothing = await sandbox.stevec(['run', '--resume'])
-      assert.match(nothing.stderr, /there is no unfinished run/)
-      sandbox.remove()
-    })
-  }
-})
-
-describe('a study', () => {
-  test('is several runs on one stack under one manifest, and is gone on with after it was killed', async () => {
-    const sandbox = await createSandbox()
-    const { child, output, done } = sandbox.start(['run', 'study', '--only', 'E6,read-sparse', '--repetitions', '1'])
-    assert.ok(await waitUntil(() => output.stdout.includes('E6 write-vs-read-cached'), STARTED_WITHIN_MS), output.stderr)
-    child.kill('SIGKILL')
-    await done
-    const [name] = readdirSync(sandbox.results)
-    const directory = path.join(sandbox.results, name)
-    assert.match(name, /^\d{8}T\d{6}Z-study-/)
-    assert.equal(json(path.join(directory, 'manifest.json')).runs[0].status, 'complete')
-
-    for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
-      [['--preset', 'full'], /preset was "quick" and is now "full"/],
-      [['--only', 'E1'], /only was .*read-sparse.* and is now .*read-hot/],
-      [['--repetitions', '2'], /repetitions was 1 and is now 2/]
-    ])) {
-      const refused = await sandbox.stevec(['run', 'study', '--resume', ...args])
-      assert.equal(refused.exitCode, 1)
-      assert.match(refused.stderr, message)
-    }
-    const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'study', '--resume'])
-    assert.equal(exitCode, 0, stdout + stderr)
-    assert.equal(stdout.match(/starting mongod/g)?.length, 1)
-    const manifest = json(path.join(directory, 'manifest.json'))
-    assert.deepEqual([manifest.schema_version, manifest.kind, manifest.status, manifest.preset, manifest.seed, manifest.profile.name], [2, 'study', 'complete', 'quick', 1, 'none'])
-    assert.deepEqual(manifest.runs, [
-      { experiment: 'read-sparse', id: 'E2', directory: 'runs/read-sparse', status: 'complete' },
-      { experiment: 'write-vs-read-cached', id: 'E6', directory: 'runs/write-vs-read-cached', status: 'complete' }
-    ])
-    const [sparse] = trialsOf(path.join(directory, 'runs/read-sparse')).filter(({ door }) => door === 'cached')
-    const { plans } = json(path.join(directory, 'runs/read-sparse/manifest.json'))
-    assert.equal(sparse.cache_statuses.HIT ?? 0, plans[0].requests - plans[0].distinct_pages)
-    const report = await sandbox.stevec(['report', 'latest'])
-    assert.equal(report.exitCode, 0, report.stdout + report.stderr)
-    assert.match(readFileSync(path.join(directory, 'report/index.html'), 'utf8'), /Through a cache a write takes far longer than a read/)
-    sandbox.remove()
-  })
-})
-
-test('a run after one that was killed clears up after it and succeeds', async () => {
-  const sandbox = await createSandbox()
-  const { child, output, done } = sandbox.start(['run', 'read-hot'])
-  assert.ok(await waitUntil(() => output.stdout.includes('wrote 100 pages'), STARTED_WITHIN_MS), output.stderr)
-  child.kill('SIGKILL')
-  await done
-  const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'])
-  assert.equal(exitCode, 0, stdout + stderr)
-  sandbox.remove()
-})
-
-test('a run on a database server of the user\'s keeps to a database of its own there, and removes it', async () => {
-  const sandbox = await createSandbox()
-  const mongod = await startMongod()
-  const client = new MongoClient(mongod.uri)
-  await client.db('stevec').collection('pages').insertOne({ mine: true })
-  const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'], { MONGODB_URI: mongod.uri })
-  assert.equal(exitCode, 0, stdout + stderr)
-  assert.doesNotMatch(stdout, /starting mongod/)
-  const { databases } = await client.db().admin().listDatabases()
-  assert.deepEqual(databases.map(({ name }) => name).sort(), ['admin', 'config', 'local', 'stevec'])
-  assert.equal(await client.db('stevec').collection('pages').countDocuments(), 1)
-  const manifest = readFileSync(path.join(sandbox.results, readdirSync(sandbox.results)[0], 'manifest.json'), 'utf8')
-  assert.doesNotMatch(manifest, /mongodb:\/\//)
-  await client.close()
-  await mongod.stop()
-  sandbox.remove()
 })
 
 describe('a run that cannot begin', () => {
