@@ -95,7 +95,9 @@ export async function buildApp (config, { purge, timing } = {}) {
   const history = createHistory(models)
   const finding = createFinding(models)
   const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
-  const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
+  const policy = cachePolicy(config.CACHE_POLICY, {
+    ttlS: config.CACHE_TTL_S, staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S, staleIfErrorS: config.CACHE_STALE_IF_ERROR_S
+  })
   const answerError = createErrorHandler(database.isUnavailable)
   const knownRoutes = noteRoutes(app)
   const watchers = [

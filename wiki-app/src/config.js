@@ -24,6 +24,8 @@ const SCHEMA = {
     },
     CACHE_POLICY: { type: 'string', enum: CACHE_POLICY_NAMES, default: 'ttl', description: `one of ${CACHE_POLICY_NAMES.join(', ')}` },
     CACHE_TTL_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 180, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
+    CACHE_STALE_WHILE_REVALIDATE_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 60, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
+    CACHE_STALE_IF_ERROR_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 0, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
     PAGE_MAX_BYTES: { type: 'integer', minimum: 1, maximum: 3 * MIB, default: MIB, description: 'a whole number of bytes from 1 to 3145728' },
     UPLOAD_MAX_BYTES: { type: 'integer', minimum: 1, maximum: 50 * MIB, default: 5 * MIB, description: 'a whole number of bytes from 1 to 52428800' },
     LOG_LEVEL: {
@@ -60,6 +62,8 @@ const SCHEMA = {
  * @property {string} MONGODB_URI  may hold a password: never for a log or a message
  * @property {import('./cache-policy.js').CachePolicyName} CACHE_POLICY
  * @property {number} CACHE_TTL_S
+ * @property {number} CACHE_STALE_WHILE_REVALIDATE_S  of the policy ttl-swr
+ * @property {number} CACHE_STALE_IF_ERROR_S
  * @property {number} PAGE_MAX_BYTES
  * @property {number} UPLOAD_MAX_BYTES  of one picture
  * @property {string} LOG_LEVEL

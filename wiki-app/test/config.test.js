@@ -13,6 +13,8 @@ test('an empty environment gives the defaults, and what is not ours is ignored',
     MONGODB_URI: 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec',
     CACHE_POLICY: 'ttl',
     CACHE_TTL_S: 180,
+    CACHE_STALE_WHILE_REVALIDATE_S: 60,
+    CACHE_STALE_IF_ERROR_S: 0,
     PAGE_MAX_BYTES: 1_048_576,
     UPLOAD_MAX_BYTES: 5_242_880,
     LOG_LEVEL: 'warn',
@@ -111,7 +113,16 @@ for (const uri of ['', 'postgres://me:hunter2@host/db', 'mongodb://me:hunter2', 
 }
 
 test('each cache policy says what caches may do and how long others may see an old text', () => {
-  assert.deepEqual(cachePolicy('ttl', 60), { cacheControl: 'public, max-age=60', listControl: 'public, no-cache', staleS: 60 })
-  assert.deepEqual(cachePolicy('revalidate', 60), { cacheControl: 'public, no-cache', listControl: 'public, no-cache', staleS: 0 })
-  assert.deepEqual(cachePolicy('no-store', 60), { cacheControl: 'private, no-store', listControl: 'private, no-store', staleS: 0 })
+  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 0 }
+  const listControl = 'public, no-cache'
+  assert.deepEqual(cachePolicy('ttl', lifetimes), { cacheControl: 'public, max-age=60', listControl, staleS: 60 })
+  assert.deepEqual(cachePolicy('ttl-swr', lifetimes), { cacheControl: 'public, max-age=60, stale-while-revalidate=30', listControl, staleS: 90 })
+  assert.deepEqual(cachePolicy('revalidate', lifetimes), { cacheControl: 'public, no-cache', listControl, staleS: 0 })
+  assert.deepEqual(cachePolicy('no-store', lifetimes), { cacheControl: 'private, no-store', listControl: 'private, no-store', staleS: 0 })
+})
+
+test('a page may outlive its wiki\'s silence where that is allowed, and nowhere else', () => {
+  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 600 }
+  assert.equal(cachePolicy('ttl', lifetimes).cacheControl, 'public, max-age=60, stale-if-error=600')
+  assert.equal(cachePolicy('no-store', lifetimes).cacheControl, 'private, no-store')
 })

@@ -29,6 +29,9 @@ export class DefinitionError extends Error {}
  * @property {number | null} rate_per_s
  * @property {boolean} connection_reuse
  * @property {number} ttl_s
+ * @property {import('../../../wiki-app/src/cache-policy.js').CachePolicyName} policy
+ * @property {number} stale_while_revalidate_s
+ * @property {number} stale_if_error_s
  * @property {number} duration_max_s
  * @property {'requests' | 'either'} bound
  * @property {number} background_vus
@@ -50,6 +53,9 @@ export const DEFAULT_SETTINGS = Object.freeze({
   rate_per_s: null,
   connection_reuse: false,
   ttl_s: 180,
+  policy: 'ttl',
+  stale_while_revalidate_s: 60,
+  stale_if_error_s: 0,
   duration_max_s: 600,
   bound: 'requests',
   background_vus: 0,

@@ -33,7 +33,8 @@ const AGE_RESOLUTION_S = 1
 export function expectedCounter ({ trial: { settings, plan }, caching, k6 }) {
   if (settings.background_vus > 0 || settings.bound === 'either') return null
   if (!caching || (plan.reads === 0 && settings.edit === 'post')) return httpRequestsPlanned({ settings, plan })
-  return plan.writes === 0 && k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S ? plan.distinct_pages : null
+  const storable = settings.policy === 'ttl' || settings.policy === 'ttl-swr'
+  return storable && plan.writes === 0 && k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S ? plan.distinct_pages : null
 }
 
 /** @param {Pick<import('./matrix.js').PlannedTrial, 'settings' | 'plan'>} trial */

@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import { requestAt } from '../../scenarios/plan.js'
 import { sizeOf } from '../../scenarios/content.js'
 import { disengageProfile, engageProfile } from '../profile/apply.js'
@@ -15,6 +16,14 @@ import { warmUp } from './warm-up.js'
 
 /** What trials wrote into the database (history keeps every edit) and the logs; beyond it the next trial begins on an empty stack. */
 const GROWTH_MAX_BYTES = 1_000_000_000
+
+/** What the wiki is told of caching for such a trial. @param {import('./definition.js').Settings} settings */
+const cachingFor = (settings) => ({
+  CACHE_POLICY: settings.policy,
+  CACHE_TTL_S: String(settings.ttl_s),
+  CACHE_STALE_WHILE_REVALIDATE_S: String(settings.stale_while_revalidate_s),
+  CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s)
+})
 
 /**
  * The wiki under test: a stack and a database of its own, so that a wiki that someone uses is neither measured nor written to. It outlasts a run, for a study.
@@ -35,7 +44,8 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
 
   /** @type {import('../stack/state.js').StackState | null} */
   let stack = null
-  let ttlS = -1
+  /** How the wiki that runs was told to be cached. @type {Record<string, string>} */
+  let caching = {}
   let warmUpRequests = 0
   let writtenBytes = 0
   /** Whether the profile is in force: what prepares a trial is done at full speed. */
@@ -57,7 +67,8 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
    * @returns {Promise<import('../stack/state.js').StackState>}
    */
   async function start (settings) {
-    if (stack !== null && isWell() && ttlS === settings.ttl_s && grownBytes() < GROWTH_MAX_BYTES) return stack
+    const wanted = cachingFor(settings)
+    if (stack !== null && isWell() && isDeepStrictEqual(caching, wanted) && grownBytes() < GROWTH_MAX_BYTES) return stack
     if (stack !== null) {
       await stop()
       await database?.drop()
@@ -65,14 +76,14 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
     sizes.clear()
     writtenBytes = 0
     warmUpRequests = 0
-    ttlS = settings.ttl_s
+    caching = wanted
     engaged = false
     stack = await startStack({
       directory: stackDirectory,
       mongodbUri: database?.uri,
       ports,
       // Trials write their pages without a name, and all from one address.
-      wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: String(ttlS), ACCESS: 'open', WRITES_PER_MINUTE: '0' },
+      wikiEnvironment: { ...caching, ACCESS: 'open', WRITES_PER_MINUTE: '0' },
       profile,
       engage: false,
       signal,
