@@ -93,7 +93,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     }
 
     next('wiki')
-    await startWiki({ uri, port: ports.wiki, directory, outlive, cgroups, wikiEnvironment, onStart: started })
+    await startWiki({ uri, port: ports.wiki, directory, outlive, cgroups, wikiEnvironment: { ...wikiEnvironment, ...wikiEnvironmentOf(profile) }, onStart: started })
 
     next('nginx')
     const roles = /** @type {const} */ ([
@@ -197,6 +197,15 @@ async function refuseTakenPorts (ports, ownMongod) {
   const taken = []
   for (const [name, port] of wanted) if (!await isFree(port)) taken.push(`port ${port} (${name}) is already taken; free it, or choose another with ${name.toUpperCase()}_PORT=… or --${name}-port`)
   if (taken.length > 0) throw new StackError(taken.join('\n'))
+}
+
+/**
+ * How the wiki works where it stands.
+ * @param {import('../profile/profile.js').Profile} profile
+ * @returns {Record<string, string>}
+ */
+function wikiEnvironmentOf ({ asked: { origin } }) {
+  return origin.page_reads_at_once === undefined ? {} : { PAGE_READS_AT_ONCE: String(origin.page_reads_at_once) }
 }
 
 /**

@@ -2,6 +2,7 @@ import createError from '@fastify/error'
 import { hashOf } from '../hash.js'
 import { withMissing } from '../markdown/missing.js'
 import { inTransaction } from '../transaction.js'
+import { createGatheredRead } from './gathered.js'
 import { titleKey } from './name.js'
 import { createTargets, outdated } from './targets.js'
 import { createTurns } from './turns.js'
@@ -65,11 +66,24 @@ export const currentRevision = (head) => head === null || head.deleted_at != nul
  * @param {ReturnType<typeof import('./model.js').defineModels>} options.models
  * @param {import('../markdown/renderer.js').Renderer} options.renderer
  * @param {Outbox} [options.outbox]
+ * @param {number} options.readsAtOnce  pages that one read of the database brings at most
  */
-export function createPageStore ({ models, renderer, outbox = { add: async () => {}, added: () => {} } }) {
+export function createPageStore ({ models, renderer, outbox = { add: async () => {}, added: () => {} }, readsAtOnce }) {
   const inTurn = createTurns()
   const { Pages, Revisions } = models
   const targets = createTargets(models)
+  const readView = createGatheredRead({ readMany: readViews, keysMax: readsAtOnce })
+
+  /**
+   * By the driver itself: mongoose would cast and copy each document, and nothing of it is changed.
+   * @param {string[]} names
+   * @returns {Promise<Map<string, PageView>>}
+   */
+  async function readViews (names) {
+    const collection = /** @type {import('mongoose').mongo.Collection<PageView>} */ (/** @type {unknown} */ (Pages.collection))
+    const pages = await collection.find({ _id: { $in: names } }, { projection: VIEW_FIELDS, promoteBuffers: true }).toArray()
+    return new Map(pages.map((page) => [page._id, page]))
+  }
 
   /**
    * The one way in which a page changes: its newest state and the revision that keeps it, both or neither, durable when this returns.
@@ -158,7 +172,7 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
      */
     async findView (name) {
       for (let attempt = 1; ; attempt++) {
-        const page = await Pages.findOne({ _id: name }, VIEW_FIELDS).lean().exec()
+        const page = await readView(name)
         if (page === null || page.deleted_at != null || page.renderer === renderer.version || attempt > REFRESH_ATTEMPTS_MAX) return page
         const refreshed = await refresh(name)
         if (refreshed !== null) return refreshed
