@@ -29,6 +29,7 @@ import { findingRoutes } from './pages/finding-routes.js'
 import { createHistory } from './pages/history.js'
 import { historyRoutes } from './pages/history-routes.js'
 import { defineModels } from './pages/model.js'
+import { createOriginCache } from './pages/origin-cache.js'
 import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
 import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } from './problem.js'
@@ -41,6 +42,7 @@ const ENCODED_BODY_FACTOR = 3
 /** Longer than the header section may be, so that a page name's own rule is the one that refuses it. */
 const PARAMETER_MAX_CHARS = 20_000
 const CONNECTIONS_MAX = 4_096
+const MIB = 1_048_576
 const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
 
 /**
@@ -91,6 +93,10 @@ export async function buildApp (config, { purge, timing } = {}) {
   const renderer = metrics.timed(createRenderer({ maxBytes: config.PAGE_MAX_BYTES }))
   const purges = purge && createPurgeQueue({ connection: database.connection, purge, log: app.log, timing })
   const store = metrics.counted(createPageStore({ models, renderer, outbox: purges, readsAtOnce: config.PAGE_READS_AT_ONCE }))
+  /** @type {import('./pages/origin-cache.js').OriginCache<import('./pages/view-route.js').View> | undefined} */
+  const cache = config.ORIGIN_CACHE_MIB === 0
+    ? undefined
+    : createOriginCache({ connection: database.connection, collection: models.Pages.collection.name, maxBytes: config.ORIGIN_CACHE_MIB * MIB, log: app.log })
   const sessions = users && createSessions(database.connection, users)
   const history = createHistory(models)
   const finding = createFinding(models)
@@ -112,6 +118,7 @@ export async function buildApp (config, { purge, timing } = {}) {
     app.addHook('onClose', server.close)
   }
   app.addHook('onReady', database.connect)
+  if (cache) app.addHook('onReady', cache.open).addHook('onClose', cache.close)
   app.addHook('onClose', database.close)
   app.addHook('onClose', renderer.close)
   if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
@@ -138,7 +145,7 @@ export async function buildApp (config, { purge, timing } = {}) {
   await app.register(healthRoutes, { database })
   await app.register(counterRoute, { counter })
   await app.register(assetRoutes)
-  await app.register(viewRoute, { store, policy })
+  await app.register(viewRoute, { store, policy, cache })
   await app.register(findingRoutes, { finding, policy })
   await app.register(editRoutes, { store, history })
   await app.register(historyRoutes, { store, history, policy })

@@ -28,6 +28,7 @@ const SCHEMA = {
     CACHE_STALE_IF_ERROR_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 0, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
     // As many as the driver brings in one answer, so that no read needs a second.
     PAGE_READS_AT_ONCE: { type: 'integer', minimum: 1, maximum: 100, default: 100, description: 'a whole number from 1 (a read of the database for each page view) to 100' },
+    ORIGIN_CACHE_MIB: { type: 'integer', minimum: 0, maximum: 16_384, default: 0, description: 'a whole number of MiB from 0 (off) to 16384' },
     PAGE_MAX_BYTES: { type: 'integer', minimum: 1, maximum: 3 * MIB, default: MIB, description: 'a whole number of bytes from 1 to 3145728' },
     UPLOAD_MAX_BYTES: { type: 'integer', minimum: 1, maximum: 50 * MIB, default: 5 * MIB, description: 'a whole number of bytes from 1 to 52428800' },
     LOG_LEVEL: {
@@ -67,6 +68,7 @@ const SCHEMA = {
  * @property {number} CACHE_STALE_WHILE_REVALIDATE_S  of the policy ttl-swr
  * @property {number} CACHE_STALE_IF_ERROR_S
  * @property {number} PAGE_READS_AT_ONCE  how many pages one read of the database brings at most
+ * @property {number} ORIGIN_CACHE_MIB  of memory for pages that are ready to be sent
  * @property {number} PAGE_MAX_BYTES
  * @property {number} UPLOAD_MAX_BYTES  of one picture
  * @property {string} LOG_LEVEL
