@@ -28,6 +28,9 @@ test-slow: setup ## runs that are interrupted, killed and gone on with, a study,
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
 	@node --test-reporter=spec cdn/test/live/cloudflare.js
 
+bench: setup ## the wiki's speed as ratios to a bare server and the bare driver
+	@node wiki-app/bench/speed.js
+
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios
 	@node nginx/bench/edge.js
 
