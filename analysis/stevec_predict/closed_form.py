@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import gammainc
+
+from stevec_predict import expiry
 
 FINITE_LIVES_MAX = 64  # a longer run than so many lifetimes is taken for endless
 NODES = 48
@@ -140,7 +141,7 @@ def finite_ttl(reads, edits, ttl_s, run_s):
     if run_s > FINITE_LIVES_MAX * ttl_s:
         raise ValueError("the run is too long for its lifetimes to be summed")
     begin = max(0.0, run_s - ttl_s)
-    fetches = _fills(reads, ttl_s, run_s)
+    fetches = expiry.fills(reads, run_s, ttl_s)
     # Fills crowd just after each multiple of T, and so do the places where the integrand is looked at.
     kink = np.floor(run_s / ttl_s) * ttl_s
     edges = [begin, kink, run_s] if begin < kink < run_s else [begin, run_s]
@@ -151,7 +152,7 @@ def finite_ttl(reads, edits, ttl_s, run_s):
         for low, high in pairwise(edges)
         for place, weight in zip(u, weights, strict=True)
     ]
-    fills = [_fills(reads, ttl_s, moment) for moment, _ in nodes]
+    fills = [expiry.fills(reads, moment, ttl_s) for moment, _ in nodes]
 
     def stale_over(seconds):
         total = np.zeros_like(reads)
@@ -176,13 +177,3 @@ def finite_purge(reads, edits, purges, run_s, delay_s):
         return hits * steady.stale_over(seconds) / steady.hits
 
     return Cycle(reads * run_s, hits, reads * run_s - hits, stale_over)
-
-
-def _fills(reads, ttl_s, moment):
-    """N(t): expected fills until `moment` in a cache that was empty at 0; shape of `reads`."""
-    total = np.zeros_like(reads)
-    k = 0
-    while k * ttl_s < moment:
-        total += gammainc(k + 1, reads * (moment - k * ttl_s))
-        k += 1
-    return total
