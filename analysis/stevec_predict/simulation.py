@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 EVENTS_MAX = 20_000_000
+EDIT_TAKES = 1e-6  # of a run: so long after its own read an edit is made
 
 
 @dataclass(frozen=True)
@@ -89,18 +90,34 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
     return Simulated(hit, fills, np.where(hit, behind, 0.0))
 
 
-def draw_events(rng, *, pages, requests, edit_ratio, run_s, share=None, pops=1, paired=False):
-    """Draw one run as the lab does: `requests` iterations, each an edit with chance `edit_ratio`, of any
-    page, at moments uniform in the run. `paired`: an edit begins with a read of its page.
+def draw_events(
+    rng, *, pages, requests, edit_ratio, run_s, share=None, edit_share=None, pops=1, paired=False, other_reads=0
+):
+    """Draw one run as the lab does: `requests` iterations, each an edit with chance `edit_ratio`, at moments uniform
+    in the run.
+
+    Args:
+        share: shape (pages,), the chance of each page; None: all alike. edit_share: the same for edits; None: as for
+            reads, and then an edit is of the page that its iteration would have read.
+        paired: an edit begins with a read of its page.
+        other_reads: reads besides, at moments of their own.
 
     Returns:
         (read_cache, read_s, edit_page, edit_s) for `simulate`.
     """
-    page = (rng.integers(0, pages, requests) if share is None else rng.choice(pages, requests, p=share)).astype(
-        np.int64
-    )
-    moment = np.sort(rng.uniform(0, run_s, requests))
+    page, moment = _draw_pages(rng, pages, requests, share), np.sort(rng.uniform(0, run_s, requests))
     edit = rng.random(requests) < edit_ratio
+    if edit_share is not None:
+        page[edit] = _draw_pages(rng, pages, int(edit.sum()), edit_share)
     read = np.ones(requests, dtype=bool) if paired else ~edit
-    cache = page[read] * pops + (rng.integers(0, pops, int(read.sum())) if pops > 1 else 0)
-    return cache, moment[read], page[edit], moment[edit]
+    read_page = np.r_[page[read], _draw_pages(rng, pages, other_reads, share)]
+    read_s = np.r_[moment[read], rng.uniform(0, run_s, other_reads)]
+    cache = read_page * pops + (rng.integers(0, pops, read_page.size) if pops > 1 else 0)
+    # The read that an edit begins with shows the page as it was before.
+    edit_s = moment[edit] + (EDIT_TAKES * run_s if paired else 0.0)
+    return cache, read_s, page[edit], edit_s
+
+
+def _draw_pages(rng, pages, count, share):
+    drawn = rng.integers(0, pages, count) if share is None else rng.choice(pages, count, p=share)
+    return drawn.astype(np.int64)
