@@ -32,14 +32,17 @@ KNOWN_SETTINGS = (
         "pause_s",
     ),
     *("rate_per_s", "connection_reuse", "policy", "popularity", "edit_popularity", "ttl_s", "stale_while_revalidate_s"),
-    *("stale_if_error_s", "duration_max_s", "bound", "background_vus", "timeout_s"),
+    *("burst", "collapsing", "origin_delay_ms", "stale_if_error_s", "duration_max_s", "bound", "background_vus"),
+    "timeout_s",
 )
+# The wiki gathers edits for so long before it tells the CDN, and tells it again later (wiki-app/src/purge-queue.js).
+PURGE_DELAYS_S = (0.05, 10.05)
+LIFETIME_OF_PURGED_S = 86_400.0  # CACHE_CDN_TTL_S
 NORMAL_95 = 1.959964
 EVENTS_MAX = 1_000_000  # over all simulated trials of a cell
 TRIALS_LEAST, TRIALS_MOST = 20, 100
 TRIAL_EVENTS_MAX = 60_000  # a larger trial is drawn as a part of itself, and the spread scaled
 SIMULATED = (INDEPENDENT, "the run begins with empty caches", "collapsing is taken for granted")
-PURGED_AT_ONCE = "a purge takes effect as soon as the edit is acknowledged"
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,9 @@ NOTHING = Expected(0.0, 0.0, 0.0)
 NO_DRAWS = Draws(0, 0.0, 0.0, 0.0, 0.0)
 
 
-def predict_cell(settings, *, duration_s=None, requests=None, other_reads=0, purge_delay_s=0.0, seed=1, draws=None):
+def predict_cell(
+    settings, *, duration_s=None, requests=None, other_reads=0, purge_delays_s=PURGE_DELAYS_S, seed=1, draws=None
+):
     """Predict the hit ratio and the stale-read ratio of a trial.
 
     Args:
@@ -90,7 +95,7 @@ def predict_cell(settings, *, duration_s=None, requests=None, other_reads=0, pur
             otherwise requests ÷ rate.
         requests: iterations that were sent, where that may be fewer than planned; default as planned.
         other_reads: reads of the same pages through the same door besides, such as a background's.
-        purge_delay_s: how long after an edit its purge has an effect.
+        purge_delays_s: how long after an edit each of its purges has an effect.
         seed: of the simulated trials that give the interval.
         draws: `Draws` that were made before, for the many trials of one cell.
 
@@ -104,16 +109,16 @@ def predict_cell(settings, *, duration_s=None, requests=None, other_reads=0, pur
     if nothing:
         return CellPrediction(NOTHING, NOTHING, nothing, ())
     requests = settings["requests"] if requests is None else requests
-    scenario, reads = _scenario(settings, duration_s, requests, other_reads, purge_delay_s, seed)
+    scenario, reads = _scenario(settings, duration_s, requests, other_reads, seed)
     if draws is None:
-        draws = _simulate(scenario, settings, requests, other_reads)
-    if has_closed_form(scenario) and (scenario.read_before_edit or not _is_paired(settings)):
+        draws = _simulate(scenario, settings, requests, other_reads, purge_delays_s)
+    purging = scenario.policy in PURGING
+    if has_closed_form(scenario) and not purging and (scenario.read_before_edit or not _is_paired(settings)):
         expected = predict(scenario)
         model, assumptions = expected.model, expected.assumptions
     else:
-        expected, model, assumptions = draws, f"finite run, {draws.trials} simulated trials", SIMULATED
-    if scenario.policy in PURGING and purge_delay_s == 0:
-        assumptions = (*assumptions, PURGED_AT_ONCE)
+        kind = "purges" if purging else "lifetimes"
+        expected, model, assumptions = draws, f"finite run of {kind}, {draws.trials} simulated trials", SIMULATED
     return CellPrediction(
         _around(expected.hit_ratio, draws.hit_deviation, reads),
         _around(expected.stale_ratio, draws.stale_deviation, reads),
@@ -122,13 +127,13 @@ def predict_cell(settings, *, duration_s=None, requests=None, other_reads=0, pur
     )
 
 
-def draws_of_cell(settings, *, duration_s=None, requests=None, other_reads=0, purge_delay_s=0.0, seed=1):
+def draws_of_cell(settings, *, duration_s=None, requests=None, other_reads=0, purge_delays_s=PURGE_DELAYS_S, seed=1):
     """Return the `Draws` that `predict_cell` makes, for the many trials of one cell; arguments as there."""
     if _without_hits(settings):
         return NO_DRAWS
     requests = settings["requests"] if requests is None else requests
-    scenario, _ = _scenario(settings, duration_s, requests, other_reads, purge_delay_s, seed)
-    return _simulate(scenario, settings, requests, other_reads)
+    scenario, _ = _scenario(settings, duration_s, requests, other_reads, seed)
+    return _simulate(scenario, settings, requests, other_reads, purge_delays_s)
 
 
 def _without_hits(settings):
@@ -142,6 +147,10 @@ def _without_hits(settings):
         return "every read asks the origin: only the CDN has a lifetime, and is purged"
     if settings.get("edit_ratio", 0) >= 1 and settings.get("edit", "post") == "post":
         return "there are no reads"
+    if settings.get("collapsing") is False:
+        raise ScenarioError("without collapsing, what reaches the origin depends on how long each fetch takes")
+    if settings.get("burst") is not None and settings["pages"] > 1:
+        raise ScenarioError("a burst changes the rate at which each page is asked for")
     unknown = sorted(key for key, value in settings.items() if key not in KNOWN_SETTINGS and value not in (None, False))
     if unknown:
         raise ScenarioError(f"the setting {unknown[0]} is in none of the models")
@@ -157,7 +166,7 @@ def policy_of(settings):
     return named
 
 
-def _scenario(settings, duration_s, requests, other_reads, purge_delay_s, seed):
+def _scenario(settings, duration_s, requests, other_reads, seed):
     """Return (`Scenario`, reads) of one trial."""
     run_s = duration_s if duration_s is not None else _planned_s(settings, requests)
     if not run_s > 0:
@@ -174,11 +183,10 @@ def _scenario(settings, duration_s, requests, other_reads, purge_delay_s, seed):
         edits=edits / (reads + edits),
         edits_zipf=None if settings.get("edit_popularity") is None else _exponent(settings["edit_popularity"]),
         policy="ttl" if policy == "ttl+swr" and swr_s == 0 else policy,
-        ttl_s=max(settings["ttl_s"], 1e-3),
+        ttl_s=LIFETIME_OF_PURGED_S if policy in PURGING else max(settings["ttl_s"], 1e-3),
         swr_s=swr_s if policy == "ttl+swr" else 0.0,
-        purge_delay_s=purge_delay_s if policy in PURGING else 0.0,
         run_s=run_s,
-        read_before_edit=_is_paired(settings) and policy == "ttl" and "edit_popularity" not in settings,
+        read_before_edit=_is_paired(settings) and policy == "ttl" and settings.get("edit_popularity") is None,
         seed=seed,
     )
     return scenario, reads
@@ -204,7 +212,7 @@ def _planned_s(settings, requests):
     raise ScenarioError("a closed model lasts as long as the answers take: give duration_s, as measured")
 
 
-def _simulate(scenario, settings, requests, other_reads):
+def _simulate(scenario, settings, requests, other_reads, purge_delays_s):
     """The `Draws` of this cell."""
     parts = max(1.0, (requests + other_reads) / TRIAL_EVENTS_MAX)
     # A k-th of the pages with a k-th of the requests has k times the variance.
@@ -231,7 +239,7 @@ def _simulate(scenario, settings, requests, other_reads):
             *events,
             ttl_s=scenario.ttl_s,
             swr_s=scenario.swr_s,
-            delay_s=scenario.purge_delay_s if scenario.policy in PURGING else None,
+            delay_s=purge_delays_s if scenario.policy in PURGING else None,
         )
         ratios.append((found.hit_ratio, found.stale_ratio))
     if len(ratios) < 2:

@@ -41,14 +41,15 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
         edit_page: shape (e,). edit_s: shape (e,), when each edit was acknowledged, at the origin at once.
         pops: caches of each page.
         ttl_s: lifetime of a copy. swr_s: window of stale-while-revalidate.
-        delay_s: each edit purges its page so long after it; None: it does not.
+        delay_s: each edit purges its page so long after it; None: it does not. Several numbers: as often.
 
     Returns:
         `Simulated`.
     """
     if read_s.size + edit_s.size > EVENTS_MAX:
         raise ValueError(f"more than {EVENTS_MAX} events")
-    span = 2 + max(float(read_s.max(initial=0)), float(edit_s.max(initial=0)) + (delay_s or 0)) + ttl_s + swr_s
+    delays = () if delay_s is None else np.atleast_1d(delay_s).tolist()
+    span = 2 + max(float(read_s.max(initial=0)), float(edit_s.max(initial=0)) + max(delays, default=0)) + ttl_s + swr_s
     order = np.lexsort((read_s, read_cache))
     cache, time = read_cache[order], read_s[order]
     page = cache // pops
@@ -70,9 +71,9 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
     while now.size:
         fills[now] = True
         end = time[now] + ttl_s
-        if delay_s is not None:
+        for delay in delays:
             # A purge drops what is there when it comes, so also a copy filled between the edit and it.
-            end = np.minimum(end, edit_after(page[now], time[now] - delay_s) + delay_s)
+            end = np.minimum(end, edit_after(page[now], time[now] - delay) + delay)
         following = np.searchsorted(keys, cache[now] * span + np.minimum(end, span - 1), side="left")
         following = np.maximum(following, now + 1)
         inside = following < ends[now]

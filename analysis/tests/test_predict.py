@@ -222,8 +222,9 @@ def test_a_cell_is_predicted_with_the_spread_of_its_trials():
     assert 0.005 < cell.stale_ratio.high - cell.stale_ratio.low < 0.1
     assert predict_cell(SETTINGS) == cell
     assert predict_cell({**SETTINGS, "door": "source"}).hit_ratio.high == 0
-    purged = predict_cell({**SETTINGS, "policy": "purge-url"}, purge_delay_s=0.01)
-    assert purged.stale_ratio.high < 0.01 < cell.stale_ratio.low
+    purged = predict_cell({**SETTINGS, "policy": "purge-url"})
+    assert 0 < purged.stale_ratio.centre < 0.05 < cell.stale_ratio.low
+    assert purged.hit_ratio.high < cell.hit_ratio.low
     with pytest.raises(ScenarioError, match="give duration_s"):
         predict_cell({**SETTINGS, "model": "closed"})
     closed = predict_cell({**SETTINGS, "model": "closed"}, duration_s=10.0)
@@ -259,6 +260,29 @@ def test_a_cell_follows_popularity_and_edits_of_their_own():
     assert predict_cell({**even, "popularity": "uniform"}) == same
     with pytest.raises(ScenarioError, match="is neither uniform nor Zipf's"):
         predict_cell({**SETTINGS, "popularity": {"pareto": 2}})
+
+
+def test_a_purge_that_is_repeated_costs_hits_and_not_freshness():
+    settings = {**SETTINGS, "requests": 6_000, "rate_per_s": 200, "policy": "purge-url"}
+    once, twice = (predict_cell(settings, purge_delays_s=delays) for delays in ((0.05,), (0.05, 10.05)))
+    assert twice.hit_ratio.high < once.hit_ratio.low
+    assert twice.stale_ratio.centre == pytest.approx(once.stale_ratio.centre, abs=0.002)
+    # The closed form of the steady state has one purge an edit.
+    closed = predict(
+        Scenario(pages=100, rate_per_s=200, edits=0.05, policy="purge-url", ttl_s=1e4, purge_delay_s=0.05, run_s=30)
+    )
+    assert once.hit_ratio.centre == pytest.approx(closed.hit_ratio, abs=0.003)
+    assert once.stale_ratio.centre == pytest.approx(closed.stale_ratio, abs=0.001)
+
+
+def test_a_crowd_for_one_page_is_one_fetch_a_lifetime():
+    crowd = {**SETTINGS, "edit_ratio": 0, "pages": 1, "ttl_s": 2, "burst": {"factor": 50}, "collapsing": True}
+    cell = predict_cell(crowd, duration_s=7, requests=2_000)
+    assert 1 - cell.hit_ratio.centre == pytest.approx(4 / 2_000, abs=1e-4)
+    with pytest.raises(ScenarioError, match="without collapsing"):
+        predict_cell({**crowd, "collapsing": False})
+    with pytest.raises(ScenarioError, match="a burst changes"):
+        predict_cell({**crowd, "pages": 2})
 
 
 def test_other_reads_warm_the_cache_too():
