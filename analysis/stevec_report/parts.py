@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from stevec_report import experiments, explain, plot_style, svg
+from stevec_report import experiments, explain, plot_style, prediction, svg
 from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure, Table, Words
 from stevec_report.experiments import common
@@ -42,6 +42,7 @@ class Part:
     explanations: list[str] = field(default_factory=list)
     facts: dict = field(default_factory=dict)
     blocks: list[Table | DrawnFigure | Words] = field(default_factory=list)
+    compared: list[prediction.CellCompared] = field(default_factory=list)
 
     @property
     def title(self):
@@ -98,9 +99,10 @@ def build(run, directory, prefix, write_figure, say):
     try:
         module = experiments.module_for(analysis.name)
         evidence = module.evidence(analysis)
+        compared = prediction.compare_cells(analysis)
         blocks = [
             _draw(block, prefix, write_figure) if isinstance(block, Figure) else block
-            for block in list_blocks(analysis)
+            for block in list_blocks(analysis, prediction.table(compared))
         ]
         invalid = sum(not outcome.valid for outcome in analysis.outcomes)
         say(
@@ -119,16 +121,17 @@ def build(run, directory, prefix, write_figure, say):
             explanations=explain.reasons(analysis, _study_settings(module, analysis)) if evidence else [],
             facts=module.facts(analysis) if hasattr(module, "facts") else {},
             blocks=blocks,
+            compared=compared,
         )
     finally:
         analysis.close()
 
 
-def list_blocks(analysis):
-    """All blocks of a run: its experiment's, and those of every experiment."""
+def list_blocks(analysis, *tables):
+    """All blocks of a run: its experiment's, `tables`, and those of every experiment."""
     module = experiments.module_for(analysis.name)
     strips = getattr(module, "strips", common.default_strips)(analysis)
-    return [*module.blocks(analysis), *common.blocks(analysis, strips)]
+    return [*module.blocks(analysis), *tables, *common.blocks(analysis, strips)]
 
 
 def _draw(block, prefix, write_figure):

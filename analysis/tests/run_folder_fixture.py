@@ -219,7 +219,7 @@ def scale_times(folder, factor):
 
     def later(trial):
         end = datetime.fromisoformat(trial["finished_at"]) + timedelta(hours=1)
-        trial["finished_at"] = _text(end)
+        trial["finished_at"] = text_of(end)
         trial["monotonic_s"] += 3600
 
     edit_json(folder / "trial.json", later)
@@ -295,9 +295,7 @@ class _Trial:
         served = sum(row[6] == "HIT" for row in sent)
         writes = sum(row[3] == "POST" for row in sent)
         counter = len(sent) - served
-        edge_lines = len(sent) if self.door in ("cached", "nocache") else 0
-        write_gzip(self.folder / "edge.log.gz", b'{"status":200}\n' * edge_lines)
-        write_gzip(self.folder / "origin.log.gz", b'{"status":200}\n' * counter)
+        log_lines = write_logs(self.folder, self.door, sent)
         seconds = (ended_us - self.begin_us) / 1e6 + 1.2
         trial = {
             "trial": self.number,
@@ -308,16 +306,16 @@ class _Trial:
             "settings": self.settings,
             "valid": True,
             "invalid_reasons": [],
-            "started_at": _text(self.moment),
-            "finished_at": _text(self.moment + timedelta(seconds=seconds)),
+            "started_at": text_of(self.moment),
+            "finished_at": text_of(self.moment + timedelta(seconds=seconds)),
             "monotonic_s": round(seconds, 3),
             "cold_proof": {"cold": True, "observed": ["MISS", "HIT", "MISS"], "origin_requests": 2},
             "requests_planned": self.plan["requests"],
             "distinct_pages": len({row[2] for row in rows}),
             "counter": {"requests": counter, "reads": counter - writes, "writes": writes},
             "counter_expected": None,
-            "log_lines": {"edge": edge_lines, "origin": counter},
-            "k6": _k6(seconds, dropped),
+            "log_lines": log_lines,
+            "k6": k6_facts(seconds, dropped),
             "background": None,
             "overlap": None,
         }
@@ -329,7 +327,7 @@ class _Trial:
             first, last = min(r[0] for r in background), max(r[0] + round(r[7] * 1000) for r in background)
             trial["background"] = {"vus": self.settings["background_vus"], "started_at_us": first}
             trial["background"] |= {"finished_at_us": last, **_counts(background), "completed_per_s": []}
-            trial["background"] |= {"rate_per_min": 0.0, "k6": _k6(seconds, 0)}
+            trial["background"] |= {"rate_per_min": 0.0, "k6": k6_facts(seconds, 0)}
             trial["overlap"] = {"probe_first_sent_at_us": begun_us, "probe_last_done_at_us": ended_us}
             trial["overlap"] |= {"background_first_sent_at_us": first, "background_last_done_at_us": last}
             trial["overlap"]["proved"] = True
@@ -410,7 +408,28 @@ def _write_samples(path, rows):
     write_gzip(path, text.getvalue().encode())
 
 
-def _k6(seconds, dropped):
+def write_logs(folder, door, rows):
+    """Write the access logs that rows of samples leave at each nginx; return the lines of each."""
+    passed = {"cached": "edge", "nocache": "edge", "local": "local"}.get(door)
+    lines = {"edge": [], "local": [], "origin": []}
+    for row in rows:
+        method, status, cache_status, revision = row[3], row[4], row[6], row[9]
+        line = {"host": f"{door}.localhost", "method": method, "uri": f"/wiki/{row[2]}", "status": status}
+        asked = cache_status != "HIT"
+        line |= {"cache_status": cache_status if passed else "", "upstream_status": str(status) if asked else ""}
+        line["page_revision"] = str(revision)
+        if passed:
+            lines[passed].append(line)
+        if asked:
+            lines["origin"].append(line | {"cache_status": ""})
+    for role, of_role in lines.items():
+        text = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in of_role)
+        write_gzip(folder / f"{role}.log.gz", text.encode())
+    return {role: len(of_role) for role, of_role in lines.items()}
+
+
+def k6_facts(seconds, dropped):
+    """What trial.json says of k6."""
     return {
         "exit_code": 0,
         "dropped_iterations": dropped,
@@ -454,8 +473,8 @@ def _manifest(experiment, identity, repetitions, settings, factors, seed, plans,
             }
             for at, plan in enumerate(plans.values())
         ],
-        "started_at": _text(BEGIN),
-        "finished_at": _text(finished),
+        "started_at": text_of(BEGIN),
+        "finished_at": text_of(finished),
         "resumed_at": [],
         "trials_planned": trials,
         "profile": {
@@ -481,7 +500,8 @@ def _manifest(experiment, identity, repetitions, settings, factors, seed, plans,
     }
 
 
-def _text(moment):
+def text_of(moment):
+    """A moment as trial.json has it."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -56,7 +56,9 @@ describe('a trial', () => {
     ['with requests that had no answer', { samples: { ...good().samples, served_by_cache: 899, requests_unanswered: 1 } }, /1 had no answer: whether they reached it is not known/],
     ['in which somebody else wrote', { counter: { requests: 100, reads: 99, writes: 1 } }, /0 writes sent ≠ 1 writes at the origin/],
     ['with a log that is too short', { logLines: { edge: 998, origin: 100, local: 0 } }, /the edge log has 998 lines, expected 1000/],
-    ['during which the clock was set', { wallS: 3602.5 }, /the clock was set during the trial: it says 3602\.5 s have passed, but 2\.5 s have/],
+    ['whose counter does not add up', { counter: { requests: 100, reads: 98, writes: 0 } }, /the counter says 100 requests, but 98 reads and 0 writes/],
+    ['during which the clock was set a little', { wallS: 2.44 }, /it says 2\.44 s have passed, but 2\.50 s have/],
+    ['during which the clock was set', { wallS: 3602.5 }, /the clock was set during the trial: it says 3602\.50 s have passed, but 2\.50 s have/],
     ['whose background came late', { overlap: { proved: false } }, /the background did not run before, during and after the probe/]
   ])) {
     test(`${what} is invalid, and says so`, () => {

@@ -9,7 +9,9 @@ const LATE_MS = 2_000
 
 export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 
-/** @typedef {Record<(typeof LOG_ROLES)[number], number>} PerRole */
+/** @typedef {(typeof LOG_ROLES)[number]} LogRole */
+
+/** @typedef {Record<LogRole, number>} PerRole */
 
 /**
  * Where each nginx role's access log ends now.

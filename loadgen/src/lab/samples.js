@@ -6,7 +6,7 @@ import { pageName, requestAt } from '../../scenarios/plan.js'
 const METRIC = 'stevec_request'
 const COLUMNS = 'sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision'
 /** Answers for which no request went to the origin. UPDATING is answered from the cache while another request refreshes it. */
-const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
+export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 
 /**
  * @typedef {object} Counts
@@ -98,8 +98,11 @@ export async function extractSamples ({ source, target, plan, onSample = () => {
   return counts
 }
 
-/** @param {AsyncIterable<Buffer>} chunks */
-async function * linesOf (chunks) {
+/**
+ * @param {AsyncIterable<Buffer>} chunks
+ * @returns {AsyncIterable<string[]>}
+ */
+export async function * linesOf (chunks) {
   let rest = ''
   for await (const chunk of chunks) {
     const lines = (rest + chunk.toString('latin1')).split('\n')

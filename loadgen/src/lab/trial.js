@@ -8,6 +8,7 @@ import { createGenerators, GENERATOR_LIMIT, RAW_SUFFIX, round } from './generato
 import { expectedCounter, problemsOf } from './judge.js'
 import { keepLogs, logEnds, logOfDoor, waitForLogLines } from './logs.js'
 import { backgroundPlan, requestsPlanned } from './matrix.js'
+import { reconcile } from './reconcile.js'
 import { extractSamples } from './samples.js'
 
 /**
@@ -17,10 +18,13 @@ import { extractSamples } from './samples.js'
  * @property {string} trialsDirectory
  * @property {AbortSignal} signal
  * @property {number} [watchPort]  of k6's dashboard
+ * @property {() => number} [wallClockMs]  the time of day; only `stevec verify` gives another, which steps
  */
 
 /** @typedef {import('./matrix.js').PlannedTrial} PlannedTrial */
 /** @typedef {Awaited<ReturnType<typeof runTrial>>} TrialResult */
+
+const CLOCK_ATTEMPTS_MAX = 10
 
 /** @param {number} trial */
 export const trialName = (trial) => String(trial).padStart(4, '0')
@@ -33,13 +37,15 @@ export const trialName = (trial) => String(trial).padStart(4, '0')
  * @throws {Error} only when it was interrupted; then nothing is kept
  */
 export async function runTrial (context, trial) {
-  const { site, trialsDirectory, signal } = context
+  const { site, trialsDirectory, signal, wallClockMs = Date.now } = context
   const directory = path.join(trialsDirectory, `${trialName(trial.trial)}.partial`)
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
-  const started = new Date()
-  const startedMs = performance.now()
-  const elapsed = () => ({ wallS: (Date.now() - started.getTime()) / 1000, monotonicS: (performance.now() - startedMs) / 1000 })
+  const begin = readClocks(wallClockMs)
+  const elapsed = () => {
+    const { wallMs, monotonicMs } = readClocks(wallClockMs)
+    return { wallMs, wallS: (wallMs - begin.wallMs) / 1000, monotonicS: (monotonicMs - begin.monotonicMs) / 1000 }
+  }
   let measured
   let broken = null
   try {
@@ -54,6 +60,7 @@ export async function runTrial (context, trial) {
   for (const file of readdirSync(directory).filter((file) => file.endsWith(RAW_SUFFIX))) rmSync(path.join(directory, file))
 
   const { problems, ...facts } = measured
+  const end = elapsed()
   const reasons = broken === null ? problems : [broken]
   const result = {
     trial: trial.trial,
@@ -64,9 +71,9 @@ export async function runTrial (context, trial) {
     settings: trial.settings,
     valid: reasons.length === 0,
     invalid_reasons: reasons,
-    started_at: started.toISOString(),
-    finished_at: new Date().toISOString(),
-    monotonic_s: round(elapsed().monotonicS),
+    started_at: new Date(begin.wallMs).toISOString(),
+    finished_at: new Date(end.wallMs).toISOString(),
+    monotonic_s: round(end.monotonicS),
     requests_planned: requestsPlanned(trial.settings),
     distinct_pages: trial.plan.distinct_pages,
     ...facts
@@ -75,6 +82,19 @@ export async function runTrial (context, trial) {
   const target = path.join(trialsDirectory, trialName(trial.trial))
   renameSync(directory, target)
   return result
+}
+
+/**
+ * Both clocks at one moment: when the machine did something else between the readings, they are read again.
+ * @param {() => number} wallClockMs
+ */
+function readClocks (wallClockMs) {
+  for (let attempt = 1; ; attempt++) {
+    const before = performance.now()
+    const wallMs = wallClockMs()
+    const after = performance.now()
+    if (after - before < 1 || attempt === CLOCK_ATTEMPTS_MAX) return { wallMs, monotonicMs: after }
+  }
 }
 
 /** What trial.json says of a trial that broke before it had anything to tell. @returns {Awaited<ReturnType<typeof measure>>} */
@@ -151,6 +171,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const logLinesExpected = linesOf((samples?.requests_sent ?? 0) + (backgroundSamples?.requests_sent ?? 0), counter.requests)
   const logLines = await waitForLogLines(stackDirectory, logStarts, logLinesExpected)
   await keepLogs(stackDirectory, logStarts, directory)
+  const disagreements = unreadable.length > 0 ? [] : await reconcile({ directory, doorRole: logOfDoor(settings.door), counter })
 
   const findings = {
     trial,
@@ -166,7 +187,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     ...elapsed()
   }
   return {
-    problems: [...problemsOf(findings), ...unreadable],
+    problems: [...problemsOf(findings), ...disagreements, ...unreadable],
     cold_proof: coldProof,
     requests_sent: samples?.requests_sent ?? 0,
     requests_failed: samples?.requests_failed ?? 0,
