@@ -35,7 +35,7 @@ export function createCounter () {
  * @type {import('fastify').FastifyPluginAsync<{counter: Counter}>}
  */
 export async function counterRoute (app, { counter }) {
-  const config = { counted: false, otherMethods: `The name “${COUNTER_NAME}” is reserved: it is the counter of requests, not a page.` }
+  const config = { counted: false, database: false, otherMethods: `The name “${COUNTER_NAME}” is reserved: it is the counter of requests, not a page.` }
   app.get(`/wiki/${COUNTER_NAME}`, { config }, async (request, reply) => {
     reply.header('cache-control', 'private, no-store')
     return request.method === 'HEAD' ? counter.peek() : counter.take()

@@ -68,7 +68,11 @@ export function createEditors ({ client, seed, editors, readers }) {
     /** @type {Edit} */
     const edit = { id: `edit-${seed}-${edits.length}-`, page, kind, base, started: ++moment, ended: Infinity, outcome: 'unknown', revision: null }
     edits.push(edit)
-    const { status, headers, body } = await send(edit)
+    const { status, headers, body } = await send(edit).catch((error) => {
+      // Nobody was there to take it.
+      if (error.code === 'ECONNREFUSED') edit.outcome = 'refused'
+      throw error
+    })
     edit.ended = ++moment
     if (status === 200 || status === 201 || status === 204) {
       edit.outcome = 'acknowledged'

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../lo
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
 const READY_MAX_MS = 60_000
 const DEAD_MAX_MS = 10_000
+const MISTAKES_MAX = 20
 
 /** @typedef {import('../../loadgen/src/stack/processes.js').ProcessIdentity} ProcessIdentity */
 
@@ -55,6 +56,11 @@ export async function createPlace (settings = {}) {
     killMongod: () => kill(mongod),
     killWiki: () => kill(wiki),
     log: () => logTail(logFile, 50),
+    /** What the wiki has logged as its own mistakes, each once. @returns {string[]} */
+    mistakes: () => [...new Set(readFileSync(logFile, 'utf8').split('\n').filter((line) => line.includes('"unexpected error"')).map((line) => {
+      const { err } = JSON.parse(line)
+      return `${err.type}: ${err.message}\n${err.stack}`
+    }))].slice(0, MISTAKES_MAX),
     async remove () {
       for (const identity of [wiki, mongod]) if (identity !== null) await stopProcess(identity)
       rmSync(directory, { recursive: true, force: true })

@@ -67,7 +67,7 @@ export async function torture ({ trials: count, edits: wanted, seed, onTrial = (
       trials.push({ killed, acknowledged: editors.acknowledged() - before, killed_after: killedAfter - before, unknown: editors.edits.filter(({ outcome }) => outcome === 'unknown').length - sum(trials, 'unknown'), back_after_ms: backAfterMs })
       onTrial(trials[number], number + 1)
     }
-    return { trials, edits: editors.edits.length, acknowledged: editors.acknowledged(), unknown: sum(trials, 'unknown'), reads: editors.reads.length, unexpected: editors.unexpected, findings }
+    return { trials, edits: editors.edits.length, acknowledged: editors.acknowledged(), unknown: sum(trials, 'unknown'), reads: editors.reads.length, unexpected: [...editors.unexpected, ...place.mistakes()], findings }
   } finally {
     await editors.stop()
     client.close()
