@@ -25,6 +25,11 @@ export function createEditors ({ client, seed, editors, readers }) {
   const reads = []
   /** Answers that no rule of the wiki explains, such as 500. @type {string[]} */
   const unexpected = []
+  /** Requests that were not done, though nobody asked for something impossible. @type {string[]} */
+  const failed = []
+  let answered = 0
+  let lastMs = performance.now()
+  let gapMs = 0
   let moment = 0
   let acknowledged = 0
   let drawn = 0
@@ -43,8 +48,12 @@ export function createEditors ({ client, seed, editors, readers }) {
   async function look (page) {
     const started = ++moment
     const { status, body } = await client.ask('GET', urlOf(page))
+    answered++
     if (status === 404) return 0
-    if (status !== 200) return null
+    if (status !== 200) {
+      failed.push(`GET: ${status}`)
+      return null
+    }
     const { revision } = JSON.parse(body)
     reads.push({ page, started, revision })
     return revision
@@ -74,16 +83,21 @@ export function createEditors ({ client, seed, editors, readers }) {
       throw error
     })
     edit.ended = ++moment
+    answered++
     if (status === 200 || status === 201 || status === 204) {
       edit.outcome = 'acknowledged'
       edit.revision = status === 204 ? Number(headers['page-revision']) : JSON.parse(body).revision
       acknowledged++
+      gapMs = Math.max(gapMs, performance.now() - lastMs)
+      lastMs = performance.now()
     } else if (status === 404 || status === 412) {
       edit.outcome = 'refused'
     } else if (status !== 503 && status !== 502) {
       unexpected.push(`${status} ${body}`)
     }
-    if (status >= 500) await delay(PAUSE_MS)
+    if (status < 500) return
+    failed.push(`${kind}: ${status}`)
+    await delay(PAUSE_MS)
   }
 
   /** @param {() => Promise<unknown>} work */
@@ -92,6 +106,7 @@ export function createEditors ({ client, seed, editors, readers }) {
       try {
         await work()
       } catch (error) {
+        failed.push(/** @type {Error} */ (error).message)
         if (/no answer/.test(/** @type {Error} */ (error).message)) unexpected.push(/** @type {Error} */ (error).message)
         await delay(PAUSE_MS)
       }
@@ -102,10 +117,15 @@ export function createEditors ({ client, seed, editors, readers }) {
     edits,
     reads,
     unexpected,
+    failed,
+    answered: () => answered,
+    /** The longest time without an acknowledged edit, while they are at work. */
+    gapMs: () => Math.round(gapMs),
     acknowledged: () => acknowledged,
     /** They begin, or go on. */
     start () {
       stopping = new AbortController()
+      lastMs = performance.now()
       working = [...Array.from({ length: editors }, () => goOn(edit)), ...Array.from({ length: readers }, () => goOn(() => look(pageOf(pick(PAGES)))))]
     },
     /** Each finishes what it is at. */

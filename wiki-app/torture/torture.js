@@ -44,8 +44,7 @@ export async function torture ({ trials: count, edits: wanted, seed, onTrial = (
   /** @type {Trial[]} */
   const trials = []
   try {
-    await place.startMongod()
-    await place.startWiki()
+    await place.start()
     let findings = judge([], [], { revisions: [], pages: [], targets: [], tags: [] })
     for (let number = 0; number < count; number++) {
       const before = editors.acknowledged()
@@ -58,7 +57,7 @@ export async function torture ({ trials: count, edits: wanted, seed, onTrial = (
       const killedAt = performance.now()
       const killedAfter = editors.acknowledged()
       await kill(killed, random(number, 2) < 0.5, BETWEEN_MAX_MS * random(number, 3))
-      await Promise.all([killed !== 'wiki' && place.startMongod(), killed !== 'mongod' && place.startWiki()])
+      await Promise.all([killed !== 'wiki' && place.startDatabase(), killed !== 'mongod' && place.startWiki()])
       await reach(editors.acknowledged() + 1)
       const backAfterMs = Math.round(performance.now() - killedAt)
       await reach(target)
@@ -86,9 +85,10 @@ export async function torture ({ trials: count, edits: wanted, seed, onTrial = (
    * @param {number} betweenMs
    */
   async function kill (victim, wikiFirst, betweenMs) {
-    if (victim === 'wiki') return place.killWiki()
-    if (victim === 'mongod') return place.killMongod()
-    const [first, second] = wikiFirst ? [place.killWiki, place.killMongod] : [place.killMongod, place.killWiki]
+    const [wiki, mongod] = [() => place.killWiki(), () => place.killMongod()]
+    if (victim === 'wiki') return wiki()
+    if (victim === 'mongod') return mongod()
+    const [first, second] = wikiFirst ? [wiki, mongod] : [mongod, wiki]
     await Promise.all([first(), delay(betweenMs).then(second)])
   }
 }
