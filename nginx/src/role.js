@@ -19,7 +19,7 @@ const UNQUOTABLE = /["$\\\n\r]/
 
 /**
  * What a role needs besides its folder; ports are of 127.0.0.1.
- * @typedef {{role: 'origin', port: number, wikiPort: number}} OriginRole
+ * @typedef {{role: 'origin', port: number, wikiPort: number | number[]}} OriginRole  several wikis of one database, when there is a list
  * @typedef {{role: 'edge', port: number, publicPort: number, originPort: number, cachedHost: string, nocacheHost: string, controlPort: number, controlToken: string} & EdgeOptions} EdgeRole  in the wiki's stack
  * @typedef {{role: 'edge', port: number, listenAddress?: string, origin: Origin, controlPort: number, controlToken: string} & EdgeOptions} LoneEdgeRole  in front of any application
  * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
@@ -74,12 +74,18 @@ export function render (role, { directory, modulesDirectory }) {
     if (UNQUOTABLE.test(value)) throw new Error(`nginx cannot use a path with quotes, dollar signs or backslashes: ${value}`)
   }
   return eta.render(`./${role.role}`, {
-    ...(role.role === 'edge' ? edgeView(role, directory) : role),
+    ...(role.role === 'edge' ? edgeView(role, directory) : role.role === 'origin' ? originView(role) : role),
     directory,
     sources: SOURCES,
     user: process.getuid?.() === 0 ? userInfo().username : '',
     modules: cached ? ['ndk_http_module', 'ngx_http_lua_module'].map((name) => `${modulesDirectory}/${name}.so`) : []
   })
+}
+
+/** @param {OriginRole} role */
+function originView (role) {
+  const wikiPorts = [role.wikiPort].flat()
+  return { ...role, wikiPorts, several: wikiPorts.length > 1 }
 }
 
 /**

@@ -97,7 +97,7 @@ export async function buildApp (config, { purge, timing } = {}) {
   const cache = config.ORIGIN_CACHE_MIB === 0
     ? undefined
     : createOriginCache({ connection: database.connection, collection: models.Pages.collection.name, maxBytes: config.ORIGIN_CACHE_MIB * MIB, log: app.log })
-  const sessions = users && createSessions(database.connection, users)
+  const sessions = users && whilePresent(createSessions(database.connection, users), database)
   const history = createHistory(models)
   const finding = createFinding(models)
   const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
@@ -112,6 +112,10 @@ export async function buildApp (config, { purge, timing } = {}) {
   ]
 
   drainOnClose(app)
+  app.addHook('onRoute', (route) => {
+    const { database: needed = true } = /** @type {{database?: boolean}} */ (route.config ?? {})
+    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (database.whilePresent(route.handler))
+  })
   if (config.METRICS_PORT !== undefined) {
     const server = createMetricsServer(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
     app.addHook('onReady', server.open)
@@ -166,4 +170,14 @@ export async function buildApp (config, { purge, timing } = {}) {
 
   await app.ready()
   return app
+}
+
+/**
+ * @template {Record<string, (...args: any[]) => Promise<any>>} Parts
+ * @param {Parts} parts
+ * @param {import('./database.js').Database} database
+ * @returns {Parts} the same, not waiting for a database that is away
+ */
+function whilePresent (parts, database) {
+  return /** @type {Parts} */ (Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, database.whilePresent(part)])))
 }

@@ -33,6 +33,8 @@ export async function startMongod ({ port, directory, outlive = false, cgroups, 
     args: ['--dbpath', path.join(home, 'data'), '--port', String(listen), '--bind_ip', '127.0.0.1', '--nounixsocket',
       '--replSet', REPLICA_SET, '--oplogSize', '128', '--wiredTigerCacheSizeGB', '0.25', '--quiet',
       '--setParameter', 'diagnosticDataCollectionEnabled=false',
+      // Default 60: for so long nobody could edit the pages whose edits a wiki had under way when it was killed.
+      '--setParameter', 'transactionLifetimeLimitSeconds=10',
       // Nobody else could take over: waiting for an election before going down would only cost a second.
       '--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'],
     logFile,

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { createClient } from '../../torture/client.js'
+import { createEditors } from '../../torture/editors.js'
+import { holds, judge } from '../../torture/oracle.js'
+import { createPlace } from '../../torture/place.js'
+import { stored } from '../../torture/torture.js'
+
+const ROUNDS = 4
+const EDITORS = 12
+const READERS = 12
+const WORK_MAX_MS = 60_000
+
+test('wikis behind the origin\'s nginx are replaced one by one, many times, under load: no request fails', { timeout: 180_000 }, async (t) => {
+  const place = await createPlace({ wikis: 2 })
+  t.after(() => place.remove())
+  await place.start()
+  const client = createClient(place.url, EDITORS + READERS)
+  t.after(() => client.close())
+  const editors = createEditors({ client, seed: 3, editors: EDITORS, readers: READERS })
+  t.after(() => editors.stop())
+  editors.start()
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const index of [0, 1]) {
+      const before = editors.answered()
+      assert.ok(await waitUntil(() => editors.answered() > before + 200, WORK_MAX_MS))
+      await place.stopWiki(index)
+      await place.startWiki(index, '/readyz')
+    }
+  }
+  await editors.stop()
+  t.diagnostic(`${2 * ROUNDS} replacements, ${editors.answered()} requests answered, ${editors.acknowledged()} of them edits, ${editors.failed.length} failed; longest time without an edit ${editors.gapMs()} ms`)
+  assert.deepEqual(editors.failed, [])
+  assert.deepEqual(place.mistakes(), [])
+  const findings = judge(editors.edits, editors.reads, await stored(place.uri))
+  assert.ok(holds(findings), JSON.stringify(findings))
+})
