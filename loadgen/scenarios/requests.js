@@ -98,6 +98,8 @@ function send (method, index, page, body) {
     iteration: String(index),
     size_bytes: response.headers['Content-Length'] || '',
     revision: response.headers['Page-Revision'] || '',
+    // CF-Ray ends in the airport of the point of presence that answered.
+    pop: (/-([A-Z]{3})$/.exec(response.headers['Cf-Ray'] || '') || ['', ''])[1],
     error_code: response.error_code ? String(response.error_code) : ''
   })
   sample.add(response.timings.blocked + response.timings.duration, {
