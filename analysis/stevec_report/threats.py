@@ -45,10 +45,10 @@ def _describe_zone(target):
     return (
         "A zone of a CDN",
         f"The doors are those of {str(target.get('zone'))[:80]}, and between them and the client is the internet: "
-        "times hold for this client, this origin and this hour. What else the CDN's machines and the origin did meanwhile "
-        "is not known. Several machines of a point of presence may answer, and each may ask the origin for itself, so how "
-        "often the origin is asked through a cache is at least once a page, and no exact number; the law of the "
-        "counter holds all the same.",
+        "times hold for this client, this origin and this hour. What else the CDN's machines and the origin did "
+        "meanwhile is not known. Several machines of a point of presence may answer, and each may ask the origin for "
+        "itself, so how often the origin is asked through a cache is at least once a page, and no exact number; the "
+        "law of the counter holds all the same.",
     )
 
 
