@@ -12,6 +12,7 @@ from stevec_report.blocks import Cell, Column, Table, Words
 from stevec_report.run_folder import COUNT_MAX, door_sort_key, get, read_json_object
 
 FILE_NAME = "cloudflare.json"
+PAST = "source"  # the door that does not lead through it
 FILE_MAX_BYTES = 20_000_000
 SCHEMA_VERSION = 1
 GROUPS_MAX = 100  # of one trial
@@ -53,7 +54,7 @@ class TrialCount:
 
 def blocks(analysis):
     """What the report says of Cloudflare's count; [] for a run that did not go through it."""
-    if analysis.run.target.get("kind") != "cloudflare":
+    if analysis.run.target.get("kind") != "cloudflare" or analysis.run.doors.keys() <= {PAST}:
         return []
     path = analysis.run.path / FILE_NAME
     if not path.is_file():
@@ -73,7 +74,9 @@ def blocks(analysis):
     known = [count for count in counts if count.number in ours]
     if not known:
         return [Words("note", "Cloudflare has counted none of the trials that can be read.")]
-    return [_words(analysis, known, ours, fetched_at), _status_table(analysis, known, ours), _trial_table(known, ours)]
+    answered = [count for count in known if count.interval is not None]
+    words = _words(answered, known, ours, fetched_at)
+    return [words, _status_table(analysis, answered, ours), _trial_table(known, ours)] if answered else [words]
 
 
 def sent_in(outcome):
@@ -121,17 +124,17 @@ def _number(value, key, maximum):
     return number
 
 
-def _words(analysis, known, ours, fetched_at):
-    answered = [count for count in known if count.interval is not None]
+def _words(answered, known, ours, fetched_at):
     silent = len(known) - len(answered)
     theirs, sent = sum(c.requests for c in answered), sum(sent_in(ours[c.number]) for c in answered)
     end = max(o.record.finished_at for o in ours.values())
     late_min = (fetched_at - end).total_seconds() / 60
-    text = (
-        f"Cloudflare's own count: of the {wording.grouped(sent)} requests that "
-        f"{wording.count_of(len(answered), 'trial')} sent through it, it has "
-        f"counted {wording.grouped(theirs)}, {_signed(theirs - sent)}. "
-    )
+    text = "Cloudflare's own count: "
+    if answered:
+        text += (
+            f"of the {wording.grouped(sent)} requests that {wording.count_of(len(answered), 'trial')} sent through it, "
+            f"it has counted {wording.grouped(theirs)}, {_signed(theirs - sent)}. "
+        )
     estimates = [count for count in answered if not count.exact]
     if estimates:
         interval = wording.three_digits(max(count.interval for count in estimates))
@@ -142,8 +145,8 @@ def _words(analysis, known, ours, fetched_at):
     elif answered:
         text += "It sampled nothing: each request is counted, and a difference is one. "
     if silent:
-        text += f"Of {wording.count_of(silent, 'trial')} it said nothing yet. "
-    missing = sum(analysis.run.doors[o.door].name != "source" for o in ours.values()) - len(known)
+        text += f"{'Of' if answered else 'of'} {wording.count_of(silent, 'trial')} it said nothing yet. "
+    missing = sum(outcome.door != PAST for outcome in ours.values()) - len(known)
     if missing > 0:
         text += f"{wording.count_of(missing, 'trial')} through it are not in {FILE_NAME}. "
     text += (
@@ -152,14 +155,12 @@ def _words(analysis, known, ours, fetched_at):
     return Words("p", text)
 
 
-def _status_table(analysis, known, ours):
+def _status_table(analysis, answered, ours):
     """Requests and bytes by door and cache status, both sides."""
     doors = {}
-    for count in known:
+    for count in answered:
         outcome = ours[count.number]
         entry = doors.setdefault(outcome.door, {"theirs": {}, "ours": {}, "numbers": [], "intervals": []})
-        if count.interval is None:
-            continue
         entry["numbers"].append(count.number)
         entry["intervals"].append(count.interval)
         for status, tally in count.by_status.items():
@@ -171,7 +172,7 @@ def _status_table(analysis, known, ours):
         entry = doors[door]
         for status, requests, size_bytes in _answers(analysis, entry["numbers"]):
             entry["ours"].setdefault(status, Tally()).add(requests, size_bytes)
-        interval = max(entry["intervals"], default=None)
+        interval = max(entry["intervals"])
         statuses = sorted(entry["theirs"].keys() | entry["ours"].keys())
         rows += [_status_row(door, s, entry["theirs"].get(s), entry["ours"].get(s), interval) for s in statuses]
     columns = [

@@ -155,6 +155,13 @@ def test_what_cloudflare_does_not_know_yet_is_no_difference(zone_folder, analyse
     assert sum(row["requests_ours"] for row in cached) == SENT + 3
 
 
+def test_before_cloudflare_says_anything_there_is_nothing_to_compare(zone_folder, analyse_run):
+    count_as_cloudflare(zone_folder, silent=range(1, 7))
+    found = cloudflare_count.blocks(analyse_run(zone_folder))
+    assert "Cloudflare's own count: of 4 trials it said nothing yet." in words_of(found)
+    assert tables_of(found) == {}
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

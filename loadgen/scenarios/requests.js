@@ -42,6 +42,8 @@ const SCENARIOS = {
 
 export const options = {
   scenarios: SCENARIOS[settings.until_url === null ? settings.model : 'until'](),
+  // As `stevec cloudflare verify` asks: what a CDN refuses to some clients shows before the load.
+  userAgent: 'stevec',
   noConnectionReuse: !settings.connection_reuse,
   discardResponseBodies: true,
   // Names under .localhost are loopback by RFC 6761, but Go's resolver asks the DNS for them.
