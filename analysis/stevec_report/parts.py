@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from stevec_report import experiments, explain, plot_style, prediction, svg
+from stevec_report import cloudflare_count, experiments, explain, plot_style, points_of_presence, prediction, svg
 from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure, Table, Words
 from stevec_report.experiments import common
@@ -131,7 +131,13 @@ def list_blocks(analysis, *tables):
     """All blocks of a run: its experiment's, `tables`, and those of every experiment."""
     module = experiments.module_for(analysis.name)
     strips = getattr(module, "strips", common.default_strips)(analysis)
-    return [*module.blocks(analysis), *tables, *common.blocks(analysis, strips)]
+    return [
+        *module.blocks(analysis),
+        *tables,
+        *common.blocks(analysis, strips),
+        *points_of_presence.blocks(analysis),
+        *cloudflare_count.blocks(analysis),
+    ]
 
 
 def _draw(block, prefix, write_figure):

@@ -24,7 +24,8 @@ def describe_results(results):
     ]
     if manifest.get("resumed_at"):
         made.insert(5, ("resumed", manifest["resumed_at"]))
-    return _as_text([("How it was made", made), ("Profile", _profile(results.profile))])
+    target = list(results.target.items())
+    return _as_text([("How it was made", made), ("Target", target), ("Profile", _profile(results.profile))])
 
 
 def describe_run(run):
@@ -47,12 +48,23 @@ def describe_run(run):
         ("Definition", list(definition.items())),
         ("Settings", settings),
         ("Doors", doors),
+        ("What was verified of the zone", _verification(manifest)),
         ("Plans", plans),
         ("Versions", _items(manifest, "versions")),
         ("Host", _items(manifest, "host")),
         ("Hashes of the configuration", _items(manifest, "config_hashes")),
     ]
     return _as_text(groups)
+
+
+def _verification(manifest):
+    """What `stevec cloudflare verify` saw before the run."""
+    value = manifest.get("verification")
+    if not isinstance(value, dict):
+        return []
+    checks = value.get("checks") if isinstance(value.get("checks"), list) else []
+    rows = [(c.get("id"), f"{c.get('outcome')}: {c.get('saw')}") for c in checks if isinstance(c, dict)]
+    return [("at", value.get("verified_at")), *rows]
 
 
 def _profile(profile):

@@ -11,7 +11,7 @@ def list_threats(results, parts):
     """Return [(short name, sentences)] on a run or study and its readable parts, the general ones last."""
     parts = [part for part in parts if part.run]
     threats = [
-        _describe_profile(results.profile),
+        _describe_zone(results.target) if results.target else _describe_profile(results.profile),
         _describe_loopback(parts),
         _describe_generator(parts),
         _describe_loop(parts),
@@ -39,6 +39,17 @@ def list_threats(results, parts):
         ),
     ]
     return [threat for threat in threats if threat is not None]
+
+
+def _describe_zone(target):
+    return (
+        "A zone of a CDN",
+        f"The doors are those of {str(target.get('zone'))[:80]}, and between them and the client is the internet: "
+        "times hold for this client, this origin and this hour. What else the CDN's machines and the origin did "
+        "meanwhile is not known. Several machines of a point of presence may answer, and each may ask the origin for "
+        "itself, so how often the origin is asked through a cache is at least once a page, and no exact number; the "
+        "law of the counter holds all the same.",
+    )
 
 
 def _describe_profile(profile):

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { waitUntil } from '../stack/processes.js'
+import { reconcile } from './reconcile.js'
 
 /** nginx writes a request's line after the client has its answer; how long the last lines may take. */
 const LATE_MS = 2_000
@@ -12,6 +13,27 @@ export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 /** @typedef {(typeof LOG_ROLES)[number]} LogRole */
 
 /** @typedef {Record<LogRole, number>} PerRole */
+
+/**
+ * The access logs of what is measured, cut into trials.
+ * @param {string} stackDirectory
+ */
+export const createLogs = (stackDirectory) => ({
+  ends: () => logEnds(stackDirectory),
+  waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected) => waitForLogLines(stackDirectory, starts, expected),
+  keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory) => keepLogs(stackDirectory, starts, directory),
+  /** What the kept logs, the samples and the counter do not agree on, in sentences. */
+  reconcile: (/** @type {string} */ directory, /** @type {import('../stack/doors.js').DoorName} */ door, /** @type {import('./counter.js').Counter} */ counter) => reconcile({ directory, doorRole: logOfDoor(door), counter }),
+  /** Lines that so many requests through a door, of which so many reached the origin, leave in each log. */
+  linesOf: (/** @type {import('../stack/doors.js').DoorName} */ door, /** @type {number} */ sent, /** @type {number} */ reached) => /** @type {PerRole} */ ({ edge: 0, local: 0, ...{ [logOfDoor(door)]: sent }, origin: reached })
+})
+
+/** @typedef {ReturnType<typeof createLogs>} Logs */
+
+const NOTHING = /** @type {PerRole} */ ({})
+
+/** Of what is measured elsewhere, where nobody can read them. @type {Logs} */
+export const NO_LOGS = Object.freeze({ ends: () => NOTHING, waitFor: async () => NOTHING, keep: async () => {}, reconcile: async () => [], linesOf: () => NOTHING })
 
 /**
  * Where each nginx role's access log ends now.
