@@ -1,5 +1,6 @@
 import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { waitUntil } from '../stack/processes.js'
@@ -39,6 +40,18 @@ export async function waitForLogLines (stackDirectory, starts, expected) {
     }, LATE_MS)
   }
   return found
+}
+
+/**
+ * Requests that the edge sent to the origin on its own, while it answered with what was stale (RFC 5861 §3).
+ * @param {string} stackDirectory
+ * @param {PerRole} starts  bytes, from logEnds
+ */
+export async function countRefreshes (stackDirectory, starts) {
+  let refreshes = 0
+  const lines = createInterface({ input: createReadStream(logFile(stackDirectory, 'edge'), { start: starts.edge }) })
+  for await (const line of lines) if (line.includes('"cache_status":"UPDATING"')) refreshes += JSON.parse(line).refreshes
+  return refreshes
 }
 
 /**

@@ -1,17 +1,20 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { needsPurges } from '../../../wiki-app/src/cache-policy.js'
 import { requestAt } from '../../scenarios/plan.js'
 import { sizeOf } from '../../scenarios/content.js'
 import { disengageProfile, engageProfile } from '../profile/apply.js'
 import { request } from '../stack/doors.js'
 import { isAlive } from '../stack/processes.js'
-import { flexiblePorts, startStack, stopStack } from '../stack/stack.js'
+import { mongodUri } from '../stack/mongod.js'
+import { flexiblePorts, restartWiki, startStack, stopStack } from '../stack/stack.js'
 import { PROBE_PAGE } from './cold.js'
 import { labDatabase } from './database.js'
 import { acquireLock } from './lock.js'
 import { logEnds } from './logs.js'
 import { writePages } from './pages.js'
+import { waitUntilTold } from './purges.js'
 import { warmUp } from './warm-up.js'
 
 /** What trials wrote into the database (history keeps every edit) and the logs; beyond it the next trial begins on an empty stack. */
@@ -22,8 +25,12 @@ const cachingFor = (settings) => ({
   CACHE_POLICY: settings.policy,
   CACHE_TTL_S: String(settings.ttl_s),
   CACHE_STALE_WHILE_REVALIDATE_S: String(settings.stale_while_revalidate_s),
-  CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s)
+  CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s),
+  // Nothing is on its way for longer here, and a trial need not wait for the default's ten seconds.
+  PURGE_REPEAT_AFTER_S: '1'
 })
+// Trials write their pages without a name, and all from one address.
+const OPEN_TO_TRIALS = Object.freeze({ ACCESS: 'open', WRITES_PER_MINUTE: '0' })
 
 /**
  * The wiki under test: a stack and a database of its own, so that a wiki that someone uses is neither measured nor written to. It outlasts a run, for a study.
@@ -61,6 +68,19 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
   const isWell = () => stack !== null && stack.processes.every(isAlive)
   const grownBytes = () => writtenBytes + Object.values(logEnds(stackDirectory)).reduce((sum, bytes) => sum + bytes, 0)
 
+  /** @param {import('../stack/state.js').StackState} ready */
+  async function disengage (ready) {
+    if (engaged) await disengageProfile(ready)
+    engaged = false
+  }
+
+  /**
+   * Waits until the wiki has told its caches of every edit.
+   * @param {import('./definition.js').Settings} settings
+   * @returns {Promise<boolean>} false: it has not, in time
+   */
+  const told = async ({ policy }) => !needsPurges(policy) || await waitUntilTold(database?.uri ?? mongodUri(ports.mongod))
+
   /**
    * The stack for such a trial: the one that runs, or a new one with an empty database.
    * @param {import('./definition.js').Settings} settings
@@ -68,7 +88,14 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
    */
   async function start (settings) {
     const wanted = cachingFor(settings)
-    if (stack !== null && isWell() && isDeepStrictEqual(caching, wanted) && grownBytes() < GROWTH_MAX_BYTES) return stack
+    if (stack !== null && isWell() && grownBytes() < GROWTH_MAX_BYTES) {
+      if (isDeepStrictEqual(caching, wanted)) return stack
+      await disengage(stack)
+      await restartWiki(stack, { directory: stackDirectory, mongodbUri: database?.uri, wikiEnvironment: { ...wanted, ...OPEN_TO_TRIALS } })
+      caching = wanted
+      warmUpRequests = 0
+      return stack
+    }
     if (stack !== null) {
       await stop()
       await database?.drop()
@@ -82,8 +109,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
       directory: stackDirectory,
       mongodbUri: database?.uri,
       ports,
-      // Trials write their pages without a name, and all from one address.
-      wikiEnvironment: { ...caching, ACCESS: 'open', WRITES_PER_MINUTE: '0' },
+      wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
       profile,
       engage: false,
       signal,
@@ -98,6 +124,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
     stackDirectory,
     wikiUrl: `http://127.0.0.1:${ports.wiki}`,
     start,
+    told,
 
     /**
      * Makes the wiki what a trial begins with: its pages are there at their sizes, and the wiki is warm.
@@ -109,10 +136,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
       const ready = await start(settings)
       const wanted = Array.from({ length: settings.pages }, (_, page) => ({ page, sizeChars: sizeOf(seed, page, settings.page_size_chars) }))
       const missing = wanted.filter(({ page, sizeChars }) => sizes.get(page) !== sizeChars)
-      if (engaged && missing.length > 0) {
-        await disengageProfile(ready)
-        engaged = false
-      }
+      if (missing.length > 0) await disengage(ready)
       await writePages({ wikiUrl: this.wikiUrl, seed, pages: missing, signal })
       for (const { page, sizeChars } of missing) {
         sizes.set(page, sizeChars)
@@ -123,6 +147,8 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
         warmUpRequests = await warmUp({ door: ready.doors.nocache, pages: settings.pages, signal })
         progress.ready(missing.length, warmUpRequests)
       }
+      // What is told later would empty caches in the middle of the trial.
+      if (!await told(settings)) throw new Error('the wiki could not tell the edge of the pages that were written; see wiki.log of the stack')
       if (!engaged) await engageProfile(ready)
       engaged = true
       return { stack: ready, warmUpRequests }

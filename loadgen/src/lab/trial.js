@@ -1,14 +1,17 @@
 import { availableParallelism } from 'node:os'
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { needsPurges } from '../../../wiki-app/src/cache-policy.js'
 import { startBackground } from './background.js'
 import { purgeAndProveCold } from './cold.js'
 import { readCounter } from './counter.js'
 import { createGenerators, GENERATOR_LIMIT, RAW_SUFFIX, round } from './generator.js'
 import { expectedCounter, problemsOf } from './judge.js'
-import { keepLogs, logEnds, logOfDoor, waitForLogLines } from './logs.js'
+import { countRefreshes, keepLogs, logEnds, logOfDoor, waitForLogLines } from './logs.js'
 import { backgroundPlan, requestsPlanned } from './matrix.js'
+import { purgeLogEnd, purgesSince } from './purges.js'
 import { extractSamples } from './samples.js'
+import { storesPages } from './storing.js'
 
 /**
  * What a trial needs of the run that it belongs to.
@@ -88,6 +91,8 @@ function nothingMeasured () {
     writes_sent: 0,
     counter: { requests: 0, reads: 0, writes: 0 },
     counter_expected: null,
+    refreshes: 0,
+    purges: null,
     served_by_cache: 0,
     cache_statuses: {},
     duration_mean_ms: null,
@@ -115,9 +120,11 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const linesOf = (sent, reached) => ({ edge: 0, local: 0, ...{ [logOfDoor(settings.door)]: sent }, origin: reached })
 
   const beforeProof = logEnds(stackDirectory)
-  const coldProof = await purgeAndProveCold({ door, controls: stack.controls, wikiUrl })
+  const stores = storesPages(door, settings)
+  const coldProof = await purgeAndProveCold({ door, stores, controls: stack.controls, wikiUrl })
   await waitForLogLines(stackDirectory, beforeProof, linesOf(coldProof.observed.length, coldProof.origin_requests))
   const logStarts = logEnds(stackDirectory)
+  const purgesStart = purgeLogEnd(stackDirectory)
 
   const generators = createGenerators(signal)
   const { background_vus: vus } = settings
@@ -131,7 +138,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   k6.generator_limited = k6.generator_cpu_share + Math.max(0, backgroundShare) > GENERATOR_LIMIT
   const backgroundK6 = background === null ? null : await background.stop()
   signal.throwIfAborted()
-  const counter = await readCounter(wikiUrl)
+  const purges = needsPurges(settings.policy) ? { told: await site.told(settings), ...await purgesSince(stackDirectory, purgesStart) } : null
 
   /** @type {string[]} */
   const unreadable = []
@@ -148,19 +155,28 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     : await orSay('the background\'s samples', extractSamples({ source: background.csvFile, target: path.join(directory, 'background.csv.gz'), plan: backgroundPlan(plan.plan), onSample: (sample) => doneAtUs.push(sample.doneAtUs) }))
   const overlap = background === null ? null : overlapOf(samples, backgroundSamples)
 
-  const logLinesExpected = linesOf((samples?.requests_sent ?? 0) + (backgroundSamples?.requests_sent ?? 0), counter.requests)
+  const sent = (samples?.requests_sent ?? 0) + (backgroundSamples?.requests_sent ?? 0)
+  const served = (samples?.served_by_cache ?? 0) + (backgroundSamples?.served_by_cache ?? 0)
+  await waitForLogLines(stackDirectory, logStarts, linesOf(sent, 0))
+  const refreshes = await countRefreshes(stackDirectory, logStarts)
+  // What the edge asks for on its own no client waits for: it may still be under way.
+  await waitForLogLines(stackDirectory, logStarts, linesOf(sent, sent - served + refreshes))
+  const counter = await readCounter(wikiUrl)
+  const logLinesExpected = linesOf(sent, counter.requests)
   const logLines = await waitForLogLines(stackDirectory, logStarts, logLinesExpected)
   await keepLogs(stackDirectory, logStarts, directory)
 
   const findings = {
     trial,
-    caching: door.caching,
+    stores,
     coldProof,
     k6,
     samples,
     background: backgroundK6 === null ? null : { k6: backgroundK6, samples: backgroundSamples },
     overlap,
     counter,
+    refreshes,
+    purges,
     logLines,
     logLinesExpected,
     ...elapsed()
@@ -174,6 +190,8 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     writes_sent: samples?.writes_sent ?? 0,
     counter,
     counter_expected: expectedCounter(findings),
+    refreshes,
+    purges,
     served_by_cache: samples?.served_by_cache ?? 0,
     cache_statuses: samples?.cache_statuses ?? {},
     duration_mean_ms: samples?.duration_mean_ms ?? null,
