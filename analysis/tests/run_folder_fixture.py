@@ -11,6 +11,7 @@ import gzip
 import io
 import itertools
 import json
+import math
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,6 +26,7 @@ DOORS = {
 }
 # Typical time in ms of a request that the origin answers, and of one that the cache does.
 LEVELS_MS = {"source": (12.0, None), "nocache": (14.0, None), "local": (14.0, 2.4), "cached": (14.5, 5.5)}
+PURGE_US = 60_000  # from an edit until the toy cache has forgotten the page
 WRITE_FACTOR = {"source": 1.16, "nocache": 1.16, "local": 1.5, "cached": 1.2}
 UNCACHED_STATUS = {"source": "", "nocache": "BYPASS"}
 HEADER = ["sent_at_us", "iteration", "page", "method", "status", "error_code", "cache_status"]
@@ -275,7 +277,8 @@ class _Trial:
         self.door = settings["door"]
         self.caching = DOORS[self.door]["caching"]
         self.begin_us = int(moment.timestamp() * 1e6)
-        self.fresh_until, self.revision = {}, {}
+        self.fresh_until, self.revision, self.copy = {}, {}, {}
+        self.policy = settings.get("policy")
         self.level = rng.lognormal(0, 0.03)  # what differs from trial to trial
 
     def write(self):
@@ -297,7 +300,9 @@ class _Trial:
         counter = len(sent) - served
         edge_lines = len(sent) if self.door in ("cached", "nocache") else 0
         write_gzip(self.folder / "edge.log.gz", b'{"status":200}\n' * edge_lines)
-        write_gzip(self.folder / "origin.log.gz", b'{"status":200}\n' * counter)
+        reached = [row for row in sent if row[6] != "HIT"]
+        lines = [json.dumps({"method": row[3], "status": row[4], "sent_bytes": row[8]}) for row in reached]
+        write_gzip(self.folder / "origin.log.gz", "".join(f"{line}\n" for line in lines).encode())
         seconds = (ended_us - self.begin_us) / 1e6 + 1.2
         trial = {
             "trial": self.number,
@@ -316,6 +321,7 @@ class _Trial:
             "distinct_pages": len({row[2] for row in rows}),
             "counter": {"requests": counter, "reads": counter - writes, "writes": writes},
             "counter_expected": None,
+            "purges": self._purges(writes),
             "log_lines": {"edge": edge_lines, "origin": counter},
             "k6": _k6(seconds, dropped),
             "background": None,
@@ -335,6 +341,11 @@ class _Trial:
             trial["overlap"]["proved"] = True
         write_json(self.folder / "trial.json", trial)
         return seconds
+
+    def _purges(self, writes):
+        if self.policy != "purge-url":
+            return None
+        return {"told": True, "calls": 2 * writes, "failed": 0, "urls": 16 * writes, "tags": 0, "hosts": 0}
 
     def _ask(self):
         """Return the rows of the probe, and how many iterations were dropped."""
@@ -373,14 +384,19 @@ class _Trial:
         if method == "POST":
             wait_ms *= WRITE_FACTOR[self.door]
             self.revision[page] = self.revision.get(page, 1) + 1
-            self.fresh_until.pop(page, None)
+            purged_us = {"ttl": math.inf, "purge-url": now_us + PURGE_US}.get(self.policy, 0)
+            self.fresh_until[page] = min(self.fresh_until.get(page, 0), purged_us)
             status = "BYPASS" if self.caching else status
+        elif self.caching and self.policy == "no-store":
+            status = "BYPASS"
         elif self.caching and now_us < self.fresh_until.get(page, 0):
             status, wait_ms = "HIT", cache_ms * (1 + crowd / 40)
         duration_ms = round(float(self.level * wait_ms * self.rng.lognormal(0, 0.2)), 6)
         if status == "MISS":
             self.fresh_until[page] = now_us + round(duration_ms * 1000) + self.settings["ttl_s"] * 1_000_000
-        return [now_us, iteration, name, method, 200, "", status, duration_ms, 5210, self.revision.get(page, 1)]
+            self.copy[page] = self.revision.get(page, 1)
+        revision = self.copy[page] if status == "HIT" else self.revision.get(page, 1)
+        return [now_us, iteration, name, method, 200, "", status, duration_ms, 5210, revision]
 
     def _background(self, begun_us, ended_us):
         """Rows of the background: a few requests of each requester, from before the probe until after it."""

@@ -3,6 +3,7 @@ import { describe, test } from 'node:test'
 import { loadDefinition } from '../src/lab/definition.js'
 import { expectedCounter, problemsOf } from '../src/lab/judge.js'
 import { planRun } from '../src/lab/matrix.js'
+import { storesPages } from '../src/lab/storing.js'
 
 const trialOf = (/** @type {string} */ experiment, /** @type {(trial: import('../src/lab/matrix.js').PlannedTrial) => boolean} */ wanted) =>
   /** @type {import('../src/lab/matrix.js').PlannedTrial} */ (planRun(loadDefinition(experiment, 'quick'), 1).trials.find(wanted))
@@ -26,6 +27,14 @@ describe('how many requests must reach the wiki', () => {
     assert.equal(expected('overload', { background_vus: 10 }, false), null)
     assert.equal(expected('overload', { background_vus: 0 }), null)
   })
+})
+
+test('where pages are kept depends on the policy, and for what CDNs alone are told, on the door', () => {
+  const kept = (/** @type {string[]} */ ...policies) => policies.filter((policy) => ['cached', 'local'].some((door) => stores(door, policy)))
+  const stores = (/** @type {any} */ door, /** @type {any} */ policy, ttl = 5, window = 5) =>
+    storesPages({ url: '', path: '', caching: door !== 'source' }, { door, policy, ttl_s: ttl, stale_while_revalidate_s: window })
+  assert.deepEqual(kept('ttl', 'ttl-swr', 'purge-url', 'purge-tag', 'revalidate', 'no-store'), ['ttl', 'ttl-swr', 'purge-url', 'purge-tag'])
+  assert.deepEqual([stores('cached', 'purge-tag'), stores('local', 'purge-tag'), stores('source', 'ttl'), stores('cached', 'ttl', 0)], [true, false, false, false])
 })
 
 describe('a trial', () => {
