@@ -62,9 +62,10 @@ class Measured:
     def stale_ratio(self):
         """Share of stale reads, an `Interval`.
 
-        Where caches ask about each read, none is stale by construction. Elsewhere, if none was, there is no spread
-        to tell an interval from; the upper bound is then that of n reads without an event, 1 − (1 − level)^(1/n) (J. A. Hanley, A. Lippman-Hand, "If nothing goes wrong, is
-        everything all right?", JAMA 249(13), 1983), as if they were independent.
+        Where caches ask about each read, none is stale by construction. Elsewhere, if none was, there is no spread to
+        tell an interval from; the upper bound is then that of n reads without an event, 1 − (1 − level)^(1/n) (J. A.
+        Hanley, A. Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249(13), 1983), as if they
+        were independent.
         """
         if self.behind_s.size == 0 and self.asks_each_time:
             return Interval(0.0, 0.0, 0.0, len(self.stale))
