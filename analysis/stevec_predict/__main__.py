@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 
-from stevec_predict.cost import PricesError, cost_per_million_views, read_prices
+from stevec_predict.cost import ORIGIN_PER_S, PricesError, cost_per_million_views, read_prices
 from stevec_predict.model import POLICIES, POLICY_OF, Scenario, ScenarioError, cold_flash, predict, shares_by_zipf
 from stevec_predict.table import cost_lines, lines_for
 
@@ -85,7 +85,7 @@ def build_parser(prog):
     cost.add_argument(
         "--origin-per-s",
         type=float,
-        default=500.0,
+        default=ORIGIN_PER_S,
         metavar="N",
         help="requests that one origin serves, default 500",
     )

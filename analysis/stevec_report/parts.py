@@ -74,7 +74,8 @@ class Part:
 
     def law_counts(self):
         """Sums over the trials that keep the law: {"without": …, "with": …} a cache, each a dict of counts."""
-        sums = {caching: {"trials": 0, "requests": 0, "counter": 0, "served": 0} for caching in (False, True)}
+        names = ("trials", "requests", "counter", "served", "refreshes")
+        sums = {caching: dict.fromkeys(names, 0) for caching in (False, True)}
         held = set(self.law.held)
         for outcome in self.outcomes:
             if outcome.number in held:
@@ -84,6 +85,7 @@ class Part:
                 row["requests"] += sum(s.requests for s in stats)
                 row["served"] += sum(s.served_by_cache for s in stats)
                 row["counter"] += outcome.record.counter_requests
+                row["refreshes"] += outcome.record.refreshes
         return {"without": sums[False], "with": sums[True]}
 
 

@@ -68,12 +68,24 @@ class Background:
 
 
 @dataclass(frozen=True)
+class Purges:
+    """What the wiki told the edge in a trial: calls, those of them that failed, and the URLs, tags and hosts named."""
+
+    calls: int
+    failed: int
+    urls: int
+    tags: int
+    hosts: int
+
+
+@dataclass(frozen=True)
 class TrialRecord:
     """The checked part of one trial.json. Counts are requests, of the probe unless the name says otherwise.
 
     `proof_statuses` are the cache statuses that the cold proof saw, one a request.
     `cell` is {factor: level as text}, `settings` the settings as they held. `clock_step_s` is how far the
     clock on the wall and the monotonic one fell apart in the trial (None if the trial does not say).
+    `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without any.
     """
 
     repetition: int
@@ -104,6 +116,8 @@ class TrialRecord:
     background: Background | None
     overlap_proved: bool | None
     proof_statuses: tuple[str, ...]
+    refreshes: int = 0
+    purges: Purges | None = None
 
     def setting(self, name, default=None):
         """The value of a setting as it held in this trial."""
@@ -358,6 +372,8 @@ def _read_record(value, number, doors, plans):
         background=_read_background(value.get("background")),
         overlap_proved=overlap.get("proved") is True if isinstance(overlap, dict) else None,
         proof_statuses=_read_proof(value.get("cold_proof")),
+        refreshes=_optional_count(value, "refreshes") or 0,
+        purges=_read_purges(value.get("purges")),
     )
 
 
@@ -366,6 +382,14 @@ def _read_proof(value):
     if not isinstance(observed, list) or len(observed) > PROOF_REQUESTS_MAX:
         return ()
     return tuple(str(status)[:LEVEL_MAX_CHARS].upper() for status in observed)
+
+
+def _read_purges(value):
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("purges is neither null nor an object")
+    return Purges(*(_count(value, name) for name in ("calls", "failed", "urls", "tags", "hosts")))
 
 
 def _read_cell(value):

@@ -11,6 +11,7 @@ import gzip
 import io
 import itertools
 import json
+import math
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,6 +26,7 @@ DOORS = {
 }
 # Typical time in ms of a request that the origin answers, and of one that the cache does.
 LEVELS_MS = {"source": (12.0, None), "nocache": (14.0, None), "local": (14.0, 2.4), "cached": (14.5, 5.5)}
+PURGE_US = 60_000  # from an edit until the toy cache has forgotten the page
 WRITE_FACTOR = {"source": 1.16, "nocache": 1.16, "local": 1.5, "cached": 1.2}
 UNCACHED_STATUS = {"source": "", "nocache": "BYPASS"}
 HEADER = ["sent_at_us", "iteration", "page", "method", "status", "error_code", "cache_status"]
@@ -275,7 +277,8 @@ class _Trial:
         self.door = settings["door"]
         self.caching = DOORS[self.door]["caching"]
         self.begin_us = int(moment.timestamp() * 1e6)
-        self.fresh_until, self.revision = {}, {}
+        self.fresh_until, self.revision, self.copy = {}, {}, {}
+        self.policy = settings.get("policy")
         self.level = rng.lognormal(0, 0.03)  # what differs from trial to trial
 
     def write(self):
@@ -314,6 +317,7 @@ class _Trial:
             "distinct_pages": len({row[2] for row in rows}),
             "counter": {"requests": counter, "reads": counter - writes, "writes": writes},
             "counter_expected": None,
+            "purges": self._purges(writes),
             "log_lines": log_lines,
             "k6": k6_facts(seconds, dropped),
             "background": None,
@@ -333,6 +337,11 @@ class _Trial:
             trial["overlap"]["proved"] = True
         write_json(self.folder / "trial.json", trial)
         return seconds
+
+    def _purges(self, writes):
+        if self.policy != "purge-url":
+            return None
+        return {"told": True, "calls": 2 * writes, "failed": 0, "urls": 16 * writes, "tags": 0, "hosts": 0}
 
     def _ask(self):
         """Return the rows of the probe, and how many iterations were dropped."""
@@ -371,14 +380,19 @@ class _Trial:
         if method == "POST":
             wait_ms *= WRITE_FACTOR[self.door]
             self.revision[page] = self.revision.get(page, 1) + 1
-            self.fresh_until.pop(page, None)
+            purged_us = {"ttl": math.inf, "purge-url": now_us + PURGE_US}.get(self.policy, 0)
+            self.fresh_until[page] = min(self.fresh_until.get(page, 0), purged_us)
             status = "BYPASS" if self.caching else status
+        elif self.caching and self.policy == "no-store":
+            status = "BYPASS"
         elif self.caching and now_us < self.fresh_until.get(page, 0):
             status, wait_ms = "HIT", cache_ms * (1 + crowd / 40)
         duration_ms = round(float(self.level * wait_ms * self.rng.lognormal(0, 0.2)), 6)
         if status == "MISS":
             self.fresh_until[page] = now_us + round(duration_ms * 1000) + self.settings["ttl_s"] * 1_000_000
-        return [now_us, iteration, name, method, 200, "", status, duration_ms, 5210, self.revision.get(page, 1)]
+            self.copy[page] = self.revision.get(page, 1)
+        revision = self.copy[page] if status == "HIT" else self.revision.get(page, 1)
+        return [now_us, iteration, name, method, 200, "", status, duration_ms, 5210, revision]
 
     def _background(self, begun_us, ended_us):
         """Rows of the background: a few requests of each requester, from before the probe until after it."""
@@ -415,6 +429,7 @@ def write_logs(folder, door, rows):
     for row in rows:
         method, status, cache_status, revision = row[3], row[4], row[6], row[9]
         line = {"host": f"{door}.localhost", "method": method, "uri": f"/wiki/{row[2]}", "status": status}
+        line["sent_bytes"] = row[8]
         asked = cache_status != "HIT"
         line |= {"cache_status": cache_status if passed else "", "upstream_status": str(status) if asked else ""}
         line["page_revision"] = str(revision)

@@ -3,21 +3,22 @@ import { describe, test } from 'node:test'
 import { loadDefinition } from '../src/lab/definition.js'
 import { expectedCounter, problemsOf } from '../src/lab/judge.js'
 import { planRun } from '../src/lab/matrix.js'
+import { storesPages } from '../src/lab/storing.js'
 
 const trialOf = (/** @type {string} */ experiment, /** @type {(trial: import('../src/lab/matrix.js').PlannedTrial) => boolean} */ wanted) =>
   /** @type {import('../src/lab/matrix.js').PlannedTrial} */ (planRun(loadDefinition(experiment, 'quick'), 1).trials.find(wanted))
 const k6 = { exit_code: 0, dropped_iterations: 0, wall_s: 2, generator_cpu_s: 0.5, generator_cpu_share: 0.1, generator_limited: false }
 
 describe('how many requests must reach the wiki', () => {
-  const expected = (/** @type {string} */ experiment, /** @type {Record<string, unknown>} */ cell, caching = true, wallS = 2) =>
-    expectedCounter({ trial: trialOf(experiment, (trial) => Object.entries(cell).every(([name, level]) => trial.cell[name] === level)), caching, k6: { ...k6, wall_s: wallS } })
+  const expected = (/** @type {string} */ experiment, /** @type {Record<string, unknown>} */ cell, stores = true, wallS = 2) =>
+    expectedCounter({ trial: trialOf(experiment, (trial) => Object.entries(cell).every(([name, level]) => trial.cell[name] === level)), stores, k6: { ...k6, wall_s: wallS } })
 
   test('is known where theory gives it: all, each page once, each edit', () => {
     assert.equal(expected('read-hot', { door: 'source' }, false), 1000)
     assert.equal(expected('read-hot', { door: 'cached' }), 100)
     assert.equal(expected('write-vs-read-cached', { operation: 'write' }), 200)
     const mixed = trialOf('mixed-write', ({ cell }) => cell.workload === 'mixed')
-    assert.equal(expectedCounter({ trial: { ...mixed, settings: { ...mixed.settings, bound: 'requests' } }, caching: false, k6 }), mixed.plan.plan.requests + mixed.plan.writes)
+    assert.equal(expectedCounter({ trial: { ...mixed, settings: { ...mixed.settings, bound: 'requests' } }, stores: false, k6 }), mixed.plan.plan.requests + mixed.plan.writes)
   })
 
   test('is not known when copies outlive no trial, when edits meet a cache, or when time or a background has a say', () => {
@@ -28,16 +29,26 @@ describe('how many requests must reach the wiki', () => {
   })
 })
 
+test('where pages are kept depends on the policy, and for what CDNs alone are told, on the door', () => {
+  const kept = (/** @type {string[]} */ ...policies) => policies.filter((policy) => ['cached', 'local'].some((door) => stores(door, policy)))
+  const stores = (/** @type {any} */ door, /** @type {any} */ policy, ttl = 5, window = 5) =>
+    storesPages({ url: '', path: '', caching: door !== 'source' }, { door, policy, ttl_s: ttl, stale_while_revalidate_s: window })
+  assert.deepEqual(kept('ttl', 'ttl-swr', 'purge-url', 'purge-tag', 'revalidate', 'no-store'), ['ttl', 'ttl-swr', 'purge-url', 'purge-tag'])
+  assert.deepEqual([stores('cached', 'purge-tag'), stores('local', 'purge-tag'), stores('source', 'ttl'), stores('cached', 'ttl', 0)], [true, false, false, false])
+})
+
 describe('a trial', () => {
   const good = () => ({
     trial: trialOf('read-hot', ({ cell }) => cell.door === 'cached'),
-    caching: true,
+    stores: true,
     coldProof: { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2 },
     k6,
     samples: { requests_sent: 1000, requests_failed: 0, requests_unanswered: 0, reads_sent: 1000, writes_sent: 0, served_by_cache: 900, cache_statuses: {}, duration_mean_ms: 1, duration_max_ms: 2, first_sent_at_us: 0, last_done_at_us: 1 },
     background: null,
     overlap: null,
     counter: { requests: 100, reads: 100, writes: 0 },
+    refreshes: 0,
+    purges: null,
     logLines: { edge: 1000, origin: 100, local: 0 },
     logLinesExpected: { edge: 1000, origin: 100, local: 0 },
     wallS: 2.5,
@@ -55,6 +66,9 @@ describe('a trial', () => {
     ['in which somebody else asked', { counter: { requests: 101, reads: 101, writes: 0 } }, /the counter says 101, expected 100/],
     ['with requests that had no answer', { samples: { ...good().samples, served_by_cache: 899, requests_unanswered: 1 } }, /1 had no answer: whether they reached it is not known/],
     ['in which somebody else wrote', { counter: { requests: 100, reads: 99, writes: 1 } }, /0 writes sent ≠ 1 writes at the origin/],
+    ['in which the edge asked for more than it says', { refreshes: 1 }, /1000 requests sent \+ 1 of the edge's own ≠ 900 served by cache \+ 100/],
+    ['whose purges were not all told', { purges: { told: false, calls: 1, failed: 0, urls: 1, tags: 0, hosts: 0 } }, /had not told the edge of every edit/],
+    ['whose edits were not purged', { counter: { requests: 100, reads: 99, writes: 1 }, purges: { told: true, calls: 2, failed: 2, urls: 0, tags: 0, hosts: 0 } }, /1 edits, but no purge reached the edge/],
     ['with a log that is too short', { logLines: { edge: 998, origin: 100, local: 0 } }, /the edge log has 998 lines, expected 1000/],
     ['whose counter does not add up', { counter: { requests: 100, reads: 98, writes: 0 } }, /the counter says 100 requests, but 98 reads and 0 writes/],
     ['during which the clock was set a little', { wallS: 2.44 }, /it says 2\.44 s have passed, but 2\.50 s have/],

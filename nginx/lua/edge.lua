@@ -361,7 +361,7 @@ local function get(request)
     if use == "fresh" and serve(entry, "HIT", request, now_s) then return end
     if use == "stale" and serve(entry, "STALE", request, now_s) then return end
     if use == "update" then
-      if not flights.find(key) then start(request, { key = key, method = "GET", entry = entry, collapsing = true }) end
+      if not flights.find(key) and start(request, { key = key, method = "GET", entry = entry, collapsing = true }) then ngx.var.refreshes = 1 end
       if serve(entry, "UPDATING", request, now_s) then return end
     end
     if use then entry = nil end

@@ -17,6 +17,7 @@ import { defineFileModels } from './files/model.js'
 import { fileRoutes } from './files/routes.js'
 import { createFileStore } from './files/store.js'
 import { healthRoutes } from './health.js'
+import { tagsFor, urlsFor } from './invalidation.js'
 import { createRenderer } from './markdown/renderer.js'
 import { createMetrics, createMetricsServer } from './observe/metrics.js'
 import { createRequestIds, createRequestLog, logController } from './observe/request-log.js'
@@ -91,7 +92,16 @@ export async function buildApp (config, { purge, timing } = {}) {
   const models = defineModels(database.connection)
   const metrics = createMetrics(database)
   const renderer = metrics.timed(createRenderer({ maxBytes: config.PAGE_MAX_BYTES }))
-  const purges = purge && createPurgeQueue({ connection: database.connection, purge, log: app.log, timing })
+  const policy = cachePolicy(config.CACHE_POLICY, {
+    ttlS: config.CACHE_TTL_S, staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S, staleIfErrorS: config.CACHE_STALE_IF_ERROR_S, cdnTtlS: config.CACHE_CDN_TTL_S
+  })
+  const purges = purge && createPurgeQueue({
+    connection: database.connection,
+    purge,
+    staleOf: policy.purgedBy === 'tags' ? tagsFor : urlsFor,
+    log: app.log,
+    timing: { repeatAfterMs: config.PURGE_REPEAT_AFTER_S * 1000, ...timing }
+  })
   const store = metrics.counted(createPageStore({ models, renderer, outbox: purges, readsAtOnce: config.PAGE_READS_AT_ONCE }))
   /** @type {import('./pages/origin-cache.js').OriginCache<import('./pages/view-route.js').View> | undefined} */
   const cache = config.ORIGIN_CACHE_MIB === 0
@@ -101,9 +111,6 @@ export async function buildApp (config, { purge, timing } = {}) {
   const history = createHistory(models)
   const finding = createFinding(models)
   const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
-  const policy = cachePolicy(config.CACHE_POLICY, {
-    ttlS: config.CACHE_TTL_S, staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S, staleIfErrorS: config.CACHE_STALE_IF_ERROR_S
-  })
   const answerError = createErrorHandler(database.isUnavailable)
   const knownRoutes = noteRoutes(app)
   const watchers = [

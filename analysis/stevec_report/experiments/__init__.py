@@ -16,6 +16,7 @@ from stevec_report.experiments import (
     other,
     overload,
     overload_open,
+    policy,
     read_hot,
     read_sparse,
     write_vs_read,
@@ -31,6 +32,7 @@ _MODULES = {
     "mixed-write": mixed_write,
     "write-vs-read-direct": write_vs_read,
     "write-vs-read-cached": write_vs_read,
+    "policy": policy,
 }
 
 

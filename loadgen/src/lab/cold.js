@@ -10,14 +10,15 @@ export const PROBE_TEXT = 'Read before each trial to prove that the caches are c
 
 /**
  * Empties every cache and proves it at a door: a page that was a HIT just before must be a MISS afterwards and reach the origin.
- * Where nothing is cached, two reads must both reach the origin. Leaves the counter at 0.
+ * Where nothing is stored, each read must reach the origin. Leaves the counter at 0.
  * @param {object} options
  * @param {import('../stack/doors.js').Door} options.door
+ * @param {boolean} options.stores  whether a cache keeps pages there (see storesPages)
  * @param {Record<string, {url: string, token: string}>} options.controls
  * @param {string} options.wikiUrl
  * @returns {Promise<ColdProof>}
  */
-export async function purgeAndProveCold ({ door, controls, wikiUrl }) {
+export async function purgeAndProveCold ({ door, stores, controls, wikiUrl }) {
   const purge = () => Promise.all(Object.values(controls).map((control) => createEdge(control).purgeEverything()))
   const read = async () => {
     const { headers } = await request(`${door.url}/wiki/${PROBE_PAGE}`)
@@ -29,7 +30,7 @@ export async function purgeAndProveCold ({ door, controls, wikiUrl }) {
   await purge()
   observed.push(await read())
   const { requests } = await readCounter(wikiUrl)
-  const cold = door.caching
+  const cold = stores
     ? observed.join() === 'MISS,HIT,MISS' && requests === 2
     : observed.every((status) => status === '' || status === 'BYPASS') && requests === 3
   return { cold, observed, origin_requests: requests }

@@ -1,3 +1,4 @@
+import { needsPurges } from '../../../wiki-app/src/cache-policy.js'
 import { requestsPlanned } from './matrix.js'
 
 /**
@@ -14,7 +15,7 @@ const AGE_RESOLUTION_S = 1
  * What a trial found, before it is judged.
  * @typedef {object} Findings
  * @property {import('./matrix.js').PlannedTrial} trial
- * @property {boolean} caching  whether a cache stands at the door
+ * @property {boolean} stores  whether a cache keeps pages at the door (see storesPages)
  * @property {boolean} [severalCaches]  whether several do, each of which asks the origin by itself
  * @property {import('./cold.js').ColdProof} coldProof
  * @property {import('./generator.js').GeneratorFacts} k6
@@ -22,6 +23,8 @@ const AGE_RESOLUTION_S = 1
  * @property {null | {k6: import('./generator.js').GeneratorFacts, samples: Counts | null}} background
  * @property {null | {proved: boolean}} overlap
  * @property {import('./counter.js').Counter} counter
+ * @property {number} refreshes  requests that the edge sent on its own, to renew what it had answered with (UPDATING)
+ * @property {null | (import('./purges.js').Purges & {told: boolean})} purges  null: the policy has none
  * @property {import('./logs.js').PerRole} logLines
  * @property {import('./logs.js').PerRole} logLinesExpected
  * @property {number} wallS
@@ -31,14 +34,14 @@ const AGE_RESOLUTION_S = 1
 /**
  * Requests that theory says must have reached the wiki: all of them where nothing is stored; one for each different page where copies last longer
  * than the trial and nothing is edited; every edit. With both edits and reads at a cache, or a background, it depends on when what happened.
- * @param {Pick<Findings, 'trial' | 'caching' | 'severalCaches' | 'k6'>} findings
+ * @param {Pick<Findings, 'trial' | 'stores' | 'severalCaches' | 'k6'>} findings
  * @returns {number | null} null where theory gives no exact number
  */
-export function expectedCounter ({ trial: { settings, plan }, caching, severalCaches = false, k6 }) {
+export function expectedCounter ({ trial: { settings, plan }, stores, severalCaches = false, k6 }) {
   if (settings.background_vus > 0 || settings.bound === 'either') return null
-  if (!caching || (plan.reads === 0 && settings.edit === 'post')) return httpRequestsPlanned({ settings, plan })
-  const storable = settings.policy === 'ttl' || settings.policy === 'ttl-swr'
-  return storable && !severalCaches && plan.writes === 0 && k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S ? plan.distinct_pages : null
+  if (!stores || (plan.reads === 0 && settings.edit === 'post')) return httpRequestsPlanned({ settings, plan })
+  const outlives = needsPurges(settings.policy) || k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S
+  return outlives && !severalCaches && plan.writes === 0 ? plan.distinct_pages : null
 }
 
 /** @param {Pick<import('./matrix.js').PlannedTrial, 'settings' | 'plan'>} trial */
@@ -51,7 +54,7 @@ function httpRequestsPlanned ({ settings, plan }) {
  * @returns {string[]} why the trial cannot be trusted, in sentences; none when it can
  */
 export function problemsOf (findings) {
-  const { trial, coldProof, k6, samples, background, overlap, counter, logLines, logLinesExpected, wallS, monotonicS } = findings
+  const { trial, coldProof, k6, samples, background, overlap, counter, refreshes, purges, logLines, logLinesExpected, wallS, monotonicS } = findings
   /** @type {string[]} */
   const problems = []
   const say = (/** @type {boolean} */ wrong, /** @type {() => string} */ text) => { if (wrong) problems.push(text()) }
@@ -72,8 +75,11 @@ export function problemsOf (findings) {
   const served = samples.served_by_cache + (background?.samples.served_by_cache ?? 0)
   const unanswered = samples.requests_unanswered + (background?.samples.requests_unanswered ?? 0)
   const hint = unanswered > 0 ? ` (${unanswered} had no answer: whether they reached it is not known)` : ''
-  say(sent !== served + counter.requests, () => `${sent} requests sent ≠ ${served} served by cache + ${counter.requests} at the origin${hint}`)
+  const own = refreshes > 0 ? ` + ${refreshes} of the edge's own` : ''
+  say(sent + refreshes !== served + counter.requests, () => `${sent} requests sent${own} ≠ ${served} served by cache + ${counter.requests} at the origin${hint}`)
   say(counter.reads + counter.writes !== counter.requests, () => `the counter says ${counter.requests} requests, but ${counter.reads} reads and ${counter.writes} writes`)
+  say(purges?.told === false, () => 'the wiki had not told the edge of every edit within a minute after the trial')
+  say(purges !== null && counter.writes > 0 && purges.calls === purges.failed, () => `${counter.writes} edits, but no purge reached the edge`)
   say(samples.writes_sent !== counter.writes, () => `${samples.writes_sent} writes sent ≠ ${counter.writes} writes at the origin${hint}`)
   for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
     say(logLines[role] !== logLinesExpected[role], () => `the ${role} log has ${logLines[role]} lines, expected ${logLinesExpected[role]}`)

@@ -1,5 +1,6 @@
 import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { waitUntil } from '../stack/processes.js'
@@ -22,6 +23,7 @@ export const createLogs = (stackDirectory) => ({
   ends: () => logEnds(stackDirectory),
   waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected) => waitForLogLines(stackDirectory, starts, expected),
   keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory) => keepLogs(stackDirectory, starts, directory),
+  refreshes: (/** @type {PerRole} */ starts) => countRefreshes(stackDirectory, starts),
   /** What the kept logs, the samples and the counter do not agree on, in sentences. */
   reconcile: (/** @type {string} */ directory, /** @type {import('../stack/doors.js').DoorName} */ door, /** @type {import('./counter.js').Counter} */ counter) => reconcile({ directory, doorRole: logOfDoor(door), counter }),
   /** Lines that so many requests through a door, of which so many reached the origin, leave in each log. */
@@ -33,7 +35,7 @@ export const createLogs = (stackDirectory) => ({
 const NOTHING = /** @type {PerRole} */ ({})
 
 /** Of what is measured elsewhere, where nobody can read them. @type {Logs} */
-export const NO_LOGS = Object.freeze({ ends: () => NOTHING, waitFor: async () => NOTHING, keep: async () => {}, reconcile: async () => [], linesOf: () => NOTHING })
+export const NO_LOGS = Object.freeze({ ends: () => NOTHING, waitFor: async () => NOTHING, keep: async () => {}, refreshes: async () => 0, reconcile: async () => [], linesOf: () => NOTHING })
 
 /**
  * Where each nginx role's access log ends now.
@@ -63,6 +65,18 @@ export async function waitForLogLines (stackDirectory, starts, expected) {
     }, LATE_MS)
   }
   return found
+}
+
+/**
+ * Requests that the edge sent to the origin on its own, while it answered with what was stale (RFC 5861 §3).
+ * @param {string} stackDirectory
+ * @param {PerRole} starts  bytes, from logEnds
+ */
+export async function countRefreshes (stackDirectory, starts) {
+  let refreshes = 0
+  const lines = createInterface({ input: createReadStream(logFile(stackDirectory, 'edge'), { start: starts.edge }) })
+  for await (const line of lines) if (line.includes('"cache_status":"UPDATING"')) refreshes += JSON.parse(line).refreshes
+  return refreshes
 }
 
 /**

@@ -1,10 +1,12 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import { needsPurges } from '../../../wiki-app/src/cache-policy.js'
 import { disengageProfile, engageProfile } from '../profile/apply.js'
 import { request } from '../stack/doors.js'
+import { mongodUri } from '../stack/mongod.js'
 import { isAlive } from '../stack/processes.js'
-import { flexiblePorts, startStack, stopStack } from '../stack/stack.js'
+import { flexiblePorts, restartWiki, startStack, stopStack } from '../stack/stack.js'
 import { PROBE_PAGE, PROBE_TEXT, purgeAndProveCold } from './cold.js'
 import { readCounter } from './counter.js'
 import { labDatabase } from './database.js'
@@ -12,6 +14,8 @@ import { acquireLock } from './lock.js'
 import { createLogs } from './logs.js'
 import { createPageSizes } from './page-sizes.js'
 import { writePages } from './pages.js'
+import { purgeLogEnd, purgesSince, waitUntilTold } from './purges.js'
+import { storesPages } from './storing.js'
 import { openConnections, warmUp } from './warm-up.js'
 
 /** What trials wrote into the database (history keeps every edit) and the logs; beyond it the next trial begins on an empty stack. */
@@ -22,8 +26,12 @@ export const cachingFor = (settings) => ({
   CACHE_POLICY: settings.policy,
   CACHE_TTL_S: String(settings.ttl_s),
   CACHE_STALE_WHILE_REVALIDATE_S: String(settings.stale_while_revalidate_s),
-  CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s)
+  CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s),
+  // Nothing is on its way for longer here, and a trial need not wait for the default's ten seconds.
+  PURGE_REPEAT_AFTER_S: '1'
 })
+// Trials write their pages without a name, and all from one address.
+const OPEN_TO_TRIALS = Object.freeze({ ACCESS: 'open', WRITES_PER_MINUTE: '0' })
 
 /**
  * The wiki under test: a stack and a database of its own, so that a wiki that someone uses is neither measured nor written to. It outlasts a run, for a study.
@@ -64,6 +72,19 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
   const isWell = () => stack !== null && stack.processes.every(isAlive)
   const grownBytes = () => writtenBytes + Object.values(logs.ends()).reduce((sum, bytes) => sum + bytes, 0)
 
+  /** @param {import('../stack/state.js').StackState} ready */
+  async function disengage (ready) {
+    if (engaged) await disengageProfile(ready)
+    engaged = false
+  }
+
+  /**
+   * Waits until the wiki has told its caches of every edit.
+   * @param {import('./definition.js').Settings} settings
+   * @returns {Promise<boolean>} false: it has not, in time
+   */
+  const told = async ({ policy }) => !needsPurges(policy) || await waitUntilTold(database?.uri ?? mongodUri(ports.mongod))
+
   /**
    * The stack for such a trial: the one that runs, or a new one with an empty database.
    * @param {import('./definition.js').Settings} settings
@@ -71,7 +92,15 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
    */
   async function start (settings) {
     const wanted = cachingFor(settings)
-    if (stack !== null && isWell() && isDeepStrictEqual(caching, wanted) && grownBytes() < GROWTH_MAX_BYTES) return stack
+    if (stack !== null && isWell() && grownBytes() < GROWTH_MAX_BYTES) {
+      if (isDeepStrictEqual(caching, wanted)) return stack
+      await disengage(stack)
+      await restartWiki(stack, { directory: stackDirectory, mongodbUri: database?.uri, wikiEnvironment: { ...wanted, ...OPEN_TO_TRIALS }, profile })
+      caching = wanted
+      warmUpRequests = 0
+      connections = 0
+      return stack
+    }
     if (stack !== null) {
       await stop()
       await database?.drop()
@@ -86,8 +115,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
       directory: stackDirectory,
       mongodbUri: database?.uri,
       ports,
-      // Trials write their pages without a name, and all from one address.
-      wikiEnvironment: { ...caching, ACCESS: 'open', WRITES_PER_MINUTE: '0' },
+      wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
       profile,
       engage: false,
       signal,
@@ -107,6 +135,11 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
     hasPops: false,
     start,
 
+    watchPurges (settings) {
+      const start = purgeLogEnd(stackDirectory)
+      return async () => needsPurges(settings.policy) ? { told: await told(settings), ...await purgesSince(stackDirectory, start) } : null
+    },
+
     /**
      * @param {import('./definition.js').Settings} settings
      * @throws {Error} when the stack does not start, or the wiki refuses a page
@@ -115,10 +148,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
       const ready = await start(settings)
       const missing = sizes.missing(settings)
       const clients = settings.vus + settings.background_vus
-      if (engaged && (missing.length > 0 || clients > connections)) {
-        await disengageProfile(ready)
-        engaged = false
-      }
+      if (missing.length > 0 || clients > connections) await disengage(ready)
       await writePages({ wikiUrl, seed, pages: missing, signal })
       sizes.wrote(missing)
       for (const { sizeChars } of missing) writtenBytes += sizeChars
@@ -131,14 +161,17 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
         await openConnections({ door: ready.doors.source, connections: clients, signal })
         connections = clients
       }
+      // What is told later would empty caches in the middle of the trial.
+      if (!await told(settings)) throw new Error('the wiki could not tell the edge of the pages that were written; see wiki.log of the stack')
       if (!engaged) await engageProfile(ready)
       engaged = true
       return { doors: ready.doors, warmUpRequests }
     },
 
-    async proveCold ({ door }) {
+    async proveCold (settings) {
       const { doors, controls } = /** @type {import('../stack/state.js').StackState} */ (stack)
-      return purgeAndProveCold({ door: doors[door], controls, wikiUrl })
+      const door = doors[settings.door]
+      return purgeAndProveCold({ door, stores: storesPages(door, settings), controls, wikiUrl })
     },
 
     readCounter: () => readCounter(wikiUrl),
@@ -171,6 +204,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
  * @property {(settings: import('./definition.js').Settings) => Promise<{doors: Doors, config_hashes: Record<string, string>}>} start  for such a trial
  * @property {(settings: import('./definition.js').Settings) => Promise<{doors: Doors, warmUpRequests: number}>} prepare  makes it what such a trial begins with: its pages are there at their sizes, and the wiki is warm
  * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold  empties the caches and proves it at the trial's door; leaves the counter at 0
+ * @property {(settings: import('./definition.js').Settings) => () => Promise<(import('./purges.js').Purges & {told: boolean}) | null>} watchPurges  what the wiki tells the caches from now on; to be asked after the trial, waits until all is told. null: nothing, or nobody can know
  * @property {() => Promise<import('./counter.js').Counter>} readCounter  and sets it to 0
  * @property {(trial: import('./matrix.js').PlannedTrial) => Promise<void>} admit  when the trial may begin; throws when it may not
  * @property {(trial: import('./matrix.js').PlannedTrial, requestsSent: number) => void} ended  to be told of each trial

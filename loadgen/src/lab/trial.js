@@ -6,6 +6,7 @@ import { createGenerators, GENERATOR_LIMIT, RAW_SUFFIX, round } from './generato
 import { expectedCounter, problemsOf } from './judge.js'
 import { backgroundPlan, requestsPlanned } from './matrix.js'
 import { extractSamples } from './samples.js'
+import { storesPages } from './storing.js'
 
 /**
  * What a trial needs of the run that it belongs to.
@@ -107,6 +108,8 @@ function nothingMeasured (logLines) {
     writes_sent: 0,
     counter: { requests: 0, reads: 0, writes: 0 },
     counter_expected: null,
+    refreshes: 0,
+    purges: null,
     served_by_cache: 0,
     cache_statuses: {},
     pops: undefined,
@@ -132,9 +135,11 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const door = doors[settings.door]
 
   const beforeProof = logs.ends()
+  const stores = storesPages(door, settings)
   const coldProof = await site.proveCold(settings)
   await logs.waitFor(beforeProof, logs.linesOf(settings.door, coldProof.observed.length, coldProof.origin_requests))
   const logStarts = logs.ends()
+  const purgesOf = site.watchPurges(settings)
 
   const generators = createGenerators(signal)
   const { background_vus: vus } = settings
@@ -148,7 +153,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   k6.generator_limited = k6.generator_cpu_share + Math.max(0, backgroundShare) > GENERATOR_LIMIT
   const backgroundK6 = background === null ? null : await background.stop()
   signal.throwIfAborted()
-  const counter = await site.readCounter()
+  const purges = await purgesOf()
 
   /** @type {string[]} */
   const unreadable = []
@@ -165,14 +170,21 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     : await orSay('the background\'s samples', extractSamples({ source: background.csvFile, target: path.join(directory, 'background.csv.gz'), plan: backgroundPlan(plan.plan), withPop: site.hasPops, onSample: (sample) => doneAtUs.push(sample.doneAtUs) }))
   const overlap = background === null ? null : overlapOf(samples, backgroundSamples)
 
-  const logLinesExpected = logs.linesOf(settings.door, (samples?.requests_sent ?? 0) + (backgroundSamples?.requests_sent ?? 0), counter.requests)
+  const sent = (samples?.requests_sent ?? 0) + (backgroundSamples?.requests_sent ?? 0)
+  const served = (samples?.served_by_cache ?? 0) + (backgroundSamples?.served_by_cache ?? 0)
+  await logs.waitFor(logStarts, logs.linesOf(settings.door, sent, 0))
+  const refreshes = await logs.refreshes(logStarts)
+  // What the edge asks for on its own no client waits for: it may still be under way.
+  await logs.waitFor(logStarts, logs.linesOf(settings.door, sent, sent - served + refreshes))
+  const counter = await site.readCounter()
+  const logLinesExpected = logs.linesOf(settings.door, sent, counter.requests)
   const logLines = await logs.waitFor(logStarts, logLinesExpected)
   await logs.keep(logStarts, directory)
   const disagreements = unreadable.length > 0 ? [] : await logs.reconcile(directory, settings.door, counter)
 
   const findings = {
     trial,
-    caching: door.caching,
+    stores,
     severalCaches: door.several_caches === true,
     coldProof,
     k6,
@@ -180,6 +192,8 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     background: backgroundK6 === null ? null : { k6: backgroundK6, samples: backgroundSamples },
     overlap,
     counter,
+    refreshes,
+    purges,
     logLines,
     logLinesExpected,
     ...elapsed()
@@ -193,6 +207,8 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     writes_sent: samples?.writes_sent ?? 0,
     counter,
     counter_expected: expectedCounter(findings),
+    refreshes,
+    purges,
     served_by_cache: samples?.served_by_cache ?? 0,
     cache_statuses: samples?.cache_statuses ?? {},
     // JSON leaves out what is undefined: where there is one place only, none is named.

@@ -53,9 +53,15 @@ export async function startMongod ({ port, directory, outlive = false, cgroups, 
     await stop()
     throw new Error(`mongod did not become ready on port ${listen}: ${/** @type {Error} */ (error).message}\n${tail}`)
   }
-  const uriFor = (/** @type {string} */ database) => `mongodb://127.0.0.1:${listen}/${database}?replicaSet=${REPLICA_SET}`
-  return { uri: uriFor('stevec'), uriFor, port: listen, stop }
+  const uriFor = (/** @type {string} */ database) => mongodUri(listen, database)
+  return { uri: mongodUri(listen), uriFor, port: listen, stop }
 }
+
+/**
+ * @param {number} port  of a mongod that was started here
+ * @param {string} [database]
+ */
+export const mongodUri = (port, database = 'stevec') => `mongodb://127.0.0.1:${port}/${database}?replicaSet=${REPLICA_SET}`
 
 /**
  * Makes the node the primary of its own set, also when the data was last served on another port.

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
+import { needsPurges } from '../../../wiki-app/src/cache-policy.js'
 import { DEFAULT_PORTS, readConfig, ROOT } from '../config.js'
 import { engageProfile } from '../profile/apply.js'
 import { removeGroups } from '../profile/cgroup.js'
@@ -9,7 +10,7 @@ import { createLimits } from '../profile/limits.js'
 import { loadProfile } from '../profile/profile.js'
 import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
 import { doorsOf, HOSTS, request } from './doors.js'
-import { startMongod } from './mongod.js'
+import { mongodUri, startMongod } from './mongod.js'
 import { freePorts, isFree } from './ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from './processes.js'
 import { isRunning, readState, removeState, writeState } from './state.js'
@@ -93,7 +94,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     }
 
     next('wiki')
-    await startWiki({ uri, port: ports.wiki, directory, outlive, cgroups, wikiEnvironment: { ...wikiEnvironment, ...wikiEnvironmentOf(profile) }, onStart: started })
+    await startWiki({ state, uri, directory, outlive, wikiEnvironment: { ...wikiEnvironment, ...wikiEnvironmentOf(profile) }, onStart: started })
 
     next('nginx')
     const roles = /** @type {const} */ ([
@@ -132,6 +133,26 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     await stopStack(directory)
     throw error
   }
+}
+
+/**
+ * Gives the wiki of a running stack other settings. Only the wiki is started again: its database and the caches stay as they are.
+ * @param {import('./state.js').StackState} state  of a stack that does not outlive this process
+ * @param {object} options
+ * @param {string} options.directory
+ * @param {string} [options.mongodbUri]  as the stack was started with
+ * @param {Record<string, string>} options.wikiEnvironment
+ * @param {import('../profile/profile.js').Profile} options.profile  as the stack was started with
+ * @throws {StackError} when it does not become ready
+ */
+export async function restartWiki (state, { directory, mongodbUri = mongodUri(state.ports.mongod), wikiEnvironment, profile }) {
+  const at = state.processes.findIndex(({ name }) => name === 'wiki')
+  await stopProcess(state.processes[at])
+  const onStart = (/** @type {ProcessIdentity} */ { name, pid, start_ticks: startTicks }) => {
+    state.processes[at] = { name, pid, start_ticks: startTicks }
+    writeState(directory, state)
+  }
+  await startWiki({ state, uri: mongodbUri, directory, outlive: false, wikiEnvironment: { ...wikiEnvironment, ...wikiEnvironmentOf(profile) }, onStart })
 }
 
 /**
@@ -199,6 +220,9 @@ async function refuseTakenPorts (ports, ownMongod) {
   if (taken.length > 0) throw new StackError(taken.join('\n'))
 }
 
+const NO_PURGES = Object.freeze({ PURGE_ZONE: undefined, PURGE_URL: undefined, PURGE_TOKEN: undefined, PURGE_TOKEN_FILE: undefined })
+
+/**
 /**
  * How the wiki works where it stands.
  * @param {import('../profile/profile.js').Profile} profile
@@ -209,10 +233,27 @@ function wikiEnvironmentOf ({ asked: { origin } }) {
 }
 
 /**
- * @param {{uri: string, port: number, directory: string, outlive: boolean, cgroups: string[], wikiEnvironment: Record<string, string>, onStart: (identity: ProcessIdentity) => void}} options
+ * Under a policy that tells caches of edits the wiki tells the stack's own edge, unless whoever starts it named another zone in the environment. What is
+ * measured tells no zone of anybody's.
+ * @param {import('./state.js').StackState} state
+ * @param {Record<string, string>} wikiEnvironment
+ * @param {NodeJS.ProcessEnv} inherited
+ * @returns {NodeJS.ProcessEnv}
  */
-async function startWiki ({ uri, port, directory, outlive, cgroups, wikiEnvironment, onStart }) {
+function purgeSettings ({ controls: { edge }, doors }, wikiEnvironment, inherited) {
+  const measured = wikiEnvironment.CACHE_POLICY !== undefined
+  if (!measured && inherited.PURGE_ZONE !== undefined) return {}
+  if (!needsPurges(wikiEnvironment.CACHE_POLICY ?? inherited.CACHE_POLICY ?? '')) return measured ? NO_PURGES : {}
+  return { ...NO_PURGES, PURGE_ZONE: 'stevec', PURGE_URL: edge.url, PURGE_TOKEN: edge.token, PUBLIC_URL: doors.cached.url }
+}
+
+/**
+ * @param {{state: import('./state.js').StackState, uri: string, directory: string, outlive: boolean, wikiEnvironment: Record<string, string>, onStart: (identity: ProcessIdentity) => void}} options
+ */
+async function startWiki ({ state, uri, directory, outlive, wikiEnvironment, onStart }) {
+  const { ports: { wiki: port }, limits: { directories: cgroups } } = state
   const logFile = logOf(directory, 'wiki')
+  const inherited = readConfig().childEnvironment
   const wiki = await startProcess({
     name: 'wiki',
     command: process.execPath,
@@ -220,7 +261,7 @@ async function startWiki ({ uri, port, directory, outlive, cgroups, wikiEnvironm
     logFile,
     outlive,
     cgroups,
-    env: { ...readConfig().childEnvironment, NODE_ENV: 'production', ...wikiEnvironment, HOST: '127.0.0.1', PORT: String(port), MONGODB_URI: uri }
+    env: { ...inherited, NODE_ENV: 'production', ...wikiEnvironment, ...purgeSettings(state, wikiEnvironment, inherited), HOST: '127.0.0.1', PORT: String(port), MONGODB_URI: uri }
   })
   onStart(wiki)
   const ready = await waitUntil(async () => !isAlive(wiki) || answers(`http://127.0.0.1:${port}/readyz`), READY_TIMEOUT_MS, 50)

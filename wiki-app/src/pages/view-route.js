@@ -1,4 +1,5 @@
 import fresh from 'fresh'
+import { tagOf } from '../invalidation.js'
 import { HTML } from '../views.js'
 import { entityTag, pageDocument } from './document.js'
 import { isMisspelt, nameIn } from './address.js'
@@ -41,23 +42,24 @@ export async function viewRoute (app, { store, policy, cache }) {
   app.get('/wiki/*', async (request, reply) => {
     const name = nameIn(request)
     // One page, one URL: otherwise caches would hold copies that differ in age.
-    if (isMisspelt(request, viewUrl(name))) return reply.header('cache-control', policy.cacheControl).redirect(viewUrl(name), 301)
+    if (isMisspelt(request, viewUrl(name))) return reply.headers(policy.headers).redirect(viewUrl(name), 301)
 
     const saved = savedRevision(request.query)
     // An author is sent back to what was just saved, of which a copy here may not know yet.
     const view = saved !== null || cache === undefined ? await read(name) : cache.get(name) ?? await cache.through(name, () => read(name))
     const page = view && view.page
+    const caching = policy.purgedBy === 'tags' ? { ...policy.headers, 'cache-tag': tagOf(name) } : policy.headers
     // Not 301: someone may write a page under the old name again.
-    if (page?.redirect_to) return reply.headers({ 'cache-control': policy.cacheControl, 'page-revision': page.revision }).redirect(viewUrl(page.redirect_to), 302)
+    if (page?.redirect_to) return reply.headers({ ...caching, 'page-revision': page.revision }).redirect(viewUrl(page.redirect_to), 302)
     if (view === null || page === null || page.deleted_at != null) throw Object.assign(new PageMissing(name), { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) })
 
     reply.type(HTML).header('page-revision', page.revision)
     if (saved !== null && saved <= page.revision) {
       reply.header('cache-control', 'private, no-store')
-      return pageDocument(page, savedNotice(saved, policy.staleS))
+      return pageDocument(page, savedNotice(saved, policy))
     }
 
-    reply.headers(view.validators).header('cache-control', policy.cacheControl)
+    reply.headers(view.validators).headers(caching)
     if (fresh(request.headers, view.validators)) return reply.code(304).send()
     return view.document()
   })
@@ -75,11 +77,17 @@ function savedRevision (query) {
 
 /**
  * @param {number} revision
- * @param {number} staleS
+ * @param {import('../cache-policy.js').CachePolicy} policy
  */
-function savedNotice (revision, staleS) {
-  const others = staleS > 0
+function savedNotice (revision, { staleS, purgedBy }) {
+  if (purgedBy !== null) return notice(revision, 'The caches are being told: others see it from then on, mostly within a second.')
+  return notice(revision, staleS > 0
     ? `Others who read through a caching door may see the previous text for up to ${staleS} s.`
-    : 'Everybody sees it from now on.'
-  return `<p class="notice" role="status">Saved as revision ${revision}. ${others}</p>`
+    : 'Everybody sees it from now on.')
 }
+
+/**
+ * @param {number} revision
+ * @param {string} others  when they see it
+ */
+const notice = (revision, others) => `<p class="notice" role="status">Saved as revision ${revision}. ${others}</p>`
