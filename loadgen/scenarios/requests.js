@@ -4,7 +4,7 @@ import http from 'k6/http'
 import { sleep } from 'k6'
 import { SharedArray } from 'k6/data'
 import { Trend } from 'k6/metrics'
-import { editText, pageText, sizeOf } from './content.js'
+import { editText, largestOf, pageText, sizeOf } from './content.js'
 import { pageName, requestAt } from './plan.js'
 
 /** @type {import('../src/lab/generator.js').GeneratorSettings} */
@@ -49,7 +49,7 @@ export const options = {
   systemTags: ['status', 'method', 'name']
 }
 
-const largestEdit = settings.edit_size_chars ?? (typeof settings.page_size_chars === 'number' ? settings.page_size_chars : settings.page_size_chars[1])
+const largestEdit = settings.edit_size_chars ?? largestOf(settings.page_size_chars)
 /** Made once for all VUs. */
 const base = plan.edit_ratio > 0 ? new SharedArray('text', () => [pageText(plan.seed, 0, largestEdit)])[0] : ''
 

@@ -98,6 +98,10 @@ describe('an experiment', () => {
         [{ settings: { rate_per_s: 5 } }, /rate_per_s is for the open model/],
         [{ settings: { model: 'open', rate_per_s: 1, duration_max_s: 10 } }, /1000 requests at 1 a second take longer than duration_max_s = 10/],
         [{ settings: { page_size_chars: [200, 100] } }, /page_size_chars goes from 200 down to 100/],
+        [{ settings: { page_size_chars: { lognormal: { median: 2000, sigma: 1, max: 1000 } } } }, /page_size_chars has a median of 2000, above its max of 1000/],
+        [{ settings: { page_size_chars: { lognormal: { median: 2000, sigma: 1 } } } }, /page_size_chars\/lognormal must have required property 'max'/],
+        [{ settings: { popularity: { zipf: 0 } } }, /popularity\/zipf must be > 0/],
+        [{ settings: { popularity: 'zipf' } }, /popularity must be equal to one of the allowed values/],
         [{ settings: { pages: 100000, page_size_chars: 1000000 } }, /100000 pages of this size are more than/]
       ])) assert.throws(() => loadDefinition(file(content), 'quick'), message)
       assert.throws(() => loadDefinition(file({}), 'full'), /mine\.json has no preset "full"; it has: quick/)

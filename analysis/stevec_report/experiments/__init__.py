@@ -18,6 +18,7 @@ from stevec_report.experiments import (
     overload_open,
     read_hot,
     read_sparse,
+    wikipedia_like,
     write_vs_read,
 )
 
@@ -31,6 +32,7 @@ _MODULES = {
     "mixed-write": mixed_write,
     "write-vs-read-direct": write_vs_read,
     "write-vs-read-cached": write_vs_read,
+    "wikipedia-like": wikipedia_like,
 }
 
 

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Ajv } from 'ajv'
+import { meanOf } from '../../scenarios/content.js'
 import { ROOT } from '../config.js'
 
 const DIRECTORY = path.join(ROOT, 'loadgen/experiments')
@@ -19,8 +20,10 @@ export class DefinitionError extends Error {}
  * @property {DoorName} door
  * @property {number} pages
  * @property {import('../../scenarios/content.js').Size} page_size_chars
+ * @property {import('../../scenarios/popularity.js').Popularity} popularity
  * @property {number} requests
  * @property {number} edit_ratio
+ * @property {import('../../scenarios/popularity.js').Popularity | null} edit_popularity
  * @property {'post' | 'get-post'} edit
  * @property {number | null} edit_size_chars
  * @property {'closed' | 'open'} model
@@ -43,8 +46,10 @@ export const DEFAULT_SETTINGS = Object.freeze({
   door: 'source',
   pages: 100,
   page_size_chars: 5000,
+  popularity: 'uniform',
   requests: 1000,
   edit_ratio: 0,
+  edit_popularity: null,
   edit: 'post',
   edit_size_chars: null,
   model: 'closed',
@@ -193,7 +198,8 @@ function contradiction (settings) {
   if (model === 'closed' && rate !== null) return 'rate_per_s is for the open model; the closed one has vus and pause_s'
   if (rate !== null && bound === 'requests' && requests / rate > duration) return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`
   if (Array.isArray(size) && size[0] > size[1]) return `page_size_chars goes from ${size[0]} down to ${size[1]}`
-  if (pages * (Array.isArray(size) ? size[1] : size) > PAGES_CHARS_MAX) return `${pages} pages of this size are more than ${PAGES_CHARS_MAX} characters`
+  if (typeof size === 'object' && 'lognormal' in size && size.lognormal.median > size.lognormal.max) return `page_size_chars has a median of ${size.lognormal.median}, above its max of ${size.lognormal.max}`
+  if (pages * meanOf(size) > PAGES_CHARS_MAX) return `${pages} pages of this size are more than ${PAGES_CHARS_MAX} characters`
   return null
 }
 

@@ -67,16 +67,16 @@ export function requestsPlanned ({ requests, model, bound, rate_per_s: rate, dur
 
 /**
  * A plan depends on the seed, the repetition and the load, and on nothing that is compared under that load: doors, and edits or none, meet the same
- * pages in the same order. The level of a load has draws of its own, so that levels are independent of each other.
+ * pages in the same order, and popularities make pages of the same draws. The level of a load has draws of its own, so that levels are independent of each other.
  * @param {Settings} settings
  * @param {number} seed
  * @param {number} repetition
  * @returns {Plan}
  */
 function planOf (settings, seed, repetition) {
-  const { pages, page_size_chars: size, rate_per_s: rate, background_vus: background, edit_ratio: editRatio } = settings
+  const { pages, page_size_chars: size, rate_per_s: rate, background_vus: background, edit_ratio: editRatio, popularity, edit_popularity: editPopularity } = settings
   const requests = requestsPlanned(settings)
-  return { seed, stream: streamOf([repetition, pages, size, requests, rate, background]), requests, pages, edit_ratio: editRatio }
+  return { seed, stream: streamOf([repetition, pages, size, requests, rate, background]), requests, pages, edit_ratio: editRatio, popularity, edit_popularity: editPopularity }
 }
 
 /**

@@ -50,6 +50,13 @@ export function createProgress (write) {
       for (const text of doorLines(doors)) line(`  ${text}`)
     },
     /**
+     * @param {number} written
+     * @param {number} of
+     */
+    writing (written, of) {
+      line(`  … ${written} of ${of} pages written`)
+    },
+    /**
      * @param {number} pages
      * @param {number} warmUpRequests
      */

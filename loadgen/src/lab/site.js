@@ -113,10 +113,11 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
         await disengageProfile(ready)
         engaged = false
       }
-      await writePages({ wikiUrl: this.wikiUrl, seed, pages: missing, signal })
+      await writePages({ wikiUrl: this.wikiUrl, seed, pages: missing, signal, onProgress: progress.writing })
       for (const { page, sizeChars } of missing) {
         sizes.set(page, sizeChars)
-        writtenBytes += sizeChars
+        // What a new stack begins with is not what trials added to it.
+        if (warmUpRequests > 0) writtenBytes += sizeChars
       }
       if (warmUpRequests === 0) {
         await request(`${this.wikiUrl}/wiki/${PROBE_PAGE}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'Read before each trial to prove that the caches are cold.' })
