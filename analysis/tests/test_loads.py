@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from run_folder_fixture import build_run_folder
+from run_folder_fixture import build_run_folder, edit_json, edit_samples, find_trial
 from scipy.stats import chi2
 
 from stevec_predict.popularity import zipf
@@ -77,3 +77,45 @@ def test_a_page_that_is_read_by_law_is_a_hit_where_it_ranks_high(tmp_path, analy
     assert [round(rank, 2) for rank in line["ranks"]] == [1, 2.83, 5.66]
     assert all(0.9 < ratio < 1 for ratio in line["ratios"])
     assert table(analysis, "hits-by-rank").draw().axes[0].get_xlabel() == "rank of the page"
+
+
+def test_flash_crowd_counts_who_waits_for_the_origin_at_once(tmp_path, analyse_run):
+    burst = {"factor": 10, "at_s": 0, "ramp_s": 0, "for_s": 2}
+    factors = {
+        "moment": {"expiry": {"ttl_s": 2, "burst": burst}},
+        "protection": {"none": {"collapsing": False}, "collapsing": {"collapsing": True}},
+    }
+    open_model = {"model": "open", "rate_per_s": 100, "bound": "either", "duration_max_s": 5}
+    run = build_run_folder(tmp_path, experiment="flash-crowd", factors=factors, pages=1, requests=300, **open_model)
+    number, folder = find_trial(run, 1, protection="none")
+
+    def at_once(lines):
+        # Ten readers at the same moment, none of whom is served; ten others after them, one by one.
+        begin = int(lines[1].split(",")[0])
+        found = [lines[0]]
+        for i in range(20):
+            sent = begin + (0 if i < 10 else i * 100_000)
+            found.append(f"{sent},{i},page-000000,GET,200,,MISS,200.0,5210,1")
+        return found
+
+    edit_samples(folder, at_once)
+    edit_json(
+        folder / "trial.json", lambda t: t.update(requests_sent=20, served_by_cache=0, reads_sent=20, writes_sent=0)
+    )
+    edit_json(folder / "trial.json", lambda t: t.update(counter={"requests": 20, "reads": 20, "writes": 0}))
+    edit_json(folder / "trial.json", lambda t: t.update(log_lines={}, cache_statuses={"MISS": 20}))
+    analysis = analyse_run(run)
+    assert [o.reasons for o in analysis.outcomes if o.number == number] == [()]
+    module = module_for("flash-crowd")
+    outcome = next(o for o in analysis.outcomes if o.number == number)
+    assert module._asked(analysis, outcome) == {"readers": 20, "at_once": 10, "fetch_ms": 200.0}
+    rows = table(analysis, "flash-crowd").rows
+    assert [row["protection"] for row in rows] == ["none", "collapsing"]
+    assert rows[0]["waiting_at_once"] == 10
+    # 100 a second, ten times as many in the crowd, 0.2 s for a fetch, where nothing else was measured.
+    assert module._arrivals({"trials": [outcome], "asked": [module._asked(analysis, outcome)]}) == pytest.approx(200)
+    assert "without collapsing so many ask the origin" in words(analysis)
+    panels = module._panels(analysis, [module._cell(analysis, "expiry", "none")])
+    assert panels[0]["crowd_s"] == (0, 2)
+    assert panels[0]["lines"][0]["waits_ms"][0] == 200
+    assert table(analysis, "waits-over-time").draw().axes[0].get_title() == "expiry"

@@ -4,6 +4,7 @@ import http from 'k6/http'
 import { sleep } from 'k6'
 import { SharedArray } from 'k6/data'
 import { Trend } from 'k6/metrics'
+import { stagesOf } from './arrivals.js'
 import { editText, largestOf, pageText, sizeOf } from './content.js'
 import { pageName, requestAt } from './plan.js'
 
@@ -33,6 +34,21 @@ const SCENARIOS = {
       gracefulStop
     }
   }),
+  burst: () => ({
+    requests: {
+      executor: 'ramping-arrival-rate',
+      startRate: Math.round(rate * 1000),
+      timeUnit: '1000s',
+      // A stage of no length is a step. The last stage is longer for the same reason as above.
+      stages: stagesOf(rate, settings.burst, settings.duration_max_s + 2 / rate).flatMap(({ duration_s: durationS, from_per_s: from, to_per_s: to }) => [
+        { target: Math.round(from * 1000), duration: '0s' },
+        { target: Math.round(to * 1000), duration: `${Math.ceil(durationS * 1000)}ms` }
+      ]),
+      preAllocatedVUs: settings.vus,
+      maxVUs: settings.vus,
+      gracefulStop
+    }
+  }),
   // k6 cannot be told from outside to end in order. One VU asks the lab and is answered when it is time; the others look whether it has been.
   until: () => ({
     requests: { executor: 'per-vu-iterations', exec: 'readUntilTold', vus: settings.vus, iterations: 1, maxDuration: `${settings.duration_max_s}s`, gracefulStop },
@@ -41,7 +57,7 @@ const SCENARIOS = {
 }
 
 export const options = {
-  scenarios: SCENARIOS[settings.until_url === null ? settings.model : 'until'](),
+  scenarios: SCENARIOS[settings.until_url !== null ? 'until' : settings.burst !== null ? 'burst' : settings.model](),
   noConnectionReuse: !settings.connection_reuse,
   discardResponseBodies: true,
   // Names under .localhost are loopback by RFC 6761, but Go's resolver asks the DNS for them.

@@ -100,6 +100,9 @@ describe('an experiment', () => {
         [{ settings: { page_size_chars: [200, 100] } }, /page_size_chars goes from 200 down to 100/],
         [{ settings: { page_size_chars: { lognormal: { median: 2000, sigma: 1, max: 1000 } } } }, /page_size_chars has a median of 2000, above its max of 1000/],
         [{ settings: { page_size_chars: { lognormal: { median: 2000, sigma: 1 } } } }, /page_size_chars\/lognormal must have required property 'max'/],
+        [{ settings: { burst: { factor: 50, at_s: 1, ramp_s: 1, for_s: 2 } } }, /burst is for the open model, bound by "either"/],
+        [{ settings: { burst: { factor: 50, at_s: 1, ramp_s: 1, for_s: 2 }, model: 'open', bound: 'either', rate_per_s: 1, duration_max_s: 3 } }, /the burst ends after 4 s, beyond duration_max_s = 3/],
+        [{ settings: { burst: { factor: 1, at_s: 1, ramp_s: 1, for_s: 2 } } }, /burst\/factor must be > 1/],
         [{ settings: { popularity: { zipf: 0 } } }, /popularity\/zipf must be > 0/],
         [{ settings: { popularity: 'zipf' } }, /popularity must be equal to one of the allowed values/],
         [{ settings: { pages: 100000, page_size_chars: 1000000 } }, /100000 pages of this size are more than/]

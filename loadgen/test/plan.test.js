@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { arrivalsIn, stagesOf } from '../scenarios/arrivals.js'
 import { draw, pageName, requestAt } from '../scenarios/plan.js'
 import { loadDefinition } from '../src/lab/definition.js'
 import { backgroundPlan, planRun, requestsPlanned } from '../src/lab/matrix.js'
@@ -154,6 +155,27 @@ describe('the request plan', () => {
     const settings = { ...definition.settings, model: /** @type {const} */ ('open'), rate_per_s: 20, duration_max_s: 3, requests: 1000 }
     assert.equal(requestsPlanned({ ...settings, bound: 'either' }), 60)
     assert.equal(requestsPlanned({ ...settings, bound: 'requests' }), 1000)
+  })
+})
+
+describe('a burst', () => {
+  const burst = { factor: 50, at_s: 1, ramp_s: 1, for_s: 4 }
+
+  test('is the steady rate, a rise, a height and the steady rate again', () => {
+    assert.deepEqual(stagesOf(10, burst, 8), [
+      { duration_s: 1, from_per_s: 10, to_per_s: 10 },
+      { duration_s: 1, from_per_s: 10, to_per_s: 500 },
+      { duration_s: 4, from_per_s: 500, to_per_s: 500 },
+      { duration_s: 2, from_per_s: 10, to_per_s: 10 }
+    ])
+    assert.deepEqual(stagesOf(10, null, 8), [{ duration_s: 8, from_per_s: 10, to_per_s: 10 }])
+  })
+
+  test('brings as many requests as there is area under its rate', () => {
+    const settings = { ...definition.settings, model: /** @type {const} */ ('open'), bound: /** @type {const} */ ('either'), rate_per_s: 10, burst, duration_max_s: 8, requests: 1_000_000 }
+    assert.equal(requestsPlanned(settings), 10 + 255 + 2000 + 20)
+    assert.equal(requestsPlanned({ ...settings, requests: 99 }), 99)
+    assert.equal(arrivalsIn(stagesOf(0.1, null, 30)), 3)
   })
 })
 

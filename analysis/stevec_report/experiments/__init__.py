@@ -12,6 +12,7 @@ and may have
 
 from stevec_report.experiments import (
     at_once,
+    flash_crowd,
     mixed_write,
     other,
     overload,
@@ -33,6 +34,7 @@ _MODULES = {
     "write-vs-read-direct": write_vs_read,
     "write-vs-read-cached": write_vs_read,
     "wikipedia-like": wikipedia_like,
+    "flash-crowd": flash_crowd,
 }
 
 

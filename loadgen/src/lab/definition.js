@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Ajv } from 'ajv'
+import { endOf } from '../../scenarios/arrivals.js'
 import { meanOf } from '../../scenarios/content.js'
 import { ROOT } from '../config.js'
 
@@ -30,11 +31,14 @@ export class DefinitionError extends Error {}
  * @property {number} vus
  * @property {number} pause_s
  * @property {number | null} rate_per_s
+ * @property {import('../../scenarios/arrivals.js').Burst | null} burst
  * @property {boolean} connection_reuse
  * @property {number} ttl_s
  * @property {import('../../../wiki-app/src/cache-policy.js').CachePolicyName} policy
  * @property {number} stale_while_revalidate_s
  * @property {number} stale_if_error_s
+ * @property {boolean} collapsing
+ * @property {number} origin_delay_ms
  * @property {number} duration_max_s
  * @property {'requests' | 'either'} bound
  * @property {number} background_vus
@@ -56,11 +60,14 @@ export const DEFAULT_SETTINGS = Object.freeze({
   vus: 1,
   pause_s: 0,
   rate_per_s: null,
+  burst: null,
   connection_reuse: false,
   ttl_s: 180,
   policy: 'ttl',
   stale_while_revalidate_s: 60,
   stale_if_error_s: 0,
+  collapsing: true,
+  origin_delay_ms: 0,
   duration_max_s: 600,
   bound: 'requests',
   background_vus: 0,
@@ -192,10 +199,12 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {} })
  * @returns {string | null}
  */
 function contradiction (settings) {
-  const { model, rate_per_s: rate, pause_s: pause, requests, duration_max_s: duration, bound, pages, page_size_chars: size } = settings
+  const { model, rate_per_s: rate, pause_s: pause, requests, duration_max_s: duration, bound, burst, pages, page_size_chars: size } = settings
   if (model === 'open' && rate === null) return 'the open model needs rate_per_s'
   if (model === 'open' && pause > 0) return 'in the open model nobody pauses: pause_s must be 0'
   if (model === 'closed' && rate !== null) return 'rate_per_s is for the open model; the closed one has vus and pause_s'
+  if (burst !== null && (model !== 'open' || bound !== 'either')) return 'burst is for the open model, bound by "either"'
+  if (burst !== null && endOf(burst) > duration) return `the burst ends after ${endOf(burst)} s, beyond duration_max_s = ${duration}`
   if (rate !== null && bound === 'requests' && requests / rate > duration) return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`
   if (Array.isArray(size) && size[0] > size[1]) return `page_size_chars goes from ${size[0]} down to ${size[1]}`
   if (typeof size === 'object' && 'lognormal' in size && size.lognormal.median > size.lognormal.max) return `page_size_chars has a median of ${size.lognormal.median}, above its max of ${size.lognormal.max}`

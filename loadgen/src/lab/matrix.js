@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { arrivalsIn, stagesOf } from '../../scenarios/arrivals.js'
 import { draw, pageName, requestAt } from '../../scenarios/plan.js'
 import { cellsOf } from './definition.js'
 
@@ -61,8 +62,8 @@ export function planRun (definition, seed) {
  * Iterations that the probe is to do. In the open model a trial bound by time is as long as that, whatever the server does.
  * @param {Settings} settings
  */
-export function requestsPlanned ({ requests, model, bound, rate_per_s: rate, duration_max_s: duration }) {
-  return model === 'open' && bound === 'either' ? Math.min(requests, Math.floor(/** @type {number} */ (rate) * duration)) : requests
+export function requestsPlanned ({ requests, model, bound, rate_per_s: rate, burst, duration_max_s: duration }) {
+  return model === 'open' && bound === 'either' ? Math.min(requests, arrivalsIn(stagesOf(/** @type {number} */ (rate), burst, duration))) : requests
 }
 
 /**

@@ -50,6 +50,10 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
   let writtenBytes = 0
   /** Whether the profile is in force: what prepares a trial is done at full speed. */
   let engaged = false
+  /** By how much the origin's answers are late while it is. */
+  let originDelayMs = 0
+  /** Whether the edge that runs makes one fetch of simultaneous misses. */
+  let collapsing = true
   /** Characters that each page has now; a page that is not in it has to be written before it is read. @type {Map<number, number>} */
   const sizes = new Map()
 
@@ -68,7 +72,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
    */
   async function start (settings) {
     const wanted = cachingFor(settings)
-    if (stack !== null && isWell() && isDeepStrictEqual(caching, wanted) && grownBytes() < GROWTH_MAX_BYTES) return stack
+    if (stack !== null && isWell() && isDeepStrictEqual(caching, wanted) && collapsing === settings.collapsing && grownBytes() < GROWTH_MAX_BYTES) return stack
     if (stack !== null) {
       await stop()
       await database?.drop()
@@ -77,6 +81,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
     writtenBytes = 0
     warmUpRequests = 0
     caching = wanted
+    collapsing = settings.collapsing
     engaged = false
     stack = await startStack({
       directory: stackDirectory,
@@ -84,6 +89,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
       ports,
       // Trials write their pages without a name, and all from one address.
       wikiEnvironment: { ...caching, ACCESS: 'open', WRITES_PER_MINUTE: '0' },
+      edgeOptions: { collapse: collapsing },
       profile,
       engage: false,
       signal,
@@ -124,8 +130,9 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
         warmUpRequests = await warmUp({ door: ready.doors.nocache, pages: settings.pages, signal })
         progress.ready(missing.length, warmUpRequests)
       }
-      if (!engaged) await engageProfile(ready)
+      if (!engaged || originDelayMs !== settings.origin_delay_ms) await engageProfile(ready, settings.origin_delay_ms)
       engaged = true
+      originDelayMs = settings.origin_delay_ms
       return { stack: ready, warmUpRequests }
     },
 

@@ -7,10 +7,11 @@ import { toxicsOf } from './links.js'
 /**
  * Puts CPU share and links in force. What prepares a measurement (writing pages, warming up) is done before, at full speed.
  * @param {Stack} stack
+ * @param {number} [originDelayMs]  by which every answer of the origin is late besides
  */
-export async function engageProfile ({ profile, limits, links_api: api }) {
-  setCpuShare(limits, profile.asked.origin.cpu_share)
-  await replaceToxics(api, toxicsOf(profile.asked))
+export async function engageProfile ({ profile: { asked }, limits, links_api: api }, originDelayMs = 0) {
+  setCpuShare(limits, asked.origin.cpu_share)
+  await replaceToxics(api, toxicsOf({ ...asked, origin: { ...asked.origin, delay_ms: asked.origin.delay_ms + originDelayMs } }))
 }
 
 /**

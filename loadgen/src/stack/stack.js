@@ -33,6 +33,7 @@ export class StackError extends Error {}
  * @param {Ports} options.ports
  * @param {boolean} [options.outlive]  true: goes on when this process ends
  * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
+ * @param {import('@stevec/nginx').EdgeOptions} [options.edgeOptions]
  * @param {import('../profile/profile.js').Profile} [options.profile]  where origin and client stand; default: `none`
  * @param {boolean} [options.engage]  false: everything runs at full speed until `engageProfile`
  * @param {AbortSignal} [options.signal]  gives up between two parts, and stops what was started
@@ -40,7 +41,7 @@ export class StackError extends Error {}
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, edgeOptions = {}, profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
@@ -98,7 +99,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     next('nginx')
     const roles = /** @type {const} */ ([
       { role: 'origin', port: originListen, wikiPort: ports.wiki },
-      { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge },
+      { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge, ...edgeOptions },
       { role: 'local', port: localListen, sourcePort: localToOrigin, sourcePublicPort: ports.origin, sourceHost: HOSTS.source, controlPort: localControl, controlToken: tokens.local }
     ])
     const modulesDirectory = nginxModulesDirectory(nginx.path) ?? ''
