@@ -103,6 +103,9 @@ describe('an experiment', () => {
         [{ settings: { burst: { factor: 50, at_s: 1, ramp_s: 1, for_s: 2 } } }, /burst is for the open model, bound by "either"/],
         [{ settings: { burst: { factor: 50, at_s: 1, ramp_s: 1, for_s: 2 }, model: 'open', bound: 'either', rate_per_s: 1, duration_max_s: 3 } }, /the burst ends after 4 s, beyond duration_max_s = 3/],
         [{ settings: { burst: { factor: 1, at_s: 1, ramp_s: 1, for_s: 2 } } }, /burst\/factor must be > 1/],
+        [{ settings: { fault: { kind: 'origin-down', from_s: 1, for_s: 2 } } }, /fault is for the open model without a background, bound by "either"/],
+        [{ settings: { fault: { kind: 'origin-down', from_s: 1, for_s: 2 }, model: 'open', bound: 'either', rate_per_s: 1, duration_max_s: 3 } }, /the fault ends after 3 s, and the trial after 3 s: nobody would see the recovery/],
+        [{ settings: { fault: { kind: 'fire', from_s: 1, for_s: 2 } } }, /fault\/kind must be equal to one of the allowed values/],
         [{ settings: { popularity: { zipf: 0 } } }, /popularity\/zipf must be > 0/],
         [{ settings: { popularity: 'zipf' } }, /popularity must be equal to one of the allowed values/],
         [{ settings: { pages: 100000, page_size_chars: 1000000 } }, /100000 pages of this size are more than/]

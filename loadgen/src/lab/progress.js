@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { cellsOf } from './definition.js'
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */
 
@@ -12,6 +13,7 @@ export function createProgress (write) {
   let trialsDone = 0
   let cellWidth = 0
   let stackStarting = false
+  let withFaults = false
   const line = (/** @type {string} */ text) => write(`${text}\n`)
   return {
     /**
@@ -30,6 +32,7 @@ export function createProgress (write) {
       line(`${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`)
       line(`  ${factors.join(' × ')} × ${definition.repetitions} repetitions = ${trials} trials${done > 0 ? `, ${done} of which are there already` : ''}`)
       cellWidth = 0
+      withFaults = cellsOf(definition).some(({ settings }) => settings.fault !== null)
     },
     moved () {
       line('a usual port is taken (perhaps by `make up`), so the stack uses free ones')
@@ -84,7 +87,7 @@ export function createProgress (write) {
     /** @param {{directory: string, trials: number, invalid: number}} run */
     finished ({ directory, trials, invalid }) {
       line(invalid === 0
-        ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what theory says where it says something`
+        ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what theory says where it says something${withFaults ? '; where the origin was killed, but for what was under way' : ''}`
         : `${invalid} of ${trials} trials are INVALID; each says why in its trial.json`)
       line(`results: ${relative(directory)}`)
     },

@@ -2,8 +2,10 @@ import { availableParallelism } from 'node:os'
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { startBackground } from './background.js'
+import { originOf } from '../stack/outage.js'
 import { purgeAndProveCold } from './cold.js'
 import { readCounter } from './counter.js'
+import { causeFault, wasCutOff } from './fault.js'
 import { createGenerators, GENERATOR_LIMIT, RAW_SUFFIX, round } from './generator.js'
 import { expectedCounter, problemsOf } from './judge.js'
 import { keepLogs, logEnds, logOfDoor, waitForLogLines } from './logs.js'
@@ -93,6 +95,7 @@ function nothingMeasured () {
     duration_mean_ms: null,
     duration_max_ms: null,
     log_lines: { edge: 0, origin: 0, local: 0 },
+    fault: null,
     k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false },
     background: null,
     overlap: null
@@ -125,7 +128,10 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const background = vus === 0 ? null : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
   const backgroundCpuS = background?.cpuSeconds() ?? 0
   const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
-  const k6 = await probe.done
+  const [k6, fault] = await Promise.all([
+    probe.done,
+    settings.fault === null ? null : causeFault({ fault: settings.fault, stack, stackDirectory, signal, onKill: () => generators.disregard(originOf(stack).pid) })
+  ])
   // Both shares of the time in which the probe ran: the background's start and end do not disturb it.
   const backgroundShare = background === null ? 0 : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())
   k6.generator_limited = k6.generator_cpu_share + Math.max(0, backgroundShare) > GENERATOR_LIMIT
@@ -140,7 +146,10 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     unreadable.push(`${what} cannot be read: ${error.message}`)
     return null
   })
-  const samples = await orSay('k6\'s samples', extractSamples({ source: probe.csvFile, target: path.join(directory, 'samples.csv.gz'), plan: plan.plan }))
+  let cutOff = 0
+  const samples = await orSay('k6\'s samples', extractSamples({
+    source: probe.csvFile, target: path.join(directory, 'samples.csv.gz'), plan: plan.plan, onSample: (sample) => { if (fault !== null && wasCutOff(sample, fault)) cutOff += 1 }
+  }))
   /** @type {number[]} */
   const doneAtUs = []
   const backgroundSamples = background === null
@@ -160,6 +169,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     samples,
     background: backgroundK6 === null ? null : { k6: backgroundK6, samples: backgroundSamples },
     overlap,
+    fault: fault === null ? null : { ...fault, cut_off: cutOff },
     counter,
     logLines,
     logLinesExpected,
@@ -179,6 +189,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     duration_mean_ms: samples?.duration_mean_ms ?? null,
     duration_max_ms: samples?.duration_max_ms ?? null,
     log_lines: logLines,
+    fault: findings.fault,
     k6,
     background: backgroundK6 === null
       ? null
