@@ -8,6 +8,11 @@ background load included,
 Only the counter itself is taken from trial.json: it was read from the wiki and can be found nowhere else. All
 other sides are counted again, from the samples and from the plans in manifest.json. trial.json's own
 counts are then compared with ours, so that a mistake in either shows.
+
+Where the origin's nginx was killed (`fault`), failed requests are asked for nothing: each never left the cache, or was
+under way at the kill, and which of these the wiki had counted it alone can tell. So
+
+    answered ≤ counter ≤ answered + cut off,    answered = sent − served by a cache − failed.
 """
 
 from dataclasses import dataclass
@@ -56,6 +61,11 @@ def check_witness(record, stats):
     and not in the counter, so a trial with unanswered requests has no such witness.
     """
     lines = record.log_lines.get("origin")
+    if record.fault is not None and lines is not None:
+        least = record.counter_requests - stats.cut_off if stats else 0
+        if least <= lines <= record.counter_requests:
+            return []
+        return [f"{lines} lines in the origin's log, but the counter says {record.counter_requests}"]
     if lines in (None, record.counter_requests) or _unanswered(stats):
         return []
     return [f"{lines} lines in the origin's log, but the counter says {record.counter_requests}"]
@@ -78,7 +88,7 @@ def exact_expectation(record, stats, caching):
     that was over before anything expired, has each different page counted once. No theory is given for a trial with
     a background, whose pages are not known to be the probe's.
     """
-    if stats.background is not None or stats.failures:
+    if stats.background is not None or stats.failures or record.fault is not None:
         return None
     if not caching:
         return stats.requests
@@ -98,7 +108,9 @@ def _check_balance(record, stats, caching):
         served += stats.background.served_by_cache
     if not caching and served:
         found.append(f"{served} requests served by a cache, but no cache is on the way")
-    if sent - served != counter:
+    if record.fault is not None:
+        found += _check_fault(record, stats, sent - served - stats.failures)
+    elif sent - served != counter:
         text = f"{sent} requests sent − {served} served by cache = {sent - served}, but the counter says {counter}"
         if unanswered := _unanswered(stats):
             text += f" ({unanswered} got no answer, and which of these reached the wiki is not known)"
@@ -109,6 +121,22 @@ def _check_balance(record, stats, caching):
         )
     if not stats.failures and record.counter_writes != stats.writes:
         found.append(f"{stats.writes} writes sent, but the counter says {record.counter_writes}")
+    return found
+
+
+def _check_fault(record, stats, answered):
+    found = []
+    counter = record.counter_requests
+    if not answered <= counter <= answered + stats.cut_off:
+        found.append(
+            f"the origin answered {answered} requests, and {stats.cut_off} were cut off when it was killed, but the "
+            f"counter says {counter}"
+        )
+    if stats.cut_off != record.fault.cut_off:
+        found.append(
+            f"{stats.cut_off} samples were cut off when the origin was killed, but trial.json says "
+            f"{record.fault.cut_off}"
+        )
     return found
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from run_folder_fixture import build_run_folder, edit_json, edit_samples, find_trial
+from run_folder_fixture import build_run_folder, edit_json, edit_samples, find_trial, write_gzip
 from scipy.stats import chi2
 
 from stevec_predict.popularity import zipf
@@ -119,3 +119,106 @@ def test_flash_crowd_counts_who_waits_for_the_origin_at_once(tmp_path, analyse_r
     assert panels[0]["crowd_s"] == (0, 2)
     assert panels[0]["lines"][0]["waits_ms"][0] == 200
     assert table(analysis, "waits-over-time").draw().axes[0].get_title() == "expiry"
+
+
+DOWN = {"model": "open", "rate_per_s": 100, "bound": "either", "duration_max_s": 8, "pages": 5, "requests": 700}
+KILL_MS, DEAD_MS, STARTED_MS, BACK_MS = 2000, 2010, 4000, 4100
+
+
+@pytest.fixture
+def outage(tmp_path):
+    """A run of origin-down: readers of `ttl` get errors from 0.5 s after the kill until the origin is back, those of
+    `ttl-sie` old copies. Two requests of `ttl` were cut off, one of which the wiki had counted."""
+    run = build_run_folder(
+        tmp_path,
+        experiment="origin-down",
+        repetitions=1,
+        factors={"policy": {"ttl": {"ttl_s": 1}, "ttl-sie": {"ttl_s": 1, "stale_if_error_s": 60}}},
+        **DOWN,
+    )
+    for policy in ("ttl", "ttl-sie"):
+        _, folder = find_trial(run, 1, policy=policy)
+        seen = {}
+
+        def break_off(lines, policy=policy, seen=seen):
+            begin = seen["begin_us"] = int(lines[1].split(",")[0])
+            found = [lines[0]]
+            for line in lines[1:]:
+                cells = line.split(",")
+                after_ms = (int(cells[0]) - begin) / 1000
+                # At 100 a second one is sent at the kill itself: it is under way.
+                if after_ms == KILL_MS or KILL_MS + 500 <= after_ms < BACK_MS:
+                    cells[4], cells[6], cells[7] = (
+                        ("502", "MISS", "8.0") if policy == "ttl" else ("200", "STALE", "8.0")
+                    )
+                elif KILL_MS < after_ms < BACK_MS:
+                    cells[6] = "HIT"
+                found.append(",".join(cells))
+            seen["lines"] = [line.split(",") for line in found[1:]]
+            return found
+
+        edit_samples(folder, break_off)
+        failed = sum(cells[4] == "502" for cells in seen["lines"])
+        served = sum(cells[6] in ("HIT", "STALE") for cells in seen["lines"])
+        answered = len(seen["lines"]) - served - failed
+        fault = {"kind": "origin-down", "cut_off": 1}
+        for name, at_ms in (
+            ("kill_began", KILL_MS),
+            ("dead", DEAD_MS),
+            ("started", STARTED_MS),
+            ("answering", BACK_MS),
+        ):
+            fault[f"{name}_at_us"] = seen["begin_us"] + 1000 * at_ms
+
+        def tell(trial, fault=fault, failed=failed, served=served, answered=answered):
+            trial |= {"fault": fault, "requests_failed": failed, "served_by_cache": served, "log_lines": {}}
+            # The wiki had counted the one that was cut off.
+            trial["counter"] = {"requests": answered + 1, "reads": answered + 1, "writes": 0}
+
+        edit_json(folder / "trial.json", tell)
+    return run
+
+
+def test_origin_down_shows_what_readers_get(outage, analyse_run):
+    analysis = analyse_run(outage)
+    assert [outcome.reasons for outcome in analysis.outcomes] == [(), ()]
+    assert analysis.law.holds
+    ttl, sie = table(analysis, "origin-down").rows
+    assert [ttl["policy"], sie["policy"]] == ["ttl", "ttl-sie"]
+    # 2.1 s at 100 a second and the first of the next; of these the first, and those from 0.5 s on.
+    assert (ttl["asked"], ttl["outage_s"]) == (211, 2.1)
+    assert ttl["failed_share"] == pytest.approx(161 / 211)
+    assert (ttl["errors_from_s"], ttl["recovery_s"], ttl["old_share"]) == (0, 0, 0)
+    assert (sie["failed_share"], sie["errors_from_s"], sie["recovery_s"]) == (0, None, None)
+    assert sie["old_share"] == pytest.approx(161 / 211)
+    assert "Nobody got one with ttl-sie." in words(analysis)
+    module = module_for("origin-down")
+    panel = module._panel(analysis, module._of_policy(analysis, "ttl"))
+    by_second = dict(zip(panel["seconds"], panel["failed"], strict=True))
+    assert (by_second[-0.25], by_second[0.25], by_second[1.25], by_second[2.75]) == (0, 0.02, 1, 0)
+    assert table(analysis, "answers-over-time").draw().axes[1].get_title() == "ttl-sie"
+
+
+@pytest.mark.parametrize(("more", "reason"), [(1, "but the counter says"), (-2, "but the counter says"), (-1, None)])
+def test_the_counter_of_an_outage_may_be_off_by_what_was_cut_off_and_no_more(outage, analyse_run, more, reason):
+    number, folder = find_trial(outage, 1, policy="ttl")
+
+    def miscount(trial):
+        trial["counter"] = {
+            name: max(0, count + (more if name != "writes" else 0)) for name, count in trial["counter"].items()
+        }
+
+    edit_json(folder / "trial.json", miscount)
+    outcome = next(o for o in analyse_run(outage).outcomes if o.number == number)
+    assert outcome.valid == (reason is None)
+    assert reason is None or reason in outcome.reasons[0]
+
+
+def test_a_log_of_an_outage_lacks_no_more_than_was_cut_off(outage, analyse_run):
+    _, folder = find_trial(outage, 1, policy="ttl")
+    counter = json.loads((folder / "trial.json").read_text())["counter"]["requests"]
+    for missing, valid in ((1, True), (2, False)):
+        write_gzip(folder / "origin.log.gz", b"{}\n" * (counter - missing))
+        edit_json(folder / "trial.json", lambda t, n=counter - missing: t.update(log_lines={"origin": n}))
+        outcome = next(o for o in analyse_run(outage).outcomes if o.folder == f"trials/{folder.name}")
+        assert outcome.valid is valid

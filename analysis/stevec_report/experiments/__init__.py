@@ -14,6 +14,7 @@ from stevec_report.experiments import (
     at_once,
     flash_crowd,
     mixed_write,
+    origin_down,
     other,
     overload,
     overload_open,
@@ -35,6 +36,7 @@ _MODULES = {
     "write-vs-read-cached": write_vs_read,
     "wikipedia-like": wikipedia_like,
     "flash-crowd": flash_crowd,
+    "origin-down": origin_down,
 }
 
 
