@@ -222,3 +222,28 @@ def test_a_log_of_an_outage_lacks_no_more_than_was_cut_off(outage, analyse_run):
         edit_json(folder / "trial.json", lambda t, n=counter - missing: t.update(log_lines={"origin": n}))
         outcome = next(o for o in analyse_run(outage).outcomes if o.folder == f"trials/{folder.name}")
         assert outcome.valid is valid
+
+
+def test_caches_are_set_beside_each_other(tmp_path, analyse_run):
+    load = {
+        "paced": {"model": "open", "rate_per_s": 100, "edit_ratio": 0.02},
+        "full-speed": {"model": "closed", "rate_per_s": None, "edit_ratio": 0},
+    }
+    factors = {"cache": ["squid", "edge"], "load": load}
+    run = build_run_folder(tmp_path, experiment="caches", repetitions=2, factors=factors, requests=300, pages=20)
+    missing = [{"level": "varnish", "reason": "varnish is not on this machine; run `apt-get install varnish`"}]
+    edit_json(run / "manifest.json", lambda manifest: manifest["experiment"].update(left_out=missing))
+    for repetition in (1, 2):
+        edit_json(
+            find_trial(run, repetition, cache="edge", load="full-speed")[1] / "trial.json",
+            lambda trial: trial["k6"].update(generator_limited=True),
+        )
+    analysis = analyse_run(run)
+    assert words(analysis) == "Left out: varnish is not on this machine; run `apt-get install varnish`."
+    edge, squid = table(analysis, "caches").rows
+    assert [edge["cache"], squid["cache"]] == ["our edge", "Squid"]
+    assert (edge["generator"], squid["generator"]) == ("limited", "")
+    assert 0.8 < edge["hit_ratio"] < 1
+    assert (edge["stale_ratio"], edge["failed_share"]) == (0, 0)
+    assert squid["per_s"] > 0
+    assert [axes.get_title() for axes in table(analysis, "caches-figure").draw().axes][1] == "Stale reads, %"

@@ -5,6 +5,7 @@ import { sleep } from 'k6'
 import { SharedArray } from 'k6/data'
 import { Trend } from 'k6/metrics'
 import { stagesOf } from './arrivals.js'
+import { cacheStatusOf } from './cache-status.js'
 import { editText, largestOf, pageText, sizeOf } from './content.js'
 import { pageName, requestAt } from './plan.js'
 
@@ -119,9 +120,12 @@ function send (method, index, page, body) {
   sample.add(response.timings.blocked + response.timings.duration, {
     method,
     status: String(response.status),
-    cache_status: response.headers['Cf-Cache-Status'] || response.headers['X-Cache-Status'] || ''
+    cache_status: cacheStatusOf((name) => response.headers[canonical(name)])
   })
 }
+
+/** As Go writes a header's name. @param {string} name */
+const canonical = (name) => name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
 
 /** @param {any} data */
 export function handleSummary (data) {

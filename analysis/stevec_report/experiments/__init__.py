@@ -12,6 +12,7 @@ and may have
 
 from stevec_report.experiments import (
     at_once,
+    caches,
     flash_crowd,
     mixed_write,
     origin_down,
@@ -37,6 +38,7 @@ _MODULES = {
     "wikipedia-like": wikipedia_like,
     "flash-crowd": flash_crowd,
     "origin-down": origin_down,
+    "caches": caches,
 }
 
 

@@ -2,6 +2,7 @@ import path from 'node:path'
 import { UsageError } from '../usage-error.js'
 import { experimentNames, loadDefinition } from '../lab/definition.js'
 import { gitState, readManifest } from '../lab/manifest.js'
+import { leaveOutMissing } from '../lab/missing-caches.js'
 import { loadProfile } from '../profile/profile.js'
 import { createProgress } from '../lab/progress.js'
 import { writeReport } from '../lab/report.js'
@@ -115,7 +116,7 @@ function started (config, name, { preset = 'quick', seed = 1, repetitions, vus, 
     for (const each of names) loadDefinition(each, preset, { repetitions })
     return { ...common, directory: directoryFor('study'), run: (context) => runStudy({ ...context, names, repetitions }) }
   }
-  const definition = loadDefinition(name, preset, { repetitions, vus, only: cellsOption(only) })
+  const definition = leaveOutMissing(loadDefinition(name, preset, { repetitions, vus, only: cellsOption(only) }))
   return { ...common, directory: directoryFor(definition.name), run: (context) => runExperiment({ ...context, definition }) }
 }
 

@@ -37,6 +37,7 @@ export class DefinitionError extends Error {}
  * @property {import('../../../wiki-app/src/cache-policy.js').CachePolicyName} policy
  * @property {number} stale_while_revalidate_s
  * @property {number} stale_if_error_s
+ * @property {import('../stack/cache.js').CacheName} cache
  * @property {boolean} collapsing
  * @property {number} origin_delay_ms
  * @property {import('./fault.js').Fault | null} fault
@@ -67,6 +68,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   policy: 'ttl',
   stale_while_revalidate_s: 60,
   stale_if_error_s: 0,
+  cache: 'edge',
   collapsing: true,
   origin_delay_ms: 0,
   fault: null,
@@ -91,6 +93,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
  * @property {Settings} settings
  * @property {Record<string, Factor>} factors
  * @property {number} repetitions
+ * @property {{level: string, reason: string}[]} [left_out]  levels of the factor `cache` whose program is not on this machine
  */
 
 /** @typedef {Record<string, string | number | boolean | number[]>} Cell  factor → level */
@@ -133,7 +136,7 @@ export function parse (text, file) {
   } catch (error) {
     throw new DefinitionError(`${file} is not JSON: ${/** @type {Error} */ (error).message}`)
   }
-  const complaints = violations(schema(), value, 'experiment')
+  const complaints = violations('experiment', value)
   if (complaints !== null) throw new DefinitionError(`${file}: ${complaints}`)
   return value
 }
@@ -189,7 +192,7 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {} })
   const cells = cellsOf(definition)
   if (cells.length * definition.repetitions > TRIALS_MAX) throw new DefinitionError(`${file}: ${cells.length} cells × ${definition.repetitions} repetitions are more than ${TRIALS_MAX} trials`)
   for (const { cell, settings } of cells) {
-    const complaint = violations({ definitions: schema().definitions, $ref: '#/definitions/settings' }, settings, 'settings') ?? contradiction(settings)
+    const complaint = violations('settings', settings) ?? contradiction(settings)
     if (complaint !== null) throw new DefinitionError(`${file}: in the cell ${Object.entries(cell).map((entry) => entry.join('=')).join(' ')}: ${complaint}`)
   }
   return definition
@@ -207,6 +210,8 @@ function contradiction (settings) {
   if (model === 'closed' && rate !== null) return 'rate_per_s is for the open model; the closed one has vus and pause_s'
   if (burst !== null && (model !== 'open' || bound !== 'either')) return 'burst is for the open model, bound by "either"'
   if (burst !== null && endOf(burst) > duration) return `the burst ends after ${endOf(burst)} s, beyond duration_max_s = ${duration}`
+  if (settings.cache !== 'edge' && settings.door !== 'cached') return `cache says who stands at the door cached, not at ${settings.door}`
+  if (settings.cache !== 'edge' && !settings.collapsing) return 'only the edge can be told not to collapse'
   if (fault !== null && (model !== 'open' || bound !== 'either' || background > 0)) return 'fault is for the open model without a background, bound by "either"'
   if (fault !== null && fault.from_s + fault.for_s >= duration) return `the fault ends after ${fault.from_s + fault.for_s} s, and the trial after ${duration} s: nobody would see the recovery`
   if (rate !== null && bound === 'requests' && requests / rate > duration) return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`
@@ -236,18 +241,21 @@ function keepOnly (factors, only) {
   return kept
 }
 
-const schema = () => JSON.parse(readFileSync(path.join(DIRECTORY, 'experiment.schema.json'), 'utf8'))
+/** Compiled once: a run checks each of its cells. @type {Ajv | undefined} */
+let ajv
 
 /**
- * @param {object} against  a JSON Schema
+ * @param {'experiment' | 'settings'} what  it is called so in the message, too
  * @param {unknown} value
- * @param {string} dataVar  what it is called in the message
  * @returns {string | null}
  */
-function violations (against, value, dataVar) {
-  // Two kinds of factor are told apart by `if`, so that a mistake in one is not also a complaint about the other.
-  const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
-  if (ajv.validate(against, value)) return null
+function violations (what, value) {
+  if (ajv === undefined) {
+    const schema = JSON.parse(readFileSync(path.join(DIRECTORY, 'experiment.schema.json'), 'utf8'))
+    // Two kinds of factor are told apart by `if`, so that a mistake in one is not also a complaint about the other.
+    ajv = new Ajv({ allErrors: true, allowUnionTypes: true }).addSchema(schema, 'experiment').addSchema({ definitions: schema.definitions, $ref: '#/definitions/settings' }, 'settings')
+  }
+  if (ajv.validate(what, value)) return null
   const errors = (ajv.errors ?? []).filter(({ keyword }) => keyword !== 'if')
-  return ajv.errorsText(errors, { dataVar, separator: '; ' })
+  return ajv.errorsText(errors, { dataVar: what, separator: '; ' })
 }

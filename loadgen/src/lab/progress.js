@@ -31,6 +31,7 @@ export function createProgress (write) {
       const factors = Object.entries(definition.factors).map(([name, factor]) => `${name} ${(Array.isArray(factor) ? factor : Object.keys(factor)).join(', ')}`)
       line(`${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`)
       line(`  ${factors.join(' × ')} × ${definition.repetitions} repetitions = ${trials} trials${done > 0 ? `, ${done} of which are there already` : ''}`)
+      for (const { reason } of definition.left_out ?? []) line(`  left out: ${reason}`)
       cellWidth = 0
       withFaults = cellsOf(definition).some(({ settings }) => settings.fault !== null)
     },

@@ -25,6 +25,9 @@ const cachingFor = (settings) => ({
   CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s)
 })
 
+/** @param {import('./definition.js').Settings} settings */
+const atDoorCached = ({ cache, collapsing }) => ({ cache, collapsing })
+
 /**
  * The wiki under test: a stack and a database of its own, so that a wiki that someone uses is neither measured nor written to. It outlasts a run, for a study.
  * @param {object} options
@@ -52,8 +55,8 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
   let engaged = false
   /** By how much the origin's answers are late while it is. */
   let originDelayMs = 0
-  /** Whether the edge that runs makes one fetch of simultaneous misses. */
-  let collapsing = true
+  /** What stands at the door `cached`. @type {ReturnType<typeof atDoorCached>} */
+  let atCached = { cache: 'edge', collapsing: true }
   /** Characters that each page has now; a page that is not in it has to be written before it is read. @type {Map<number, number>} */
   const sizes = new Map()
 
@@ -72,7 +75,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
    */
   async function start (settings) {
     const wanted = cachingFor(settings)
-    if (stack !== null && isWell() && isDeepStrictEqual(caching, wanted) && collapsing === settings.collapsing && grownBytes() < GROWTH_MAX_BYTES) return stack
+    if (stack !== null && isWell() && isDeepStrictEqual(caching, wanted) && isDeepStrictEqual(atCached, atDoorCached(settings)) && grownBytes() < GROWTH_MAX_BYTES) return stack
     if (stack !== null) {
       await stop()
       await database?.drop()
@@ -81,7 +84,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
     writtenBytes = 0
     warmUpRequests = 0
     caching = wanted
-    collapsing = settings.collapsing
+    atCached = atDoorCached(settings)
     engaged = false
     stack = await startStack({
       directory: stackDirectory,
@@ -89,7 +92,8 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
       ports,
       // Trials write their pages without a name, and all from one address.
       wikiEnvironment: { ...caching, ACCESS: 'open', WRITES_PER_MINUTE: '0' },
-      edgeOptions: { collapse: collapsing },
+      edgeOptions: { collapse: atCached.collapsing },
+      cache: atCached.cache,
       profile,
       engage: false,
       signal,

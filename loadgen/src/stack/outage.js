@@ -25,13 +25,33 @@ export function originOf (state) {
  * @throws {Error} when it does not die
  */
 export async function killOrigin (state) {
-  const origin = originOf(state)
-  const workers = readFileSync(`/proc/${origin.pid}/task/${origin.pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
-    .map((pid) => ({ name: NAME, pid: Number(pid), start_ticks: startTicks(Number(pid)) ?? -1 }))
-  // It leads a process group of its own (see startProcess), in which its worker is.
-  process.kill(-origin.pid, 'SIGKILL')
-  const gone = await waitUntil(() => [origin, ...workers].every((identity) => !isAlive(identity)), GONE_TIMEOUT_MS, 1)
-  if (!gone) throw new Error(`the origin's nginx (${origin.pid}) does not die`)
+  await killGroup(originOf(state))
+}
+
+/**
+ * Kills a process and all that it has started, and waits until they are gone.
+ * @param {import('./processes.js').ProcessIdentity} identity  of one that startProcess started, and so leads a process group of its own
+ * @throws {Error} when it does not die
+ */
+export async function killGroup (identity) {
+  const all = [identity, ...descendants(identity)]
+  if (isAlive(identity)) process.kill(-identity.pid, 'SIGKILL')
+  const gone = await waitUntil(() => all.every((each) => !isAlive(each)), GONE_TIMEOUT_MS, 1)
+  if (!gone) throw new Error(`${identity.name} (${identity.pid}) does not die`)
+}
+
+/**
+ * @param {import('./processes.js').ProcessIdentity} identity
+ * @returns {import('./processes.js').ProcessIdentity[]}
+ */
+function descendants ({ name, pid }) {
+  let children = ''
+  try {
+    children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  } catch {
+    // It is gone already.
+  }
+  return children.trim().split(' ').filter(Boolean).map((child) => ({ name, pid: Number(child), start_ticks: startTicks(Number(child)) ?? -1 })).flatMap((child) => [child, ...descendants(child)])
 }
 
 /**

@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { OTHER_CACHES } from '@stevec/cdn/caches'
+import { locateTool } from '../../src/tools/locate.js'
 import { createSandbox, trialsOf } from '../helper.js'
 
 /** @param {string} folder  of a trial */
@@ -85,6 +87,22 @@ describe('a run of wikipedia-like', () => {
       assert.ok(Math.abs(share('page-000001') - 0.084) < 0.02, String(share('page-000001')))
       assert.ok(Math.abs(share('page-000010') - 0.0106) < 0.007, String(share('page-000010')))
       assert.ok(new Set(reads.map(({ sizeBytes }) => sizeBytes)).size > 300)
+    })
+  })
+})
+
+describe('a run of caches', () => {
+  test('asks the same of nginx and of whatever other cache is on the machine, and empties each before its trial', async () => {
+    const others = OTHER_CACHES.filter((name) => locateTool(name) !== null)
+    await afterRun(['caches', '--only', ['load=paced', ...['nginx', ...others].map((name) => `cache=${name}`)].join()], (directory, sandbox) => {
+      const trials = trialsOf(directory)
+      assert.deepEqual(trials.map(({ cell }) => cell.cache).sort(), ['nginx', ...others].sort())
+      for (const trial of trials) {
+        assert.deepEqual([trial.cell.cache, trial.valid, trial.cold_proof.observed.join()], [trial.cell.cache, true, 'MISS,HIT,MISS'])
+        assert.equal(trial.requests_sent - trial.served_by_cache, trial.counter.requests)
+        assert.ok(trial.cache_statuses.HIT > 1500, trial.cell.cache)
+      }
+      assert.deepEqual(sandbox.processes(), [])
     })
   })
 })
