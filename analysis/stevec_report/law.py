@@ -9,6 +9,11 @@ The edge sends requests on its own only under stale-while-revalidate (RFC 5861),
 They and the counter are taken from trial.json: they come from the edge's log and from the wiki, and are in no sample.
 All other sides are counted again, from the samples and from the plans in manifest.json. trial.json's own
 counts are then compared with ours, so that a mistake in either shows.
+
+Where the origin's nginx was killed (`fault`), failed requests are asked for nothing: each never left the cache, or was
+under way at the kill, and which of these the wiki had counted it alone can tell. So
+
+    answered ≤ counter ≤ answered + cut off,    answered = sent − served by a cache − failed.
 """
 
 from dataclasses import dataclass
@@ -59,6 +64,11 @@ def check_witness(record, stats):
     and not in the counter, so a trial with unanswered requests has no such witness.
     """
     lines = record.log_lines.get("origin")
+    if record.fault is not None and lines is not None:
+        least = record.counter_requests - stats.cut_off if stats else 0
+        if least <= lines <= record.counter_requests:
+            return []
+        return [f"{lines} lines in the origin's log, but the counter says {record.counter_requests}"]
     if lines in (None, record.counter_requests) or _unanswered(stats):
         return []
     return [f"{lines} lines in the origin's log, but the counter says {record.counter_requests}"]
@@ -81,7 +91,7 @@ def exact_expectation(record, stats, caching):
     which nothing failed and that was over before anything expired, has each different page counted once. No theory is
     given for a trial with a background, whose pages are not known to be the probe's.
     """
-    if stats.background is not None or stats.failures:
+    if stats.background is not None or stats.failures or record.fault is not None:
         return None
     if not caching:
         return stats.requests
@@ -107,7 +117,9 @@ def _check_balance(record, stats, caching):
     if not caching and served:
         found.append(f"{served} requests served by a cache, but no cache is on the way")
     refreshes = record.refreshes
-    if sent - served + refreshes != counter:
+    if record.fault is not None:
+        found += _check_fault(record, stats, sent - served - stats.failures)
+    elif sent - served + refreshes != counter:
         own = f" + {refreshes} of the edge's own" if refreshes else ""
         text = f"{sent} requests sent − {served} served by cache{own} = {sent - served + refreshes}, "
         text += f"but the counter says {counter}"
@@ -123,6 +135,22 @@ def _check_balance(record, stats, caching):
         )
     if not stats.failures and record.counter_writes != stats.writes:
         found.append(f"{stats.writes} writes sent, but the counter says {record.counter_writes}")
+    return found
+
+
+def _check_fault(record, stats, answered):
+    found = []
+    counter = record.counter_requests
+    if not answered <= counter <= answered + stats.cut_off:
+        found.append(
+            f"the origin answered {answered} requests, and {stats.cut_off} were cut off when it was killed, but the "
+            f"counter says {counter}"
+        )
+    if stats.cut_off != record.fault.cut_off:
+        found.append(
+            f"{stats.cut_off} samples were cut off when the origin was killed, but trial.json says "
+            f"{record.fault.cut_off}"
+        )
     return found
 
 

@@ -79,6 +79,20 @@ class Purges:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """When the origin's nginx was killed and started again, microseconds since 1970.
+
+    It was alive before `kill_began_us` and dead after `dead_us`; the wiki answered through it again at `answering_us`.
+    """
+
+    kill_began_us: int
+    dead_us: int
+    started_us: int
+    answering_us: int
+    cut_off: int
+
+
+@dataclass(frozen=True)
 class TrialRecord:
     """The checked part of one trial.json. Counts are requests, of the probe unless the name says otherwise.
 
@@ -118,6 +132,7 @@ class TrialRecord:
     proof_statuses: tuple[str, ...]
     refreshes: int = 0
     purges: Purges | None = None
+    fault: Fault | None = None
 
     def setting(self, name, default=None):
         """The value of a setting as it held in this trial."""
@@ -374,6 +389,7 @@ def _read_record(value, number, doors, plans):
         proof_statuses=_read_proof(value.get("cold_proof")),
         refreshes=_optional_count(value, "refreshes") or 0,
         purges=_read_purges(value.get("purges")),
+        fault=_read_fault(value.get("fault")),
     )
 
 
@@ -422,6 +438,20 @@ def _read_background(value):
         rate_per_min=_optional_number(value, "rate_per_min"),
         generator_limited=isinstance(k6, dict) and k6.get("generator_limited") is True,
     )
+
+
+def _read_fault(value):
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("fault is neither null nor an object")
+    moments = [
+        _count(value, name, TIME_MAX_US)
+        for name in ("kill_began_at_us", "dead_at_us", "started_at_us", "answering_at_us")
+    ]
+    if moments != sorted(moments):
+        raise ValueError("fault has times that are not in their order")
+    return Fault(*moments, _count(value, "cut_off"))
 
 
 def _mark_duplicates(trials):

@@ -12,7 +12,7 @@ import gzip
 import tempfile
 import zlib
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import duckdb
@@ -109,6 +109,7 @@ class TrialStats:
     unanswered: int
     stale_ratio: float | None
     background: BackgroundStats | None
+    cut_off: int = 0  # requests under way when the origin was killed that it did not answer
 
     @property
     def served_by_cache(self):
@@ -212,6 +213,8 @@ def load(run):
                 except FreshnessError as error:
                     trial.problems.append(str(error))
                     continue
+                if trial.record.fault is not None:
+                    stats = replace(stats, cut_off=_cut_off(samples, trial.number, trial.record.fault))
                 samples.stats[trial.number] = stats
                 if not stats.mean_ms and not _may_fail(trial.record):
                     cause = "was answered" if stats.mean_ms is None else "took any time"
@@ -381,6 +384,15 @@ def _condense_background(samples, number, probe_first_us, probe_last_us):
         completed_per_s=meanwhile / span_s if span_s > 0 else None,
         failure_kinds=_failure_kinds(execute, file) if failures else {},
     )
+
+
+def _cut_off(samples, number, fault):
+    """Count the requests that the wiki may have counted for nothing: under way at the kill, then failed or STALE."""
+    return samples.database.execute(
+        "SELECT count(*) FROM read_parquet(?) WHERE (NOT answered OR cache_status = 'STALE') "
+        "AND sent_at_us <= ? AND sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT) >= ?",
+        [str(samples.path(number)), fault.dead_us, fault.kill_began_us],
+    ).fetchone()[0]
 
 
 def _failure_kinds(execute, file):

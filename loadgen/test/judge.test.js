@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { loadDefinition } from '../src/lab/definition.js'
+import { wasCutOff } from '../src/lab/fault.js'
 import { expectedCounter, problemsOf } from '../src/lab/judge.js'
 import { planRun } from '../src/lab/matrix.js'
 import { storesPages } from '../src/lab/storing.js'
@@ -79,4 +80,48 @@ describe('a trial', () => {
       assert.match(problemsOf({ ...good(), ...change }).join('\n'), message)
     })
   }
+})
+
+describe('a trial in which the origin was killed', () => {
+  const times = { kind: /** @type {const} */ ('origin-down'), kill_began_at_us: 5_000_000, dead_at_us: 5_004_000, started_at_us: 11_000_000, answering_at_us: 11_050_000 }
+  // 1000 sent, 600 from the cache, 300 failed: the origin answered 100, and 3 were under way when it was killed.
+  const good = () => ({
+    trial: trialOf('origin-down', ({ cell }) => cell.policy === 'ttl'),
+    stores: true,
+    coldProof: { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2 },
+    k6,
+    samples: { requests_sent: 1000, requests_failed: 300, requests_unanswered: 0, reads_sent: 1000, writes_sent: 0, served_by_cache: 600, cache_statuses: {}, duration_mean_ms: 1, duration_max_ms: 2, first_sent_at_us: 0, last_done_at_us: 1 },
+    background: null,
+    overlap: null,
+    fault: { ...times, cut_off: 3 },
+    counter: { requests: 102, reads: 102, writes: 0 },
+    refreshes: 0,
+    purges: null,
+    logLines: { edge: 1000, origin: 100, local: 0 },
+    logLinesExpected: { edge: 1000, origin: 102, local: 0 },
+    wallS: 2.5,
+    monotonicS: 2.5
+  })
+  const answer = (/** @type {object} */ change) => ({ doneAtUs: 5_010_000, durationMs: 20, status: 502, cacheStatus: 'MISS', ...change })
+
+  test('is valid with failed requests, and knows no exact counter', () => {
+    assert.deepEqual(problemsOf(good()), [])
+    assert.equal(expectedCounter(good()), null)
+  })
+
+  for (const [what, change, message] of /** @type {[string, object, RegExp][]} */ ([
+    ['lacks a request that was answered', { counter: { requests: 99, reads: 99, writes: 0 }, logLinesExpected: { edge: 1000, origin: 99, local: 0 } }, /the counter says 99; the origin answered 100, and 3 were cut off/],
+    ['has more than the kill can explain', { counter: { requests: 104, reads: 104, writes: 0 }, logLinesExpected: { edge: 1000, origin: 104, local: 0 }, logLines: { edge: 1000, origin: 104, local: 0 } }, /the counter says 104; the origin answered 100/],
+    ['has a log that lacks more than was under way', { logLines: { edge: 1000, origin: 98, local: 0 } }, /the origin log has 98 lines, expected 99 to 102/],
+    ['has an edge log that lacks a line', { logLines: { edge: 999, origin: 100, local: 0 } }, /the edge log has 999 lines, expected 1000/],
+    ['had no fault', { fault: null }, /the fault that was asked for did not happen/],
+    ['was written to by somebody else', { counter: { requests: 102, reads: 101, writes: 1 } }, /1 writes at the origin, but 0 were sent/]
+  ])) {
+    test(`whose counter ${what} is invalid`, () => assert.match(problemsOf({ ...good(), ...change }).join('\n'), message))
+  }
+
+  test('takes for cut off what was under way at the kill and was not answered by the origin', () => {
+    for (const change of [{}, { status: 0, cacheStatus: '' }, { status: 200, cacheStatus: 'STALE' }, { doneAtUs: 5_004_000, durationMs: 0 }]) assert.ok(wasCutOff(answer(change), times), JSON.stringify(change))
+    for (const change of [{ status: 200 }, { status: 200, cacheStatus: 'UPDATING' }, { doneAtUs: 4_999_999 }, { doneAtUs: 5_010_000, durationMs: 5 }]) assert.ok(!wasCutOff(answer(change), times), JSON.stringify(change))
+  })
 })

@@ -25,12 +25,12 @@ describe('an experiment through a zone', () => {
   test('is done without the door local, and says so', () => {
     const whole = loadDefinition('read-hot', 'quick')
     const fitted = fitToZone(whole)
-    assert.deepEqual([fitted.factors.door, fitted.left_out], [['source', 'nocache', 'cached'], ['door=local']])
+    assert.deepEqual([fitted.factors.door, fitted.left_out?.map(({ level }) => level)], [['source', 'nocache', 'cached'], ['door=local']])
     assert.ok(/** @type {string[]} */ (whole.factors.door).includes('local'))
     const untouched = loadDefinition('read-sparse', 'quick')
     assert.equal(fitToZone(untouched), untouched)
     const named = { ...whole, factors: { way: { near: { door: /** @type {const} */ ('local') }, far: { door: /** @type {const} */ ('cached') } } } }
-    assert.deepEqual([Object.keys(fitToZone(named).factors.way), fitToZone(named).left_out], [['far'], ['way=near']])
+    assert.deepEqual([Object.keys(fitToZone(named).factors.way), fitToZone(named).left_out?.map(({ level }) => level)], [['far'], ['way=near']])
     for (const nothing of [loadDefinition('read-hot', 'quick', { only: { door: ['local'] } }), { ...whole, settings: { ...whole.settings, door: /** @type {const} */ ('local') }, factors: { vus: [1] } }]) {
       assert.throws(() => fitToZone(nothing), (error) => error instanceof DefinitionError && /measures the door local.*run it without --target/.test(error.message))
     }

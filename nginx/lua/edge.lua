@@ -352,7 +352,7 @@ end
 
 local function get(request)
   local demands = demands_of(request)
-  local alone = demands["no-store"] ~= nil
+  local alone = demands["no-store"] ~= nil or not settings.collapse
   local entry, key
   for _ = 1, COLLAPSE_ATTEMPTS_MAX do
     local now_s = ngx.now()

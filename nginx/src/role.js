@@ -22,8 +22,9 @@ const UNQUOTABLE = /["$\\\n\r]/
  * @typedef {{role: 'origin', port: number, wikiPort: number | number[]}} OriginRole  several wikis of one database, when there is a list
  * @typedef {{role: 'edge', port: number, publicPort: number, originPort: number, cachedHost: string, nocacheHost: string, controlPort: number, controlToken: string} & EdgeOptions} EdgeRole  in the wiki's stack
  * @typedef {{role: 'edge', port: number, listenAddress?: string, origin: Origin, controlPort: number, controlToken: string} & EdgeOptions} LoneEdgeRole  in front of any application
- * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
+ * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, collapse?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
  *   defaultTtls: an answer that says nothing about caching gets a lifetime by its status, as Cloudflare's; default: only outside the stack, in the profile cloudflare
+ *   collapse: simultaneous misses of one address make one fetch; default true
  * @typedef {{addresses: string[], port: number, host: string, tls: boolean, certificates?: string}} Origin
  *   addresses: IP addresses in the order in which they are tried, as nginx does not look into /etc/hosts at run time; certificates: a file of what is trusted, instead of the system's
  * @typedef {{role: 'local', port: number, sourcePort: number, sourcePublicPort?: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole  sourcePublicPort: what the source calls itself, where a link lies between; default sourcePort
@@ -115,6 +116,7 @@ function edgeView (role, directory) {
     origin: { ...origin, addresses: origin.addresses.map(address), certificates: origin.certificates ?? CERTIFICATES.find(existsSync) ?? '' },
     profile: role.profile ?? 'cloudflare',
     defaultTtls: role.defaultTtls ?? (lone && role.profile !== 'rfc9111'),
+    collapse: role.collapse ?? true,
     plan: role.plan ?? '',
     // The wiki refuses a page that is too long with a reason; in front of other applications, Cloudflare's limit.
     bodyMax: lone ? '100m' : '4m',

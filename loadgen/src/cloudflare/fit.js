@@ -15,10 +15,10 @@ const MISSING_DOOR = 'local'
  * @throws {DefinitionError} when nothing is left
  */
 export function fitToZone (definition) {
-  /** @type {string[]} */
+  /** @type {{level: string, reason: string}[]} */
   const leftOut = []
   const keeps = (/** @type {string} */ name, /** @type {unknown} */ level, /** @type {unknown} */ door) => {
-    if (door === MISSING_DOOR) leftOut.push(`${name}=${level}`)
+    if (door === MISSING_DOOR) leftOut.push({ level: `${name}=${level}`, reason: `${name}=${level} stands on the client's machine, and is none of a zone's doors` })
     return door !== MISSING_DOOR
   }
   const factors = Object.fromEntries(Object.entries(definition.factors).map(([name, factor]) => [name, Array.isArray(factor)
@@ -28,6 +28,8 @@ export function fitToZone (definition) {
   const fitted = leftOut.length === 0 ? definition : { ...definition, factors, left_out: leftOut }
   const cells = cellsOf(fitted)
   if (cells.length === 0 || cells.some(({ settings }) => settings.door === MISSING_DOOR)) throw new DefinitionError(`${definition.name} measures the door ${MISSING_DOOR}, which stands on the client's machine and is none of a zone's: run it without --target`)
+  const own = cells.find(({ settings: { cache, collapsing, fault, origin_delay_ms: delayMs } }) => cache !== 'edge' || !collapsing || fault !== null || delayMs > 0)
+  if (own !== undefined) throw new DefinitionError(`${definition.name} changes what stands between readers and wiki (${Object.entries(own.cell).map((entry) => entry.join('=')).join(' ')}), which only a stack of the lab's own bears: run it without --target`)
   return fitted
 }
 

@@ -107,6 +107,10 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
       return { doors: zoneDoors, warmUpRequests }
     },
 
+    async causeFault () {
+      throw new Error('nothing behind a zone is made to fail')
+    },
+
     // Whom the wiki tells of edits is known to the wiki alone.
     watchPurges: () => async () => null,
 

@@ -2,7 +2,7 @@ import { installMissing } from '../tools/install.js'
 import { TOOLS } from '../tools/locate.js'
 import { UsageError } from '../usage-error.js'
 
-const OPTIONAL = Object.keys(TOOLS).filter((name) => TOOLS[name].optional)
+const OPTIONAL = Object.keys(TOOLS).filter((name) => TOOLS[name].optional && TOOLS[name].package === undefined)
 
 /** @type {import('../cli.js').Command} */
 export const command = {

@@ -1,4 +1,5 @@
 import { createEdge } from '@stevec/cdn/edge'
+import { cacheStatusOf } from '../../scenarios/cache-status.js'
 import { request } from '../stack/doors.js'
 import { readCounter } from './counter.js'
 
@@ -16,13 +17,14 @@ export const PROBE_TEXT = 'Read before each trial to prove that the caches are c
  * @param {boolean} options.stores  whether a cache keeps pages there (see storesPages)
  * @param {Record<string, {url: string, token: string}>} options.controls
  * @param {string} options.wikiUrl
+ * @param {() => Promise<void>} [options.emptyOther]  empties a cache that has no control
  * @returns {Promise<ColdProof>}
  */
-export async function purgeAndProveCold ({ door, stores, controls, wikiUrl }) {
-  const purge = () => Promise.all(Object.values(controls).map((control) => createEdge(control).purgeEverything()))
+export async function purgeAndProveCold ({ door, stores, controls, wikiUrl, emptyOther = async () => {} }) {
+  const purge = () => Promise.all([emptyOther(), ...Object.values(controls).map((control) => createEdge(control).purgeEverything())])
   const read = async () => {
     const { headers } = await request(`${door.url}/wiki/${PROBE_PAGE}`)
-    return String(headers['cf-cache-status'] ?? headers['x-cache-status'] ?? '')
+    return cacheStatusOf((name) => headers[name]?.toString())
   }
   await purge()
   await readCounter(wikiUrl)

@@ -22,6 +22,7 @@ const AGE_RESOLUTION_S = 1
  * @property {Counts | null} samples  null: they cannot be read
  * @property {null | {k6: import('./generator.js').GeneratorFacts, samples: Counts | null}} background
  * @property {null | {proved: boolean}} overlap
+ * @property {null | (import('./fault.js').FaultTimes & {cut_off: number})} [fault]  what was made to go wrong; `cut_off`: requests that the wiki may have counted for nothing
  * @property {import('./counter.js').Counter} counter
  * @property {number} refreshes  requests that the edge sent on its own, to renew what it had answered with (UPDATING)
  * @property {null | (import('./purges.js').Purges & {told: boolean})} purges  null: the policy has none
@@ -38,7 +39,7 @@ const AGE_RESOLUTION_S = 1
  * @returns {number | null} null where theory gives no exact number
  */
 export function expectedCounter ({ trial: { settings, plan }, stores, severalCaches = false, k6 }) {
-  if (settings.background_vus > 0 || settings.bound === 'either') return null
+  if (settings.background_vus > 0 || settings.bound === 'either' || settings.fault !== null) return null
   if (!stores || (plan.reads === 0 && settings.edit === 'post')) return httpRequestsPlanned({ settings, plan })
   const outlives = needsPurges(settings.policy) || k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S
   return outlives && !severalCaches && plan.writes === 0 ? plan.distinct_pages : null
@@ -75,15 +76,38 @@ export function problemsOf (findings) {
   const served = samples.served_by_cache + (background?.samples.served_by_cache ?? 0)
   const unanswered = samples.requests_unanswered + (background?.samples.requests_unanswered ?? 0)
   const hint = unanswered > 0 ? ` (${unanswered} had no answer: whether they reached it is not known)` : ''
-  const own = refreshes > 0 ? ` + ${refreshes} of the edge's own` : ''
-  say(sent + refreshes !== served + counter.requests, () => `${sent} requests sent${own} ≠ ${served} served by cache + ${counter.requests} at the origin${hint}`)
   say(counter.reads + counter.writes !== counter.requests, () => `the counter says ${counter.requests} requests, but ${counter.reads} reads and ${counter.writes} writes`)
   say(purges?.told === false, () => 'the wiki had not told the edge of every edit within a minute after the trial')
   say(purges !== null && counter.writes > 0 && purges.calls === purges.failed, () => `${counter.writes} edits, but no purge reached the edge`)
+  if (trial.settings.fault !== null) return [...problems, ...problemsOfFault(findings, sent - served - samples.requests_failed)]
+  const own = refreshes > 0 ? ` + ${refreshes} of the edge's own` : ''
+  say(sent + refreshes !== served + counter.requests, () => `${sent} requests sent${own} ≠ ${served} served by cache + ${counter.requests} at the origin${hint}`)
   say(samples.writes_sent !== counter.writes, () => `${samples.writes_sent} writes sent ≠ ${counter.writes} writes at the origin${hint}`)
   for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
     say(logLines[role] !== logLinesExpected[role], () => `the ${role} log has ${logLines[role]} lines, expected ${logLinesExpected[role]}`)
   }
   say(overlap !== null && !overlap.proved, () => 'the background did not run before, during and after the probe')
+  return problems
+}
+
+/**
+ * The counts of a trial in which the origin was killed. A request that failed is asked for nothing: it never left the edge, or was under way at the kill. So
+ * the counter has every request that the origin answered, and beyond these at most those that the kill cut off; the origin's log lacks at most these.
+ * @param {Findings} findings
+ * @param {number} answered  requests that the origin must have answered
+ */
+function problemsOfFault ({ fault, samples, counter, logLines, logLinesExpected }, answered) {
+  /** @type {string[]} */
+  const problems = []
+  const say = (/** @type {boolean} */ wrong, /** @type {() => string} */ text) => { if (wrong) problems.push(text()) }
+  const cutOff = fault?.cut_off ?? 0
+  say(!fault, () => 'the fault that was asked for did not happen')
+  say(counter.requests < answered || counter.requests > answered + cutOff, () => `the counter says ${counter.requests}; the origin answered ${answered}, and ${cutOff} were cut off when it was killed`)
+  say(counter.writes > (samples?.writes_sent ?? 0), () => `${counter.writes} writes at the origin, but ${samples?.writes_sent ?? 0} were sent`)
+  for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
+    const most = logLinesExpected[role]
+    const least = role === 'origin' ? most - cutOff : most
+    say(logLines[role] < least || logLines[role] > most, () => `the ${role} log has ${logLines[role]} lines, expected ${least === most ? most : `${least} to ${most}`}`)
+  }
   return problems
 }

@@ -15,6 +15,8 @@ export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 
 /** @typedef {Record<LogRole, number>} PerRole */
 
+/** @typedef {Pick<import('./definition.js').Settings, 'door' | 'cache'>} Doorway */
+
 /**
  * The access logs of what is measured, cut into trials.
  * @param {string} stackDirectory
@@ -25,9 +27,12 @@ export const createLogs = (stackDirectory) => ({
   keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory) => keepLogs(stackDirectory, starts, directory),
   refreshes: (/** @type {PerRole} */ starts) => countRefreshes(stackDirectory, starts),
   /** What the kept logs, the samples and the counter do not agree on, in sentences. */
-  reconcile: (/** @type {string} */ directory, /** @type {import('../stack/doors.js').DoorName} */ door, /** @type {import('./counter.js').Counter} */ counter) => reconcile({ directory, doorRole: logOfDoor(door), counter }),
+  reconcile: (/** @type {string} */ directory, /** @type {Doorway} */ doorway, /** @type {import('./counter.js').Counter} */ counter) => reconcile({ directory, doorRole: logOfDoor(doorway), counter }),
   /** Lines that so many requests through a door, of which so many reached the origin, leave in each log. */
-  linesOf: (/** @type {import('../stack/doors.js').DoorName} */ door, /** @type {number} */ sent, /** @type {number} */ reached) => /** @type {PerRole} */ ({ edge: 0, local: 0, ...{ [logOfDoor(door)]: sent }, origin: reached })
+  linesOf (/** @type {Doorway} */ doorway, /** @type {number} */ sent, /** @type {number} */ reached) {
+    const role = logOfDoor(doorway)
+    return /** @type {PerRole} */ ({ edge: 0, local: 0, ...(role === null ? {} : { [role]: sent }), origin: reached })
+  }
 })
 
 /** @typedef {ReturnType<typeof createLogs>} Logs */
@@ -80,11 +85,14 @@ export async function countRefreshes (stackDirectory, starts) {
 }
 
 /**
- * Which role's log has a line for each request through a door.
- * @param {import('../stack/doors.js').DoorName} door
- * @returns {(typeof LOG_ROLES)[number]}
+ * Which role's log has a line for each request through a door; other projects' caches keep none of ours.
+ * @param {Doorway} doorway
+ * @returns {LogRole | null}
  */
-export const logOfDoor = (door) => ({ cached: /** @type {const} */ ('edge'), nocache: /** @type {const} */ ('edge'), local: /** @type {const} */ ('local'), source: /** @type {const} */ ('origin') })[door]
+export function logOfDoor ({ door, cache }) {
+  if (door === 'cached' && cache !== 'edge') return null
+  return ({ cached: /** @type {const} */ ('edge'), nocache: /** @type {const} */ ('edge'), local: /** @type {const} */ ('local'), source: /** @type {const} */ ('origin') })[door]
+}
 
 /**
  * Keeps the part of each log that a trial wrote, as <role>.log.gz.

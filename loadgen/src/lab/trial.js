@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { startBackground } from './background.js'
+import { wasCutOff } from './fault.js'
 import { createGenerators, GENERATOR_LIMIT, RAW_SUFFIX, round } from './generator.js'
 import { expectedCounter, problemsOf } from './judge.js'
 import { backgroundPlan, requestsPlanned } from './matrix.js'
@@ -50,7 +51,7 @@ export async function runTrial (context, trial) {
   } catch (error) {
     signal.throwIfAborted()
     broken = `the trial could not be done: ${/** @type {Error} */ (error).message}`
-    measured = nothingMeasured(site.logs.linesOf(trial.settings.door, 0, 0))
+    measured = nothingMeasured(site.logs.linesOf(trial.settings, 0, 0))
   }
   site.ended(trial, measured.requests_sent + (measured.background?.requests_sent ?? 0))
   for (const file of readdirSync(directory).filter((file) => file.endsWith(RAW_SUFFIX))) rmSync(path.join(directory, file))
@@ -116,6 +117,7 @@ function nothingMeasured (logLines) {
     duration_mean_ms: null,
     duration_max_ms: null,
     log_lines: logLines,
+    fault: null,
     k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false },
     background: null,
     overlap: null
@@ -137,7 +139,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const beforeProof = logs.ends()
   const stores = storesPages(door, settings)
   const coldProof = await site.proveCold(settings)
-  await logs.waitFor(beforeProof, logs.linesOf(settings.door, coldProof.observed.length, coldProof.origin_requests))
+  await logs.waitFor(beforeProof, logs.linesOf(settings, coldProof.observed.length, coldProof.origin_requests))
   const logStarts = logs.ends()
   const purgesOf = site.watchPurges(settings)
 
@@ -147,7 +149,10 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const background = vus === 0 ? null : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
   const backgroundCpuS = background?.cpuSeconds() ?? 0
   const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
-  const k6 = await probe.done
+  const [k6, fault] = await Promise.all([
+    probe.done,
+    settings.fault === null ? null : site.causeFault(settings.fault, generators)
+  ])
   // Both shares of the time in which the probe ran: the background's start and end do not disturb it.
   const backgroundShare = background === null ? 0 : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())
   k6.generator_limited = k6.generator_cpu_share + Math.max(0, backgroundShare) > GENERATOR_LIMIT
@@ -162,7 +167,14 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     unreadable.push(`${what} cannot be read: ${error.message}`)
     return null
   })
-  const samples = await orSay('k6\'s samples', extractSamples({ source: probe.csvFile, target: path.join(directory, 'samples.csv.gz'), plan: plan.plan, withPop: site.hasPops }))
+  let cutOff = 0
+  const samples = await orSay('k6\'s samples', extractSamples({
+    source: probe.csvFile,
+    target: path.join(directory, 'samples.csv.gz'),
+    plan: plan.plan,
+    withPop: site.hasPops,
+    onSample: (sample) => { if (fault !== null && wasCutOff(sample, fault)) cutOff += 1 }
+  }))
   /** @type {number[]} */
   const doneAtUs = []
   const backgroundSamples = background === null
@@ -172,15 +184,16 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
 
   const sent = (samples?.requests_sent ?? 0) + (backgroundSamples?.requests_sent ?? 0)
   const served = (samples?.served_by_cache ?? 0) + (backgroundSamples?.served_by_cache ?? 0)
-  await logs.waitFor(logStarts, logs.linesOf(settings.door, sent, 0))
+  await logs.waitFor(logStarts, logs.linesOf(settings, sent, 0))
   const refreshes = await logs.refreshes(logStarts)
   // What the edge asks for on its own no client waits for: it may still be under way.
-  await logs.waitFor(logStarts, logs.linesOf(settings.door, sent, sent - served + refreshes))
+  await logs.waitFor(logStarts, logs.linesOf(settings, sent, sent - served + refreshes))
   const counter = await site.readCounter()
-  const logLinesExpected = logs.linesOf(settings.door, sent, counter.requests)
+  const logLinesExpected = logs.linesOf(settings, sent, counter.requests)
   const logLines = await logs.waitFor(logStarts, logLinesExpected)
   await logs.keep(logStarts, directory)
-  const disagreements = unreadable.length > 0 ? [] : await logs.reconcile(directory, settings.door, counter)
+  // An nginx that is killed leaves no line of what it had in hand.
+  const disagreements = unreadable.length > 0 || fault !== null ? [] : await logs.reconcile(directory, settings, counter)
 
   const findings = {
     trial,
@@ -191,6 +204,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     samples,
     background: backgroundK6 === null ? null : { k6: backgroundK6, samples: backgroundSamples },
     overlap,
+    fault: fault === null ? null : { ...fault, cut_off: cutOff },
     counter,
     refreshes,
     purges,
@@ -216,6 +230,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     duration_mean_ms: samples?.duration_mean_ms ?? null,
     duration_max_ms: samples?.duration_max_ms ?? null,
     log_lines: logLines,
+    fault: findings.fault,
     k6,
     background: backgroundK6 === null
       ? null

@@ -9,6 +9,7 @@ import { removeGroups } from '../profile/cgroup.js'
 import { createLimits } from '../profile/limits.js'
 import { loadProfile } from '../profile/profile.js'
 import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
+import { makeCacheDirectory, removeCache, startCache } from './cache.js'
 import { doorsOf, HOSTS, request } from './doors.js'
 import { mongodUri, startMongod } from './mongod.js'
 import { freePorts, isFree } from './ports.js'
@@ -34,6 +35,8 @@ export class StackError extends Error {}
  * @param {Ports} options.ports
  * @param {boolean} [options.outlive]  true: goes on when this process ends
  * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
+ * @param {import('@stevec/nginx').EdgeOptions} [options.edgeOptions]
+ * @param {import('./cache.js').CacheName} [options.cache]  what stands at the door `cached`; default our edge
  * @param {import('../profile/profile.js').Profile} [options.profile]  where origin and client stand; default: `none`
  * @param {boolean} [options.engage]  false: everything runs at full speed until `engageProfile`
  * @param {AbortSignal} [options.signal]  gives up between two parts, and stops what was started
@@ -41,13 +44,15 @@ export class StackError extends Error {}
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
 
-  const [edgeListen, originListen, localListen, edgeToOrigin, localToOrigin, edgeControl, localControl, toxiproxyApi] = await freePorts(8, Object.values(ports))
+  const spare = await freePorts(8, Object.values(ports))
+  const [cacheListen, clientToCache, cacheToOrigin, cacheControl] = await freePorts(4, [...Object.values(ports), ...spare])
+  const [edgeListen, originListen, localListen, edgeToOrigin, localToOrigin, edgeControl, localControl, toxiproxyApi] = spare
   const tokens = { edge: randomBytes(16).toString('hex'), local: randomBytes(16).toString('hex') }
   /** @type {import('./state.js').StackState} */
   const state = {
@@ -65,6 +70,11 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     profile,
     limits: { controllers: {}, directories: [], missing: {} },
     links_api: `http://127.0.0.1:${toxiproxyApi}`
+  }
+  if (cache !== 'edge') {
+    state.cache = { name: cache, directory: makeCacheDirectory(), port: cacheListen, origin_port: cacheToOrigin, public_port: clientToCache, control_port: cacheControl, control_token: randomBytes(16).toString('hex') }
+    state.doors.cached = { ...state.doors.cached, url: `http://${HOSTS.cached}:${clientToCache}`, path: `${cache} (caching) → origin → wiki` }
+    if (cache === 'nginx') state.controls.cache = { url: `http://127.0.0.1:${cacheControl}`, token: state.cache.control_token }
   }
   const next = (/** @type {string} */ part) => {
     signal?.throwIfAborted()
@@ -99,7 +109,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     next('nginx')
     const roles = /** @type {const} */ ([
       { role: 'origin', port: originListen, wikiPort: ports.wiki },
-      { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge },
+      { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge, ...edgeOptions },
       { role: 'local', port: localListen, sourcePort: localToOrigin, sourcePublicPort: ports.origin, sourceHost: HOSTS.source, controlPort: localControl, controlToken: tokens.local }
     ])
     const modulesDirectory = nginxModulesDirectory(nginx.path) ?? ''
@@ -109,6 +119,11 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
       started(await startProcess({ name: `nginx ${role.role}`, command: prepared.command, args: prepared.args, logFile: logOf(directory, `nginx ${role.role}`), outlive, cgroups: role.role === 'origin' ? cgroups : [] }))
     }
 
+    if (state.cache) {
+      next(cache)
+      state.config_hashes[`cache/${cache}`] = await startCache(state.cache, directory, started)
+    }
+
     next('links')
     await startToxiproxy({
       links: [
@@ -116,7 +131,8 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
         { name: 'client-origin', listen: ports.origin, upstream: originListen },
         { name: 'client-local', listen: ports.local, upstream: localListen },
         { name: 'local-origin', listen: localToOrigin, upstream: originListen },
-        { name: 'edge-origin', listen: edgeToOrigin, upstream: originListen }
+        { name: 'edge-origin', listen: edgeToOrigin, upstream: originListen },
+        ...(state.cache ? [{ name: 'client-cache', listen: clientToCache, upstream: cacheListen }, { name: 'cache-origin', listen: cacheToOrigin, upstream: originListen }] : [])
       ],
       port: toxiproxyApi,
       logFile: logOf(directory, 'toxiproxy'),
@@ -168,6 +184,7 @@ export async function stopStack (directory) {
     if (isAlive(identity)) stopped.push(identity.name)
     await stopProcess(identity)
   }
+  if (state.cache) removeCache(state.cache)
   const left = await removeGroups(state.cgroups ?? [])
   // Kept on record, so that the next start or stop tries again.
   if (left.length > 0) writeState(directory, { ...state, processes: [], cgroups: left })

@@ -11,15 +11,18 @@ const linksDigest = createHash('sha256').update(readdirSync(LINKS_DIRECTORY).fil
 
 /**
  * What the lab runs but does not bring along in npm or Python packages.
- * `optional` ones are installed only when they are asked for. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
- * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], optional?: boolean}>}
+ * `optional` ones are installed only when they are asked for. `package` names that of Debian for a tool that set-up leaves to you. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
+ * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], optional?: boolean, package?: string}>}
  */
 export const TOOLS = {
   mongod: { variable: 'MONGOD_BIN', binary: 'mongod', minimum: '4.4.0', pinned: '6.0.5', versionArgs: ['--version'] },
   nginx: { variable: 'NGINX_BIN', binary: 'nginx', minimum: '1.18.0', versionArgs: ['-v'] },
   k6: { variable: 'K6_BIN', binary: 'k6', minimum: '1.8.1', pinned: '1.8.1', versionArgs: ['version'] },
   toxiproxy: { variable: 'TOXIPROXY_BIN', binary: 'stevec-links', minimum: '2.12.0', pinned: `2.12.0-${linksDigest}`, versionArgs: ['-version'] },
-  chromium: { variable: 'CHROMIUM_BIN', binary: 'chromium', otherNames: ['chromium-browser', 'google-chrome'], minimum: '120.0.0', versionArgs: ['--version'], optional: true }
+  chromium: { variable: 'CHROMIUM_BIN', binary: 'chromium', otherNames: ['chromium-browser', 'google-chrome'], minimum: '120.0.0', versionArgs: ['--version'], optional: true },
+  varnish: { variable: 'VARNISHD_BIN', binary: 'varnishd', minimum: '6.0.0', versionArgs: ['-V'], optional: true, package: 'varnish' },
+  trafficserver: { variable: 'TRAFFIC_SERVER_BIN', binary: 'traffic_server', minimum: '9.0.0', versionArgs: ['-V'], optional: true, package: 'trafficserver' },
+  squid: { variable: 'SQUID_BIN', binary: 'squid', minimum: '5.0', versionArgs: ['-v'], optional: true, package: 'squid' }
 }
 
 /** Debian keeps servers where a plain user's PATH does not look. */
@@ -71,8 +74,18 @@ export function locateTool (name, config = readConfig()) {
  */
 export function requireTool (name) {
   const tool = locateTool(name)
-  if (tool === null) throw new ToolError(`${name} is missing; run \`${TOOLS[name].optional ? `./stevec setup --with ${name}` : 'make setup'}\` (or set ${TOOLS[name].variable} to one of your own)`)
+  if (tool === null) throw new ToolError(`${name} is missing; ${remedyFor(name)}`)
   return tool
+}
+
+/**
+ * @param {string} name  of a tool that is missing
+ * @returns {string} what to do
+ */
+export function remedyFor (name) {
+  const { variable, optional, package: debian } = TOOLS[name]
+  const command = debian ? `apt-get install --no-install-recommends ${debian}` : optional ? `./stevec setup --with ${name}` : 'make setup'
+  return `run \`${command}\` (or set ${variable} to one of your own)`
 }
 
 /**
@@ -121,7 +134,7 @@ function findCjson () {
 function versionOf (name, binary) {
   const { status, stdout, stderr } = spawnSync(binary, TOOLS[name].versionArgs, { encoding: 'utf8', timeout: 20_000 })
   if (status !== 0) return null
-  return /(\d+\.\d+\.\d+)/.exec(`${stdout}${stderr}`)?.[1] ?? null
+  return /(\d+\.\d+(?:\.\d+)?)/.exec(`${stdout}${stderr}`)?.[1] ?? null
 }
 
 /** @param {string} file */

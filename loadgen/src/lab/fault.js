@@ -1,0 +1,49 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { killOrigin, startOrigin } from '../stack/outage.js'
+
+/**
+ * What is to go wrong in a trial, counted from the start of k6, which takes up to a second to begin.
+ * @typedef {{kind: 'origin-down', from_s: number, for_s: number}} Fault
+ */
+
+/**
+ * When it went wrong, microseconds since 1970. The nginx of the origin was alive before `kill_began_at_us` and dead after `dead_at_us`; it was started at
+ * `started_at_us`, and the wiki answered through it at `answering_at_us`.
+ * @typedef {{kind: 'origin-down', kill_began_at_us: number, dead_at_us: number, started_at_us: number, answering_at_us: number}} FaultTimes
+ */
+
+const nowUs = () => Date.now() * 1000
+/** Date has whole milliseconds. */
+const CLOCK_RESOLUTION_US = 1000
+
+/**
+ * Kills the origin's nginx and starts it again at the planned times. The wiki behind it lives on, and its counter with it.
+ * @param {object} options
+ * @param {Fault} options.fault
+ * @param {import('../stack/state.js').StackState} options.stack
+ * @param {string} options.stackDirectory
+ * @param {() => void} options.onKill  called just before
+ * @param {AbortSignal} options.signal
+ * @returns {Promise<FaultTimes>}
+ * @throws {Error} when the origin does not die or does not come back
+ */
+export async function causeFault ({ fault, stack, stackDirectory, onKill, signal }) {
+  await delay(fault.from_s * 1000, undefined, { signal })
+  onKill()
+  const killBeganAtUs = nowUs()
+  await killOrigin(stack)
+  const deadAtUs = nowUs() + CLOCK_RESOLUTION_US
+  await delay(fault.for_s * 1000, undefined, { signal })
+  const { startedAtMs, answeringAtMs } = await startOrigin(stack, stackDirectory)
+  return { kind: fault.kind, kill_began_at_us: killBeganAtUs, dead_at_us: deadAtUs, started_at_us: startedAtMs * 1000, answering_at_us: answeringAtMs * 1000 }
+}
+
+/**
+ * Whether the wiki may have counted a request although its answer came from elsewhere: it was under way when the origin's nginx was killed, and was then
+ * answered with an error or with a stale copy.
+ * @param {import('./samples.js').Sample} sample
+ * @param {FaultTimes} times
+ */
+export function wasCutOff ({ doneAtUs, durationMs, status, cacheStatus }, { kill_began_at_us: from, dead_at_us: until }) {
+  return doneAtUs >= from && doneAtUs - durationMs * 1000 <= until && (status === 0 || status >= 400 || cacheStatus === 'STALE')
+}
