@@ -133,14 +133,3 @@ test('a request that starts after a purge does not wait for a fetch from before 
   assert.deepEqual([(await before).body, (await after).body], ['body 1', 'body 2'])
   assert.equal((await edge.get('/')).body, 'body 2')
 })
-
-test('an origin that takes longer than others wait for its answer holds up nobody for ever, whatever the clock was when it was asked', async (t) => {
-  const edge = await startEdge(t, (request, response, count) => {
-    setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end('body'), request.url !== '/quick' && count === 1 ? 5_300 : 0)
-  })
-  // The rounding of a wait's last millisecond depends on when it began.
-  const urls = Array.from({ length: 30 }, (_, index) => `/${index}`)
-  const answers = await Promise.all(urls.flatMap((url) => [edge.get(url), edge.get(url)]))
-  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
-  assert.equal((await edge.get('/quick')).status, 200)
-})
