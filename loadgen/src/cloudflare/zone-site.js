@@ -72,7 +72,7 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
     const wanted = cachePolicy(policy, { ttlS, staleWhileRevalidateS, staleIfErrorS, cdnTtlS: 0 }).headers['cache-control']
     const found = String(answer.headers['cache-control'] ?? 'none')
     if (found !== wanted) {
-      throw new Error(`the experiment wants pages with "Cache-Control: ${wanted}", and the wiki at ${urls.source} sends "${found}". A run never restarts a wiki that is not its own: start it with ${Object.entries(cachingFor(settings)).map((entry) => entry.join('=')).join(' ')}, then run again`)
+      throw new Error(`the experiment wants pages with "Cache-Control: ${wanted}", and the wiki at ${urls.source} sends "${found}". A run never restarts a wiki that is not its own: start it with ${Object.entries(cachingFor(settings)).filter(([name]) => name.startsWith('CACHE_')).map((entry) => entry.join('=')).join(' ')}, then run again`)
     }
     looked = true
   }
