@@ -11,7 +11,7 @@ Runs the lab and the analysis on servers whose answers are known, and prints wha
 an origin of known capacity, a cache of known hit ratio, a history of known staleness, a generator that is the limit,
 and counts, logs, samples and clocks that are wrong and must be found out.
 
-  --short   smaller loads, under 20 s instead of about a minute
+  --short   smaller loads, in a fraction of the time
   --json    {"pass": …, "rows": […]} instead of a table
 
 Nothing of it is kept. The origin is timed and the generator takes most of the machine for some seconds, so that

@@ -197,7 +197,7 @@ const generatorLimited = {
     try {
       const run = await doKnownRun({
         name: this.name,
-        settings: { pages: 100, requests: context.short ? 12_000 : 60_000, vus: 100, connection_reuse: true },
+        settings: { pages: 100, requests: context.short ? 8_000 : 40_000, vus: 100, connection_reuse: true },
         lean: true,
         behaviour: { answer: () => ({ hit: false, revision: REVISION }) }
       }, context)
