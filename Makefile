@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow test-cloudflare bench-edge bench-report figures lock
+.PHONY: help setup demo up down test test-slow verify test-cloudflare bench-edge bench-report figures lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -24,6 +24,9 @@ test: ## lint, types and all tests
 
 test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a database of one's own, a run through a zone
 	@node .ci/test.js slow
+
+verify: setup ## the lab measures what is known, to see that it can be trusted
+	@./stevec verify
 
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
 	@node --test-reporter=spec cdn/test/live/cloudflare.js

@@ -10,6 +10,8 @@ FATAL = {
     "the profile": ("profile", "name"),
     "the profile's content": ("profile", "sha256"),
     "what of the profile was applied": ("profile", "applied"),
+    "the kind of target": ("target", "kind"),
+    "the zone": ("target", "zone"),
 }
 # What may be the very thing that is compared, or spoil the comparison.
 ARGUABLE = {
@@ -18,6 +20,8 @@ ARGUABLE = {
     "the memory": ("host", "memory_bytes"),
     "the kernel": ("host", "kernel"),
     "the versions": ("versions",),
+    # The same profile, calibrated anew, is another board.
+    "what was fitted": ("profile", "calibration", "fitted"),
 }
 SHOWN_MAX_CHARS = 120
 

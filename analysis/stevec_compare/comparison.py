@@ -64,6 +64,8 @@ def compare(a, b, force=False):
         *alone,
         *first.left_out,
         *second.left_out,
+        *first.doubts,
+        *second.doubts,
     )
     return Comparison(first, second, paired, cells, first.levels | second.levels, found, warnings)
 

@@ -31,12 +31,13 @@ class TrialNumbers:
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """A complete run: {cell: its valid trials}, and sentences on the trials that are left out."""
+    """A complete run: {cell: its valid trials}, and sentences on trials that are left out, or to be doubted."""
 
     name: str
     cells: dict[str, list[TrialNumbers]]
     levels: dict[str, dict[str, str]]
     left_out: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
 
 def read_run(path):
@@ -51,7 +52,7 @@ def read_run(path):
 
 def read_numbers(run):
     """Return the `RunNumbers` of a `Run`; reads all of its samples."""
-    cells, levels, left_out = {}, {}, []
+    cells, levels, left_out, doubts = {}, {}, [], []
     analysis = analyse(run)
     try:
         for outcome in analysis.outcomes:
@@ -64,9 +65,11 @@ def read_numbers(run):
             name = cell_name(outcome.record.cell)
             cells.setdefault(name, []).append(_numbers(outcome))
             levels[name] = outcome.record.cell
+            if outcome.limited:
+                doubts.append(f"{run.name}, trial {outcome.number}: the load generator may be what was measured")
     finally:
         analysis.close()
-    return RunNumbers(run.name, cells, levels, tuple(left_out))
+    return RunNumbers(run.name, cells, levels, tuple(left_out), tuple(doubts))
 
 
 def cell_name(levels):

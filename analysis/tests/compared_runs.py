@@ -6,6 +6,7 @@ import numpy as np
 from run_folder_fixture import BEGIN, DOORS, HEADER, SETTINGS, k6_facts, text_of, write_gzip, write_json, write_logs
 
 PAGES = 10
+PROFILE = {"name": "none", "sha256": "0", "asked": {}, "applied": {}, "missing": [], "calibration": None}
 
 
 def build(
@@ -48,14 +49,7 @@ def build(
             for r in range(1, repetitions + 1)
         ],
         "trials_planned": number,
-        "profile": {
-            "name": "none",
-            "sha256": "0",
-            "asked": {},
-            "applied": {},
-            "missing": [],
-            "calibration": None,
-        },
+        "profile": PROFILE,
         "host": {"cpu_model": "A Processor", "cores": 2, "memory_bytes": 4_000_000_000, "kernel": "6.1"},
         "versions": {"node": "20.20.0", "k6": "1.8.1"},
         "doors": DOORS,

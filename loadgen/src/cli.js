@@ -23,7 +23,8 @@ const COMMANDS = {
   report: () => import('./commands/report.js').then((module) => module.command),
   cloudflare: () => import('./commands/cloudflare.js').then((module) => module.command),
   compare: () => import('./commands/compare.js').then((module) => module.command),
-  predict: () => import('./commands/predict.js').then((module) => module.command)
+  predict: () => import('./commands/predict.js').then((module) => module.command),
+  verify: () => import('./commands/verify.js').then((module) => module.command)
 }
 
 /**

@@ -91,10 +91,14 @@ describe('three witnesses of a trial', () => {
     assert.ok(trials > 100)
   })
 
-  test('agree without a log of the door, as there is none of a CDN', async () => {
+  test('are as many as there are: a CDN keeps its log, and an origin elsewhere its own', async () => {
     await judge({})
-    assert.deepEqual(await reconcile({ directory, doorRole: null, counter: { requests: 3, reads: 2, writes: 1 } }), [])
+    rmSync(path.join(directory, 'edge.log.gz'))
+    const counts = { directory, doorRole: /** @type {const} */ ('edge') }
+    assert.deepEqual(await reconcile({ ...counts, counter: { requests: 3, reads: 2, writes: 1 } }), [])
     write('origin.log.gz', gunzipSync(readFileSync(path.join(directory, 'origin.log.gz'))).toString().trim().split('\n').slice(1))
-    assert.match((await reconcile({ directory, doorRole: null, counter: { requests: 2, reads: 1, writes: 1 } })).join(), /only the former has 1: GET \/wiki\/a/)
+    assert.match((await reconcile({ ...counts, counter: { requests: 2, reads: 1, writes: 1 } })).join(), /only the former has 1: GET \/wiki\/a/)
+    rmSync(path.join(directory, 'origin.log.gz'))
+    assert.deepEqual(await reconcile({ ...counts, counter: { requests: 3, reads: 2, writes: 1 } }), [])
   })
 })
