@@ -133,7 +133,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
   const [k6, fault] = await Promise.all([
     probe.done,
-    settings.fault === null ? null : causeFault({ fault: settings.fault, stack, stackDirectory, signal, onKill: () => generators.disregard(originOf(stack).pid) })
+    settings.fault === null ? null : causeFault({ fault: settings.fault, stack, stackDirectory, signal, begun: () => totalOf(logEnds(stackDirectory)) > totalOf(logStarts), onKill: () => generators.disregard(originOf(stack).pid) })
   ])
   // Both shares of the time in which the probe ran: the background's start and end do not disturb it.
   const backgroundShare = background === null ? 0 : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())
@@ -211,6 +211,9 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     overlap
   }
 }
+
+/** @param {import('./logs.js').PerRole} sizes */
+const totalOf = (sizes) => Object.values(sizes).reduce((sum, bytes) => sum + bytes, 0)
 
 /**
  * @param {import('./samples.js').Counts | null} probe
