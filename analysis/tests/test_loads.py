@@ -188,7 +188,7 @@ def test_origin_down_shows_what_readers_get(outage, analyse_run):
     # 2.1 s at 100 a second and the first of the next; of these the first, and those from 0.5 s on.
     assert (ttl["asked"], ttl["outage_s"]) == (211, 2.1)
     assert ttl["failed_share"] == pytest.approx(161 / 211)
-    assert (ttl["errors_from_s"], ttl["recovery_s"], ttl["old_share"]) == (0, 0, 0)
+    assert (ttl["errors_from_s"], ttl["recovery_s"], ttl["old_share"]) == (0.008, 0, 0)
     assert (sie["failed_share"], sie["errors_from_s"], sie["recovery_s"]) == (0, None, None)
     assert sie["old_share"] == pytest.approx(161 / 211)
     assert "Nobody got one with ttl-sie." in words(analysis)

@@ -83,8 +83,8 @@ describe('three witnesses of a trial', () => {
     for (const run of readdirSync(runs)) {
       for (const name of readdirSync(path.join(runs, run, 'trials'))) {
         const trial = path.join(runs, run, 'trials', name)
-        const { door, counter } = JSON.parse(readFileSync(path.join(trial, 'trial.json'), 'utf8'))
-        assert.deepEqual(await reconcile({ directory: trial, doorRole: logOfDoor(door), counter }), [], trial)
+        const { settings, counter } = JSON.parse(readFileSync(path.join(trial, 'trial.json'), 'utf8'))
+        assert.deepEqual(await reconcile({ directory: trial, doorRole: logOfDoor({ cache: 'edge', door: settings.door }), counter }), [], trial)
         trials += 1
       }
     }

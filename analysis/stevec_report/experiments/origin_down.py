@@ -49,7 +49,7 @@ def _seen(analysis, outcome):
     fault = outcome.record.fault
     asked, failed, old, first_failed, last_failed, longest = analysis.samples.query(
         "SELECT count(*) FILTER (down), count(*) FILTER (down AND NOT answered), "
-        f"count(*) FILTER (down AND answered AND {OLD}), min(sent_at_us) FILTER (NOT answered), "
+        f"count(*) FILTER (down AND answered AND {OLD}), min(done_at_us) FILTER (NOT answered), "
         "max(done_at_us) FILTER (NOT answered), max(duration_ms) FILTER (down) FROM (SELECT *, "
         "sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT) AS done_at_us, "
         "sent_at_us BETWEEN $kill AND $back AS down FROM {samples})",

@@ -1,8 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { killOrigin, startOrigin } from '../stack/outage.js'
+import { waitUntil } from '../stack/processes.js'
+
+/** On a busy machine k6 takes long to begin. */
+const BEGIN_TIMEOUT_MS = 120_000
 
 /**
- * What is to go wrong in a trial, counted from the start of k6, which takes up to a second to begin.
+ * What is to go wrong in a trial, counted from its first answer.
  * @typedef {{kind: 'origin-down', from_s: number, for_s: number}} Fault
  */
 
@@ -22,12 +26,14 @@ const CLOCK_RESOLUTION_US = 1000
  * @param {Fault} options.fault
  * @param {import('../stack/state.js').StackState} options.stack
  * @param {string} options.stackDirectory
+ * @param {() => boolean} options.begun  whether a request of the trial has been answered
  * @param {() => void} options.onKill  called just before
  * @param {AbortSignal} options.signal
  * @returns {Promise<FaultTimes>}
- * @throws {Error} when the origin does not die or does not come back
+ * @throws {Error} when no request comes, or the origin does not die or does not come back
  */
-export async function causeFault ({ fault, stack, stackDirectory, onKill, signal }) {
+export async function causeFault ({ fault, stack, stackDirectory, begun, onKill, signal }) {
+  if (!await waitUntil(() => signal.aborted || begun(), BEGIN_TIMEOUT_MS)) throw new Error('no request came for the fault to begin with')
   await delay(fault.from_s * 1000, undefined, { signal })
   onKill()
   const killBeganAtUs = nowUs()

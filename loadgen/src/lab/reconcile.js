@@ -18,7 +18,7 @@ const NAMED_MAX = 3
  * which revision cannot. Reads the kept files, which are what anybody can check later.
  * @param {object} options
  * @param {string} options.directory  of the trial
- * @param {import('./logs.js').LogRole} options.doorRole  whose log has a line for each request through the door, where it is kept: what stands elsewhere keeps its own
+ * @param {import('./logs.js').LogRole | null} options.doorRole  whose log has a line for each request through the door; null: what stands there keeps none of ours
  * @param {import('./counter.js').Counter} options.counter
  * @returns {Promise<string[]>} what does not agree, in sentences
  */
@@ -43,7 +43,7 @@ async function compare ({ directory, doorRole, counter }) {
   if (counter.reads !== reads || counter.writes !== writes) {
     problems.push(`the origin's log has ${reads} reads and ${writes} writes, but the counter says ${counter.reads} and ${counter.writes}`)
   }
-  const door = doorRole === 'origin' ? origin : kept(doorRole) ? await readLog(directory, doorRole) : null
+  const door = doorRole === 'origin' ? origin : doorRole !== null && kept(doorRole) ? await readLog(directory, doorRole) : null
   if (door !== null) {
     // What had no answer is in the log or is not, with whatever status nginx gave it.
     const [unseen, alone] = differences(client.seen, door.seen, client.unanswered, new Map())

@@ -198,9 +198,9 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
       return purgeAndProveCold({ door, stores: storesPages(door, settings), controls: running.controls, wikiUrl, emptyOther: () => emptyCache(running, stackDirectory) })
     },
 
-    async causeFault (fault, generators) {
+    async causeFault (fault, { generators, begun }) {
       const running = /** @type {import('../stack/state.js').StackState} */ (stack)
-      return causeFault({ fault, stack: running, stackDirectory, signal, onKill: () => generators.disregard(originOf(running).pid) })
+      return causeFault({ fault, stack: running, stackDirectory, signal, begun, onKill: () => generators.disregard(originOf(running).pid) })
     },
 
     readCounter: () => readCounter(wikiUrl),
@@ -234,7 +234,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
  * @property {(settings: import('./definition.js').Settings) => Promise<{doors: Doors, warmUpRequests: number}>} prepare  makes it what such a trial begins with: its pages are there at their sizes, and the wiki is warm
  * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold  empties the caches and proves it at the trial's door; leaves the counter at 0
  * @property {(settings: import('./definition.js').Settings) => () => Promise<(import('./purges.js').Purges & {told: boolean}) | null>} watchPurges  what the wiki tells the caches from now on; to be asked after the trial, waits until all is told. null: nothing, or nobody can know
- * @property {(fault: NonNullable<import('./definition.js').Settings['fault']>, generators: import('./generator.js').Generators) => Promise<import('./fault.js').FaultTimes>} causeFault
+ * @property {(fault: NonNullable<import('./definition.js').Settings['fault']>, during: {generators: import('./generator.js').Generators, begun: () => boolean}) => Promise<import('./fault.js').FaultTimes>} causeFault  `begun`: whether a request of the trial was answered
  * @property {() => Promise<import('./counter.js').Counter>} readCounter  and sets it to 0
  * @property {(trial: import('./matrix.js').PlannedTrial) => Promise<void>} admit  when the trial may begin; throws when it may not
  * @property {(trial: import('./matrix.js').PlannedTrial, requestsSent: number) => void} ended  to be told of each trial

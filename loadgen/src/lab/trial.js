@@ -151,7 +151,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
   const [k6, fault] = await Promise.all([
     probe.done,
-    settings.fault === null ? null : site.causeFault(settings.fault, generators)
+    settings.fault === null ? null : site.causeFault(settings.fault, { generators, begun: () => totalOf(logs.ends()) > totalOf(logStarts) })
   ])
   // Both shares of the time in which the probe ran: the background's start and end do not disturb it.
   const backgroundShare = background === null ? 0 : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())
@@ -250,6 +250,9 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     overlap
   }
 }
+
+/** @param {import('./logs.js').PerRole} sizes */
+const totalOf = (sizes) => Object.values(sizes).reduce((sum, bytes) => sum + bytes, 0)
 
 /**
  * @param {import('./samples.js').Counts | null} probe

@@ -1,8 +1,12 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { purgeAndProveCold } from '../lab/cold.js'
+import { readCounter } from '../lab/counter.js'
 import { loadDefinition } from '../lab/definition.js'
+import { createLogs } from '../lab/logs.js'
 import { createProgress } from '../lab/progress.js'
 import { runExperiment } from '../lab/run.js'
+import { storesPages } from '../lab/storing.js'
 import { loadProfile } from '../profile/profile.js'
 import { KnownServer } from './known-server.js'
 
@@ -62,13 +66,20 @@ export async function doKnownRun ({ name, settings, factors, repetitions = 1, be
  */
 function knownSite ({ url, stackDirectory, caching }) {
   const door = { url, caching, path: 'a server of known answers' }
-  const stack = /** @type {import('../stack/state.js').StackState} */ (/** @type {unknown} */ ({ doors: { source: door, nocache: door, local: door, cached: door }, controls: {}, config_hashes: {}, processes: [] }))
+  const doors = { source: door, nocache: door, local: door, cached: door }
   return {
-    stackDirectory,
-    wikiUrl: url,
-    start: async () => stack,
-    prepare: async () => ({ stack, warmUpRequests: 0 }),
-    edited () {},
+    identity: {},
+    facts: { target: null },
+    logs: createLogs(stackDirectory),
+    hasPops: false,
+    start: async () => ({ doors, config_hashes: {} }),
+    prepare: async () => ({ doors, warmUpRequests: 0 }),
+    proveCold: (settings) => purgeAndProveCold({ door, stores: storesPages(door, settings), controls: {}, wikiUrl: url }),
+    readCounter: () => readCounter(url),
+    causeFault: async () => { throw new Error('a server of known answers is not made to fail') },
+    watchPurges: () => async () => null,
+    admit: async () => {},
+    ended () {},
     close: async () => {}
   }
 }
