@@ -115,7 +115,7 @@ export async function buildApp (config, { purge, timing } = {}) {
     app.addHook('onReady', server.open)
     app.addHook('onClose', server.close)
   }
-  app.addHook('onReady', database.connect)
+  app.addHook('onReady', () => database.connect(store.upgrade))
   app.addHook('onClose', database.close)
   app.addHook('onClose', renderer.close)
   if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
