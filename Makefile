@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow test-cloudflare bench-edge bench-report figures lock
+.PHONY: help setup demo up down torture test test-slow test-cloudflare bench-edge bench-report figures lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -22,8 +22,11 @@ test: ## lint, types and all tests
 	@./stevec setup --with chromium
 	@node .ci/test.js
 
-test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a database of one's own
+test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a database of one's own, failover, a full disk
 	@node .ci/test.js slow
+
+torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is any acknowledged edit lost?
+	@node wiki-app/torture/main.js
 
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
 	@node --test-reporter=spec cdn/test/live/cloudflare.js
