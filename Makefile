@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify test-cloudflare bench-edge bench-report figures lock
+.PHONY: help setup demo up down test test-slow verify torture test-cloudflare bench bench-edge bench-report figures lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -22,11 +22,14 @@ test: ## lint, types and all tests
 	@./stevec setup --with chromium
 	@node .ci/test.js
 
-test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a database of one's own, a run through a zone
+test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a run through a zone, failover, a full disk
 	@node .ci/test.js slow
 
 verify: setup ## the lab measures what is known, to see that it can be trusted
 	@./stevec verify
+
+torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is any acknowledged edit lost?
+	@node wiki-app/torture/main.js
 
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
 	@node --test-reporter=spec cdn/test/live/cloudflare.js

@@ -128,7 +128,7 @@ export async function buildApp (config, { purge, timing } = {}) {
     app.addHook('onReady', server.open)
     app.addHook('onClose', server.close)
   }
-  app.addHook('onReady', database.connect)
+  app.addHook('onReady', () => database.connect(store.upgrade))
   if (cache) app.addHook('onReady', cache.open).addHook('onClose', cache.close)
   app.addHook('onClose', database.close)
   app.addHook('onClose', renderer.close)

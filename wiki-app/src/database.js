@@ -56,6 +56,7 @@ export function createDatabase (uri, log) {
   const closing = new AbortController()
   let seeking = Promise.resolve()
   let missed = false
+  let upgrade = async () => 0
 
   const presence = createPresence({
     lost: () => { if (!closing.signal.aborted) log.warn('database lost') },
@@ -76,6 +77,8 @@ export function createDatabase (uri, log) {
       await connection.openUri(uri, OPTIONS)
       await refuseLoneServer()
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
+      const upgraded = await upgrade()
+      if (upgraded > 0) log.warn(`${upgraded} pages were stored by an older version, and are up to date now`)
       presence.watch(connection.getClient())
       return true
     } catch (error) {
@@ -95,8 +98,12 @@ export function createDatabase (uri, log) {
 
   return {
     connection,
-    /** Connects once; when that fails it goes on trying in the background, and the application answers 503 meanwhile. */
-    async connect () {
+    /**
+     * Connects once; when that fails it goes on trying in the background, and the application answers 503 meanwhile.
+     * @param {() => Promise<number>} [first]  what is done before anybody is answered; it returns how many pages it has changed
+     */
+    async connect (first = upgrade) {
+      upgrade = first
       if (!await attempt()) seeking = seek()
     },
     async close () {

@@ -35,7 +35,7 @@ async function sendAndRead (client, requests) {
 
 const total = (/** @type {{count: Count}[]} */ readings) => readings.reduce((sum, { count }) => ({ requests: sum.requests + count.requests, reads: sum.reads + count.reads, writes: sum.writes + count.writes }), { requests: 0, reads: 0, writes: 0 })
 
-test('readings at random moments add up to what was sent; what a killed wiki had counted is lost, said to be, and never made up', { timeout: 120_000 }, async (t) => {
+test('readings at random moments add up to what was sent; what a killed wiki had counted is lost, said to be, and never made up', { timeout: 400_000 }, async (t) => {
   const place = await createPlace()
   t.after(() => place.remove())
   await place.start()

@@ -85,10 +85,10 @@ describe('the oracle', () => {
   })
 })
 
-test('the wiki, its database and both are killed while people edit: every acknowledged edit is kept, once, in its place', { timeout: 120_000 }, async () => {
-  const { trials, acknowledged, unexpected, findings } = await torture({ trials: VICTIMS.length, edits: 450, seed: 9 })
+test('the wiki, its database and both are killed while people edit: every acknowledged edit is kept, once, in its place', { timeout: 400_000 }, async () => {
+  const { trials, acknowledged, unexpected, findings } = await torture({ trials: VICTIMS.length, edits: 90, seed: 9 })
   assert.deepEqual(trials.map(({ killed }) => killed), [...VICTIMS])
-  assert.ok(acknowledged >= 450)
+  assert.ok(acknowledged >= 90)
   assert.deepEqual(unexpected, [])
   assert.ok(holds(findings), JSON.stringify(findings))
 })

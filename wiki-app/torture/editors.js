@@ -4,9 +4,12 @@ import { draw } from '../../loadgen/scenarios/plan.js'
 /** @typedef {import('./oracle.js').Edit} Edit */
 /** @typedef {import('./oracle.js').Read} Read */
 
-/** Few pages, so that editors meet. */
-const PAGES = 24
-const TAGS = ['red', 'green', 'blue', 'cyan', 'pink']
+/** Few, so that editors meet on pages, in the counts of tags and in those of links. */
+const PAGES = 48
+const MISSING = 24
+const TAGS = Array.from({ length: 16 }, (_, index) => `tag ${index}`)
+/** Readers are there to see, not to take the time of the editors. */
+const READ_EVERY_MS = 50
 /** Between two tries while nothing answers. */
 const PAUSE_MS = 20
 
@@ -64,8 +67,8 @@ export function createEditors ({ client, seed, editors, readers }) {
     const { id, page, kind, base } = edit
     const said = { summary: id, author: `editor ${pick(editors)}`, ...(base !== null && { base_revision: base }) }
     if (kind === 'delete') return client.ask('DELETE', `${urlOf(page)}?${new URLSearchParams(Object.entries(said).map(([key, value]) => [key, String(value)]))}`)
-    const content = `${id} [[${pageOf(pick(PAGES))}]] [[nobody wrote ${pick(8)}]]\n\n${'words and words '.repeat(pick(60))}`
-    return client.ask('PUT', urlOf(page), { json: { ...said, content, tags: TAGS.filter(() => random() < 0.3) } })
+    const content = `${id} [[${pageOf(pick(PAGES))}]] [[nobody wrote ${pick(MISSING)}]]\n\n${'words and words '.repeat(pick(60))}`
+    return client.ask('PUT', urlOf(page), { json: { ...said, content, tags: TAGS.filter(() => random() < 0.1) } })
   }
 
   async function edit () {
@@ -126,7 +129,7 @@ export function createEditors ({ client, seed, editors, readers }) {
     start () {
       stopping = new AbortController()
       lastMs = performance.now()
-      working = [...Array.from({ length: editors }, () => goOn(edit)), ...Array.from({ length: readers }, () => goOn(() => look(pageOf(pick(PAGES)))))]
+      working = [...Array.from({ length: editors }, () => goOn(edit)), ...Array.from({ length: readers }, () => goOn(() => look(pageOf(pick(PAGES))).then(() => delay(READ_EVERY_MS))))]
     },
     /** Each finishes what it is at. */
     async stop () {

@@ -24,14 +24,20 @@ if (values.help) {
   const [trials, edits, seed] = [whole('trials', 21, 1_000), whole('edits', 10_500, 1_000_000), whole('seed', Math.floor(Date.now() / 1000) % 1_000_000, 2 ** 31)]
   const row = (/** @type {(string | number)[]} */ ...cells) => console.log(`| ${cells.join(' | ')} |`)
   console.log(`seed ${seed}\n`)
-  row('trial', 'killed', 'after edits', 'acknowledged', 'fate unknown', 'back after, ms')
-  row('---', '---', '---', '---', '---', '---')
+  row('trial', 'killed', 'after edits', 'acknowledged', 'fate unknown', 'back after, ms', 'so far')
+  row('---', '---', '---', '---', '---', '---', '---')
   const startedAt = performance.now()
+  const interrupted = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
   const { findings, unexpected, ...result } = await torture({
     trials,
     edits,
     seed,
-    onTrial: (trial, number) => row(`${number}/${trials}`, trial.killed, trial.killed_after, trial.acknowledged, trial.unknown, trial.back_after_ms)
+    signal: interrupted.signal,
+    onTrial: (trial, number) => row(`${number}/${trials}`, trial.killed, trial.killed_after, trial.acknowledged, trial.unknown, trial.back_after_ms, trial.held ? 'all kept' : 'BROKEN')
+  }).catch((error) => {
+    process.stderr.write(`${error.message}\n`)
+    process.exit(interrupted.signal.aborted ? 130 : 1)
   })
   const held = holds(findings) && unexpected.length === 0
   console.log()

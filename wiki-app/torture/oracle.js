@@ -23,7 +23,7 @@
  * What the database holds, of one moment.
  * @typedef {object} Stored
  * @property {{page: string, revision: number, follows: number | null, content: string, summary: string, deleted: boolean}[]} revisions
- * @property {{_id: string, revision: number, content?: string, tags?: string[], links?: string[], deleted_at: Date | null}[]} pages
+ * @property {{_id: string, revision: number, content?: string, tags?: string[], links?: string[], deleted_at: Date | null, redirect_to?: string | null}[]} pages
  * @property {{_id: string, is: string | null, sources: number}[]} targets
  * @property {{_id: string, pages: number}[]} tags
  */
@@ -120,8 +120,10 @@ function staleReads (acknowledged, reads) {
  * @param {Map<string, Stored['revisions'][number]>} newest  revision of each page
  */
 function torn (pages, newest) {
-  const wrong = pages.filter(({ _id, revision, content, deleted_at: deletedAt }) => {
+  const wrong = pages.filter(({ _id, revision, content, deleted_at: deletedAt, redirect_to: redirect }) => {
     const last = newest.get(_id)
+    // Whose revisions went with the page.
+    if (redirect) return last !== undefined
     return last === undefined || last.revision !== revision || last.deleted !== (deletedAt !== null) || (!last.deleted && last.content !== content)
   })
   const known = new Set(pages.map(({ _id }) => _id))
@@ -136,11 +138,12 @@ function torn (pages, newest) {
 function tornCounts (pages, targets, tags) {
   const live = pages.filter(({ deleted_at: deletedAt }) => deletedAt === null)
   const tagged = tally(live.flatMap((page) => page.tags ?? []))
-  const linked = tally(live.flatMap(({ _id, links = [] }) => links.filter((link) => link !== _id)))
-  const isPage = new Set(live.map(({ _id }) => _id))
+  const moved = pages.filter((page) => page.redirect_to)
+  const linked = tally([...live.flatMap(({ _id, links = [] }) => links.filter((link) => link !== _id)), ...moved.map((page) => String(page.redirect_to))])
+  const what = new Map([...live.map(({ _id }) => /** @type {const} */ ([_id, 'page'])), ...moved.map(({ _id }) => /** @type {const} */ ([_id, 'redirect']))])
   return tags.filter(({ _id, pages: number }) => number !== (tagged.get(_id) ?? 0)).length +
-    targets.filter(({ _id, is, sources }) => sources !== (linked.get(_id) ?? 0) || (is === 'page') !== isPage.has(_id)).length +
-    missing([...tagged.keys()], tags) + missing([...linked.keys(), ...isPage], targets)
+    targets.filter(({ _id, is, sources }) => sources !== (linked.get(_id) ?? 0) || is !== (what.get(_id) ?? null)).length +
+    missing([...tagged.keys()], tags) + missing([...linked.keys(), ...what.keys()], targets)
 }
 
 /**

@@ -4,12 +4,12 @@ import { draw } from '../../loadgen/scenarios/plan.js'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { createClient } from './client.js'
 import { createEditors } from './editors.js'
-import { judge } from './oracle.js'
+import { holds, judge } from './oracle.js'
 import { createPlace } from './place.js'
 
 const EDITORS = 16
 const READERS = 4
-const TRIAL_MAX_MS = 120_000
+const TRIAL_MAX_MS = 300_000
 /** Kills fall anywhere within an edit, which takes some milliseconds. */
 const MOMENT_MAX_MS = 25
 const BETWEEN_MAX_MS = 5
@@ -22,6 +22,7 @@ export const VICTIMS = /** @type {const} */ (['wiki', 'mongod', 'both'])
  * @property {number} acknowledged  edits, in this trial
  * @property {number} killed_after  of them, the kill came
  * @property {number} unknown  edits whose fate the client was not told
+ * @property {boolean} held  whether, at its end, every promise about all edits so far was kept
  * @property {number} back_after_ms  from the kill to the next acknowledged edit, starting again included
  */
 
@@ -32,11 +33,12 @@ export const VICTIMS = /** @type {const} */ (['wiki', 'mongod', 'both'])
  * @param {number} options.trials
  * @param {number} options.edits  acknowledged ones in all, at least
  * @param {number} options.seed
+ * @param {AbortSignal} [options.signal]  ends it early; nothing it started is left
  * @param {(trial: Trial, number: number) => void} [options.onTrial]
  * @returns {Promise<{trials: Trial[], edits: number, acknowledged: number, unknown: number, reads: number, unexpected: string[], findings: import('./oracle.js').Findings}>}
  * @throws {Error} when something does not come back in time
  */
-export async function torture ({ trials: count, edits: wanted, seed, onTrial = () => {} }) {
+export async function torture ({ trials: count, edits: wanted, seed, signal, onTrial = () => {} }) {
   const place = await createPlace()
   const client = createClient(place.url, EDITORS + READERS)
   const editors = createEditors({ client, seed, editors: EDITORS, readers: READERS })
@@ -63,7 +65,7 @@ export async function torture ({ trials: count, edits: wanted, seed, onTrial = (
       await reach(target)
       await editors.stop()
       findings = judge(editors.edits, editors.reads, await stored(place.uri))
-      trials.push({ killed, acknowledged: editors.acknowledged() - before, killed_after: killedAfter - before, unknown: editors.edits.filter(({ outcome }) => outcome === 'unknown').length - sum(trials, 'unknown'), back_after_ms: backAfterMs })
+      trials.push({ killed, acknowledged: editors.acknowledged() - before, killed_after: killedAfter - before, unknown: editors.edits.filter(({ outcome }) => outcome === 'unknown').length - sum(trials, 'unknown'), back_after_ms: backAfterMs, held: holds(findings) })
       onTrial(trials[number], number + 1)
     }
     return { trials, edits: editors.edits.length, acknowledged: editors.acknowledged(), unknown: sum(trials, 'unknown'), reads: editors.reads.length, unexpected: [...editors.unexpected, ...place.mistakes()], findings }
@@ -75,7 +77,9 @@ export async function torture ({ trials: count, edits: wanted, seed, onTrial = (
 
   /** @param {number} acknowledged */
   async function reach (acknowledged) {
-    if (await waitUntil(() => editors.acknowledged() >= acknowledged, TRIAL_MAX_MS, 1)) return
+    const reached = await waitUntil(() => signal?.aborted || editors.acknowledged() >= acknowledged, TRIAL_MAX_MS, 1)
+    signal?.throwIfAborted()
+    if (reached) return
     throw new Error(`only ${editors.acknowledged()} of ${acknowledged} edits were acknowledged within ${TRIAL_MAX_MS / 1000} s; the end of the wiki's log:\n${place.log()}`)
   }
 
