@@ -18,6 +18,7 @@ under way at the kill, and which of these the wiki had counted it alone can tell
 
 from dataclasses import dataclass
 
+COLLAPSE_PATIENCE_MS = 5000  # who has waited so long for the fetch of another asks for itself
 PURGED = ("purge-url", "purge-tag")  # policies whose lifetime is longer than any trial, and for CDNs alone
 
 
@@ -88,21 +89,23 @@ def exact_expectation(record, stats, caching):
     """The counter that theory gives for the trial as it went, or None where theory gives none.
 
     Without a cache, or where it may store nothing, every request is counted. With one, a trial that only reads, in
-    which nothing failed and that was over before anything expired, has each different page counted once. No theory is
-    given for a trial with a background, whose pages are not known to be the probe's.
+    which nothing failed, that was over before anything expired, and in which no answer took so long that others stopped
+    waiting for it and asked themselves, has each different page counted once. No theory is given for a trial with a
+    background, whose pages are not known to be the probe's.
     """
     if stats.background is not None or stats.failures or record.fault is not None:
         return None
     if not caching:
         return stats.requests
     policy = record.setting("policy", "ttl")
+    patient = (stats.max_ms or 0) < COLLAPSE_PATIENCE_MS
     if policy in ("revalidate", "no-store") or (policy in PURGED and record.door != "cached"):
         return stats.requests
-    if policy in PURGED and stats.writes == 0:
+    if policy in PURGED and stats.writes == 0 and patient:
         return stats.distinct_pages
     ttl_s = record.number("ttl_s")
     # A cache counts freshness in whole seconds, so the last one is nobody's.
-    if stats.writes == 0 and stats.span_s < ttl_s - 1:
+    if stats.writes == 0 and stats.span_s < ttl_s - 1 and patient:
         return stats.distinct_pages
     return None
 

@@ -25,6 +25,9 @@ describe('how many requests must reach the wiki', () => {
   test('is not known when copies outlive no trial, when edits meet a cache, or when time or a background has a say', () => {
     assert.equal(expected('read-hot', { door: 'cached' }, true, 179.5), null)
     assert.equal(expected('mixed-write', { workload: 'mixed' }), null)
+    const slow = { trial: trialOf('at-once', ({ cell }) => cell.door === 'cached'), stores: true, k6 }
+    assert.equal(expectedCounter({ ...slow, samples: { duration_max_ms: 4_999 } }), slow.trial.plan.distinct_pages)
+    assert.equal(expectedCounter({ ...slow, samples: { duration_max_ms: 5_000 } }), null, 'those who wait for another\'s fetch have asked themselves')
     assert.equal(expected('overload', { background_vus: 10 }, false), null)
     assert.equal(expected('overload', { background_vus: 0 }), null)
   })

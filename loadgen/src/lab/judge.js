@@ -9,6 +9,9 @@ const CLOCK_STEP_S = 0.05
 /** A page's age counts from its Date header, which has whole seconds (RFC 9111 §4.2.3). */
 const AGE_RESOLUTION_S = 1
 
+/** Who has waited so long for another's fetch asks for itself (docs/decisions/0005); nginx's own cache does so, too (proxy_cache_lock_timeout). */
+const COLLAPSE_PATIENCE_MS = 5_000
+
 /** @typedef {import('./samples.js').Counts} Counts */
 
 /**
@@ -34,14 +37,16 @@ const AGE_RESOLUTION_S = 1
 
 /**
  * Requests that theory says must have reached the wiki: all of them where nothing is stored; one for each different page where copies last longer
- * than the trial and nothing is edited; every edit. With both edits and reads at a cache, or a background, it depends on when what happened.
- * @param {Pick<Findings, 'trial' | 'stores' | 'severalCaches' | 'k6'>} findings
+ * than the trial, nothing is edited and no answer takes so long that others stop waiting for it; every edit. With both edits and reads at a cache,
+ * or a background, it depends on when what happened.
+ * @param {Pick<Findings, 'trial' | 'stores' | 'severalCaches' | 'k6'> & {samples?: Pick<Counts, 'duration_max_ms'> | null}} findings
  * @returns {number | null} null where theory gives no exact number
  */
-export function expectedCounter ({ trial: { settings, plan }, stores, severalCaches = false, k6 }) {
+export function expectedCounter ({ trial: { settings, plan }, stores, severalCaches = false, k6, samples = null }) {
   if (settings.background_vus > 0 || settings.bound === 'either' || settings.fault !== null) return null
   if (!stores || (plan.reads === 0 && settings.edit === 'post')) return httpRequestsPlanned({ settings, plan })
   const outlives = needsPurges(settings.policy) || k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S
+  if ((samples?.duration_max_ms ?? 0) >= COLLAPSE_PATIENCE_MS) return null
   return outlives && !severalCaches && plan.writes === 0 ? plan.distinct_pages : null
 }
 
