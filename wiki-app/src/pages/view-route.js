@@ -7,10 +7,10 @@ import { editUrl, historyUrl, viewUrl } from './name.js'
 import { PageMissing } from './store.js'
 
 /**
- * A page with what is sent of it; the document is made when it is first asked for.
+ * A page with what is sent of it, made when it is first asked for: what is deleted or has moved has nothing to send.
  * @typedef {object} View
  * @property {import('./store.js').PageView} page
- * @property {{etag: string, 'last-modified': string}} validators
+ * @property {() => {etag: string, 'last-modified': string}} validators
  * @property {() => Buffer} document
  */
 
@@ -18,9 +18,11 @@ import { PageMissing } from './store.js'
 function viewOf (page) {
   /** @type {Buffer | undefined} */
   let document
+  /** @type {ReturnType<View['validators']> | undefined} */
+  let validators
   return {
     page,
-    validators: { etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() },
+    validators: () => (validators ??= { etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() }),
     document: () => (document ??= pageDocument(page))
   }
 }
@@ -59,8 +61,9 @@ export async function viewRoute (app, { store, policy, cache }) {
       return pageDocument(page, savedNotice(saved, policy))
     }
 
-    reply.headers(view.validators).headers(caching)
-    if (fresh(request.headers, view.validators)) return reply.code(304).send()
+    const validators = view.validators()
+    reply.headers(validators).headers(caching)
+    if (fresh(request.headers, validators)) return reply.code(304).send()
     return view.document()
   })
 }
