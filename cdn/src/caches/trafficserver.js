@@ -47,7 +47,8 @@ CONFIG proxy.config.http.background_fill_active_timeout INT 0
       [at('etc/storage.config')]: `${at('cache')} ${memoryBytes}\n`,
       [at('etc/ip_allow.yaml')]: 'ip_allow:\n  - apply: in\n    ip_addrs: 127.0.0.1\n    action: allow\n    methods: ALL\n',
       [at('etc/plugin.config')]: 'header_rewrite.so status.conf\n',
-      [at('etc/status.conf')]: 'cond %{SEND_RESPONSE_HDR_HOOK}\nset-header X-Cache-Status "%{CACHE}"\n'
+      // Of a write it tells what it found under its address, though the origin answers.
+      [at('etc/status.conf')]: 'cond %{SEND_RESPONSE_HDR_HOOK} [AND]\ncond %{METHOD} /^(GET|HEAD)$/\nset-header X-Cache-Status "%{CACHE}"\n'
     },
     args: [`--run-root=${runroot}`]
   }
