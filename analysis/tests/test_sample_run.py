@@ -1,4 +1,4 @@
-"""The committed study, and the committed run of the policies. The real stack made it, so what the lab writes and what is read here stay in step."""
+"""The committed study and run of the policies. The real stack made them, so what the lab writes is what is read."""
 
 from pathlib import Path
 
