@@ -2,10 +2,9 @@
 
 import statistics
 
-from stevec_report import wording
+from stevec_report import staleness, wording
 from stevec_report.blocks import Cell, Column, Figure, Table, Words
 from stevec_report.figures import beside_each_other
-from stevec_report.freshness import FreshnessError, measure
 
 NAMES = {
     "edge": "our edge",
@@ -54,24 +53,17 @@ def _row(analysis, cache):
     paced = [o for o in own if o.record.setting("model") == "open"]
     fast = [o for o in own if o.record.setting("model") == "closed"]
     numbers = tuple(o.number for o in own)
-    fresh = [f for f in (_freshness(analysis, o) for o in paced) if f]
+    old = staleness.of_trials(paced)
     return {
         "cache": NAMES[cache],
         "hits": [o.stats.served_reads / o.stats.reads for o in paced if o.stats.reads],
-        "stale": [f.stale_ratio for f in fresh if f.stale_ratio is not None],
+        "stale": old.ratios if old else [],
         "speeds": [(o.stats.completed_per_s, o.limited) for o in fast if o.stats.completed_per_s],
         "paced": paced,
         "fast": fast,
-        "staleness_p95_s": _mean([f.summary()["staleness_p95_s"] for f in fresh]),
+        "staleness_p95_s": old.seconds["p95"] if old else None,
         "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
     }
-
-
-def _freshness(analysis, outcome):
-    try:
-        return measure(analysis.run.path / outcome.folder)
-    except FreshnessError:
-        return None
 
 
 def _say(rows):

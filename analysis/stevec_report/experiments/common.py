@@ -3,7 +3,7 @@
 import statistics
 
 from stevec_report import outcomes as all_outcomes
-from stevec_report import wording
+from stevec_report import staleness, wording
 from stevec_report.blocks import Cell, Column, Figure, Table, Words
 from stevec_report.figures import drift as drift_figure
 from stevec_report.figures import response_times
@@ -18,7 +18,7 @@ SERVED_NOTE = "served by a cache: HIT, STALE and UPDATING"
 
 def blocks(analysis, strips):
     """The blocks that end each section. `strips` is as `default_strips` returns it."""
-    found = [cell_table(analysis)]
+    found = [cell_table(analysis), *staleness.tables(analysis)]
     strips = [strip for strip in strips if strip[2]]
     if strips:
         found.append(
