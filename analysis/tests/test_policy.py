@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from pathlib import Path
 
 import pytest
 from run_folder_fixture import build_run_folder, edit_json, find_trial
@@ -13,6 +14,7 @@ from stevec_report.experiments import policy
 from stevec_report.experiments.policy import Measured, Tolerance, measured_cells, pareto_front, recommend
 from stevec_report.staleness import LEVELS, Staleness
 
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "loadgen/experiments"
 POLICIES = {
     "ttl": {"policy": "ttl", "door": "cached", "ttl_s": 3},
     "purge-url": {"policy": "purge-url", "door": "cached", "ttl_s": 86400},
@@ -21,7 +23,7 @@ POLICIES = {
 
 
 def build(parent, **settings):
-    return build_run_folder(
+    run = build_run_folder(
         parent,
         experiment="policy",
         repetitions=settings.pop("repetitions", 3),
@@ -32,6 +34,9 @@ def build(parent, **settings):
         rate_per_s=90,
         **settings,
     )
+    stated = json.loads((EXPERIMENTS / "policy.json").read_text(encoding="utf-8"))["expectations"]
+    edit_json(run / "manifest.json", lambda manifest: manifest["experiment"].update(expectations=stated))
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -74,6 +79,11 @@ def test_the_cells_are_what_the_samples_say(reported, analyse_run):
 
 def test_the_report_has_the_table_the_picture_the_choices_and_the_price_file(reported):
     page = (reported / "report/index.html").read_text(encoding="utf-8")
+    with (reported / "report/tables/expectations.csv").open(encoding="utf-8") as file:
+        verdicts = [row["verdict"] for row in csv.DictReader(file)]
+    # There is no purge-tag here.
+    assert verdicts == ["confirmed", "undecided", "confirmed", "confirmed", "confirmed", "confirmed"]
+    assert "5 confirmed, 0 refuted and 1 undecided" in page
     assert "What to choose." in page
     assert newest_prices().file in page
     assert newest_prices().date in page
