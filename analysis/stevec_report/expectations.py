@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Table
+from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Table, trials_cell
 from stevec_report.hypothesis_tests import ALPHA, holm
 from stevec_report.intervals import Interval, t_interval
 from stevec_report.run_folder import level_text
@@ -114,7 +114,7 @@ def table(decided):
         Column("why", "because", "text", left=True, wrap=True),
         Column("difference", "difference (95 % interval)", "interval"),
         Column("p_holm", "p, Holm", "p"),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     rows = [
         {
@@ -123,7 +123,7 @@ def table(decided):
             "why": one.why,
             "difference": one.difference,
             "p_holm": one.p_holm,
-            "trials": Cell(" ".join(map(str, one.trials)), trials=one.trials),
+            "trials": trials_cell(one.trials),
         }
         for one in decided
     ]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from stevec_predict import CellPrediction, ScenarioError, draws_of_cell, predict_cell
 from stevec_predict.cell import PURGE_DELAYS_OF_A_SITE_S, PURGE_DELAYS_S
 from stevec_report import outcomes as all_outcomes
-from stevec_report.blocks import Cell, Column, Table
+from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Table, trials_cell
 from stevec_report.intervals import Interval, t_interval
 from stevec_report.wording import join_words
 
@@ -82,7 +82,7 @@ def table(compared):
         ]
     columns += [
         Column("model", "model", "text", left=True, wrap=True),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     return Table("prediction", "Prediction beside measurement.", NOTE, columns, [_row(one) for one in compared])
 
@@ -183,7 +183,7 @@ def _row(one):
         return row | {"model": one.missing}
     numbers = tuple(trial.number for trial in one.trials)
     models = {trial.predicted.model for trial in one.trials}
-    row |= {"model": join_words(sorted(models)), "trials": Cell(" ".join(map(str, numbers)), trials=numbers)}
+    row |= {"model": join_words(sorted(models)), "trials": trials_cell(numbers)}
     for key, _ in RATIOS:
         gaps = one.gaps(key)
         if not gaps:

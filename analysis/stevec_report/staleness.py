@@ -3,11 +3,11 @@
 Each trial is judged by `freshness`; the unit is the trial, as everywhere.
 """
 
-import statistics
 from dataclasses import dataclass
 
 from stevec_report import outcomes as all_outcomes
-from stevec_report.blocks import Cell, Column, Table
+from stevec_report.averages import mean, median
+from stevec_report.blocks import TRIALS_COLUMN, Column, Table, trials_cell
 from stevec_report.freshness.trial import TOLERANCE_MS
 from stevec_report.intervals import clipped, t_interval
 
@@ -70,7 +70,7 @@ def tables(analysis):
         row |= {"judged": found.judged, "uncertain": found.uncertain, "unknown": found.unknown}
         row |= {f"staleness_{level}_s": value for level, value in found.seconds.items()}
         row |= {f"versions_behind_{level}": value for level, value in found.versions.items()}
-        rows.append(row | {"trials": Cell(" ".join(map(str, numbers)), trials=numbers)})
+        rows.append(row | {"trials": trials_cell(numbers)})
     if not rows:
         return []
     columns = [
@@ -86,7 +86,7 @@ def tables(analysis):
         Column("judged", "of", "count", group="reads of all trials"),
         Column("uncertain", "uncertain", "count", group="reads of all trials"),
         Column("unknown", "without revision", "count", group="reads of all trials"),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     note = (
         "A read is stale if it returned a revision older than the newest that had been acknowledged when it was sent. "
@@ -100,11 +100,9 @@ def tables(analysis):
 
 def mean_ratio(found):
     """Mean over the trials of a `Staleness`, or None."""
-    return statistics.fmean(found.ratios) if found else None
+    return mean(found.ratios) if found else None
 
 
 def _over_trials(found, name, level):
-    values = [one[name] for one in found if one[name] is not None]
-    if not values:
-        return None
-    return max(values) if level == "max" else statistics.median(values)
+    values = [one[name] for one in found]
+    return max((v for v in values if v is not None), default=None) if level == "max" else median(values)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stevec_report import outcomes as all_outcomes
 from stevec_report import staleness, wording
-from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
 from stevec_report.costs import cost_block
 from stevec_report.figures import freshness_offload
 from stevec_report.intervals import LEVEL, Interval, clipped, t_interval
@@ -143,7 +143,7 @@ def policy_table(cells):
         Column("purge_calls", "purge calls"),
         Column("purged_items", "URLs or tags in them"),
         Column("front", "on the front", "text"),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     rows = []
     for cell in cells:
@@ -167,7 +167,7 @@ def policy_table(cells):
                 "purge_calls": statistics.fmean(p.calls for p in purges) if purges else None,
                 "purged_items": statistics.fmean(p.urls + p.tags for p in purges) if purges else None,
                 "front": "yes" if id(cell) in front else "",
-                "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+                "trials": trials_cell(numbers),
             }
         )
     return Table(

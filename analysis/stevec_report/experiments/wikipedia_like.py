@@ -4,7 +4,8 @@ import itertools
 import statistics
 
 from stevec_report import staleness, wording
-from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.averages import mean, median
+from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
 from stevec_report.figures import hits_by_rank
 
 STALE_MAX = 0.01  # of the reads, in the hypothesis
@@ -107,7 +108,7 @@ def _table(found):
         Column("staleness_p95_s", "stale by p95, s"),
         Column("p50_ms", "p50, ms"),
         Column("p99_ms", "p99"),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     return Table(
         "popularity",
@@ -131,12 +132,12 @@ def _row(own):
         "reads": statistics.fmean(o.stats.reads for o in trials),
         "edits": statistics.fmean(o.stats.writes for o in trials),
         "hit_ratio": statistics.fmean(own["hits"].values()),
-        "offload_bytes": _mean(own["bytes"]),
+        "offload_bytes": mean(own["bytes"]),
         "stale_ratio": staleness.mean_ratio(old),
         "staleness_p95_s": old.seconds["p95"] if old else None,
-        "p50_ms": _median([o.stats.p50_ms for o in trials]),
-        "p99_ms": _median([o.stats.p99_ms for o in trials]),
-        "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+        "p50_ms": median([o.stats.p50_ms for o in trials]),
+        "p99_ms": median([o.stats.p99_ms for o in trials]),
+        "trials": trials_cell(numbers),
     }
 
 
@@ -153,13 +154,3 @@ def _line(analysis, own):
         "ranks": [2 ** (k + 0.5) if k else 1 for k, _, _ in rows],
         "ratios": [served / reads for _, reads, served in rows],
     }
-
-
-def _mean(values):
-    values = [value for value in values if value is not None]
-    return statistics.fmean(values) if values else None
-
-
-def _median(values):
-    values = [value for value in values if value is not None]
-    return statistics.median(values) if values else None
