@@ -109,7 +109,7 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """No rule was fixed for its hypothesis, so there is no verdict."""
+    """What it expects is stated as data (`expectations.py`); the study had no such hypothesis."""
     return None
 
 
