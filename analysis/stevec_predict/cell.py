@@ -41,6 +41,7 @@ PURGE_DELAYS_S = (0.05, 1.05)
 PURGE_DELAYS_OF_A_SITE_S = (0.05, 10.05)
 # These forget a page that is posted to through them (RFC 9111, section 4.4); the others of cdn/src/caches do not.
 INVALIDATING_CACHES = ("trafficserver", "squid")
+TICKING_CACHES = ("nginx",)  # proxy_cache, also at the door local: valid_sec and ngx_time() are whole seconds
 LIFETIME_OF_PURGED_S = 86_400.0  # CACHE_CDN_TTL_S
 NORMAL_95 = 1.959964
 EVENTS_MAX = 1_000_000  # over all simulated trials of a cell
@@ -101,7 +102,8 @@ def predict_cell(
             otherwise requests ÷ rate.
         requests: iterations that were sent, where that may be fewer than planned; default as planned.
         other_reads: reads of the same pages through the same door besides, such as a background's.
-        purge_delays_s: how long after an edit each of its purges has an effect.
+        purge_delays_s: how long after an edit each of its purges has an effect; those that come within the first
+            of these delays are told together.
         seed: of the simulated trials that give the interval.
         draws: `Draws` that were made before, for the many trials of one cell.
 
@@ -150,6 +152,7 @@ def _is_closed(scenario, settings):
         and settings.get("burst") is None
         and not _is_uncollapsed(settings)
         and not _is_invalidated(settings)
+        and not _is_ticking(scenario, settings)
     )
 
 
@@ -157,6 +160,8 @@ def _kind(scenario, settings):
     kind = "purges" if scenario.policy in PURGING else "lifetimes"
     if _is_invalidated(settings):
         kind += ", which an edit through the cache ends"
+    if _is_ticking(scenario, settings):
+        kind += " in whole seconds"
     if settings.get("burst") is not None:
         kind += " under a crowd that comes as planned"
     if _is_uncollapsed(settings):
@@ -167,6 +172,12 @@ def _kind(scenario, settings):
 def _is_invalidated(settings):
     """Whether the cache forgets a page when it is posted to through it."""
     return settings.get("cache") in INVALIDATING_CACHES and settings.get("edit_ratio", 0) > 0
+
+
+def _is_ticking(scenario, settings):
+    """Whether the cache counts in whole seconds, and copies end within the run."""
+    nginx = settings["door"] == "local" or settings.get("cache") in TICKING_CACHES
+    return nginx and scenario.ttl_s < scenario.run_s
 
 
 def _is_uncollapsed(settings):
@@ -264,7 +275,13 @@ def _simulate(scenario, settings, requests, other_reads, purge_delays_s):
     trials = int(np.clip(EVENTS_MAX // (requests + other_reads), TRIALS_LEAST, TRIALS_MOST))
     share = _shares(pages, scenario.zipf)
     edit_share = None if scenario.edits_zipf is None else _shares(pages, scenario.edits_zipf, even=True)
-    purged = _is_invalidated(settings) or scenario.policy in PURGING
+    if _is_invalidated(settings):
+        purge_delays_s = (0.0,)
+    elif scenario.policy in PURGING:
+        purge_delays_s = _gathered(purge_delays_s, requests * settings.get("edit_ratio", 0) / scenario.run_s)
+    else:
+        purge_delays_s = None
+    ticking = _is_ticking(scenario, settings)
     rng = np.random.default_rng(scenario.seed)
     ratios = []
     for _ in range(trials):
@@ -286,14 +303,23 @@ def _simulate(scenario, settings, requests, other_reads, purge_delays_s):
             *drawn,
             ttl_s=scenario.ttl_s,
             swr_s=scenario.swr_s,
-            delay_s=(0.0 if _is_invalidated(settings) else purge_delays_s) if purged else None,
+            delay_s=purge_delays_s,
             fetch_s=settings["origin_delay_ms"] / 1000 if _is_uncollapsed(settings) else 0.0,
+            tick_s=rng.random() if ticking else None,
         )
         ratios.append((found.hit_ratio, found.stale_ratio))
     if len(ratios) < 2:
         raise ScenarioError("trials of so few requests cannot be predicted")
     deviations = np.std(ratios, axis=0, ddof=1) / np.sqrt(parts)
     return Draws(len(ratios), *np.mean(ratios, axis=0).tolist(), *deviations.tolist())
+
+
+def _gathered(delays_s, edits_per_s):
+    """The mean delays where edits are told together that come within the first delay of one that nobody was gathered
+    with: of n + 1 edits the first waits for all of it, and n of them, Poisson, for half of it on average."""
+    others = edits_per_s * delays_s[0]
+    shorter_s = delays_s[0] * others / 2 / (1 + others)
+    return tuple(delay_s - shorter_s for delay_s in delays_s)
 
 
 def _arrivals(settings, run_s):

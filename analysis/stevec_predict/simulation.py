@@ -32,7 +32,9 @@ class Simulated:
         return float((self.behind_s > 0).mean())
 
 
-def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0, delay_s=None, fetch_s=0.0):
+def simulate(
+    read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0, delay_s=None, fetch_s=0.0, tick_s=None
+):
     """Run the caches over given events.
 
     Args:
@@ -44,6 +46,8 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
         delay_s: each edit purges its page so long after it; None: it does not. Several numbers: as often.
         fetch_s: a cache that does not collapse is without a copy for so long, and sends on every read meanwhile; the
             last of their answers is kept, and as old as its request. Not with a window.
+        tick_s: a moment at which the clock of caches that count whole seconds goes on: a copy is fresh until the second
+            is over in which it comes to be `ttl_s` old, a whole number. None: lifetimes are exact.
 
     Returns:
         `Simulated`.
@@ -54,6 +58,7 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
         raise ValueError("fetches that are not collapsed have no window")
     delays = () if delay_s is None else np.atleast_1d(delay_s).tolist()
     span = 2 + max(float(read_s.max(initial=0)), float(edit_s.max(initial=0)) + max(delays, default=0)) + ttl_s + swr_s
+    span += fetch_s + (0 if tick_s is None else 1)
     order = np.lexsort((read_s, read_cache))
     cache, time = read_cache[order], read_s[order]
     page = cache // pops
@@ -81,16 +86,16 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
             np.add.at(asked, last + 1, -1)
             now = last
         fills[now] = True
-        end = time[now] + ttl_s
+        due = time[now] + ttl_s if tick_s is None else np.floor(time[now] - tick_s) + tick_s + ttl_s + 1
+        end = due
         for delay in delays:
             # A purge drops what is there when it comes, so also a copy filled between the edit and it.
             end = np.minimum(end, edit_after(page[now], time[now] - delay) + delay)
         following = np.searchsorted(keys, cache[now] * span + np.minimum(end, span - 1), side="left")
         following = np.maximum(following, now + 1)
         inside = following < ends[now]
-        source, now, end = now[inside], following[inside], end[inside]
+        purged, now, end = (end < due)[inside], following[inside], end[inside]
         if swr_s > 0:
-            purged = end < time[source] + ttl_s
             late[now] = ~purged & (time[now] < end + swr_s)
     fills |= np.cumsum(asked[:-1]) > 0
     # A late read gets the copy before the one that it has fetched.

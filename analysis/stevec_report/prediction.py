@@ -21,8 +21,8 @@ NOTE = (
     "Per cent of the reads, a background's included; points for differences. “95 % of trials” is where a trial lies if "
     "the model is right, by chance alone (simulated trials); the measured mean has its t interval over the trials, and "
     "so has the difference, measured − predicted, trial by trial. Each trial is predicted from its settings, what it "
-    "sent and how long it took. A cache counts lifetimes in whole seconds, which no model does: where a lifetime is a "
-    "few seconds, that is in the difference."
+    "sent and how long it took. A cache other than our edge and nginx may count lifetimes in whole seconds: where they "
+    "are a few seconds, that is in the difference."
 )
 
 

@@ -324,10 +324,37 @@ def test_fetches_that_are_not_collapsed_are_what_a_walk_through_the_events_meets
     assert 0.3 < found.hit_ratio < 0.95
 
 
+def test_whole_seconds_are_what_a_walk_through_the_events_meets():
+    rng = np.random.default_rng(7)
+    reads, tick_s = np.sort(rng.uniform(0, 60, 300)), 0.3
+    found = simulate(np.zeros(300, int), reads, np.empty(0, int), np.empty(0), ttl_s=2, tick_s=tick_s)
+    valid, hits = -1, []
+    for now in reads.tolist():
+        second = np.floor(now - tick_s)
+        hits.append(valid >= second and len(hits) > 0)
+        if not hits[-1]:
+            valid = second + 2
+    assert found.hit.tolist() == hits
+    settings = {**SETTINGS, "requests": 1_200, "rate_per_s": 300, "pages": 50, "ttl_s": 1, "cache": "edge"}
+    edge, local = (predict_cell({**settings, "door": door}) for door in ("cached", "local"))
+    assert "whole seconds" in local.model and "closed form" in edge.model
+    # Measured with these settings: 0.832 and 0.113 through the edge, 0.874 and 0.182 through nginx.
+    assert (edge.hit_ratio.centre, edge.stale_ratio.centre) == pytest.approx((0.832, 0.113), abs=0.008)
+    assert (local.hit_ratio.centre, local.stale_ratio.centre) == pytest.approx((0.874, 0.182), abs=0.02)
+    # What does not end within the run ends in no second.
+    assert predict_cell({**settings, "door": "local", "ttl_s": 9}) == predict_cell({**settings, "ttl_s": 9})
+
+
+def test_edits_that_are_told_together_wait_less():
+    settings = {**SETTINGS, "requests": 6_000, "rate_per_s": 200, "policy": "purge-url"}
+    rare, many = (predict_cell({**settings, "edit_ratio": share}) for share in (0.01, 0.1))
+    assert many.stale_ratio.centre < 8 * rare.stale_ratio.centre
+
+
 def test_a_cache_that_forgets_what_is_edited_through_it_has_fewer_hits_and_nothing_old():
     settings = {**SETTINGS, "requests": 2_000, "rate_per_s": 200, "ttl_s": 3, "cache": "edge"}
     keeping, forgetting = (predict_cell({**settings, "cache": cache}) for cache in ("nginx", "squid"))
-    assert keeping == predict_cell(settings)
+    assert "whole seconds" in keeping.model
     assert forgetting.stale_ratio.centre == 0 < keeping.stale_ratio.low
     assert forgetting.hit_ratio.centre < keeping.hit_ratio.centre
     assert "an edit through the cache ends" in forgetting.model
