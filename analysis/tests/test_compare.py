@@ -12,11 +12,14 @@ import pytest
 from compared_runs import PROFILE, build
 from run_folder_fixture import edit_json, edit_samples, truncate
 
+from stevec_compare import comparison
 from stevec_compare.__main__ import main
 from stevec_compare.comparison import compare
 from stevec_compare.gate import LIMITS
-from stevec_compare.run import CompareError
+from stevec_compare.run import CompareError, read_numbers
 from stevec_compare.statistics import difference, ratio, with_holm
+
+NUMBERS = {}
 
 
 @pytest.fixture(scope="module")
@@ -28,6 +31,21 @@ def runs(tmp_path_factory):
         "again": build(parent / "again", seed=2),
         "slower": build(parent / "slower", seed=3, slower={"cached": 1.25}),
     }
+
+
+@pytest.fixture(autouse=True)
+def read_once(runs, monkeypatch):
+    """Read the samples of each of `runs` once, which no test changes; most of a comparison's time goes there."""
+    shared = {path.resolve() for path in runs.values()}
+
+    def read(run):
+        if run.path.resolve() not in shared:
+            return read_numbers(run)
+        if run.path not in NUMBERS:
+            NUMBERS[run.path] = read_numbers(run)
+        return NUMBERS[run.path]
+
+    monkeypatch.setattr(comparison, "read_numbers", read)
 
 
 def test_a_slower_door_is_real_and_the_other_is_not(runs):

@@ -90,7 +90,8 @@ def test_the_report_has_the_table_the_picture_the_choices_and_the_price_file(rep
     tables = reported / "report/tables"
     rows = (tables / "policies.csv").read_text().splitlines()
     assert len(rows) == 1 + len(POLICIES)
-    old = {row["cell"]: row for row in csv.DictReader((tables / "staleness.csv").open(encoding="utf-8"))}
+    with (tables / "staleness.csv").open(encoding="utf-8") as file:
+        old = {row["cell"]: row for row in csv.DictReader(file)}
     assert set(old) == {f"{name}, edit_ratio 0.05" for name in POLICIES}
     ttl, none = old["ttl, edit_ratio 0.05"], old["no-store, edit_ratio 0.05"]
     assert 0 < float(ttl["staleness_p50_s"]) < float(ttl["staleness_p95_s"]) < float(ttl["staleness_max_s"]) < 3.1
