@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+import traceback
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,14 +14,16 @@ EPILOG = """\
 A gate is a JSON file of limits, for all cells or for some:
   { "mean_ratio_max": 1.1, "p95_ratio_max": 1.2, "failures_max": 0,
     "cells": [{ "where": { "door": "cached" }, "hit_ratio_min": 0.9, "stale_ratio_max": 0.01 }] }
-A ratio violates its limit when its whole interval does; "undecided": "fail" also refuses what cannot be told.
+A ratio violates its limit when its whole interval does; "undecided": "fail" also refuses what cannot be told. A cell
+that a limit is for, and of which B has no valid trial, violates it. All of it: docs/comparing.md.
 
 examples:
   stevec compare results/before results/after
   stevec compare results/before latest --gate gate.json --svg compare.svg
 
-Exit status: 0 compared and no gate violated, 1 a gate is violated, 2 wrong use or incomparable runs.
+Exit status: 0 compared and no gate violated, 1 a gate is violated, 2 wrong use or incomparable runs, 3 a defect.
 """
+DEFECT = 3
 COLUMNS = (("mean_ms", "mean"), ("p95_ms", "p95"), ("hit_ratio", "hit ratio"), ("stale_ratio", "stale reads"))
 
 
@@ -68,7 +71,7 @@ def _lines(comparison, verdicts):
     how = "paired by plan" if comparison.paired else "not paired (other plans)"
     yield f"A {comparison.first.name}"
     yield f"B {comparison.second.name}"
-    yield f"trials are {how}; 95 % intervals; * real (Holm over the cells); g: effect in standard deviations"
+    yield f"trials are {how}; 95 % intervals; * real (Holm over all of them); g: effect in standard deviations"
     real = 0
     for measure, name in COLUMNS:
         rows = comparison.differences[measure]
@@ -119,4 +122,10 @@ def _json(comparison, verdicts):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        status = main()
+    except Exception:
+        # Python would end with 1, which is for a gate that is violated.
+        traceback.print_exc()
+        status = DEFECT
+    sys.exit(status)

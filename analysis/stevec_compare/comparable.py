@@ -41,9 +41,29 @@ def differences(one, other, names):
     return found
 
 
+def plan_differences(one, other):
+    """Return sentences on plans that one seed made differently: then the lab that made them is another one."""
+    if one.get("seed") is None or one.get("seed") != other.get("seed"):
+        return []
+    plans = _plans(one), _plans(other)
+    differing = [r for r in sorted(plans[0].keys() & plans[1].keys()) if plans[0][r] != plans[1][r]]
+    if not differing:
+        return []
+    return [f"the requests differ, although seed and settings are the same (repetition {differing[0]})"]
+
+
 def share_plan(one, other):
     """Whether both runs sent the same requests in the same order, so that their trials are pairs."""
     return one.get("plan_hash") is not None and one.get("plan_hash") == other.get("plan_hash")
+
+
+def _plans(manifest):
+    """{repetition: sorted hashes of its plans}."""
+    found = {}
+    for plan in manifest.get("plans") or []:
+        if isinstance(plan, dict) and isinstance(plan.get("repetition"), int):
+            found.setdefault(plan["repetition"], []).append(str(plan.get("hash")))
+    return {repetition: sorted(hashes) for repetition, hashes in found.items()}
 
 
 def _at(value, path):

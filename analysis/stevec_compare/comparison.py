@@ -35,7 +35,7 @@ def compare(a, b, force=False):
     fatal = comparable.differences(*manifests, comparable.FATAL)
     if fatal:
         raise CompareError(f"the runs are incomparable: {'; '.join(fatal)}")
-    arguable = comparable.differences(*manifests, comparable.ARGUABLE)
+    arguable = comparable.differences(*manifests, comparable.ARGUABLE) + comparable.plan_differences(*manifests)
     if arguable and not force:
         raise CompareError(f"the runs are incomparable: {'; '.join(arguable)}. --force compares them all the same")
     first, second = map(read_numbers, runs)
@@ -44,15 +44,18 @@ def compare(a, b, force=False):
         why = (*first.left_out, *second.left_out)
         raise CompareError(f"the runs share no cell with valid trials{': ' + why[0] if why else ''}")
     paired = comparable.share_plan(*manifests)
-    found = {}
+    tests = {}
     for measure in RATIOS + GAPS:
         test = statistics.ratio if measure in RATIOS else statistics.difference
-        of_cells = {}
         for cell in cells:
             values = [_values(run.cells[cell], measure) for run in (first, second)]
             if all(values):
-                of_cells[cell] = test(*values, paired)
-        found[measure] = statistics.with_holm(of_cells)
+                tests[measure, cell] = test(*values, paired)
+    # One family: whoever reads that something differs reads all of the measures.
+    corrected = statistics.with_holm(tests)
+    found = {measure: {} for measure in RATIOS + GAPS}
+    for (measure, cell), difference in corrected.items():
+        found[measure][cell] = difference
     alone = [
         f"only {run.name} has valid trials of {cell}"
         for run, other in ((first, second), (second, first))

@@ -3,7 +3,9 @@
 A gate is a JSON object with any of `LIMITS`, for all cells, and `cells`, a list of objects with `where`
 (levels of factors) and limits that hold for those cells instead. A limit on a ratio is violated when the
 whole interval lies above it. If only its centre does, the trials were too few to tell: undecided, which
-passes unless the gate says "undecided": "fail".
+passes unless the gate says "undecided": "fail". The other limits are for what B measured, the mean over its
+trials. A cell of which B has no valid trial violates every limit that is for it: what was not measured keeps
+nothing.
 """
 
 import json
@@ -64,12 +66,13 @@ def read_gate(path):
 
 def judge(gate, comparison):
     """Return a list of `Verdict`, one for each limit and cell. CompareError if `where` meets no cell."""
-    limits = {cell: {name: gate[name] for name in LIMITS if name in gate} for cell in comparison.cells}
+    first, second = comparison.first.cells, comparison.second.cells
+    limits = {cell: {name: gate[name] for name in LIMITS if name in gate} for cell in {**first, **second}}
     for entry in gate.get("cells", []):
         where = {str(factor): level_text(level) for factor, level in entry["where"].items()}
         met = [cell for cell in limits if where.items() <= comparison.levels[cell].items()]
         if not met:
-            raise CompareError(f"the gate asks for {json.dumps(entry['where'])}, which no compared cell has")
+            raise CompareError(f"the gate asks for {json.dumps(entry['where'])}, which no cell has")
         for cell in met:
             limits[cell] |= {name: entry[name] for name in LIMITS if name in entry}
     return [
@@ -84,6 +87,8 @@ def fails(gate, verdicts):
 
 
 def _judge(comparison, cell, name, limit):
+    if cell not in comparison.second.cells:
+        return Verdict(cell, name, "violated", "B has no valid trial of it")
     if name in RATIOS:
         found = comparison.differences[RATIOS[name]].get(cell)
         if found is None:

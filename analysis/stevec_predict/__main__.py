@@ -36,7 +36,7 @@ def build_parser(prog):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     load = parser.add_argument_group("load")
-    load.add_argument("--pages", type=int, required=True, metavar="N", help="different pages")
+    load.add_argument("--pages", type=_whole, required=True, metavar="N", help="different pages")
     load.add_argument("--rate", type=float, required=True, metavar="N", help="requests a second, edits included")
     load.add_argument(
         "--zipf", type=float, default=0.0, metavar="S", help="exponent of popularity; 0 (default) is uniform"
@@ -57,7 +57,7 @@ def build_parser(prog):
     cache.add_argument(
         "--tag-pages", type=float, default=1.0, metavar="N", help="pages that one edit purges, for purge-tag"
     )
-    cache.add_argument("--pops", type=int, default=1, metavar="N", help="points of presence, default 1")
+    cache.add_argument("--pops", type=_whole, default=1, metavar="N", help="points of presence, default 1")
     cache.add_argument(
         "--pops-zipf",
         type=float,
@@ -81,7 +81,7 @@ def build_parser(prog):
         metavar="FILE",
         help="cost of a million views by door, such as analysis/prices/2026-11.json",
     )
-    cost.add_argument("--page-bytes", type=int, default=5_000, metavar="N", help="of one answer, default 5000")
+    cost.add_argument("--page-bytes", type=_whole, default=5_000, metavar="N", help="of one answer, default 5000")
     cost.add_argument(
         "--origin-per-s",
         type=float,
@@ -102,7 +102,7 @@ def main(arguments=None):
         if not 1 <= options.page_bytes <= 10**12 or not 1e-3 <= options.origin_per_s <= 1e9:
             raise ScenarioError("page-bytes and origin-per-s have to be above 0")
         if options.flash is not None and not 0 < options.flash <= 1e10:
-            raise ScenarioError(f"flash is {options.flash}, and has to be above 0")
+            raise ScenarioError(f"flash is {options.flash:g}, and has to be above 0")
         prices = read_prices(options.prices) if options.prices else None
         prediction = predict(scenario)
     except (ScenarioError, PricesError) as error:
@@ -135,7 +135,23 @@ def main(arguments=None):
     return 0
 
 
+def _whole(text):
+    """A whole number, also as 1e6."""
+    try:
+        return int(text) if text.lstrip("+-").isdecimal() else _exactly(float(text))
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError(f"{text} is no whole number") from None
+
+
+def _exactly(number):
+    if not number.is_integer():
+        raise ValueError
+    return int(number)
+
+
 def _scenario(options):
+    if options.ttl == 0 and options.policy in ("ttl", "ttl+swr"):
+        raise ScenarioError("a ttl of 0 is a cache that asks each time: give --policy revalidate, or no-store")
     if options.duration is not None and options.requests is not None:
         raise ScenarioError("give duration or requests, not both")
     run_s = options.duration

@@ -32,16 +32,23 @@ KNOWN_SETTINGS = (
         "pause_s",
     ),
     *("rate_per_s", "connection_reuse", "policy", "popularity", "edit_popularity", "ttl_s", "stale_while_revalidate_s"),
-    *("burst", "collapsing", "origin_delay_ms", "stale_if_error_s", "duration_max_s", "bound", "background_vus"),
-    "timeout_s",
+    *("burst", "cache", "collapsing", "origin_delay_ms", "fault", "stale_if_error_s", "duration_max_s", "bound"),
+    *("background_vus", "timeout_s"),
 )
-# The wiki gathers edits for so long before it tells the CDN, and tells it again later (wiki-app/src/purge-queue.js).
-PURGE_DELAYS_S = (0.05, 10.05)
+# The wiki gathers edits for so long before it tells the CDN, and tells it again later (wiki-app/src/purge-queue.js),
+# which in the lab is sooner (docs/methodology.md).
+PURGE_DELAYS_S = (0.05, 1.05)
+PURGE_DELAYS_OF_A_SITE_S = (0.05, 10.05)
+# These forget a page that is posted to through them (RFC 9111, section 4.4); the others of cdn/src/caches do not.
+INVALIDATING_CACHES = ("trafficserver", "squid")
+TICKING_CACHES = ("nginx",)  # proxy_cache, also at the door local: valid_sec and ngx_time() are whole seconds
 LIFETIME_OF_PURGED_S = 86_400.0  # CACHE_CDN_TTL_S
 NORMAL_95 = 1.959964
 EVENTS_MAX = 1_000_000  # over all simulated trials of a cell
 TRIALS_LEAST, TRIALS_MOST = 20, 100
 TRIAL_EVENTS_MAX = 60_000  # a larger trial is drawn as a part of itself, and the spread scaled
+WHOLE_EVENTS_MAX = 500_000  # of a trial that no part stands for
+RAMP_STEPS = 100
 SIMULATED = (INDEPENDENT, "the run begins with empty caches", "collapsing is taken for granted")
 
 
@@ -95,7 +102,8 @@ def predict_cell(
             otherwise requests ÷ rate.
         requests: iterations that were sent, where that may be fewer than planned; default as planned.
         other_reads: reads of the same pages through the same door besides, such as a background's.
-        purge_delays_s: how long after an edit each of its purges has an effect.
+        purge_delays_s: how long after an edit each of its purges has an effect; those that come within the first
+            of these delays are told together.
         seed: of the simulated trials that give the interval.
         draws: `Draws` that were made before, for the many trials of one cell.
 
@@ -112,13 +120,12 @@ def predict_cell(
     scenario, reads = _scenario(settings, duration_s, requests, other_reads, seed)
     if draws is None:
         draws = _simulate(scenario, settings, requests, other_reads, purge_delays_s)
-    purging = scenario.policy in PURGING
-    if has_closed_form(scenario) and not purging and (scenario.read_before_edit or not _is_paired(settings)):
+    if _is_closed(scenario, settings):
         expected = predict(scenario)
         model, assumptions = expected.model, expected.assumptions
     else:
-        kind = "purges" if purging else "lifetimes"
-        expected, model, assumptions = draws, f"finite run of {kind}, {draws.trials} simulated trials", SIMULATED
+        expected, model = draws, f"finite run of {_kind(scenario, settings)}, {draws.trials} simulated trials"
+        assumptions = SIMULATED
     return CellPrediction(
         _around(expected.hit_ratio, draws.hit_deviation, reads),
         _around(expected.stale_ratio, draws.stale_deviation, reads),
@@ -136,21 +143,64 @@ def draws_of_cell(settings, *, duration_s=None, requests=None, other_reads=0, pu
     return _simulate(scenario, settings, requests, other_reads, purge_delays_s)
 
 
+def _is_closed(scenario, settings):
+    """Whether the centre is computed. What is left is simulated."""
+    return (
+        has_closed_form(scenario)
+        and scenario.policy not in PURGING
+        and (scenario.read_before_edit or not _is_paired(settings))
+        and settings.get("burst") is None
+        and not _is_uncollapsed(settings)
+        and not _is_invalidated(settings)
+        and not _is_ticking(scenario, settings)
+    )
+
+
+def _kind(scenario, settings):
+    kind = "purges" if scenario.policy in PURGING else "lifetimes"
+    if _is_invalidated(settings):
+        kind += ", which an edit through the cache ends"
+    if _is_ticking(scenario, settings):
+        kind += " in whole seconds"
+    if settings.get("burst") is not None:
+        kind += " under a crowd that comes as planned"
+    if _is_uncollapsed(settings):
+        kind += f", without collapsing and {settings['origin_delay_ms']:g} ms a fetch"
+    return kind
+
+
+def _is_invalidated(settings):
+    """Whether the cache forgets a page when it is posted to through it."""
+    return settings.get("cache") in INVALIDATING_CACHES and settings.get("edit_ratio", 0) > 0
+
+
+def _is_ticking(scenario, settings):
+    """Whether the cache counts in whole seconds, and copies end within the run."""
+    nginx = settings["door"] == "local" or settings.get("cache") in TICKING_CACHES
+    return nginx and scenario.ttl_s < scenario.run_s
+
+
+def _is_uncollapsed(settings):
+    return settings.get("collapsing") is False
+
+
 def _without_hits(settings):
     """Why no cache answers anything in this cell, or an empty text; ScenarioError if that cannot be told."""
     policy = policy_of(settings)
     if settings["door"] not in CACHING_DOORS:
         return "no cache on the way"
+    if settings.get("fault") is not None:
+        raise ScenarioError("the origin is down for a part of the trial, and every model has one that answers")
     if policy in ("no-store", "revalidate"):
         return "every read asks the origin"
     if policy in PURGING and settings["door"] == "local":
         return "every read asks the origin: only the CDN has a lifetime, and is purged"
     if settings.get("edit_ratio", 0) >= 1 and settings.get("edit", "post") == "post":
         return "there are no reads"
-    if settings.get("collapsing") is False:
-        raise ScenarioError("without collapsing, what reaches the origin depends on how long each fetch takes")
-    if settings.get("burst") is not None and settings["pages"] > 1:
-        raise ScenarioError("a burst changes the rate at which each page is asked for")
+    if _is_uncollapsed(settings) and not settings.get("origin_delay_ms"):
+        raise ScenarioError("without collapsing it matters how long a fetch takes, and no setting says so")
+    if _is_uncollapsed(settings) and policy == "ttl+swr":
+        raise ScenarioError("without collapsing, what the edge fetches while it answers with old copies has no model")
     unknown = sorted(key for key, value in settings.items() if key not in KNOWN_SETTINGS and value not in (None, False))
     if unknown:
         raise ScenarioError(f"the setting {unknown[0]} is in none of the models")
@@ -214,38 +264,78 @@ def _planned_s(settings, requests):
 
 def _simulate(scenario, settings, requests, other_reads, purge_delays_s):
     """The `Draws` of this cell."""
-    parts = max(1.0, (requests + other_reads) / TRIAL_EVENTS_MAX)
-    # A k-th of the pages with a k-th of the requests has k times the variance.
+    events = requests + other_reads
+    # A k-th of the pages with a k-th of the requests has k times the variance, but another mean unless all are alike.
+    alike = scenario.zipf == 0 and scenario.edit_exponent == 0
+    parts = max(1.0, events / TRIAL_EVENTS_MAX) if alike or _is_closed(scenario, settings) else 1.0
+    if events / parts > WHOLE_EVENTS_MAX:
+        raise ScenarioError(f"what has no closed form is simulated, up to {WHOLE_EVENTS_MAX} requests a trial")
     pages = max(1, round(scenario.pages / parts))
     requests, other_reads = max(1, round(requests / parts)), round(other_reads / parts)
     trials = int(np.clip(EVENTS_MAX // (requests + other_reads), TRIALS_LEAST, TRIALS_MOST))
+    share = _shares(pages, scenario.zipf)
+    edit_share = None if scenario.edits_zipf is None else _shares(pages, scenario.edits_zipf, even=True)
+    if _is_invalidated(settings):
+        purge_delays_s = (0.0,)
+    elif scenario.policy in PURGING:
+        purge_delays_s = _gathered(purge_delays_s, requests * settings.get("edit_ratio", 0) / scenario.run_s)
+    else:
+        purge_delays_s = None
+    ticking = _is_ticking(scenario, settings)
     rng = np.random.default_rng(scenario.seed)
     ratios = []
     for _ in range(trials):
-        events = simulation.draw_events(
+        drawn = simulation.draw_events(
             rng,
             pages=pages,
             requests=requests,
             edit_ratio=settings.get("edit_ratio", 0),
             run_s=scenario.run_s,
-            share=_shares(pages, scenario.zipf),
-            edit_share=None if scenario.edits_zipf is None else _shares(pages, scenario.edits_zipf, even=True),
+            share=share,
+            edit_share=edit_share,
             paired=settings.get("edit", "post") == "get-post",
             other_reads=other_reads,
+            arrivals=_arrivals(settings, scenario.run_s),
         )
-        if events[1].size == 0:
+        if drawn[1].size == 0:
             continue
         found = simulation.simulate(
-            *events,
+            *drawn,
             ttl_s=scenario.ttl_s,
             swr_s=scenario.swr_s,
-            delay_s=purge_delays_s if scenario.policy in PURGING else None,
+            delay_s=purge_delays_s,
+            fetch_s=settings["origin_delay_ms"] / 1000 if _is_uncollapsed(settings) else 0.0,
+            tick_s=rng.random() if ticking else None,
         )
         ratios.append((found.hit_ratio, found.stale_ratio))
     if len(ratios) < 2:
         raise ScenarioError("trials of so few requests cannot be predicted")
     deviations = np.std(ratios, axis=0, ddof=1) / np.sqrt(parts)
     return Draws(len(ratios), *np.mean(ratios, axis=0).tolist(), *deviations.tolist())
+
+
+def _gathered(delays_s, edits_per_s):
+    """The mean delays where edits are told together that come within the first delay of one that nobody was gathered
+    with: of n + 1 edits the first waits for all of it, and n of them, Poisson, for half of it on average."""
+    others = edits_per_s * delays_s[0]
+    shorter_s = delays_s[0] * others / 2 / (1 + others)
+    return tuple(delay_s - shorter_s for delay_s in delays_s)
+
+
+def _arrivals(settings, run_s):
+    """Moments and the share of a trial's iterations begun until then, as the lab spreads a burst
+    (loadgen/scenarios/arrivals.js); None where the rate is even."""
+    burst = settings.get("burst")
+    if burst is None:
+        return None
+    begin, ramp_s, more = burst["at_s"], burst["ramp_s"], burst["factor"] - 1
+    peak = begin + ramp_s
+    end = peak + burst["for_s"]
+    moments = np.r_[0.0, np.linspace(begin, peak, RAMP_STEPS), end, run_s]
+    moments = np.unique(np.minimum(moments, run_s))
+    risen = np.clip(moments - begin, 0, ramp_s) ** 2 / (2 * ramp_s) if ramp_s > 0 else 0.0
+    begun = moments + more * (risen + np.clip(moments - peak, 0, end - peak))
+    return moments, begun / begun[-1]
 
 
 def _shares(pages, exponent, even=False):

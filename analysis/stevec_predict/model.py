@@ -443,4 +443,5 @@ def cold_flash(scenario, flash_per_s):
 
 def _within(name, value, least, most):
     if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:
-        raise ScenarioError(f"{name} is {value}, and has to be {least:g} to {most:g}")
+        shown = f"{value:g}" if isinstance(value, int | float) else value
+        raise ScenarioError(f"{name} is {shown}, and has to be a number from {least:g} to {most:g}")

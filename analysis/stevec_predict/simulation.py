@@ -32,7 +32,9 @@ class Simulated:
         return float((self.behind_s > 0).mean())
 
 
-def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0, delay_s=None):
+def simulate(
+    read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0, delay_s=None, fetch_s=0.0, tick_s=None
+):
     """Run the caches over given events.
 
     Args:
@@ -42,14 +44,21 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
         pops: caches of each page.
         ttl_s: lifetime of a copy. swr_s: window of stale-while-revalidate.
         delay_s: each edit purges its page so long after it; None: it does not. Several numbers: as often.
+        fetch_s: a cache that does not collapse is without a copy for so long, and sends on every read meanwhile; the
+            last of their answers is kept, and as old as its request. Not with a window.
+        tick_s: a moment at which the clock of caches that count whole seconds goes on: a copy is fresh until the second
+            is over in which it comes to be `ttl_s` old, a whole number. None: lifetimes are exact.
 
     Returns:
         `Simulated`.
     """
     if read_s.size + edit_s.size > EVENTS_MAX:
         raise ValueError(f"more than {EVENTS_MAX} events")
+    if fetch_s > 0 and swr_s > 0:
+        raise ValueError("fetches that are not collapsed have no window")
     delays = () if delay_s is None else np.atleast_1d(delay_s).tolist()
     span = 2 + max(float(read_s.max(initial=0)), float(edit_s.max(initial=0)) + max(delays, default=0)) + ttl_s + swr_s
+    span += fetch_s + (0 if tick_s is None else 1)
     order = np.lexsort((read_s, read_cache))
     cache, time = read_cache[order], read_s[order]
     page = cache // pops
@@ -68,19 +77,27 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
     ends = np.searchsorted(cache, cache, side="right")
     fills, late = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     now = np.flatnonzero(np.r_[True, cache[1:] != cache[:-1]]) if n else np.empty(0, dtype=int)
+    asked = np.zeros(n + 1, dtype=np.int64)  # where fetches of one round begin and end
     while now.size:
+        if fetch_s > 0:
+            until = cache[now] * span + np.minimum(time[now] + fetch_s, span - 1)
+            last = np.searchsorted(keys, until, side="right") - 1
+            np.add.at(asked, now, 1)
+            np.add.at(asked, last + 1, -1)
+            now = last
         fills[now] = True
-        end = time[now] + ttl_s
+        due = time[now] + ttl_s if tick_s is None else np.floor(time[now] - tick_s) + tick_s + ttl_s + 1
+        end = due
         for delay in delays:
             # A purge drops what is there when it comes, so also a copy filled between the edit and it.
             end = np.minimum(end, edit_after(page[now], time[now] - delay) + delay)
         following = np.searchsorted(keys, cache[now] * span + np.minimum(end, span - 1), side="left")
         following = np.maximum(following, now + 1)
         inside = following < ends[now]
-        source, now, end = now[inside], following[inside], end[inside]
+        purged, now, end = (end < due)[inside], following[inside], end[inside]
         if swr_s > 0:
-            purged = end < time[source] + ttl_s
             late[now] = ~purged & (time[now] < end + swr_s)
+    fills |= np.cumsum(asked[:-1]) > 0
     # A late read gets the copy before the one that it has fetched.
     index = np.where(fills, np.arange(n), 0)
     newest = np.maximum.accumulate(index) if n else index
@@ -92,7 +109,18 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
 
 
 def draw_events(
-    rng, *, pages, requests, edit_ratio, run_s, share=None, edit_share=None, pops=1, paired=False, other_reads=0
+    rng,
+    *,
+    pages,
+    requests,
+    edit_ratio,
+    run_s,
+    share=None,
+    edit_share=None,
+    pops=1,
+    paired=False,
+    other_reads=0,
+    arrivals=None,
 ):
     """Draw one run as the lab does: `requests` iterations, each an edit with chance `edit_ratio`, at moments uniform
     in the run.
@@ -101,12 +129,15 @@ def draw_events(
         share: shape (pages,), the chance of each page; None: all alike. edit_share: the same for edits; None: as for
             reads, and then an edit is of the page that its iteration would have read.
         paired: an edit begins with a read of its page.
-        other_reads: reads besides, at moments of their own.
+        other_reads: reads besides, at moments of their own, uniform.
+        arrivals: (moments, shares begun until then), both of shape (k,) and rising; None: uniform in the run.
 
     Returns:
         (read_cache, read_s, edit_page, edit_s) for `simulate`.
     """
     page, moment = _draw_pages(rng, pages, requests, share), np.sort(rng.uniform(0, run_s, requests))
+    if arrivals is not None:
+        moment = np.interp(moment / run_s, arrivals[1], arrivals[0])
     edit = rng.random(requests) < edit_ratio
     if edit_share is not None:
         page[edit] = _draw_pages(rng, pages, int(edit.sum()), edit_share)

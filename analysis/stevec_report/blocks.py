@@ -48,6 +48,14 @@ class Cell:
     anchor: str = ""
 
 
+TRIALS_COLUMN = Column("trials", "from trials", "text", left=True)
+
+
+def trials_cell(numbers):
+    """The cell of a row that says which trials its values come from, each of which it leads to."""
+    return Cell(" ".join(map(str, numbers)), trials=tuple(numbers))
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows are {column key: value or Cell}; `footer` are rows that sum up and are not sorted."""

@@ -4,7 +4,7 @@ from statistics import fmean
 
 from stevec_predict.cost import ORIGIN_PER_S, Measured, PricesError, cost_per_million_views, newest_prices
 from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Table, Words
+from stevec_report.blocks import TRIALS_COLUMN, Column, Table, Words, trials_cell
 from stevec_report.offload import measure_offload
 
 PARTS = (
@@ -40,12 +40,12 @@ def cost_block(analysis, groups, label):
             origin_capacity_per_s=ORIGIN_PER_S,
         )[door]
         numbers = tuple(o.number for o, _ in measured)
-        rows.append(names | costs | {"trials": Cell(" ".join(map(str, numbers)), trials=numbers)})
+        rows.append(names | costs | {"trials": trials_cell(numbers)})
     if not rows:
         return Words("note", "No costs: no valid trial without a background.")
     columns = [Column(name, name, "text", left=True) for name in groups[0][0]]
     columns += [Column(key, text) for key, text in PARTS]
-    columns.append(Column("trials", "from trials", "text", left=True))
+    columns.append(TRIALS_COLUMN)
     examples = wording.join_words(name.replace("_", " ") for name in prices.examples)
     note = (
         f"{prices.currency}, by list prices of {prices.date} in {prices.file}, without free allowances; put in your "

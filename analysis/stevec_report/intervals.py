@@ -50,6 +50,12 @@ def t_interval(values, level=LEVEL):
     return Interval(mean, mean - half, mean + half, values.size)
 
 
+def clipped(interval, top=1.0):
+    """The interval of a share, which is within 0 and `top`."""
+    low, high = (None if bound is None else min(top, max(0.0, bound)) for bound in (interval.low, interval.high))
+    return Interval(interval.centre, low, high, interval.n)
+
+
 def geometric_mean(values, level=LEVEL):
     """Geometric mean of the positive `values` (n,), with the t interval of their logarithms; unit as given.
 

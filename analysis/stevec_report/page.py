@@ -10,7 +10,7 @@ import shlex
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from stevec_report import study_report, svg, verdicts, wording
+from stevec_report import expectations, study_report, svg, verdicts, wording
 from stevec_report.blocks import Table, Words
 from stevec_report.provenance import describe_results, describe_run
 from stevec_report.threats import list_threats
@@ -48,6 +48,7 @@ def render(results, parts, decided, head_tables):
         verdict_counts=study_report.count_words(parts, decided),
         disagreement=study_report.disagreement,
         claim_status=verdicts.claim_status,
+        count_expected=expectations.count_words,
         title=_title(results, parts, bool(head_tables)),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),

@@ -2,7 +2,16 @@
 
 from dataclasses import dataclass, field
 
-from stevec_report import cloudflare_count, experiments, explain, plot_style, points_of_presence, prediction, svg
+from stevec_report import (
+    cloudflare_count,
+    expectations,
+    experiments,
+    explain,
+    plot_style,
+    points_of_presence,
+    prediction,
+    svg,
+)
 from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure, Table, Words
 from stevec_report.experiments import common
@@ -43,6 +52,7 @@ class Part:
     facts: dict = field(default_factory=dict)
     blocks: list[Table | DrawnFigure | Words] = field(default_factory=list)
     compared: list[prediction.CellCompared] = field(default_factory=list)
+    expected: list[expectations.Decided] = field(default_factory=list)
 
     @property
     def title(self):
@@ -102,9 +112,10 @@ def build(run, directory, prefix, write_figure, say):
         module = experiments.module_for(analysis.name)
         evidence = module.evidence(analysis)
         compared = prediction.compare_cells(analysis)
+        expected = expectations.decide(analysis)
         blocks = [
             _draw(block, prefix, write_figure) if isinstance(block, Figure) else block
-            for block in list_blocks(analysis, prediction.table(compared))
+            for block in [*expectations.table(expected), *list_blocks(analysis, prediction.table(compared))]
         ]
         invalid = sum(not outcome.valid for outcome in analysis.outcomes)
         say(
@@ -124,6 +135,7 @@ def build(run, directory, prefix, write_figure, say):
             facts=module.facts(analysis) if hasattr(module, "facts") else {},
             blocks=blocks,
             compared=compared,
+            expected=expected,
         )
     finally:
         analysis.close()

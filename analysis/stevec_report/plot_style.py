@@ -98,6 +98,13 @@ def new_figure(height_in, rows=1, **grid):
     return figure, figure.subplots(rows, 1, squeeze=False, **grid)[:, 0]
 
 
+def legend_above(figure, axes, columns, **spacing):
+    """Put what `axes` show above the panels, in so many columns. `spacing` goes to `Figure.legend`."""
+    spacing = {"borderpad": 0.1, "columnspacing": 1.0} | spacing
+    handles = axes.get_legend_handles_labels()
+    figure.legend(*handles, loc="outside upper left", ncols=columns, frameon=False, fontsize=8.5, **spacing)
+
+
 def to_svg(figure):
     """Return the figure as SVG text, without a date or the name of a program."""
     buffer = io.BytesIO()

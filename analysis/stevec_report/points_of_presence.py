@@ -1,7 +1,7 @@
 """Says which points of presence of a CDN answered, where the samples name them: each has a cache of its own."""
 
 from stevec_report import outcomes, wording
-from stevec_report.blocks import Cell, Column, Table, Words
+from stevec_report.blocks import Column, Table, Words, trials_cell
 
 TRIALS_SHOWN_MAX = 10
 NAME_MAX_CHARS = 16
@@ -37,7 +37,7 @@ def _table(analysis, placed):
                     "share": requests / sent,
                     "served_share": served / requests,
                     "mean_ms": mean_ms,
-                    "trials": Cell(" ".join(map(str, met)), trials=met),
+                    "trials": trials_cell(met),
                 }
             )
     columns = [

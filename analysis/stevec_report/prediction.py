@@ -8,19 +8,21 @@ import statistics
 from dataclasses import dataclass
 
 from stevec_predict import CellPrediction, ScenarioError, draws_of_cell, predict_cell
+from stevec_predict.cell import PURGE_DELAYS_OF_A_SITE_S, PURGE_DELAYS_S
 from stevec_report import outcomes as all_outcomes
-from stevec_report.blocks import Cell, Column, Table
+from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Table, trials_cell
 from stevec_report.intervals import Interval, t_interval
 from stevec_report.wording import join_words
 
+NOBODY_EDITS = "nobody edits"
 FAILED_MAX = 0.01  # a model has an origin that answers
 RATIOS = (("hit", "hit ratio, %"), ("stale", "stale reads, %"))
 NOTE = (
     "Per cent of the reads, a background's included; points for differences. “95 % of trials” is where a trial lies if "
     "the model is right, by chance alone (simulated trials); the measured mean has its t interval over the trials, and "
     "so has the difference, measured − predicted, trial by trial. Each trial is predicted from its settings, what it "
-    "sent and how long it took. A cache counts lifetimes in whole seconds, which no model does: where a lifetime is a "
-    "few seconds, that is in the difference."
+    "sent and how long it took. A cache other than our edge and nginx may count lifetimes in whole seconds: where they "
+    "are a few seconds, that is in the difference."
 )
 
 
@@ -63,7 +65,7 @@ class CellCompared:
 def compare_cells(analysis):
     """Return a list of `CellCompared`, one for each cell, in the order in which cells are shown."""
     return [
-        _compare_cell(cell, [o for o in members if o.valid], analysis.run.doors)
+        _compare_cell(cell, [o for o in members if o.valid], analysis.run)
         for cell, members in all_outcomes.cells(analysis.outcomes).items()
     ]
 
@@ -80,7 +82,7 @@ def table(compared):
         ]
     columns += [
         Column("model", "model", "text", left=True, wrap=True),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     return Table("prediction", "Prediction beside measurement.", NOTE, columns, [_row(one) for one in compared])
 
@@ -118,7 +120,7 @@ def summary_table(compared_by_experiment):
     return Table("predictions", "Prediction beside measurement.", note, columns, rows)
 
 
-def _compare_cell(cell, valid, doors):
+def _compare_cell(cell, valid, run):
     if not valid:
         return CellCompared(cell, (), "no valid trial")
     failed = sum(o.stats.failures for o in valid) / sum(o.stats.requests for o in valid)
@@ -126,9 +128,16 @@ def _compare_cell(cell, valid, doors):
         return CellCompared(cell, (), f"no model: {100 * failed:.3g} % of the requests failed")
     try:
         middle = sorted(valid, key=lambda o: o.stats.span_s)[len(valid) // 2]
-        draws = draws_of_cell(_settings(middle, doors), **_facts(middle))
+        # Behind a zone the wiki is somebody's, and tells caches again when it does by itself.
+        delays_s = PURGE_DELAYS_OF_A_SITE_S if run.target else PURGE_DELAYS_S
+        draws = draws_of_cell(_settings(middle, run.doors), **_facts(middle), purge_delays_s=delays_s)
         trials = [
-            Compared(o.number, predict_cell(_settings(o, doors), **_facts(o), draws=draws), _hit_ratio(o), _stale(o))
+            Compared(
+                o.number,
+                predict_cell(_settings(o, run.doors), **_facts(o), purge_delays_s=delays_s, draws=draws),
+                _hit_ratio(o),
+                o.stats.stale_ratio,
+            )
             for o in valid
             if o.stats.reads
         ]
@@ -168,21 +177,17 @@ def _hit_ratio(outcome):
     return served / reads
 
 
-def _stale(outcome):
-    """None where no page was edited: nobody can read an old one then."""
-    return outcome.stats.stale_ratio
-
-
 def _row(one):
     row = {"cell": all_outcomes.cell_text(one.cell)}
     if not one.trials:
         return row | {"model": one.missing}
     numbers = tuple(trial.number for trial in one.trials)
     models = {trial.predicted.model for trial in one.trials}
-    row |= {"model": join_words(sorted(models)), "trials": Cell(" ".join(map(str, numbers)), trials=numbers)}
+    row |= {"model": join_words(sorted(models)), "trials": trials_cell(numbers)}
     for key, _ in RATIOS:
         gaps = one.gaps(key)
         if not gaps:
+            row[f"{key}_inside"] = NOBODY_EDITS
             continue
         predicted = [getattr(trial.predicted, f"{key}_ratio") for trial in one.trials]
         measured = [getattr(trial, f"{key}_ratio") for trial in one.trials]

@@ -82,11 +82,10 @@ class TrialStats:
 
     The times are None if nothing was answered. Percentiles interpolate linearly (type 7 of Hyndman & Fan,
     "Sample quantiles in statistical packages", The American Statistician 50(4), 1996). `slow` are answered
-    requests that took longer than LIMIT_MS. `stale_reads` are reads that returned a revision older than the
-    newest one that a write of this trial had been told when the read was sent. `pops` are requests by point of
-    presence, {} where none is named. `wait_ms` is the mean over all requests, in which one that failed counts with the
-    time it took and at least with LIMIT_MS: where a server gives way, the times of those who were answered are those of
-    the lucky ones.
+    requests that took longer than LIMIT_MS. `freshness` is None where nothing was read, or nothing edited. `pops` are
+    requests by point of presence, {} where none is named. `wait_ms` is the mean over all requests, in which one that
+    failed counts with the time it took and at least with LIMIT_MS: where a server gives way, the times of those who
+    were answered are those of the lucky ones.
     """
 
     requests: int
@@ -107,7 +106,7 @@ class TrialStats:
     slow: int
     failure_kinds: dict[str, int]
     unanswered: int
-    stale_ratio: float | None
+    freshness: dict[str, float | None] | None  # `Freshness.summary`, the background's reads among them
     background: BackgroundStats | None
     cut_off: int = 0  # requests under way when the origin was killed that it did not answer
 
@@ -115,6 +114,11 @@ class TrialStats:
     def served_by_cache(self):
         """Requests that a cache answered by itself."""
         return sum(self.cache_statuses.get(status, 0) for status in CACHE_SERVED)
+
+    @property
+    def stale_ratio(self):
+        """Stale reads ÷ reads that can be judged; None where nothing was edited."""
+        return self.freshness["stale_ratio"] if self.freshness else None
 
     @property
     def span_s(self):
@@ -345,7 +349,7 @@ def _condense(samples, number, with_background):
         slow=slow,
         failure_kinds=_failure_kinds(execute, file) if failures else {},
         unanswered=unanswered,
-        stale_ratio=samples.freshness(number, with_background).stale_ratio if 0 < reads < requests else None,
+        freshness=samples.freshness(number, with_background).summary() if 0 < reads < requests else None,
         background=_condense_background(samples, number, first_sent, last_done) if with_background else None,
     )
 

@@ -1,17 +1,25 @@
 """Comparing two runs: what is called real, what is refused, and when a gate closes."""
 
 import json
+import re
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
+from pathlib import Path
 
 import numpy as np
 import pytest
 from compared_runs import PROFILE, build
 from run_folder_fixture import edit_json, edit_samples, truncate
 
+from stevec_compare import comparison
 from stevec_compare.__main__ import main
 from stevec_compare.comparison import compare
-from stevec_compare.run import CompareError
+from stevec_compare.gate import LIMITS
+from stevec_compare.run import CompareError, read_numbers
 from stevec_compare.statistics import difference, ratio, with_holm
+
+NUMBERS = {}
 
 
 @pytest.fixture(scope="module")
@@ -23,6 +31,21 @@ def runs(tmp_path_factory):
         "again": build(parent / "again", seed=2),
         "slower": build(parent / "slower", seed=3, slower={"cached": 1.25}),
     }
+
+
+@pytest.fixture(autouse=True)
+def read_once(runs, monkeypatch):
+    """Read the samples of each of `runs` once, which no test changes; most of a comparison's time goes there."""
+    shared = {path.resolve() for path in runs.values()}
+
+    def read(run):
+        if run.path.resolve() not in shared:
+            return read_numbers(run)
+        if run.path not in NUMBERS:
+            NUMBERS[run.path] = read_numbers(run)
+        return NUMBERS[run.path]
+
+    monkeypatch.setattr(comparison, "read_numbers", read)
 
 
 def test_a_slower_door_is_real_and_the_other_is_not(runs):
@@ -96,6 +119,18 @@ def test_holm_is_as_in_the_paper():
             "what was fitted differs .* --force",
         ),
         ({"target": {"kind": "cloudflare", "zone": "example.com"}}, "the kind of target differs"),
+        (
+            {
+                "experiment": {
+                    "name": "read-hot",
+                    "settings": {"pages": 10, "policy": "purge-url"},
+                    "factors": {"door": ["source", "cached"]},
+                }
+            },
+            r'the settings differ \(policy: null and "purge-url"\)',
+        ),
+        ({"profile": PROFILE | {"sha256": "1"}}, "the profile's content differs"),
+        ({"profile": PROFILE | {"applied": {"cpu": True}}}, "what of the profile was applied differ"),
         ({"schema_version": 1}, "schema version 1, of an older stevec"),
         ({"status": "interrupted"}, "is not complete"),
         ({"kind": "study"}, "name one of its runs/ folders"),
@@ -110,6 +145,20 @@ def test_incomparable_runs_are_refused_with_the_reason(tmp_path, runs, change, m
     other = build(tmp_path / "other", seed=2, repetitions=1, **change)
     with pytest.raises(CompareError, match=message):
         compare(runs["before"], other)
+
+
+def test_one_seed_that_gave_other_requests_is_another_lab(tmp_path, runs):
+    def build_with(name, own_seed, word):
+        plan = {"id": "p1", "repetition": 1, "hash": word, "requests": 200, "writes": 0, "distinct_pages": 10}
+        folder = build(tmp_path / name, seed=2, repetitions=1, plans=[plan])
+        edit_json(folder / "manifest.json", lambda manifest: manifest.update(seed=own_seed))
+        return folder
+
+    same, other, unlike = build_with("same", 5, "a"), build_with("other", 5, "b"), build_with("unlike", 6, "b")
+    with pytest.raises(CompareError, match=r"the requests differ, although .* \(repetition 1\)\. --force"):
+        compare(same, other)
+    assert any("the requests differ" in text for text in compare(same, other, force=True).warnings)
+    assert not any("requests" in text for text in compare(same, unlike).warnings)
 
 
 def test_force_lets_only_the_arguable_pass(tmp_path, runs, capsys):
@@ -160,6 +209,38 @@ def test_a_cell_that_only_one_run_has_is_said(tmp_path, runs):
     assert "only before has valid trials of door=cached" in comparison.warnings
 
 
+def test_a_cell_that_was_not_measured_keeps_no_limit(tmp_path, runs, capsys):
+    other = build(tmp_path / "other", seed=2, repetitions=2)
+    for number in (2, 4):
+        edit_json(
+            other / f"trials/{number:04d}/trial.json",
+            lambda value: value.update(valid=False, invalid_reasons=["k6 crashed"]),
+        )
+    file = tmp_path / "gate.json"
+    for gate, code in (({"failures_max": 0}, 1), ({"cells": [{"where": {"door": "source"}, "failures_max": 0}]}, 0)):
+        file.write_text(json.dumps(gate), encoding="utf-8")
+        assert main([str(runs["before"]), str(other), "--gate", str(file)]) == code
+        assert ("violated  failures_max at door=cached: B has no valid trial of it" in capsys.readouterr().out) == code
+
+
+def test_the_gate_of_the_documentation_is_one(tmp_path, runs):
+    text = (Path(__file__).parents[2] / "docs/comparing.md").read_text(encoding="utf-8")
+    shown = text.split("<!-- gate -->\n```json\n")[1].split("```")[0]
+    (tmp_path / "gate.json").write_text(shown, encoding="utf-8")
+    assert main([str(runs["before"]), str(runs["again"]), "--gate", str(tmp_path / "gate.json")]) == 0
+    assert main([str(runs["before"]), str(runs["slower"]), "--gate", str(tmp_path / "gate.json")]) == 1
+    for limit in LIMITS:
+        assert f"`{limit}`" in text
+
+
+def test_a_defect_is_no_violated_gate(runs):
+    broken = "import runpy, stevec_compare.comparison as c; c.compare = lambda *_: 1 / 0\n"
+    broken += "runpy.run_module('stevec_compare', run_name='__main__')"
+    command = [sys.executable, "-c", broken, str(runs["before"]), str(runs["again"])]
+    found = subprocess.run(command, cwd=Path(__file__).parents[1], capture_output=True, text=True, check=False)
+    assert found.returncode == 3 and "ZeroDivisionError" in found.stderr
+
+
 @pytest.mark.parametrize(
     ("gate", "against", "code"),
     [
@@ -191,7 +272,7 @@ def test_a_gate_closes_on_what_violates_it(tmp_path, runs, gate, against, code):
         ("{}", "no limit"),
         ('{"undecided": "maybe", "failures_max": 0}', "undecided is"),
         ('{"cells": [{"failures_max": 0}]}', r"cells\[0\].where"),
-        ('{"cells": [{"where": {"door": "attic"}, "failures_max": 0}]}', "which no compared cell has"),
+        ('{"cells": [{"where": {"door": "attic"}, "failures_max": 0}]}', "which no cell has"),
         ("[" * 100_000, "larger|recursion|nested|not"),
     ],
 )
@@ -201,8 +282,6 @@ def test_a_gate_that_makes_no_sense_is_wrong_use(tmp_path, runs, capsys, gate, m
     with pytest.raises(SystemExit) as stopped:
         main([str(runs["before"]), str(runs["again"]), "--gate", str(file)])
     assert stopped.value.code == 2
-    import re
-
     assert re.search(message, capsys.readouterr().err)
 
 

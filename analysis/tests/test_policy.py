@@ -1,9 +1,10 @@
 """The policies side by side: what they save, how old they let pages become, what to choose, what it costs."""
 
+import csv
 import json
 import math
+from pathlib import Path
 
-import numpy as np
 import pytest
 from run_folder_fixture import build_run_folder, edit_json, find_trial
 
@@ -11,7 +12,9 @@ from stevec_predict.cost import newest_prices
 from stevec_report.__main__ import main
 from stevec_report.experiments import policy
 from stevec_report.experiments.policy import Measured, Tolerance, measured_cells, pareto_front, recommend
+from stevec_report.staleness import LEVELS, Staleness
 
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "loadgen/experiments"
 POLICIES = {
     "ttl": {"policy": "ttl", "door": "cached", "ttl_s": 3},
     "purge-url": {"policy": "purge-url", "door": "cached", "ttl_s": 86400},
@@ -20,7 +23,7 @@ POLICIES = {
 
 
 def build(parent, **settings):
-    return build_run_folder(
+    run = build_run_folder(
         parent,
         experiment="policy",
         repetitions=settings.pop("repetitions", 3),
@@ -31,6 +34,9 @@ def build(parent, **settings):
         rate_per_s=90,
         **settings,
     )
+    stated = json.loads((EXPERIMENTS / "policy.json").read_text(encoding="utf-8"))["expectations"]
+    edit_json(run / "manifest.json", lambda manifest: manifest["experiment"].update(expectations=stated))
+    return run
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +49,9 @@ def reported(tmp_path_factory):
 def cell(name, offloads, stale, behind_s=(), judged=10_000, asks_each_time=False, trials=()):
     """A cell as `measured_cells` makes it; `trials` stand for outcomes."""
     outcomes = [type("Outcome", (), {"repetition": r + 1})() for r in range(len(offloads))]
-    behind = np.sort(np.asarray(behind_s, dtype=float))
-    return Measured(name, 0.05, "cached", asks_each_time, outcomes, offloads, offloads, [], stale, judged, behind)
+    behind = dict.fromkeys(LEVELS, max(behind_s) if behind_s else None)
+    old = Staleness(stale, judged, len(behind_s), 0, 0, behind, behind)
+    return Measured(name, 0.05, "cached", asks_each_time, outcomes, offloads, offloads, [], old)
 
 
 def test_the_cells_are_what_the_samples_say(reported, analyse_run):
@@ -61,23 +68,35 @@ def test_the_cells_are_what_the_samples_say(reported, analyse_run):
             assert offload == hit == trial["served_by_cache"] / trial["reads_sent"]
     assert none.offload.centre == 0
     assert none.bytes == [0.0] * 3
-    assert none.behind_s.size == 0
+    assert none.old.stale == 0
     assert min(ttl.offload.centre, purge.offload.centre) > 0.9
     assert ttl.stale_ratio.centre > 10 * purge.stale_ratio.centre > 0
     # The toy forgets a page 60 ms after its edit was sent, and keeps it 3 s without.
-    assert purge.oldest_s < 0.06 < ttl.oldest_s < 3.1
+    assert purge.old.oldest_s < 0.06 < ttl.old.oldest_s < 3.1
     # All bodies of the toy are equally long.
     assert ttl.bytes == pytest.approx(ttl.offloads)
 
 
 def test_the_report_has_the_table_the_picture_the_choices_and_the_price_file(reported):
     page = (reported / "report/index.html").read_text(encoding="utf-8")
+    with (reported / "report/tables/expectations.csv").open(encoding="utf-8") as file:
+        verdicts = [row["verdict"] for row in csv.DictReader(file)]
+    # There is no purge-tag here.
+    assert verdicts == ["confirmed", "undecided", "confirmed", "confirmed", "confirmed", "confirmed"]
+    assert "5 confirmed, 0 refuted and 1 undecided" in page
     assert "What to choose." in page
     assert newest_prices().file in page
     assert newest_prices().date in page
     tables = reported / "report/tables"
     rows = (tables / "policies.csv").read_text().splitlines()
     assert len(rows) == 1 + len(POLICIES)
+    with (tables / "staleness.csv").open(encoding="utf-8") as file:
+        old = {row["cell"]: row for row in csv.DictReader(file)}
+    assert set(old) == {f"{name}, edit_ratio 0.05" for name in POLICIES}
+    ttl, none = old["ttl, edit_ratio 0.05"], old["no-store, edit_ratio 0.05"]
+    assert 0 < float(ttl["staleness_p50_s"]) < float(ttl["staleness_p95_s"]) < float(ttl["staleness_max_s"]) < 3.1
+    assert 1 <= float(ttl["versions_behind_p50"]) <= float(ttl["versions_behind_max"])
+    assert (none["stale"], none["staleness_max_s"]) == ("0", "")
     costs = dict(line.split(",", 1) for line in (tables / "cost.csv").read_text().splitlines())
     assert set(costs) == {"policy", *POLICIES}
     assert (reported / "report/figures/freshness-offload.svg").is_file()

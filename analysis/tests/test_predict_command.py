@@ -41,7 +41,23 @@ def test_json_holds_the_numbers_and_the_file_of_prices(capsys):
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("--pages 0 --rate 1", "pages is 0, and has to be"),
+        ("--pages 0 --rate 1", "pages is 0, and has to be a number from 1 to 1e+10"),
+        ("--pages 1.5 --rate 1", "1.5 is no whole number"),
+        ("--pages inf --rate 1", "--pages: inf is no whole number"),
+        ("--pages many --rate 1", "--pages: many is no whole number"),
+        ("--pages 9 --rate -1", "rate is -1, and has to be a number from"),
+        ("--pages 9 --rate nan", "rate is nan, and has to be a number from"),
+        ("--pages 9 --rate 1 --zipf -0.5", "zipf is -0.5, and has to be a number from 0"),
+        ("--pages 9 --rate 1 --edits 1", "edits is 1, and has to be a number from 0 to 0.999"),
+        ("--pages 9 --rate 1 --ttl 0", "give --policy revalidate, or no-store"),
+        ("--pages 9 --rate 1 --ttl -3", "ttl is -3, and has to be a number from 0.001"),
+        ("--pages 9 --rate 1 --policy lru", "invalid choice: 'lru' (choose from"),
+        ("--pages 9 --rate 1 --policy ttl-swr", "needs swr"),
+        ("--pages 9 --rate 1 --swr 5", "swr belongs to the policy ttl+swr"),
+        ("--pages 9 --rate 1 --pop-shares 0.5,0.6", "add up to 1.1, not 1"),
+        ("--pages 9 --rate 1 --pop-shares 1.5,-0.5", "each with a share above 0"),
+        ("--pages 9 --rate 1 --tiered --pops 3 --duration 9", "leave out duration and requests"),
+        ("--pages 9 --rate 1e6 --policy purge-url --ttl 5 --duration 300", "leave out duration and requests"),
         ("--pages 9 --rate 1 --duration 5 --requests 5", "give duration or requests, not both"),
         ("--pages 9 --rate 1 --pop-shares 0.5,x", "numbers with commas"),
         ("--pages 9 --rate 1 --pops 3 --pop-shares 1", "give one of them"),
@@ -58,6 +74,14 @@ def test_wrong_use_is_told_in_two_lines(capsys, command, message):
     assert stopped.value.code == 2
     error = capsys.readouterr().err
     assert message in error and len(error.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "command", ["--pages 1e6 --rate 10 --zipf 0", "--pages 1 --rate 1e-9", "--pages 9 --rate 1 --pops 1"]
+)
+def test_what_looks_odd_and_is_not_is_answered(capsys, command):
+    assert main(command.split()) == 0
+    assert "hit ratio" in capsys.readouterr().out
 
 
 def test_every_example_of_the_help_works(capsys, monkeypatch):

@@ -6,6 +6,8 @@ import pytest
 
 from stevec_report import prediction
 from stevec_report.__main__ import main
+from stevec_report.analysis import analyse
+from stevec_report.run_folder import read_run
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "results" / "sample"
@@ -13,9 +15,24 @@ POLICY = ROOT / "results" / "sample-policy"
 RUNS = [*sorted((SAMPLE / "runs").iterdir()), POLICY]
 
 
+@pytest.fixture(scope="module")
+def analyse_once():
+    """A function from the name of a run to its analysis, read once for all tests here."""
+    opened = {}
+
+    def analyse_and_remember(name):
+        if name not in opened:
+            opened[name] = analyse(read_run(SAMPLE / "runs" / name))
+        return opened[name]
+
+    yield analyse_and_remember
+    for analysis in opened.values():
+        analysis.close()
+
+
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
-def test_law_of_the_counter_holds_in_every_trial(analyse_run, run):
-    read = analyse_run(run)
+def test_law_of_the_counter_holds_in_every_trial(analyse_once, run):
+    read = analyse_once(run.name)
     assert read.law.holds
     assert read.law.trials == read.run.manifest["trials_planned"] > 0
     assert [o.reasons for o in read.outcomes if not o.valid] == []
@@ -36,11 +53,11 @@ def test_pictures_of_the_docs_are_those_that_the_sample_gives(tmp_path, sample, 
     assert drawn.read_bytes() == committed.read_bytes(), "run `make figures`"
 
 
-def test_nineteen_trials_of_twenty_are_where_the_models_say(analyse_run):
+def test_nineteen_trials_of_twenty_are_where_the_models_say(analyse_once):
     compared = [
         one
         for name in ("mixed-write", "overload", "read-sparse", "at-once")
-        for one in prediction.compare_cells(analyse_run(SAMPLE / "runs" / name))
+        for one in prediction.compare_cells(analyse_once(name))
     ]
     assert {one.missing for one in compared} == {""}
     cached = [one for one in compared if one.trials[0].predicted.hit_ratio.high > 0]

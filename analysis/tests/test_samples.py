@@ -191,6 +191,10 @@ def test_a_stale_read_is_one_that_is_older_than_an_acknowledged_write(run_folder
     write_gzip(run_folder / "trials/0001/samples.csv.gz", data)
     _, loaded = load(run_folder)
     assert loaded.stats[1].stale_ratio == 0.25
+    # From 1.010 s on, when the write was acknowledged.
+    old = loaded.stats[1].freshness
+    assert (old["reads_stale"], old["staleness_max_s"], old["versions_behind_max"]) == (1, pytest.approx(0.01), 1)
+    assert loaded.stats[2].freshness is None, "nobody edits"
     assert (loaded.stats[1].reads, loaded.stats[1].writes, loaded.stats[1].served_reads) == (4, 1, 3)
 
 

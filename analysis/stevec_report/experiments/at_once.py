@@ -3,7 +3,7 @@
 import statistics
 
 from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Table, Words
+from stevec_report.blocks import TRIALS_COLUMN, Column, Table, Words, trials_cell
 from stevec_report.saturation import LIMIT_MS
 
 
@@ -20,7 +20,7 @@ def blocks(analysis):
         Column("max_ms", "longest"),
         Column("span_s", "until all were served, s"),
         Column("generator", "generator", "text", left=True),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     rows = []
     for door in analysis.run.doors:
@@ -43,7 +43,7 @@ def blocks(analysis):
                 "max_ms": max((o.stats.max_ms for o in timed), default=None),
                 "span_s": statistics.median([o.stats.span_s for o in trials]),
                 "generator": "limited" if any(o.limited for o in trials) else "",
-                "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+                "trials": trials_cell(numbers),
             }
         )
     table = Table(

@@ -1,11 +1,9 @@
 """The same requests through different caches: hit ratio, freshness, latency, throughput."""
 
-import statistics
-
-from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report import staleness, wording
+from stevec_report.averages import mean, median
+from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
 from stevec_report.figures import beside_each_other
-from stevec_report.freshness import FreshnessError, measure
 
 NAMES = {
     "edge": "our edge",
@@ -54,29 +52,22 @@ def _row(analysis, cache):
     paced = [o for o in own if o.record.setting("model") == "open"]
     fast = [o for o in own if o.record.setting("model") == "closed"]
     numbers = tuple(o.number for o in own)
-    fresh = [f for f in (_freshness(analysis, o) for o in paced) if f]
+    old = staleness.of_trials(paced)
     return {
         "cache": NAMES[cache],
         "hits": [o.stats.served_reads / o.stats.reads for o in paced if o.stats.reads],
-        "stale": [f.stale_ratio for f in fresh if f.stale_ratio is not None],
+        "stale": old.ratios if old else [],
         "speeds": [(o.stats.completed_per_s, o.limited) for o in fast if o.stats.completed_per_s],
         "paced": paced,
         "fast": fast,
-        "staleness_p95_s": _mean([f.summary()["staleness_p95_s"] for f in fresh]),
-        "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+        "staleness_p95_s": old.seconds["p95"] if old else None,
+        "trials": trials_cell(numbers),
     }
 
 
-def _freshness(analysis, outcome):
-    try:
-        return measure(analysis.run.path / outcome.folder)
-    except FreshnessError:
-        return None
-
-
 def _say(rows):
-    hits = [(row["cache"], _mean(row["hits"])) for row in rows if row["hits"]]
-    stale = [(row["cache"], _mean(row["stale"])) for row in rows if row["stale"]]
+    hits = [(row["cache"], mean(row["hits"])) for row in rows if row["hits"]]
+    stale = [(row["cache"], mean(row["stale"])) for row in rows if row["stale"]]
     if not hits:
         return "There is no valid trial with a pace."
     ratios = [ratio for _, ratio in hits]
@@ -102,7 +93,7 @@ def _table(rows):
         Column("fast_p50_ms", "p50, ms", group="full speed"),
         Column("fast_p99_ms", "p99", group="full speed"),
         Column("generator", "generator", "text", left=True, group="full speed"),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     return Table(
         "caches",
@@ -120,16 +111,16 @@ def _shown(row):
     sent = sum(o.stats.requests for o in paced)
     return {
         "cache": row["cache"],
-        "hit_ratio": _mean(row["hits"]),
-        "origin_reads": _mean([o.record.counter_reads for o in paced]),
-        "stale_ratio": _mean(row["stale"]),
+        "hit_ratio": mean(row["hits"]),
+        "origin_reads": mean([o.record.counter_reads for o in paced]),
+        "stale_ratio": mean(row["stale"]),
         "staleness_p95_s": row["staleness_p95_s"],
-        "p50_ms": _median([o.stats.p50_ms for o in paced]),
-        "p99_ms": _median([o.stats.p99_ms for o in paced]),
+        "p50_ms": median([o.stats.p50_ms for o in paced]),
+        "p99_ms": median([o.stats.p99_ms for o in paced]),
         "failed_share": sum(o.stats.failures for o in paced) / sent if sent else None,
-        "per_s": _median([speed for speed, _ in row["speeds"]]),
-        "fast_p50_ms": _median([o.stats.p50_ms for o in fast]),
-        "fast_p99_ms": _median([o.stats.p99_ms for o in fast]),
+        "per_s": median([speed for speed, _ in row["speeds"]]),
+        "fast_p50_ms": median([o.stats.p50_ms for o in fast]),
+        "fast_p99_ms": median([o.stats.p99_ms for o in fast]),
         "generator": "limited" if any(limited for _, limited in row["speeds"]) else "",
         "trials": row["trials"],
     }
@@ -150,13 +141,3 @@ def _panels(analysis, rows):
         },
         {"title": "Answered a second at full speed", "names": names, "points": [row["speeds"] for row in rows]},
     ]
-
-
-def _mean(values):
-    values = [value for value in values if value is not None]
-    return statistics.fmean(values) if values else None
-
-
-def _median(values):
-    values = [value for value in values if value is not None]
-    return statistics.median(values) if values else None

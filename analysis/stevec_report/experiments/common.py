@@ -1,10 +1,9 @@
 """What every section shows, whatever was varied: the cells, the distributions, the drift, the failures, the trials."""
 
-import statistics
-
 from stevec_report import outcomes as all_outcomes
-from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report import staleness, wording
+from stevec_report.averages import median
+from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Figure, Table, Words, trials_cell
 from stevec_report.figures import drift as drift_figure
 from stevec_report.figures import response_times
 from stevec_report.intervals import drift as fit_drift
@@ -18,7 +17,7 @@ SERVED_NOTE = "served by a cache: HIT, STALE and UPDATING"
 
 def blocks(analysis, strips):
     """The blocks that end each section. `strips` is as `default_strips` returns it."""
-    found = [cell_table(analysis)]
+    found = [cell_table(analysis), *staleness.tables(analysis)]
     strips = [strip for strip in strips if strip[2]]
     if strips:
         found.append(
@@ -49,7 +48,7 @@ def cell_table(analysis):
         Column("served_share", "served by cache", "percent"),
         Column("failed_share", "failed", "percent"),
         Column("per_s", "answered, 1/s"),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     rows = []
     for cell, members in all_outcomes.cells(analysis.outcomes).items():
@@ -65,11 +64,11 @@ def cell_table(analysis):
             "max_ms": max((o.stats.max_ms for o in valid if o.mean_ms), default=None),
             "served_share": sum(o.stats.served_by_cache for o in valid) / requests if requests else None,
             "failed_share": sum(o.stats.failures for o in valid) / requests if requests else None,
-            "per_s": _median([o.stats.completed_per_s for o in valid]),
-            "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+            "per_s": median([o.stats.completed_per_s for o in valid]),
+            "trials": trials_cell(numbers),
         }
         for level in PERCENTILES:
-            row[f"p{_level_key(level)}_ms"] = _median([_percentile(o, level) for o in valid])
+            row[f"p{_level_key(level)}_ms"] = median([_percentile(o, level) for o in valid])
         rows.append(row)
     return Table(
         "cells",
@@ -220,7 +219,7 @@ def _error_blocks(analysis):
                         "kind": kind,
                         "requests": kinds[kind],
                         "share": kinds[kind] / sent,
-                        "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+                        "trials": trials_cell(numbers),
                     }
                 )
     if not rows:
@@ -317,8 +316,3 @@ def _percentile(outcome, level):
 
 def _level_key(level):
     return f"{100 * level:g}".replace(".", "_")
-
-
-def _median(values):
-    values = [value for value in values if value is not None]
-    return statistics.median(values) if values else None

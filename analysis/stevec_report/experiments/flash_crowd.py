@@ -5,7 +5,8 @@ import statistics
 import numpy as np
 
 from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.averages import mean, median
+from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
 from stevec_report.figures import waits_over_time
 
 BIN_S = 0.1
@@ -78,7 +79,7 @@ def _say(found):
     texts = []
     for moment in dict.fromkeys(own["moment"] for own in found):
         parts = [
-            f"{own['protection']} {wording.three_digits(_mean([o.record.counter_requests for o in own['trials']]))} "
+            f"{own['protection']} {wording.three_digits(mean([o.record.counter_requests for o in own['trials']]))} "
             f"(longest wait {wording.three_digits(_longest(own))} ms)"
             for own in found
             if own["moment"] == moment
@@ -123,7 +124,7 @@ def _table(found):
         Column("max_ms", "longest"),
         Column("dropped", "dropped", "count"),
         Column("generator", "generator", "text", left=True),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     return Table(
         "flash-crowd",
@@ -144,15 +145,15 @@ def _row(own):
         "moment": own["moment"],
         "protection": own["protection"],
         "requests": sent / len(trials),
-        "origin_requests": _mean([o.record.counter_requests for o in trials]),
+        "origin_requests": mean([o.record.counter_requests for o in trials]),
         "waiting_at_once": max(asked["at_once"] for asked in own["asked"]),
         "failed_share": sum(o.stats.failures for o in trials) / sent,
-        "p50_ms": _median([o.stats.p50_ms for o in trials]),
-        "p99_ms": _median([o.stats.p99_ms for o in trials]),
+        "p50_ms": median([o.stats.p50_ms for o in trials]),
+        "p99_ms": median([o.stats.p99_ms for o in trials]),
         "max_ms": _longest(own),
         "dropped": sum(o.record.dropped_iterations for o in trials),
         "generator": "limited" if any(o.limited for o in trials) else "",
-        "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+        "trials": trials_cell(numbers),
     }
 
 
@@ -183,12 +184,3 @@ def _waits(analysis, trials):
             longest[at] = max(longest.get(at, 0.0), wait_ms)
     bins = sorted(longest)
     return {"seconds": [(at + 0.5) * BIN_S for at in bins], "waits_ms": [longest[at] for at in bins]}
-
-
-def _mean(values):
-    return statistics.fmean(values) if values else None
-
-
-def _median(values):
-    values = [value for value in values if value is not None]
-    return statistics.median(values) if values else None

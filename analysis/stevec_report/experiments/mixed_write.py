@@ -5,7 +5,8 @@ import statistics
 
 from stevec_predict import expiry
 from stevec_report import reference, wording
-from stevec_report.blocks import Cell, Column, Figure, Table
+from stevec_report.averages import mean
+from stevec_report.blocks import Cell, Column, Figure, Table, trials_cell
 from stevec_report.experiments.beside_study import run_label
 from stevec_report.figures import figure_1_7, hits_over_time
 from stevec_report.hypothesis_tests import paired_test
@@ -161,7 +162,7 @@ def _table(analysis):
         row = {
             "workload": key[0],
             "page_kb": f"{key[1]:g}",
-            "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+            "trials": trials_cell(numbers),
         }
         if theirs:
             row |= {
@@ -176,8 +177,8 @@ def _table(analysis):
                 "origin_reads": statistics.fmean(o.record.counter_reads for o in trials),
                 "origin_writes": statistics.fmean(o.record.counter_writes for o in trials),
                 "hit_ratio_requests": statistics.fmean(map(hit_ratio_requests, trials)),
-                "hit_ratio_reads": _mean([hit_ratio_reads(o) for o in trials]),
-                "stale_share": _mean([o.stats.stale_ratio for o in trials]),
+                "hit_ratio_reads": mean([hit_ratio_reads(o) for o in trials]),
+                "stale_share": mean([o.stats.stale_ratio for o in trials]),
             }
         rows.append(row)
     return Table(
@@ -393,11 +394,6 @@ def _bins(analysis, outcome, longest_us):
         bins=BINS,
         longest=longest_us,
     )
-
-
-def _mean(values):
-    values = [value for value in values if value is not None]
-    return statistics.fmean(values) if values else None
 
 
 def _range(ratios):

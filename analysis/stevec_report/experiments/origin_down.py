@@ -3,7 +3,8 @@
 import statistics
 
 from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.averages import mean
+from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
 from stevec_report.figures import answers_over_time
 
 BIN_S = 0.5
@@ -101,7 +102,7 @@ def _table(found):
         Column("longest_ms", "longest wait, ms"),
         Column("failed", "errors in all", "count"),
         Column("cut_off", "of the counter unsure", "count"),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     return Table(
         "origin-down",
@@ -121,16 +122,16 @@ def _row(own):
     numbers = tuple(o.number for o in trials)
     return {
         "policy": own["policy"],
-        "outage_s": _mean([seen["outage_s"] for seen in own["seen"]]),
+        "outage_s": mean([seen["outage_s"] for seen in own["seen"]]),
         "asked": sum(seen["asked"] for seen in own["seen"]),
         "failed_share": _share(own, "failed"),
         "old_share": _share(own, "old"),
-        "errors_from_s": _mean([seen["errors_from_s"] for seen in own["seen"]]),
-        "recovery_s": _mean([seen["recovery_s"] for seen in own["seen"]]),
+        "errors_from_s": mean([seen["errors_from_s"] for seen in own["seen"]]),
+        "recovery_s": mean([seen["recovery_s"] for seen in own["seen"]]),
         "longest_ms": max((seen["longest_ms"] for seen in own["seen"] if seen["longest_ms"] is not None), default=None),
         "failed": sum(o.stats.failures for o in trials),
         "cut_off": sum(o.stats.cut_off for o in trials),
-        "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+        "trials": trials_cell(numbers),
     }
 
 
@@ -155,8 +156,3 @@ def _panel(analysis, own):
         "old": [bins[k][2] / bins[k][0] for k in at],
         "back_s": statistics.fmean(seen["outage_s"] for seen in own["seen"]),
     }
-
-
-def _mean(values):
-    values = [value for value in values if value is not None]
-    return statistics.fmean(values) if values else None

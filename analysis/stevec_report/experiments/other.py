@@ -7,5 +7,5 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """No rule was fixed for its hypothesis, so there is no verdict."""
+    """No rule is known here; what an experiment states by itself is decided in `expectations.py`."""
     return None

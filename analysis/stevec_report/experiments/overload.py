@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from stevec_report import reference, wording
 from stevec_report import saturation as model
-from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.blocks import Column, Figure, Table, Words, trials_cell
 from stevec_report.experiments.beside_study import run_label
 from stevec_report.figures import figure_1_5, figure_1_6, saturation
 from stevec_report.hypothesis_tests import PairedTest, paired_test
@@ -231,7 +231,7 @@ def _level_table(analysis, door, table, path):
                 "failed_share": sum(o.stats.failures for o in trials) / sent if sent else None,
                 "slow_share": sum(o.stats.slow for o in trials) / sent if sent else None,
                 "generator": "limited" if any(o.limited for o in trials) else "",
-                "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+                "trials": trials_cell(numbers),
             }
         )
     return Table(

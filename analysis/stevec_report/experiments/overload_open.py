@@ -2,7 +2,7 @@
 
 import statistics
 
-from stevec_report.blocks import Cell, Column, Figure, Table
+from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, trials_cell
 from stevec_report.figures import saturation
 from stevec_report.intervals import geometric_mean
 
@@ -89,7 +89,7 @@ def _table(analysis):
         Column("p99_ms", "p99", "number"),
         Column("keeps_up", "keeps up", "text"),
         Column("generator", "generator", "text", left=True),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     rows = []
     for door in analysis.run.doors:
@@ -110,7 +110,7 @@ def _table(analysis):
                     "p99_ms": point["p99_ms"],
                     "keeps_up": "unknown" if point["limited"] and not keeps else "yes" if keeps else "no",
                     "generator": "limited" if point["limited"] else "",
-                    "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+                    "trials": trials_cell(numbers),
                 }
             )
     return Table(

@@ -4,16 +4,14 @@ import math
 import statistics
 from dataclasses import dataclass
 
-import numpy as np
-
 from stevec_report import outcomes as all_outcomes
-from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report import staleness, wording
+from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
 from stevec_report.costs import cost_block
 from stevec_report.figures import freshness_offload
-from stevec_report.freshness import FreshnessError, measure
-from stevec_report.intervals import LEVEL, Interval, t_interval
+from stevec_report.intervals import LEVEL, Interval, clipped, t_interval
 from stevec_report.offload import measure_offload
+from stevec_report.staleness import Staleness
 
 NOT_SHOWN = "not shown"
 
@@ -38,7 +36,7 @@ TOLERANCES = (Tolerance(0, 0), Tolerance(0.001, 1), Tolerance(0.01, 2), Toleranc
 class Measured:
     """One cell: a policy at a door under a rate of edits. The lists have one value for each valid trial.
 
-    `hits`, `offloads` and `stale` are shares of the reads; `behind_s` are the stale reads of all trials, sorted.
+    `hits` and `offloads` are shares of the reads; `old` says which of them were stale, and by how much.
     """
 
     name: str
@@ -49,9 +47,7 @@ class Measured:
     hits: list[float]
     offloads: list[float]
     bytes: list[float]
-    stale: list[float]
-    judged: int
-    behind_s: np.ndarray
+    old: Staleness
 
     @property
     def offload(self):
@@ -67,23 +63,19 @@ class Measured:
         Hanley, A. Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249(13), 1983), as if they
         were independent.
         """
-        if self.behind_s.size == 0 and self.asks_each_time:
-            return Interval(0.0, 0.0, 0.0, len(self.stale))
-        if self.behind_s.size == 0 and len(self.stale) > 1:
-            return Interval(0.0, 0.0, -math.expm1(math.log(1 - LEVEL) / self.judged), len(self.stale))
-        return clipped(t_interval(self.stale))
-
-    @property
-    def oldest_s(self):
-        """Seconds by which the most outdated read was; 0 if none was stale."""
-        return float(self.behind_s[-1]) if self.behind_s.size else 0.0
+        ratios = self.old.ratios
+        if self.old.stale == 0 and self.asks_each_time:
+            return Interval(0.0, 0.0, 0.0, len(ratios))
+        if self.old.stale == 0 and len(ratios) > 1:
+            return Interval(0.0, 0.0, -math.expm1(math.log(1 - LEVEL) / self.old.judged), len(ratios))
+        return clipped(t_interval(ratios))
 
     def meets(self, tolerance):
         """True, False, or None where the trials cannot tell.
 
         The whole interval must be within, and no read beyond the age.
         """
-        if self.oldest_s > tolerance.age_max_s:
+        if self.old.oldest_s > tolerance.age_max_s:
             return False
         stale = self.stale_ratio
         if stale.low is None:
@@ -117,7 +109,7 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """No rule was fixed for its hypothesis, so there is no verdict."""
+    """What it expects is stated as data (`expectations.py`); the study had no such hypothesis."""
     return None
 
 
@@ -151,13 +143,12 @@ def policy_table(cells):
         Column("purge_calls", "purge calls"),
         Column("purged_items", "URLs or tags in them"),
         Column("front", "on the front", "text"),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     rows = []
     for cell in cells:
         purges = [o.record.purges for o in cell.outcomes if o.record.purges]
         timed = [o.stats for o in cell.outcomes if o.mean_ms]
-        behind = cell.behind_s
         numbers = tuple(o.number for o in cell.outcomes)
         rows.append(
             {
@@ -169,25 +160,24 @@ def policy_table(cells):
                 "offload_percent": _in_percent(cell.offload),
                 "offload_bytes": statistics.fmean(cell.bytes) if cell.bytes else None,
                 "stale_percent": _in_percent(cell.stale_ratio),
-                "staleness_p50_s": float(np.quantile(behind, 0.5)) if behind.size else None,
-                "staleness_p95_s": float(np.quantile(behind, 0.95)) if behind.size else None,
-                "staleness_max_s": cell.oldest_s if behind.size else None,
+                **{f"staleness_{level}_s": value for level, value in cell.old.seconds.items()},
                 "p50_ms": statistics.median(s.p50_ms for s in timed) if timed else None,
                 "p99_ms": statistics.median(s.p99_ms for s in timed) if timed else None,
                 "edits": statistics.fmean(o.stats.writes for o in cell.outcomes),
                 "purge_calls": statistics.fmean(p.calls for p in purges) if purges else None,
                 "purged_items": statistics.fmean(p.urls + p.tags for p in purges) if purges else None,
                 "front": "yes" if id(cell) in front else "",
-                "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+                "trials": trials_cell(numbers),
             }
         )
     return Table(
         "policies",
         "Every policy: what it saves, and how old it lets pages become.",
         "Means over the trials with 95 % intervals. A read is stale if it returned a revision older than the newest "
-        "that had been acknowledged when it was sent; outdated by: of the stale reads of all trials together. Reads "
-        "kept from the origin are fewer than hits where the edge renews on its own. Edits reach the origin always, and "
-        "are in none of these shares. Each edit is told to the edge twice, and what falls together in one call. "
+        "that had been acknowledged when it was sent; outdated by: of stale reads, the median over the trials of each "
+        "trial's own, and the most of all. Reads kept from the origin are fewer than hits where the edge renews on its "
+        "own. Edits reach the origin always, and are in none of these shares. Each edit is told to the edge twice, and "
+        "what falls together in one call. "
         "Waits are those of all answered requests, the median over the trials.",
         columns,
         rows,
@@ -266,23 +256,14 @@ def pareto_front(cells):
     return sorted((c for c in cells if not beaten(c)), key=lambda c: (c.offload.centre, c.stale_ratio.centre))
 
 
-def clipped(interval):
-    """The interval of a share, which is within 0 and 1."""
-    low, high = (None if bound is None else min(1.0, max(0.0, bound)) for bound in (interval.low, interval.high))
-    return Interval(interval.centre, low, high, interval.n)
-
-
 def _measure(analysis, members):
     found = []
     for outcome in members:
         offload = measure_offload(analysis, outcome)
-        try:
-            fresh = measure(analysis.run.path / outcome.folder)
-        except FreshnessError:
-            continue
-        if offload is not None and fresh.judged:
-            found.append((outcome, offload, fresh))
-    if not found:
+        if offload is not None and outcome.stats.freshness:
+            found.append((outcome, offload))
+    old = staleness.of_trials([outcome for outcome, _ in found])
+    if old is None:
         return None
     record = found[0][0].record
     policy = record.setting("policy", "ttl")
@@ -291,13 +272,11 @@ def _measure(analysis, members):
         edit_ratio=record.number("edit_ratio"),
         door=record.door,
         asks_each_time=policy in ("revalidate", "no-store") or not analysis.run.doors[record.door].caching,
-        outcomes=[outcome for outcome, _, _ in found],
-        hits=[offload.hit_ratio for _, offload, _ in found],
-        offloads=[offload.requests for _, offload, _ in found],
-        bytes=[offload.bytes for _, offload, _ in found if offload.bytes is not None],
-        stale=[fresh.stale_ratio for _, _, fresh in found],
-        judged=sum(fresh.judged for _, _, fresh in found),
-        behind_s=np.sort(np.concatenate([fresh.behind_s for _, _, fresh in found])),
+        outcomes=[outcome for outcome, _ in found],
+        hits=[offload.hit_ratio for _, offload in found],
+        offloads=[offload.requests for _, offload in found],
+        bytes=[offload.bytes for _, offload in found if offload.bytes is not None],
+        old=old,
     )
 
 
@@ -311,8 +290,8 @@ def _is_less(cell, best):
 
 
 def _stale_text(cell):
-    text = f"{wording.interval_text(_in_percent(cell.stale_ratio))} % of {wording.grouped(cell.judged)} reads"
-    return f"{text}, by {wording.three_digits(cell.oldest_s)} s at the longest" if cell.behind_s.size else text
+    text = f"{wording.interval_text(_in_percent(cell.stale_ratio))} % of {wording.grouped(cell.old.judged)} reads"
+    return f"{text}, by {wording.three_digits(cell.old.oldest_s)} s at the longest" if cell.old.stale else text
 
 
 def _panels(cells):

@@ -3,10 +3,10 @@
 import itertools
 import statistics
 
-from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report import staleness, wording
+from stevec_report.averages import mean, median
+from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
 from stevec_report.figures import hits_by_rank
-from stevec_report.freshness import FreshnessError, measure
 
 STALE_MAX = 0.01  # of the reads, in the hypothesis
 UNIFORM = 0.0
@@ -52,15 +52,8 @@ def _of_exponent(analysis, exponent):
         "trials": trials,
         "hits": {o.repetition: o.stats.served_reads / o.stats.reads for o in trials},
         "bytes": [_bytes_spared(analysis, o) for o in trials],
-        "freshness": [f for f in (_freshness(analysis, o) for o in trials) if f],
+        "staleness": staleness.of_trials(trials),
     }
-
-
-def _freshness(analysis, outcome):
-    try:
-        return measure(analysis.run.path / outcome.folder)
-    except FreshnessError:
-        return None
 
 
 def _bytes_spared(analysis, outcome):
@@ -92,7 +85,7 @@ def _say(found):
             if rises
             else "; not in every repetition the more, the steeper"
         )
-    ratios = [f.stale_ratio for own in found for f in own["freshness"] if f.stale_ratio is not None]
+    ratios = [ratio for own in found if own["staleness"] for ratio in own["staleness"].ratios]
     if ratios:
         below = sum(ratio < STALE_MAX for ratio in ratios)
         text += (
@@ -115,7 +108,7 @@ def _table(found):
         Column("staleness_p95_s", "stale by p95, s"),
         Column("p50_ms", "p50, ms"),
         Column("p99_ms", "p99"),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     return Table(
         "popularity",
@@ -131,7 +124,7 @@ def _table(found):
 def _row(own):
     trials = own["trials"]
     numbers = tuple(o.number for o in trials)
-    behind = [f.summary()["staleness_p95_s"] for f in own["freshness"]]
+    old = own["staleness"]
     return {
         "popularity": own["name"],
         "pages": trials[0].record.number("pages"),
@@ -139,12 +132,12 @@ def _row(own):
         "reads": statistics.fmean(o.stats.reads for o in trials),
         "edits": statistics.fmean(o.stats.writes for o in trials),
         "hit_ratio": statistics.fmean(own["hits"].values()),
-        "offload_bytes": _mean(own["bytes"]),
-        "stale_ratio": _mean([f.stale_ratio for f in own["freshness"]]),
-        "staleness_p95_s": _mean(behind),
-        "p50_ms": _median([o.stats.p50_ms for o in trials]),
-        "p99_ms": _median([o.stats.p99_ms for o in trials]),
-        "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+        "offload_bytes": mean(own["bytes"]),
+        "stale_ratio": staleness.mean_ratio(old),
+        "staleness_p95_s": old.seconds["p95"] if old else None,
+        "p50_ms": median([o.stats.p50_ms for o in trials]),
+        "p99_ms": median([o.stats.p99_ms for o in trials]),
+        "trials": trials_cell(numbers),
     }
 
 
@@ -161,13 +154,3 @@ def _line(analysis, own):
         "ranks": [2 ** (k + 0.5) if k else 1 for k, _, _ in rows],
         "ratios": [served / reads for _, reads, served in rows],
     }
-
-
-def _mean(values):
-    values = [value for value in values if value is not None]
-    return statistics.fmean(values) if values else None
-
-
-def _median(values):
-    values = [value for value in values if value is not None]
-    return statistics.median(values) if values else None

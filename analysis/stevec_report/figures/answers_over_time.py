@@ -41,13 +41,5 @@ def draw(panels):
         axes.margins(x=0)
     all_axes[-1].set_xlabel("seconds since the origin was killed")
     all_axes[-1].xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}".replace("-", "−")))
-    figure.legend(
-        *all_axes[0].get_legend_handles_labels(),
-        loc="outside upper left",
-        ncols=3,
-        frameon=False,
-        fontsize=8.5,
-        borderpad=0.1,
-        columnspacing=1.0,
-    )
+    plot_style.legend_above(figure, all_axes[0], 3)
     return figure

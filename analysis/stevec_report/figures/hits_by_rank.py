@@ -32,5 +32,5 @@ def draw(lines):
     axes.yaxis.grid(True)
     axes.tick_params(axis="both", which="both", length=0)
     axes.spines["left"].set_visible(False)
-    figure.legend(loc="outside upper left", ncols=4, frameon=False, fontsize=8.5, borderpad=0.1, columnspacing=1.0)
+    plot_style.legend_above(figure, axes, 4)
     return figure

@@ -37,16 +37,7 @@ def draw(doors, load_label, offered=False):
             fontsize=8.5,
         )
     _finish(rate, time, failed, load_label)
-    figure.legend(
-        *rate.get_legend_handles_labels(),
-        loc="outside upper left",
-        ncols=3,
-        frameon=False,
-        fontsize=8.5,
-        borderpad=0.1,
-        handlelength=1.8,
-        columnspacing=1.0,
-    )
+    plot_style.legend_above(figure, rate, 3, handlelength=1.8)
     return figure
 
 

@@ -44,13 +44,5 @@ def draw(panels):
         axes.spines["left"].set_visible(False)
     all_axes[-1].set_xlabel("seconds since the first request")
     all_axes[-1].set_xlim(left=0)
-    figure.legend(
-        *all_axes[0].get_legend_handles_labels(),
-        loc="outside upper left",
-        ncols=4,
-        frameon=False,
-        fontsize=8.5,
-        borderpad=0.1,
-        columnspacing=1.0,
-    )
+    plot_style.legend_above(figure, all_axes[0], 4)
     return figure

@@ -1,0 +1,19 @@
+"""Averages of what was measured where some trials have no value: None is left out, and of nothing there is none."""
+
+import statistics
+
+
+def mean(values):
+    """The arithmetic mean of those of `values` that are not None, or None."""
+    there = _there(values)
+    return statistics.fmean(there) if there else None
+
+
+def median(values):
+    """The median of those of `values` that are not None, or None."""
+    there = _there(values)
+    return statistics.median(there) if there else None
+
+
+def _there(values):
+    return [value for value in values if value is not None]

@@ -1,0 +1,108 @@
+"""How old what readers got was: in seconds and in versions, over the trials of each cell that has edits.
+
+Each trial is judged by `freshness`; the unit is the trial, as everywhere.
+"""
+
+from dataclasses import dataclass
+
+from stevec_report import outcomes as all_outcomes
+from stevec_report.averages import mean, median
+from stevec_report.blocks import TRIALS_COLUMN, Column, Table, trials_cell
+from stevec_report.freshness.trial import TOLERANCE_MS
+from stevec_report.intervals import clipped, t_interval
+
+LEVELS = ("p50", "p95", "max")
+
+
+@dataclass(frozen=True)
+class Staleness:
+    """Of the trials of one cell. `ratios` are stale ÷ judged reads, one a trial; `stale`, `judged`, `uncertain` and
+    `unknown` are reads of all of them.
+
+    `seconds` and `versions` say by how much stale reads were behind, by `LEVELS`: the median over the trials of each
+    trial's own quantile, and the most of all. None where no read was stale.
+    """
+
+    ratios: list[float]
+    judged: int
+    stale: int
+    uncertain: int
+    unknown: int
+    seconds: dict[str, float | None]
+    versions: dict[str, float | None]
+
+    @property
+    def oldest_s(self):
+        """Seconds by which the most outdated read was; 0 if none was stale."""
+        return self.seconds["max"] or 0.0
+
+
+def of_trials(outcomes):
+    """Return the `Staleness` over those of the readable `outcomes` that had edits and reads; None without any."""
+    found = [o.stats.freshness for o in outcomes if o.stats.freshness and o.stats.freshness["reads_judged"]]
+    if not found:
+        return None
+
+    def total(name):
+        return sum(one[f"reads_{name}"] for one in found)
+
+    return Staleness(
+        ratios=[one["stale_ratio"] for one in found],
+        judged=total("judged"),
+        stale=total("stale"),
+        uncertain=total("uncertain"),
+        unknown=total("unknown"),
+        seconds={level: _over_trials(found, f"staleness_{level}_s", level) for level in LEVELS},
+        versions={level: _over_trials(found, f"versions_behind_{level}", level) for level in LEVELS},
+    )
+
+
+def tables(analysis):
+    """The table of a run in a list, one row a cell that has edits; [] if none has."""
+    rows = []
+    for cell, members in all_outcomes.cells(analysis.valid).items():
+        found = of_trials(members)
+        if found is None:
+            continue
+        numbers = tuple(o.number for o in members)
+        ratio = clipped(t_interval([100 * value for value in found.ratios]), 100)
+        row = {"cell": all_outcomes.cell_text(cell), "stale_percent": ratio, "stale": found.stale}
+        row |= {"judged": found.judged, "uncertain": found.uncertain, "unknown": found.unknown}
+        row |= {f"staleness_{level}_s": value for level, value in found.seconds.items()}
+        row |= {f"versions_behind_{level}": value for level, value in found.versions.items()}
+        rows.append(row | {"trials": trials_cell(numbers)})
+    if not rows:
+        return []
+    columns = [
+        Column("cell", "cell", "text", left=True),
+        Column("stale_percent", "stale reads, %", "interval"),
+        Column("staleness_p50_s", "p50", group="outdated by, s"),
+        Column("staleness_p95_s", "p95", group="outdated by, s"),
+        Column("staleness_max_s", "longest", group="outdated by, s"),
+        Column("versions_behind_p50", "p50", group="versions behind"),
+        Column("versions_behind_p95", "p95", group="versions behind"),
+        Column("versions_behind_max", "most", group="versions behind"),
+        Column("stale", "stale", "count", group="reads of all trials"),
+        Column("judged", "of", "count", group="reads of all trials"),
+        Column("uncertain", "uncertain", "count", group="reads of all trials"),
+        Column("unknown", "without revision", "count", group="reads of all trials"),
+        TRIALS_COLUMN,
+    ]
+    note = (
+        "A read is stale if it returned a revision older than the newest that had been acknowledged when it was sent. "
+        "Seconds count from the first acknowledgement that made the answer old, versions to the newest one; both are "
+        "of stale reads alone, the median over the trials of each trial's own, and the most of all. The share is the "
+        f"mean over the trials with its 95 % interval. Uncertain: taken for fresh, as the edit came within "
+        f"{TOLERANCE_MS:g} ms. A background's reads are among them; cells without edits are not here."
+    )
+    return [Table("staleness", "How old what readers got was.", note, columns, rows)]
+
+
+def mean_ratio(found):
+    """Mean over the trials of a `Staleness`, or None."""
+    return mean(found.ratios) if found else None
+
+
+def _over_trials(found, name, level):
+    values = [one[name] for one in found]
+    return max((v for v in values if v is not None), default=None) if level == "max" else median(values)

@@ -1,0 +1,124 @@
+"""What an experiment expected before its run: what confirms it, what refutes it, what leaves it open."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from stevec_report import expectations
+from stevec_report.hypothesis_tests import ALPHA
+
+EXPERIMENTS = Path(__file__).resolve().parents[2] / "loadgen/experiments"
+FEWER = {
+    "that": "Fewer.",
+    "measure": "stale_ratio",
+    "in": {"policy": "purge"},
+    "is": "below",
+    "than": {"policy": "ttl"},
+}
+NONE = {"that": "None.", "measure": "stale_ratio", "in": {"policy": ["purge", "none"]}, "is": "at_most", "value": 0}
+
+
+def analysis_of(expected, **stale):
+    """A run whose trials have these stale ratios: {policy: [one a repetition]}, under two rates of edits alike."""
+    valid = []
+    for policy, ratios in stale.items():
+        for repetition, ratio in enumerate(ratios):
+            for rate in ("0.01", "0.05"):
+                cell = {"policy": policy, "edit_ratio": rate}
+                stats = SimpleNamespace(stale_ratio=None if ratio is None else ratio + (rate == "0.05") * ratio / 50)
+                record = SimpleNamespace(cell=cell)
+                number = len(valid) + 1
+                valid.append(SimpleNamespace(
+                    number=number, repetition=repetition, cell=tuple(cell.items()), record=record, stats=stats
+                ))  # fmt: skip
+    run = SimpleNamespace(experiment={"name": "policy", "expectations": expected})
+    return SimpleNamespace(run=run, valid=valid)
+
+
+def results(expected, **stale):
+    return [one.result for one in expectations.decide(analysis_of(expected, **stale))]
+
+
+def test_a_clear_difference_confirms_or_refutes_and_an_unclear_one_leaves_it_open():
+    (found,) = expectations.decide(analysis_of([FEWER], ttl=[0.5, 0.52, 0.49], purge=[0.01, 0.02, 0.01]))
+    assert (found.result, found.difference.n) == ("confirmed", 6)  # pairs by repetition and rate of edits
+    assert found.difference.high < -0.4 and found.p_holm < 1e-6
+    assert found.trials == tuple(range(1, 13))
+    assert results([FEWER], ttl=[0.01, 0.02, 0.01], purge=[0.5, 0.52, 0.49]) == ["refuted"]
+    assert results([FEWER], ttl=[0.5, 0.1, 0.3], purge=[0.3, 0.25, 0.2]) == ["undecided"]
+    # A tenth of 0.5 is 0.05.
+    assert results([{**FEWER, "times": 0.1}], ttl=[0.5, 0.52, 0.49], purge=[0.07, 0.08, 0.07]) == ["refuted"]
+    assert results([{**FEWER, "plus": -0.1}], ttl=[0.5, 0.52, 0.49], purge=[0.45, 0.46, 0.45]) == ["refuted"]
+
+
+def test_what_was_not_seen_is_undecided_and_stays_in_the_family():
+    unseen = {**FEWER, "in": {"policy": "other"}}
+    alone, beside = (
+        expectations.decide(analysis_of(expected, ttl=[0.5, 0.52], purge=[0.41, 0.47]))[0]
+        for expected in ([FEWER], [FEWER, unseen, unseen])
+    )
+    assert beside.p_holm == pytest.approx(3 * alone.p_holm)
+    assert results([FEWER, unseen], ttl=[0.5, 0.52], purge=[0.1, 0.1])[1] == "undecided"
+    assert results([FEWER, NONE], ttl=[None] * 2, purge=[None] * 2) == ["undecided", "undecided"]
+
+
+def test_a_count_is_broken_by_one_trial():
+    kept, broken = (expectations.decide(analysis_of([NONE], purge=[0, last], none=[0])) for last in (0, 0.001))
+    assert (kept[0].result, kept[0].why) == ("confirmed", "true of 6 of 6 trials: 0.")
+    assert (broken[0].result, broken[0].why) == ("refuted", "true of 4 of 6 trials: 0 to 0.0010.")
+
+
+def test_within_needs_the_whole_interval_inside():
+    near = {**FEWER, "is": "within", "plus": 0.05}
+    assert results([near], ttl=[0.50, 0.52, 0.49], purge=[0.51, 0.52, 0.50]) == ["confirmed"]
+    assert results([near], ttl=[0.50, 0.52, 0.49], purge=[0.59, 0.62, 0.60]) == ["refuted"]
+    assert results([near], ttl=[0.50, 0.52, 0.49], purge=[0.41, 0.40, 0.40]) == ["refuted"]
+    assert results([near], ttl=[0.50, 0.52, 0.49], purge=[0.49, 0.62, 0.50]) == ["undecided"]
+
+
+def test_of_many_runs_without_any_difference_few_confirm_something():
+    rng = np.random.default_rng(8)
+    expected = [{**FEWER, "in": {"policy": name}} for name in "abc"]
+    false = 0
+    for _ in range(400):
+        trials = {name: rng.normal(0.3, 0.02, 3).tolist() for name in ("ttl", *"abc")}
+        # Each trial counts once: both rates of edits have the same value here.
+        analysis = analysis_of(expected, **trials)
+        analysis.valid = [one for one in analysis.valid if one.record.cell["edit_ratio"] == "0.01"]
+        false += any(one.result != "undecided" for one in expectations.decide(analysis))
+    assert false / 400 < ALPHA + 0.03
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ("all is well", "is not an object"),
+        ({**FEWER, "measure": "joy"}, "measure is none of hit_ratio"),
+        ({**FEWER, "value": 1}, "either than or value"),
+        ({**NONE, "is": "below"}, "is is none of"),
+        ({**FEWER, "than": {"door": "cached"}}, "of the same factors"),
+        ({**FEWER, "in": {"policy": ["purge", "none"]}}, "name one level each"),
+        ({**FEWER, "in": {}}, "is not an object such as"),
+        ({**FEWER, "times": float("inf")}, "times is not a number"),
+        ({**FEWER, "is": "within"}, "within needs plus"),
+        ({**FEWER, "that": "x" * 1000}, "that is not a sentence"),
+    ],
+)
+def test_an_expectation_that_makes_no_sense_is_said_and_decides_nothing(entry, message):
+    (found,) = expectations.decide(analysis_of([entry], ttl=[0.1], purge=[0.1]))
+    assert found.result == "undecided"
+    assert message in found.why
+
+
+def test_the_expectations_of_the_project_name_levels_that_there_are():
+    stated = 0
+    for file in EXPERIMENTS.glob("*.json"):
+        experiment = json.loads(file.read_text(encoding="utf-8"))
+        for one in expectations.read(experiment):
+            stated += 1
+            for factor, levels in [*one.levels.items(), *(one.than or {}).items()]:
+                assert set(levels) <= set(experiment["factors"][factor]), (file.name, one.that)
+    assert stated >= 15
