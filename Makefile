@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify torture test-cloudflare bench bench-edge bench-report figures lock
+.PHONY: help setup demo up down test test-slow verify torture test-cloudflare bench flame bench-edge bench-report figures lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -34,8 +34,11 @@ torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is a
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
 	@node --test-reporter=spec cdn/test/live/cloudflare.js
 
-bench: setup ## the wiki's speed as ratios to a bare server and the bare driver
+bench: setup ## the wiki's speed as ratios to a bare server and the bare driver, its memory, its start
 	@node wiki-app/bench/speed.js
+
+flame: setup ## where the time of a page view goes: a flame graph, and the functions that take most
+	@node wiki-app/bench/flame.js
 
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios
 	@node nginx/bench/edge.js
