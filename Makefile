@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify torture test-cloudflare bench flame bench-edge bench-report figures lock
+.PHONY: help setup demo up down test test-slow verify torture test-cloudflare bench flame bench-cost bench-edge bench-report figures lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -39,6 +39,9 @@ bench: setup ## the wiki's speed as ratios to a bare server and the bare driver,
 
 flame: setup ## where the time of a page view goes: a flame graph, and the functions that take most
 	@node wiki-app/bench/flame.js
+
+bench-cost: setup ## what a request costs against the number of pages and against their size; eight minutes
+	@node wiki-app/bench/cost.js
 
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios
 	@node nginx/bench/edge.js
