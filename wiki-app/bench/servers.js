@@ -45,16 +45,17 @@ export function createServers () {
    * @param {NodeJS.ProcessEnv} [options.env]  beside that of this process
    * @param {string} options.url  of the server
    * @param {string} [options.readyPath]  answers 200 once it is ready
+   * @param {() => boolean} [options.isReady]  of one that speaks no HTTP
    * @returns {Promise<Server>}
    * @throws {Error} when it ends instead, or is not ready in time, with the end of what it said
    */
-  async function start ({ name, command, args, env = {}, url, readyPath = '/' }) {
+  async function start ({ name, command, args, env = {}, url, readyPath = '/', isReady }) {
     const logFile = path.join(directory, `${++started}-${name}.log`)
     const startedAt = performance.now()
     const identity = await startProcess({ name, command, args, logFile, env: { ...process.env, ...env } })
     const stop = () => stopProcess(identity)
     stops.push(stop)
-    const ready = await waitUntil(async () => !isAlive(identity) || await answers(url + readyPath), READY_MAX_MS, READY_POLL_MS)
+    const ready = await waitUntil(async () => !isAlive(identity) || (isReady ? isReady() : await answers(url + readyPath)), READY_MAX_MS, READY_POLL_MS)
     if (!ready || !isAlive(identity)) throw new Error(`${name} ${ready ? 'ended at once' : `was not ready within ${READY_MAX_MS / 1000} s`}:\n${logTail(logFile)}`)
     return { pid: identity.pid, url, ready_ms: performance.now() - startedAt, stop }
   }
