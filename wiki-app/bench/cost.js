@@ -16,17 +16,17 @@ Measures the processor time that a request takes, of the wiki and of mongod, aga
 a search and a save) and against their size (1 kB … 1 MB, a view, a 304 and a save). The unit is the trial: a wiki freshly started,
 warmed up, and loaded for some seconds; all points once in a random order, then all again. About eight minutes.
 
-  --full          up to 1 000 000 pages: fills some 10 GB of documents (2 GB on the disk), and takes an hour more
+  --pages-max N   the largest wiki: 100, 1000, 10000 (default), 100000 or 1000000 pages; the full form, with the last, has to store some
+                  10 GB of documents first, which takes long
   --trials N      of each point (default 5)
   --output FILE   (default results/bench/cost.csv; written after each trial, and begun anew each time)
 
 Examples:
   make bench-cost
-  node wiki-app/bench/cost.js --full --trials 8
+  node wiki-app/bench/cost.js --pages-max 1000000 --trials 8
   .venv/bin/python analysis/bench/cost.py results/bench/cost.csv --output cost.svg     # draws it
 `
-const PAGES = [100, 1_000, 10_000]
-const PAGES_FULL = [...PAGES, 100_000, 1_000_000]
+const PAGES = [100, 1_000, 10_000, 100_000, 1_000_000]
 const SIZES = [1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000]
 /** Of each size; enough that they are not one hot document. */
 const PAGES_OF_A_SIZE = 10
@@ -173,13 +173,15 @@ async function settle (uri) {
   await client.close()
 }
 
-const { values } = parseArgs({ options: { full: { type: 'boolean', default: false }, trials: { type: 'string', default: '5' }, output: { type: 'string' }, help: { type: 'boolean', short: 'h' } } })
-const trials = Number(values.trials)
-if (values.help) {
-  process.stdout.write(HELP)
-} else if (!Number.isInteger(trials) || trials < 1 || trials > TRIALS_MAX) {
-  process.stderr.write(`--trials must be a whole number from 1 to ${TRIALS_MAX}, not "${values.trials}"\n`)
+const { values } = parseArgs({
+  options: { 'pages-max': { type: 'string', default: '10000' }, trials: { type: 'string', default: '5' }, output: { type: 'string' }, help: { type: 'boolean', short: 'h' } }
+})
+const [pagesMax, trials] = [Number(values['pages-max']), Number(values.trials)]
+const refuse = (/** @type {string} */ text) => {
+  process.stderr.write(`${text}\n`)
   process.exitCode = 2
-} else {
-  await main({ pages: values.full ? PAGES_FULL : PAGES, trials, output: path.resolve(values.output ?? path.join(readConfig().resultsDirectory, 'bench/cost.csv')) })
 }
+if (values.help) process.stdout.write(HELP)
+else if (!PAGES.includes(pagesMax)) refuse(`--pages-max must be one of ${PAGES.join(', ')}, not "${values['pages-max']}"`)
+else if (!Number.isInteger(trials) || trials < 1 || trials > TRIALS_MAX) refuse(`--trials must be a whole number from 1 to ${TRIALS_MAX}, not "${values.trials}"`)
+else await main({ pages: PAGES.filter((pages) => pages <= pagesMax), trials, output: path.resolve(values.output ?? path.join(readConfig().resultsDirectory, 'bench/cost.csv')) })

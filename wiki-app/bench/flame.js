@@ -58,9 +58,9 @@ async function main (output) {
     const requests = Array.from({ length: PAGES }, (_, page) => ({ path: viewUrl(nameOf(page)) }))
     await load({ url: wiki.url, connections: CONNECTIONS, requests, duration_s: WARM_UP_S })
     const loading = load({ url: wiki.url, connections: CONNECTIONS, requests, duration_s: seconds + 1, pids: [wiki.pid] })
-    process.kill(wiki.pid, 'SIGUSR2')
+    process.kill(wiki.pid, 'SIGIO')
     await delay(seconds * 1_000)
-    process.kill(wiki.pid, 'SIGUSR2')
+    process.kill(wiki.pid, 'SIGIO')
     const { rate_per_s: rate } = await loading
     if (!await waitUntil(() => existsSync(written), WRITTEN_MAX_MS)) throw new Error(`the wiki wrote no profile within ${WRITTEN_MAX_MS / 1000} s`)
     const text = readFileSync(written, 'utf8')

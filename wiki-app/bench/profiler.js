@@ -1,4 +1,4 @@
-// Preloaded into the wiki (node --import): SIGUSR2 begins a CPU profile, a second one writes it to PROFILE_FILE. From outside, so that what is profiled is the wiki as it is.
+// Preloaded into the wiki (node --import): SIGIO, which the wiki has no use for, begins a CPU profile, a second one writes it to PROFILE_FILE. From outside, so that what is profiled is the wiki as it is.
 import { renameSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 
@@ -9,7 +9,7 @@ const file = String(process.env.PROFILE_FILE)
 const session = new Session()
 session.connect()
 let profiling = false
-process.on('SIGUSR2', async () => {
+process.on('SIGIO', async () => {
   if (profiling) {
     const { profile } = await session.post('Profiler.stop')
     // Whoever waits for the file gets a whole one.
