@@ -20,8 +20,8 @@ const peers = [dokuwiki, mediawiki, otterwiki(values.otterwiki), tiddlywiki(valu
 const HELP = `Usage: node wiki-app/bench/peers.js [options]
 
 Shows one page of 5 kB of text over ${CONNECTIONS} connections in this wiki and in others, one after the other in a random order, ${ROUNDS} rounds of ${SECONDS} s each, and
-prints views a second and their ratio to this wiki's. Each runs as it usually does, on a free port of loopback, with files in a temporary
-folder, and is stopped at the end. What is not installed is left out and named. Nothing is installed by this program:
+prints views a second and the processor time of a view, of all its processes, with their ratios to this wiki's in the same round. Each runs
+as it usually does, on a free port of loopback, with files in a temporary folder, and is stopped at the end. What is not installed is left out and named. Nothing is installed by this program:
 
 ${peers.map(({ name, install }) => `  ${name.padEnd(14)} ${install}`).join('\n')}
 
@@ -35,6 +35,12 @@ Examples:
 const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
 const median = (/** @type {number[]} */ numbers) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)]
 
+/** @param {number[]} ratios */
+const spread = (ratios) => {
+  const [middle, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)].map((ratio) => Number(ratio.toPrecision(2)))
+  return `${middle} (${least} … ${most})`
+}
+
 /** @type {import('./peers/peer.js').Peer} */
 const stevec = {
   name: 'this wiki',
@@ -44,11 +50,12 @@ const stevec = {
   version: () => '',
   sentence: 'Lorem ipsum dolor sit amet, [a link](https://example.org/) and *more* text. ',
   async start (servers, text) {
-    const { url } = await servers.wiki((await servers.mongod()).uri)
+    const mongod = await servers.mongod()
+    const { url, pid } = await servers.wiki(mongod.uri)
     const path = '/wiki/Bench'
     const saved = await fetch(url + path, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: text })
     if (!saved.ok) throw new Error(`the page was answered ${saved.status}`)
-    return { url, path }
+    return { url, path, pids: [pid, mongod.pid] }
   }
 }
 
@@ -61,7 +68,7 @@ if (values.help) {
 async function main () {
   const machine = describeMachine()
   const servers = createServers()
-  /** @type {{name: string, version: string, deployment: string, url: string, path: string, bytes: number, rates: number[]}[]} */
+  /** @type {{name: string, version: string, deployment: string, url: string, path: string, pids: number[], bytes: number, rates: number[], cpuMs: number[]}[]} */
   const running = []
   /** @type {string[]} */
   const missing = []
@@ -74,8 +81,8 @@ async function main () {
       }
       note(`starting ${name} …`)
       try {
-        const { url, path } = await start(servers, sentence.repeat(SENTENCES))
-        running.push({ name, version: version(), deployment, url, path, bytes: await bytesOf(name, url + path), rates: [] })
+        const { url, path, pids } = await start(servers, sentence.repeat(SENTENCES))
+        running.push({ name, version: version(), deployment, url, path, pids, bytes: await bytesOf(name, url + path), rates: [], cpuMs: [] })
       } catch (error) {
         // The others can be compared still, but not without this wiki.
         if (running.length === 0) throw error
@@ -83,11 +90,16 @@ async function main () {
         process.exitCode = 1
       }
     }
-    const views = (/** @type {{url: string, path: string}} */ { url, path }, /** @type {number} */ seconds) => load({ url, connections: CONNECTIONS, requests: [{ path }], duration_s: seconds })
+    const views = (/** @type {{url: string, path: string, pids: number[]}} */ { url, path, pids }, /** @type {number} */ seconds) =>
+      load({ url, connections: CONNECTIONS, requests: [{ path }], duration_s: seconds, pids })
     note('warming up …')
     for (const wiki of running) await views(wiki, WARM_UP_S)
     for (let round = 1; round <= ROUNDS; round++) {
-      for (const wiki of shuffled(running)) wiki.rates.push((await views(wiki, SECONDS)).rate_per_s)
+      for (const wiki of shuffled(running)) {
+        const { rate_per_s: rate, cpu_us: cpuUs } = await views(wiki, SECONDS)
+        wiki.rates.push(rate)
+        wiki.cpuMs.push(cpuUs.reduce((sum, us) => sum + us, 0) / 1_000)
+      }
       note(`round ${round} of ${ROUNDS}: ${running.map(({ name, rates }) => `${name} ${rates[round - 1].toFixed(1)}/s`).join(', ')}`)
     }
   } finally {
@@ -95,12 +107,11 @@ async function main () {
   }
   const row = (/** @type {(string | number)[]} */ ...cells) => console.log(`| ${cells.join(' | ')} |`)
   console.log(`${machine}\n`)
-  row('wiki', 'version', 'runs as', 'views/s (median)', 'ratio to this wiki (median, least … most)', 'bytes')
-  row('---', '---', '---', '---', '---', '---')
-  for (const { name, version, deployment, bytes, rates } of running) {
-    const ratios = rates.map((rate, round) => rate / running[0].rates[round])
-    const shown = [median(ratios), Math.min(...ratios), Math.max(...ratios)].map((ratio) => ratio.toPrecision(2))
-    row(name, version, deployment, median(rates).toFixed(1), `${shown[0]} (${shown[1]} … ${shown[2]})`, bytes)
+  row('wiki', 'version', 'runs as', 'views/s (median)', 'ratio to this wiki (least … most)', 'CPU ms a view', 'this wiki\'s ÷ its (least … most)', 'bytes')
+  row(...Array(8).fill('---'))
+  for (const { name, version, deployment, bytes, rates, cpuMs } of running) {
+    const [faster, cheaper] = [rates.map((rate, round) => rate / running[0].rates[round]), cpuMs.map((ms, round) => running[0].cpuMs[round] / ms)].map(spread)
+    row(name, version, deployment, median(rates).toFixed(1), faster, median(cpuMs).toPrecision(2), cheaper, bytes)
   }
   if (missing.length > 0) console.log(`\n${missing.join('\n')}`)
 }

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** USER_HZ, which is 100 on every Linux that Node runs on (proc(5), sysconf(3)). */
 const TICKS_PER_S = 100
@@ -6,13 +6,30 @@ const BYTES_PER_KB = 1024
 
 /**
  * @param {number} pid
- * @returns {number} seconds that all threads of a process have spent in user and system mode, in steps of 10 ms (proc(5), fields 14 and 15 of stat)
+ * @returns {number} seconds in user and system mode of all threads of a process, of what it has started, and of what it has seen end,
+ *   in steps of 10 ms (proc(5), fields 14 to 17 of stat)
  * @throws {Error} when it is gone
  */
 export function cpuSeconds (pid) {
   const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
+  return childrenOf(pid).reduce((sum, child) => sum + ifAlive(child), ticks / TICKS_PER_S)
+}
+
+/** @param {number} pid @returns {number} */
+function ifAlive (pid) {
+  try {
+    return cpuSeconds(pid)
+  } catch {
+    return 0
+  }
+}
+
+/** @param {number} pid @returns {number[]} what any of its threads has started */
+function childrenOf (pid) {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  return threads.flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number))
 }
 
 /**

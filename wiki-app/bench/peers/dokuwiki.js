@@ -26,7 +26,7 @@ export const dokuwiki = {
     // https://www.dokuwiki.org/devel:preload
     writeFileSync(preload, `<?php\ndefine('DOKU_CONF', '${settings}/');\ndefine('DOKU_MAIN_CONF', '${settings}/');\n`)
     const readyPath = '/doku.php?id=bench'
-    const { url } = await startPhp(servers, { name: 'dokuwiki', root: PROGRAM, home, port, readyPath, pool: [`php_admin_value[auto_prepend_file] = ${preload}`] })
-    return { url, path: readyPath }
+    const { url, pids } = await startPhp(servers, { name: 'dokuwiki', root: PROGRAM, home, port, readyPath, pool: [`php_admin_value[auto_prepend_file] = ${preload}`] })
+    return { url, path: readyPath, pids }
   }
 }

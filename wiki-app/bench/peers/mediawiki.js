@@ -25,7 +25,7 @@ export const mediawiki = {
     appendFileSync(settings, '\n$wgMainCacheType = CACHE_ACCEL;\n')
     php([`${PROGRAM}/maintenance/edit.php`, '--conf', settings, '--user', 'Admin', 'Bench'], text, { MW_CONFIG_FILE: settings })
     const readyPath = '/index.php/Bench'
-    const { url } = await startPhp(servers, { name: 'mediawiki', root: PROGRAM, home, port, readyPath, pool: [`env[MW_CONFIG_FILE] = ${settings}`] })
-    return { url, path: readyPath }
+    const { url, pids } = await startPhp(servers, { name: 'mediawiki', root: PROGRAM, home, port, readyPath, pool: [`env[MW_CONFIG_FILE] = ${settings}`] })
+    return { url, path: readyPath, pids }
   }
 }

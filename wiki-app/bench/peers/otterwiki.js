@@ -27,7 +27,7 @@ export const otterwiki = (python) => ({
     git('add', '.')
     git('commit', '-m', 'a page')
     const [port] = await freePorts(1)
-    const { url } = await servers.start({
+    const { url, pid } = await servers.start({
       name: 'otterwiki',
       command: python,
       args: ['-m', 'gunicorn', '--bind', `127.0.0.1:${port}`, '--workers', String(availableParallelism()), 'otterwiki.server:app'],
@@ -35,6 +35,6 @@ export const otterwiki = (python) => ({
       url: `http://127.0.0.1:${port}`,
       readyPath: '/Bench'
     })
-    return { url, path: '/Bench' }
+    return { url, path: '/Bench', pids: [pid] }
   }
 })

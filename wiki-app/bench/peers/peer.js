@@ -7,7 +7,7 @@
  * @property {() => string | null} lacks  what is not installed, null when it can be started
  * @property {() => string} version
  * @property {string} sentence  with a link and an emphasis in its own markup
- * @property {(servers: ReturnType<typeof import('../servers.js').createServers>, text: string) => Promise<{url: string, path: string}>} start  on a free port, with one page
- *   of that text; everything it writes is in a folder that goes with the benchmark
+ * @property {(servers: ReturnType<typeof import('../servers.js').createServers>, text: string) => Promise<{url: string, path: string, pids: number[]}>} start  on a free port, with one page
+ *   of that text; `pids` of all it consists of; everything it writes is in a folder that goes with the benchmark
  */
 export {}

@@ -103,6 +103,7 @@ http {
 }
 `)
   const url = `http://127.0.0.1:${port}`
-  await servers.start({ name: `${name}-fpm`, command: String(findFpm()), args: ['--nodaemonize', '--fpm-config', path.join(own, 'fpm.conf')], url, isReady: () => existsSync(socket) })
-  return servers.start({ name: `${name}-nginx`, command: String(locateTool('nginx')?.path), args: ['-p', own, '-c', path.join(own, 'nginx.conf')], url, readyPath })
+  const fpm = await servers.start({ name: `${name}-fpm`, command: String(findFpm()), args: ['--nodaemonize', '--fpm-config', path.join(own, 'fpm.conf')], url, isReady: () => existsSync(socket) })
+  const nginx = await servers.start({ name: `${name}-nginx`, command: String(locateTool('nginx')?.path), args: ['-p', own, '-c', path.join(own, 'nginx.conf')], url, readyPath })
+  return { url, pids: [fpm.pid, nginx.pid] }
 }

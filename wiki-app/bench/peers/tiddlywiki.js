@@ -19,14 +19,14 @@ export const tiddlywiki = (command) => ({
     const home = path.join(servers.directory, 'tiddlywiki')
     execFileSync(command, [home, '--init', 'server'], { stdio: 'ignore' })
     const [port] = await freePorts(1)
-    const { url } = await servers.start({
+    const { url, pid } = await servers.start({
       name: 'tiddlywiki',
       command,
       args: [home, '--load', page(servers.directory, text), '--listen', 'host=127.0.0.1', `port=${port}`],
       url: `http://127.0.0.1:${port}`,
       readyPath: '/Bench'
     })
-    return { url, path: '/Bench' }
+    return { url, path: '/Bench', pids: [pid] }
   }
 })
 
