@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify torture test-cloudflare bench bench-edge bench-report figures lock
+.PHONY: help setup demo up down test test-slow verify torture test-cloudflare bench flame bench-cost bench-peers bench-edge bench-report figures lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -34,8 +34,17 @@ torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is a
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
 	@node --test-reporter=spec cdn/test/live/cloudflare.js
 
-bench: setup ## the wiki's speed as ratios to a bare server and the bare driver
+bench: setup ## the wiki's speed as ratios to a bare server and the bare driver, its memory, its start
 	@node wiki-app/bench/speed.js
+
+flame: setup ## where the time of a page view goes: a flame graph, and the functions that take most
+	@node wiki-app/bench/flame.js
+
+bench-cost: setup ## what a request costs against the number of pages and against their size; eight minutes
+	@node wiki-app/bench/cost.js
+
+bench-peers: setup ## this wiki beside others, those that are installed (node wiki-app/bench/peers.js --help)
+	@node wiki-app/bench/peers.js
 
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios
 	@node nginx/bench/edge.js
@@ -47,8 +56,9 @@ lock: setup ## renew the pinned Python packages (npm's: npm update)
 	@.venv/bin/pip install --quiet uv
 	@.venv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --upgrade analysis/requirements.in -o analysis/requirements.txt
 
-figures: setup ## the pictures of the docs, from the samples in results/
+figures: setup ## the pictures of the docs, from the samples in results/ and from docs/figures/cost.csv
 	@set -e; for figure in read-hot/figure-1.3 read-sparse/figure-1.4 overload/figure-1.5 overload/figure-1.6 mixed-write/figure-1.7 write-vs-read-direct/figure-1.8 write-vs-read-cached/figure-1.9; do \
 	  PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample --figure $$figure --output docs/figures/$$(basename $$figure).svg; \
 	done
 	@PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample-policy --figure freshness-offload --output docs/figures/policy.svg
+	@.venv/bin/python analysis/bench/cost.py docs/figures/cost.csv --output docs/figures/cost.svg > /dev/null

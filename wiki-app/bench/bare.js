@@ -8,4 +8,4 @@ app.get('/*', async (_request, reply) => {
   return body
 })
 process.on('SIGTERM', () => app.close())
-process.stdout.write(`bare server listening on ${await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT) })}\n`)
+await app.listen({ host: '127.0.0.1', port: Number(process.env.PORT) })

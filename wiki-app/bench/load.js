@@ -1,36 +1,65 @@
 import autocannon from 'autocannon'
+import { cpuSeconds } from './process.js'
 
 export const DURATION_S = 4
+
+/** @typedef {{method?: 'GET' | 'POST', path: string, headers?: Record<string, string>, body?: string}} Request */
+
+/**
+ * @typedef {object} Load
+ * @property {number} requests  answered
+ * @property {number} rate_per_s  from the first answer to the last, so that neither the load's own preparation nor its waiting at the end counts
+ * @property {number[]} cpu_us  of each of `pids`: user and system time for a request
+ * @property {number} generator_cpu_share  of one core that the load itself took
+ */
 
 /**
  * Requests a second that a server answers, each connection waiting for its answer before it asks again.
  * @param {object} options
  * @param {string} options.url
  * @param {number} options.connections
- * @param {{method?: 'GET' | 'POST', path: string, headers?: Record<string, string>, body?: string}[]} options.requests  each connection has an order of its own
- * @param {number} options.expected  the only status that counts
- * @returns {Promise<{rate_per_s: number, generator_cpu_share: number}>} share of one core that the load itself took
- * @throws {Error} when an answer was another, or none
+ * @param {Request[] | (() => Request[])} options.requests  each connection has an order of its own, or what it is given
+ * @param {number} [options.expected]  the only status that counts
+ * @param {number} [options.duration_s]
+ * @param {number} [options.amount]  this many requests, however long they take
+ * @param {number[]} [options.pids]  of the processes whose time is wanted
+ * @returns {Promise<Load>}
+ * @throws {Error} when an answer was another, or there were fewer than two
  */
-export async function load ({ url, connections, requests, expected }) {
+export async function load ({ url, connections, requests, expected = 200, duration_s: duration = DURATION_S, amount, pids = [] }) {
   const cpuBefore = process.cpuUsage()
+  const serversBefore = pids.map(cpuSeconds)
   const startedAt = performance.now()
-  const result = await autocannon({
+  let [firstAt, lastAt] = [0, 0]
+  const options = {
     url,
     connections,
-    duration: DURATION_S,
-    setupClient: (client) => client.setRequests(shuffled(requests))
+    duration,
+    ...(amount === undefined ? {} : { amount }),
+    setupClient: (/** @type {autocannon.Client} */ client) => client.setRequests(typeof requests === 'function' ? requests() : shuffled(requests))
+  }
+  /** @type {autocannon.Result} */
+  const result = await new Promise((resolve, reject) => {
+    autocannon(options, (error, found) => error ? reject(error) : resolve(found)).on('response', () => {
+      lastAt = performance.now()
+      firstAt ||= lastAt
+    })
   })
   const { user, system } = process.cpuUsage(cpuBefore)
   const counts = new Map(Object.entries(result.statusCodeStats ?? {}).map(([status, { count = 0 }]) => [Number(status), count]))
   const answers = [...counts.values()].reduce((sum, count) => sum + count, 0)
   const good = counts.get(expected) ?? 0
-  if (result.errors > 0 || good !== answers || good === 0) throw new Error(`${url}: ${result.errors} errors, ${good} of ${answers} answers with ${expected}`)
-  return { rate_per_s: good / result.duration, generator_cpu_share: (user + system) / 1000 / (performance.now() - startedAt) }
+  if (result.errors > 0 || good !== answers || good < 2) throw new Error(`${url}: ${result.errors} errors, ${good} of ${answers} answers with ${expected}`)
+  return {
+    requests: good,
+    rate_per_s: (good - 1) / (lastAt - firstAt) * 1_000,
+    cpu_us: pids.map((pid, index) => (cpuSeconds(pid) - serversBefore[index]) / good * 1e6),
+    generator_cpu_share: (user + system) / 1000 / (performance.now() - startedAt)
+  }
 }
 
-/** @template Item @param {Item[]} items @returns {Item[]} */
-function shuffled (items) {
+/** @template Item @param {Item[]} items @returns {Item[]} the same in a random order */
+export function shuffled (items) {
   const order = [...items]
   for (let last = order.length - 1; last > 0; last--) {
     const other = Math.floor(Math.random() * (last + 1));

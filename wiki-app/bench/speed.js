@@ -1,37 +1,23 @@
-// How fast the wiki is, as ratios to what a bare server and the bare driver reach in the same minute of the same machine: make bench
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { startMongod } from '../../loadgen/src/stack/mongod.js'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
+// How fast the wiki is, as ratios to what a bare server and the bare driver reach in the same minute of the same machine, and what it takes
+// of the processor and of memory: make bench. About five minutes.
 import { driverSaves } from './driver-saves.js'
-import { DURATION_S, load } from './load.js'
+import { load } from './load.js'
+import { describeMachine } from './machine.js'
+import { residentMb } from './process.js'
+import { createServers } from './servers.js'
 
 const ROUNDS = 5
 const PAGES = 1_000
+const STARTS = 5
+/** When memory is looked at; the first of these requests also warm the wiki up. */
+const MEMORY_AFTER_REQUESTS = [1_000, 10_000, 100_000]
 /** Of 5 kB as the experiments' pages are. */
 const TEXT = 'Lorem ipsum dolor sit amet, [a link](https://example.org/) and *more* text. '.repeat(66)
 const GENERATOR_LIMIT = 0.9
 
 const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
 const path = (/** @type {number} */ page) => `/wiki/page-${page}`
-const nameOf = (/** @type {string} */ file) => fileURLToPath(new URL(file, import.meta.url))
 const median = (/** @type {number[]} */ values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
-
-/** @type {import('node:child_process').ChildProcess[]} */
-const children = []
-/**
- * @param {string} file
- * @param {Record<string, string>} environment
- */
-async function start (file, environment) {
-  const startedAt = performance.now()
-  const child = spawn(process.execPath, [nameOf(file)], { env: { ...process.env, NODE_ENV: 'production', ...environment }, stdio: ['ignore', 'pipe', 'inherit'] })
-  children.push(child)
-  await once(/** @type {import('node:stream').Readable} */ (child.stdout), 'data')
-  return { child, startedInMs: performance.now() - startedAt }
-}
 
 /** @param {string} url */
 async function fillPages (url) {
@@ -50,63 +36,83 @@ async function fillPages (url) {
   return pages
 }
 
-const mongod = await startMongod()
+const servers = createServers()
 try {
-  const [wikiPort, keepingPort, barePort] = await freePorts(3)
-  const environment = { HOST: '127.0.0.1', MONGODB_URI: mongod.uri, LOG_LEVEL: 'warn', WRITES_PER_MINUTE: '0' }
-  note(`starting a wiki with ${PAGES} pages of 5 kB, one that keeps pages in memory, and a bare server …`)
-  const wiki = await start('../src/server.js', { ...environment, PORT: String(wikiPort) })
-  const wikiUrl = `http://127.0.0.1:${wikiPort}`
-  const pages = await fillPages(wikiUrl)
-  await start('../src/server.js', { ...environment, PORT: String(keepingPort), ORIGIN_CACHE_MIB: '64' })
-  await start('./bare.js', { PORT: String(barePort), SIZE_BYTES: String(median(pages.map(({ bytes }) => bytes))) })
+  const machine = describeMachine()
+  const mongod = await servers.mongod()
+  note(`filling a wiki with ${PAGES} pages of 5 kB …`)
+  const filler = await servers.wiki(mongod.uri)
+  const pages = await fillPages(filler.url)
+  await filler.stop()
+
+  note(`starting it ${STARTS} times …`)
+  /** @type {number[]} */
+  const startsMs = []
+  for (let count = 1; count < STARTS; count++) {
+    const { ready_ms: readyMs, stop } = await servers.wiki(mongod.uri)
+    startsMs.push(readyMs)
+    await stop()
+  }
+  const wiki = await servers.wiki(mongod.uri)
+  startsMs.push(wiki.ready_ms)
+  const keeping = await servers.wiki(mongod.uri, { ORIGIN_CACHE_MIB: '64' })
+  const bare = await servers.node('./bare.js', { SIZE_BYTES: String(median(pages.map(({ bytes }) => bytes))) })
 
   const views = pages.map((_, page) => ({ path: path(page) }))
   const known = pages.map(({ etag }, page) => ({ path: path(page), headers: { 'if-none-match': etag } }))
   const saves = pages.map((_, page) => ({ method: /** @type {const} */ ('POST'), path: path(page), headers: { 'content-type': 'text/markdown' }, body: TEXT }))
-  const at = (/** @type {number} */ port, /** @type {number} */ connections, /** @type {{path: string}[]} */ requests, expected = 200) =>
-    load({ url: `http://127.0.0.1:${port}`, connections, requests, expected })
+  const at = (/** @type {import('./servers.js').Server} */ { url, pid }, /** @type {number} */ connections, /** @type {import('./load.js').Request[]} */ requests, expected = 200) =>
+    load({ url, connections, requests, expected, pids: [pid] })
   const driver = async (/** @type {number} */ concurrency) =>
-    ({ rate_per_s: await driverSaves(mongod.uriFor('bare'), { concurrency, content: TEXT, html: Buffer.alloc(6_000, 'x') }), generator_cpu_share: 0 })
+    ({ requests: 0, rate_per_s: await driverSaves(mongod.uriFor('bare'), { concurrency, content: TEXT, html: Buffer.alloc(6_000, 'x') }), cpu_us: [], generator_cpu_share: 0 })
 
+  note(`memory after ${MEMORY_AFTER_REQUESTS.join(', ')} views …`)
+  /** @type {number[]} */
+  const residentMbs = []
   let wikiRequests = 0
-  /** Each with what it is a ratio to, measured right before it. @type {Record<string, [() => ReturnType<typeof load>, () => ReturnType<typeof load>]>} */
-  const measures = {
-    view_c16: [() => at(barePort, 16, views), () => at(wikiPort, 16, views)],
-    view_c64: [() => at(barePort, 64, views), () => at(wikiPort, 64, views)],
-    not_modified_c16: [() => at(barePort, 16, views), () => at(wikiPort, 16, known, 304)],
-    origin_cache_c16: [() => at(barePort, 16, views), () => at(keepingPort, 16, views)],
-    save_c1: [() => driver(1), () => at(wikiPort, 1, saves)],
-    save_c16: [() => driver(16), () => at(wikiPort, 16, saves)]
+  for (const requests of MEMORY_AFTER_REQUESTS) {
+    await load({ url: wiki.url, connections: 16, requests: views, amount: requests - wikiRequests })
+    wikiRequests = requests
+    residentMbs.push(residentMb(wiki.pid))
   }
-  // Last, as saves change the validators.
-  /** @type {Record<string, {ratio: number, base: number, rate: number, generator: number}[]>} */
+
+  /** Each with what it is a ratio to, measured right before it. @type {Record<string, [() => Promise<import('./load.js').Load>, () => Promise<import('./load.js').Load>]>} */
+  const measures = {
+    view_c16: [() => at(bare, 16, views), () => at(wiki, 16, views)],
+    view_c64: [() => at(bare, 64, views), () => at(wiki, 64, views)],
+    not_modified_c16: [() => at(bare, 16, views), () => at(wiki, 16, known, 304)],
+    origin_cache_c16: [() => at(bare, 16, views), () => at(keeping, 16, views)],
+    save_c1: [() => driver(1), () => at(wiki, 1, saves)],
+    save_c16: [() => driver(16), () => at(wiki, 16, saves)]
+  }
+  /** @type {Record<string, {ratio: number, base: import('./load.js').Load, ours: import('./load.js').Load}[]>} */
   const found = Object.fromEntries(Object.keys(measures).map((name) => [name, []]))
   note('warming up …')
-  for (const name of ['view_c16', 'origin_cache_c16', 'not_modified_c16']) for (const run of measures[name]) await run()
+  for (const run of measures.origin_cache_c16) await run()
+  // Saves come last, as they change the validators.
   for (const group of [['view_c16', 'view_c64', 'not_modified_c16', 'origin_cache_c16'], ['save_c1', 'save_c16']]) {
     for (let round = 1; round <= ROUNDS; round++) {
       for (const name of group) {
         const [base, ours] = [await measures[name][0](), await measures[name][1]()]
-        if (name !== 'origin_cache_c16') wikiRequests += Math.round(ours.rate_per_s * DURATION_S)
-        found[name].push({ ratio: ours.rate_per_s / base.rate_per_s, base: base.rate_per_s, rate: ours.rate_per_s, generator: Math.max(base.generator_cpu_share, ours.generator_cpu_share) })
+        if (name !== 'origin_cache_c16') wikiRequests += ours.requests
+        found[name].push({ ratio: ours.rate_per_s / base.rate_per_s, base, ours })
       }
       note(`round ${round} of ${ROUNDS}: ${group.map((name) => `${name} ${found[name][round - 1].ratio.toFixed(3)}`).join(', ')}`)
     }
   }
 
-  console.log('what              ratio (median, least … most)   per second   bare per second   generator')
+  console.log(machine)
+  console.log('what              ratio (median, least … most)   per second   bare per second   CPU µs   bare CPU µs   generator')
   for (const [name, rounds] of Object.entries(found)) {
     const ratios = rounds.map(({ ratio }) => ratio)
-    const generator = Math.max(...rounds.map((round) => round.generator))
+    const generator = Math.max(...rounds.flatMap(({ base, ours }) => [base.generator_cpu_share, ours.generator_cpu_share]))
+    const cpu = (/** @type {'base' | 'ours'} */ whose) => rounds[0][whose].cpu_us.length === 0 ? '' : median(rounds.map((round) => round[whose].cpu_us[0])).toFixed(0)
     console.log(`${name.padEnd(18)}${median(ratios).toFixed(3)}  ${Math.min(...ratios).toFixed(3)} … ${Math.max(...ratios).toFixed(3)}`.padEnd(49) +
-      `${median(rounds.map(({ rate }) => rate)).toFixed(0).padStart(10)}${median(rounds.map(({ base }) => base)).toFixed(0).padStart(18)}   ${(100 * generator).toFixed(0)} % of a core${generator > GENERATOR_LIMIT ? ' (limited by it)' : ''}`)
+      `${median(rounds.map(({ ours }) => ours.rate_per_s)).toFixed(0).padStart(10)}${median(rounds.map(({ base }) => base.rate_per_s)).toFixed(0).padStart(18)}${cpu('ours').padStart(9)}${cpu('base').padStart(14)}   ${(100 * generator).toFixed(0)} % of a core${generator > GENERATOR_LIMIT ? ' (limited by it)' : ''}`)
   }
-  const [resident] = /(?<=VmRSS:\s+)\d+/.exec(readFileSync(`/proc/${wiki.child.pid}/status`, 'utf8')) ?? ['0']
-  console.log(`the wiki was ready ${wiki.startedInMs.toFixed(0)} ms after its start, and has ${(Number(resident) / 1024).toFixed(0)} MiB in memory after ${wikiRequests} requests`)
+  console.log(`memory, MB: ${MEMORY_AFTER_REQUESTS.map((requests, index) => `${residentMbs[index].toFixed(0)} after ${requests} views`).join(', ')}; ${residentMb(wiki.pid).toFixed(0)} after ${wikiRequests} requests, saves among them`)
+  console.log(`start to ready, ms (${STARTS} starts): median ${median(startsMs).toFixed(0)}, least ${Math.min(...startsMs).toFixed(0)}, most ${Math.max(...startsMs).toFixed(0)}`)
   console.log(JSON.stringify(Object.fromEntries(Object.entries(found).map(([name, rounds]) => [name, Number(median(rounds.map(({ ratio }) => ratio)).toFixed(3))]))))
 } finally {
-  for (const child of children) child.kill('SIGTERM')
-  await Promise.all(children.filter(({ exitCode, signalCode }) => exitCode === null && signalCode === null).map((child) => once(child, 'exit')))
-  await mongod.stop()
+  await servers.stopAll()
 }

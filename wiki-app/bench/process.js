@@ -1,0 +1,43 @@
+import { readdirSync, readFileSync } from 'node:fs'
+
+/** USER_HZ, which is 100 on every Linux that Node runs on (proc(5), sysconf(3)). */
+const TICKS_PER_S = 100
+const BYTES_PER_KB = 1024
+
+/**
+ * @param {number} pid
+ * @returns {number} seconds in user and system mode of all threads of a process, of what it has started, and of what it has seen end,
+ *   in steps of 10 ms (proc(5), fields 14 to 17 of stat)
+ * @throws {Error} when it is gone
+ */
+export function cpuSeconds (pid) {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
+  return childrenOf(pid).reduce((sum, child) => sum + ifAlive(child), ticks / TICKS_PER_S)
+}
+
+/** @param {number} pid @returns {number} */
+function ifAlive (pid) {
+  try {
+    return cpuSeconds(pid)
+  } catch {
+    return 0
+  }
+}
+
+/** @param {number} pid @returns {number[]} what any of its threads has started */
+function childrenOf (pid) {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  return threads.flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number))
+}
+
+/**
+ * @param {number} pid
+ * @returns {number} memory of a process that is resident now (VmRSS), in MB of 10⁶ bytes
+ * @throws {Error} when it is gone
+ */
+export function residentMb (pid) {
+  const [, kb] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? []
+  return Number(kb) * BYTES_PER_KB / 1e6
+}

@@ -1,0 +1,113 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startMongod } from '../../loadgen/src/stack/mongod.js'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
+import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
+
+const READY_MAX_MS = 60_000
+const READY_POLL_MS = 5
+/** The least that a benchmark wants of a wiki: what is wrong, and as many edits as it makes. */
+const WIKI_SETTINGS = { NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'warn', WRITES_PER_MINUTE: '0' }
+const WIKI = '../src/server.js'
+
+/**
+ * @typedef {object} Server
+ * @property {number} pid
+ * @property {string} url  without a path
+ * @property {number} ready_ms  from its start to its first good answer
+ * @property {() => Promise<void>} stop
+ */
+
+/**
+ * What a benchmark starts: each ready when it is handed over, and all of it gone after `stopAll`, which also follows on an interrupt.
+ */
+export function createServers () {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-bench-'))
+  /** @type {(() => Promise<void>)[]} */
+  const stops = []
+  let started = 0
+
+  async function stopAll () {
+    while (stops.length > 0) await stops.pop()?.()
+    rmSync(directory, { recursive: true, force: true })
+  }
+  for (const [signal, code] of /** @type {const} */ ([['SIGINT', 130], ['SIGTERM', 143]])) {
+    process.once(signal, () => { stopAll().finally(() => process.exit(code)) })
+  }
+
+  /**
+   * @param {object} options
+   * @param {string} options.name
+   * @param {string} options.command
+   * @param {string[]} options.args
+   * @param {NodeJS.ProcessEnv} [options.env]  beside that of this process
+   * @param {string} options.url  of the server
+   * @param {string} [options.readyPath]  answers 200 once it is ready
+   * @param {() => boolean} [options.isReady]  of one that speaks no HTTP
+   * @returns {Promise<Server>}
+   * @throws {Error} when it ends instead, or is not ready in time, with the end of what it said
+   */
+  async function start ({ name, command, args, env = {}, url, readyPath = '/', isReady }) {
+    const logFile = path.join(directory, `${++started}-${name}.log`)
+    const startedAt = performance.now()
+    const identity = await startProcess({ name, command, args, logFile, env: { ...process.env, ...env } })
+    const stop = () => stopProcess(identity)
+    stops.push(stop)
+    const ready = await waitUntil(async () => !isAlive(identity) || (isReady ? isReady() : await answers(url + readyPath)), READY_MAX_MS, READY_POLL_MS)
+    if (!ready || !isAlive(identity)) throw new Error(`${name} ${ready ? 'ended at once' : `was not ready within ${READY_MAX_MS / 1000} s`}:\n${logTail(logFile)}`)
+    return { pid: identity.pid, url, ready_ms: performance.now() - startedAt, stop }
+  }
+
+  return {
+    directory,
+    stopAll,
+    start,
+
+    async mongod () {
+      let pid = 0
+      const mongod = await startMongod({ onStart: (identity) => { pid = identity.pid } })
+      stops.push(mongod.stop)
+      return { ...mongod, pid }
+    },
+
+    /**
+     * A program of Node's on a free port that it takes from PORT.
+     * @param {string} file  beside this one
+     * @param {Record<string, string>} env
+     * @param {string[]} [nodeArguments]
+     */
+    async node (file, env, nodeArguments = []) {
+      const [port] = await freePorts(1)
+      return start({
+        name: path.basename(file, '.js'),
+        command: process.execPath,
+        args: [...nodeArguments, fileURLToPath(new URL(file, import.meta.url))],
+        env: { ...env, PORT: String(port) },
+        url: `http://127.0.0.1:${port}`,
+        readyPath: '/readyz'
+      })
+    },
+
+    /**
+     * @param {string} uri  of its database
+     * @param {Record<string, string>} [settings]
+     * @param {string[]} [nodeArguments]
+     */
+    wiki (uri, settings = {}, nodeArguments = []) {
+      return this.node(WIKI, { ...WIKI_SETTINGS, MONGODB_URI: uri, ...settings }, nodeArguments)
+    }
+  }
+}
+
+/** @param {string} url @returns {Promise<boolean>} */
+async function answers (url) {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(READY_MAX_MS) })
+    await response.arrayBuffer()
+    return response.ok
+  } catch {
+    return false
+  }
+}
