@@ -1,5 +1,6 @@
 // How fast the wiki is, as ratios to what a bare server and the bare driver reach in the same minute of the same machine, and what it takes
 // of the processor and of memory: make bench. About five minutes.
+import { pageText } from '../../loadgen/scenarios/content.js'
 import { driverSaves } from './driver-saves.js'
 import { load } from './load.js'
 import { describeMachine } from './machine.js'
@@ -11,12 +12,15 @@ const PAGES = 1_000
 const STARTS = 5
 /** When memory is looked at; the first of these requests also warm the wiki up. */
 const MEMORY_AFTER_REQUESTS = [1_000, 10_000, 100_000]
-/** Of 5 kB as the experiments' pages are. */
-const TEXT = 'Lorem ipsum dolor sit amet, [a link](https://example.org/) and *more* text. '.repeat(66)
+/** The experiments' pages, of 5 kB; a page is saved with the texts of others, as an edit changes what it edits. */
+const TEXTS = Array.from({ length: PAGES }, (_, page) => pageText(1, page, 5_000))
+/** More than it comes to in one measurement: each is a request that is made beforehand. */
+const SAVES_OF_A_CONNECTION = 1_000
 const GENERATOR_LIMIT = 0.9
 
 const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
 const path = (/** @type {number} */ page) => `/wiki/page-${page}`
+const anyPage = () => Math.floor(Math.random() * PAGES)
 const median = (/** @type {number[]} */ values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
 
 /** @param {string} url */
@@ -27,7 +31,7 @@ async function fillPages (url) {
   await Promise.all(Array.from({ length: 8 }, async () => {
     while (next < PAGES) {
       const page = next++
-      const saved = await fetch(url + path(page), { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: `${TEXT}${page}` })
+      const saved = await fetch(url + path(page), { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: TEXTS[page] })
       if (!saved.ok) throw new Error(`${path(page)} was refused: ${await saved.text()}`)
       const answer = await fetch(url + path(page))
       pages[page] = { etag: String(answer.headers.get('etag')), bytes: (await answer.arrayBuffer()).byteLength }
@@ -60,11 +64,12 @@ try {
 
   const views = pages.map((_, page) => ({ path: path(page) }))
   const known = pages.map(({ etag }, page) => ({ path: path(page), headers: { 'if-none-match': etag } }))
-  const saves = pages.map((_, page) => ({ method: /** @type {const} */ ('POST'), path: path(page), headers: { 'content-type': 'text/markdown' }, body: TEXT }))
-  const at = (/** @type {import('./servers.js').Server} */ { url, pid }, /** @type {number} */ connections, /** @type {import('./load.js').Request[]} */ requests, expected = 200) =>
+  const saves = () => Array.from({ length: SAVES_OF_A_CONNECTION }, () =>
+    ({ method: /** @type {const} */ ('POST'), path: path(anyPage()), headers: { 'content-type': 'text/markdown' }, body: TEXTS[anyPage()] }))
+  const at = (/** @type {import('./servers.js').Server} */ { url, pid }, /** @type {number} */ connections, /** @type {Parameters<typeof load>[0]['requests']} */ requests, expected = 200) =>
     load({ url, connections, requests, expected, pids: [pid] })
   const driver = async (/** @type {number} */ concurrency) =>
-    ({ requests: 0, rate_per_s: await driverSaves(mongod.uriFor('bare'), { concurrency, content: TEXT, html: Buffer.alloc(6_000, 'x') }), cpu_us: [], generator_cpu_share: 0 })
+    ({ requests: 0, rate_per_s: await driverSaves(mongod.uriFor('bare'), { concurrency, texts: TEXTS }), cpu_us: [], generator_cpu_share: 0 })
 
   note(`memory after ${MEMORY_AFTER_REQUESTS.join(', ')} views …`)
   /** @type {number[]} */
