@@ -164,7 +164,13 @@ async function main ({ pages, trials, output }) {
     await settle(mongod.uri)
     for (let trial = 1; trial <= trials; trial++) {
       for (const point of shuffled(filled)) {
-        const rows = await runTrial(servers, mongod.pid, point, trial)
+        const rows = await runTrial(servers, mongod.pid, point, trial).catch((error) => {
+          // Told and left out: one answer that took too long must not cost all the others.
+          note(`trial ${trial} of ${trials}, ${point.axis} ${point.value} failed: ${error.message}`)
+          process.exitCode = 1
+          return null
+        })
+        if (rows === null) continue
         appendFileSync(output, rows.map((row) => `${COLUMNS.map((column) => row[column]).join(',')}\n`).join(''))
         note(`trial ${trial} of ${trials}, ${point.axis} ${point.value}: ${rows.map(({ operation, wiki_cpu_us: wiki, mongod_cpu_us: mongod }) => `${operation} ${wiki} + ${mongod} µs`).join(', ')}`)
       }

@@ -27,10 +27,11 @@ export const otterwiki = (python) => ({
     git('add', '.')
     git('commit', '-m', 'a page')
     const [port] = await freePorts(1)
+    // Loaded before the workers are: both would make its tables otherwise, and the second would fail.
     const { url, pid } = await servers.start({
       name: 'otterwiki',
       command: python,
-      args: ['-m', 'gunicorn', '--bind', `127.0.0.1:${port}`, '--workers', String(availableParallelism()), 'otterwiki.server:app'],
+      args: ['-m', 'gunicorn', '--bind', `127.0.0.1:${port}`, '--workers', String(availableParallelism()), '--preload', 'otterwiki.server:app'],
       env: { REPOSITORY: repository, SQLALCHEMY_DATABASE_URI: `sqlite:///${path.join(home, 'db.sqlite')}`, SECRET_KEY: randomBytes(16).toString('hex') },
       url: `http://127.0.0.1:${port}`,
       readyPath: '/Bench'
