@@ -52,13 +52,15 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @param {object} [caches]  in front of the wiki, which knows none of them
  * @param {(stale: import('./invalidation.js').Stale) => Promise<void>} [caches.purge]  makes them forget
  * @param {Partial<import('./purge-queue.js').Timing>} [caches.timing]
+ * @param {object} [others]  processes that answer for the same wiki
+ * @param {import('./counter.js').Counter} [others.counter]  of all of them
+ * @param {import('./observe/metrics.js').ShowMetrics} [others.showMetrics]
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
-export async function buildApp (config, { purge, timing } = {}) {
+export async function buildApp (config, { purge, timing } = {}, { counter = createCounter(), showMetrics = createMetricsServer } = {}) {
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
-  const counter = createCounter()
 
   const app = Fastify({
     // Standard output is for the one line that says where the wiki listens.
@@ -124,7 +126,8 @@ export async function buildApp (config, { purge, timing } = {}) {
     if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (database.whilePresent(route.handler))
   })
   if (config.METRICS_PORT !== undefined) {
-    const server = createMetricsServer(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
+    metrics.addProcess()
+    const server = showMetrics(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
     app.addHook('onReady', server.open)
     app.addHook('onClose', server.close)
   }

@@ -17,6 +17,7 @@ const SCHEMA = {
   properties: {
     HOST: { type: 'string', minLength: 1, default: '127.0.0.1', description: 'an address or host name to listen on' },
     PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3000, description: 'a whole number from 0 (any free port) to 65535' },
+    WORKERS: { type: 'integer', minimum: 1, maximum: 64, default: 1, description: 'a whole number of processes from 1 to 64' },
     MONGODB_URI: {
       type: 'string',
       default: 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec',
@@ -65,6 +66,7 @@ const SCHEMA = {
  * @typedef {object} Config
  * @property {string} HOST
  * @property {number} PORT
+ * @property {number} WORKERS  processes that answer; with 1 there is no other process
  * @property {string} MONGODB_URI  may hold a password: never for a log or a message
  * @property {import('./cache-policy.js').CachePolicyName} CACHE_POLICY
  * @property {number} CACHE_TTL_S

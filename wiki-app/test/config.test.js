@@ -10,6 +10,7 @@ test('an empty environment gives the defaults, and what is not ours is ignored',
   assert.deepEqual(readConfig({ PATH: '/bin', SECRET: 'x' }), {
     HOST: '127.0.0.1',
     PORT: 3000,
+    WORKERS: 1,
     MONGODB_URI: 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec',
     CACHE_POLICY: 'ttl',
     CACHE_TTL_S: 180,
@@ -39,6 +40,7 @@ test('the limits themselves are allowed', () => {
 for (const [name, value] of [
   ['PORT', '65536'], ['PORT', '-1'], ['PORT', 'http'], ['PORT', ''], ['PORT', '80.5'],
   ['HOST', ''],
+  ['WORKERS', '0'], ['WORKERS', '65'], ['WORKERS', 'all'],
   ['CACHE_POLICY', 'forever'], ['CACHE_POLICY', 'toString'],
   ['CACHE_TTL_S', '-1'], ['CACHE_TTL_S', '31536001'], ['CACHE_TTL_S', '3m'],
   ['PAGE_MAX_BYTES', '0'], ['PAGE_MAX_BYTES', '3145729'],
