@@ -5,6 +5,7 @@ import { createSessions } from './access/sessions.js'
 import { signInRoutes } from './access/sign-in-routes.js'
 import { readUsers } from './access/users.js'
 import { writeLimit } from './access/write-limit.js'
+import { createAdmission } from './admission.js'
 import { apiRoutes } from './api/routes.js'
 import { createImport } from './archive/import.js'
 import { pageFiles } from './archive/page-files.js'
@@ -42,7 +43,8 @@ import { SECURITY_HEADERS } from './security-headers.js'
 const ENCODED_BODY_FACTOR = 3
 /** Longer than the header section may be, so that a page name's own rule is the one that refuses it. */
 const PARAMETER_MAX_CHARS = 20_000
-const CONNECTIONS_MAX = 4_096
+/** As nginx holds; a connection without a request takes a few kB. */
+const CONNECTIONS_MAX = 12_288
 const MIB = 1_048_576
 const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
 
@@ -120,10 +122,13 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     ...(config.METRICS_PORT === undefined ? [] : [metrics.observe])
   ]
 
+  const admission = createAdmission({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
+
   drainOnClose(app)
+  // What needs no database is answered whatever happens.
   app.addHook('onRoute', (route) => {
     const { database: needed = true } = /** @type {{database?: boolean}} */ (route.config ?? {})
-    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (database.whilePresent(route.handler))
+    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (database.whilePresent(admission.inTurn(route.handler)))
   })
   if (config.METRICS_PORT !== undefined) {
     metrics.addProcess()

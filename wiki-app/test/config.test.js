@@ -25,6 +25,7 @@ test('an empty environment gives the defaults, and what is not ours is ignored',
     LOG_LEVEL: 'warn',
     ACCESS: 'open',
     WRITES_PER_MINUTE: 60,
+    QUEUE_WAIT_MAX_MS: 500,
     TRUSTED_PROXIES: 'loopback',
     METRICS_HOST: '127.0.0.1'
   })
@@ -49,6 +50,7 @@ for (const [name, value] of [
   ['ACCESS', 'closed'], ['USERS_FILE', ''],
   ['PUBLIC_URL', ''], ['PUBLIC_URL', 'wiki.example'], ['PUBLIC_URL', 'ftp://wiki.example'], ['PUBLIC_URL', 'https://wiki.example/path'], ['PUBLIC_URL', 'https://me:hunter2@wiki.example'], ['PUBLIC_URL', 'https://wiki.example?x'],
   ['WRITES_PER_MINUTE', '-1'], ['WRITES_PER_MINUTE', '100001'], ['WRITES_PER_MINUTE', 'many'],
+  ['QUEUE_WAIT_MAX_MS', '-1'], ['QUEUE_WAIT_MAX_MS', '60001'], ['QUEUE_WAIT_MAX_MS', 'long'],
   ['TRUSTED_PROXIES', ''], ['TRUSTED_PROXIES', 'everybody'], ['TRUSTED_PROXIES', '0.0.0.0/0'], ['TRUSTED_PROXIES', 'loopback,'], ['TRUSTED_PROXIES', '10.0.0.0/33'],
   ['PURGE_ZONE', ''], ['PURGE_ZONE', 'a zone'], ['PURGE_ZONE', '../user'], ['PURGE_TOKEN_FILE', ''],
   ['METRICS_PORT', '0'], ['METRICS_PORT', '65536'], ['METRICS_HOST', '']

@@ -24,8 +24,9 @@ const MISTAKES_MAX = 20
  * @param {Record<string, string>} [options.settings]  of the wikis
  * @param {string[]} [options.cgroups]  directories of the control groups that the wikis run in
  * @param {boolean} [options.behindNginx]  default: when there are several wikis
+ * @param {number} [options.requestsAtOnceMax]  see nginx/src/role.js
  */
-export async function createPlace ({ wikis: count = 1, members = 1, settings = {}, cgroups = [], behindNginx = count > 1 } = {}) {
+export async function createPlace ({ wikis: count = 1, members = 1, settings = {}, cgroups = [], behindNginx = count > 1, requestsAtOnceMax } = {}) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-place-'))
   const [nginxPort, ...ports] = await freePorts(1 + count + members)
   const [wikiPorts, databasePorts] = [ports.slice(0, count), ports.slice(count)]
@@ -81,7 +82,7 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     async startNginx () {
       const { path: binary } = requireTool('nginx')
       const home = path.join(directory, 'nginx')
-      const { command, args } = await prepareRole({ role: 'origin', port: nginxPort, wikiPort: wikiPorts }, { directory: home, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
+      const { command, args } = await prepareRole({ role: 'origin', port: nginxPort, wikiPort: wikiPorts, requestsAtOnceMax }, { directory: home, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
       mkdirSync(home, { recursive: true })
       running.set('nginx', await startProcess({ name: 'nginx', command, args, logFile: path.join(home, 'nginx.log') }))
       if (!await waitUntil(() => answers(`${url}/healthz`), READY_MAX_MS)) throw new Error(`nginx does not answer:\n${logTail(path.join(home, 'nginx.log'))}`)
