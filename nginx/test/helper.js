@@ -29,7 +29,7 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
 
   const common = { port, controlPort, controlToken: TOKEN }
   const parameters = {
-    origin: /** @type {const} */ ({ role: 'origin', port, wikiPort: [originPort, ...others], requestsAtOnceMax }),
+    origin: /** @type {const} */ ({ role: 'origin', port, wikiPort: /** @type {number[]} */ ([originPort, ...others]), requestsAtOnceMax }),
     edge: /** @type {const} */ ({ ...common, role: 'edge', publicPort: port, originPort, cachedHost: 'wiki.localhost', nocacheHost: 'nocache.localhost' }),
     local: /** @type {const} */ ({ ...common, role: 'local', sourcePort: originPort, sourceHost: 'source.localhost' })
   }[role]

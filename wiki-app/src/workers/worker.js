@@ -20,6 +20,7 @@ export async function joinPrimary () {
   /** @type {Map<number, (reading: import('../counter.js').Reading | null) => void>} */
   const asked = new Map()
   let lastRequest = 0
+  /** @type {() => void} */
   let stop = () => { process.exit(0) }
 
   const number = await new Promise((resolve) => {
