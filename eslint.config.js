@@ -8,7 +8,7 @@ export default [
   },
   {
     // k6 runs these files itself: its modules and globals are not Node's.
-    files: ['loadgen/scenarios/**'],
+    files: ['loadgen/scenarios/**', '**/*.k6.js'],
     languageOptions: { globals: { __ENV: 'readonly', __VU: 'readonly', open: 'readonly' } },
     rules: { 'import-x/no-unresolved': 'off' }
   }

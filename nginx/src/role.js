@@ -19,7 +19,9 @@ const UNQUOTABLE = /["$\\\n\r]/
 
 /**
  * What a role needs besides its folder; ports are of 127.0.0.1.
- * @typedef {{role: 'origin', port: number, wikiPort: number | number[]}} OriginRole  several wikis of one database, when there is a list
+ * @typedef {{role: 'origin', port: number, wikiPort: number | number[], requestsAtOnceMax?: number}} OriginRole
+ *   wikiPort: several wikis of one database, when there is a list
+ *   requestsAtOnceMax: under way at each wiki; what comes besides is answered 503 here, at a fraction of what it would cost the wiki to say so; default: no limit
  * @typedef {{role: 'edge', port: number, publicPort: number, originPort: number, cachedHost: string, nocacheHost: string, controlPort: number, controlToken: string} & EdgeOptions} EdgeRole  in the wiki's stack
  * @typedef {{role: 'edge', port: number, listenAddress?: string, origin: Origin, controlPort: number, controlToken: string} & EdgeOptions} LoneEdgeRole  in front of any application
  * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, collapse?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
@@ -86,7 +88,7 @@ export function render (role, { directory, modulesDirectory }) {
 /** @param {OriginRole} role */
 function originView (role) {
   const wikiPorts = [role.wikiPort].flat()
-  return { ...role, wikiPorts, several: wikiPorts.length > 1 }
+  return { ...role, wikiPorts, several: wikiPorts.length > 1, atOnceMax: role.requestsAtOnceMax ?? 0 }
 }
 
 /**

@@ -14,8 +14,9 @@ export const TOKEN = 'a-token-for-this-test'
  * A role on a real nginx in front of a scripted origin.
  * @param {'origin' | 'edge' | 'local'} role
  * @param {http.RequestListener} origin
+ * @param {{requestsAtOnceMax?: number, others?: number[]}} [options]  of the role origin; others: ports of more wikis
  */
-export async function startRole (role, origin) {
+export async function startRole (role, origin, { requestsAtOnceMax, others = [] } = {}) {
   const directory = mkdtempSync(path.join(tmpdir(), `stevec-nginx-${role}-`))
   const [port, originPort, controlPort] = await freePorts(3)
   /** @type {http.IncomingMessage[]} */
@@ -28,7 +29,7 @@ export async function startRole (role, origin) {
 
   const common = { port, controlPort, controlToken: TOKEN }
   const parameters = {
-    origin: /** @type {const} */ ({ role: 'origin', port, wikiPort: originPort }),
+    origin: /** @type {const} */ ({ role: 'origin', port, wikiPort: /** @type {number[]} */ ([originPort, ...others]), requestsAtOnceMax }),
     edge: /** @type {const} */ ({ ...common, role: 'edge', publicPort: port, originPort, cachedHost: 'wiki.localhost', nocacheHost: 'nocache.localhost' }),
     local: /** @type {const} */ ({ ...common, role: 'local', sourcePort: originPort, sourceHost: 'source.localhost' })
   }[role]

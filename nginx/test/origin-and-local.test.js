@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { request } from '../../loadgen/src/stack/doors.js'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { cacheStatus, startRole } from './helper.js'
 
 describe('the origin\'s reverse proxy', () => {
@@ -39,6 +41,48 @@ describe('the origin\'s reverse proxy', () => {
     assert.match(body, /^POST of 3000000 bytes/)
   })
 })
+
+for (const wikis of [1, 2]) {
+  describe(`the origin's reverse proxy, when no more than two requests at once may be under way at ${wikis === 1 ? 'the wiki' : 'each of two wikis, of which one is away'}`, () => {
+    /** @type {Awaited<ReturnType<typeof startRole>>} */
+    let origin
+    /** Answers what is held. @type {(() => void)[]} */
+    let held = []
+    before(async () => {
+      const others = wikis === 1 ? [] : await freePorts(1)
+      origin = await startRole('origin', (incoming, response) => {
+        if (incoming.url === '/breaks') incoming.socket.destroy()
+        else if (incoming.url === '/held') held.push(() => response.end('answered'))
+        else response.end('at once')
+      }, { requestsAtOnceMax: 2, others })
+    })
+    after(() => origin.stop())
+
+    test('it answers the third by itself with 503, whatever it asks, and asks the wiki again when that is free', async () => {
+      const url = `${origin.url('source.localhost')}/held`
+      const two = [request(url), request(url)]
+      assert.ok(await waitUntil(() => held.length === 2, 5_000))
+      for (const method of ['GET', 'PUT', 'POST', 'DELETE']) {
+        const { status, headers, body } = await request(url, { method, ...(method !== 'GET' && { body: 'x' }) })
+        assert.deepEqual([method, status, headers['retry-after'], headers['cache-control']], [method, 503, '2', 'no-store'])
+        assert.match(body, /More is asked of the wiki than it can answer/)
+      }
+      assert.equal(held.length, 2, 'the wiki heard of none of them')
+      for (const answer of held) answer()
+      held = []
+      assert.deepEqual((await Promise.all(two)).map(({ body }) => body), ['answered', 'answered'])
+      assert.equal((await request(`${origin.url('source.localhost')}/`)).body, 'at once')
+    })
+
+    test('a wiki that breaks off is told from one that has too much to do', async () => {
+      for (const method of ['GET', 'PUT', 'POST']) {
+        const { status, headers, body } = await request(`${origin.url('source.localhost')}/breaks`, { method, ...(method !== 'GET' && { body: 'x' }) })
+        assert.deepEqual([method, status, headers['retry-after']], [method, 502, undefined])
+        assert.match(body, /Whether it did what it was asked is not known/)
+      }
+    })
+  })
+}
 
 describe('the client\'s caching proxy', () => {
   /** @type {Awaited<ReturnType<typeof startRole>>} */

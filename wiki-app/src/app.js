@@ -5,6 +5,7 @@ import { createSessions } from './access/sessions.js'
 import { signInRoutes } from './access/sign-in-routes.js'
 import { readUsers } from './access/users.js'
 import { writeLimit } from './access/write-limit.js'
+import { createAdmission } from './admission.js'
 import { apiRoutes } from './api/routes.js'
 import { createImport } from './archive/import.js'
 import { pageFiles } from './archive/page-files.js'
@@ -42,7 +43,8 @@ import { SECURITY_HEADERS } from './security-headers.js'
 const ENCODED_BODY_FACTOR = 3
 /** Longer than the header section may be, so that a page name's own rule is the one that refuses it. */
 const PARAMETER_MAX_CHARS = 20_000
-const CONNECTIONS_MAX = 4_096
+/** As nginx holds; a connection without a request takes a few kB. */
+const CONNECTIONS_MAX = 12_288
 const MIB = 1_048_576
 const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
 
@@ -52,13 +54,15 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @param {object} [caches]  in front of the wiki, which knows none of them
  * @param {(stale: import('./invalidation.js').Stale) => Promise<void>} [caches.purge]  makes them forget
  * @param {Partial<import('./purge-queue.js').Timing>} [caches.timing]
+ * @param {object} [others]  processes that answer for the same wiki
+ * @param {import('./counter.js').Counter} [others.counter]  of all of them
+ * @param {import('./observe/metrics.js').ShowMetrics} [others.showMetrics]
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
-export async function buildApp (config, { purge, timing } = {}) {
+export async function buildApp (config, { purge, timing } = {}, { counter = createCounter(), showMetrics = createMetricsServer } = {}) {
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
-  const counter = createCounter()
 
   const app = Fastify({
     // Standard output is for the one line that says where the wiki listens.
@@ -118,13 +122,17 @@ export async function buildApp (config, { purge, timing } = {}) {
     ...(config.METRICS_PORT === undefined ? [] : [metrics.observe])
   ]
 
+  const admission = createAdmission({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
+
   drainOnClose(app)
+  // What needs no database is answered whatever happens.
   app.addHook('onRoute', (route) => {
     const { database: needed = true } = /** @type {{database?: boolean}} */ (route.config ?? {})
-    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (database.whilePresent(route.handler))
+    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (database.whilePresent(admission.inTurn(route.handler)))
   })
   if (config.METRICS_PORT !== undefined) {
-    const server = createMetricsServer(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
+    metrics.addProcess()
+    const server = showMetrics(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
     app.addHook('onReady', server.open)
     app.addHook('onClose', server.close)
   }

@@ -17,6 +17,7 @@ const SCHEMA = {
   properties: {
     HOST: { type: 'string', minLength: 1, default: '127.0.0.1', description: 'an address or host name to listen on' },
     PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3000, description: 'a whole number from 0 (any free port) to 65535' },
+    WORKERS: { type: 'integer', minimum: 1, maximum: 64, default: 1, description: 'a whole number of processes from 1 to 64' },
     MONGODB_URI: {
       type: 'string',
       default: 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec',
@@ -45,6 +46,8 @@ const SCHEMA = {
     PUBLIC_URL: { type: 'string', description: 'the address of the wiki as visitors see it, without a path: https://wiki.example' },
     // A person saves a few times a minute; this is for what does not get tired.
     WRITES_PER_MINUTE: { type: 'integer', minimum: 0, maximum: 100_000, default: 60, description: 'a whole number from 0 (no limit) to 100000' },
+    // With the work itself it stays below a second.
+    QUEUE_WAIT_MAX_MS: { type: 'integer', minimum: 0, maximum: 60_000, default: 500, description: 'a whole number of milliseconds from 0 (nobody is refused) to 60000' },
     // Only nginx on the same machine is believed when it says for whom it asks: anybody can send that header.
     TRUSTED_PROXIES: { type: 'string', default: 'loopback', description: 'loopback, linklocal, uniquelocal, addresses or CIDR blocks with commas between, or none' },
     // Caches are told of edits when their zone is named.
@@ -65,6 +68,7 @@ const SCHEMA = {
  * @typedef {object} Config
  * @property {string} HOST
  * @property {number} PORT
+ * @property {number} WORKERS  processes that answer; with 1 there is no other process
  * @property {string} MONGODB_URI  may hold a password: never for a log or a message
  * @property {import('./cache-policy.js').CachePolicyName} CACHE_POLICY
  * @property {number} CACHE_TTL_S
@@ -80,6 +84,7 @@ const SCHEMA = {
  * @property {string} [USERS_FILE]  there when ACCESS is users
  * @property {string} [PUBLIC_URL]
  * @property {number} WRITES_PER_MINUTE  of one client; 0: no limit
+ * @property {number} QUEUE_WAIT_MAX_MS  for which a request may wait when more come than can be answered; 0: all are worked at at once, and nobody is refused
  * @property {string} TRUSTED_PROXIES
  * @property {string} [PURGE_ZONE]  there with PUBLIC_URL and PURGE_TOKEN
  * @property {string} [PURGE_URL]

@@ -2,6 +2,19 @@ import { randomUUID } from 'node:crypto'
 
 /** @typedef {{requests: number, reads: number, writes: number}} Count */
 
+/**
+ * What a reading gives, of all processes that answer for this wiki together.
+ * @typedef {object} Reading
+ * @property {string} instance  another one than last time: something that was counted since then is lost
+ * @property {Count} count
+ */
+
+/**
+ * @typedef {object} Counter
+ * @property {(method: string) => void} add
+ * @property {(options: {take: boolean}) => Reading | Promise<Reading>} read  what was counted since the last one that took it; `take` starts again at 0
+ */
+
 const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /** The counter's own URL; as a page name it is reserved. */
@@ -10,29 +23,37 @@ export const COUNTER_NAME = 'stevec'
 /**
  * Counts requests. Each step is synchronous, so no request is lost or counted twice in one process.
  */
-export function createCounter () {
-  let count = { requests: 0, reads: 0, writes: 0 }
+export function createCount () {
+  let count = noneCounted()
   return {
-    /** Another one with each process: whoever reads another than last time knows that what the former had counted since then is lost. */
-    instance: randomUUID(),
     /** @param {string} method */
     add (method) {
       count.requests++
       if (READS.has(method)) count.reads++
       else count.writes++
     },
-    /** @returns {Count} what was counted since the last `take` */
     peek: () => count,
     /** @returns {Count} the same, and starts again at 0 */
     take () {
       const taken = count
-      count = { requests: 0, reads: 0, writes: 0 }
+      count = noneCounted()
       return taken
     }
   }
 }
 
-/** @typedef {ReturnType<typeof createCounter>} Counter */
+/** @returns {Count} */
+export const noneCounted = () => ({ requests: 0, reads: 0, writes: 0 })
+
+/**
+ * The counter of a wiki that is one process.
+ * @returns {Counter}
+ */
+export function createCounter () {
+  const { add, peek, take } = createCount()
+  const instance = randomUUID()
+  return { add, read: (options) => ({ instance, count: options.take ? take() : peek() }) }
+}
 
 /**
  * `GET /wiki/stevec`: how many requests reached the application since the last reading, which is what no cache answered.
@@ -41,7 +62,8 @@ export function createCounter () {
 export async function counterRoute (app, { counter }) {
   const config = { counted: false, database: false, otherMethods: `The name “${COUNTER_NAME}” is reserved: it is the counter of requests, not a page.` }
   app.get(`/wiki/${COUNTER_NAME}`, { config }, async (request, reply) => {
-    reply.headers({ 'cache-control': 'private, no-store', 'counter-instance': counter.instance })
-    return request.method === 'HEAD' ? counter.peek() : counter.take()
+    const { instance, count } = await counter.read({ take: request.method !== 'HEAD' })
+    reply.headers({ 'cache-control': 'private, no-store', 'counter-instance': instance })
+    return count
   })
 }

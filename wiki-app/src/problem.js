@@ -36,7 +36,7 @@ export function createErrorHandler (isUnavailable) {
   /** @param {AnswerableError} error */
   function describe (error) {
     const { statusCode = 500, message, headers } = error
-    if (statusCode >= 400 && statusCode < 500) return { status: statusCode, detail: message, headers }
+    if ((statusCode >= 400 && statusCode < 500) || statusCode === 503) return { status: statusCode, detail: message, headers }
     if (isUnavailable(error)) return { status: 503, detail: 'The wiki cannot reach its database. Try again in a moment.', headers: { 'retry-after': String(RETRY_AFTER_S) } }
     // What went wrong inside is for the log only.
     return { status: 500, detail: 'Something went wrong in the wiki. It has been logged.', headers: {} }

@@ -1,21 +1,62 @@
+import cluster from 'node:cluster'
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.js'
 import { ConfigError, readConfig } from './config.js'
 
 const CLOSE_MAX_MS = 10_000
+/** By which people, terminals and supervisors end a process. */
+const STOP_SIGNALS = /** @type {('SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGTERM')[]} */ (['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'])
 
 try {
   const config = readConfig()
+  if (config.WORKERS === 1) sayListening(await serve(config))
+  else if (cluster.isPrimary) sayListening(await (await import('./workers/primary.js')).leadWorkers(config))
+  else await work(config)
+} catch (error) {
+  process.stderr.write(`wiki: ${explain(error)}\n`)
+  process.exit(1)
+}
+
+/**
+ * Answers until it is told to stop.
+ * @param {import('./config.js').Config} config
+ * @returns {Promise<string>} the address
+ */
+async function serve (config) {
   const app = await buildApp(config, { purge: await purgeOf(config) })
   closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     await app.close()
   })
-  const address = await app.listen({ host: config.HOST, port: config.PORT })
+  return app.listen({ host: config.HOST, port: config.PORT })
+}
+
+/**
+ * The same, as one of several processes: it is told to stop by the primary, or by a signal, or, as with Ctrl-C at a terminal, by both.
+ * @param {import('./config.js').Config} config
+ */
+async function work (config) {
+  const { joinPrimary, shareMetrics, tellListening } = await import('./workers/worker.js')
+  const { number, counter, leave, onStop } = await joinPrimary()
+  const app = await buildApp(config, { purge: await purgeOf(config) }, { counter, showMetrics: shareMetrics(number) })
+  const { close } = closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log, skip: STOP_SIGNALS }, async ({ err }) => {
+    if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
+    await app.close()
+    await leave()
+  })
+  let stopping = false
+  const stop = () => {
+    if (!stopping) close()
+    stopping = true
+  }
+  onStop(stop)
+  for (const signal of STOP_SIGNALS) process.on(signal, stop)
+  tellListening(await app.listen({ host: config.HOST, port: config.PORT }))
+}
+
+/** @param {string} address */
+function sayListening (address) {
   process.stdout.write(`wiki listening on ${address}\n`)
-} catch (error) {
-  process.stderr.write(`wiki: ${explain(error)}\n`)
-  process.exit(1)
 }
 
 /**
@@ -36,6 +77,6 @@ async function purgeOf ({ PURGE_ZONE: zoneId, PURGE_URL: apiUrl, PURGE_TOKEN: to
 function explain (error) {
   if (error instanceof ConfigError) return error.message
   if (error.code === 'EADDRINUSE') return `port ${error.port} on ${error.address} is already in use; free it, or choose another with PORT (0 takes any free one)`
-  if (error.syscall === 'listen' || error.syscall === 'getaddrinfo') return `cannot listen: ${error.message}; see HOST and PORT`
+  if (['listen', 'bind', 'getaddrinfo'].includes(error.syscall)) return `cannot listen: ${error.message}; see HOST and PORT`
   return error.stack
 }

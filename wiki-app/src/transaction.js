@@ -1,12 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { causeOf } from './database.js'
+import { createTurns } from './pages/turns.js'
 
 const { MongoServerError } = mongoose.mongo
 
-const DEADLINE_MS = 10_000
-const PAUSE_MAX_MS = 100
+/** A proxy waits 30 s for an answer. */
+const DEADLINE_MS = 20_000
+const PAUSE_MAX_MS = 20
+/** Many tries, even where each takes long. */
+const AGAIN_MAX_MS = 3_000
 const DUPLICATE_KEY = 11_000
+const RETRY_AFTER_S = 2
+
+const LostRace = createError('WIKI_LOST_RACE', 'Others kept changing the same pages, tags or links, and this change was not made. Try again in a moment.', 503)
+
+/**
+ * Whoever has lost a race tries again when nobody of this process does who lost one before: all at once they would go on undoing each other's work, and who gets
+ * through would be chance. So at most as many as there are processes race for the second time.
+ */
+const againInTurn = createTurns({ maxMs: AGAIN_MAX_MS })
 
 /**
  * Runs database work that happens as a whole or not at all, durable when this returns.
@@ -16,25 +30,42 @@ const DUPLICATE_KEY = 11_000
  * @param {import('mongoose').Connection} connection  to a replica set: a lone server has no transactions
  * @param {(session: import('mongoose').ClientSession) => Promise<T>} work  may run several times
  * @returns {Promise<T>}
- * @throws {Error} what `work` throws, or the driver's error when the race was lost for 10 s
+ * @throws {Error} what `work` throws, the driver's error, or 503 when the race was lost for 20 s
  */
 export async function inTransaction (connection, work) {
   const deadline = performance.now() + DEADLINE_MS
-  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
-    const session = await connection.startSession()
-    try {
-      session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority', journal: true } })
-      const result = await work(session)
-      await session.commitTransaction()
-      await session.endSession()
-      return result
-    } catch (error) {
-      const undone = undo(session)
-      // Whoever is told no need not wait until the database has heard of it, which may be away.
-      if (!isLostRace(causeOf(error)) || performance.now() > deadline) throw error
-      await undone
+  const first = await attempt(connection, work)
+  if (!('lost' in first)) return first.result
+  return againInTurn(String(connection.id), async () => {
+    for (let pauseMs = 1; performance.now() < deadline; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
+      await sleep(Math.random() * pauseMs)
+      const again = await attempt(connection, work)
+      if (!('lost' in again)) return again.result
     }
-    await sleep(Math.random() * pauseMs)
+    throw Object.assign(new LostRace(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+  })
+}
+
+/**
+ * @template T
+ * @param {import('mongoose').Connection} connection
+ * @param {(session: import('mongoose').ClientSession) => Promise<T>} work
+ * @returns {Promise<{result: T} | {lost: true}>}
+ */
+async function attempt (connection, work) {
+  const session = await connection.startSession()
+  try {
+    session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority', journal: true } })
+    const result = await work(session)
+    await session.commitTransaction()
+    await session.endSession()
+    return { result }
+  } catch (error) {
+    const undone = undo(session)
+    // Whoever is told no need not wait until the database has heard of it, which may be away.
+    if (!isLostRace(causeOf(error))) throw error
+    await undone
+    return { lost: true }
   }
 }
 

@@ -87,3 +87,11 @@ test('an edit on an old base never goes unnoticed: of many on one base, one wins
   assert.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 1)
   assert.equal(answers.filter(({ statusCode }) => statusCode === 412).length, 39)
 })
+
+test('forty edits at once of pages that share a tag and a link, by two processes\' worth of applications: none is refused', async (t) => {
+  const uri = wiki.freshUri()
+  const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => apps[index % 2].inject({ method: 'PUT', url: `/api/v1/pages/${index}`, payload: { content: 'to [[all]]', tags: ['all'] } })))
+  assert.deepEqual([...new Set(answers.map(({ statusCode }) => statusCode))], [201])
+  assert.match((await get(apps[0], '/api/v1/tags')).body, /"pages":40\b/)
+})

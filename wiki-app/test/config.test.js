@@ -10,6 +10,7 @@ test('an empty environment gives the defaults, and what is not ours is ignored',
   assert.deepEqual(readConfig({ PATH: '/bin', SECRET: 'x' }), {
     HOST: '127.0.0.1',
     PORT: 3000,
+    WORKERS: 1,
     MONGODB_URI: 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec',
     CACHE_POLICY: 'ttl',
     CACHE_TTL_S: 180,
@@ -24,6 +25,7 @@ test('an empty environment gives the defaults, and what is not ours is ignored',
     LOG_LEVEL: 'warn',
     ACCESS: 'open',
     WRITES_PER_MINUTE: 60,
+    QUEUE_WAIT_MAX_MS: 500,
     TRUSTED_PROXIES: 'loopback',
     METRICS_HOST: '127.0.0.1'
   })
@@ -39,6 +41,7 @@ test('the limits themselves are allowed', () => {
 for (const [name, value] of [
   ['PORT', '65536'], ['PORT', '-1'], ['PORT', 'http'], ['PORT', ''], ['PORT', '80.5'],
   ['HOST', ''],
+  ['WORKERS', '0'], ['WORKERS', '65'], ['WORKERS', 'all'],
   ['CACHE_POLICY', 'forever'], ['CACHE_POLICY', 'toString'],
   ['CACHE_TTL_S', '-1'], ['CACHE_TTL_S', '31536001'], ['CACHE_TTL_S', '3m'],
   ['PAGE_MAX_BYTES', '0'], ['PAGE_MAX_BYTES', '3145729'],
@@ -47,6 +50,7 @@ for (const [name, value] of [
   ['ACCESS', 'closed'], ['USERS_FILE', ''],
   ['PUBLIC_URL', ''], ['PUBLIC_URL', 'wiki.example'], ['PUBLIC_URL', 'ftp://wiki.example'], ['PUBLIC_URL', 'https://wiki.example/path'], ['PUBLIC_URL', 'https://me:hunter2@wiki.example'], ['PUBLIC_URL', 'https://wiki.example?x'],
   ['WRITES_PER_MINUTE', '-1'], ['WRITES_PER_MINUTE', '100001'], ['WRITES_PER_MINUTE', 'many'],
+  ['QUEUE_WAIT_MAX_MS', '-1'], ['QUEUE_WAIT_MAX_MS', '60001'], ['QUEUE_WAIT_MAX_MS', 'long'],
   ['TRUSTED_PROXIES', ''], ['TRUSTED_PROXIES', 'everybody'], ['TRUSTED_PROXIES', '0.0.0.0/0'], ['TRUSTED_PROXIES', 'loopback,'], ['TRUSTED_PROXIES', '10.0.0.0/33'],
   ['PURGE_ZONE', ''], ['PURGE_ZONE', 'a zone'], ['PURGE_ZONE', '../user'], ['PURGE_TOKEN_FILE', ''],
   ['METRICS_PORT', '0'], ['METRICS_PORT', '65536'], ['METRICS_HOST', '']

@@ -86,3 +86,11 @@ test('under two thousand requests at once no request is lost or counted twice', 
   }
   assert.deepEqual(total, { requests: 2_000, reads: 1_800, writes: 200 })
 })
+
+test('however much is asked of the wiki, probes and the counter answer, and each request is answered or refused', async (t) => {
+  const app = await wiki.build(t, { QUEUE_WAIT_MAX_MS: '1' })
+  const asked = Array.from({ length: 200 }, async (_, index) => get(app, `/search?q=${index}`))
+  for (const url of ['/healthz', '/wiki/stevec']) assert.equal((await get(app, url)).statusCode, 200, url)
+  const statuses = new Set((await Promise.all(asked)).map(({ statusCode }) => statusCode))
+  assert.deepEqual([...statuses].sort(), [200, 503])
+})

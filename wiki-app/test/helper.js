@@ -30,7 +30,8 @@ export function useWiki () {
      * @param {Parameters<typeof buildApp>[1]} [caches]
      */
     async build (t, settings = {}, caches = {}) {
-      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', MONGODB_URI: freshUri(), ...settings }), caches)
+      // Tests ask for much at once, on machines that are busy with other tests.
+      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0', MONGODB_URI: freshUri(), ...settings }), caches)
       t.after(() => app.close())
       return app
     }

@@ -1,7 +1,7 @@
 import http from 'node:http'
 
 /** Longer than the wiki itself tries to get an edit through, so that what hangs is told from what is slow. */
-const ANSWER_MAX_MS = 20_000
+const ANSWER_MAX_MS = 35_000
 
 /**
  * A client with connections of its own to one address, which are used again as a proxy would.
@@ -18,7 +18,7 @@ export function createClient (baseUrl, connectionsMax) {
      * @param {unknown} [options.json]
      * @param {Record<string, string>} [options.headers]
      * @returns {Promise<{status: number, headers: http.IncomingHttpHeaders, body: string}>}
-     * @throws {Error} when there is no complete answer within 20 s
+     * @throws {Error} when there is no complete answer within 35 s
      */
     ask: (method, path, { json, headers = {} } = {}) => new Promise((resolve, reject) => {
       const payload = json === undefined ? undefined : JSON.stringify(json)

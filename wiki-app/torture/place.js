@@ -17,13 +17,16 @@ const MISTAKES_MAX = 20
 /** @typedef {import('../../loadgen/src/stack/processes.js').ProcessIdentity} ProcessIdentity */
 
 /**
- * A database and wikis, each a process of its own that can be killed and started again at its place; with the origin's nginx before them when there are several.
+ * A database and wikis, each a process of its own that can be killed and started again at its place; with the origin's nginx before them when asked for.
  * @param {object} [options]
  * @param {number} [options.wikis]
  * @param {number} [options.members]  of the database's replica set
  * @param {Record<string, string>} [options.settings]  of the wikis
+ * @param {string[]} [options.cgroups]  directories of the control groups that the wikis run in
+ * @param {boolean} [options.behindNginx]  default: when there are several wikis
+ * @param {number} [options.requestsAtOnceMax]  see nginx/src/role.js
  */
-export async function createPlace ({ wikis: count = 1, members = 1, settings = {} } = {}) {
+export async function createPlace ({ wikis: count = 1, members = 1, settings = {}, cgroups = [], behindNginx = count > 1, requestsAtOnceMax } = {}) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-place-'))
   const [nginxPort, ...ports] = await freePorts(1 + count + members)
   const [wikiPorts, databasePorts] = [ports.slice(0, count), ports.slice(count)]
@@ -31,7 +34,7 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
   /** @type {Map<string, ProcessIdentity>} */
   const running = new Map()
   const wikiUrl = (/** @type {number} */ index) => `http://127.0.0.1:${wikiPorts[index]}`
-  const url = count > 1 ? `http://127.0.0.1:${nginxPort}` : wikiUrl(0)
+  const url = behindNginx ? `http://127.0.0.1:${nginxPort}` : wikiUrl(0)
   const uri = `mongodb://${databasePorts.map((port) => `127.0.0.1:${port}`).join(',')}/wiki?replicaSet=stevec`
 
   /** @param {string} name */
@@ -41,6 +44,8 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     process.kill(identity.pid, 'SIGKILL')
     if (!await waitUntil(() => !isAlive(identity), DEAD_MAX_MS, 2)) throw new Error(`${name} outlived SIGKILL`)
   }
+
+  const processOf = (/** @type {number} */ index) => running.get(`wiki ${index}`)
 
   const answers = (/** @type {string} */ address) => fetch(address).then(({ ok }) => ok, () => false)
 
@@ -65,6 +70,7 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
         command: process.execPath,
         args: [SERVER],
         logFile: logFile(index),
+        cgroups,
         env: { PATH: process.env.PATH, WRITES_PER_MINUTE: '0', ...settings, PORT: String(wikiPorts[index]), MONGODB_URI: uri }
       })
       running.set(wiki.name, wiki)
@@ -76,7 +82,7 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     async startNginx () {
       const { path: binary } = requireTool('nginx')
       const home = path.join(directory, 'nginx')
-      const { command, args } = await prepareRole({ role: 'origin', port: nginxPort, wikiPort: wikiPorts }, { directory: home, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
+      const { command, args } = await prepareRole({ role: 'origin', port: nginxPort, wikiPort: wikiPorts, requestsAtOnceMax }, { directory: home, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
       mkdirSync(home, { recursive: true })
       running.set('nginx', await startProcess({ name: 'nginx', command, args, logFile: path.join(home, 'nginx.log') }))
       if (!await waitUntil(() => answers(`${url}/healthz`), READY_MAX_MS)) throw new Error(`nginx does not answer:\n${logTail(path.join(home, 'nginx.log'))}`)
@@ -86,7 +92,7 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     async start () {
       await this.startDatabase()
       await Promise.all(wikiPorts.map((_, index) => this.startWiki(index, '/readyz')))
-      if (count > 1) await this.startNginx()
+      if (behindNginx) await this.startNginx()
     },
 
     killMongod: () => kill('mongod'),
@@ -99,12 +105,29 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
      * @param {number} index
      */
     async stopWiki (index) {
-      const wiki = running.get(`wiki ${index}`)
+      const wiki = processOf(index)
       if (wiki) await stopProcess(wiki)
     },
 
+    /** @throws {Error} when it does not run */
+    nginx () {
+      const identity = running.get('nginx')
+      if (identity === undefined || !isAlive(identity)) throw new Error('nginx does not run')
+      return identity
+    },
+
     /** @param {number} [index] */
-    wiki: (index = 0) => running.get(`wiki ${index}`),
+    wiki: (index = 0) => processOf(index),
+
+    /**
+     * @param {number} [index]
+     * @returns {number[]} the pids of its workers, the first one first; none when it is one process
+     */
+    workers (index = 0) {
+      const pid = processOf(index)?.pid
+      return readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+    },
+
     log: () => wikiPorts.map((_, index) => logTail(logFile(index), 50)).join('\n'),
     /** What the wikis have logged as their own mistakes, each once. @returns {string[]} */
     mistakes: () => [...new Set(wikiPorts.flatMap((_, index) => readFileSync(logFile(index), 'utf8').split('\n')).filter((line) => line.includes('"unexpected error"')).map((line) => {

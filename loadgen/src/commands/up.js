@@ -8,6 +8,9 @@ import { startStack, stopStack } from '../stack/stack.js'
 import { UsageError } from '../usage-error.js'
 import { configWith, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
 
+/** What the wiki does in a fraction of a second on a machine as slow as any that is sold. */
+const REQUESTS_AT_ONCE_MAX = 256
+
 /** @type {import('../cli.js').Command} */
 export const command = {
   summary: 'start the wiki with all its doors, to browse',
@@ -50,6 +53,7 @@ Examples:
       ports: { ...DEFAULT_PORTS, ...config.ports },
       outlive: true,
       profile,
+      requestsAtOnceMax: REQUESTS_AT_ONCE_MAX,
       signal,
       onProgress: (part) => process.stderr.write(`starting ${part} …\n`)
     })

@@ -38,8 +38,11 @@ export const cachingFor = (settings) => ({
   // Nothing is on its way for longer here, and a trial need not wait for the default's ten seconds.
   PURGE_REPEAT_AFTER_S: '1'
 })
-// Trials write their pages without a name, and all from one address.
-const OPEN_TO_TRIALS = Object.freeze({ ACCESS: 'open', WRITES_PER_MINUTE: '0' })
+/**
+ * What would turn requests away: trials write their pages without a name, and all from one address, and the experiments on overload ask how long whoever waits
+ * has to, so everybody is answered, however late (docs/decisions/0016).
+ */
+export const OPEN_TO_TRIALS = Object.freeze({ ACCESS: 'open', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0' })
 
 /** @param {import('./definition.js').Settings} settings */
 const atDoorCached = ({ cache, collapsing }) => ({ cache, collapsing })

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { acquireLock } from '../lab/lock.js'
+import { OPEN_TO_TRIALS } from '../lab/site.js'
 import { flexiblePorts, startStack, stopStack } from '../stack/stack.js'
 import { engageProfile } from './apply.js'
 import { hostFingerprint, writeCalibration } from './calibration-file.js'
@@ -61,7 +62,7 @@ export async function calibrate ({ profile: nameOrFile, config, signal, write })
       ports,
       profile: described,
       engage: false,
-      wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: '3600', ACCESS: 'open', WRITES_PER_MINUTE: '0' },
+      wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: '3600', ...OPEN_TO_TRIALS },
       signal
     })
     const limited = described.applied.cpu

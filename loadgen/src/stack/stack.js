@@ -35,6 +35,7 @@ export class StackError extends Error {}
  * @param {Ports} options.ports
  * @param {boolean} [options.outlive]  true: goes on when this process ends
  * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
+ * @param {number} [options.requestsAtOnceMax]  that the origin's nginx lets be under way at the wiki; default: any number
  * @param {import('@stevec/nginx').EdgeOptions} [options.edgeOptions]
  * @param {import('./cache.js').CacheName} [options.cache]  what stands at the door `cached`; default our edge
  * @param {import('../profile/profile.js').Profile} [options.profile]  where origin and client stand; default: `none`
@@ -44,7 +45,7 @@ export class StackError extends Error {}
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, requestsAtOnceMax, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
@@ -108,7 +109,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
 
     next('nginx')
     const roles = /** @type {const} */ ([
-      { role: 'origin', port: originListen, wikiPort: ports.wiki },
+      { role: 'origin', port: originListen, wikiPort: ports.wiki, requestsAtOnceMax },
       { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge, ...edgeOptions },
       { role: 'local', port: localListen, sourcePort: localToOrigin, sourcePublicPort: ports.origin, sourceHost: HOSTS.source, controlPort: localControl, controlToken: tokens.local }
     ])

@@ -190,7 +190,7 @@ const PROBLEMS = {
   415: 'The body is of another type than described here.',
   422: 'The text takes too long to render.',
   429: 'Too many of these run at the same time, or you asked too often.',
-  503: 'The wiki cannot reach its database. Try again in a moment.'
+  503: 'The wiki cannot reach its database, or more is asked of it than it can do. Try again in a moment.'
 }
 
 /**

@@ -32,6 +32,9 @@ export function createMetrics ({ ping }) {
   return {
     registry: registers[0],
 
+    /** From now on also what Node and the kernel know of this process. */
+    addProcess: () => collectDefaultMetrics({ register: registers[0] }),
+
     /**
      * @param {import('fastify').FastifyRequest} request
      * @param {import('fastify').FastifyReply} reply
@@ -84,15 +87,19 @@ const CHANGES = /** @type {const} */ (['save', 'remove', 'rename'])
 /** @param {any} error */
 const isConflict = ({ statusCode }) => statusCode === 409 || statusCode === 412
 
+/** How metrics are shown to whoever asks for them. @typedef {(metrics: {registry: Registry}, where: {host: string, port: number}) => {open: () => Promise<void>, close: () => Promise<void>}} ShowMetrics */
+
 /**
  * Answers `GET /metrics` on an address of its own, so that no door of the wiki leads there.
- * @param {Metrics} metrics
+ * @param {{registry: {contentType: string, metrics: () => Promise<string>}}} metrics
  * @param {{host: string, port: number}} where
  */
 export function createMetricsServer ({ registry }, { host, port }) {
   const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }, async (request, response) => {
     if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404, { 'content-type': 'text/plain' }).end('There is only GET /metrics here.\n')
-    const text = await registry.metrics()
+    const text = await registry.metrics().catch(() => null)
+    // One of several processes did not answer.
+    if (text === null) return response.writeHead(503, { 'content-type': 'text/plain' }).end('Not all of the wiki answers.\n')
     response.writeHead(200, { 'content-type': registry.contentType, 'cache-control': 'no-store' }).end(text)
   })
   server.maxConnections = CONNECTIONS_MAX
@@ -100,7 +107,6 @@ export function createMetricsServer ({ registry }, { host, port }) {
   return {
     /** @throws {ConfigError} when it cannot listen there */
     async open () {
-      collectDefaultMetrics({ register: registry })
       try {
         await once(server.listen(port, host), 'listening')
       } catch (error) {

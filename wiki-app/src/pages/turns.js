@@ -4,8 +4,9 @@ const TURN_MAX_MS = 1_000
 /**
  * Lets work of one key run one after the other and work of different keys side by side. Within one process this spares
  * writers of the same page from undoing each other's transactions again and again. It is no lock: work that hangs is overtaken.
+ * @param {{maxMs?: number}} [options]  after which work is overtaken
  */
-export function createTurns () {
+export function createTurns ({ maxMs = TURN_MAX_MS } = {}) {
   /** When the last piece of work of each key that has any is over, or overtaken. @type {Map<string, Promise<void>>} */
   const last = new Map()
 
@@ -22,7 +23,7 @@ export function createTurns () {
     const mine = new Promise((resolve) => { over = resolve })
     last.set(key, mine)
     await before
-    const timer = setTimeout(over, TURN_MAX_MS)
+    const timer = setTimeout(over, maxMs)
     try {
       return await work()
     } finally {

@@ -1,0 +1,127 @@
+// How the wiki scales over processes (WORKERS): node wiki-app/bench/scaling.js
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { dropGroup, setCpuShare } from '../../loadgen/src/profile/cgroup.js'
+import { createLimits } from '../../loadgen/src/profile/limits.js'
+import { startMongod } from '../../loadgen/src/stack/mongod.js'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
+import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
+import { DURATION_S, load } from './load.js'
+
+const HELP = `Usage: node wiki-app/bench/scaling.js
+
+Page views a second with WORKERS=1, 2 and 4, 64 connections, 1000 pages of 5 kB, in two ways:
+
+  slow cores   each process may have ${0.12 * 100} % of a core, so that this machine has cores to spare for the load and the database: what n of them do, as a
+               ratio to n times what one does. Needs root and cgroups.
+  this machine as many processes as it has cores. They share these with the load and the database, so the ratio is of the machine, and not of the wiki; what
+               tells of the wiki is the CPU time that a view takes in all its processes.
+`
+const ROUNDS = 3
+const PAGES = 1_000
+const CONNECTIONS = 64
+const SHARE = 0.12
+const COUNTS = [1, 2, 4]
+const TEXT = 'Lorem ipsum dolor sit amet, [a link](https://example.org/) and *more* text. '.repeat(66)
+const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
+const READY_MAX_MS = 30_000
+/** sysconf(_SC_CLK_TCK) of every Linux there is. */
+const TICKS_PER_S = 100
+
+const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
+const median = (/** @type {number[]} */ values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
+const views = Array.from({ length: PAGES }, (_, page) => ({ path: `/wiki/page-${page}` }))
+
+/** @param {number} pid @returns {number} CPU time so far, of it and its children that live (proc(5)) */
+function cpuS (pid) {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1].split(' ')
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S + children.reduce((sum, child) => sum + cpuS(Number(child)), 0)
+}
+
+if (process.argv.includes('--help')) {
+  process.stdout.write(HELP)
+  process.exit(0)
+}
+
+const directory = mkdtempSync(path.join(tmpdir(), 'stevec-scaling-'))
+const mongod = await startMongod()
+
+/**
+ * @param {number} workers
+ * @param {number | null} cpuShare  of a core, all processes together
+ */
+async function measure (workers, cpuShare) {
+  const limits = createLimits({ cpu_share: cpuShare, memory_bytes: null, delay_ms: 0 }, () => {})
+  if (cpuShare !== null && limits.controllers.cpu === undefined) throw new Error(`the CPU cannot be limited here: ${limits.missing.cpu}`)
+  const [port] = await freePorts(1)
+  const url = `http://127.0.0.1:${port}`
+  const logFile = path.join(directory, 'wiki.log')
+  const wiki = await startProcess({
+    name: 'wiki',
+    command: process.execPath,
+    args: [SERVER],
+    logFile,
+    cgroups: limits.directories,
+    env: { PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port), MONGODB_URI: mongod.uri, WORKERS: String(workers), WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0' }
+  })
+  try {
+    if (!await waitUntil(() => isAlive(wiki) && readFileSync(logFile, 'utf8').includes(`:${port}`) && fetch(`${url}/readyz`).then(({ ok }) => ok, () => false), READY_MAX_MS)) throw new Error(`the wiki is not ready:\n${logTail(logFile)}`)
+    if ((await fetch(`${url}/wiki/page-0`)).status === 404) await fill(url)
+    const ask = () => load({ url, connections: CONNECTIONS, requests: views, expected: 200 })
+    // Compiled as it would be after a while.
+    await ask()
+    if (cpuShare !== null) setCpuShare(limits, cpuShare)
+    const before = cpuS(wiki.pid)
+    const { rate_per_s: rate, generator_cpu_share: generator } = await ask()
+    return { rate, generator, cpuUs: (cpuS(wiki.pid) - before) / (rate * DURATION_S) * 1e6 }
+  } finally {
+    setCpuShare(limits, null)
+    await stopProcess(wiki)
+    dropGroup(limits.directories)
+  }
+}
+
+/** @param {string} url */
+async function fill (url) {
+  note(`writing ${PAGES} pages …`)
+  for (let page = 0; page < PAGES; page += 8) {
+    await Promise.all(views.slice(page, page + 8).map(async ({ path }) => {
+      const saved = await fetch(url + path, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: `${TEXT}${path}` })
+      if (!saved.ok) throw new Error(`${path} was refused: ${await saved.text()}`)
+    }))
+  }
+}
+
+/**
+ * @param {string} title
+ * @param {number[]} counts  of processes
+ * @param {(count: number) => number | null} shareOf
+ */
+async function compare (title, counts, shareOf) {
+  /** @type {Map<number, Awaited<ReturnType<typeof measure>>[]>} */
+  const found = new Map(counts.map((count) => [count, []]))
+  for (let round = 1; round <= ROUNDS; round++) {
+    for (const count of counts) found.get(count)?.push(await measure(count, shareOf(count)))
+    note(`${title}: round ${round} of ${ROUNDS}: ${counts.map((count) => `${count}: ${found.get(count)?.[round - 1].rate.toFixed(0)} a second`).join(', ')}`)
+  }
+  const first = /** @type {Awaited<ReturnType<typeof measure>>[]} */ (found.get(counts[0]))
+  console.log(`${title.padEnd(14)}processes   views a second   for each, to one alone   CPU a view, all processes   generator`)
+  for (const [count, rounds] of found) {
+    const ratio = median(rounds.map(({ rate }, round) => rate / first[round].rate / count))
+    console.log(`${''.padEnd(14)}${String(count).padStart(9)}${median(rounds.map(({ rate }) => rate)).toFixed(0).padStart(17)}${ratio.toFixed(2).padStart(25)}${`${median(rounds.map(({ cpuUs }) => cpuUs)).toFixed(0)} µs`.padStart(28)}` +
+      `${(100 * Math.max(...rounds.map(({ generator }) => generator))).toFixed(0).padStart(10)} % of a core`)
+  }
+  return Object.fromEntries([...found].slice(1).map(([count, rounds]) => [`per_process_${count}`, Number(median(rounds.map(({ rate }, round) => rate / first[round].rate / count)).toFixed(2))]))
+}
+
+try {
+  const slow = process.getuid?.() === 0 ? await compare('slow cores', COUNTS, (count) => SHARE * count) : {}
+  const whole = await compare('this machine', [1, 2], () => null)
+  console.log(JSON.stringify({ slow_cores: slow, this_machine: whole }))
+} finally {
+  await mongod.stop()
+  rmSync(directory, { recursive: true, force: true })
+}

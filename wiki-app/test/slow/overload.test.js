@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import test from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { setCpuShare, dropGroup } from '../../../loadgen/src/profile/cgroup.js'
+import { createLimits } from '../../../loadgen/src/profile/limits.js'
+import { waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { requireTool } from '../../../loadgen/src/tools/locate.js'
+import { createClient } from '../../torture/client.js'
+import { createPlace } from '../../torture/place.js'
+
+const LOAD = fileURLToPath(new URL('../../torture/overload.k6.js', import.meta.url))
+const PAGES = 50
+/** Of a core, so that ten times what the wiki can do is little for whoever asks for it. */
+const CPU_SHARE = 0.03
+const DURATION_S = 10
+const CLOSED_S = 4
+/** What such a wiki does in half a second, and how many wait when its speed is measured. */
+const AT_ONCE = 32
+const RECOVERY_MAX_MS = 5_000
+const GROWTH_MAX_MIB = 100
+
+/** @typedef {{count: number, med_ms: number, p99_ms: number, max_ms: number}} Answers */
+
+/** @param {number} pid */
+const residentMib = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
+const isRoot = process.getuid?.() === 0
+
+test('ten times what the wiki can do: what is too much is refused at once, who is answered is answered soon, and it goes on when it is over', { skip: isRoot ? false : 'needs root, to limit the CPU', timeout: 300_000 }, async (t) => {
+  const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null, delay_ms: 0 }, () => {})
+  if (limits.controllers.cpu === undefined) return t.skip(`the CPU cannot be limited here: ${limits.missing.cpu}`)
+  const place = await createPlace({ behindNginx: true, requestsAtOnceMax: AT_ONCE, cgroups: limits.directories })
+  t.after(async () => {
+    await place.remove()
+    dropGroup(limits.directories)
+  })
+  await place.start()
+  const client = createClient(place.url, AT_ONCE)
+  t.after(() => client.close())
+  const page = (/** @type {number} */ index) => client.ask('GET', `/wiki/page-${index % PAGES}`)
+  for (let index = 0; index < PAGES; index++) await client.ask('PUT', `/api/v1/pages/page-${index}`, { json: { content: 'words and words '.repeat(300) } })
+  // Compiled as it would be after a while.
+  for (let round = 0; round < 40; round++) await Promise.all(Array.from({ length: PAGES }, (_, index) => page(index)))
+
+  setCpuShare(limits, CPU_SHARE)
+  const end = performance.now() + 1000 * CLOSED_S
+  let answered = 0
+  await Promise.all(Array.from({ length: AT_ONCE }, async () => {
+    for (let index = 0; performance.now() < end; index++) {
+      assert.equal((await page(index)).status, 200)
+      answered++
+    }
+  }))
+  const capacity = answered / CLOSED_S
+  const { pid } = place.wiki() ?? { pid: 0 }
+  const before = residentMib(pid)
+
+  const { stdout } = await promisify(execFile)(requireTool('k6').path, ['run', '--quiet', '--no-usage-report', LOAD], {
+    env: { PATH: process.env.PATH, URL: place.url, RATE: String(Math.ceil(10 * capacity)), DURATION_S: String(DURATION_S), PAGES: String(PAGES) }
+  })
+  const endedAt = performance.now()
+  assert.ok(await waitUntil(async () => {
+    const askedAt = performance.now()
+    return (await page(0)).status === 200 && performance.now() - askedAt < 1_000
+  }, RECOVERY_MAX_MS), 'recovered in time')
+  const recoveredMs = performance.now() - endedAt
+
+  /** @type {{accepted: Answers, refused: Answers, other: number, dropped: number}} */
+  const { accepted, refused, other, dropped } = JSON.parse(stdout)
+  const ms = (/** @type {Answers} */ { med_ms: median, p99_ms: p99, max_ms: max }) => `${median.toFixed(0)} / ${p99.toFixed(0)} / ${max.toFixed(0)} ms (median, p99, most)`
+  t.diagnostic(`${capacity.toFixed(0)} a second with ${AT_ONCE} who wait; asked for ${(10 * capacity).toFixed(0)} a second, ${dropped} of which never came: ${(accepted.count / DURATION_S).toFixed(0)} a second answered in ${ms(accepted)}, ` +
+    `${(refused.count / DURATION_S).toFixed(0)} refused in ${ms(refused)}, ${other} otherwise; ${before.toFixed(0)} → ${residentMib(pid).toFixed(0)} MiB; well after ${recoveredMs.toFixed(0)} ms`)
+  assert.equal(other, 0, 'each is answered or refused')
+  assert.ok(refused.count > accepted.count)
+  assert.ok(accepted.count / DURATION_S > capacity / 4, 'no collapse')
+  // The promise's second is a matter of the machine, too: with others on it as busy as this, the time for which nobody had a CPU is in it.
+  assert.ok(refused.med_ms < 1_000)
+  assert.ok(residentMib(pid) < before + GROWTH_MAX_MIB)
+})

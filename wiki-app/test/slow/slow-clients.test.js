@@ -1,0 +1,146 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import test from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isAlive, waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { createClient } from '../../torture/client.js'
+import { createPlace } from '../../torture/place.js'
+
+const READERS = 4
+const READ_EVERY_MS = 50
+const READS = 40
+const WAIT_MAX_MS = 30_000
+const LARGE_BYTES = 900_000
+
+/**
+ * People who read, and now and then save, each on a connection of their own, and never wait for long.
+ * @param {string} url
+ */
+function createVisitors (url) {
+  const client = createClient(url, READERS)
+  /** @type {number[]} */
+  const durationsMs = []
+  /** @type {string[]} */
+  const failed = []
+  return {
+    /** @param {number} count  visits of each */
+    visit: (count) => Promise.all(Array.from({ length: READERS }, async (_, reader) => {
+      for (let index = 0; index < count; index++) {
+        const askedAt = performance.now()
+        const saves = index % 10 === 0
+        const { status } = saves
+          ? await client.ask('PUT', `/api/v1/pages/visitor%20${reader}`, { json: { content: `text ${index}` } }).catch(({ message }) => ({ status: message }))
+          : await client.ask('GET', '/wiki/small').catch(({ message }) => ({ status: message }))
+        if (saves ? status !== 200 && status !== 201 : status !== 200) failed.push(String(status))
+        else if (!saves) durationsMs.push(performance.now() - askedAt)
+        await sleep(READ_EVERY_MS)
+      }
+    })),
+    /** What became of the visits so far. */
+    take () {
+      const sorted = durationsMs.splice(0).sort((a, b) => a - b)
+      return { failed: failed.splice(0), reads: sorted.length, p99Ms: sorted[Math.ceil(0.99 * sorted.length) - 1] }
+    },
+    close: () => client.close()
+  }
+}
+
+/**
+ * Connections that somebody keeps, and what is done on each now and then.
+ * @param {string} url
+ * @param {number} count
+ * @param {(socket: import('node:net').Socket) => void} begin
+ * @param {(socket: import('node:net').Socket) => void} [goOn]
+ */
+async function keep (url, count, begin, goOn = () => {}) {
+  const { hostname, port } = new URL(url)
+  /** @type {Set<import('node:net').Socket>} */
+  const open = new Set()
+  // Few enough that their coming is no overload by itself.
+  const atOnce = 20
+  for (let index = 0; index < count; index += atOnce) {
+    await Promise.all(Array.from({ length: Math.min(atOnce, count - index) }, async () => {
+      const socket = connect(Number(port), hostname)
+      open.add(socket)
+      socket.once('close', () => open.delete(socket)).on('error', () => {})
+      await Promise.race([once(socket, 'connect'), once(socket, 'close')])
+      begin(socket)
+    }))
+  }
+  const timer = setInterval(() => { for (const socket of open) if (!socket.destroyed) goOn(socket) }, 1_000)
+  return {
+    open: () => open.size,
+    end () {
+      clearInterval(timer)
+      for (const socket of open) socket.destroy()
+    }
+  }
+}
+
+const HEAD = 'Host: source.localhost\r\n'
+/** Each with how many, what they send at first, and what they send each second. @type {[string, number, (socket: import('node:net').Socket) => void, ((socket: import('node:net').Socket) => void)?][]} */
+const CROWDS = [
+  ['2000 that send a header a byte at a time', 2_000, (socket) => socket.write(`GET /wiki/small HTTP/1.1\r\n${HEAD}X-Slow: `), (socket) => socket.write('x')],
+  ['500 that send a page a byte at a time', 500, (socket) => socket.write(`PUT /api/v1/pages/slow HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`), (socket) => socket.write(' ')],
+  // Nothing is read beyond what fits into the kernel's buffers.
+  ['300 that ask for a large page and do not read it', 300, (socket) => { socket.pause().write(`GET /wiki/large HTTP/1.1\r\n${HEAD}\r\n`) }],
+  ['500 that send headers without end', 500, (socket) => { socket.write(`GET / HTTP/1.1\r\n${HEAD}X-Long: ${'x'.repeat(100_000)}`) }, (socket) => socket.write('x'.repeat(10_000))],
+  ['10 000 that have asked once and keep their connection', 10_000, (socket) => { socket.resume().write(`GET /healthz HTTP/1.1\r\n${HEAD}\r\n`) }],
+  ['10 000 that say nothing', 10_000, (socket) => { socket.resume() }]
+]
+
+test('slow clients, idle ones by the thousand, and headers without end: who reads and edits meanwhile does not notice', { timeout: 300_000 }, async (t) => {
+  const place = await createPlace({ behindNginx: true, requestsAtOnceMax: 256 })
+  t.after(() => place.remove())
+  await place.start()
+  const setUp = createClient(place.url, 1)
+  await setUp.ask('PUT', '/api/v1/pages/small', { json: { content: 'small' } })
+  assert.equal((await setUp.ask('PUT', '/api/v1/pages/large', { json: { content: 'words and words\n\n'.repeat(LARGE_BYTES / 17) } })).status, 201)
+  setUp.close()
+  const visitors = createVisitors(place.url)
+  t.after(() => visitors.close())
+  await visitors.visit(READS / 4)
+  t.diagnostic(`before: p99 ${visitors.take().p99Ms.toFixed(0)} ms`)
+
+  for (const [name, count, begin, goOn] of CROWDS) {
+    const crowd = await keep(place.url, count, begin, goOn)
+    t.after(crowd.end)
+    // What they asked for is work like any other's, and a burst of it may be refused; that they do not take it is what is tried here.
+    assert.ok(await waitUntil(async () => {
+      await visitors.visit(5)
+      return visitors.take().failed.length === 0
+    }, WAIT_MAX_MS), name)
+    await visitors.visit(READS)
+    const open = crowd.open()
+    const { failed, reads, p99Ms } = visitors.take()
+    t.diagnostic(`${name}: p99 ${p99Ms.toFixed(0)} ms, ${open} of their connections still open`)
+    assert.deepEqual(failed, [], name)
+    assert.equal(reads, 0.9 * READERS * READS)
+    // On a connection of one's own that is new, too.
+    const late = createVisitors(place.url)
+    await late.visit(1)
+    assert.deepEqual(late.take().failed, [], name)
+    late.close()
+    crowd.end()
+    assert.ok(isAlive(place.nginx()))
+    assert.ok(await waitUntil(() => crowd.open() === 0, WAIT_MAX_MS))
+  }
+})
+
+test('the wiki itself, should anybody get to it past nginx, keeps answering with ten thousand connections that ask for nothing', { timeout: 300_000 }, async (t) => {
+  const place = await createPlace()
+  t.after(() => place.remove())
+  await place.start()
+  const visitors = createVisitors(place.url)
+  t.after(() => visitors.close())
+  const setUp = createClient(place.url, 1)
+  await setUp.ask('PUT', '/api/v1/pages/small', { json: { content: 'small' } })
+  setUp.close()
+  const crowd = await keep(place.url, 10_000, (socket) => { socket.resume() })
+  t.after(crowd.end)
+  await visitors.visit(READS)
+  const { failed, p99Ms } = visitors.take()
+  t.diagnostic(`p99 ${p99Ms.toFixed(0)} ms, ${crowd.open()} of their connections still open`)
+  assert.deepEqual(failed, [])
+})

@@ -1,0 +1,48 @@
+// Readers who do not wait for each other: so many arrive each second, whatever becomes of those before them. URL, RATE (a second), DURATION_S, PAGES from the environment.
+import { check } from 'k6'
+import http from 'k6/http'
+import { Counter, Trend } from 'k6/metrics'
+
+const { URL, RATE, DURATION_S, PAGES } = __ENV
+/** All that can be under way at once here: beyond, arrivals are dropped, and counted. */
+const VUS_MAX = 1_500
+
+export const options = {
+  scenarios: { readers: { executor: 'constant-arrival-rate', rate: Number(RATE), timeUnit: '1s', duration: `${DURATION_S}s`, preAllocatedVUs: 400, maxVUs: VUS_MAX, gracefulStop: '10s' } },
+  discardResponseBodies: true,
+  summaryTrendStats: ['med', 'p(99)', 'max']
+}
+
+const accepted = new Trend('accepted_ms')
+const refused = new Trend('refused_ms')
+const acceptedCount = new Counter('accepted')
+const refusedCount = new Counter('refused')
+const otherCount = new Counter('other')
+
+export default function read () {
+  const answer = http.get(`${URL}/wiki/page-${Math.floor(Math.random() * Number(PAGES))}`, { timeout: '20s' })
+  const durationMs = answer.timings.blocked + answer.timings.duration
+  if (answer.status === 200) {
+    acceptedCount.add(1)
+    accepted.add(durationMs)
+  } else if (check(answer, { 'a 503 says when to come again': ({ status, headers }) => status === 503 && Number(headers['Retry-After']) > 0 })) {
+    refusedCount.add(1)
+    refused.add(durationMs)
+  } else {
+    otherCount.add(1, { status: String(answer.status), error: answer.error })
+  }
+}
+
+/** @param {{metrics: Record<string, {values: Record<string, number>}>}} summary */
+export function handleSummary ({ metrics }) {
+  const value = (/** @type {string} */ metric, /** @type {string} */ name) => (metrics[metric] ? metrics[metric].values[name] : 0)
+  const times = (/** @type {string} */ metric) => ({ med_ms: value(metric, 'med'), p99_ms: value(metric, 'p(99)'), max_ms: value(metric, 'max') })
+  return {
+    stdout: JSON.stringify({
+      accepted: { count: value('accepted', 'count'), ...times('accepted_ms') },
+      refused: { count: value('refused', 'count'), ...times('refused_ms') },
+      other: value('other', 'count'),
+      dropped: value('dropped_iterations', 'count')
+    })
+  }
+}
