@@ -64,15 +64,27 @@ export function createAdmission ({ waitMaxMs, workMaxMs = WORK_MAX_MS }) {
   }
 
   /**
+   * What is answered without waiting for anything was never at work beside others.
    * @template T
    * @param {() => T | Promise<T>} work
+   * @returns {T | Promise<T>}
+   */
+  function beginWork (work) {
+    const since = performance.now()
+    const begun = work()
+    return begun instanceof Promise ? atWorkUntilDone(begun, { since }) : begun
+  }
+
+  /**
+   * @template T
+   * @param {Promise<T>} begun
+   * @param {{since: number}} mine
    * @returns {Promise<T>}
    */
-  async function work (work) {
-    const mine = { since: performance.now() }
+  async function atWorkUntilDone (begun, mine) {
     atWork.add(mine)
     try {
-      return await work()
+      return await begun
     } finally {
       if (atWork.delete(mine) && timer !== undefined) {
         done++
@@ -92,12 +104,12 @@ export function createAdmission ({ waitMaxMs, workMaxMs = WORK_MAX_MS }) {
     inTurn (handler) {
       if (waitMaxMs === 0) return handler
       return function (request, reply) {
-        const begin = () => work(() => handler.call(this, request, reply))
+        const begin = () => beginWork(() => handler.call(this, request, reply))
         if (atWork.size < atWorkMax && waiting.length === 0) return begin()
         if (waiting.length >= WAITING_MAX) return Promise.reject(busy)
         timer ??= setInterval(look, LOOK_MS)
         return new Promise((resolve, reject) => {
-          waiting.push({ since: performance.now(), isGone: () => request.raw.destroyed, begin: () => resolve(begin()), refuse: reject })
+          waiting.push({ since: performance.now(), isGone: () => request.raw.destroyed, begin: () => new Promise((resolve) => { resolve(begin()) }).then(resolve, reject), refuse: reject })
         })
       }
     }
