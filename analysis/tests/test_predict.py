@@ -192,9 +192,9 @@ def test_the_internet_takes_no_longer_than_a_wiki():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"pages": 0}, "pages is 0, and has to be 1 to 1e"),
+        ({"pages": 0}, "pages is 0, and has to be a number from 1 to 1e"),
         ({"rate_per_s": float("nan")}, "rate is nan"),
-        ({"edits": 5}, "edits is 5, and has to be 0 to 0.999"),
+        ({"edits": 5}, "edits is 5, and has to be a number from 0 to 0.999"),
         ({"policy": "lru"}, "policy is one of ttl, ttl.swr, purge-url"),
         ({"swr_s": 5}, "swr belongs to the policy ttl.swr"),
         ({"policy": "ttl+swr"}, "needs swr"),

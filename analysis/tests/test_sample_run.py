@@ -17,13 +17,13 @@ RUNS = [*sorted((SAMPLE / "runs").iterdir()), POLICY]
 
 @pytest.fixture(scope="module")
 def analyse_once():
-    """A function from the name of a run to its analysis, read once for all tests here."""
+    """A function from the folder of a run to its analysis, read once for all tests here."""
     opened = {}
 
-    def analyse_and_remember(name):
-        if name not in opened:
-            opened[name] = analyse(read_run(SAMPLE / "runs" / name))
-        return opened[name]
+    def analyse_and_remember(run):
+        if run not in opened:
+            opened[run] = analyse(read_run(run))
+        return opened[run]
 
     yield analyse_and_remember
     for analysis in opened.values():
@@ -32,7 +32,7 @@ def analyse_once():
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
 def test_law_of_the_counter_holds_in_every_trial(analyse_once, run):
-    read = analyse_once(run.name)
+    read = analyse_once(run)
     assert read.law.holds
     assert read.law.trials == read.run.manifest["trials_planned"] > 0
     assert [o.reasons for o in read.outcomes if not o.valid] == []
@@ -57,7 +57,7 @@ def test_nineteen_trials_of_twenty_are_where_the_models_say(analyse_once):
     compared = [
         one
         for name in ("mixed-write", "overload", "read-sparse", "at-once")
-        for one in prediction.compare_cells(analyse_once(name))
+        for one in prediction.compare_cells(analyse_once(SAMPLE / "runs" / name))
     ]
     assert {one.missing for one in compared} == {""}
     cached = [one for one in compared if one.trials[0].predicted.hit_ratio.high > 0]
