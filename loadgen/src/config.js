@@ -30,13 +30,15 @@ export function readConfig (env = process.env) {
     ports,
     mongodbUri: env.MONGODB_URI || undefined,
     /** What the user names comes first when a tool is looked for. @type {Record<string, string | undefined>} */
-    binaries: { mongod: env.MONGOD_BIN || undefined, k6: env.K6_BIN || undefined, nginx: env.NGINX_BIN || undefined, toxiproxy: env.TOXIPROXY_BIN || undefined, chromium: env.CHROMIUM_BIN || undefined },
+    binaries: { mongod: env.MONGOD_BIN || undefined, k6: env.K6_BIN || undefined, nginx: env.NGINX_BIN || undefined, toxiproxy: env.TOXIPROXY_BIN || undefined, chromium: env.CHROMIUM_BIN || undefined, qemu: env.QEMU_BIN || undefined },
     /** Errors with their stack. */
     debug: Boolean(env.STEVEC_DEBUG),
     searchPath: env.PATH ?? '',
     /** Where stacks keep their state; the tests give each its own. */
     stateDirectory: path.resolve(env.STEVEC_STATE || path.join(ROOT, '.stevec')),
     resultsDirectory: path.resolve(env.STEVEC_RESULTS || path.join(ROOT, 'results')),
+    /** Where images for boards are built, and taken from. */
+    imageDirectory: path.resolve(env.STEVEC_IMAGE || path.join(ROOT, 'arm-image/build')),
     toolsDirectory: path.resolve(env.STEVEC_TOOLS || path.join(ROOT, '.tools')),
     /** k6 and the wiki must not be steered by variables that were meant for something else. */
     childEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('K6_')))

@@ -19,7 +19,7 @@ const UNQUOTABLE = /["$\\\n\r]/
 
 /**
  * What a role needs besides its folder; ports are of 127.0.0.1.
- * @typedef {{role: 'origin', port: number, wikiPort: number}} OriginRole
+ * @typedef {{role: 'origin', port: number, wikiPort: number, listenAddress?: string}} OriginRole  listenAddress: default 127.0.0.1
  * @typedef {{role: 'edge', port: number, publicPort: number, originPort: number, cachedHost: string, nocacheHost: string, controlPort: number, controlToken: string} & EdgeOptions} EdgeRole  in the wiki's stack
  * @typedef {{role: 'edge', port: number, listenAddress?: string, origin: Origin, controlPort: number, controlToken: string} & EdgeOptions} LoneEdgeRole  in front of any application
  * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
@@ -62,21 +62,22 @@ export async function prepareRole (role, { directory, binary, modulesDirectory }
 
 /**
  * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
- * @param {{directory: string, modulesDirectory: string}} where
+ * @param {{directory: string, modulesDirectory: string, sources?: string, user?: string}} where  for another machine: the folder nginx/ there,
+ *   and the user of its workers, empty for whoever starts it
  * @returns {string} the configuration
  * @throws {Error} when a path cannot stand in an nginx configuration
  */
-export function render (role, { directory, modulesDirectory }) {
+export function render (role, { directory, modulesDirectory, sources = SOURCES, user = process.getuid?.() === 0 ? userInfo().username : '' }) {
   const cached = role.role !== 'origin'
-  const paths = [directory, modulesDirectory, SOURCES, ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : [])]
+  const paths = [directory, modulesDirectory, sources, ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : [])]
   for (const value of paths) {
     if (UNQUOTABLE.test(value)) throw new Error(`nginx cannot use a path with quotes, dollar signs or backslashes: ${value}`)
   }
   return eta.render(`./${role.role}`, {
     ...(role.role === 'edge' ? edgeView(role, directory) : role),
     directory,
-    sources: SOURCES,
-    user: process.getuid?.() === 0 ? userInfo().username : '',
+    sources,
+    user,
     modules: cached ? ['ndk_http_module', 'ngx_http_lua_module'].map((name) => `${modulesDirectory}/${name}.so`) : []
   })
 }

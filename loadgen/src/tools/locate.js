@@ -5,15 +5,16 @@ import { readConfig } from '../config.js'
 
 /**
  * What the lab runs but does not bring along in npm or Python packages.
- * `optional` ones are installed only when they are asked for. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
- * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], optional?: boolean}>}
+ * `optional` ones are installed only when they are asked for; `setup` is the word to ask with when it is not their name. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
+ * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], optional?: boolean, setup?: string}>}
  */
 export const TOOLS = {
   mongod: { variable: 'MONGOD_BIN', binary: 'mongod', minimum: '4.4.0', pinned: '6.0.5', versionArgs: ['--version'] },
   nginx: { variable: 'NGINX_BIN', binary: 'nginx', minimum: '1.18.0', versionArgs: ['-v'] },
   k6: { variable: 'K6_BIN', binary: 'k6', minimum: '1.8.1', pinned: '1.8.1', versionArgs: ['version'] },
   toxiproxy: { variable: 'TOXIPROXY_BIN', binary: 'toxiproxy-server', minimum: '2.5.0', pinned: '2.12.0', versionArgs: ['--version'] },
-  chromium: { variable: 'CHROMIUM_BIN', binary: 'chromium', otherNames: ['chromium-browser', 'google-chrome'], minimum: '120.0.0', versionArgs: ['--version'], optional: true }
+  chromium: { variable: 'CHROMIUM_BIN', binary: 'chromium', otherNames: ['chromium-browser', 'google-chrome'], minimum: '120.0.0', versionArgs: ['--version'], optional: true },
+  qemu: { variable: 'QEMU_BIN', binary: 'qemu-system-arm', minimum: '7.2.0', versionArgs: ['--version'], setup: 'image' }
 }
 
 /** Debian keeps servers where a plain user's PATH does not look. */
@@ -65,7 +66,8 @@ export function locateTool (name, config = readConfig()) {
  */
 export function requireTool (name) {
   const tool = locateTool(name)
-  if (tool === null) throw new ToolError(`${name} is missing; run \`${TOOLS[name].optional ? `./stevec setup --with ${name}` : 'make setup'}\` (or set ${TOOLS[name].variable} to one of your own)`)
+  const wanted = TOOLS[name].setup ?? (TOOLS[name].optional ? name : undefined)
+  if (tool === null) throw new ToolError(`${name} is missing; run \`${wanted ? `./stevec setup --with ${wanted}` : 'make setup'}\` (or set ${TOOLS[name].variable} to one of your own)`)
   return tool
 }
 
