@@ -1,9 +1,21 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test bench-edge figures lock
+.PHONY: help setup demo up down test bench-edge figures lock image image-lock test-image
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
+
+image: ## a card image of the origin for a Banana Pi, as root (BOARD=…; arm-image/README.md)
+	@./stevec setup --with image
+	@node arm-image/bin/build.js $(if $(XZ),--xz)
+
+image-lock: ## the packages of the image as Debian has them today
+	@./stevec setup --with image
+	@node arm-image/bin/build.js --renew-lock
+
+test-image: ## boot the image in QEMU and measure through it (minutes)
+	@./stevec setup --with image
+	@node --test --test-timeout=3600000 --test-reporter=spec arm-image/test/boot/*.test.js
 
 setup: ## install what is missing (quick when nothing is)
 	@./stevec setup

@@ -21,7 +21,7 @@ const CHECKS = [
   {
     name: 'tests JavaScript',
     command: process.execPath,
-    args: ['--test', '--test-timeout=600000', '--test-reporter=spec', ...testFiles(['wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test'])],
+    args: ['--test', '--test-timeout=600000', '--test-reporter=spec', ...testFiles(['wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test', 'arm-image/test'])],
     counts: (output) => ({ passed: lastNumber(output, /^ℹ pass (\d+)$/gm), failed: lastNumber(output, /^ℹ (?:fail|cancelled) (\d+)$/gm) })
   },
   {

@@ -101,6 +101,8 @@ export function layWiki ({ tree, parameters, keys, nodeModules, epoch }) {
   write('/etc/stevec/wiki.env', wikiSettings(MONGODB_URI), 0o600)
   write('/etc/stevec/nginx.conf', nginxConfiguration())
   write('/etc/apt/sources.list', `deb ${MIRROR} ${SUITE} main\ndeb ${MIRROR} ${SUITE}-updates main\ndeb ${MIRROR}-security ${SUITE}-security main\n`)
+  // As if systemd had done its chores after an update of /usr (ldconfig and the like, minutes under emulation): the packages' own scripts have.
+  for (const file of ['/etc/.updated', '/var/.updated']) write(file, '')
   if (keys !== '') write('/root/.ssh/authorized_keys', keys, 0o600)
   rmSync(path.join(tree, 'etc/resolv.conf'), { force: true })
   symlinkSync('/run/systemd/resolve/stub-resolv.conf', path.join(tree, 'etc/resolv.conf'))
