@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import test from 'node:test'
+import { readConfig } from '../../../loadgen/src/config.js'
+import { boardLogs, boardReady, boardSsh, onBoard, startBoard, stopBoard } from '../../../loadgen/src/stack/board.js'
+import { startMongod } from '../../../loadgen/src/stack/mongod.js'
+import { freePorts } from '../../../loadgen/src/stack/ports.js'
+import { waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { locateTool } from '../../../loadgen/src/tools/locate.js'
+import { sampleOrigin } from '../../src/origin-sample.js'
+
+const { imageDirectory } = readConfig()
+const qemu = locateTool('qemu')
+const machines = qemu === null ? '' : spawnSync(qemu.path, ['-M', 'help'], { encoding: 'utf8' }).stdout
+const SAMPLES = 3
+const PATIENCE_MS = 600_000
+
+/**
+ * @param {string} machine
+ * @param {string[]} boards
+ * @returns {string | false} why it cannot be tested here
+ */
+function skipReason (machine, boards) {
+  if (qemu === null) return 'qemu-system-arm is missing; `./stevec setup --with image` installs it'
+  if (!machines.includes(`\n${machine} `)) return `QEMU ${qemu.version} has no machine ${machine}; 8.1 or newer has`
+  if (!boards.some((board) => existsSync(path.join(imageDirectory, board, 'manifest.json')))) return `no image for it is built; sudo make image BOARD=${boards[0]}`
+  return false
+}
+
+/**
+ * A board of its own, whose database is not there yet.
+ * @param {import('node:test').TestContext} t
+ * @param {import('@stevec/arm-image/board').Machine} machine
+ */
+async function switchOn (t, machine) {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-boot-'))
+  const [port] = await freePorts(1)
+  t.after(async () => {
+    await stopBoard(directory)
+    rmSync(directory, { recursive: true, force: true })
+  })
+  const state = await startBoard({ directory, imageDirectory, machine, mongodbUri: `mongodb://127.0.0.1:${port}/stevec?replicaSet=stevec` })
+  return { directory, state, port, onProgress: (/** @type {string} */ text) => t.diagnostic(text) }
+}
+
+test('virt: the root filesystem boots without a complaint, waits for its database and says so, and is a wiki when that comes', { skip: skipReason('virt', ['lamobo-r1', 'bananapi', 'bpi-m2-ultra', 'qemu-virt']) }, async (t) => {
+  const { directory, state, port, onProgress } = await switchOn(t, 'virt')
+  await boardReady(directory, { path: '/healthz', onProgress })
+
+  const waiting = await fetch(`${state.url}/readyz`)
+  assert.equal(waiting.status, 503)
+  assert.match(String((await waiting.json()).detail), /database/i)
+  const mongod = await startMongod({ port })
+  t.after(mongod.stop)
+  await boardReady(directory, { onProgress })
+
+  const written = await fetch(`${state.url}/wiki/Board`, { method: 'POST', headers: { 'Content-Type': 'text/markdown' }, body: '# Hello from ARM' })
+  assert.equal(written.status, 201)
+  const read = await fetch(`${state.url}/wiki/Board`)
+  assert.equal(read.status, 200)
+  assert.match(await read.text(), /Hello from ARM<\/h1>/)
+  const unchanged = await fetch(`${state.url}/wiki/Board`, { headers: { 'If-None-Match': String(read.headers.get('etag')) } })
+  assert.equal(unchanged.status, 304)
+
+  await waitUntil(() => onBoard(directory, ['systemctl is-system-running || true']).trim() === 'running', PATIENCE_MS, 2_000)
+  assert.equal(onBoard(directory, ['systemctl --failed --no-legend --plain']), '')
+  assert.equal(onBoard(directory, ['uname -m']).trim(), 'armv7l')
+  assert.ok(Number(onBoard(directory, ['df --output=size --block-size=1 / | tail -1'])) > 1.8 * 1024 ** 3, 'the first boot has grown the filesystem')
+  assert.deepEqual(onBoard(directory, ['ls /etc/ssh/ssh_host_*_key']).trim().split('\n'), ['/etc/ssh/ssh_host_ed25519_key'])
+  assert.match(onBoard(directory, ['ps -o user= -C node']), /^stevec-w/, 'the wiki runs as nobody in particular')
+
+  const requests = boardLogs(directory).trimEnd().split('\n').map((row) => JSON.parse(row)).filter(({ uri }) => uri === '/wiki/Board')
+  assert.deepEqual(requests.map(({ method, status }) => [method, status]), [['POST', 201], ['GET', 200], ['GET', 304]])
+
+  /** @type {import('../../src/origin-sample.js').OriginSample[]} */
+  const samples = []
+  const sampler = sampleOrigin({ command: 'ssh', args: boardSsh(directory), onSample: (sample) => samples.push(sample) })
+  await Promise.race([sampler.ended, waitUntil(() => samples.length >= SAMPLES, PATIENCE_MS)])
+  await sampler.stop()
+  for (const { cpu_ratio: cpu, memory_used_bytes: memory } of samples) assert.ok(cpu >= 0 && cpu <= 1 && memory > 50e6 && memory < 1e9, `${cpu} ${memory}`)
+  t.diagnostic(`memory in use with an idle wiki: ${Math.round(samples[0].memory_used_bytes / 1e6)} MB`)
+})
+
+test('bpim2u: the card itself boots, through SPL and U-Boot', { skip: skipReason('bpim2u', ['bpi-m2-ultra']) }, async (t) => {
+  const { directory, port, onProgress } = await switchOn(t, 'bpim2u')
+  const mongod = await startMongod({ port })
+  t.after(mongod.stop)
+  await boardReady(directory, { onProgress })
+  const said = readFileSync(path.join(directory, 'console.log'), 'latin1')
+  for (const step of [/U-Boot SPL \d{4}\.\d\d/, /\nU-Boot \d{4}\.\d\d/, /extlinux\/extlinux\.conf/, /Starting kernel/]) assert.match(said, step)
+  assert.equal(onBoard(directory, ['systemctl --failed --no-legend --plain']), '')
+  assert.match(onBoard(directory, ['cat /proc/device-tree/model']), /Banana Pi BPI-M2-Ultra/)
+})
