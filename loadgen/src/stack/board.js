@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
 import path from 'node:path'
 import { BoardError, findImage, HOST_SEEN_FROM_GUEST, prepareCard, provideKey, qemuArguments, sshArguments } from '@stevec/arm-image/board'
 import { requireTool } from '../tools/locate.js'
@@ -85,9 +86,29 @@ export async function boardReady (directory, { signal, onProgress = () => {}, pa
     if (!isAlive(state.processes[0])) throw new BoardError(`the board switched itself off:\n${consoleTail(directory)}\n${logTail(path.join(directory, 'qemu.log'))}`)
     const last = consoleTail(directory, 1)
     if (last !== said) onProgress(said = last)
-    return await fetch(`${state.url}${probe}`, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) }).then((response) => response.status === 200, () => false)
+    return await answers(`${state.url}${probe}`)
   }, READY_TIMEOUT_MS, 500)
   if (!ready) throw new BoardError(`the board did not answer 200 on ${probe} within ${READY_TIMEOUT_MS / 60_000} min; its console ends with:\n${consoleTail(directory)}`)
+}
+
+/**
+ * QEMU takes a connection before the board has a network, and such a one is never answered: each probe has a connection of its own, and an end.
+ * @param {string} url
+ * @returns {Promise<boolean>} whether it answers 200
+ */
+function answers (url) {
+  return new Promise((resolve) => {
+    const request = get(url, { agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode === 200)
+    })
+    const giveUp = setTimeout(() => request.destroy(), PROBE_TIMEOUT_MS)
+    request.once('close', () => {
+      clearTimeout(giveUp)
+      resolve(false)
+    })
+    request.once('error', () => resolve(false))
+  })
 }
 
 /**
