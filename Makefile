@@ -5,18 +5,6 @@
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
-image: ## a card image of the origin for a Banana Pi, as root (BOARD=…; arm-image/README.md)
-	@./stevec setup --with image
-	@node arm-image/bin/build.js $(if $(XZ),--xz)
-
-image-lock: ## the packages of the image as Debian has them today
-	@./stevec setup --with image
-	@node arm-image/bin/build.js --renew-lock
-
-test-image: ## boot the image in QEMU and measure through it (minutes)
-	@./stevec setup --with image
-	@node --test --test-timeout=3600000 --test-reporter=spec arm-image/test/boot/*.test.js
-
 setup: ## install what is missing (quick when nothing is)
 	@./stevec setup
 
@@ -33,6 +21,18 @@ down: ## stop what `make up` started
 test: ## lint, types and all tests
 	@./stevec setup --with chromium
 	@node .ci/test.js
+
+image: ## a card image of the origin for a Banana Pi, as root (arm-image/README.md)
+	@./stevec setup --with image
+	@node arm-image/bin/build.js $(if $(XZ),--xz)
+
+image-lock: ## today's Debian packages for the image
+	@./stevec setup --with image
+	@node arm-image/bin/build.js --renew-lock
+
+test-image: ## boot the image in QEMU (minutes)
+	@./stevec setup --with image
+	@node --test --test-timeout=3600000 --test-reporter=spec arm-image/test/boot/*.test.js
 
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios
 	@node nginx/bench/edge.js

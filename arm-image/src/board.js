@@ -51,11 +51,14 @@ export function prepareCard ({ image, card, mongodbUri, publicKey, work }) {
   truncateSync(card, 2 * Number(execFileSync('stat', ['--format=%s', image], { encoding: 'utf8' })))
   writeFileSync(path.join(work, 'wiki.env'), wikiSettings(mongodbUri), { mode: 0o600 })
   writeFileSync(path.join(work, 'authorized_keys'), publicKey, { mode: 0o600 })
-  writeFiles(card, [
-    { from: path.join(work, 'wiki.env'), to: '/etc/stevec/wiki.env' },
-    { from: path.join(work, 'authorized_keys'), to: '/root/.ssh/authorized_keys' }
-  ])
-  rmSync(path.join(work, 'wiki.env'))
+  try {
+    writeFiles(card, [
+      { from: path.join(work, 'wiki.env'), to: '/etc/stevec/wiki.env' },
+      { from: path.join(work, 'authorized_keys'), to: '/root/.ssh/authorized_keys' }
+    ])
+  } finally {
+    rmSync(path.join(work, 'wiki.env'))
+  }
 }
 
 /**

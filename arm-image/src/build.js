@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, lutimesSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { BOARDS } from '../recipe.js'
 import { baseName, installedPackages, packageDifferences, provideBase } from './base.js'
@@ -89,13 +89,15 @@ export async function buildImage ({ parameters, directory, write, lock: onDiffer
     const packageList = Object.entries(packages).map(([name, version]) => `${name}=${version}\n`).join('')
     lay('/usr/share/stevec/packages.txt', packageList)
     lay('/usr/share/stevec/build.json', `${JSON.stringify({ git, source_date_epoch_s: epoch }, null, 2)}\n`)
-    // Laying files down has moved the times of the folders that they are in.
-    const moved = listTree(tree).filter((entry) => entry.type === 'folder' && entry.modified_s > epoch)
-    for (const { path: folder } of moved) utimesSync(path.join(tree, folder), epoch, epoch)
-    utimesSync(tree, epoch, epoch)
 
     step('list and digest every file')
     const entries = listTree(tree)
+    // Laying files down has moved the times of the folders that they are in. https://reproducible-builds.org/specs/source-date-epoch/
+    for (const entry of entries.filter((candidate) => candidate.modified_s > epoch)) {
+      lutimesSync(path.join(tree, entry.path), epoch, epoch)
+      entry.modified_s = epoch
+    }
+    lutimesSync(tree, epoch, epoch)
     const digest = treeDigest(entries)
     writeFileSync(path.join(output, 'files.jsonl'), entries.map((entry) => `${line(entry)}\n`).join(''))
     writeFileSync(path.join(output, 'packages.txt'), packageList)
