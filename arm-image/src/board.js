@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { BOARDS } from '../recipe.js'
 import { ROOT_OFFSET_BYTES } from './card.js'
 import { wikiSettings } from './wiki.js'
 
@@ -27,12 +28,15 @@ export class BoardError extends Error {}
  * @throws {BoardError} when none is built
  */
 export function findImage (buildDirectory, machine) {
-  const boards = MACHINES[machine].boards ?? ['qemu-virt', 'lamobo-r1', 'bananapi', 'bpi-m2-ultra']
-  for (const board of boards) {
+  const boards = MACHINES[machine].boards
+  const built = (boards ?? Object.keys(BOARDS)).flatMap((board) => {
     const directory = path.join(buildDirectory, board)
-    if (existsSync(path.join(directory, 'manifest.json'))) return { directory, manifest: JSON.parse(readFileSync(path.join(directory, 'manifest.json'), 'utf8')) }
-  }
-  throw new BoardError(`there is no image that machine ${machine} boots; run: sudo make image${machine === 'virt' ? '' : ` BOARD=${boards[0]}`}`)
+    const status = statSync(path.join(directory, 'manifest.json'), { throwIfNoEntry: false })
+    return status === undefined ? [] : [{ directory, builtAt: status.mtimeMs }]
+  }).sort((a, b) => b.builtAt - a.builtAt)
+  if (built.length === 0) throw new BoardError(`there is no image that machine ${machine} boots; run: sudo make image${boards === null ? '' : ` BOARD=${boards[0]}`}`)
+  const { directory } = built[0]
+  return { directory, manifest: JSON.parse(readFileSync(path.join(directory, 'manifest.json'), 'utf8')) }
 }
 
 /**

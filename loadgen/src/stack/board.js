@@ -142,8 +142,9 @@ export function boardLogs (directory) {
 }
 
 /**
- * Switches it off in order when it answers, else pulls the plug: its card is not used again.
+ * Pulls the plug: its card is not used again.
  * @param {string} directory
+ * @returns {Promise<boolean>} whether it was on
  */
 export async function stopBoard (directory) {
   const state = readBoardState(directory)
