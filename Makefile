@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test bench-edge figures lock image image-lock test-image
+.PHONY: help setup demo up down test test-slow test-cloudflare bench-edge bench-report figures lock image image-lock test-image
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -22,6 +22,12 @@ test: ## lint, types and all tests
 	@./stevec setup --with chromium
 	@node .ci/test.js
 
+test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a database of one's own
+	@node .ci/test.js slow
+
+test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
+	@node --test-reporter=spec cdn/test/live/cloudflare.js
+
 image: ## a card image of the origin for a Banana Pi, as root (arm-image/README.md)
 	@./stevec setup --with image
 	@node arm-image/bin/build.js $(if $(XZ),--xz)
@@ -37,9 +43,14 @@ test-image: ## boot the image in QEMU (minutes)
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios
 	@node nginx/bench/edge.js
 
+bench-report: setup ## the report on 10 million samples: seconds and memory
+	@.venv/bin/python analysis/bench/report.py
+
 lock: setup ## renew the pinned Python packages (npm's: npm update)
 	@.venv/bin/pip install --quiet uv
 	@.venv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --upgrade analysis/requirements.in -o analysis/requirements.txt
 
-figures: setup ## the pictures of the docs, from the sample run in results/sample
-	@PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample --figure figure-1.3 --output docs/figures/figure-1.3.svg
+figures: setup ## the pictures of the docs, from the sample study in results/sample
+	@set -e; for figure in read-hot/figure-1.3 read-sparse/figure-1.4 overload/figure-1.5 overload/figure-1.6 mixed-write/figure-1.7 write-vs-read-direct/figure-1.8 write-vs-read-cached/figure-1.9; do \
+	  PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample --figure $$figure --output docs/figures/$$(basename $$figure).svg; \
+	done

@@ -1,3 +1,3 @@
-"""Turns one finished run folder of stevec into tables, figures and one HTML report. Reads files only."""
+"""Turns one finished run or study folder of stevec into tables, figures and an HTML report. Reads files only."""
 
-SCHEMA_VERSION = 1  # the newest version of manifest.json that this package understands
+SCHEMA_VERSION = 2  # the version of manifest.json that this package understands

@@ -6,13 +6,16 @@ import signal
 import sys
 from pathlib import Path
 
-from stevec_report.run_folder import RunFolderError, read_run
+from stevec_report.run_folder import RunFolderError
+from stevec_report.study_folder import read_results
 
-DESCRIPTION = "Turn one finished run folder into tables, figures and one HTML report, in RUN_DIR/report/."
+DESCRIPTION = "Turn a finished run or study folder into tables, figures and one HTML report, in RUN_DIR/report/."
 EXAMPLE = """\
 examples:
   python -m stevec_report results/20261121T100000Z-read-hot-abc1234
+  python -m stevec_report results/20261121T100000Z-study-abc1234
   python -m stevec_report results/20261121T100000Z-read-hot-abc1234 --figure figure-1.3 --output means.svg
+  python -m stevec_report results/20261121T100000Z-study-abc1234 --figure overload/figure-1.5 --output load.svg
 
 The report can be built again at any time; the same data give the same bytes. With --figure only that
 figure is written, and the report stays as it is. The last line on standard output is the path of what
@@ -29,8 +32,10 @@ def main(arguments=None):
         epilog=EXAMPLE,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("run_dir", metavar="RUN_DIR", help="a folder that `stevec run` made")
-    parser.add_argument("--figure", metavar="NAME", help="write only this figure, such as figure-1.3")
+    parser.add_argument("run_dir", metavar="RUN_DIR", help="a folder that `stevec run` made, of a run or a study")
+    parser.add_argument(
+        "--figure", metavar="NAME", help="write only this figure, such as figure-1.3 or overload/figure-1.5"
+    )
     parser.add_argument("--output", metavar="FILE", help="where --figure writes to, .svg or .png")
     options = parser.parse_args(arguments)
     if (options.figure is None) != (options.output is None):
@@ -45,9 +50,7 @@ def main(arguments=None):
         print(error, file=sys.stderr)
         return 1
     except OSError as error:
-        print(
-            f"The report could not be written: {error}. What was there before is unchanged.", file=sys.stderr
-        )
+        print(f"The report could not be written: {error}. What was there before is unchanged.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("Stopped. What was there before is unchanged.", file=sys.stderr)
@@ -57,31 +60,17 @@ def main(arguments=None):
 
 def _write(options):
     """Write what `options` ask for and return its path."""
-    run = read_run(options.run_dir)
+    results = read_results(options.run_dir)
     # Imported only now, so that --help and a mistyped path answer at once: matplotlib takes a second to load.
-    from stevec_report import analysis, report_folder
+    from stevec_report import report_folder
 
-    read = analysis.analyse(run)
-    try:
-        _say(f"read {len(read.run.trials)} trials of {read.run.name}")
-        invalid = sum(not outcome.valid for outcome in read.outcomes)
-        if invalid:
-            _say(f"{invalid} of them are invalid; the report says why")
-        if options.figure is None:
-            _say(f"drawing {len(read.experiment.FIGURES)} figures")
-            return report_folder.write_report(read)
-        target = Path(options.output)
-        if options.figure not in read.experiment.FIGURES:
-            known = ", ".join(read.experiment.FIGURES)
-            raise RunFolderError(
-                f"There is no figure {options.figure!r} in this report. Choose one of: {known}."
-            )
-        if target.suffix not in report_folder.FIGURE_SUFFIXES:
-            raise RunFolderError(f"{target} ends in neither .svg nor .png. Give --output such a name.")
-        report_folder.write_figure(read, options.figure, target)
-        return target
-    finally:
-        read.close()
+    if options.figure is None:
+        return report_folder.write_report(results, _say)
+    target = Path(options.output)
+    if target.suffix not in report_folder.FIGURE_SUFFIXES:
+        raise RunFolderError(f"{target} ends in neither .svg nor .png. Give --output such a name.")
+    report_folder.write_figure(results, options.figure, target)
+    return target
 
 
 def _say(text):

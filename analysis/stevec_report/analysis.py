@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from stevec_report import experiments, law, outcomes, run_folder, samples
+from stevec_report import law, outcomes, run_folder, samples
 
 
 @dataclass(frozen=True)
@@ -13,16 +13,42 @@ class Analysis:
     samples: samples.Samples
     law: law.LawCheck
     outcomes: list[outcomes.Outcome]
-    experiment: object  # the module in `experiments` that reports on this experiment
+
+    @property
+    def name(self):
+        """The experiment's name."""
+        return self.run.experiment["name"]
+
+    @property
+    def valid(self):
+        """The outcomes that enter means."""
+        return [outcome for outcome in self.outcomes if outcome.valid]
+
+    def select(self, **settings):
+        """Valid outcomes with these settings; see `outcomes.select`."""
+        return outcomes.select(self.outcomes, **settings)
+
+    def levels(self, setting):
+        """The different values of a setting over the readable trials, numbers first, in their order."""
+        values = {str(o.record.setting(setting)): o.record.setting(setting) for o in self.outcomes if o.record}
+        return sorted(values.values(), key=_level_sort_key)
 
     def close(self):
         """Free the samples."""
-        self.samples.database.close()
+        self.samples.close()
 
 
 def analyse(run):
-    """Read the samples of `run` and judge it. RunFolderError if no report is known for its experiment."""
-    experiment = experiments.module_for(run.experiment["name"])
+    """Read the samples of `run` and judge it."""
     loaded = samples.load(run)
-    checked = law.check_law(run, loaded.stats)
-    return Analysis(run, loaded, checked, outcomes.judge(run, loaded.stats, checked), experiment)
+    try:
+        checked = law.check_law(run, loaded.stats)
+        return Analysis(run, loaded, checked, outcomes.judge(run, loaded.stats, checked))
+    except BaseException:
+        loaded.close()
+        raise
+
+
+def _level_sort_key(value):
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return (not number, value if number else 0, str(value))

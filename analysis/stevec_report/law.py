@@ -1,13 +1,12 @@
-"""The law of the counter, for runs that only read and in which nothing expires.
+"""The law of the counter.
 
-Without a cache on the way every request reaches the origin; with one, each different page reaches it once.
-So for every trial
+Every request either is answered by a cache alone or reaches the wiki and is counted there. So for every trial, the
+background load included,
 
-    requests sent = requests that a cache served + counter        exactly, and
-    counter = requests sent (no cache)   or   counter = different pages of the plan (cache).
+    requests sent − requests that a cache served = counter        exactly.
 
-Only the counter itself is taken from trial.json: it was read from the origin and can be found nowhere else.
-All other sides are counted again, from samples.csv.gz and from the plans in manifest.json. trial.json's own
+Only the counter itself is taken from trial.json: it was read from the wiki and can be found nowhere else. All
+other sides are counted again, from the samples and from the plans in manifest.json. trial.json's own
 counts are then compared with ours, so that a mistake in either shows.
 """
 
@@ -39,7 +38,7 @@ def check_law(run, stats):
         if trial.record is None or trial.number not in stats:
             unchecked.append(trial.number)
             continue
-        plan = run.plans[trial.record.repetition]
+        plan = run.plans[trial.record.plan]
         caching = run.doors[trial.record.door].caching
         found = check_trial(trial.record, stats[trial.number], plan, caching)
         if found:
@@ -49,43 +48,120 @@ def check_law(run, stats):
     return LawCheck(len(run.trials), tuple(held), failures, tuple(unchecked))
 
 
-def check_witness(record):
+def check_witness(record, stats):
     """Compare the counter with its witness, the log of the nginx in front of the origin; return sentences.
 
     A difference is no break of the law: it says that one of the two counts, or the cutting of the log into
-    trials, is wrong. Either way the trial is not to be trusted.
+    trials, is wrong. Either way the trial is not to be trusted. A request that was given up may be in the log
+    and not in the counter, so a trial with unanswered requests has no such witness.
     """
     lines = record.log_lines.get("origin")
-    if lines in (None, record.counter_requests):
+    if lines in (None, record.counter_requests) or _unanswered(stats):
         return []
     return [f"{lines} lines in the origin's log, but the counter says {record.counter_requests}"]
 
 
 def check_trial(record, stats, plan, caching):
     """Return a sentence for every way in which one trial breaks the law; an empty list if it keeps it."""
-    found = []
+    return [
+        *_check_balance(record, stats, caching),
+        *_check_plan(record, stats, plan),
+        *_check_expected(record, stats, caching),
+        *_check_own_counts(record, stats),
+    ]
+
+
+def exact_expectation(record, stats, caching):
+    """The counter that theory gives for the trial as it went, or None where theory gives none.
+
+    Without a cache every request is counted. With one, a trial that only reads, in which nothing failed and
+    that was over before anything expired, has each different page counted once. No theory is given for a trial with
+    a background, whose pages are not known to be the probe's.
+    """
+    if stats.background is not None or stats.failures:
+        return None
+    if not caching:
+        return stats.requests
+    ttl_s = record.number("ttl_s")
+    # A cache counts freshness in whole seconds, so the last one is nobody's.
+    if stats.writes == 0 and stats.span_s < ttl_s - 1:
+        return stats.distinct_pages
+    return None
+
+
+def _check_balance(record, stats, caching):
+    sent, served = stats.requests, stats.served_by_cache
     counter = record.counter_requests
-    if stats.requests != record.requests_sent:
+    found = []
+    if stats.background is not None:
+        sent += stats.background.requests
+        served += stats.background.served_by_cache
+    if not caching and served:
+        found.append(f"{served} requests served by a cache, but no cache is on the way")
+    if sent - served != counter:
+        text = f"{sent} requests sent − {served} served by cache = {sent - served}, but the counter says {counter}"
+        if unanswered := _unanswered(stats):
+            text += f" ({unanswered} got no answer, and which of these reached the wiki is not known)"
+        found.append(text)
+    if record.counter_reads + record.counter_writes != counter:
         found.append(
-            f"{stats.requests} samples, but trial.json says that {record.requests_sent} requests were sent"
+            f"{record.counter_reads} reads + {record.counter_writes} writes counted, but the counter says {counter}"
         )
-    if stats.requests != plan.requests:
-        found.append(f"{stats.requests} samples, but the plan has {plan.requests} requests")
-    if stats.distinct_pages != plan.distinct_pages:
-        found.append(f"samples of {stats.distinct_pages} pages, but the plan has {plan.distinct_pages}")
-    if caching and counter != plan.distinct_pages:
-        found.append(f"counter {counter}, but the plan has {plan.distinct_pages} different pages")
-    if not caching and counter != stats.requests:
-        found.append(f"counter {counter}, but {stats.requests} requests were sent and no cache is on the way")
-    if stats.served_by_cache + counter != stats.requests:
-        found.append(
-            f"{stats.served_by_cache} served by cache + counter {counter} = "
-            f"{stats.served_by_cache + counter}, but {stats.requests} requests were sent"
-        )
-    if record.served_by_cache not in (None, stats.served_by_cache):
-        found.append(
-            f"{stats.served_by_cache} samples served by cache, but trial.json says {record.served_by_cache}"
-        )
-    if record.requests_failed not in (None, stats.failures):
-        found.append(f"{stats.failures} failed samples, but trial.json says {record.requests_failed}")
+    if not stats.failures and record.counter_writes != stats.writes:
+        found.append(f"{stats.writes} writes sent, but the counter says {record.counter_writes}")
     return found
+
+
+def _check_plan(record, stats, plan):
+    found = []
+    cut_off = record.setting("bound") == "either" or record.setting("model") == "open"
+    if stats.iterations > plan.requests or (stats.iterations < plan.requests and not cut_off):
+        found.append(f"{stats.iterations} iterations in the samples, but the plan has {plan.requests}")
+    if stats.iterations == plan.requests and stats.distinct_pages != plan.distinct_pages:
+        found.append(f"samples of {stats.distinct_pages} pages, but the plan has {plan.distinct_pages}")
+    return found
+
+
+def _check_expected(record, stats, caching):
+    expected = record.counter_expected
+    if expected is None:
+        return []
+    found = []
+    if record.counter_requests != expected:
+        found.append(f"counter {record.counter_requests}, but {expected} was expected")
+    own = exact_expectation(record, stats, caching)
+    if own not in (None, expected):
+        found.append(f"trial.json expects a counter of {expected}, but the samples give {own}")
+    return found
+
+
+def _check_own_counts(record, stats):
+    pairs = [
+        (stats.requests, "samples", record.requests_sent, "requests were sent"),
+        (stats.reads, "reads in the samples", record.reads_sent, "reads were sent"),
+        (stats.writes, "writes in the samples", record.writes_sent, "writes were sent"),
+        (stats.failures, "failed samples", record.requests_failed, "failed"),
+        (stats.served_by_cache, "samples served by cache", record.served_by_cache, "were served by cache"),
+    ]
+    if stats.background is not None:
+        own, theirs = stats.background, record.background
+        pairs += [
+            (own.requests, "samples of the background", theirs.requests_sent, "requests were sent by it"),
+            (own.failures, "failed samples of the background", theirs.requests_failed, "of it failed"),
+            (own.served_by_cache, "of the background served by cache", theirs.served_by_cache, "of it were"),
+        ]
+    return [
+        f"{counted} {what}, but trial.json says that {said} {words}"
+        for counted, what, said, words in pairs
+        if counted != said
+    ]
+
+
+def _unanswered(stats):
+    """Requests without an answer, the background's included."""
+    if stats is None:
+        return 0
+    of_background = 0
+    if stats.background is not None:
+        of_background = sum(n for kind, n in stats.background.failure_kinds.items() if "status" not in kind)
+    return stats.unanswered + of_background

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from stevec_report.clock import check_clock, check_overlap
 from stevec_report.law import check_witness
-from stevec_report.run_folder import TrialRecord
+from stevec_report.run_folder import TrialRecord, door_sort_key
 from stevec_report.samples import TrialStats
 
 
@@ -33,47 +34,91 @@ class Outcome:
         """Repetition from 1, or None."""
         return self.record.repetition if self.record else None
 
+    @property
+    def cell(self):
+        """The cell as one hashable key of (factor, level) pairs; () if unreadable."""
+        return tuple(self.record.cell.items()) if self.record else ()
+
+    @property
+    def limited(self):
+        """Whether the load generator, and not what was measured, may be the limit of this trial."""
+        record = self.record
+        background = record.background if record else None
+        return bool(record and (record.generator_limited or (background and background.generator_limited)))
+
+    @property
+    def mean_ms(self):
+        """Mean response time of the probe, or None."""
+        return self.stats.mean_ms if self.stats else None
+
 
 def judge(run, stats, law):
     """Return the list of `Outcome`, one for each planned trial, in order.
 
-    A trial is valid if the run called it valid, all its files are whole, the law of the counter holds in it,
-    and the origin's log agrees with the counter.
+    A trial is valid if the run called it valid, all its files are whole, the law of the counter holds in it, the
+    origin's log agrees with the counter, its clock did not step, and its background was there all the time.
     """
     outcomes = []
     for trial in run.trials:
-        record = trial.record
+        record, own_stats = trial.record, stats.get(trial.number)
         own = []
         if record is not None:
             # What the run found itself is not said a second time.
             own = (
-                check_witness(record) if record.valid else list(record.invalid_reasons) or ["marked invalid"]
+                check_witness(record, own_stats) if record.valid else list(record.invalid_reasons) or ["marked invalid"]
             )
-        reasons = tuple(own + trial.problems + law.failures.get(trial.number, []))
-        outcomes.append(
-            Outcome(
-                trial.number,
-                trial.folder,
-                trial.present,
-                not reasons,
-                reasons,
-                record,
-                stats.get(trial.number),
-            )
-        )
+            own += check_clock(record, own_stats) + check_overlap(record, own_stats)
+        reasons = tuple(dict.fromkeys(own + trial.problems + law.failures.get(trial.number, [])))
+        outcomes.append(Outcome(trial.number, trial.folder, trial.present, not reasons, reasons, record, own_stats))
     return outcomes
 
 
-def valid_of_door(outcomes, door):
-    """Return the valid outcomes of `door`, by repetition."""
-    return sorted((o for o in outcomes if o.valid and o.door == door), key=lambda o: o.repetition)
+def select(outcomes, **settings):
+    """Return the valid outcomes whose settings have these values, by repetition.
+
+    The value of a setting may be a function of it that says whether it fits.
+    """
+
+    def fits(outcome):
+        for name, wanted in settings.items():
+            value = outcome.record.setting(name)
+            if not (wanted(value) if callable(wanted) else value == wanted):
+                return False
+        return True
+
+    return sorted((o for o in outcomes if o.valid and fits(o)), key=lambda o: (o.repetition, o.number))
 
 
-def mean_ms_by_repetition(outcomes, door):
-    """Return {repetition: mean response time in ms} of the valid trials of `door`."""
-    return {o.repetition: o.stats.mean_ms for o in valid_of_door(outcomes, door)}
+def cells(outcomes):
+    """Return {cell: readable outcomes}, cells in the order of doors, then of numbers and names in their levels."""
+    groups = {}
+    for outcome in outcomes:
+        if outcome.record:
+            groups.setdefault(outcome.cell, []).append(outcome)
+    return {cell: groups[cell] for cell in sorted(groups, key=_cell_sort_key)}
 
 
-def at_cell(outcomes, door, repetition):
-    """Return the first outcome of one cell, or None if no readable trial belongs to it."""
-    return next((o for o in outcomes if o.door == door and o.repetition == repetition), None)
+def cell_text(cell):
+    """Return a cell as text: `source, background_vus 250`; the door and named levels speak for themselves."""
+    words = []
+    for factor, level in cell:
+        plain = factor == "door" or not level[:1].isdecimal()
+        words.append(level if plain else f"{factor} {level}")
+    return ", ".join(words) or "all trials"
+
+
+def _cell_sort_key(cell):
+    doors = [door_sort_key(level) for factor, level in cell if factor == "door"]
+    return (doors, [_level_sort_key(level) for factor, level in cell if factor != "door"])
+
+
+def _level_sort_key(level):
+    try:
+        return (0, float(level), "")
+    except ValueError:
+        return (1, 0.0, level)
+
+
+def means_by_repetition(outcomes):
+    """Return {repetition: mean response time in ms} of outcomes that have one."""
+    return {o.repetition: o.mean_ms for o in outcomes if o.mean_ms}

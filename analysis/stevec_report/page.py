@@ -1,18 +1,30 @@
-"""Renders index.html: one file that needs nothing else. All text is escaped; only our own figures are not."""
+"""Renders index.html: one file that needs nothing else. All text is escaped; only our own figures are not.
 
+The page's one script sorts tables. It stands in the page itself, and the page's policy allows it by its hash alone.
+"""
+
+import base64
+import hashlib
 import shlex
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from stevec_report import svg, wording
-from stevec_report.provenance import describe_provenance
+from stevec_report import study_report, svg, verdicts, wording
+from stevec_report.blocks import Table, Words
+from stevec_report.provenance import describe_results, describe_run
 from stevec_report.threats import list_threats
 
 REBUILD = "PYTHONPATH=analysis .venv/bin/python -m stevec_report"
 
 
-def render(analysis, figures):
-    """Return the page of `analysis` as text. `figures` is {name: scoped SVG text}."""
+def render(results, parts, decided, head_tables):
+    """Return the page as text.
+
+    Args:
+        results: the `Run` or `Study`. parts: its `Part`s. decided: {experiment: Verdict}.
+        head_tables: tables that stand before the parts, [] in the report of one run.
+    """
     environment = Environment(
         loader=PackageLoader("stevec_report"),
         autoescape=True,
@@ -20,43 +32,34 @@ def render(analysis, figures):
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {
-        "three_digits": wording.three_digits,
-        "interval": wording.interval_text,
-        "percent": wording.percent,
-        "signed_percent": wording.signed_percent,
-        "grouped": wording.grouped,
+    environment.filters["grouped"] = wording.grouped
+    environment.tests |= {
+        "table": lambda block: isinstance(block, Table),
+        "words": lambda block: isinstance(block, Words),
     }
-    run = analysis.run
-    titles = {name: title for name, (title, _draw) in analysis.experiment.FIGURES.items()}
-    return environment.get_template(analysis.experiment.TEMPLATE).render(
-        run=run,
-        experiment=run.experiment,
-        doors=list(run.doors.values()),
-        outcomes=analysis.outcomes,
-        invalid=[outcome for outcome in analysis.outcomes if not outcome.valid],
-        by_number={outcome.number: outcome for outcome in analysis.outcomes},
-        law=analysis.law,
-        law_counts=_count_law(analysis),
-        figures={name: svg.inline(text, titles[name]) for name, text in figures.items()},
+    script = environment.loader.get_source(environment, "sort.js")[0].strip()
+    return environment.get_template("report.html.j2").render(
+        results=results,
+        manifest=results.manifest,
+        parts=parts,
+        is_study=bool(head_tables),
+        head_tables=head_tables,
+        decided=decided,
+        verdict_counts=study_report.count_words(parts, decided),
+        disagreement=study_report.disagreement,
+        claim_status=verdicts.claim_status,
+        title=_title(results, parts, bool(head_tables)),
+        script=Markup(script),
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        inline_svg=svg.inline,
         count_of=wording.count_of,
         join_words=wording.join_words,
-        threats=list_threats(analysis),
-        provenance=describe_provenance(run),
-        rebuild_command=f"{REBUILD} {shlex.quote('results/' + run.name)}",
-        **analysis.experiment.context(analysis),
+        threats=list_threats(results, parts),
+        provenance=describe_results(results),
+        describe_run=describe_run,
+        rebuild_command=f"{REBUILD} {shlex.quote('results/' + results.name)}",
     )
 
 
-def _count_law(analysis):
-    """Sum over the trials that keep the law: {"without": …, "with": …} a cache, each a dict of counts."""
-    sums = {caching: {"trials": 0, "requests": 0, "counter": 0, "served": 0} for caching in (False, True)}
-    held = set(analysis.law.held)
-    for outcome in analysis.outcomes:
-        if outcome.number in held:
-            row = sums[analysis.run.doors[outcome.door].caching]
-            row["trials"] += 1
-            row["requests"] += outcome.stats.requests
-            row["counter"] += outcome.record.counter_requests
-            row["served"] += outcome.stats.served_by_cache
-    return {"without": sums[False], "with": sums[True]}
+def _title(results, parts, is_study):
+    return "All of the study" if is_study else parts[0].title

@@ -21,9 +21,7 @@ MUTED = "#5b6472"
 GRID = "#dfe3e8"
 OKABE_ITO = {
     name: matplotlib.color_sequences["okabe_ito"][index]
-    for index, name in enumerate(
-        ("black", "orange", "sky_blue", "green", "yellow", "blue", "vermilion", "purple")
-    )
+    for index, name in enumerate(("black", "orange", "sky_blue", "green", "yellow", "blue", "vermilion", "purple"))
 }
 DOOR_COLOURS = {
     "source": OKABE_ITO["vermilion"],

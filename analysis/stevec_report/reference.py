@@ -1,20 +1,28 @@
 """The study's own values, from analysis/reference/*.csv (one value a row; times in milliseconds)."""
 
 import csv
+from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parents[1] / "reference"
 
 
-def read_series(table, value_column):
-    """Return {caching: {repetition: value}} of one of the study's tables, in the order of the file.
+@cache
+def read_rows(table):
+    """Return the rows of one of the study's tables, such as "1.4", as dicts of text."""
+    with (FOLDER / f"table-{table}.csv").open(newline="", encoding="utf-8") as file:
+        return tuple(csv.DictReader(file))
+
+
+def read_series(table, value_column, series="caching", index="repetition"):
+    """Return {series: {index: value}} of one of the study's tables, in the order of the file.
 
     Args:
         table: such as "1.1".
         value_column: the column with the values, read as numbers.
+        series, index: columns that tell the values apart; `index` is read as a whole number.
     """
-    series = {}
-    with (FOLDER / f"table-{table}.csv").open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            series.setdefault(row["caching"], {})[int(row["repetition"])] = float(row[value_column])
-    return series
+    found = {}
+    for row in read_rows(table):
+        found.setdefault(row[series], {})[int(row[index])] = float(row[value_column])
+    return found

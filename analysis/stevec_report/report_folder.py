@@ -1,4 +1,4 @@
-"""Writes the folder RUN_DIR/report: the page, the tables, the figures. All of it, or nothing."""
+"""Writes the folder report/ of a run or study: the page, the tables, the figures. All of it, or nothing."""
 
 import csv
 import os
@@ -7,32 +7,61 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from stevec_report import page, plot_style, svg, trial_table
+from stevec_report import page, parts, plot_style, study_report, svg, verdicts
+from stevec_report.analysis import analyse
+from stevec_report.blocks import Figure, Table
+from stevec_report.run_folder import Run, RunFolderError
+from stevec_report.study_folder import Study
+from stevec_report.wording import slug
 
 FOLDER = "report"
 FIGURE_SUFFIXES = (".svg", ".png")
 
 
-def write_report(analysis):
-    """Write the report of `analysis` into its run folder; return the path of its index.html."""
-    with _swapped_in(analysis.run.path / FOLDER) as folder:
-        figures = _write_figures(analysis, folder / "figures")
-        _write_tables(analysis, folder / "tables")
-        (folder / "index.html").write_text(page.render(analysis, figures), encoding="utf-8", newline="\n")
-    return analysis.run.path / FOLDER / "index.html"
+def write_report(results, say):
+    """Write the report of a `Run` or `Study` into its folder; return the path of its index.html."""
+    with _swapped_in(results.path / FOLDER) as folder:
+        if isinstance(results, Study):
+            built = [_build_study_part(entry, folder, say) for entry in results.runs]
+            decided = verdicts.decide_study({p.name: p.evidence for p in built if p.evidence})
+            head_tables = [
+                study_report.verdict_table(built, decided),
+                study_report.calibration_table(built, decided, results.profile),
+                *study_report.joined_tables(built),
+            ]
+        else:
+            built = [_build_part(results, "..", "", folder, say)]
+            decided = {p.name: verdicts.decide_one(p.evidence) for p in built if p.evidence}
+            head_tables = []
+        for table in head_tables:
+            _write_table(folder / "tables", table)
+        text = page.render(results, built, decided, head_tables)
+        (folder / "index.html").write_text(text, encoding="utf-8", newline="\n")
+    return results.path / FOLDER / "index.html"
 
 
-def write_figure(analysis, name, target):
-    """Write one figure of `analysis` to the file `target`, as what its suffix says (.svg or .png)."""
-    _title, draw = analysis.experiment.FIGURES[name]
-    target = Path(target)
-    with plot_style.style():
-        figure = draw(analysis)
-        data = (
-            svg.scope(plot_style.to_svg(figure), name.replace(".", "-")).encode()
-            if target.suffix == ".svg"
-            else plot_style.to_png(figure)
-        )
+def write_figure(results, name, target):
+    """Write the figure `name` of a run, or `<experiment>/<figure>` of a study, to the file `target` (.svg or .png).
+
+    RunFolderError if there is no such figure.
+    """
+    run, figure_name = _find_run(results, name)
+    analysis = analyse(run)
+    try:
+        figures = {block.name: block for block in parts.list_blocks(analysis) if isinstance(block, Figure)}
+        if figure_name not in figures:
+            raise RunFolderError(
+                f"There is no figure {name[:80]!r} in this report. Choose one of: {', '.join(figures)}."
+            )
+        with plot_style.style():
+            figure = figures[figure_name].draw()
+            data = (
+                svg.scope(plot_style.to_svg(figure), slug(f" {figure_name}")).encode()
+                if target.suffix == ".svg"
+                else plot_style.to_png(figure)
+            )
+    finally:
+        analysis.close()
     partial = target.with_name(f".{target.name}.partial")
     try:
         partial.write_bytes(data)
@@ -41,27 +70,48 @@ def write_figure(analysis, name, target):
         partial.unlink(missing_ok=True)
 
 
-def _write_figures(analysis, folder):
-    """Write every figure as SVG and PNG; return {name: SVG text}."""
-    folder.mkdir()
-    texts = {}
-    with plot_style.style():
-        for name, (_title, draw) in analysis.experiment.FIGURES.items():
-            figure = draw(analysis)
-            texts[name] = svg.scope(plot_style.to_svg(figure), name.replace(".", "-"))
-            (folder / f"{name}.svg").write_text(texts[name], encoding="utf-8", newline="\n")
-            (folder / f"{name}.png").write_bytes(plot_style.to_png(figure))
-    return texts
+def _find_run(results, name):
+    if isinstance(results, Run):
+        return results, name
+    experiment, _, figure_name = name.partition("/")
+    runs = {entry.experiment: entry.run for entry in results.runs if entry.run}
+    if experiment not in runs:
+        raise RunFolderError(
+            f"A study's figure is named EXPERIMENT/FIGURE, and {experiment[:60]!r} is none of: {', '.join(runs)}."
+        )
+    return runs[experiment], figure_name
 
 
-def _write_tables(analysis, folder):
-    folder.mkdir()
-    tables = {**analysis.experiment.csv_tables(analysis), "trials.csv": trial_table.rows_csv(analysis)}
-    for name, (header, rows) in tables.items():
-        with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(header)
-            writer.writerows(rows)
+def _build_study_part(entry, folder, say):
+    if entry.run is None:
+        say(f"{entry.experiment}: not reported on: {entry.problem}")
+        return parts.Part(entry.experiment, f"../{entry.directory}", entry.experiment, problem=entry.problem)
+    return _build_part(entry.run, f"../{entry.directory}", entry.experiment, folder, say)
+
+
+def _build_part(run, directory, prefix, folder, say):
+    def write(name, figure):
+        text = plot_style.to_svg(figure)
+        own = folder / "figures" / prefix
+        own.mkdir(parents=True, exist_ok=True)
+        (own / f"{name}.svg").write_text(svg.scope(text, slug(f"{prefix} {name}")), encoding="utf-8", newline="\n")
+        (own / f"{name}.png").write_bytes(plot_style.to_png(figure))
+        return text
+
+    part = parts.build(run, directory, prefix, write, say)
+    for block in part.blocks:
+        if isinstance(block, Table):
+            _write_table(folder / "tables" / prefix, block)
+    return part
+
+
+def _write_table(folder, table):
+    folder.mkdir(parents=True, exist_ok=True)
+    header, rows = table.csv()
+    with (folder / f"{table.name}.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
 
 
 @contextmanager

@@ -18,8 +18,12 @@ TRIAL_JSON_MAX_BYTES = 1_000_000
 TRIALS_MAX = 2_000
 REASONS_MAX = 20  # reasons kept per trial, and characters kept of each: a report is no log
 REASON_MAX_CHARS = 500
+FACTORS_MAX = 16
+LEVEL_MAX_CHARS = 60
+COUNT_MAX = 10**9
+TIME_MAX_US = 10**16
 LOG_NAMES = ("edge", "origin", "local")
-DOOR_PATTERN = re.compile(r"[a-z][a-z0-9-]{0,31}")
+NAME_PATTERN = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
 # The order in which doors are shown everywhere, as in the study: without a cache first.
 DOOR_ORDER = ("source", "nocache", "local", "cached")
@@ -31,11 +35,13 @@ class RunFolderError(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """What one repetition asks for at every door; the same requests, in the same order."""
+    """A list of requests. `requests` counts iterations, `writes` the edits among them."""
 
+    id: str
     repetition: int
     plan_hash: str
     requests: int
+    writes: int
     distinct_pages: int
 
 
@@ -49,23 +55,61 @@ class Door:
 
 
 @dataclass(frozen=True)
+class Background:
+    """The checked part of trial.json's `background`. Times are microseconds since 1970."""
+
+    vus: int
+    requests_sent: int
+    requests_failed: int
+    served_by_cache: int
+    rate_per_min: float | None
+    generator_limited: bool
+
+
+@dataclass(frozen=True)
 class TrialRecord:
-    """The checked part of one trial.json. Counts are requests."""
+    """The checked part of one trial.json. Counts are requests, of the probe unless the name says otherwise.
+
+    `cell` is {factor: level as text}, `settings` the settings as they held. `clock_step_s` is how far the
+    clock on the wall and the monotonic one fell apart in the trial (None if the trial does not say).
+    """
 
     repetition: int
+    plan: str
     door: str
+    cell: dict[str, str]
+    settings: dict
     valid: bool
     invalid_reasons: tuple[str, ...]
     started_at: datetime
+    finished_at: datetime
+    clock_step_s: float | None
     requests_sent: int
-    requests_failed: int | None
+    requests_failed: int
+    reads_sent: int
+    writes_sent: int
+    distinct_pages: int
     counter_requests: int
+    counter_reads: int
+    counter_writes: int
     counter_expected: int | None
-    served_by_cache: int | None
+    served_by_cache: int
     log_lines: dict[str, int]
     dropped_iterations: int
+    wall_s: float | None
     generator_cpu_share: float | None
     generator_limited: bool
+    background: Background | None
+    overlap_proved: bool | None
+
+    def setting(self, name, default=None):
+        """The value of a setting as it held in this trial."""
+        return self.settings.get(name, default)
+
+    def number(self, name, default=0):
+        """A setting that is a number; `default` if it is none."""
+        value = self.settings.get(name)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else default
 
 
 @dataclass
@@ -85,13 +129,16 @@ class Trial:
 
 @dataclass(frozen=True)
 class Run:
-    """A complete run: `manifest` is the whole JSON object, the rest are its checked parts."""
+    """A complete run: `manifest` is the whole JSON object, the rest are its checked parts.
+
+    `doors` are those that a trial used, `notes` sentences about the folder as a whole.
+    """
 
     path: Path
     manifest: dict
     experiment: dict
     doors: dict[str, Door]
-    plans: dict[int, Plan]
+    plans: dict[str, Plan]
     trials: list[Trial]
     notes: list[str]
 
@@ -100,15 +147,21 @@ class Run:
         """The name of the folder, which is the name of the run."""
         return self.path.name
 
+    @property
+    def profile(self):
+        """The manifest's `profile`, or {} if it has none."""
+        value = self.manifest.get("profile")
+        return value if isinstance(value, dict) else {}
 
-def read_run(path):
-    """Return the `Run` in folder `path`.
+
+def read_manifest(path):
+    """Return the manifest of the run or study in folder `path`, after the checks that both share.
 
     Raises:
-        RunFolderError: not a run folder, a newer schema, a run that is not complete, or a manifest that
-        lacks something.
+        RunFolderError: not a folder of results, a schema that is not read any more or not yet, or a run
+        that is not complete.
     """
-    path = Path(path).resolve()
+    path = Path(path)
     manifest_path = path / "manifest.json"
     if not manifest_path.is_file():
         raise RunFolderError(
@@ -116,21 +169,40 @@ def read_run(path):
             "Give a folder that `stevec run` made, such as results/<date>-read-hot-<commit>."
         )
     try:
-        manifest = _read_json_object(manifest_path, MANIFEST_MAX_BYTES)
+        manifest = read_json_object(manifest_path, MANIFEST_MAX_BYTES)
         _check_schema(manifest)
-        _check_complete(path, manifest)
-        experiment = _get(manifest, "experiment", dict)
-        _get(experiment, "name", str)
+        if manifest.get("kind") not in ("run", "study"):
+            raise ValueError('kind is neither "run" nor "study"')
+    except ValueError as error:
+        raise _manifest_error(error) from error
+    _check_complete(path, manifest)
+    return manifest
+
+
+def read_run(path):
+    """Return the `Run` in folder `path`.
+
+    Raises:
+        RunFolderError: what `read_manifest` raises, a study, or a manifest that lacks something.
+    """
+    path = Path(path).resolve()
+    manifest = read_manifest(path)
+    try:
+        if manifest["kind"] != "run":
+            raise ValueError(f"its kind is {manifest['kind']}, not run")
+        experiment = get(manifest, "experiment", dict)
+        if not NAME_PATTERN.fullmatch(get(experiment, "name", str)):
+            raise ValueError("experiment.name is not kebab-case")
         doors = _read_doors(manifest)
         plans = _read_plans(manifest)
         trials_planned = _count(manifest, "trials_planned", TRIALS_MAX)
     except ValueError as error:
-        raise RunFolderError(
-            f"manifest.json: {error}. Run the experiment again with this version."
-        ) from error
+        raise _manifest_error(error) from error
 
     trials = [_read_trial(path, number, doors, plans) for number in range(1, trials_planned + 1)]
     _mark_duplicates(trials)
+    used = {trial.record.door for trial in trials if trial.record}
+    doors = {name: door for name, door in doors.items() if name in used}
     return Run(path, manifest, experiment, doors, plans, trials, _find_unplanned(path, trials_planned))
 
 
@@ -139,55 +211,51 @@ def door_sort_key(name):
     return (DOOR_ORDER.index(name) if name in DOOR_ORDER else len(DOOR_ORDER), name)
 
 
+def _manifest_error(error):
+    return RunFolderError(f"manifest.json: {error}. Run the experiment again with this version.")
+
+
 def _check_schema(manifest):
-    version = _get(manifest, "schema_version", int)
+    version = get(manifest, "schema_version", int)
     if version > SCHEMA_VERSION:
         raise RunFolderError(
-            f"manifest.json has schema version {version}, and this report knows versions up to "
+            f"manifest.json has schema version {version}, and this report knows version "
             f"{SCHEMA_VERSION}. Update stevec, then build the report again."
         )
-    if version < 1:
-        raise ValueError(f"schema_version is {version}")
+    if version < SCHEMA_VERSION:
+        raise RunFolderError(
+            f"manifest.json has schema version {version}, of an older stevec; this report reads version "
+            f"{SCHEMA_VERSION} only. Run the experiment again, or build the report with the commit that "
+            "the manifest names."
+        )
 
 
 def _check_complete(path, manifest):
     status = manifest.get("status")
     if status == "complete":
         return
+    # A run that was killed can no longer say so: its status stays "running".
+    next_step = {
+        "interrupted": "It was interrupted: go on with `stevec run --resume`.",
+        "failed": "It failed on the way: run it again.",
+    }.get(str(status), "It is still running, or it was killed: wait for it, or go on with `--resume`.")
+    said = f"is not complete (status {json.dumps(status)[:40]})"
+    if manifest["kind"] == "study":
+        raise RunFolderError(f"The study {said}. {next_step}")
     planned = manifest.get("trials_planned")
     planned_text = planned if isinstance(planned, int) else "an unknown number"
     done = sum(file.parent.name.isdecimal() for file in (path / "trials").glob("[0-9]*/trial.json"))
-    # A run that was killed can no longer say so: its status stays "running".
-    next_step = {
-        "running": "It is still running, or it was killed: wait for it, or run the experiment again.",
-        "interrupted": "It was interrupted: run the experiment again.",
-        "failed": "It failed on the way: run the experiment again.",
-    }.get(
-        str(status), "It is still running, or it was interrupted: wait for it, or run the experiment again."
-    )
-    raise RunFolderError(
-        f"The run is not complete (status {json.dumps(status)[:40]}): {done} of {planned_text} trials exist. "
-        f"{next_step}"
-    )
+    raise RunFolderError(f"The run {said}: {done} of {planned_text} trials exist. {next_step}")
 
 
 def _read_doors(manifest):
     doors = {}
-    for name, value in _get(manifest, "doors", dict).items():
-        if not DOOR_PATTERN.fullmatch(name):
+    for name, value in get(manifest, "doors", dict).items():
+        if not NAME_PATTERN.fullmatch(name):
             raise ValueError(f"doors has the name {json.dumps(name)[:60]}, which is not kebab-case")
         if not isinstance(value, dict):
             raise ValueError(f"doors.{name} is not an object")
-        doors[name] = Door(name, _get(value, "url", str), _get(value, "caching", bool))
-    # The lab lists all the doors that it has; an experiment may use some of them only.
-    used = manifest["experiment"].get("doors")
-    if isinstance(used, list):
-        unknown = [name for name in used if name not in doors]
-        if unknown:
-            raise ValueError(
-                f"experiment.doors names {json.dumps(unknown[0])[:60]}, which is not among doors"
-            )
-        doors = {name: doors[name] for name in used}
+        doors[name] = Door(name, get(value, "url", str), get(value, "caching", bool))
     if not 1 <= len(doors) <= 16:
         raise ValueError(f"doors has {len(doors)} entries, not 1 to 16")
     return {name: doors[name] for name in sorted(doors, key=door_sort_key)}
@@ -195,18 +263,22 @@ def _read_doors(manifest):
 
 def _read_plans(manifest):
     plans = {}
-    for value in _get(manifest, "plans", list):
+    for value in get(manifest, "plans", list):
         if not isinstance(value, dict):
             raise ValueError("plans has an entry that is not an object")
+        if type(value.get("id")) not in (str, int):
+            raise ValueError("plans has an entry without an id")
         plan = Plan(
+            str(value["id"]),
             _count(value, "repetition", TRIALS_MAX),
-            _get(value, "hash", str),
-            _count(value, "requests", 10**9),
-            _count(value, "distinct_pages", 10**9),
+            get(value, "hash", str),
+            _count(value, "requests"),
+            _count(value, "writes"),
+            _count(value, "distinct_pages"),
         )
-        if plan.repetition in plans:
-            raise ValueError(f"plans has repetition {plan.repetition} twice")
-        plans[plan.repetition] = plan
+        if plan.id in plans:
+            raise ValueError(f"plans has the id {plan.id[:40]} twice")
+        plans[plan.id] = plan
     if not plans:
         raise ValueError("plans is empty")
     return plans
@@ -220,59 +292,108 @@ def _read_trial(run_path, number, doors, plans):
         trial.problems.append("missing: the trial has no folder")
         return trial
     try:
-        value = _read_json_object(folder / "trial.json", TRIAL_JSON_MAX_BYTES)
+        value = read_json_object(folder / "trial.json", TRIAL_JSON_MAX_BYTES)
         trial.record = _read_record(value, number, doors, plans)
     except FileNotFoundError:
         trial.problems.append("trial.json is missing")
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         trial.problems.append(f"trial.json: {error}")
     return trial
 
 
 def _read_record(value, number, doors, plans):
-    if _get(value, "trial", int) != number:
+    if get(value, "trial", int) != number:
         raise ValueError(f"it says trial {value['trial']}, and lies in the folder of trial {number}")
-    door = _get(value, "door", str)
+    door = get(value, "door", str)
     if door not in doors:
-        raise ValueError("its door is not one of the experiment's")
-    repetition = _get(value, "repetition", int)
-    if repetition not in plans:
-        raise ValueError(f"manifest.json has no plan for repetition {repetition}")
-    reasons = _get(value, "invalid_reasons", list)
-    k6 = _get(value, "k6", dict)
-    cpu_share = k6.get("generator_cpu_share")
+        raise ValueError("its door is not one of the manifest's")
+    plan = str(value.get("plan"))
+    if plan not in plans:
+        raise ValueError(f"manifest.json has no plan {json.dumps(plan)[:40]}")
+    settings = get(value, "settings", dict)
+    reasons = get(value, "invalid_reasons", list)
+    k6 = get(value, "k6", dict)
+    counter = get(value, "counter", dict)
     log_lines = value.get("log_lines") or {}
     if not isinstance(log_lines, dict) or not all(type(lines) is int for lines in log_lines.values()):
         raise ValueError("log_lines is not an object of whole numbers")
+    started_at, finished_at = _time(value, "started_at"), _time(value, "finished_at")
+    monotonic_s = _optional_number(value, "monotonic_s")
+    overlap = value.get("overlap")
     return TrialRecord(
-        repetition=repetition,
+        repetition=_count(value, "repetition", TRIALS_MAX),
+        plan=plan,
         door=door,
-        valid=_get(value, "valid", bool),
+        cell=_read_cell(value),
+        settings=settings,
+        valid=get(value, "valid", bool),
         invalid_reasons=tuple(str(reason)[:REASON_MAX_CHARS] for reason in reasons[:REASONS_MAX]),
-        started_at=_time(value, "started_at"),
-        requests_sent=_count(value, "requests_sent", 10**9),
-        requests_failed=_optional_count(value, "requests_failed"),
-        counter_requests=_count(_get(value, "counter", dict), "requests", 10**9),
+        started_at=started_at,
+        finished_at=finished_at,
+        clock_step_s=None if monotonic_s is None else (finished_at - started_at).total_seconds() - monotonic_s,
+        requests_sent=_count(value, "requests_sent"),
+        requests_failed=_count(value, "requests_failed"),
+        reads_sent=_count(value, "reads_sent"),
+        writes_sent=_count(value, "writes_sent"),
+        distinct_pages=_count(value, "distinct_pages"),
+        counter_requests=_count(counter, "requests"),
+        counter_reads=_count(counter, "reads"),
+        counter_writes=_count(counter, "writes"),
         counter_expected=_optional_count(value, "counter_expected"),
-        served_by_cache=_optional_count(value, "served_by_cache"),
+        served_by_cache=_count(value, "served_by_cache"),
         log_lines={name: lines for name, lines in log_lines.items() if name in LOG_NAMES},
         dropped_iterations=_optional_count(k6, "dropped_iterations") or 0,
-        generator_cpu_share=float(cpu_share) if isinstance(cpu_share, int | float) else None,
+        wall_s=_optional_number(k6, "wall_s"),
+        generator_cpu_share=_optional_number(k6, "generator_cpu_share"),
         generator_limited=k6.get("generator_limited") is True,
+        background=_read_background(value.get("background")),
+        overlap_proved=overlap.get("proved") is True if isinstance(overlap, dict) else None,
+    )
+
+
+def _read_cell(value):
+    cell = get(value, "cell", dict)
+    if len(cell) > FACTORS_MAX:
+        raise ValueError(f"cell has {len(cell)} factors, more than {FACTORS_MAX}")
+    return {str(factor)[:LEVEL_MAX_CHARS]: level_text(level) for factor, level in cell.items()}
+
+
+def level_text(level):
+    """Return a level of a factor as one short text: `source`, `250`, `100–10000` for a range."""
+    if isinstance(level, str):
+        return level[:LEVEL_MAX_CHARS]
+    if isinstance(level, list) and len(level) == 2 and all(isinstance(end, int | float) for end in level):
+        return f"{level[0]}–{level[1]}"
+    return json.dumps(level, ensure_ascii=False)[:LEVEL_MAX_CHARS]
+
+
+def _read_background(value):
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("background is neither null nor an object")
+    k6 = value.get("k6")
+    return Background(
+        vus=_count(value, "vus"),
+        requests_sent=_count(value, "requests_sent"),
+        requests_failed=_count(value, "requests_failed"),
+        served_by_cache=_count(value, "served_by_cache"),
+        rate_per_min=_optional_number(value, "rate_per_min"),
+        generator_limited=isinstance(k6, dict) and k6.get("generator_limited") is True,
     )
 
 
 def _mark_duplicates(trials):
-    """A cell (door, repetition) is measured once; a second trial of it is no independent value."""
+    """A cell is measured once a repetition; a second trial of it is no independent value."""
     first = {}
     for trial in trials:
         if trial.record is None:
             continue
-        cell = (trial.record.door, trial.record.repetition)
-        if cell in first:
-            trial.problems.append(f"repeats the door and repetition of trial {first[cell]}")
+        key = (trial.record.door, tuple(sorted(trial.record.cell.items())), trial.record.repetition)
+        if key in first:
+            trial.problems.append(f"repeats the cell and repetition of trial {first[key]}")
         else:
-            first[cell] = trial.number
+            first[key] = trial.number
 
 
 def _find_unplanned(run_path, trials_planned):
@@ -285,7 +406,7 @@ def _find_unplanned(run_path, trials_planned):
     return [f"{len(extra)} trial folders beyond the {trials_planned} planned were not read ({shown})."]
 
 
-def _read_json_object(path, max_bytes):
+def read_json_object(path, max_bytes):
     """Return the JSON object in `path`. ValueError if it is too large, not JSON, or not an object."""
     with path.open("rb") as file:
         data = file.read(max_bytes + 1)
@@ -304,26 +425,31 @@ def _refuse_constant(name):
     raise ValueError(f"{name} is not a JSON number")
 
 
-def _get(value, key, kind):
+def get(value, key, kind):
     """Return `value[key]` if it is of exactly type `kind` (true is no integer here); ValueError otherwise."""
     if type(value.get(key)) is not kind:
         raise ValueError(f"{key} is missing or not of type {kind.__name__}")
     return value[key]
 
 
-def _count(value, key, maximum):
-    number = _get(value, key, int)
+def _count(value, key, maximum=COUNT_MAX):
+    number = get(value, key, int)
     if not 0 <= number <= maximum:
         raise ValueError(f"{key} is {number}, not 0 to {maximum}")
     return number
 
 
 def _optional_count(value, key):
-    return None if value.get(key) is None else _count(value, key, 10**9)
+    return None if value.get(key) is None else _count(value, key)
+
+
+def _optional_number(value, key):
+    number = value.get(key)
+    return float(number) if type(number) in (int, float) else None
 
 
 def _time(value, key):
-    moment = datetime.fromisoformat(_get(value, key, str))
+    moment = datetime.fromisoformat(get(value, key, str))
     if moment.tzinfo is None:
         raise ValueError(f"{key} has no time zone")
     return moment

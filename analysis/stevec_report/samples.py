@@ -1,7 +1,11 @@
-"""Reads the measurements of the trials, samples.csv.gz, and condenses them.
+"""Reads the measurements of the trials (samples.csv.gz, background.csv.gz) and condenses them.
 
 Every file is decompressed to its end first, which checks its length and checksum; only a file that is whole
-is handed to duckdb. A file that is not becomes a problem of its trial and of no other.
+is handed to duckdb, which makes a Parquet file of it in a temporary folder. All numbers come from those. A file that is
+not whole becomes a problem of its trial and of no other.
+
+Memory is bounded whatever the number of samples: duckdb may use MEMORY_LIMIT, and only one trial is in it at a time.
+Times are added up as whole nanoseconds, so the result does not depend on the order or the number of threads.
 """
 
 import gzip
@@ -13,26 +17,58 @@ from pathlib import Path
 
 import duckdb
 
-HEADER = b"sent_at_us,iteration,page,method,status,cache_status,duration_ms,size_bytes,revision"
 COLUMNS = {
     "sent_at_us": "BIGINT",
     "iteration": "BIGINT",
     "page": "VARCHAR",
     "method": "VARCHAR",
     "status": "INTEGER",
+    "error_code": "INTEGER",
     "cache_status": "VARCHAR",
     "duration_ms": "DOUBLE",
     "size_bytes": "BIGINT",
-    "revision": "VARCHAR",
+    "revision": "BIGINT",
 }
-FILE_MAX_BYTES = 4_000_000_000  # of one decompressed file
-SAMPLES_MAX = 50_000_000  # rows of the whole run that are held at once
+HEADER = ",".join(COLUMNS).encode()
+FILE_MAX_BYTES = 8_000_000_000  # of one decompressed file
+SAMPLES_MAX = 100_000_000  # rows of a whole run
 CHUNK_BYTES = 1 << 20
-ANSWERED = "status BETWEEN 200 AND 399"
+THREADS = 2
+MEMORY_LIMIT = "500MB"
+DURATION_MAX_MS = 1e9  # 11 days
+STATUSES_MAX = 50  # different cache statuses, and kinds of failure, kept of one trial
 
 # Statuses that mean the answer came out of a cache without the origin being asked first. REVALIDATED is not
 # among them: the origin answered that one too (with a 304), and its counter counted it.
 CACHE_SERVED = ("HIT", "STALE", "UPDATING")
+_SERVED = "cache_status IN ('HIT', 'STALE', 'UPDATING')"
+_ANSWERED = "status BETWEEN 200 AND 399"
+_READ = "method IN ('GET', 'HEAD')"
+
+# k6's error codes (https://grafana.com/docs/k6/latest/javascript-api/error-codes/) that have a name of their own here.
+ERROR_CODES = {
+    1050: "timeout",
+    1210: "connection failed",
+    1211: "timeout of connecting",
+    1212: "connection refused",
+    1220: "connection reset",
+}
+PERCENTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
+LIMIT_MS = 4000  # what a user tolerates, in the study
+
+
+@dataclass(frozen=True)
+class BackgroundStats:
+    """What background.csv.gz of one trial says. Times are microseconds since 1970; `completed_per_s` is the
+    mean rate of completed requests while the probe ran."""
+
+    requests: int
+    failures: int
+    served_by_cache: int
+    first_sent_us: int
+    last_done_us: int
+    completed_per_s: float | None
+    failure_kinds: dict[str, int]
 
 
 @dataclass(frozen=True)
@@ -40,114 +76,320 @@ class TrialStats:
     """What samples.csv.gz of one trial says. Times are milliseconds, of answered requests (2xx, 3xx) only.
 
     The times are None if nothing was answered. Percentiles interpolate linearly (type 7 of Hyndman & Fan,
-    "Sample quantiles in statistical packages", The American Statistician 50(4), 1996).
+    "Sample quantiles in statistical packages", The American Statistician 50(4), 1996). `slow` are answered
+    requests that took longer than LIMIT_MS. `stale_reads` are reads that returned a revision older than the
+    newest one that a write of this trial had been told when the read was sent. `wait_ms` is the mean over all requests,
+    in which one that failed counts with the time it took and at least with LIMIT_MS: where a server gives way, the
+    times of those who were answered are those of the lucky ones.
     """
 
     requests: int
     failures: int
+    reads: int
+    writes: int
+    iterations: int
     distinct_pages: int
     cache_statuses: dict[str, int]
+    served_reads: int
+    first_sent_us: int
+    last_done_us: int
     mean_ms: float | None
-    p50_ms: float | None
-    p95_ms: float | None
-    p99_ms: float | None
+    wait_ms: float
+    percentiles_ms: tuple[float, ...] | None
     max_ms: float | None
+    slow: int
+    failure_kinds: dict[str, int]
+    unanswered: int
+    stale_reads: int | None
+    background: BackgroundStats | None
 
     @property
     def served_by_cache(self):
         """Requests that a cache answered by itself."""
         return sum(self.cache_statuses.get(status, 0) for status in CACHE_SERVED)
 
+    @property
+    def span_s(self):
+        """Seconds from the first request to the last answer."""
+        return (self.last_done_us - self.first_sent_us) / 1e6
+
+    @property
+    def completed_per_s(self):
+        """Answered requests a second of the probe."""
+        return (self.requests - self.failures) / self.span_s if self.span_s > 0 else None
+
+    def percentile_ms(self, level):
+        """The percentile `level` (one of PERCENTILES), or None."""
+        return None if self.percentiles_ms is None else self.percentiles_ms[PERCENTILES.index(level)]
+
+    @property
+    def p50_ms(self):
+        """The median."""
+        return self.percentile_ms(0.5)
+
+    @property
+    def p95_ms(self):
+        """The 95th percentile."""
+        return self.percentile_ms(0.95)
+
+    @property
+    def p99_ms(self):
+        """The 99th percentile."""
+        return self.percentile_ms(0.99)
+
 
 @dataclass
 class Samples:
-    """All whole samples of a run in one duckdb table, `samples`, and the statistics by number of trial.
+    """The whole samples of a run: one Parquet file a trial, and the statistics by number of trial.
 
-    Columns: trial, page, cache_status ('' where the door has none), answered, duration_ms.
+    Columns: sent_at_us, iteration, page, method, status, error_code, cache_status ('' where the door has none),
+    duration_ms, size_bytes, revision, answered, served, is_read.
     """
 
     database: duckdb.DuckDBPyConnection
+    scratch: tempfile.TemporaryDirectory
     stats: dict[int, TrialStats] = field(default_factory=dict)
+
+    def query(self, sql, numbers, **parameters):
+        """Rows of `sql`, in which {samples} stands for the samples of the probes of the trials `numbers`.
+
+        $name in `sql` stands for the keyword argument. Trials without samples are left out; without any there are
+        no rows.
+        """
+        files = [str(self.path(number)) for number in numbers if number in self.stats]
+        if not files:
+            return []
+        sql = sql.format(samples="read_parquet($files)")
+        return self.database.execute(sql, {"files": files, **parameters}).fetchall()
+
+    def path(self, number, kind="samples"):
+        """The Parquet file of a trial; `kind` is samples or background."""
+        return Path(self.scratch.name) / f"{kind}-{number:04d}.parquet"
+
+    def close(self):
+        """Free the samples."""
+        self.database.close()
+        self.scratch.cleanup()
 
 
 def load(run):
     """Read the samples of every trial of `run` that has a record, and check its log files.
 
-    What is wrong with a trial is added to its `problems`. Returns `Samples`.
+    What is wrong with a trial is added to its `problems`. Returns `Samples`, to be closed.
     """
-    samples = Samples(_open_database())
-    with tempfile.TemporaryDirectory(prefix="stevec-report-") as scratch:
+    scratch = tempfile.TemporaryDirectory(prefix="stevec-report-")
+    samples = Samples(_open_database(scratch.name), scratch)
+    try:
         rows = 0
         for trial in run.trials:
             if trial.record is None:
                 continue
             folder = run.path / trial.folder
             trial.problems += _check_logs(folder, trial.record.log_lines)
-            try:
-                rows += _load_trial(samples.database, trial.number, folder, Path(scratch), SAMPLES_MAX - rows)
-            except (OSError, ValueError) as error:
-                trial.problems.append(f"samples.csv.gz {_describe(error)}")
-    samples.stats = _condense(samples.database)
-    for trial in run.trials:
-        stats = samples.stats.get(trial.number)
-        if stats is not None and not stats.mean_ms:
-            cause = "was answered" if stats.mean_ms is None else "took any time"
-            trial.problems.append(f"none of its {stats.requests} requests {cause}")
+            kinds = ["samples"] if trial.record.background is None else ["samples", "background"]
+            whole = True
+            for kind in kinds:
+                try:
+                    rows += _load_file(samples, trial.number, folder, kind, SAMPLES_MAX - rows)
+                except (OSError, ValueError) as error:
+                    trial.problems.append(f"{kind}.csv.gz {_describe(error)}")
+                    whole = False
+            if whole:
+                stats = _condense(samples, trial.number, len(kinds) == 2)
+                samples.stats[trial.number] = stats
+                if not stats.mean_ms and not _may_fail(trial.record):
+                    cause = "was answered" if stats.mean_ms is None else "took any time"
+                    trial.problems.append(f"none of its {stats.requests} requests {cause}")
+    except BaseException:
+        samples.close()
+        raise
     return samples
 
 
-def _open_database():
-    """An in-memory database with one thread: sums are added in one order, so every rebuild gives the same."""
-    database = duckdb.connect(
+def _may_fail(record):
+    """Whether the trial was meant to find out if anything is answered at all."""
+    return record.background is not None or record.setting("model") == "open" or record.number("vus", 1) > 1
+
+
+def _open_database(scratch):
+    return duckdb.connect(
         config={
-            "threads": 1,
-            "memory_limit": "2GB",
-            "temp_directory": "",  # never a folder of its own beside the user's files
+            "threads": THREADS,
+            "memory_limit": MEMORY_LIMIT,
+            "temp_directory": scratch,  # never a folder of its own beside the user's files
+            "preserve_insertion_order": False,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         }
     )
-    database.execute(
-        "CREATE TABLE samples "
-        "(trial INTEGER, page VARCHAR, cache_status VARCHAR, answered BOOLEAN, duration_ms DOUBLE)"
-    )
-    return database
 
 
-def _load_trial(database, number, folder, scratch, rows_left):
-    """Add the samples of one trial to the table; return how many. ValueError or OSError if it cannot."""
-    plain = scratch / "samples.csv"
-    _decompress(folder / "samples.csv.gz", plain)
-    with plain.open("rb") as file:
-        header = file.readline(len(HEADER) + 2).rstrip(b"\r\n")
-    if header != HEADER:
-        raise ValueError(f"has another header than {HEADER.decode()}")
-    # read_csv takes a pattern of paths; the name of the decompressed copy has nothing in it that makes one.
-    source = (
-        "read_csv(?, header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "
-        f"columns = {COLUMNS!r})"
-    )
+def _load_file(samples, number, folder, kind, rows_left):
+    """Make the Parquet file of one file of samples; return its rows. ValueError or OSError if it cannot."""
+    plain = Path(samples.scratch.name) / "samples.csv"
     try:
-        rows, untimed, unnamed = database.execute(
-            "SELECT count(*), "
-            "count(*) FILTER (NOT coalesce(isfinite(duration_ms) AND duration_ms >= 0, false)), "
-            f"count(*) FILTER (page IS NULL OR status IS NULL) FROM {source}",
+        _decompress(folder / f"{kind}.csv.gz", plain)
+        with plain.open("rb") as file:
+            header = file.readline(len(HEADER) + 2).rstrip(b"\r\n")
+        if header != HEADER:
+            raise ValueError(f"has another header than {HEADER.decode()}")
+        return _to_parquet(samples, plain, samples.path(number, kind), rows_left)
+    finally:
+        plain.unlink(missing_ok=True)
+
+
+def _to_parquet(samples, plain, target, rows_left):
+    # A path with a quote in it stays a path; read_csv takes a pattern, and `plain` has nothing that makes one.
+    quoted = str(target).replace("'", "''")
+    try:
+        samples.database.execute(
+            f"COPY (SELECT * REPLACE (coalesce(cache_status, '') AS cache_status), {_ANSWERED} AS answered, "
+            f"{_SERVED} AS served, {_READ} AS is_read FROM read_csv(?, header = true, auto_detect = false, "
+            f"delim = ',', quote = '\"', escape = '\"', columns = {COLUMNS!r})) "
+            f"TO '{quoted}' (FORMAT parquet, COMPRESSION lz4)",
             [str(plain)],
+        )
+        rows, untimed, unnamed = samples.database.execute(
+            "SELECT count(*), "
+            "count(*) FILTER (NOT coalesce(isfinite(duration_ms) AND duration_ms >= 0 AND duration_ms < ? "
+            "AND sent_at_us BETWEEN 0 AND 10000000000000000, false)), "
+            "count(*) FILTER (page IS NULL OR status IS NULL OR method IS NULL) FROM read_parquet(?)",
+            [DURATION_MAX_MS, str(target)],
         ).fetchone()
         if rows == 0:
             raise ValueError("has no rows")
         if rows > rows_left:
             raise ValueError(f"takes the run over {SAMPLES_MAX} samples")
         if untimed or unnamed:
-            raise ValueError(f"has {untimed} rows without a time and {unnamed} without a page or a status")
-        database.execute(
-            "INSERT INTO samples "
-            f"SELECT ?, page, coalesce(cache_status, ''), {ANSWERED}, duration_ms FROM {source}",
-            [number, str(plain)],
-        )
+            raise ValueError(f"has {untimed} rows without a time and {unnamed} without a page, method or status")
     except duckdb.Error as error:
         raise ValueError(f"is not a table of samples ({str(error).splitlines()[0][:200]})") from error
     return rows
+
+
+def _condense(samples, number, with_background):
+    """Return the `TrialStats` of one trial."""
+    execute, file = samples.database.execute, [str(samples.path(number))]
+    levels = ", ".join(str(level) for level in PERCENTILES)
+    (
+        requests,
+        failures,
+        reads,
+        iterations,
+        pages,
+        served_reads,
+        first_sent,
+        last_done,
+        total_ns,
+        waited_ns,
+        percentiles,
+        maximum,
+        slow,
+        unanswered,
+    ) = execute(
+        f"""
+        SELECT count(*), count(*) FILTER (NOT answered), count(*) FILTER (is_read), count(DISTINCT iteration),
+               count(DISTINCT page), count(*) FILTER (is_read AND served), min(sent_at_us),
+               max(sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)),
+               sum(CAST(round(duration_ms * 1000000) AS BIGINT)) FILTER (answered),
+               sum(CAST(round(1000000 * CASE WHEN answered THEN duration_ms
+                   ELSE greatest(duration_ms, {LIMIT_MS}) END) AS BIGINT)),
+               quantile_cont(duration_ms, [{levels}]) FILTER (answered),
+               max(duration_ms) FILTER (answered),
+               count(*) FILTER (answered AND duration_ms > {LIMIT_MS}), count(*) FILTER (status = 0)
+        FROM read_parquet(?)
+        """,
+        file,
+    ).fetchone()
+    statuses = execute(
+        f"SELECT cache_status, count(*) FROM read_parquet(?) GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT {STATUSES_MAX}",
+        file,
+    ).fetchall()
+    answered = requests - failures
+    return TrialStats(
+        requests=requests,
+        failures=failures,
+        reads=reads,
+        writes=requests - reads,
+        iterations=iterations,
+        distinct_pages=pages,
+        cache_statuses=dict(statuses),
+        served_reads=served_reads,
+        first_sent_us=first_sent,
+        last_done_us=last_done,
+        mean_ms=int(total_ns) / 1e6 / answered if answered else None,
+        wait_ms=int(waited_ns) / 1e6 / requests,
+        percentiles_ms=tuple(percentiles) if percentiles else None,
+        max_ms=maximum,
+        slow=slow,
+        failure_kinds=_failure_kinds(execute, file) if failures else {},
+        unanswered=unanswered,
+        stale_reads=_stale_reads(execute, file) if 0 < reads < requests else None,
+        background=_condense_background(samples, number, first_sent, last_done) if with_background else None,
+    )
+
+
+def _condense_background(samples, number, probe_first_us, probe_last_us):
+    execute, file = samples.database.execute, [str(samples.path(number, "background"))]
+    requests, failures, served, first_sent, last_done, meanwhile = execute(
+        """
+        SELECT count(*), count(*) FILTER (NOT answered), count(*) FILTER (served), min(sent_at_us), max(done_us),
+               count(*) FILTER (answered AND done_us BETWEEN ? AND ?)
+        FROM (SELECT *, sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT) AS done_us FROM read_parquet(?))
+        """,
+        [probe_first_us, probe_last_us, *file],
+    ).fetchone()
+    span_s = (probe_last_us - probe_first_us) / 1e6
+    return BackgroundStats(
+        requests=requests,
+        failures=failures,
+        served_by_cache=served,
+        first_sent_us=first_sent,
+        last_done_us=last_done,
+        completed_per_s=meanwhile / span_s if span_s > 0 else None,
+        failure_kinds=_failure_kinds(execute, file) if failures else {},
+    )
+
+
+def _failure_kinds(execute, file):
+    """Return {kind in words: requests}: no answer by k6's code, then the classes of status."""
+    rows = execute(
+        "SELECT status, coalesce(error_code, 0), count(*) FROM read_parquet(?) WHERE NOT answered "
+        f"GROUP BY ALL ORDER BY 3 DESC, 1, 2 LIMIT {STATUSES_MAX}",
+        file,
+    ).fetchall()
+    kinds = {}
+    for status, code, requests in rows:
+        if status == 0:
+            kind = f"{ERROR_CODES.get(code, 'no answer')} (k6 {code})" if code else "no answer"
+        else:
+            kind = f"status {status // 100}xx" if 100 <= status <= 599 else f"status {status}"
+        kinds[kind] = kinds.get(kind, 0) + requests
+    return kinds
+
+
+def _stale_reads(execute, file):
+    """Count the reads whose revision is older than the newest one acknowledged before they were sent."""
+    return execute(
+        """
+        WITH samples AS (SELECT * FROM read_parquet(?) WHERE answered AND revision IS NOT NULL),
+        writes AS (
+            SELECT page, sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT) AS at_us,
+                   max(revision) OVER (PARTITION BY page
+                       ORDER BY sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)) AS newest
+            FROM samples WHERE NOT is_read
+        )
+        SELECT count(*) FILTER (r.revision < w.newest)
+        FROM (SELECT page, sent_at_us AS at_us, revision FROM samples WHERE is_read) r
+        ASOF JOIN writes w ON r.page = w.page AND r.at_us >= w.at_us
+        """,
+        file,
+    ).fetchone()[0]
+
+
+def curve_levels(points):
+    """Return `points` + 1 levels from 0 to 1 for an empirical distribution function."""
+    return [i / points for i in range(points + 1)]
 
 
 def _check_logs(folder, log_lines):
@@ -178,9 +420,10 @@ def _decompress(source, target):
                 size_bytes += len(chunk)
                 if size_bytes > FILE_MAX_BYTES:
                     raise ValueError(f"is larger than {FILE_MAX_BYTES} bytes when decompressed")
-                lines += chunk.count(b"\n")
-                last = chunk
-                if writer is not None:
+                if writer is None:
+                    lines += chunk.count(b"\n")
+                    last = chunk
+                else:
                     writer.write(chunk)
     except EOFError:
         raise ValueError("is cut off before its end") from None
@@ -197,27 +440,3 @@ def _describe(error):
     if isinstance(error, FileNotFoundError):
         return "is missing"
     return f"cannot be read ({error.strerror})" if isinstance(error, OSError) else str(error)
-
-
-def _condense(database):
-    """Return {trial number: TrialStats}, from two passes over the table."""
-    statuses = {}
-    for number, status, requests in database.execute(
-        "SELECT trial, cache_status, count(*) FROM samples GROUP BY ALL ORDER BY ALL"
-    ).fetchall():
-        statuses.setdefault(number, {})[status] = requests
-    rows = database.execute(
-        """
-        SELECT trial, count(*), count(*) FILTER (NOT answered), count(DISTINCT page),
-               avg(duration_ms) FILTER (answered),
-               quantile_cont(duration_ms, [0.5, 0.95, 0.99]) FILTER (answered),
-               max(duration_ms) FILTER (answered)
-        FROM samples GROUP BY trial ORDER BY trial
-        """
-    ).fetchall()
-    return {
-        number: TrialStats(
-            requests, failures, pages, statuses[number], mean, *(percentiles or (None, None, None)), maximum
-        )
-        for number, requests, failures, pages, mean, percentiles, maximum in rows
-    }

@@ -5,14 +5,19 @@ from urllib.parse import urlsplit
 from stevec_report.wording import count_of, join_words
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
-NAMED_MAX = 20  # trials named in one sentence
 
 
-def list_threats(analysis):
-    """Return [(short name, sentences)], the ones that hold for every run last."""
-    run = analysis.run
-    threats = [_describe_loopback(run), _describe_generator(analysis), _describe_loop(run.experiment)]
-    git = run.manifest.get("git")
+def list_threats(results, parts):
+    """Return [(short name, sentences)] on a run or study and its readable parts, the general ones last."""
+    parts = [part for part in parts if part.run]
+    threats = [
+        _describe_profile(results.profile),
+        _describe_loopback(parts),
+        _describe_generator(parts),
+        _describe_loop(parts),
+        _describe_failures(parts),
+    ]
+    git = results.manifest.get("git")
     if isinstance(git, dict) and git.get("dirty") is True:
         threats.append(
             (
@@ -20,35 +25,61 @@ def list_threats(analysis):
                 "The code that ran differs from the commit named below, and nothing here says how.",
             )
         )
-    threats.append(
+    threats += [
         (
             "What an interval covers",
             "The 95 % intervals cover what varied between the repetitions of this run, on this machine, in "
             "this hour. They say nothing about another machine, and with few repetitions they rest on the "
             "logarithms of the trial means being roughly normal.",
-        )
-    )
+        ),
+        (
+            "What a verdict is of",
+            "A verdict is on this system under these settings. The study's hardware, network and CDN of 2016 are not "
+            "here: a confirmed hypothesis means that the effect is found again, not that the study's numbers are.",
+        ),
+    ]
     return [threat for threat in threats if threat is not None]
 
 
-def _describe_loopback(run):
+def _describe_profile(profile):
+    name = str(profile.get("name", "none"))[:60]
+    missing = profile.get("missing")
+    missing = [str(text)[:300] for text in missing[:20]] if isinstance(missing, list) else []
+    if name == "none":
+        return (
+            "Where origin and client stand",
+            "No profile: the origin has all of this machine. Times without a cache are short, and what a cache "
+            "saves is little beside what it saves on a small board far away.",
+        )
+    text = f"Profile {name}. "
+    text += f"Asked for and not done: {' '.join(missing)}" if missing else "All of it could be applied."
+    return ("Where origin and client stand", text)
+
+
+def _describe_loopback(parts):
     # The door `local` is on the client's machine in every set-up, and says nothing about the others.
-    doors = [door.name for door in run.doors.values() if door.name != "local" and _is_loopback(door.url)]
+    doors = {
+        door.name: None
+        for part in parts
+        for door in part.run.doors.values()
+        if door.name != "local" and _is_loopback(door.url)
+    }
     if not doors:
         return None
     return (
         "Loopback",
         f"The way to {join_words(doors)} is the loopback of one machine. It has no distance, no loss and no "
-        "shared link beyond what the lab adds on purpose, so milliseconds are not those of the internet, and "
-        "what a cache saves in distance is not in them. Counts are not affected.",
+        "shared link beyond what the lab adds on purpose, so milliseconds are not those of the internet. "
+        "Counts are not affected.",
     )
 
 
-def _describe_generator(analysis):
-    records = [outcome.record for outcome in analysis.outcomes if outcome.record]
-    limited = [o.number for o in analysis.outcomes if o.record and o.record.generator_limited]
-    dropped = sum(record.dropped_iterations for record in records)
-    shares = [r.generator_cpu_share for r in records if r.generator_cpu_share is not None]
+def _describe_generator(parts):
+    outcomes = [o for part in parts for o in part.outcomes if o.record]
+    limited = sum(o.limited for o in outcomes)
+    # In the closed model k6 calls those dropped that a time limit cut off.
+    dropped = sum(o.record.dropped_iterations for o in outcomes if o.record.setting("model") == "open")
+    shares = [o.record.generator_cpu_share for o in outcomes if o.record.generator_cpu_share is not None]
     sentences = [
         "Where the load generator runs on the same machine, it takes processor time from what it measures, "
         "most of all at the fast doors."
@@ -56,29 +87,41 @@ def _describe_generator(analysis):
     if shares:
         sentences.append(f"It used up to {100 * max(shares):.0f} % of the processor during a trial.")
     if limited:
-        named = ", ".join(str(number) for number in limited[:NAMED_MAX])
-        more = f" and {len(limited) - NAMED_MAX} more" if len(limited) > NAMED_MAX else ""
         sentences.append(
-            f"{count_of(len(limited), 'trial')} may show the speed of the generator instead of the door's "
-            f"(marked “limited” above): {named}{more}."
+            f"{count_of(limited, 'trial')} may show the speed of the generator instead of the door's: they are "
+            "marked “limited” in the tables of trials, and hollow in the figures of load."
         )
     else:
         sentences.append("No trial was limited by it.")
     if dropped:
-        sentences.append(f"It could not send {count_of(dropped, 'request')} of its plan in time.")
+        sentences.append(f"It dropped {count_of(dropped, 'iteration')} for which no requester was free.")
     return ("The generator", " ".join(sentences))
 
 
-def _describe_loop(experiment):
-    vus = experiment.get("vus")
-    if type(vus) is not int:
+def _describe_loop(parts):
+    closed = [
+        part.name for part in parts if any(o.record and o.record.setting("model") == "closed" for o in part.outcomes)
+    ]
+    if not closed:
         return None
-    waited = "One requester waited" if vus == 1 else f"Each of {vus} requesters waited"
     return (
         "Closed loop",
-        f"{waited} for each answer before sending the next request. A slow server is therefore asked less "
-        "often while it is slow, and the high percentiles show less of the trouble than users who arrive on "
-        "their own would meet (coordinated omission). The study did the same: its means and these compare.",
+        f"In {join_words(closed)} each requester waited for its answer before sending the next request. A slow "
+        "server is therefore asked less often while it is slow, and the high percentiles show less of the trouble "
+        "than users who arrive on their own would meet (coordinated omission). The study did the same: its means "
+        "and these compare.",
+    )
+
+
+def _describe_failures(parts):
+    failed = sum(o.stats.failures for part in parts for o in part.outcomes if o.valid)
+    sent = sum(o.stats.requests for part in parts for o in part.outcomes if o.valid)
+    if not failed:
+        return None
+    return (
+        "Failed requests",
+        f"{count_of(failed, 'request')} of {sent} of the probes failed and are in no response time; where many fail "
+        "the times are those of the lucky ones. The error budgets say which.",
     )
 
 

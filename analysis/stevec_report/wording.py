@@ -1,5 +1,7 @@
 """Turns numbers and lists into the words that tables, figures and sentences share."""
 
+import re
+
 
 def three_digits(value):
     """Return `value` with three significant digits and no exponent: 3840, 75.6, 0.842. A dash for None."""
@@ -52,4 +54,17 @@ def join_words(words):
 
 def grouped(number):
     """Return a whole number with a narrow space between thousands from five digits on: 9999, 10 000."""
+    number = round(number)
     return f"{number:,}".replace(",", "\u202f") if abs(number) >= 10_000 else str(number)
+
+
+def p_text(p):
+    """Return a p value: `0.0078`, `0.62`, `< 0.0001`; a dash for None."""
+    if p is None:
+        return "–"
+    return "< 0.0001" if p < 0.0001 else f"{p:.2g}" if p < 0.995 else "1"
+
+
+def slug(text):
+    """Return `text` as letters, digits and hyphens, fit for an id or a file name."""
+    return "-".join(filter(None, re.split(r"[^a-z0-9]+", text.lower())))[:60] or "x"

@@ -1,7 +1,7 @@
-"""Run folders that the tests share."""
+"""Run and study folders that the tests share."""
 
 import pytest
-from run_folder_fixture import build_run_folder
+from run_folder_fixture import build_run_folder, build_study_folder
 
 from stevec_report import plot_style
 from stevec_report.__main__ import main
@@ -14,6 +14,17 @@ def run_folder(tmp_path):
     return build_run_folder(tmp_path / "results", repetitions=3, requests=60, pages=10)
 
 
+@pytest.fixture
+def overload_folder(tmp_path):
+    """A small valid run with a background."""
+    return build_run_folder(
+        tmp_path / "results",
+        experiment="overload",
+        repetitions=2,
+        factors={"door": ["source", "cached"], "background_vus": [0, 20, 250]},
+    )
+
+
 @pytest.fixture(scope="session")
 def reported_run(tmp_path_factory):
     """A run with its report, for tests that only look."""
@@ -22,10 +33,22 @@ def reported_run(tmp_path_factory):
     return run
 
 
+@pytest.fixture(scope="session")
+def reported_study(tmp_path_factory):
+    """A study of all experiments with its report, without the pixels, for tests that only look."""
+    study = build_study_folder(tmp_path_factory.mktemp("results"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plot_style, "to_png", lambda figure: b"")
+        assert main([str(study)]) == 0
+    return study
+
+
 @pytest.fixture
-def without_png(monkeypatch):
-    """Leave the pixels out, which take a third of the time of a report, where a test looks at none."""
+def without_pictures(monkeypatch):
+    """Leave the drawing out, which takes most of the time of a report, where a test looks at no figure."""
+    empty = '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"></svg>'
     monkeypatch.setattr(plot_style, "to_png", lambda figure: b"")
+    monkeypatch.setattr(plot_style, "to_svg", lambda figure: empty)
 
 
 @pytest.fixture

@@ -1,14 +1,19 @@
-"""Builds small run folders in the format of schema version 1, from a seed: a fixture, not data.
+"""Builds small run and study folders in the format of schema version 2, from a seed: a fixture, not data.
 
-The times are drawn from lognormal distributions whose levels resemble the study's; no figure made from them
-says anything about a real system.
+A toy server and a toy cache answer the requests, at times drawn from lognormal distributions; no figure
+made from them says anything about a real system.
+
+    python analysis/tests/run_folder_fixture.py FOLDER      writes a study of all experiments to look at
 """
 
 import csv
 import gzip
 import io
+import itertools
 import json
+import sys
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 
@@ -19,41 +24,144 @@ DOORS = {
     "local": {"url": "http://localhost:8082", "caching": True},
 }
 # Typical time in ms of a request that the origin answers, and of one that the cache does.
-LEVELS_MS = {"source": (5.2, None), "nocache": (6.1, None), "local": (6.0, 0.9), "cached": (6.3, 1.4)}
+LEVELS_MS = {"source": (12.0, None), "nocache": (14.0, None), "local": (14.0, 2.4), "cached": (14.5, 5.5)}
+WRITE_FACTOR = {"source": 1.16, "nocache": 1.16, "local": 1.5, "cached": 1.2}
 UNCACHED_STATUS = {"source": "", "nocache": "BYPASS"}
-HEADER = ["sent_at_us", "iteration", "page", "method", "status", "cache_status"]
+HEADER = ["sent_at_us", "iteration", "page", "method", "status", "error_code", "cache_status"]
 HEADER += ["duration_ms", "size_bytes", "revision"]
 BEGIN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+SETTINGS = {
+    "door": "cached",
+    "pages": 20,
+    "page_size_chars": 5000,
+    "requests": 200,
+    "edit_ratio": 0,
+    "edit": "post",
+    "edit_size_chars": None,
+    "model": "closed",
+    "vus": 1,
+    "pause_s": 0,
+    "rate_per_s": None,
+    "connection_reuse": False,
+    "ttl_s": 180,
+    "duration_max_s": 150,
+    "bound": "requests",
+    "background_vus": 0,
+    "timeout_s": 60,
+}
+# Small forms of the lab's experiments: id, repetitions, settings that differ, factors.
+EXPERIMENTS = {
+    "read-hot": ("E1", 5, {}, {"door": ["source", "nocache", "local", "cached"]}),
+    "read-sparse": ("E2", 5, {"pages": 1000, "requests": 60}, {"door": ["nocache", "cached"]}),
+    "overload": (
+        "E3",
+        2,
+        {"pages": 200, "requests": 30, "page_size_chars": [100, 10000], "bound": "either", "duration_max_s": 3},
+        {"door": ["source", "cached"], "background_vus": [0, 5, 20, 60, 250]},
+    ),
+    "overload-open": (
+        "E3",
+        1,
+        {
+            "pages": 200,
+            "requests": 1_000_000,
+            "model": "open",
+            "vus": 50,
+            "bound": "either",
+            "duration_max_s": 1,
+            "rate_per_s": 10,
+        },
+        {"door": ["source", "cached"], "rate_per_s": [20, 50, 100, 200]},
+    ),
+    "at-once": ("E3", 1, {"pages": 200, "requests": 300, "vus": 300}, {"door": ["source", "cached"]}),
+    "mixed-write": (
+        "E4",
+        2,
+        {"pages": 20, "requests": 600, "edit": "get-post", "model": "open", "rate_per_s": 100, "ttl_s": 2},
+        {
+            "page_size_chars": [5000, 50000],
+            "workload": {"mixed": {"edit_ratio": 0.05}, "get-only": {"edit_ratio": 0}},
+        },
+    ),
+    "write-vs-read-direct": (
+        "E5",
+        5,
+        {"door": "source", "requests": 50, "page_size_chars": 1000, "edit_size_chars": 1000},
+        {"operation": {"write": {"edit_ratio": 1, "pages": 100}, "read": {"edit_ratio": 0, "pages": 30}}},
+    ),
+    "write-vs-read-cached": (
+        "E6",
+        5,
+        {"door": "cached", "pages": 30, "requests": 50, "page_size_chars": 1000, "edit_size_chars": 1000},
+        {"operation": {"write": {"edit_ratio": 1}, "read": {"edit_ratio": 0}}},
+    ),
+}
 
 
-def build_run_folder(parent, *, repetitions=5, requests=200, pages=20, seed=1, name=None, failures_at=None):
+def build_run_folder(
+    parent,
+    *,
+    experiment="read-hot",
+    repetitions=None,
+    seed=1,
+    name=None,
+    failures_at=None,
+    profile=None,
+    factors=None,
+    **settings,
+):
     """Write a complete and valid run into a new folder under `parent` and return its path.
 
     Args:
-        failures_at: {trial: n}: the last n requests of the trial were answered with a 503 by the origin.
+        experiment: a name in EXPERIMENTS, or any other with `factors`.
+        failures_at: {trial: n}: the last n requests of the trial were answered with a 503 by the wiki.
+        settings: settings that replace the experiment's.
     """
+    identity, own_repetitions, own_settings, own_factors = EXPERIMENTS.get(experiment, ("X1", 2, {}, {}))
+    repetitions = repetitions or own_repetitions
+    settings = SETTINGS | own_settings | settings
+    factors = factors or own_factors
     rng = np.random.default_rng(seed)
-    run = parent / (name or "20261121T100000Z-read-hot-abc1234")
+    run = parent / (name or f"20261121T100000Z-{experiment}-abc1234")
     (run / "trials").mkdir(parents=True)
-    plans, trials, moment = [], 0, BEGIN
+    plans, trials, moment = {}, 0, BEGIN
+    cells = list(_cells(factors))
     for repetition in range(1, repetitions + 1):
-        plan = rng.integers(0, pages, requests)
-        distinct = len(set(plan.tolist()))
-        plans.append(
+        for index in rng.permutation(len(cells)):
+            cell, changes = cells[index]
+            own = settings | changes
+            plan = _plan(plans, repetition, own, rng)
+            trials += 1
+            trial = _Trial(run, trials, repetition, cell, own, plan, moment, rng, (failures_at or {}).get(trials, 0))
+            moment += timedelta(seconds=trial.write() + 1.5)
+    manifest = _manifest(experiment, identity, repetitions, settings, factors, seed, plans, trials, moment)
+    manifest["profile"] = profile or manifest["profile"]
+    write_json(run / "manifest.json", manifest)
+    return run
+
+
+def build_study_folder(parent, *, experiments=tuple(EXPERIMENTS), profile=None, **settings):
+    """Write a complete study of small runs under `parent` and return its path."""
+    study = parent / "20261121T100000Z-study-abc1234"
+    runs = []
+    for at, experiment in enumerate(experiments):
+        build_run_folder(
+            study / "runs", experiment=experiment, name=experiment, seed=at + 1, profile=profile, **settings
+        )
+        runs.append(
             {
-                "repetition": repetition,
-                "hash": f"sha256:{repetition:064x}",
-                "requests": requests,
-                "distinct_pages": distinct,
+                "experiment": experiment,
+                "id": EXPERIMENTS[experiment][0],
+                "directory": f"runs/{experiment}",
+                "status": "complete",
             }
         )
-        for door in rng.permutation(list(DOORS)):
-            trials += 1
-            failures = (failures_at or {}).get(trials, 0)
-            seconds = _write_trial(run, trials, repetition, str(door), plan, distinct, moment, rng, failures)
-            moment += timedelta(seconds=seconds + 1.5)
-    write_json(run / "manifest.json", _manifest(repetitions, requests, pages, seed, plans, trials, moment))
-    return run
+    inner = json.loads((study / "runs" / experiments[0] / "manifest.json").read_text(encoding="utf-8"))
+    manifest = {key: inner[key] for key in ("schema_version", "status", "preset", "seed", "profile", "git")}
+    manifest |= {"kind": "study", "command": "stevec run study --preset quick", "resumed_at": [], "runs": runs}
+    manifest |= {"started_at": inner["started_at"], "finished_at": inner["finished_at"]}
+    write_json(study / "manifest.json", manifest)
+    return study
 
 
 def write_json(path, value):
@@ -68,26 +176,53 @@ def edit_json(path, change):
     write_json(path, value)
 
 
-def find_trial(run, door, repetition):
-    """Return (number, folder) of one cell."""
+def find_trial(run, repetition=1, **cell):
+    """Return (number, folder) of one trial by its cell, such as door="source"."""
+    wanted = {key: json.loads(json.dumps(value)) for key, value in cell.items()}
     for folder in sorted((run / "trials").iterdir()):
         value = json.loads((folder / "trial.json").read_text(encoding="utf-8"))
-        if (value["door"], value["repetition"]) == (door, repetition):
+        if value["repetition"] == repetition and wanted.items() <= value["cell"].items():
             return value["trial"], folder
-    raise LookupError((door, repetition))
+    raise LookupError((cell, repetition))
 
 
 def write_gzip(path, data):
     """Write bytes compressed, without the time of day."""
-    with path.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="") as file:
+    with path.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="", compresslevel=1) as file:
         file.write(data)
 
 
-def edit_samples(folder, change):
+def edit_samples(folder, change, kind="samples"):
     """Let `change(lines)` return other lines for samples.csv.gz; the first one is the header."""
-    path = folder / "samples.csv.gz"
+    path = folder / f"{kind}.csv.gz"
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     write_gzip(path, "".join(f"{line}\n" for line in change(lines)).encode())
+
+
+def edit_column(folder, column, change):
+    """Let `change(text)` replace every value of a column of samples.csv.gz."""
+
+    def edit(lines):
+        at = HEADER.index(column)
+        out = [lines[0]]
+        for cells in csv.reader(io.StringIO("\n".join(lines[1:]))):
+            cells[at] = change(cells[at])
+            out.append(",".join(cells))
+        return out
+
+    edit_samples(folder, edit)
+
+
+def scale_times(folder, factor):
+    """Multiply the times of a trial's samples; what it took as a whole grows by as much."""
+    edit_column(folder, "duration_ms", lambda text: f"{float(text) * factor:.6f}")
+
+    def later(trial):
+        end = datetime.fromisoformat(trial["finished_at"]) + timedelta(hours=1)
+        trial["finished_at"] = _text(end)
+        trial["monotonic_s"] += 3600
+
+    edit_json(folder / "trial.json", later)
 
 
 def truncate(path, share=0.5):
@@ -96,102 +231,242 @@ def truncate(path, share=0.5):
     path.write_bytes(data[: int(len(data) * share)])
 
 
-def _write_trial(run, number, repetition, door, plan, distinct, moment, rng, failures):
-    """Write one trial and return how many seconds it lasted."""
-    folder = run / "trials" / f"{number:04d}"
-    folder.mkdir()
-    origin_ms, cache_ms = LEVELS_MS[door]
-    level = rng.lognormal(0, 0.03)  # what differs from trial to trial
-    durations = level * origin_ms * rng.lognormal(0, 0.25, plan.size)
-    statuses = np.full(plan.size, UNCACHED_STATUS.get(door, "HIT"), dtype=object)
-    if cache_ms is not None:
-        first = np.zeros(plan.size, dtype=bool)
-        first[np.unique(plan, return_index=True)[1]] = True
-        statuses[first] = "MISS"
-        durations[~first] = level * cache_ms * rng.lognormal(0, 0.2, int((~first).sum()))
-    durations[rng.integers(0, plan.size, 2)] *= 6  # a pause of the machine now and then
-    codes = np.full(plan.size, 200)
-    if failures:
-        codes[-failures:] = 503
-    sent_us = int(moment.timestamp() * 1e6) + np.concatenate([[0], np.cumsum(durations[:-1] * 1000)]).astype(
-        int
-    )
+def _cells(factors):
+    """Yield ({factor: level}, {setting: value}) for every combination of levels."""
+    levels = []
+    for factor, values in factors.items():
+        if isinstance(values, dict):
+            levels.append([((factor, name), changes) for name, changes in values.items()])
+        else:
+            levels.append([((factor, value), {factor: value}) for value in values])
+    for combination in itertools.product(*levels):
+        cell, changes = {}, {}
+        for (factor, level), change in combination:
+            cell[factor] = level
+            changes |= change
+        yield cell, changes
+
+
+def _plan(plans, repetition, settings, rng):
+    """The requests of a repetition; the same for all cells that ask for the same number of the same pages."""
+    length = min(settings["requests"], 5000)
+    key = (repetition, settings["pages"], settings["requests"], settings["edit_ratio"])
+    if key not in plans:
+        pages = rng.integers(0, settings["pages"], length)
+        edits = rng.random(length) < settings["edit_ratio"]
+        twin = plans.get((*key[:3], 0)) or next((p for k, p in plans.items() if k[:3] == key[:3]), None)
+        plans[key] = {
+            "id": f"p{len(plans) + 1}",
+            "pages": twin["pages"] if twin else pages,
+            "edits": edits,
+            "requests": settings["requests"],
+            "repetition": repetition,
+        }
+    return plans[key]
+
+
+class _Trial:
+    """One trial: a toy wiki behind a toy cache, asked for the plan."""
+
+    def __init__(self, run, number, repetition, cell, settings, plan, moment, rng, failures):
+        self.folder = run / "trials" / f"{number:04d}"
+        self.number, self.repetition, self.cell, self.settings = number, repetition, cell, settings
+        self.plan, self.moment, self.rng, self.failures = plan, moment, rng, failures
+        self.door = settings["door"]
+        self.caching = DOORS[self.door]["caching"]
+        self.begin_us = int(moment.timestamp() * 1e6)
+        self.fresh_until, self.revision = {}, {}
+        self.level = rng.lognormal(0, 0.03)  # what differs from trial to trial
+
+    def write(self):
+        """Write the trial and return how many seconds it lasted."""
+        self.folder.mkdir()
+        rows, dropped = self._ask()
+        if self.failures:
+            for row in rows[-self.failures :]:
+                row[4], row[6] = 503, "MISS" if self.caching else row[6]
+        begun_us = rows[0][0]
+        ended_us = max(row[0] + round(row[7] * 1000) for row in rows)
+        _write_samples(self.folder / "samples.csv.gz", rows)
+        background = self._background(begun_us, ended_us) if self.settings["background_vus"] else []
+        if background:
+            _write_samples(self.folder / "background.csv.gz", background)
+        sent = rows + background
+        served = sum(row[6] == "HIT" for row in sent)
+        writes = sum(row[3] == "POST" for row in sent)
+        counter = len(sent) - served
+        edge_lines = len(sent) if self.door in ("cached", "nocache") else 0
+        write_gzip(self.folder / "edge.log.gz", b'{"status":200}\n' * edge_lines)
+        write_gzip(self.folder / "origin.log.gz", b'{"status":200}\n' * counter)
+        seconds = (ended_us - self.begin_us) / 1e6 + 1.2
+        trial = {
+            "trial": self.number,
+            "repetition": self.repetition,
+            "plan": self.plan["id"],
+            "door": self.door,
+            "cell": self.cell,
+            "settings": self.settings,
+            "valid": True,
+            "invalid_reasons": [],
+            "started_at": _text(self.moment),
+            "finished_at": _text(self.moment + timedelta(seconds=seconds)),
+            "monotonic_s": round(seconds, 3),
+            "cold_proof": {"cold": True, "observed": ["MISS", "HIT", "MISS"], "origin_requests": 2},
+            "requests_planned": self.plan["requests"],
+            "distinct_pages": len({row[2] for row in rows}),
+            "counter": {"requests": counter, "reads": counter - writes, "writes": writes},
+            "counter_expected": None,
+            "log_lines": {"edge": edge_lines, "origin": counter},
+            "k6": _k6(seconds, dropped),
+            "background": None,
+            "overlap": None,
+        }
+        trial |= _counts(rows)
+        trial |= {"reads_sent": len(rows) - (w := sum(r[3] == "POST" for r in rows)), "writes_sent": w}
+        if not background and not writes and not self.failures and self.settings["model"] == "closed":
+            trial["counter_expected"] = trial["distinct_pages"] if self.caching else len(rows)
+        if background:
+            first, last = min(r[0] for r in background), max(r[0] + round(r[7] * 1000) for r in background)
+            trial["background"] = {"vus": self.settings["background_vus"], "started_at_us": first}
+            trial["background"] |= {"finished_at_us": last, **_counts(background), "completed_per_s": []}
+            trial["background"] |= {"rate_per_min": 0.0, "k6": _k6(seconds, 0)}
+            trial["overlap"] = {"probe_first_sent_at_us": begun_us, "probe_last_done_at_us": ended_us}
+            trial["overlap"] |= {"background_first_sent_at_us": first, "background_last_done_at_us": last}
+            trial["overlap"]["proved"] = True
+        write_json(self.folder / "trial.json", trial)
+        return seconds
+
+    def _ask(self):
+        """Return the rows of the probe, and how many iterations were dropped."""
+        settings, rows, now_us = self.settings, [], self.begin_us + 500_000
+        deadline_us = now_us + settings["duration_max_s"] * 1_000_000
+        dropped, crowd = 0, settings["background_vus"]
+        for i in range(len(self.plan["pages"])):
+            page, edit = int(self.plan["pages"][i]), bool(self.plan["edits"][i])
+            if settings["model"] == "open":
+                now_us = self.begin_us + 500_000 + int(i * 1e6 / settings["rate_per_s"])
+                crowd = settings["rate_per_s"] / 10
+                if not self.caching and settings["rate_per_s"] > 100 and i % 2:
+                    dropped += 1
+                    continue
+            elif settings["vus"] > 1:
+                now_us, crowd = self.begin_us + 500_000 + i, i
+            if now_us >= deadline_us and settings["bound"] == "either":
+                break
+            after_us = now_us
+            if not edit or settings["edit"] == "get-post":
+                rows.append(self._send(i, page, "GET", after_us, crowd))
+                after_us += round(rows[-1][7] * 1000)
+            if edit:
+                rows.append(self._send(i, page, "POST", after_us, crowd))
+                after_us += round(rows[-1][7] * 1000)
+            if settings["model"] == "closed" and settings["vus"] == 1:
+                now_us = after_us + round(settings["pause_s"] * 1e6)
+        return rows, dropped
+
+    def _send(self, iteration, page, method, now_us, crowd):
+        """Ask the toy cache and, where it has no answer, the toy wiki; return a row of samples."""
+        origin_ms, cache_ms = LEVELS_MS[self.door]
+        name = f"page-{page:06d}"
+        status = UNCACHED_STATUS.get(self.door, "MISS")
+        wait_ms = origin_ms * (1 + (crowd if not self.caching else crowd / 40))
+        if method == "POST":
+            wait_ms *= WRITE_FACTOR[self.door]
+            self.revision[page] = self.revision.get(page, 1) + 1
+            self.fresh_until.pop(page, None)
+            status = "BYPASS" if self.caching else status
+        elif self.caching and now_us < self.fresh_until.get(page, 0):
+            status, wait_ms = "HIT", cache_ms * (1 + crowd / 40)
+        duration_ms = round(float(self.level * wait_ms * self.rng.lognormal(0, 0.2)), 6)
+        if status == "MISS":
+            self.fresh_until[page] = now_us + round(duration_ms * 1000) + self.settings["ttl_s"] * 1_000_000
+        return [now_us, iteration, name, method, 200, "", status, duration_ms, 5210, self.revision.get(page, 1)]
+
+    def _background(self, begun_us, ended_us):
+        """Rows of the background: a few requests of each requester, from before the probe until after it."""
+        rows, spacing = [], max(1, (ended_us - begun_us) // 40)
+        for at in range(begun_us - 200_000, ended_us + 200_000, spacing):
+            row = self._send(len(rows), int(self.rng.integers(0, self.settings["pages"])), "GET", at, 0)
+            rows.append(row)
+        rows[-1][7] = max(rows[-1][7], (ended_us + 1000 - rows[-1][0]) / 1000)
+        return rows
+
+
+def _counts(rows):
+    values, counts = np.unique([row[6] for row in rows], return_counts=True)
+    return {
+        "requests_sent": len(rows),
+        "requests_failed": sum(not 200 <= row[4] < 400 for row in rows),
+        "served_by_cache": sum(row[6] == "HIT" for row in rows),
+        "cache_statuses": dict(zip(values.tolist(), counts.tolist(), strict=True)),
+    }
+
+
+def _write_samples(path, rows):
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(HEADER)
-    for i in range(plan.size):
-        page = f"page-{plan[i]:04d}"
-        writer.writerow([sent_us[i], i, page, "GET", codes[i], statuses[i], f"{durations[i]:.6f}", 5210, 1])
-    write_gzip(folder / "samples.csv.gz", text.getvalue().encode())
-
-    hits = int((statuses == "HIT").sum())
-    counter = plan.size - hits
-    edge_lines = plan.size if door in ("cached", "nocache") else 0
-    write_gzip(folder / "edge.log.gz", b'{"status":200}\n' * edge_lines)
-    write_gzip(folder / "origin.log.gz", b'{"status":200}\n' * counter)
-    seconds = float(durations.sum()) / 1000
-    values, counts = np.unique(statuses[statuses != ""].astype(str), return_counts=True)
-    trial = {
-        "trial": number,
-        "repetition": repetition,
-        "door": door,
-        "valid": True,
-        "invalid_reasons": [],
-        "started_at": _text(moment),
-        "finished_at": _text(moment + timedelta(seconds=seconds)),
-        "cold_proof": {"cold": True, "observed": ["MISS", "HIT", "MISS"], "origin_requests": 2},
-        "requests_planned": plan.size,
-        "requests_sent": plan.size,
-        "requests_failed": failures,
-        "distinct_pages": distinct,
-        "counter": {"requests": counter, "reads": counter, "writes": 0},
-        "counter_expected": distinct if cache_ms is not None else plan.size,
-        "served_by_cache": hits,
-        "cache_statuses": dict(zip(values.tolist(), counts.tolist(), strict=True)),
-        "log_lines": {"edge": edge_lines, "origin": counter},
-        "k6": {
-            "exit_code": 0,
-            "dropped_iterations": 0,
-            "wall_s": round(seconds, 3),
-            "generator_cpu_s": round(seconds * 0.21, 3),
-            "generator_cpu_share": 0.21,
-            "generator_limited": False,
-        },
-    }
-    write_json(folder / "trial.json", trial)
-    return seconds
+    writer.writerows(rows)
+    write_gzip(path, text.getvalue().encode())
 
 
-def _manifest(repetitions, requests, pages, seed, plans, trials, finished):
+def _k6(seconds, dropped):
     return {
-        "schema_version": 1,
+        "exit_code": 0,
+        "dropped_iterations": dropped,
+        "wall_s": round(seconds, 3),
+        "generator_cpu_s": round(seconds * 0.21, 3),
+        "generator_cpu_share": 0.21,
+        "generator_limited": False,
+    }
+
+
+def _manifest(experiment, identity, repetitions, settings, factors, seed, plans, trials, finished):
+    return {
+        "schema_version": 2,
+        "kind": "run",
         "status": "complete",
         "experiment": {
-            "id": "E1",
-            "name": "read-hot",
-            "title": "Many reads over few pages",
-            "why": "The case that a cache is made for: everybody reads the same few pages.",
+            "id": identity,
+            "name": experiment,
+            "title": f"An experiment called {experiment}",
+            "why": "The case that a fixture is made for.",
             "hypothesis": "The cache answers most requests and unburdens the origin.",
             "expected": "The origin sees every page once.",
             "study": {"section": "1.4.1", "tables": ["1.1", "1.2"], "figures": ["1.3"]},
-            "pages": pages,
-            "page_size_chars": 5000,
-            "requests": requests,
-            "pause_s": 0,
-            "vus": 1,
-            "connection_reuse": False,
-            "doors": ["source", "nocache", "local", "cached"],
+            "settings": settings,
+            "factors": factors,
             "repetitions": repetitions,
-            "ttl_s": 180,
         },
         "preset": "quick",
-        "command": "stevec run read-hot --preset quick",
+        "command": f"stevec run {experiment} --preset quick",
         "seed": seed,
         "plan_hash": f"sha256:{seed:064x}",
-        "plans": plans,
+        "plans": [
+            {
+                "id": plan["id"],
+                "repetition": plan["repetition"],
+                "hash": f"sha256:{at:064x}",
+                "requests": plan["requests"],
+                "reads": plan["requests"] - int(plan["edits"].sum()),
+                "writes": int(plan["edits"].sum()),
+                "distinct_pages": len(set(plan["pages"].tolist())),
+            }
+            for at, plan in enumerate(plans.values())
+        ],
         "started_at": _text(BEGIN),
         "finished_at": _text(finished),
+        "resumed_at": [],
         "trials_planned": trials,
+        "profile": {
+            "name": "none",
+            "sha256": None,
+            "asked": {},
+            "applied": {"cpu": False, "memory": False, "links": False},
+            "missing": [],
+            "calibration": None,
+        },
+        "warm_up_requests": 3000,
         "git": {"commit": "abc1234abc1234abc1234abc1234abc1234abc12", "dirty": False},
         "versions": {"node": "20.20.0", "k6": "1.8.1", "nginx": "1.22.1", "mongod": "6.0.5"},
         "host": {
@@ -208,3 +483,7 @@ def _manifest(repetitions, requests, pages, seed, plans, trials, finished):
 
 def _text(moment):
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+if __name__ == "__main__":
+    print(build_study_folder(Path(sys.argv[1])))

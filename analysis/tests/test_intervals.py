@@ -23,9 +23,7 @@ def test_t_interval_by_hand():
 def test_t_interval_has_the_tabled_width(n, quantile):
     values = np.arange(n, dtype=float)
     interval = t_interval(values)
-    assert (interval.high - interval.centre) / (values.std(ddof=1) / math.sqrt(n)) == pytest.approx(
-        quantile, abs=1e-6
-    )
+    assert (interval.high - interval.centre) / (values.std(ddof=1) / math.sqrt(n)) == pytest.approx(quantile, abs=1e-6)
 
 
 def test_one_value_has_no_interval():
@@ -104,8 +102,6 @@ def test_drift_matches_ordinary_least_squares_by_hand():
     assert math.log(found.high) == pytest.approx(1 + 12.706205 * 0.577350, rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    "groups", [[], [([0.0], [1.0])], [([0.0, 1.0], [1.0, 2.0])], [([1, 1, 1], [1, 2, 3])]]
-)
+@pytest.mark.parametrize("groups", [[], [([0.0], [1.0])], [([0.0, 1.0], [1.0, 2.0])], [([1, 1, 1], [1, 2, 3])]])
 def test_too_little_for_a_drift(groups):
     assert drift(groups) is None

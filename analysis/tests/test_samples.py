@@ -7,7 +7,7 @@ import shutil
 
 import numpy as np
 import pytest
-from run_folder_fixture import edit_json, edit_samples, truncate, write_gzip
+from run_folder_fixture import edit_json, edit_samples, find_trial, truncate, write_gzip
 
 from stevec_report import samples
 from stevec_report.run_folder import read_run
@@ -24,7 +24,7 @@ def load():
 
     yield load_folder
     for loaded in opened:
-        loaded.database.close()
+        loaded.close()
 
 
 def problems_of(run, number):
@@ -47,7 +47,7 @@ def test_statistics_are_those_of_numpy(run_folder, load):
 def test_failed_requests_are_counted_and_not_timed(run_folder, load):
     def fail(lines):
         cells = lines[1].split(",")
-        cells[4], cells[6] = "0", "60000"
+        cells[4], cells[7] = "0", "60000"
         other = lines[2].split(",")
         other[4] = "503"
         return [lines[0], ",".join(cells), ",".join(other), *lines[3:]]
@@ -66,7 +66,7 @@ def test_only_answers_without_the_origin_count_as_served_by_cache(run_folder, lo
         out = [lines[0]]
         for i, line in enumerate(lines[1:]):
             cells = line.split(",")
-            cells[5] = statuses[i] if i < len(statuses) else "MISS"
+            cells[6] = statuses[i] if i < len(statuses) else "MISS"
             out.append(",".join(cells))
         return out
 
@@ -92,12 +92,14 @@ def test_truncated_samples_are_named_and_nothing_of_them_is_used(run_folder, loa
         (gzip.compress(b"a,b\n1,2\n"), "has another header"),
         (gzip.compress(samples.HEADER + b"\n"), "has no rows"),
         (gzip.compress(samples.HEADER + b"\n1,2,3\n"), "is not a table of samples"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,HIT,slow,1,1\n"), "is not a table of samples"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,HIT,nan,1,1\n"), "1 rows without a time"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,HIT,-1,1,1\n"), "1 rows without a time"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,,HIT,1.5,1,1\n"), "1 without a page or a status"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,0,,1.5,,\n"), "none of its 1 requests was answered"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,0,,\n"), "none of its 1 requests took any time"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,HIT,slow,1,1\n"), "is not a table of samples"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,HIT,nan,1,1\n"), "1 rows without a time"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,HIT,-1,1,1\n"), "1 rows without a time"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,HIT,1e300,1,1\n"), "1 rows without a time"),
+        (gzip.compress(samples.HEADER + b"\n-9,0,p,GET,200,,HIT,1,1,1\n"), "1 rows without a time"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,,,HIT,1.5,1,1\n"), "1 without a page, method or status"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,0,1050,,1.5,,\n"), "none of its 1 requests was answered"),
+        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,,0,,\n"), "none of its 1 requests took any time"),
     ],
 )
 def test_broken_samples_are_named(run_folder, load, data, words):
@@ -134,9 +136,9 @@ def test_a_log_that_trial_json_does_not_count_is_not_asked_for(run_folder, load)
 
 
 def test_decompressing_has_a_limit(run_folder, load, monkeypatch):
-    monkeypatch.setattr(samples, "FILE_MAX_BYTES", 1000)
+    monkeypatch.setattr(samples, "FILE_MAX_BYTES", 1500)
     run, _ = load(run_folder)
-    assert "larger than 1000 bytes when decompressed" in problems_of(run, 2)[-1]
+    assert "larger than 1500 bytes when decompressed" in problems_of(run, 2)[-1]
 
 
 def test_a_run_has_a_limit_of_samples(run_folder, load, monkeypatch):
@@ -151,3 +153,73 @@ def test_a_folder_name_that_looks_like_a_pattern_is_a_name(run_folder, load):
     shutil.copytree(run_folder, odd)
     _, loaded = load(odd)
     assert len(loaded.stats) == 12
+
+
+def test_failures_are_told_apart_by_kind(run_folder, load):
+    codes = [("0", "1050"), ("0", "1212"), ("0", ""), ("503", ""), ("502", ""), ("404", ""), ("0", "1050")]
+
+    def fail(lines):
+        out = [lines[0]]
+        for i, line in enumerate(lines[1:]):
+            cells = line.split(",")
+            if i < len(codes):
+                cells[4], cells[5] = codes[i]
+            out.append(",".join(cells))
+        return out
+
+    edit_samples(run_folder / "trials/0001", fail)
+    _, loaded = load(run_folder)
+    assert loaded.stats[1].failure_kinds == {
+        "timeout (k6 1050)": 2,
+        "connection refused (k6 1212)": 1,
+        "no answer": 1,
+        "status 4xx": 1,
+        "status 5xx": 2,
+    }
+    assert loaded.stats[1].unanswered == 4
+
+
+def test_a_stale_read_is_one_that_is_older_than_an_acknowledged_write(run_folder, load):
+    rows = [
+        "1000000,0,a,POST,200,,BYPASS,10,1,2",
+        "1005000,1,a,GET,200,,HIT,1,1,1",  # the write is not acknowledged yet
+        "1020000,2,a,GET,200,,HIT,1,1,1",  # stale
+        "1030000,3,a,GET,200,,MISS,1,1,2",
+        "1030000,4,b,GET,200,,HIT,1,1,1",  # nobody wrote b
+    ]
+    data = "\n".join([samples.HEADER.decode(), *rows, ""]).encode()
+    write_gzip(run_folder / "trials/0001/samples.csv.gz", data)
+    _, loaded = load(run_folder)
+    assert loaded.stats[1].stale_reads == 1
+    assert (loaded.stats[1].reads, loaded.stats[1].writes, loaded.stats[1].served_reads) == (4, 1, 3)
+
+
+def test_the_background_is_counted_apart(overload_folder, load):
+    number, folder = find_trial(overload_folder, background_vus=20, door="cached")
+    _, loaded = load(overload_folder)
+    background = loaded.stats[number].background
+    rows = gzip.decompress((folder / "background.csv.gz").read_bytes()).decode().splitlines()[1:]
+    assert background.requests == len(rows)
+    assert background.served_by_cache == sum(",HIT," in row for row in rows)
+    stats, done = loaded.stats[number], 0
+    for row in rows:
+        cells = row.split(",")
+        at = int(cells[0]) + round(float(cells[7]) * 1000)
+        done += stats.first_sent_us <= at <= stats.last_done_us
+    assert background.completed_per_s == pytest.approx(done / stats.span_s)
+
+
+def test_a_truncated_background_makes_the_trial_unreadable(overload_folder, load):
+    number, folder = find_trial(overload_folder, background_vus=20, door="cached")
+    truncate(folder / "background.csv.gz")
+    run, loaded = load(overload_folder)
+    assert problems_of(run, number) == ["background.csv.gz is cut off before its end"]
+    assert number not in loaded.stats
+
+
+def test_nothing_is_left_behind(run_folder, load, monkeypatch, tmp_path):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    _, loaded = load(run_folder)
+    assert [p for p in tmp_path.iterdir() if p.name.startswith("stevec-report-")]
+    loaded.close()
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith("stevec-report-")]

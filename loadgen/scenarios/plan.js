@@ -3,9 +3,10 @@
 /**
  * @typedef {object} Plan
  * @property {number} seed  0…2³²−1
- * @property {number} stream  separates plans of one seed, e.g. one for each repetition
- * @property {number} requests
+ * @property {number} stream  0…2³²−1; separates plans of one seed, e.g. one for each repetition
+ * @property {number} requests  iterations
  * @property {number} pages  number of different pages to choose from
+ * @property {number} edit_ratio  0…1: the chance that an iteration is an edit
  */
 
 /** MurmurHash3's 32-bit finaliser: every bit of the input moves every bit of the output. @param {number} value */
@@ -18,6 +19,8 @@ function mix (value) {
 
 /** 2³² ÷ golden ratio: consecutive integers become far-apart inputs. */
 const STEP = 0x9e3779b9
+/** Whether to edit is drawn apart from the page, so that a plan with edits and its twin without them visit the same pages. */
+const EDIT_STREAM = 0x5bd1e995
 
 /**
  * A number that depends on nothing but its three arguments: the order in which VUs ask for it does not matter.
@@ -34,10 +37,13 @@ export function draw (seed, stream, index) {
 /**
  * @param {Plan} plan
  * @param {number} index  0…requests − 1; in k6 `exec.scenario.iterationInTest`
- * @returns {{method: 'GET', page: number}} page 0…pages − 1
+ * @returns {{page: number, edit: boolean}} page 0…pages − 1
  */
 export function requestAt (plan, index) {
-  return { method: 'GET', page: Math.floor(draw(plan.seed, plan.stream, index) * plan.pages) }
+  return {
+    page: Math.floor(draw(plan.seed, plan.stream, index) * plan.pages),
+    edit: plan.edit_ratio > 0 && draw(plan.seed, plan.stream ^ EDIT_STREAM, index) < plan.edit_ratio
+  }
 }
 
 /**

@@ -19,7 +19,12 @@ const COMMANDS = {
   down: () => import('./commands/down.js').then((module) => module.command),
   status: () => import('./commands/status.js').then((module) => module.command),
   run: () => import('./commands/run.js').then((module) => module.command),
-  report: () => import('./commands/report.js').then((module) => module.command)
+  calibrate: () => import('./commands/calibrate.js').then((module) => module.command),
+  load: () => import('./commands/load.js').then((module) => module.command),
+  report: () => import('./commands/report.js').then((module) => module.command),
+  cloudflare: () => import('./commands/cloudflare.js').then((module) => module.command),
+  compare: () => import('./commands/compare.js').then((module) => module.command),
+  predict: () => import('./commands/predict.js').then((module) => module.command)
 }
 
 /**
@@ -74,7 +79,7 @@ async function overview () {
   for (const [name, load] of Object.entries(COMMANDS)) {
     // Before set-up, only the commands that need no package can tell about themselves.
     const summary = await load().then((command) => command.summary, () => '(run `make setup` first)')
-    lines.push(`  ${name.padEnd(8)} ${summary}`)
+    lines.push(`  ${name.padEnd(10)} ${summary}`)
   }
   return `${lines.join('\n')}\n\nEach command says more with --help.\n`
 }

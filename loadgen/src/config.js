@@ -40,8 +40,9 @@ export function readConfig (env = process.env) {
     /** Where images for boards are built, and taken from. */
     imageDirectory: path.resolve(env.STEVEC_IMAGE || path.join(ROOT, 'arm-image/build')),
     toolsDirectory: path.resolve(env.STEVEC_TOOLS || path.join(ROOT, '.tools')),
-    /** k6 and the wiki must not be steered by variables that were meant for something else. */
-    childEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('K6_')))
+    cloudflare: { token: env.CLOUDFLARE_API_TOKEN, tokenFile: env.CLOUDFLARE_API_TOKEN_FILE, apiUrl: env.CLOUDFLARE_API_URL || undefined },
+    /** k6 and the wiki must not be steered by variables that were meant for something else, nor know a token. */
+    childEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => !/^(K6|CLOUDFLARE)_/.test(name)))
   }
 }
 

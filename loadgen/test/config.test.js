@@ -18,8 +18,8 @@ describe('configuration', () => {
     })
   }
 
-  test('keeps variables that would steer k6 away from it', () => {
-    assert.deepEqual(readConfig({ K6_VUS: '9', HOME: '/root' }).childEnvironment, { HOME: '/root' })
+  test('keeps variables that would steer k6, and the token of a CDN, away from what it starts', () => {
+    assert.deepEqual(readConfig({ K6_VUS: '9', CLOUDFLARE_API_TOKEN: 'secret', HOME: '/root' }).childEnvironment, { HOME: '/root' })
   })
 })
 

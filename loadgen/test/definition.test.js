@@ -1,31 +1,61 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { after, describe, test } from 'node:test'
 import path from 'node:path'
 import { ROOT } from '../src/config.js'
-import { DefinitionError, experimentNames, loadDefinition, parse } from '../src/lab/definition.js'
+import { cellsOf, DEFAULT_SETTINGS, DefinitionError, experimentNames, loadDefinition, parse } from '../src/lab/definition.js'
+import { STUDY } from '../src/lab/study.js'
 
 describe('an experiment', () => {
   for (const name of experimentNames()) {
-    test(`${name} keeps to the schema and is named like its file`, () => {
+    test(`${name} keeps to the schema, is named like its file, and has both presets`, () => {
       for (const preset of /** @type {const} */ (['quick', 'full'])) {
         const definition = loadDefinition(name, preset)
         assert.equal(definition.name, name)
         assert.ok(definition.repetitions >= 1)
         assert.ok(!('presets' in definition))
+        assert.ok(cellsOf(definition).length >= 2)
       }
     })
   }
 
-  test('read-hot has the study\'s numbers', () => {
-    const { pages, page_size_chars: size, requests, vus, connection_reuse: reuse, ttl_s: ttl } = loadDefinition('read-hot', 'full')
-    assert.deepEqual({ pages, size, requests, vus, reuse, ttl }, { pages: 100, size: 5000, requests: 1000, vus: 1, reuse: false, ttl: 180 })
+  test('of the study has the study\'s numbers, its client that waits for each answer, and a new connection each time', () => {
+    const full = (/** @type {string} */ name) => loadDefinition(name, 'full')
+    const numbers = Object.fromEntries(STUDY.filter((name) => name !== 'overload-open').map((name) => {
+      const { pages, page_size_chars: size, requests } = full(name).settings
+      return [name, [requests, pages, size]]
+    }))
+    assert.deepEqual(numbers, {
+      'read-hot': [1000, 100, 5000],
+      'read-sparse': [100, 1000, 5000],
+      overload: [100, 1000, [100, 10000]],
+      'at-once': [1000, 1000, [100, 10000]],
+      'mixed-write': [10000, 100, 5000],
+      'write-vs-read-direct': [200, 100, 1000],
+      'write-vs-read-cached': [200, 30, 1000]
+    })
+    assert.deepEqual(full('overload').factors.background_vus, [0, 5, 10, 15, 25, 40, 50, 60, 70, 80, 100, 150, 200, 250])
+    assert.deepEqual(full('mixed-write').factors.page_size_chars, [5000, 10000, 20000, 50000])
+    assert.deepEqual(cellsOf(full('write-vs-read-direct')).map(({ settings }) => [settings.edit_ratio, settings.pages]), [[1, 100], [0, 30]])
+    for (const name of STUDY.filter((name) => name !== 'overload-open')) {
+      const { model, connection_reuse: reuse, ttl_s: ttl } = full(name).settings
+      assert.deepEqual({ model, reuse, ttl }, { model: 'closed', reuse: false, ttl: 180 }, name)
+    }
   })
 
-  test('takes repetitions and VUs from the command line', () => {
-    const { repetitions, vus } = loadDefinition('read-hot', 'quick', { repetitions: 2, vus: 4 })
-    assert.deepEqual({ repetitions, vus }, { repetitions: 2, vus: 4 })
-    assert.equal(loadDefinition('read-hot', 'quick', { repetitions: undefined }).repetitions, 5)
+  test('has a cell for each combination of levels, the later factor over the earlier, over the preset, over the settings', () => {
+    const cells = cellsOf(loadDefinition('mixed-write', 'quick'))
+    assert.equal(cells.length, 8)
+    assert.deepEqual(cells[1].cell, { page_size_chars: 5000, workload: 'get-only' })
+    assert.deepEqual([cells[6].settings.page_size_chars, cells[6].settings.edit_ratio, cells[6].settings.ttl_s, cells[6].settings.timeout_s], [50000, 0.05, 2, 60])
+  })
+
+  test('takes repetitions, VUs and some of its cells from the command line', () => {
+    const { repetitions, settings, factors } = loadDefinition('read-hot', 'quick', { repetitions: 2, vus: 4, only: { door: ['cached', 'source'] } })
+    assert.deepEqual({ repetitions, vus: settings.vus, factors }, { repetitions: 2, vus: 4, factors: { door: ['source', 'cached'] } })
+    assert.throws(() => loadDefinition('read-hot', 'quick', { only: { door: ['back'] } }), /the factor door has no level "back"; it has: source, nocache, local, cached/)
+    assert.throws(() => loadDefinition('read-hot', 'quick', { only: { size: ['1'] } }), /there is no factor "size" to choose from; there is: door/)
   })
 
   test('that does not exist is refused with those that do', () => {
@@ -37,10 +67,41 @@ describe('an experiment', () => {
   test('that breaks the schema is refused with what is wrong', () => {
     const good = JSON.parse(readFileSync(path.join(ROOT, 'loadgen/experiments/read-hot.json'), 'utf8'))
     const refused = (/** @type {object} */ change, /** @type {RegExp} */ message) => assert.throws(() => parse(JSON.stringify({ ...good, ...change }), 'mine.json'), message)
-    refused({ requests: 0 }, /mine\.json: experiment\/requests must be >= 1/)
-    refused({ doors: ['cached', 'back'] }, /experiment\/doors\/1 must be equal to one of the allowed values/)
+    refused({ settings: { requests: 0 } }, /mine\.json: experiment\/settings\/requests must be >= 1/)
+    refused({ settings: { colour: 'red' } }, /experiment\/settings must NOT have additional properties/)
+    refused({ factors: { operation: { write: { edit_ratio: 2 } } } }, /experiment\/factors\/operation\/write\/edit_ratio must be <= 1/)
     refused({ hypothesis: undefined }, /must have required property 'hypothesis'/)
     refused({ colour: 'red' }, /must NOT have additional properties/)
     assert.throws(() => parse('{', 'mine.json'), /mine\.json is not JSON/)
+  })
+
+  describe('of one\'s own', () => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'stevec-experiment-'))
+    after(() => rmSync(directory, { recursive: true }))
+    const words = { id: 'X1', name: 'mine', title: 'Mine', why: 'To see.', hypothesis: 'It is so.', expected: 'It is.' }
+    const file = (/** @type {object} */ content) => {
+      const name = path.join(directory, 'mine.json')
+      writeFileSync(name, JSON.stringify({ ...words, settings: {}, factors: { door: ['source'] }, presets: { quick: { repetitions: 1 } }, ...content }))
+      return name
+    }
+
+    test('need only say what it varies', () => {
+      const { settings } = cellsOf(loadDefinition(file({}), 'quick'))[0]
+      assert.deepEqual(settings, { ...DEFAULT_SETTINGS, door: 'source' })
+    })
+
+    test('is refused with the cell in which it cannot be done', () => {
+      for (const [content, message] of /** @type {[object, RegExp][]} */ ([
+        [{ factors: { door: ['back'] } }, /in the cell door=back: settings\/door must be equal to one of the allowed values/],
+        [{ factors: { speed: [1, 2] } }, /the factor speed is a list, but there is no setting of this name/],
+        [{ factors: { model: ['closed', 'open'] } }, /in the cell model=open: the open model needs rate_per_s/],
+        [{ settings: { rate_per_s: 5 } }, /rate_per_s is for the open model/],
+        [{ settings: { model: 'open', rate_per_s: 1, duration_max_s: 10 } }, /1000 requests at 1 a second take longer than duration_max_s = 10/],
+        [{ settings: { page_size_chars: [200, 100] } }, /page_size_chars goes from 200 down to 100/],
+        [{ settings: { pages: 100000, page_size_chars: 1000000 } }, /100000 pages of this size are more than/]
+      ])) assert.throws(() => loadDefinition(file(content), 'quick'), message)
+      assert.throws(() => loadDefinition(file({}), 'full'), /mine\.json has no preset "full"; it has: quick/)
+      assert.throws(() => loadDefinition(path.join(directory, 'none.json'), 'quick'), /there is no file .*none\.json/)
+    })
   })
 })

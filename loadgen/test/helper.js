@@ -1,9 +1,18 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DEFAULT_PORTS, ROOT } from '../src/config.js'
 import { freePorts } from '../src/stack/ports.js'
+
+/** How long a stack may take to come up and do its first trials, also on a machine that does much else. */
+export const STARTED_WITHIN_MS = 300_000
+
+/** @param {string} file */
+export const json = (file) => JSON.parse(readFileSync(file, 'utf8'))
+
+/** @param {string} runDirectory */
+export const trialsOf = (runDirectory) => readdirSync(path.join(runDirectory, 'trials')).sort().map((name) => ({ name, ...json(path.join(runDirectory, 'trials', name, 'trial.json')) }))
 
 /**
  * A place of its own for the `stevec` command: state, results and ports that nobody else uses.
@@ -25,6 +34,27 @@ export async function createSandbox () {
     ports,
     env,
     results: path.join(directory, 'results'),
+    /**
+     * Writes an experiment of the test's own: `mine`, preset quick.
+     * @param {object} content  over one that reads 50 times over 10 small pages
+     * @returns {string} its file
+     */
+    experiment (content) {
+      const file = path.join(directory, 'mine.json')
+      writeFileSync(file, JSON.stringify({
+        id: 'X1',
+        name: 'mine',
+        title: 'Mine',
+        why: 'To see.',
+        hypothesis: 'It is so.',
+        expected: 'It is.',
+        settings: { pages: 10, page_size_chars: 500, requests: 50, duration_max_s: 60 },
+        factors: { door: ['source', 'cached'] },
+        presets: { quick: { repetitions: 1 } },
+        ...content
+      }))
+      return file
+    },
     /**
      * Starts `stevec`, in a process group of its own as a shell would.
      * @param {string[]} args

@@ -3,15 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { MongoClient } from 'mongodb'
-import { startMongod } from '../src/stack/mongod.js'
-import { waitUntil } from '../src/stack/processes.js'
-import { createSandbox } from './helper.js'
-
-const json = (/** @type {string} */ file) => JSON.parse(readFileSync(file, 'utf8'))
-
-/** @param {string} runDirectory */
-const trialsOf = (runDirectory) => readdirSync(path.join(runDirectory, 'trials')).sort().map((name) => ({ name, ...json(path.join(runDirectory, 'trials', name, 'trial.json')) }))
+import { createSandbox, json, trialsOf } from './helper.js'
 
 describe('a run of read-hot', () => {
   /** @type {Awaited<ReturnType<typeof createSandbox>>} */
@@ -22,14 +14,14 @@ describe('a run of read-hot', () => {
   let directory
   before(async () => {
     sandbox = await createSandbox()
-    run = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1', '--seed', '7', '--report'])
+    run = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1', '--seed', '7'])
     assert.equal(run.exitCode, 0, run.stderr + run.stdout)
     directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
   })
   after(() => sandbox.remove())
 
   test('succeeds, says what it does and how far it is, and stops its stack', () => {
-    for (const expected of [/starting mongod, wiki, nginx, links, doors/, new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`), /trial 1 of 4 .*s left/, /trial 4 of 4/, /all 4 trials valid/, /stack stopped/, /report: .*index\.html/]) assert.match(run.stdout, expected)
+    for (const expected of [/starting mongod, wiki, nginx, links, doors/, new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`), /trial 1 of 4 .*s left/, /trial 4 of 4/, /all 4 trials valid/, /stack stopped/]) assert.match(run.stdout, expected)
     assert.deepEqual(sandbox.processes(), [])
     assert.equal(existsSync(path.join(sandbox.directory, 'state/lab')), false)
   })
@@ -45,6 +37,7 @@ describe('a run of read-hot', () => {
   test('accounts for every request three times over: samples, counter, logs', () => {
     for (const trial of trialsOf(directory)) {
       assert.equal(trial.requests_sent, trial.served_by_cache + trial.counter.requests)
+      assert.equal(trial.counter.requests, trial.counter_expected)
       assert.equal(trial.requests_failed, 0)
       const folder = path.join(directory, 'trials', trial.name)
       const samples = gunzipSync(readFileSync(path.join(folder, 'samples.csv.gz'))).toString().trim().split('\n').slice(1)
@@ -67,7 +60,11 @@ describe('a run of read-hot', () => {
   test('writes down what it was: plan, seed, versions, host, configuration, and no token', () => {
     const text = readFileSync(path.join(directory, 'manifest.json'), 'utf8')
     const manifest = JSON.parse(text)
-    assert.equal(manifest.status, 'complete')
+    assert.equal(manifest.schema_version, 2)
+    assert.deepEqual([manifest.kind, manifest.status, manifest.trials_planned, manifest.resumed_at], ['run', 'complete', 4, []])
+    const { name, applied, missing, calibration, sha256 } = manifest.profile
+    assert.deepEqual({ name, applied, missing, calibration }, { name: 'none', applied: { cpu: false, memory: false, links: false }, missing: [], calibration: null })
+    assert.match(sha256, /^sha256:[0-9a-f]{64}$/)
     assert.equal(manifest.seed, 7)
     assert.match(manifest.plan_hash, /^sha256:[0-9a-f]{64}$/)
     assert.deepEqual(Object.keys(manifest.config_hashes), ['nginx/origin', 'nginx/edge', 'nginx/local'])
@@ -76,8 +73,12 @@ describe('a run of read-hot', () => {
     assert.doesNotMatch(text, /token|Bearer/i)
   })
 
-  test('has a report in one file', () => {
-    assert.match(readFileSync(path.join(directory, 'report/index.html'), 'utf8'), /^<!doctype html>/i)
+  test('is what the report is made of', async () => {
+    const { exitCode, stdout, stderr } = await sandbox.stevec(['report', 'latest'])
+    assert.equal(exitCode, 0, stdout + stderr)
+    const page = readFileSync(path.join(directory, 'report/index.html'), 'utf8')
+    assert.match(page, /The law of the counter holds in all 4 trials/)
+    assert.ok(existsSync(path.join(directory, 'report/tables/table-1.1.csv')) || existsSync(path.join(directory, 'report/tables/read-hot/table-1.1.csv')))
   })
 
   test('has the same plan with more VUs, and the same counts', async () => {
@@ -93,59 +94,105 @@ describe('a run of read-hot', () => {
   })
 })
 
-describe('a run that is interrupted', () => {
-  for (const [signal, wholeGroup] of /** @type {const} */ ([['SIGINT', true], ['SIGTERM', false], ['SIGKILL', false]])) {
-    test(`by ${signal} leaves no process, and nothing that \`report\` takes for whole`, async () => {
-      const sandbox = await createSandbox()
-      const { child, output, done } = sandbox.start(['run', 'read-hot'])
-      assert.ok(await waitUntil(() => output.stdout.includes('trial  2 of 20'), 60_000), output.stderr)
-      process.kill(wholeGroup ? -Number(child.pid) : Number(child.pid), signal)
-      const { exitCode } = await done
-      assert.equal(exitCode, signal === 'SIGKILL' ? null : 130)
-      assert.ok(await waitUntil(() => sandbox.processes().length === 0, 20_000), JSON.stringify(sandbox.processes()))
-
-      const [name] = readdirSync(sandbox.results)
-      assert.equal(json(path.join(sandbox.results, name, 'manifest.json')).status, signal === 'SIGKILL' ? 'running' : 'interrupted')
-      const latest = await sandbox.stevec(['report', 'latest'])
-      assert.equal(latest.exitCode, 1)
-      assert.match(latest.stderr, /there is no complete run/)
-      const named = await sandbox.stevec(['report', name])
-      assert.equal(named.exitCode, 1)
-      assert.match(named.stderr, /of 20/)
-      assert.equal(existsSync(path.join(sandbox.results, name, 'report')), false)
-
-      sandbox.remove()
+describe('a run of an experiment of one\'s own, with a background, edits and the open model', () => {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  /** @type {Record<string, any>[]} */
+  let trials
+  /** @type {string} */
+  let directory
+  before(async () => {
+    sandbox = await createSandbox()
+    const file = sandbox.experiment({
+      factors: {
+        door: ['source', 'cached', 'local'],
+        load: {
+          background: { background_vus: 5 },
+          mixed: { edit_ratio: 0.2, edit: 'get-post', edit_size_chars: 2000 },
+          write: { edit_ratio: 1 },
+          open: { model: 'open', rate_per_s: 100, vus: 20 },
+          late: { model: 'open', rate_per_s: 400, vus: 1, duration_max_s: 1, bound: 'either', requests: 10000 }
+        }
+      }
     })
-  }
-})
+    const { exitCode, stdout, stderr } = await sandbox.stevec(['run', file])
+    assert.equal(exitCode, 0, stdout + stderr)
+    directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
+    trials = trialsOf(directory)
+    assert.equal(trials.length, 15)
+  })
+  after(() => sandbox.remove())
 
-test('a run after one that was killed clears up after it and succeeds', async () => {
-  const sandbox = await createSandbox()
-  const { child, output, done } = sandbox.start(['run', 'read-hot'])
-  assert.ok(await waitUntil(() => output.stdout.includes('wrote 100 pages'), 60_000), output.stderr)
-  child.kill('SIGKILL')
-  await done
-  const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'])
-  assert.equal(exitCode, 0, stdout + stderr)
-  sandbox.remove()
-})
+  const of = (/** @type {string} */ load) => trials.filter(({ cell }) => cell.load === load)
+  const rows = (/** @type {Record<string, any>} */ trial, file = 'samples.csv.gz') => gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, file))).toString().trim().split('\n').slice(1).map((row) => {
+    const [sent, iteration, page, method, status, , cacheStatus, duration, , revision] = row.split(',')
+    return { sentAtUs: Number(sent), doneAtUs: Number(sent) + Number(duration) * 1000, iteration, page, method, status, cacheStatus, revision: Number(revision) }
+  })
 
-test('a run on a database server of the user\'s keeps to a database of its own there, and removes it', async () => {
-  const sandbox = await createSandbox()
-  const mongod = await startMongod()
-  const client = new MongoClient(mongod.uri)
-  await client.db('stevec').collection('pages').insertOne({ mine: true })
-  const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'], { MONGODB_URI: mongod.uri })
-  assert.equal(exitCode, 0, stdout + stderr)
-  assert.doesNotMatch(stdout, /starting mongod/)
-  const { databases } = await client.db().admin().listDatabases()
-  assert.deepEqual(databases.map(({ name }) => name).sort(), ['admin', 'config', 'local', 'stevec'])
-  assert.equal(await client.db('stevec').collection('pages').countDocuments(), 1)
-  const manifest = readFileSync(path.join(sandbox.results, readdirSync(sandbox.results)[0], 'manifest.json'), 'utf8')
-  assert.doesNotMatch(manifest, /mongodb:\/\//)
-  await client.close()
-  await mongod.stop()
-  sandbox.remove()
+  test('counts every request of the background: sent by both, less what caches served, is the counter', () => {
+    for (const trial of of('background')) {
+      const { background } = trial
+      assert.ok(background.requests_sent >= 5)
+      assert.equal(trial.requests_sent + background.requests_sent - trial.served_by_cache - background.served_by_cache, trial.counter.requests)
+      assert.equal(rows(trial, 'background.csv.gz').length, background.requests_sent)
+      assert.equal(background.completed_per_s.reduce((/** @type {number} */ sum, /** @type {number} */ count) => sum + count, 0), background.requests_sent)
+      assert.equal(trial.counter_expected, null)
+      assert.ok(background.k6.generator_cpu_s > 0 && trial.k6.generator_cpu_s > 0)
+    }
+  })
+
+  test('has the background run before, during and after the probe, by the times of their requests', () => {
+    for (const trial of of('background')) {
+      const [probe, background] = [rows(trial), rows(trial, 'background.csv.gz')]
+      const firstSent = (/** @type {ReturnType<typeof rows>} */ samples) => Math.min(...samples.map(({ sentAtUs }) => sentAtUs))
+      const lastDone = (/** @type {ReturnType<typeof rows>} */ samples) => Math.max(...samples.map(({ doneAtUs }) => doneAtUs))
+      assert.ok(firstSent(background) < firstSent(probe) && lastDone(probe) < lastDone(background))
+      assert.equal(trial.overlap.proved, true)
+      const during = background.filter(({ doneAtUs }) => doneAtUs >= firstSent(probe) && doneAtUs <= lastDone(probe)).length
+      // Times in the samples are rounded to microseconds, so that a request at an edge may fall to either side.
+      assert.ok(Math.abs(trial.background.rate_per_min - during / (lastDone(probe) - firstSent(probe)) * 60e6) / trial.background.rate_per_min < 0.1)
+    }
+  })
+
+  test('tells reads and writes apart, and has the revision of every edit', () => {
+    for (const trial of of('mixed')) {
+      const writes = rows(trial).filter(({ method }) => method === 'POST')
+      assert.ok(writes.length > 0)
+      assert.deepEqual([trial.writes_sent, trial.counter.writes], [writes.length, writes.length])
+      assert.equal(trial.reads_sent, 50)
+      assert.equal(new Set(writes.map(({ page, revision }) => `${page} ${revision}`)).size, writes.length)
+      for (const { iteration, page, revision } of writes) {
+        assert.ok(revision >= 2)
+        assert.equal(rows(trial).filter((row) => row.iteration === iteration && row.method === 'GET' && row.page === page).length, 1)
+      }
+    }
+    for (const trial of of('write')) assert.deepEqual(trial.counter, { requests: 50, reads: 0, writes: 50 })
+  })
+
+  test('begins each trial with pages of their size, also after edits of another', () => {
+    for (const trial of of('open')) {
+      const sizes = gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, 'samples.csv.gz'))).toString().trim().split('\n').slice(1).map((row) => Number(row.split(',')[8]))
+      // The HTML of 500 characters has more or fewer paragraphs; that of an edit of 2000 would be 1500 longer.
+      assert.ok(Math.max(...sizes) - Math.min(...sizes) < 100, `${Math.min(...sizes)} to ${Math.max(...sizes)}`)
+    }
+  })
+
+  test('in the open model begins requests on time, and says which found nobody to send them', () => {
+    for (const trial of of('open')) assert.deepEqual([trial.requests_sent, trial.k6.dropped_iterations], [50, 0])
+    for (const trial of of('late').filter(({ door }) => door === 'source')) {
+      assert.equal(trial.requests_planned, 400)
+      assert.ok(trial.requests_sent + trial.k6.dropped_iterations >= 400, `${trial.requests_sent} sent, ${trial.k6.dropped_iterations} dropped`)
+      assert.ok(trial.valid)
+    }
+  })
+
+  test('shares a plan between the doors under one load', () => {
+    const { plans } = json(path.join(directory, 'manifest.json'))
+    for (const load of ['background', 'mixed', 'write', 'open', 'late']) assert.equal(new Set(of(load).map(({ plan }) => plan)).size, 1)
+    const mixed = plans.find((/** @type {{id: string}} */ { id }) => id === of('mixed')[0].plan)
+    assert.equal(mixed.requests, mixed.reads + mixed.writes)
+    assert.equal(mixed.writes, of('mixed')[0].writes_sent)
+  })
 })
 
 describe('a run that cannot begin', () => {
@@ -154,6 +201,11 @@ describe('a run that cannot begin', () => {
     for (const [args, message, code] of /** @type {[string[], RegExp, number][]} */ ([
       [['run'], /name an experiment: .*read-hot/, 2],
       [['run', 'nothing'], /there is no experiment "nothing"; there is: .*read-hot/, 1],
+      [['run', 'none.json'], /there is no file none\.json/, 1],
+      [['run', 'study', '--only', 'E9'], /the study has no "E9"; it has: E1 read-hot/, 2],
+      [['run', 'read-hot', '--only', 'source'], /--only of an experiment is factor=level/, 2],
+      [['run', 'read-hot', '--profile', 'moon'], /there is no profile "moon"/, 1],
+      [['run', '--resume'], /there is no unfinished run/, 1],
       [['run', 'read-hot', '--preset', 'huge'], /--preset is quick or full, not "huge"/, 2],
       [['run', 'read-hot', '--seed', 'x'], /--seed must be a whole number from 0 to 4294967295, not "x"/, 2],
       [['run', 'read-hot', '--colour'], /--colour/, 2],
@@ -183,7 +235,7 @@ describe('a run that cannot begin', () => {
 test('every command helps', async () => {
   const sandbox = await createSandbox()
   const { stdout } = await sandbox.stevec(['--help'])
-  for (const name of ['setup', 'up', 'down', 'status', 'run', 'report']) {
+  for (const name of ['setup', 'up', 'down', 'status', 'run', 'load', 'report']) {
     assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
     const help = await sandbox.stevec([name, '--help'])
     assert.equal(help.exitCode, 0)

@@ -33,7 +33,7 @@ try {
   const binary = requireTool('nginx').path
   for (const name of ['edge', 'stock']) mkdirSync(path.join(directory, name))
   const prepared = await prepareRole(
-    { role: 'edge', port: edgePort, origin: { address: '127.0.0.1', port: originPort, host: '127.0.0.1', tls: false }, controlPort, controlToken: 'bench' },
+    { role: 'edge', port: edgePort, origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false }, controlPort, controlToken: 'bench' },
     { directory: path.join(directory, 'edge'), binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
   const edge = await startProcess({ name: 'edge', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'edge.log') })
   processes.push(edge)

@@ -14,8 +14,8 @@ local DROPPED = {
   te = true, trailer = true, ["transfer-encoding"] = true, upgrade = true, ["content-length"] = true, age = true,
   ["cf-cache-status"] = true, ["cf-ray"] = true, ["cache-tag"] = true, ["cloudflare-cdn-cache-control"] = true,
 }
--- They describe the body that is stored, and a 304 has none. RFC 9111 §3.2.
-local NOT_UPDATED = { ["content-length"] = true, ["content-encoding"] = true, ["content-range"] = true, ["content-type"] = true }
+-- How the stored bytes are to be read, or a digest of them: a 304 has no bytes of its own. RFC 9111 §3.2.
+local NOT_UPDATED = { ["content-length"] = true, ["content-encoding"] = true, ["content-range"] = true, ["content-md5"] = true, ["content-digest"] = true }
 
 -- {name, value} of each line that goes on.
 function _M.kept_headers(headers, fields)

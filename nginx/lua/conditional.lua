@@ -20,12 +20,12 @@ local function lists(text, etag)
   local at, wanted = 1, opaque(etag)
   while true do
     local start = match(text, "^[%s,]*()", at)
-    local tag, after = match(text, '^W?/?("[^"]*")()', start)
+    local tag, after = match(text, '^(W?/?"[^"]*")()', start)
     if not tag then
       tag, after = match(text, "^([^,%s]+)()", start)
       if not tag then return false end
     end
-    if tag == wanted or opaque(tag) == wanted then return true end
+    if tag == etag or opaque(tag) == wanted then return true end
     at = after
   end
 end

@@ -41,15 +41,16 @@ function _M.handle(token, purge)
   if not same(ngx.var.http_authorization or "", "Bearer " .. token) then
     return answer(401, nil, "the control listener wants the bearer token that was made at start")
   end
-  local uri, method = ngx.var.uri, ngx.req.get_method()
-  if uri == "/client/v4/user/tokens/verify" then
+  -- A client's base URL may end with the prefix of Cloudflare's API, or be this listener's.
+  local uri, method = string.gsub(ngx.var.uri, "^/client/v4/", "/"), ngx.req.get_method()
+  if uri == "/user/tokens/verify" then
     if method ~= "GET" then
       ngx.header["Allow"] = "GET"
       return answer(405, nil, "tokens/verify takes GET")
     end
     return answer(200, { id = ngx.md5(token), status = "active" }, nil, { code = 10000, message = "This API Token is valid and active" })
   end
-  local action = uri:match("^/client/v4/zones/[^/]+/([a-z_]+)$")
+  local action = uri:match("^/zones/[^/]+/([a-z_]+)$")
   if action ~= "purge_cache" and action ~= "invalidate_cache" then
     return answer(404, nil, "only /client/v4/zones/{zone}/purge_cache and /client/v4/user/tokens/verify are served here")
   end

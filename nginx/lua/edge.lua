@@ -8,18 +8,22 @@ local requests = require("request")
 local segments = require("segments")
 local settings = require("settings")
 local store = require("store")
+local vary = require("vary")
 local answers = require("answer")
+local origin = require("origin")
 local rays = require("ray")
 
 local floor = math.floor
 
 local _M = {}
 
--- A request waits this long for another's fetch, then asks the origin itself.
+-- A request waits for another's fetch until nothing has arrived for so long, then asks the origin itself.
 local COLLAPSE_PATIENCE_S = 5
 local COLLAPSE_ATTEMPTS_MAX = 3
 local FILE_READ_BYTES = 128 * 1024
 local UNSENT_BYTES_MAX = 256 * 1024
+-- RFC 9110 §8.6: these say how long their body is even if there is none.
+local BODY_EXPECTED = { POST = true, PUT = true, PATCH = true }
 -- RFC 9110 §15.4.5: a 304 says nothing of the body that it does not have.
 local NOT_IN_304 = { ["content-type"] = true, ["content-encoding"] = true, ["content-language"] = true, ["content-range"] = true }
 
@@ -85,6 +89,12 @@ local function send_file(entry, first, last)
   if left > 0 then return ngx.exit(ngx.ERROR) end
 end
 
+-- nginx would judge them again by the headers that are sent, and turn the answer into its own 304 or 412. Whoever is to judge
+-- them has done so, RFC 9111 §4.3.2.
+local function hide_conditions()
+  for _, name in ipairs({ "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since" }) do ngx.req.clear_header(name) end
+end
+
 local function serve(entry, word, request, now_s)
   local var, header = ngx.var, ngx.header
   local age = string.format("%d", floor(freshness.age_s(entry, now_s)))
@@ -131,11 +141,7 @@ local function serve(entry, word, request, now_s)
       header["Content-Range"] = "bytes " .. first .. "-" .. last .. "/" .. size
     end
   end
-  -- nginx would judge If-Match by the stored ETag; that is for the origin alone, RFC 9111 §4.3.2.
-  if fields and (fields["if-match"] or fields["if-unmodified-since"]) then
-    ngx.req.clear_header("If-Match")
-    ngx.req.clear_header("If-Unmodified-Since")
-  end
+  if fields then hide_conditions() end
   if entry.status ~= 204 then header["Content-Length"] = first and last - first + 1 or size end
   if only_head or entry.status == 204 then
     ngx.send_headers()
@@ -163,7 +169,7 @@ end
 local function usable(entry, demands, now_s)
   if entry.always_validate or demands["no-cache"] ~= nil then return nil end
   local age_s = freshness.age_s(entry, now_s)
-  local left_s = entry.stale and 0 or entry.lifetime_s - age_s
+  local left_s = freshness.left_s(entry, now_s)
   local most_s, least_s = cache_control.delta_s(demands["max-age"]), cache_control.delta_s(demands["min-fresh"])
   if demands["max-age"] ~= nil and age_s > (most_s or 0) then return nil end
   if least_s and left_s < least_s then return nil end
@@ -181,16 +187,50 @@ local function note_origin(flight)
   var.origin_duration_s = flight.origin_duration_s and string.format("%.3f", flight.origin_duration_s) or ""
 end
 
+-- Sends a body as `next` brings it; `dry` tells that the next piece is not there yet, and `close` is called at the end.
+-- Returns false when the client has gone.
+local function send_pieces(next, dry, close)
+  local unsent_bytes = 0
+  while true do
+    local chunk, cut_short = next()
+    if not chunk then
+      if close then close() end
+      if cut_short then
+        ngx.log(ngx.WARN, "the origin's answer was cut short: ", cut_short)
+        ngx.exit(ngx.ERROR)
+      end
+      return true
+    end
+    local sent = ngx.print(chunk)
+    unsent_bytes = unsent_bytes + #chunk
+    -- When nothing more is there yet, and before nginx holds too much for a client that reads slowly.
+    if sent and (unsent_bytes > UNSENT_BYTES_MAX or dry()) then
+      sent = ngx.flush(true)
+      unsent_bytes = 0
+    end
+    if not sent then
+      if close then close() end
+      return false
+    end
+  end
+end
+
+-- The age that an answer arrived with. Cloudflare tells one of answers from its cache only.
+local function send_age(answer)
+  if answer.fields.age and settings.profile ~= "cloudflare" then ngx.header["Age"] = answer.fields.age[1] end
+end
+
 -- Hands on the answer of a fetch as it comes.
 local function relay(flight, word, request)
   local answer = flight.answer
   local length = answer.length
   ngx.status = answer.status
   send_headers(answers.kept_headers(answer.headers, answer.fields))
-  if answer.fields.age then ngx.header["Age"] = answer.fields.age[1] end
+  send_age(answer)
   ngx.header["CF-Cache-Status"] = word
   ngx.var.cache_status = word
   ngx.var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
+  if request.special then hide_conditions() end
   if request.method == "HEAD" or answer.framing == "none" then
     local says = answer.fields["content-length"]
     if request.method == "HEAD" and says then ngx.header["Content-Length"] = says[1] end
@@ -206,29 +246,12 @@ local function relay(flight, word, request)
     ngx.send_headers()
     ngx.flush()
   end
-  local unsent_bytes = 0
-  while true do
-    local chunk, cut_short = flights.next(flight)
-    if not chunk then
-      if cut_short then
-        ngx.log(ngx.WARN, "the origin's answer was cut short: ", cut_short)
-        return ngx.exit(ngx.ERROR)
-      end
-      return
-    end
-    if not ngx.print(chunk) then return flights.leave(flight) end
-    unsent_bytes = unsent_bytes + #chunk
-    -- When nothing more is there yet, and before nginx holds too much for a client that reads slowly.
-    if unsent_bytes > UNSENT_BYTES_MAX or flight.first > flight.last and not flight.closed then
-      if not ngx.flush(true) then return flights.leave(flight) end
-      unsent_bytes = 0
-    end
-  end
+  if not send_pieces(function() return flights.next(flight) end, function() return flights.dry(flight) end) then flights.leave(flight) end
 end
 
-local function fail(failure, request)
-  ngx.header["CF-Cache-Status"] = "MISS"
-  ngx.var.cache_status = "MISS"
+local function fail(failure, request, word)
+  ngx.header["CF-Cache-Status"] = word or "MISS"
+  ngx.var.cache_status = word or "MISS"
   ngx.log(ngx.WARN, "no answer from the origin for ", request.address, ": ", failure.why)
   say(failure.status, failure.status == 504 and "504 Gateway Timeout: the origin did not answer in time" or "502 Bad Gateway: the origin could not be reached, or its answer could not be read")
 end
@@ -282,17 +305,49 @@ local function fetch_whole(request, key, entry)
   return answer_from(direct, nil, request)
 end
 
+-- Whether a request can be answered from what another's fetch is bringing: a plain GET of the same variant.
+local function can_follow(flight, request)
+  local growing = flight.growing
+  if not growing or growing.ended or request.special or request.method ~= "GET" then return false end
+  local entry = growing.entry
+  return not entry.selection or vary.key(entry.base, entry.selection, request) == vary.key(entry.base, entry.selection, flight.request)
+end
+
+-- Answers from a large body while it is still arriving. Returns false when it cannot, and nothing was said.
+local function follow(flight, request)
+  local growing, var, header = flight.growing, ngx.var, ngx.header
+  local entry = growing.entry
+  local file = segments.open(growing.segment)
+  if not file then return false end
+  local age = string.format("%d", floor(freshness.age_s(entry, ngx.now())))
+  var.cache_status, var.age_s, var.page_revision = "HIT", age, entry.revision
+  ngx.status = entry.status
+  send_headers(entry.headers)
+  header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, growing.length
+  local offset = 0
+  send_pieces(function()
+    local data = flights.read_growing(flight, file, offset)
+    offset = offset + (data and #data or 0)
+    return data, not data and offset < growing.length and "the fetch that it comes from has failed" or nil
+  end, function() return growing.bytes <= offset end, function() file:close() end)
+  return true
+end
+
 -- Waits for another request's fetch of the same. Returns true when the request is answered.
 local function wait_for_other(flight, request, entry)
-  local outcome = flights.wait_end(flight, COLLAPSE_PATIENCE_S)
-  if outcome == "failed" then
-    if serve_stale(entry, request) then return true end
-    if flight.failure then
-      fail(flight.failure, request)
-      return true
+  repeat
+    local outcome = flight.outcome
+    if not outcome and can_follow(flight, request) and follow(flight, request) then return true end
+    if outcome == "failed" then
+      if serve_stale(entry, request) then return true end
+      if flight.failure then
+        fail(flight.failure, request)
+        return true
+      end
     end
-  end
-  return false, outcome
+    if outcome then return false, outcome end
+  until not flights.wait_change(flight, COLLAPSE_PATIENCE_S)
+  return false
 end
 
 local function get(request)
@@ -374,7 +429,7 @@ local function answer_plain(var)
   local host = requests.host(var)
   if not host then return false end
   local entry = store.find_plain(host .. var.request_uri)
-  if not entry or entry.stale or entry.always_validate or not entry.names or #entry.names > UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
+  if not entry or entry.stale_since_s or entry.always_validate or not entry.names or #entry.names > UNROLLED_MAX or not entry.body or entry.status == 204 then return false end
   local age_s = freshness.age_s(entry, ngx.now())
   if age_s >= entry.lifetime_s then return false end
   local age, header, names, values = string.format("%d", floor(age_s)), ngx.header, entry.names, entry.values
@@ -390,35 +445,15 @@ local function answer_plain(var)
   return true
 end
 
---- Answers a request, or hands it to nginx's own proxy.
-function _M.handle()
-  local var = ngx.var
-  if answer_plain(var) then return end
-  local request, reason = requests.read()
-  if not request then
-    var.cache_status = "DYNAMIC"
-    return say(400, "400 Bad Request: " .. reason)
-  end
-  rays.of(var)
-  local method = request.method
-  -- A body on a GET is no part of the key, so an answer to it is nothing for others.
-  if method ~= "GET" and method ~= "HEAD" or request.with_body then
-    requests.drop_connection_listed(request)
-    return ngx.exec("@pass")
-  end
-  ngx.header["CF-Ray"] = rays.of(var)
-  return get(request)
-end
-
 -- RFC 9111 §4.4: what an unsafe method may have changed. Cloudflare does not say that it does this.
-local function invalidate(request)
-  if settings.profile == "cloudflare" or ngx.status >= 400 then return end
+local function invalidate(request, answer)
+  if settings.profile == "cloudflare" or answer.status >= 400 then return end
   local method = request.method
   if method == "GET" or method == "HEAD" or method == "OPTIONS" or method == "TRACE" then return end
   store.purge_url(request.address)
-  for _, name in ipairs({ "Location", "Content-Location" }) do
-    local target = ngx.header[name]
-    if type(target) == "string" then
+  for _, name in ipairs({ "location", "content-location" }) do
+    local target = answer.fields[name] and answer.fields[name][1]
+    if target then
       local authority, rest = string.match(target, "^[hH][tT][tT][pP][sS]?://([^/?#]*)([^#]*)")
       if authority then
         authority = string.gsub(string.lower(authority), ":80$", "")
@@ -433,17 +468,66 @@ local function invalidate(request)
   end
 end
 
---- The headers of what nginx's own proxy answers.
-function _M.filter_passed()
-  local request = requests.read()
-  local header = ngx.header
-  for name in pairs(requests.connection_listed(ngx.var.upstream_http_connection)) do header[name] = nil end
-  for _, name in ipairs({ "Keep-Alive", "Proxy-Connection", "Proxy-Authenticate", "Proxy-Authentication-Info", "TE", "Trailer", "Upgrade", "Cache-Tag", "Cloudflare-CDN-Cache-Control" }) do
-    header[name] = nil
+-- Answers with what the origin says to exactly this request; `word` is the status that is told.
+local function pass(request, word)
+  local var, lines = ngx.var, requests.forwarded_lines(request, true)
+  local body, bytes = nil, 0
+  if request.method ~= "GET" and request.method ~= "HEAD" or request.with_body then
+    body, bytes = requests.body()
+    if body or request.with_body or BODY_EXPECTED[request.method] then lines[#lines + 1] = "Content-Length: " .. bytes end
   end
-  header["CF-Cache-Status"] = "DYNAMIC"
-  header["CF-Ray"] = rays.of(ngx.var)
-  if request then invalidate(request) end
+  var.cache_status = word
+  local started_s = ngx.now()
+  local answer, why = origin.fetch(request.method, request.uri, request.host, lines, body)
+  ngx.update_time()
+  var.origin_duration_s = string.format("%.3f", ngx.now() - started_s)
+  if not answer then return fail({ status = why == "timeout" and 504 or 502, why = why }, request, word) end
+  var.origin_status = answer.status
+  var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
+  invalidate(request, answer)
+  if request.special then hide_conditions() end
+  ngx.status = answer.status
+  send_headers(answers.kept_headers(answer.headers, answer.fields))
+  local header = ngx.header
+  send_age(answer)
+  header["CF-Cache-Status"] = word
+  local length = answer.length
+  if answer.framing == "none" and request.method == "HEAD" then length = answer.fields["content-length"] and answer.fields["content-length"][1] end
+  if length then header["Content-Length"] = length end
+  ngx.send_headers()
+  if answer.framing == "none" then return origin.release(answer) end
+  if send_pieces(function() return origin.read(answer) end, function() return origin.dry(answer) end) then
+    return origin.release(answer)
+  end
+  origin.abandon(answer)
+end
+
+local function read_request()
+  local request, reason = requests.read()
+  if request then return request end
+  ngx.var.cache_status = "DYNAMIC"
+  say(400, "400 Bad Request: " .. reason)
+end
+
+--- Answers a request.
+function _M.handle()
+  local var = ngx.var
+  if answer_plain(var) then return end
+  local request = read_request()
+  if not request then return end
+  ngx.header["CF-Ray"] = rays.of(var)
+  local method = request.method
+  -- A body on a GET is no part of the key, so an answer to it is nothing for others.
+  if method ~= "GET" and method ~= "HEAD" or request.with_body then return pass(request, "DYNAMIC") end
+  return get(request)
+end
+
+--- Answers a request of a door that a rule keeps away from the cache.
+function _M.handle_bypassed()
+  local request = read_request()
+  if not request then return end
+  ngx.header["CF-Ray"] = rays.of(ngx.var)
+  return pass(request, "BYPASS")
 end
 
 function _M.init()

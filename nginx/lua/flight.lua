@@ -1,5 +1,6 @@
 -- One fetch from the origin, on its own: it goes on when the client that caused it goes away, and others can wait for its end.
--- The client that caused it reads the answer as it comes.
+-- The client that caused it reads the answer as it comes; a body that is too large for memory can be read by all from its file
+-- while that grows (`growing`: entry, segment, bytes written, length, ended).
 local semaphore = require("ngx.semaphore")
 local answers = require("answer")
 local freshness = require("freshness")
@@ -16,6 +17,7 @@ local _M = {}
 local UNCACHEABLE_S = 10
 -- A client that reads slowly holds up the fetch when so much waits for it.
 local QUEUE_BYTES_MAX = 256 * 1024
+local FILE_READ_BYTES = 128 * 1024
 local READER_PATIENCE_S = 60
 local HEAD_PATIENCE_S = 120
 
@@ -32,12 +34,19 @@ function _M.shareable(key)
   return not uncacheable:get(key)
 end
 
+-- Something happened that others may wait for.
+local function wake(flight)
+  local waiting = flight.waiting
+  flight.waiting = 0
+  if waiting > 0 then flight.changed:post(waiting) end
+end
+
 -- outcome: "stored", "unshared" (others have to ask themselves) or "failed"
 local function finish(flight, outcome)
   if flight.outcome then return end
   flight.outcome = outcome
   if flights[flight.key] == flight then flights[flight.key] = nil end
-  if flight.waiting > 0 then flight.ended:post(flight.waiting) end
+  wake(flight)
 end
 
 local function show_head(flight)
@@ -48,6 +57,14 @@ end
 
 local function push(flight, chunk)
   if flight.cancelled then return end
+  local growing = flight.growing
+  if growing and not growing.ended then
+    -- Its client reads more slowly than the origin sends: what is on disk already need not wait for it.
+    if not flight.file and flight.queued_bytes > QUEUE_BYTES_MAX then
+      flight.file, flight.file_from, flight.file_after = segments.open(growing.segment), growing.bytes - #chunk, flight.last
+    end
+    if flight.file then return end
+  end
   while flight.queued_bytes > QUEUE_BYTES_MAX and not flight.cancelled do
     if not flight.room:wait(READER_PATIENCE_S) then flight.cancelled = true end
   end
@@ -63,8 +80,8 @@ local function close_queue(flight, failure)
   flight.data:post(1)
 end
 
--- Collects a body: in memory while it is small, else in a file.
-local function collector()
+-- Collects a body: in memory while it is small, else in a file. `on_file(segment)` is called when it becomes one.
+local function collector(on_file)
   local parts, bytes, writer = {}, 0, nil
   local self = {}
   function self.add(chunk)
@@ -78,7 +95,10 @@ local function collector()
     if not writer then return nil, message end
     local text = table.concat(parts)
     parts = nil
-    return writer.write(text)
+    local done
+    done, message = writer.write(text)
+    if done then on_file(writer.id) end
+    return done, message
   end
   function self.body()
     if not writer then return table.concat(parts) end
@@ -103,27 +123,39 @@ local function put(flight, entry, collected)
 end
 
 local function receive_body(flight, answer, entry, reusable)
-  local collected = entry and collector()
+  local received_bytes = 0
+  local collected = entry and collector(function(segment)
+    if reusable and answer.length then flight.growing = { entry = entry, segment = segment, length = answer.length, bytes = 0 } end
+  end)
   local function give_up(message)
     ngx.log(ngx.WARN, "not stored: ", message)
     collected.discard()
     collected = nil
+    if flight.growing then flight.growing.ended = true end
     finish(flight, "unshared")
+    wake(flight)
   end
   while true do
     local chunk, failure = origin.read(answer)
     if not chunk then
       if failure then
         if collected then collected.discard() end
+        if flight.growing then flight.growing.ended = true end
         origin.abandon(answer)
         finish(flight, "failed")
         return close_queue(flight, failure)
       end
       break
     end
+    received_bytes, flight.progress_s = received_bytes + #chunk, ngx.now()
     if collected then
       local done, message = collected.add(chunk)
-      if not done then give_up(message) end
+      if not done then
+        give_up(message)
+      elseif flight.growing then
+        flight.growing.bytes = received_bytes
+        wake(flight)
+      end
     end
     -- Stored before the client has the last byte: what it asks for next is there.
     if collected and answer.framing == "length" and answer.left == 0 then
@@ -168,6 +200,7 @@ local function ask(flight, validating)
   end
   ngx.update_time()
   answer.requested_s, answer.received_s = requested_s, ngx.now()
+  flight.progress_s = answer.received_s
   flight.origin_status, flight.origin_duration_s = answer.status, answer.received_s - requested_s
   return answer
 end
@@ -243,8 +276,7 @@ end
 -- RFC 5861 §4.
 function _M.stale_if_error(entry)
   if not entry or entry.stale_if_error_s == 0 then return false end
-  local stale_for_s = entry.stale and 0 or freshness.age_s(entry, ngx.now()) - entry.lifetime_s
-  return stale_for_s <= entry.stale_if_error_s
+  return -freshness.left_s(entry, ngx.now()) <= entry.stale_if_error_s
 end
 
 local function run(premature, flight)
@@ -267,8 +299,8 @@ end
 -- collapsing (others may wait for it), own_conditions (the client's are among the lines), authorized, no_store
 function _M.start(options)
   local flight = options
-  flight.clock, flight.waiting = purges.clock(), 0
-  flight.ended, flight.head_ready = semaphore.new(0), semaphore.new(0)
+  flight.clock, flight.waiting, flight.progress_s = purges.clock(), 0, ngx.now()
+  flight.changed, flight.head_ready = semaphore.new(0), semaphore.new(0)
   flight.data, flight.room = semaphore.new(0), semaphore.new(0)
   flight.queue, flight.first, flight.last, flight.queued_bytes = {}, 1, 0, 0
   -- Read now: the fetch has no request of its own to read them from.
@@ -286,36 +318,77 @@ function _M.wait_head(flight)
   end
 end
 
+-- Whether the file is where the reading goes on: what was queued before it comes first, what did not fit on the disk after it.
+local function in_file(flight)
+  return flight.file ~= nil and flight.first > flight.file_after
+end
+
 -- For the client that started it: the next piece, nil at the end, nil and why when it is cut short.
 function _M.next(flight)
-  while flight.first > flight.last do
-    if flight.closed then return nil, flight.cut_short end
-    flight.data:wait(HEAD_PATIENCE_S)
+  while true do
+    if in_file(flight) then
+      local data = _M.read_growing(flight, flight.file, flight.file_from)
+      if data then
+        flight.file_from = flight.file_from + #data
+        return data
+      end
+      flight.file:close()
+      flight.file = nil
+    elseif flight.first <= flight.last then
+      local chunk = flight.queue[flight.first]
+      flight.queue[flight.first] = nil
+      flight.first = flight.first + 1
+      flight.queued_bytes = flight.queued_bytes - #chunk
+      if flight.room:count() < 0 then flight.room:post(1) end
+      return chunk
+    elseif flight.closed then
+      return nil, flight.cut_short
+    else
+      flight.data:wait(HEAD_PATIENCE_S)
+    end
   end
-  local chunk = flight.queue[flight.first]
-  flight.queue[flight.first] = nil
-  flight.first = flight.first + 1
-  flight.queued_bytes = flight.queued_bytes - #chunk
-  if flight.room:count() < 0 then flight.room:post(1) end
-  return chunk
+end
+
+-- Whether `next` would have to wait.
+function _M.dry(flight)
+  if in_file(flight) then return flight.growing.bytes <= flight.file_from end
+  return flight.first > flight.last and not flight.closed
 end
 
 -- The client that started it reads no further; what can be stored is still fetched.
 function _M.leave(flight)
   flight.cancelled = true
+  if flight.file then
+    flight.file:close()
+    flight.file = nil
+  end
   if flight.room:count() < 0 then flight.room:post(1) end
 end
 
--- For all others: how it ended, or nil when it takes longer than that.
-function _M.wait_end(flight, patience_s)
-  if flight.outcome then return flight.outcome end
+-- For all others: until something happens, or nothing has arrived for so long. Returns whether something may have happened.
+function _M.wait_change(flight, patience_s)
+  local left_s = flight.progress_s + patience_s - ngx.now()
+  if left_s <= 0 then return false end
   flight.waiting = flight.waiting + 1
-  local ended = flight.ended:wait(patience_s)
-  if not ended then
-    flight.waiting = flight.waiting - 1
-    return flight.outcome
-  end
+  if not flight.changed:wait(left_s) then flight.waiting = math.max(0, flight.waiting - 1) end
+  return true
+end
+
+-- For all others: how it ended, or nil when nothing arrives for so long.
+function _M.wait_end(flight, patience_s)
+  while not flight.outcome and _M.wait_change(flight, patience_s) do end
   return flight.outcome
+end
+
+-- The next bytes of a body that is being written to a file, from `offset`; nil when there will be no more.
+function _M.read_growing(flight, file, offset)
+  local growing = flight.growing
+  while growing.bytes <= offset do
+    if growing.bytes == growing.length or growing.ended or flight.closed then return nil end
+    if not _M.wait_change(flight, READER_PATIENCE_S) then return nil end
+  end
+  file:seek("set", offset)
+  return file:read(math.min(growing.bytes - offset, FILE_READ_BYTES))
 end
 
 return _M

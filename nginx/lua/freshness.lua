@@ -141,4 +141,10 @@ function _M.age_s(entry, now_s)
   return entry.initial_age_s + max(0, now_s - entry.received_s)
 end
 
+-- Seconds that it is still fresh; what is negative it has been stale for. A soft purge makes it stale from then on.
+function _M.left_s(entry, now_s)
+  local left_s = entry.lifetime_s - _M.age_s(entry, now_s)
+  return entry.stale_since_s and min(left_s, entry.stale_since_s - now_s, 0) or left_s
+end
+
 return _M

@@ -1,11 +1,13 @@
 -- HTTP dates in their three forms, RFC 9110 §5.6.7. Strict: what is not a date makes an answer stale, never fresh.
-local find, match = string.find, string.match
+-- Only case does not count, and UTC is as good as GMT: RFC 9111 §4.2.
+local find, lower, match = string.find, string.lower, string.match
 
 local _M = {}
 
-local MONTHS = { Jan = 1, Feb = 2, Mar = 3, Apr = 4, May = 5, Jun = 6, Jul = 7, Aug = 8, Sep = 9, Oct = 10, Nov = 11, Dec = 12 }
-local SHORT_DAYS = { Mon = true, Tue = true, Wed = true, Thu = true, Fri = true, Sat = true, Sun = true }
-local LONG_DAYS = { Monday = true, Tuesday = true, Wednesday = true, Thursday = true, Friday = true, Saturday = true, Sunday = true }
+local MONTHS = { jan = 1, feb = 2, mar = 3, apr = 4, may = 5, jun = 6, jul = 7, aug = 8, sep = 9, oct = 10, nov = 11, dec = 12 }
+local SHORT_DAYS = { mon = true, tue = true, wed = true, thu = true, fri = true, sat = true, sun = true }
+local LONG_DAYS = { monday = true, tuesday = true, wednesday = true, thursday = true, friday = true, saturday = true, sunday = true }
+local ZONES = { gmt = true, utc = true }
 local DAYS_IN_MONTH = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
 local DAY_S = 86400
 local YEAR_S = 31557600
@@ -27,13 +29,14 @@ end
 
 -- Seconds since the epoch, or nil. `now_s` decides which century a two-digit year is of.
 function _M.parse(text, now_s)
+  text = lower(text)
   if find(text, "^%a%a%a, ") then
-    local weekday, day, month, year, hour, minute, second = match(text, "^(%a%a%a), (%d%d) (%a%a%a) (%d%d%d%d) (%d%d):(%d%d):(%d%d) GMT$")
-    return weekday and SHORT_DAYS[weekday] and seconds(year, month, day, hour, minute, second) or nil
+    local weekday, day, month, year, hour, minute, second, zone = match(text, "^(%a%a%a), (%d%d) (%a%a%a) (%d%d%d%d) (%d%d):(%d%d):(%d%d) (%a%a%a)$")
+    return weekday and SHORT_DAYS[weekday] and ZONES[zone] and seconds(year, month, day, hour, minute, second) or nil
   end
   if find(text, "^%a+, ") then
-    local weekday, day, month, year, hour, minute, second = match(text, "^(%a+), (%d%d)%-(%a%a%a)%-(%d%d) (%d%d):(%d%d):(%d%d) GMT$")
-    if not weekday or not LONG_DAYS[weekday] then return nil end
+    local weekday, day, month, year, hour, minute, second, zone = match(text, "^(%a+), (%d%d)%-(%a%a%a)%-(%d%d) (%d%d):(%d%d):(%d%d) (%a%a%a)$")
+    if not weekday or not LONG_DAYS[weekday] or not ZONES[zone] then return nil end
     local century = math.floor((1970 + now_s / YEAR_S) / 100) * 100
     local value = seconds(century + tonumber(year), month, day, hour, minute, second)
     if value and value > now_s + 50 * YEAR_S then value = seconds(century - 100 + tonumber(year), month, day, hour, minute, second) end

@@ -1,4 +1,4 @@
--- One GET or HEAD at the origin, over HTTP/1.1. nginx's own proxy takes a 103 for the final answer and does not tell a filter
+-- One request at the origin, over HTTP/1.1. nginx's own proxy takes a 103 for the final answer and does not tell a filter
 -- whether a body is whole; here both are known. RFC 9112.
 local settings = require("settings")
 
@@ -14,19 +14,48 @@ local FIELDS_MAX = 200
 local INTERIM_MAX = 16
 local CHUNK_LINE_BYTES_MAX = 4096
 local READ_BYTES = 64 * 1024
+-- RFC 9110 §9.2.2: a request with these may be sent again when a connection turns out to be closed.
+local REPEATABLE = { GET = true, HEAD = true, OPTIONS = true }
 
-local function connect()
+-- The address that answered last is tried first.
+local preferred = 1
+
+-- A certificate that is refused before the handshake had to wait for the origin is an assertion in lua-resty-core (its
+-- socket.lua up to 0.1.25 at least), where any other is an answer.
+local function handshake(socket)
+  local ran, done, message = pcall(socket.sslhandshake, socket, nil, settings.origin_host, true)
+  if not ran then return nil, "its certificate was refused" end
+  return done, message
+end
+
+local function connect_to(address, fresh)
   local socket = ngx.socket.tcp()
   socket:settimeouts(CONNECT_MS, SEND_MS, READ_MS)
-  local done, message = socket:connect(settings.origin_address, settings.origin_port, { pool_size = IDLE_CONNECTIONS })
+  -- Nothing is ever put into the pool "fresh", so nothing comes from it.
+  local done, message = socket:connect(address, settings.origin_port, { pool_size = IDLE_CONNECTIONS, pool = fresh and "fresh" or nil })
   if done and settings.origin_tls and socket:getreusedtimes() == 0 then
-    done, message = socket:sslhandshake(nil, settings.origin_host, true)
+    done, message = handshake(socket)
   end
   if not done then
     socket:close()
     return nil, message
   end
   return socket
+end
+
+local function connect(fresh)
+  local addresses = settings.origin_addresses
+  local first, message = preferred, nil
+  for step = 0, #addresses - 1 do
+    local index = (first + step - 1) % #addresses + 1
+    local socket
+    socket, message = connect_to(addresses[index], fresh)
+    if socket then
+      preferred = index
+      return socket
+    end
+  end
+  return nil, message
 end
 
 -- Reads as much as there is; nil and why when there is no more.
@@ -109,11 +138,27 @@ local function framing(method, status, fields)
   return "close"
 end
 
-local function attempt(method, uri, host, lines)
-  local socket, message = connect()
+-- body: {text} or {file}
+local function send_body(socket, body)
+  if body.text then return socket:send(body.text) end
+  local file, message = io.open(body.file, "rb")
+  if not file then return nil, message end
+  local done = true
+  while done do
+    local data = file:read(READ_BYTES)
+    if not data then break end
+    done, message = socket:send(data)
+  end
+  file:close()
+  return done, message
+end
+
+local function attempt(method, uri, host, lines, body)
+  local repeatable = REPEATABLE[method]
+  local socket, message = connect(not repeatable)
   if not socket then return nil, message, "connect" end
   local reused = socket:getreusedtimes() > 0
-  local answer = { socket = socket, buffer = "" }
+  local answer = { socket = socket, buffer = "", single = not repeatable }
   local function fail(why)
     socket:close()
     -- A connection that the origin closed while it lay idle: nothing was answered, so a GET may be sent again. RFC 9112 §9.3.1.
@@ -123,6 +168,8 @@ local function attempt(method, uri, host, lines)
   local request = method .. " " .. uri .. " HTTP/1.1\r\nHost: " .. host .. "\r\n" .. table.concat(lines, "\r\n") .. "\r\n\r\n"
   local sent, why = socket:send(request)
   if not sent then return fail(why) end
+  -- An origin may refuse a body before it has read it: its answer is there although the rest cannot be sent.
+  if body and not send_body(socket, body) then answer.single = true end
   for _ = 0, INTERIM_MAX do
     local head
     head, why = read_head(answer)
@@ -147,9 +194,10 @@ local function attempt(method, uri, host, lines)
 end
 
 --- Returns the answer with its head read, or nil, why, and "connect" or "answer" for where it failed.
-function _M.fetch(method, uri, host, lines)
-  local answer, why, where = attempt(method, uri, host, lines)
-  if where == "again" then answer, why, where = attempt(method, uri, host, lines) end
+-- body: nil, {text} or {file}; its length is among the lines
+function _M.fetch(method, uri, host, lines, body)
+  local answer, why, where = attempt(method, uri, host, lines, body)
+  if where == "again" then answer, why, where = attempt(method, uri, host, lines, body) end
   if where == "again" then where = "answer" end
   return answer, why, where
 end
@@ -230,9 +278,15 @@ function _M.read(answer)
   return data, message
 end
 
+-- Whether the next piece of the body has still to arrive.
+function _M.dry(answer)
+  if answer.framing == "chunked" and answer.left == 0 then return not find(answer.buffer, "\n", 1, true) end
+  return answer.buffer == "" and answer.left ~= 0
+end
+
 -- After the whole body: for the next request, unless something came behind it.
 function _M.release(answer)
-  if answer.keep and answer.buffer == "" then
+  if answer.keep and answer.buffer == "" and not answer.single then
     answer.socket:setkeepalive(IDLE_MS)
   else
     answer.socket:close()

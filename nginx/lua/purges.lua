@@ -29,10 +29,11 @@ local function url_mark(key)
   return "u" .. ngx.crc32_short(key) % URL_MARKS
 end
 
--- Writes a mark first and moves the clock after it: who reads the new clock finds the mark.
+-- Writes a mark first and moves the clock after it: who reads the new clock finds the mark. Its flags are the time of the call,
+-- in seconds.
 local function mark(name, soft)
   local clock = dict:get("clock") + 1
-  if not dict:safe_set((soft and "soft " or "") .. name, clock) then
+  if not dict:safe_set((soft and "soft " or "") .. name, clock, 0, ngx.time()) then
     -- No room for the mark: void everything that is older instead.
     dict:flush_all()
     dict:flush_expired()
@@ -52,7 +53,7 @@ function _M.url(key, soft) mark(url_mark(key), soft) end
 function _M.prefix(prefix, soft)
   local list = cjson.decode(dict:get("prefixes") or "[]")
   local clock = dict:get("clock") + 1
-  list[#list + 1] = { prefix, clock, soft }
+  list[#list + 1] = { prefix, clock, soft, ngx.time() }
   if #list > PREFIXES_MAX or not dict:safe_set("prefixes", cjson.encode(list)) then
     dict:set("floor", clock)
     dict:delete("prefixes")
@@ -68,33 +69,40 @@ local function purged_prefixes(clock)
   return prefixes
 end
 
--- Whether anything of `names` was purged after the clock stood at `since`.
-local function marked(since, soft, names)
+-- When the first of `names` was purged that was purged after the clock stood at `since`; nil when none was.
+local function marked_s(since, soft, names)
+  local first_s
   for index = 1, #names do
-    local clock = dict:get((soft and "soft " or "") .. names[index])
-    if clock and clock > since then return true end
+    local clock, time_s = dict:get((soft and "soft " or "") .. names[index])
+    if clock and clock > since and (not first_s or time_s < first_s) then first_s = time_s end
   end
-  return false
+  return first_s
+end
+
+-- When the address of an answer that is to be stored was purged, if it was after it was asked for. What is stored under its
+-- address alone is removed by a purge of that; what was on its way then was not there to be removed.
+function _M.address_purged_s(entry, soft)
+  return marked_s(entry.clock, soft, { url_mark(entry.host .. entry.uri) })
 end
 
 -- entry: clock (when it was asked for), host, host_name, uri, tags, shares_address (its key is not the address alone)
--- Returns whether it is void, and whether it was only marked stale.
+-- Returns whether it is void, and since when it is marked stale (nil: it is not).
 function _M.judge(entry)
   local now = _M.clock()
-  if entry.judged_at == now then return entry.void, entry.marked_stale end
+  if entry.judged_at == now then return entry.void, entry.marked_s end
   local names = { "floor", "h" .. entry.host_name }
   if entry.host ~= entry.host_name then names[3] = "h" .. entry.host end
   if entry.shares_address then names[#names + 1] = url_mark(entry.host .. entry.uri) end
   for index = 1, #entry.tags do names[#names + 1] = "t" .. entry.tags[index] end
-  local void, stale = marked(entry.clock, false, names), marked(entry.clock, true, names)
+  local void, stale_s = marked_s(entry.clock, false, names) ~= nil, marked_s(entry.clock, true, names)
   for _, purged in ipairs(purged_prefixes(now)) do
-    local prefix, clock, soft = purged[1], purged[2], purged[3]
+    local prefix, clock, soft, time_s = purged[1], purged[2], purged[3], purged[4]
     if clock > entry.clock and (string.find(entry.host .. entry.uri, prefix, 1, true) == 1 or string.find(entry.host_name .. entry.uri, prefix, 1, true) == 1) then
-      if soft then stale = true else void = true end
+      if soft then stale_s = math.min(stale_s or time_s, time_s) else void = true end
     end
   end
-  entry.judged_at, entry.void, entry.marked_stale = now, void, stale
-  return void, stale
+  entry.judged_at, entry.void, entry.marked_s = now, void, stale_s
+  return void, stale_s
 end
 
 return _M

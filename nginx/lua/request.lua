@@ -7,7 +7,8 @@ local _M = {}
 -- Headers that an application may build its answer from although no Vary says so: they are part of the key, as in
 -- https://developers.cloudflare.com/cache/how-to/cache-keys/, or one client could choose what all others get.
 local KEYED = {
-  "x-forwarded-host", "x-host", "x-forwarded-scheme", "x-forwarded-server", "x-original-url", "x-rewrite-url", "forwarded",
+  "x-forwarded-host", "x-host", "x-forwarded-scheme", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-prefix", "x-forwarded-server",
+  "x-original-url", "x-rewrite-url", "forwarded",
   "x-http-method-override", "x-http-method", "x-method-override",
 }
 -- What makes an answer from the cache more than sending what is stored.
@@ -65,13 +66,28 @@ local function names_any(fields, names)
   return false
 end
 
+-- The host of a request as in `host`, with what that leaves out: RFC 9112 §3.2.2 and HTTP/1.0. nil and why when there is none.
+local function any_host(var)
+  local authority = string.match(var.request, "^%S+ [%a][%w+.-]*://([^/?# ]*)")
+  if (var.http_host or "") ~= "" then
+    if authority and string.lower(authority) ~= string.lower(var.http_host) then return nil, "the request names two different hosts" end
+    local host, name = _M.host(var)
+    return host, host and name or "the request names two different hosts"
+  end
+  if var.server_protocol ~= "HTTP/1.0" then return nil, "the request names no host" end
+  local address = string.find(var.server_addr, ":", 1, true) and "[" .. var.server_addr .. "]" or var.server_addr
+  local said = string.lower(authority or address .. ":" .. var.server_port)
+  local name = string.gsub(said, ":%d+$", "")
+  return (string.gsub(said, ":80$", "")), name
+end
+
 -- nil and a reason when it cannot be answered.
 function _M.read()
   local var = ngx.var
-  local host, host_name = _M.host(var)
-  if not host then return nil, "the request names two different hosts" end
+  local host, host_name = any_host(var)
+  if not host then return nil, host_name end
   local uri = var.request_uri
-  if string.find(uri, "[%z\1-\32\127]") or string.byte(uri) ~= 47 then return nil, "the request target is not a path" end
+  if string.find(uri, "[%z\1-\32#\127]") or string.byte(uri) ~= 47 then return nil, "the request target is not a path" end
 
   local fields
   local request = { method = var.request_method, host = host, host_name = host_name, uri = uri, address = host .. uri, special = false, keyed = false, with_body = false }
@@ -110,15 +126,23 @@ function _M.forwarded_lines(request, conditions)
   end
   local before = var.http_x_forwarded_for
   lines[#lines + 1] = "X-Forwarded-For: " .. (before and before .. ", " or "") .. var.remote_addr
+  if not request.fields()["x-forwarded-proto"] then lines[#lines + 1] = "X-Forwarded-Proto: " .. var.scheme end
   lines[#lines + 1] = "CF-Connecting-IP: " .. var.remote_addr
   lines[#lines + 1] = "CF-Ray: " .. rays.of(var)
   return lines
 end
 
--- For what nginx itself forwards: drops what Connection lists. RFC 9110 §7.6.1.
-function _M.drop_connection_listed(request)
-  for name in pairs(_M.connection_listed(request.fields().connection)) do ngx.req.clear_header(name) end
-  for _, name in ipairs({ "keep-alive", "proxy-connection", "te", "upgrade", "http2-settings" }) do ngx.req.clear_header(name) end
+--- The body of a client's request, read to its end: nil, {text} or {file}, and its size in bytes.
+function _M.body()
+  ngx.req.read_body()
+  local text = ngx.req.get_body_data()
+  if text then return { text = text }, #text end
+  local path = ngx.req.get_body_file()
+  if not path then return nil, 0 end
+  local file = assert(io.open(path, "rb"))
+  local bytes = file:seek("end")
+  file:close()
+  return { file = path }, bytes
 end
 
 return _M

@@ -5,7 +5,6 @@ local dict = ngx.shared.segments
 local _M = {}
 
 local SEGMENT_BYTES = 16 * 1024 * 1024
-local BUFFER_BYTES = 64 * 1024
 
 -- The file that small pieces are appended to now; of this worker alone.
 local current
@@ -22,11 +21,12 @@ local function remove(id)
   os.remove(path_of(id))
 end
 
-local function create(buffering)
+local function create()
   local id = dict:incr("id", 1, 0)
   local file, message = io.open(path_of(id), "wb")
   if not file then return nil, message end
-  file:setvbuf(buffering, BUFFER_BYTES)
+  -- What is written can be read at once, and a disk that is full says so with the piece that has no room.
+  file:setvbuf("no")
   if not dict:safe_set("s" .. id, 0) or not dict:rpush("order", id) then
     file:close()
     os.remove(path_of(id))
@@ -67,7 +67,7 @@ function _M.append(data)
   end
   if not current then
     local message
-    current, message = create("no")
+    current, message = create()
     if not current then return nil, message end
   end
   local segment = current
@@ -84,9 +84,10 @@ end
 
 -- A file for one large piece that comes bit by bit: write(data), then finish() or discard().
 function _M.writer()
-  local segment, message = create("full")
+  local segment, message = create()
   if not segment then return nil, message end
   return {
+    id = segment.id,
     write = function(data) return write(segment, data) end,
     finish = function()
       local done, reason = segment.file:close()

@@ -15,11 +15,11 @@ local SELECTIONS_MAX = 4
 
 local parsed = lrucache.new(PARSED_MAX)
 
--- "=head segment:offset:length:body segment:offset:length:marked stale"
-local PLACE = "^=(%d+):(%d+):(%d+):(%d+):(%d+):(%d+):([01])$"
+-- "=head segment:offset:length:body segment:offset:length:since when it is marked stale, or 0"
+local PLACE = "^=(%d+):(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$"
 
 local function load(key, place)
-  local head_segment, head_offset, head_bytes, body_segment, body_offset, body_bytes, stale = string.match(place, PLACE)
+  local head_segment, head_offset, head_bytes, body_segment, body_offset, body_bytes, stale_s = string.match(place, PLACE)
   if not head_segment then return nil end
   head_offset, head_bytes, body_offset, body_bytes = tonumber(head_offset), tonumber(head_bytes), tonumber(body_offset), tonumber(body_bytes)
   local small = body_bytes <= _M.SMALL_BYTES
@@ -37,7 +37,7 @@ local function load(key, place)
   if not entry then return nil end
   entry.key, entry.place, entry.body = key, place, body or nil
   entry.body_segment, entry.body_offset, entry.body_bytes = body_segment, body_offset, body_bytes
-  entry.url_marked_stale = stale == "1"
+  entry.url_marked_s = stale_s ~= "0" and tonumber(stale_s) or nil
   return entry
 end
 
@@ -51,12 +51,12 @@ local function get(key, place)
     end
     parsed:set(key, entry)
   end
-  local void, stale = purges.judge(entry)
+  local void, marked_s = purges.judge(entry)
   if void then
     index:delete(key)
     return nil
   end
-  entry.stale = stale or entry.url_marked_stale
+  entry.stale_since_s = marked_s or entry.url_marked_s
   return entry
 end
 
@@ -108,21 +108,23 @@ local function encode(entry)
 end
 
 local function commit(entry, request, place)
-  if purges.judge(entry) then return nil, "purged meanwhile" end
+  if purges.address_purged_s(entry) or purges.judge(entry) then return nil, "purged meanwhile" end
   local selection = entry.selection
   local key = selection and vary.key(entry.base, selection, request) or entry.base
   local before = index:get(key)
   local old = before and parsed:get(key)
   if old and old.place == before and old.requested_s > entry.requested_s and not purges.judge(old) then return nil, "a newer one is stored" end
   if selection then remember_selection(entry.base, selection) end
+  local soft_s = purges.address_purged_s(entry, true)
+  if soft_s then place = string.gsub(place, "0$", soft_s) end
   index:set(key, place)
   -- A purge in another worker between the look and the entry.
   entry.judged_at = nil
-  if purges.judge(entry) then
+  if purges.address_purged_s(entry) or purges.judge(entry) then
     index:delete(key)
     return nil, "purged meanwhile"
   end
-  entry.key, entry.place, entry.stale, entry.url_marked_stale = key, place, false, false
+  entry.key, entry.place, entry.stale_since_s, entry.url_marked_s = key, place, soft_s, soft_s
   parsed:set(key, entry)
   return entry
 end
@@ -154,7 +156,7 @@ function _M.put_head(entry, old)
   entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = old.body, old.body_segment, old.body_offset, old.body_bytes
   entry.key = old.key
   entry.place = string.format("=%d:%d:%d:%d:%d:%d:0", segment, offset, #head, old.body_segment, old.body_offset, old.body_bytes)
-  entry.stale, entry.url_marked_stale = false, false
+  entry.stale_since_s, entry.url_marked_s = nil, nil
   if index:get(old.key) ~= old.place then return nil, "replaced meanwhile" end
   index:set(old.key, entry.place)
   parsed:set(old.key, entry)
@@ -173,7 +175,7 @@ function _M.purge_url(address, soft)
   if not soft then
     index:delete(address)
   elseif string.byte(value) == 61 then
-    index:set(address, (string.gsub(value, "0$", "1")))
+    index:set(address, (string.gsub(value, ":%d+$", ":" .. ngx.time())))
   end
 end
 

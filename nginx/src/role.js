@@ -24,8 +24,9 @@ const UNQUOTABLE = /["$\\\n\r]/
  * @typedef {{role: 'edge', port: number, listenAddress?: string, origin: Origin, controlPort: number, controlToken: string} & EdgeOptions} LoneEdgeRole  in front of any application
  * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
  *   defaultTtls: an answer that says nothing about caching gets a lifetime by its status, as Cloudflare's; default: only outside the stack, in the profile cloudflare
- * @typedef {{address: string, port: number, host: string, tls: boolean}} Origin  address: an IP address, as nginx does not look into /etc/hosts at run time
- * @typedef {{role: 'local', port: number, sourcePort: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole
+ * @typedef {{addresses: string[], port: number, host: string, tls: boolean, certificates?: string}} Origin
+ *   addresses: IP addresses in the order in which they are tried, as nginx does not look into /etc/hosts at run time; certificates: a file of what is trusted, instead of the system's
+ * @typedef {{role: 'local', port: number, sourcePort: number, sourcePublicPort?: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole  sourcePublicPort: what the source calls itself, where a link lies between; default sourcePort
  */
 
 /**
@@ -97,7 +98,7 @@ function cacheDirectoryOf (role, directory) {
  */
 function edgeView (role, directory) {
   const lone = 'origin' in role
-  const origin = lone ? role.origin : { address: '127.0.0.1', port: role.originPort, host: '', tls: false }
+  const origin = lone ? role.origin : { addresses: ['127.0.0.1'], port: role.originPort, host: '', tls: false }
   const address = (/** @type {string} */ ip) => ip.includes(':') ? `[${ip}]` : ip
   return {
     ...role,
@@ -106,7 +107,7 @@ function edgeView (role, directory) {
     listen: `${address(lone ? role.listenAddress ?? '127.0.0.1' : '127.0.0.1')}:${role.port}`,
     // Clients may name either; a purged address without a port means both.
     ports: lone ? [role.port] : [role.port, role.publicPort],
-    origin: { ...origin, address: address(origin.address), upstream: `${address(origin.address)}:${origin.port}`, certificates: CERTIFICATES.find(existsSync) ?? '' },
+    origin: { ...origin, addresses: origin.addresses.map(address), certificates: origin.certificates ?? CERTIFICATES.find(existsSync) ?? '' },
     profile: role.profile ?? 'cloudflare',
     defaultTtls: role.defaultTtls ?? (lone && role.profile !== 'rfc9111'),
     plan: role.plan ?? '',

@@ -67,7 +67,7 @@ for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
   test(`a 304 updates what is stored and its age: ${profile}`, async (t) => {
     const edge = await startEdge(t, (request, response, count) => {
       response.setHeader('ETag', '"one"').setHeader('Cache-Control', count === 1 ? 'max-age=1' : 'max-age=60')
-        .setHeader('X-Count', String(count)).setHeader('Content-Type', count === 1 ? 'text/plain' : 'text/css')
+        .setHeader('X-Count', String(count)).setHeader('Content-Type', count === 1 ? 'text/plain' : 'text/css').setHeader('Content-MD5', `md5-${count}`)
       if (count === 1) response.setHeader('X-First', '1')
       if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end()
       else response.end('body')
@@ -76,9 +76,9 @@ for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
     await passing(1_050)
     const revalidated = await edge.get('/')
     assert.deepEqual([revalidated.status, revalidated.cache, revalidated.body, revalidated.age], [200, 'REVALIDATED', 'body', 0])
-    assert.deepEqual(['x-count', 'x-first', 'content-type'].map((name) => revalidated.headers[name]), ['2', '1', 'text/plain'])
+    assert.deepEqual(['x-count', 'x-first', 'content-type', 'content-md5'].map((name) => revalidated.headers[name]), ['2', '1', 'text/css', 'md5-1'])
     const hit = await edge.get('/')
-    assert.deepEqual([hit.cache, hit.body, hit.headers['x-count'], hit.headers['content-type']], ['HIT', 'body', '2', 'text/plain'])
+    assert.deepEqual([hit.cache, hit.body, hit.headers['x-count'], hit.headers['content-type']], ['HIT', 'body', '2', 'text/css'])
     assert.equal((await edge.get('/', { 'if-none-match': '"one"' })).status, 304)
     assert.equal(edge.reached('/'), 2)
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startEdge } from './edge-helper.js'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { passing, startEdge } from './edge-helper.js'
 
 /** @type {import('./edge-helper.js').Script} */
 const tagged = (request, response, count) => {
@@ -52,11 +53,32 @@ test('what was marked stale may be served while a new one is fetched', async (t)
   assert.deepEqual([answer.cache, answer.body], ['UPDATING', 'body 1'])
 })
 
+test('the window of stale-while-revalidate is counted from the soft purge', async (t) => {
+  const edge = await startEdge(t, (request, response, count) => {
+    response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=1').setHeader('Cache-Tag', String(request.url).slice(1)).end(`body ${count}`)
+  })
+  const purges = { '/file': { files: [`http://${edge.host}/file`] }, '/tag': { tags: ['tag'] }, '/prefix': { prefixes: [`${edge.host}/prefix`] } }
+  for (const [url, body] of Object.entries(purges)) {
+    await edge.get(url)
+    await edge.purge(body, { path: '/client/v4/zones/any/invalidate_cache' })
+  }
+  await passing(2_050)
+  for (const url of Object.keys(purges)) assert.equal((await edge.get(url)).cache, 'EXPIRED', url)
+})
+
 test('the token can be verified, as the SDK does', async (t) => {
   const edge = await startEdge(t, tagged)
   const { status, answer } = await edge.purge('', { method: 'GET', path: '/client/v4/user/tokens/verify' })
   assert.deepEqual([status, answer.success, answer.result.status], [200, true, 'active'])
   assert.equal((await edge.purge('', { method: 'GET', path: '/client/v4/user/tokens/verify', token: 'other' })).status, 401)
+})
+
+test('a client whose base URL is the listener itself finds the same', async (t) => {
+  const edge = await startEdge(t, tagged)
+  assert.equal((await edge.purge('', { method: 'GET', path: '/user/tokens/verify' })).answer.result.status, 'active')
+  await edge.get('/a')
+  assert.equal((await edge.purge({ tags: ['page-a'] }, { path: '/zones/any/purge_cache' })).answer.success, true)
+  assert.equal((await edge.get('/a')).cache, 'MISS')
 })
 
 test('the plan free takes 100 items a call and 25 calls at once, and says 429', async (t) => {
@@ -69,6 +91,66 @@ test('the plan free takes 100 items a call and 25 calls at once, and says 429', 
   assert.deepEqual([answer.success, answer.errors[0].code, headers['retry-after']], [false, 429, '60'])
   assert.equal((await edge.purge({ files: [`http://${edge.host}/a`] })).status, 200)
 })
+
+/** @type {[string, (edge: Awaited<ReturnType<typeof startEdge>>) => object][]} */
+const EVERY_KIND = [
+  ['everything', () => ({ purge_everything: true })],
+  ['URL', (edge) => ({ files: [`http://${edge.host}/page`] })],
+  ['tag', () => ({ tags: ['x'] })],
+  ['host', () => ({ hosts: ['127.0.0.1'] })],
+  ['prefix', (edge) => ({ prefixes: [`${edge.host}/pa`] })]
+]
+
+for (const [kind, body] of EVERY_KIND) {
+  test(`what was on its way when it was purged is not served afterwards: ${kind}`, async (t) => {
+    /** @type {(() => void)[]} */
+    const held = []
+    let hold = false
+    const edge = await startEdge(t, (request, response, count) => {
+      const answer = () => {
+        response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=60').setHeader('Cache-Tag', 'x').setHeader('ETag', '"1"')
+        if (request.headers['if-none-match']) response.writeHead(304).end()
+        else response.end(`${count} `.padEnd(request.headers['x-large'] ? 300_000 : 2))
+      }
+      if (hold) held.push(answer)
+      else answer()
+    }, { profile: 'rfc9111' })
+    const purge = (/** @type {string} */ action) => edge.purge(body(edge), { path: `/client/v4/zones/any/${action}_cache` })
+
+    /** A fetch that starts before a purge and ends after it. @param {() => Promise<unknown>} begin @param {string} what */
+    const during = async (begin, what) => {
+      hold = true
+      const before = begin()
+      assert.ok(await waitUntil(() => held.length === 1, 5_000, 2), what)
+      await purge('purge')
+      hold = false
+      held.pop()?.()
+      await before
+      const reached = edge.reached('/page')
+      const after = await edge.get('/page')
+      assert.deepEqual([edge.reached('/page'), after.cache, after.body.trim()], [reached + 1, 'MISS', String(reached + 1)], what)
+    }
+    await during(() => edge.get('/page'), 'a first fetch')
+    await purge('purge')
+    await during(() => edge.get('/page', { 'x-large': '1' }), 'a large one')
+    await purge('invalidate')
+    await during(() => edge.get('/page', { 'cache-control': 'no-cache' }), 'a revalidation')
+    await purge('invalidate')
+    await during(() => edge.get('/page'), 'a revalidation in the background')
+    await purge('invalidate')
+    await during(() => edge.get('/page', {}, 'HEAD'), 'a HEAD')
+
+    await purge('purge')
+    hold = true
+    const first = edge.get('/page')
+    await waitUntil(() => held.length === 1, 5_000, 2)
+    await purge('invalidate')
+    hold = false
+    held.pop()?.()
+    await first
+    assert.equal((await edge.get('/page')).cache, 'UPDATING', 'what was on its way when it was marked is stale')
+  })
+}
 
 test('a purge holds for every request that starts after its answer, under load', async (t) => {
   let version = 0
@@ -87,7 +169,7 @@ test('a purge holds for every request that starts after its answer, under load',
     }
   }
   const readers = Array.from({ length: 8 }, reader)
-  const kinds = [() => ({ tags: ['all'] }), () => ({ files: ['/0', '/1', '/2'].map((path) => `http://${edge.host}${path}`) }), () => ({ hosts: ['127.0.0.1'] }), () => ({ prefixes: [`${edge.host}/`] })]
+  const kinds = [() => ({ purge_everything: true }), () => ({ tags: ['all'] }), () => ({ files: ['/0', '/1', '/2'].map((path) => `http://${edge.host}${path}`) }), () => ({ hosts: ['127.0.0.1'] }), () => ({ prefixes: [`${edge.host}/`] })]
   for (let round = 1; round <= 40; round++) {
     version = round
     assert.equal((await edge.purge(kinds[round % kinds.length]())).status, 200)

@@ -30,10 +30,10 @@ for (const [what, bytes] of /** @type {[string, string][]} */ ([
     let requests = 0
     const edge = await startEdge(t, byteServer((socket) => {
       requests += 1
-      socket.end(requests === 1 ? bytes : `${FRESH}Content-Length: 5\r\n\r\nwhole`)
+      socket.end(requests <= 2 ? bytes : `${FRESH}Content-Length: 5\r\n\r\nwhole`)
     }))
     const workers = edge.workers()
-    await assert.rejects(edge.get('/').then((answer) => { if (answer.status === 502) throw new Error('refused') }))
+    for (const method of ['GET', 'POST']) await assert.rejects(edge.get('/', {}, method).then((answer) => { if (answer.status === 502) throw new Error('refused') }), method)
     const second = await edge.get('/')
     assert.deepEqual([second.cache, second.body], ['MISS', 'whole'])
     assert.equal((await edge.get('/')).cache, 'HIT')
@@ -58,10 +58,10 @@ for (const [what, bytes] of /** @type {[string, string][]} */ ([
     let requests = 0
     const edge = await startEdge(t, byteServer((socket) => {
       requests += 1
-      socket.end(requests === 1 ? bytes : `${FRESH}Content-Length: 5\r\n\r\nwhole`)
+      socket.end(requests <= 2 ? bytes : `${FRESH}Content-Length: 5\r\n\r\nwhole`)
     }))
     const workers = edge.workers()
-    assert.equal((await edge.get('/')).status, 502)
+    for (const method of ['GET', 'POST']) assert.equal((await edge.get('/', {}, method)).status, 502, method)
     assert.equal((await edge.get('/')).body, 'whole')
     assertUnharmed(edge, workers)
   })
@@ -87,6 +87,24 @@ test('smuggled and malformed requests are refused', async (t) => {
     `GET / HTTP/1.1\r\n${host}Host: other.example\r\n\r\n`,
     'GET / HTTP/1.1\r\nConnection: close\r\n\r\n',
     `GET http://other.example/ HTTP/1.1\r\n${host}\r\n`,
+    `GET http://127.0.0.1:1/ HTTP/1.1\r\n${host}\r\n`,
+    `GET http://a@${edge.host}/ HTTP/1.1\r\n${host}\r\n`,
+    `GET / HTTP/1.1\r\nHost: ${edge.host}@other.example\r\nConnection: close\r\n\r\n`,
+    `POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n`,
+    `POST / HTTP/1.1\r\n${host}Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n`,
+    `POST / HTTP/1.1\r\n${host}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n`,
+    `POST / HTTP/1.0\r\n${host}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+    `POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\n0x1\r\na\r\n0\r\n\r\n`,
+    `POST / HTTP/1.1\r\n${host}Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\na\r\n0\r\n\r\n`,
+    `POST / HTTP/1.1\r\n${host}Content-Length: 1, 1\r\n\r\na`,
+    `POST / HTTP/1.1\r\n${host}Content-Length: +1\r\n\r\na`,
+    `GET / HTTP/1.1\r\n${host}X: a\rTransfer-Encoding: chunked\r\n\r\n`,
+    `GET / HTTP/1.1\r\n${host}X: a\0b\r\n\r\n`,
+    `GET /a#b HTTP/1.1\r\n${host}\r\n`,
+    `GET /%00 HTTP/1.1\r\n${host}\r\n`,
+    `GET /../../x HTTP/1.1\r\n${host}\r\n`,
+    `OPTIONS * HTTP/1.1\r\n${host}\r\n`,
+    'GET /\r\n',
     `GET / HTTP/1.1\r\n${host}X : 1\r\n\r\n`.replace('X :', 'Host :'),
     `GET /a b HTTP/1.1\r\n${host}\r\n`,
     `GET /\u0001 HTTP/1.1\r\n${host}\r\n`,
@@ -94,18 +112,51 @@ test('smuggled and malformed requests are refused', async (t) => {
     '\0\0\0\0\r\n\r\n'
   ]) {
     const answer = await edge.raw(bytes)
-    assert.match(answer, /^(HTTP\/1\.1 (400|414|431|501) |<html>|$)/, JSON.stringify(bytes.slice(0, 90)))
+    assert.match(answer, /^(HTTP\/1\.1 (400|414|431|501) |<html>|400 |$)/, JSON.stringify(bytes.slice(0, 90)))
   }
   assert.equal(edge.arrived.length, 0)
   assertUnharmed(edge, workers)
 })
 
+test('what lies between two requests on a connection is never taken for one', async (t) => {
+  const edge = await startEdge(t, (request, response) => request.resume().on('end', () => response.setHeader('Cache-Control', 'max-age=60').end(request.url)))
+  const inner = `GET /smuggled HTTP/1.1\r\nHost: ${edge.host}\r\n\r\n`
+  for (const [index, outer] of [
+    `GET /outer HTTP/1.1\r\nHost: ${edge.host}\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
+    `POST /outer HTTP/1.1\r\nHost: ${edge.host}\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
+    `POST /outer HTTP/1.1\r\nHost: ${edge.host}\r\nTransfer-Encoding: chunked\r\n\r\n${inner.length.toString(16)};ext=${'x'.repeat(50)}\r\n${inner}\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    `POST /outer HTTP/1.1\r\nHost: ${edge.host}\r\nTransfer-Encoding: chunked\r\n\r\n${inner.length.toString(16)};\n${inner}\r\n0\r\n\r\n`
+  ].entries()) {
+    const answer = await edge.raw(`${outer}GET /last-${index} HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\n\r\n`)
+    assert.deepEqual(answer.match(/^\/[a-z0-9-]+|(?<=\r\n)\/[a-z0-9-]+/gm), ['/outer', `/last-${index}`])
+  }
+  assert.equal(edge.reached('/smuggled'), 0)
+})
+
+test('addresses that differ in spelling have answers of their own', async (t) => {
+  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(request.url))
+  const urls = ['/a/b', '//a/b', '/a//b', '/a%2fb', '/a%2Fb', '/a/./b', '/a/x/../b', '/a/b/', '/a/b?', '/a/b?x', '/A/b', '/a/%62', '/a/b;x', '/a/b%3Fx', '/a\\b']
+  for (const url of urls) {
+    const target = () => edge.raw(`GET ${url} HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\n\r\n`)
+    assert.match(await target(), /CF-Cache-Status: MISS/, url)
+    const hit = await target()
+    assert.match(hit, /CF-Cache-Status: HIT/, url)
+    assert.equal(hit.slice(hit.indexOf('\r\n\r\n') + 4), url)
+  }
+})
+
+test('HTTP/1.0 without a host is answered', async (t) => {
+  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(request.headers.host))
+  assert.match(await edge.raw('GET / HTTP/1.0\r\n\r\n'), new RegExp(`CF-Cache-Status: MISS[^]*${edge.host}$`))
+  assert.equal((await edge.get('/')).cache, 'HIT')
+})
+
 test('a header that an application may build its answer from cannot change what others get', async (t) => {
   for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
-    const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(`${request.headers['x-forwarded-host']} ${request.headers['x-original-url']} ${request.headers['x-http-method-override']}`), { profile })
-    for (const [index, name] of ['X-Forwarded-Host', 'X-Original-URL', 'X-HTTP-Method-Override'].entries()) {
+    const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(`${request.headers['x-forwarded-host']} ${request.headers['x-original-url']} ${request.headers['x-http-method-override']} ${request.headers['x-forwarded-proto']}`), { profile })
+    for (const [index, name] of ['X-Forwarded-Host', 'X-Original-URL', 'X-HTTP-Method-Override', 'X-Forwarded-Proto'].entries()) {
       assert.match((await edge.get(`/${index}`, { [name]: 'evil' })).body, /evil/)
-      assert.equal((await edge.get(`/${index}`)).body, 'undefined undefined undefined')
+      assert.equal((await edge.get(`/${index}`)).body, 'undefined undefined undefined http')
       assert.equal((await edge.get(`/${index}`, { [name]: 'evil' })).cache, 'HIT')
       await edge.purge({ files: [`http://${edge.host}/${index}`] })
       assert.equal((await edge.get(`/${index}`, { [name]: 'evil' })).cache, 'MISS')

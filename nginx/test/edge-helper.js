@@ -20,9 +20,9 @@ const ANSWER_TIMEOUT_MS = 10_000
  * The real edge in front of a scripted origin, gone again when the test is over.
  * @param {import('node:test').TestContext | null} t  null: whoever called has to call `stop`
  * @param {Script | net.Server} script  an HTTP handler, or a server of bytes that listens already
- * @param {import('@stevec/nginx').EdgeOptions} [options]
+ * @param {import('@stevec/nginx').EdgeOptions & {origin?: Partial<import('@stevec/nginx').Origin>, originListens?: string}} [options]  originListens: the address that the origin is at
  */
-export async function startEdge (t, script, options = {}) {
+export async function startEdge (t, script, { origin, originListens = '127.0.0.1', ...options } = {}) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-edge-'))
   const [port, controlPort, originPort] = await freePorts(3)
   /** @type {http.IncomingMessage[]} */
@@ -41,7 +41,7 @@ export async function startEdge (t, script, options = {}) {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
   })
-  await new Promise((resolve) => server.listen(originPort, '127.0.0.1', () => resolve(undefined)))
+  await new Promise((resolve) => server.listen(originPort, originListens, () => resolve(undefined)))
   const closeOrigin = () => new Promise((resolve) => {
     server.close(() => resolve(undefined))
     for (const socket of sockets) socket.destroy()
@@ -56,7 +56,8 @@ export async function startEdge (t, script, options = {}) {
   t?.after(stop)
 
   const binary = requireTool('nginx').path
-  const role = /** @type {const} */ ({ role: 'edge', port, origin: { address: '127.0.0.1', port: originPort, host: '127.0.0.1', tls: false }, controlPort, controlToken: TOKEN, ...options })
+  /** @type {Parameters<typeof prepareRole>[0]} */
+  const role = { role: 'edge', port, origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false, ...origin }, controlPort, controlToken: TOKEN, ...options }
   const start = async () => {
     const prepared = await prepareRole(role, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
     nginx = await startProcess({ name: 'nginx edge', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })

@@ -14,6 +14,7 @@ describe('the edge', () => {
       response.setHeader('Page-Revision', '7')
       response.setHeader('ETag', '"one"')
       if (incoming.headers['if-none-match'] === '"one"') response.writeHead(304).end()
+      else if (pathname === '/hinted') response.writeEarlyHints({ link: '</style.css>; rel=preload' }, () => response.end('hinted'))
       else if (pathname === '/slow') setTimeout(() => response.end('slow'), 200)
       else response.end(`answer to ${incoming.method} ${incoming.headers.host}`)
     })
@@ -50,6 +51,15 @@ describe('the edge', () => {
   test('does not store an answer that says nothing about storing', async () => {
     assert.equal(await cacheStatus(at('/silent')), 'MISS')
     assert.equal(await cacheStatus(at('/silent')), 'MISS')
+  })
+
+  test('skips interim answers at either door, whatever the method', async () => {
+    for (const host of ['wiki.localhost', 'nocache.localhost']) {
+      for (const method of ['GET', 'POST', 'DELETE']) {
+        const { status, headers, body } = await request(`${edge.url(host)}/hinted`, { method })
+        assert.deepEqual([status, headers.link, body], [200, undefined, 'hinted'], `${host} ${method}`)
+      }
+    }
   })
 
   test('hands a write to the origin each time and says DYNAMIC', async () => {

@@ -17,7 +17,6 @@ import { defineFileModels } from './files/model.js'
 import { fileRoutes } from './files/routes.js'
 import { createFileStore } from './files/store.js'
 import { healthRoutes } from './health.js'
-import { createInvalidation } from './invalidation.js'
 import { createRenderer } from './markdown/renderer.js'
 import { createMetrics, createMetricsServer } from './observe/metrics.js'
 import { createRequestIds, createRequestLog, logController } from './observe/request-log.js'
@@ -33,6 +32,7 @@ import { defineModels } from './pages/model.js'
 import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
 import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } from './problem.js'
+import { createPurgeQueue } from './purge-queue.js'
 import { refuseCrossSite } from './same-origin.js'
 import { SECURITY_HEADERS } from './security-headers.js'
 
@@ -48,9 +48,10 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @param {import('./config.js').Config} config
  * @param {object} [caches]  in front of the wiki, which knows none of them
  * @param {(stale: import('./invalidation.js').Stale) => Promise<void>} [caches.purge]  makes them forget
+ * @param {Partial<import('./purge-queue.js').Timing>} [caches.timing]
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
-export async function buildApp (config, { purge } = {}) {
+export async function buildApp (config, { purge, timing } = {}) {
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
@@ -88,13 +89,15 @@ export async function buildApp (config, { purge } = {}) {
   const models = defineModels(database.connection)
   const metrics = createMetrics(database)
   const renderer = metrics.timed(createRenderer({ maxBytes: config.PAGE_MAX_BYTES }))
-  const invalidation = purge && createInvalidation({ purge, log: app.log })
-  const store = metrics.counted(createPageStore({ models, renderer, onCommit: invalidation?.add }))
+  const purges = purge && createPurgeQueue({ connection: database.connection, purge, log: app.log, timing })
+  const store = metrics.counted(createPageStore({ models, renderer, outbox: purges }))
   const sessions = users && createSessions(database.connection, users)
   const history = createHistory(models)
   const finding = createFinding(models)
   const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
-  const policy = cachePolicy(config.CACHE_POLICY, config.CACHE_TTL_S)
+  const policy = cachePolicy(config.CACHE_POLICY, {
+    ttlS: config.CACHE_TTL_S, staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S, staleIfErrorS: config.CACHE_STALE_IF_ERROR_S
+  })
   const answerError = createErrorHandler(database.isUnavailable)
   const knownRoutes = noteRoutes(app)
   const watchers = [
@@ -111,7 +114,7 @@ export async function buildApp (config, { purge } = {}) {
   app.addHook('onReady', database.connect)
   app.addHook('onClose', database.close)
   app.addHook('onClose', renderer.close)
-  if (invalidation) app.addHook('onClose', invalidation.close)
+  if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
   app.addHook('onRequest', (request, reply, done) => {
     const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)
     if (counted) counter.add(request.method)

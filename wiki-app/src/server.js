@@ -6,7 +6,7 @@ const CLOSE_MAX_MS = 10_000
 
 try {
   const config = readConfig()
-  const app = await buildApp(config)
+  const app = await buildApp(config, { purge: await purgeOf(config) })
   closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log }, async ({ err }) => {
     if (err) app.log.fatal({ err }, 'stopping after an unexpected error')
     await app.close()
@@ -16,6 +16,17 @@ try {
 } catch (error) {
   process.stderr.write(`wiki: ${explain(error)}\n`)
   process.exit(1)
+}
+
+/**
+ * The way to the caches in front, which the wiki itself knows nothing about.
+ * @param {import('./config.js').Config} config
+ */
+async function purgeOf ({ PURGE_ZONE: zoneId, PURGE_URL: apiUrl, PURGE_TOKEN: token, PUBLIC_URL: publicUrl }) {
+  if (zoneId === undefined || token === undefined || publicUrl === undefined) return undefined
+  // Loaded only where there is a CDN: the SDK is large.
+  const { createPurgeOf } = await import('@stevec/cdn/wiki')
+  return createPurgeOf({ zoneId, apiUrl, token, publicUrl })
 }
 
 /**

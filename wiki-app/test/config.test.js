@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import test from 'node:test'
 import { cachePolicy } from '../src/cache-policy.js'
 import { ConfigError, readConfig } from '../src/config.js'
@@ -10,6 +13,8 @@ test('an empty environment gives the defaults, and what is not ours is ignored',
     MONGODB_URI: 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec',
     CACHE_POLICY: 'ttl',
     CACHE_TTL_S: 180,
+    CACHE_STALE_WHILE_REVALIDATE_S: 60,
+    CACHE_STALE_IF_ERROR_S: 0,
     PAGE_MAX_BYTES: 1_048_576,
     UPLOAD_MAX_BYTES: 5_242_880,
     LOG_LEVEL: 'warn',
@@ -39,6 +44,7 @@ for (const [name, value] of [
   ['PUBLIC_URL', ''], ['PUBLIC_URL', 'wiki.example'], ['PUBLIC_URL', 'ftp://wiki.example'], ['PUBLIC_URL', 'https://wiki.example/path'], ['PUBLIC_URL', 'https://me:hunter2@wiki.example'], ['PUBLIC_URL', 'https://wiki.example?x'],
   ['WRITES_PER_MINUTE', '-1'], ['WRITES_PER_MINUTE', '100001'], ['WRITES_PER_MINUTE', 'many'],
   ['TRUSTED_PROXIES', ''], ['TRUSTED_PROXIES', 'everybody'], ['TRUSTED_PROXIES', '0.0.0.0/0'], ['TRUSTED_PROXIES', 'loopback,'], ['TRUSTED_PROXIES', '10.0.0.0/33'],
+  ['PURGE_ZONE', ''], ['PURGE_ZONE', 'a zone'], ['PURGE_ZONE', '../user'], ['PURGE_TOKEN_FILE', ''],
   ['METRICS_PORT', '0'], ['METRICS_PORT', '65536'], ['METRICS_HOST', '']
 ]) {
   test(`${name}=${JSON.stringify(value)} is refused in one line that names it, its value and what is allowed`, () => {
@@ -55,6 +61,36 @@ test('settings that need each other are refused alone, in one line', () => {
   assert.throws(() => readConfig({ ACCESS: 'users' }), { message: /^ACCESS=users is not allowed without USERS_FILE: [^\n]+$/ })
   assert.throws(() => readConfig({ USERS_FILE: 'users.json' }), { message: /^ACCESS=open is not allowed with USERS_FILE: [^\n]+$/ })
   assert.equal(readConfig({ ACCESS: 'users', USERS_FILE: 'users.json' }).USERS_FILE, 'users.json')
+})
+
+test('purges want a token that only its owner can read, and the address under which caches know the pages', (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-config-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const file = path.join(directory, 'token')
+  const zone = { PURGE_ZONE: 'zone', PUBLIC_URL: 'https://wiki.example' }
+  writeFileSync(file, 'token-in-a-file\n', { mode: 0o600 })
+  assert.equal(readConfig({ ...zone, PURGE_TOKEN_FILE: file }).PURGE_TOKEN, 'token-in-a-file')
+  assert.equal(readConfig({ ...zone, PURGE_TOKEN: 'token-in-the-environment' }).PURGE_TOKEN, 'token-in-the-environment')
+  assert.equal(readConfig({ PUBLIC_URL: 'https://wiki.example' }).PURGE_ZONE, undefined)
+  for (const [settings, message] of /** @type {[Record<string, string>, RegExp][]} */ ([
+    [{ PURGE_ZONE: 'zone', PURGE_TOKEN: 'token-in-the-environment' }, /^PURGE_ZONE is not allowed without PUBLIC_URL/],
+    [zone, /^no API token: set PURGE_TOKEN, or PURGE_TOKEN_FILE/],
+    [{ ...zone, PURGE_TOKEN_FILE: path.join(directory, 'none') }, /cannot be read: ENOENT/],
+    [{ ...zone, PURGE_TOKEN: 'hunter2 hunter2' }, /^PURGE_TOKEN does not hold an API token/],
+    [{ ...zone, PURGE_TOKEN: 'token-in-the-environment', PURGE_URL: 'https://me:hunter2@host' }, /^PURGE_URL=\(not shown/],
+    [{ ...zone, PURGE_TOKEN: 'token-in-the-environment', PURGE_URL: 'http://cdn.example' }, /^PURGE_URL=\(not shown/]
+  ])) {
+    assert.throws(() => readConfig(settings), (error) => {
+      assert.ok(error instanceof ConfigError)
+      assert.match(error.message, message)
+      assert.doesNotMatch(error.message, /hunter2|\n/)
+      return true
+    })
+  }
+  for (const mode of [0o640, 0o604, 0o620, 0o602]) {
+    chmodSync(file, mode)
+    assert.throws(() => readConfig({ ...zone, PURGE_TOKEN_FILE: file }), { message: /may be read or changed by others than its owner; chmod 600/ })
+  }
 })
 
 test('proxies are named by address, by block or by range', () => {
@@ -77,7 +113,16 @@ for (const uri of ['', 'postgres://me:hunter2@host/db', 'mongodb://me:hunter2', 
 }
 
 test('each cache policy says what caches may do and how long others may see an old text', () => {
-  assert.deepEqual(cachePolicy('ttl', 60), { cacheControl: 'public, max-age=60', listControl: 'public, no-cache', staleS: 60 })
-  assert.deepEqual(cachePolicy('revalidate', 60), { cacheControl: 'public, no-cache', listControl: 'public, no-cache', staleS: 0 })
-  assert.deepEqual(cachePolicy('no-store', 60), { cacheControl: 'private, no-store', listControl: 'private, no-store', staleS: 0 })
+  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 0 }
+  const listControl = 'public, no-cache'
+  assert.deepEqual(cachePolicy('ttl', lifetimes), { cacheControl: 'public, max-age=60', listControl, staleS: 60 })
+  assert.deepEqual(cachePolicy('ttl-swr', lifetimes), { cacheControl: 'public, max-age=60, stale-while-revalidate=30', listControl, staleS: 90 })
+  assert.deepEqual(cachePolicy('revalidate', lifetimes), { cacheControl: 'public, no-cache', listControl, staleS: 0 })
+  assert.deepEqual(cachePolicy('no-store', lifetimes), { cacheControl: 'private, no-store', listControl: 'private, no-store', staleS: 0 })
+})
+
+test('a page may outlive its wiki\'s silence where that is allowed, and nowhere else', () => {
+  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 600 }
+  assert.equal(cachePolicy('ttl', lifetimes).cacheControl, 'public, max-age=60, stale-if-error=600')
+  assert.equal(cachePolicy('no-store', lifetimes).cacheControl, 'private, no-store')
 })

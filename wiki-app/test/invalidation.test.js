@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import Fastify from 'fastify'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
-import { createInvalidation, urlsFor } from '../src/invalidation.js'
+import { urlsFor } from '../src/invalidation.js'
 import { get, save, submit, useWiki } from './helper.js'
 
 const wiki = useWiki()
@@ -59,35 +58,6 @@ test('every URL that is named is one that a reader can ask for, spelt as the wik
   await submit(app, 'C++ & Č/sub', { content: 'see [x](/wiki/x%20y)', tags: 'r & d', author: 'Ana & Č' })
   assert.ok(await waitUntil(() => ear.urls.length > 0, 5_000))
   for (const url of ear.take()) assert.equal((await get(app, url)).statusCode, 200, url)
-})
-
-test('edits of one moment are told once, and once more later; what fails is told again', async (t) => {
-  /** @type {Stale[]} */
-  const calls = []
-  let failures = 2
-  const invalidation = createInvalidation({
-    log: Fastify({ logger: false }).log,
-    timing: { gatherMs: 5, repeatAfterMs: 20, retryPausesMs: [1, 1] },
-    async purge (stale) {
-      if (failures-- > 0) throw new Error('no route to the cache')
-      calls.push(stale)
-    }
-  })
-  t.after(invalidation.close)
-  const commit = { name: 'a', revision: 1, authors: [''], tags: [], linking: [], links: [], listed: false }
-  for (let edit = 0; edit < 50; edit++) invalidation.add(commit)
-  assert.ok(await waitUntil(() => calls.length >= 2, 5_000))
-  assert.equal(calls.length, 2)
-  assert.deepEqual(calls[0], calls[1])
-  assert.deepEqual(calls[0], urlsFor(commit))
-})
-
-test('caches that are away stop no edit and do not grow a queue; closing tells what is left', async (t) => {
-  let calls = 0
-  const app = await wiki.build(t, {}, { purge: async () => { calls++; throw new Error('away') } })
-  assert.equal((await save(app, 'a', 'text')).statusCode, 201)
-  await app.close()
-  assert.ok(calls >= 1)
 })
 
 test('a link that more pages show than can be named means everything', () => {

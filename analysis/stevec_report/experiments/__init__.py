@@ -1,25 +1,39 @@
-"""One package an experiment, listed here by the experiment's name.
+"""One module an experiment, listed here by the experiment's name.
 
-A package has
+A module has
 
-    TEMPLATE              its page, in stevec_report/templates/
-    FIGURES               {name: (title, function of an Analysis that returns a matplotlib figure)}
-    csv_tables(analysis)  {file name: (header, rows)}, written as CSV
-    context(analysis)     what its template needs
+    blocks(analysis)    what its section shows before what every section shows (see `common.py`)
+    evidence(analysis)  what the run says about the hypothesis, a `verdicts.Evidence`, or None
+
+and may have
+
+    strips(analysis)    [(title, door, trial numbers)] whose distributions are drawn; see `common.default_strips`
 """
 
-from stevec_report.experiments import read_hot
-from stevec_report.run_folder import RunFolderError
+from stevec_report.experiments import (
+    at_once,
+    mixed_write,
+    other,
+    overload,
+    overload_open,
+    read_hot,
+    read_sparse,
+    write_vs_read,
+)
 
-_PACKAGES = {"read-hot": read_hot}
+_MODULES = {
+    "read-hot": read_hot,
+    "read-sparse": read_sparse,
+    "overload": overload,
+    "overload-open": overload_open,
+    "at-once": at_once,
+    "overload-at-once": at_once,
+    "mixed-write": mixed_write,
+    "write-vs-read-direct": write_vs_read,
+    "write-vs-read-cached": write_vs_read,
+}
 
 
 def module_for(name):
-    """Return the package that reports on experiment `name`. RunFolderError if there is none yet."""
-    if name not in _PACKAGES:
-        raise RunFolderError(
-            f"There is no report for the experiment {name[:60]!r} yet, only for "
-            f"{', '.join(sorted(_PACKAGES))}. "
-            "Add a package to analysis/stevec_report/experiments/."
-        )
-    return _PACKAGES[name]
+    """Return the module that reports on experiment `name`; any other is reported on in general."""
+    return _MODULES.get(name, other)

@@ -1,121 +1,27 @@
-"""Figure 1.3: mean response time by path, the study's above and this run's below.
+"""Figure 1.3 (E1): mean response time by path, the study's and this run's."""
 
-The two panels share their columns, so that the pattern can be compared, but not their scales: the hardware
-differs.
-"""
+from stevec_report.figures import columns
 
-import numpy as np
-from matplotlib.colors import to_rgb
-from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-from stevec_report import plot_style
-from stevec_report.wording import three_digits
-
-HEIGHT_IN = 5.6
-BAR_WIDTH = 0.66
-DOTS_FROM, DOTS_TO = -0.24, 0.12  # where in a column the trials lie, from the first repetition to the last
-INTERVAL_AT = 0.24
-BRACKET = {"fmt": "none", "ecolor": plot_style.INK, "elinewidth": 1.3, "capsize": 3, "zorder": 4}
-HEADROOM = 1.18  # space above the highest mark, for its number
+# The study's paths: the doors whose columns they stand over, the door whose colour they take, and a label.
+STUDY_PATHS = {
+    "without": (("source", "nocache"), "source", "without a cache"),
+    "local": (("local",), "local", "local nginx"),
+    "cdn": (("cached",), "cached", "CDN"),
+}
 
 
-def draw(study, ours, study_label, ours_label):
-    """Draw both panels.
+def draw(study, ours, ours_label):
+    """Draw it.
 
     Args:
-        study, ours: lists of columns {"label", "over", "door", "means_ms", "interval"}: `over` are the
-            places on the shared x axis that the column stands for (it is centred on them), `means_ms` the
-            trial means in order of repetition, `interval` an `Interval` in ms or None.
-        study_label, ours_label: titles of the panels.
+        study: {path: {repetition: ms}} of table 1.2. ours: {door: trial means in ms}, doors in their order.
     """
-    figure, (top, bottom) = plot_style.new_figure(HEIGHT_IN, rows=2)
-    places = [place for column in study + ours for place in column["over"]]
-    for axes, columns, label in ((top, study, study_label), (bottom, ours, ours_label)):
-        _draw_panel(axes, columns, label)
-        axes.set_xlim(min(places) - 0.55, max(places) + 0.55)
-    _explain_marks(figure, bottom)
-    figure.get_layout_engine().set(hspace=0.05)
-    return figure
-
-
-def _explain_marks(figure, axes):
-    """Say below the panels what the dot, the line and the bracket are; the marks themselves have no data."""
-    nothing = [float("nan")]
-    dot = axes.scatter(nothing, nothing, s=17, color=plot_style.MUTED, label="one trial")
-    (line,) = axes.plot(nothing, nothing, color=plot_style.MUTED, linewidth=2.2, label="mean")
-    bracket = axes.errorbar(nothing, nothing, nothing, label="95 % interval", **BRACKET)
-    figure.legend(
-        handles=[dot, line, bracket],
-        loc="outside lower center",
-        ncols=3,
-        frameon=False,
-        fontsize=8.5,
-        labelcolor=plot_style.MUTED,
-        borderpad=0.1,
-        handlelength=1.6,
-        handletextpad=0.5,
-    )
-
-
-def _draw_panel(axes, columns, title):
-    highest = 0.0
-    for column in columns:
-        highest = max(highest, _draw_column(axes, column))
-    axes.set_ylim(0, highest * HEADROOM or 1)
-    axes.set_title(title, pad=10)
-    axes.set_ylabel("mean response time, ms")
-    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
-    axes.yaxis.grid(True)
-    axes.tick_params(axis="both", length=0, pad=5)
-    axes.spines["left"].set_visible(False)
-    axes.set_xticks([_centre(column) for column in columns], [column["label"] for column in columns])
-
-
-def _pale(colour):
-    return tuple(0.2 * part + 0.8 for part in to_rgb(colour))
-
-
-def _centre(column):
-    return sum(column["over"]) / len(column["over"])
-
-
-def _draw_column(axes, column):
-    """Draw one column and return its highest value in ms."""
-    at, colour, interval = _centre(column), plot_style.door_colour(column["door"]), column["interval"]
-    if interval is None:
-        axes.annotate(
-            "no valid\ntrial",
-            (at, 0),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="center",
-            color=plot_style.MUTED,
-        )
-        return 0.0
-    means = column["means_ms"]
-    # Mixed with white instead of transparent: no grid line shows through.
-    axes.bar(at, interval.centre, BAR_WIDTH, color=_pale(colour), linewidth=0)
-    axes.plot([at - BAR_WIDTH / 2, at + BAR_WIDTH / 2], [interval.centre] * 2, color=colour, linewidth=2.2)
-    offsets = np.linspace(DOTS_FROM, DOTS_TO, len(means)) if len(means) > 1 else [(DOTS_FROM + DOTS_TO) / 2]
-    axes.scatter(
-        at + np.asarray(offsets), means, s=17, color=colour, edgecolor="white", linewidth=0.6, zorder=3
-    )
-    highest = max([interval.centre, *means])
-    if interval.low is not None:
-        axes.errorbar(
-            at + INTERVAL_AT,
-            interval.centre,
-            [[interval.centre - interval.low], [interval.high - interval.centre]],
-            **BRACKET,
-        )
-        highest = max(highest, interval.high)
-    axes.annotate(
-        f"{three_digits(interval.centre)} ms",
-        (at, highest),
-        xytext=(0, 6),
-        textcoords="offset points",
-        ha="center",
-        weight="bold",
-    )
-    return highest
+    places = {door: float(at) for at, door in enumerate(ours)}
+    above = []
+    for path, values in study.items():
+        doors, colour_of, label = STUDY_PATHS[path]
+        under = [places[door] for door in doors if door in places]
+        if under:
+            above.append(columns.column(label, under, colour_of, list(values.values())))
+    below = [columns.column(door, [at], door, ours[door]) for door, at in places.items()]
+    return columns.draw(above, below, "The study: Banana Pi, Cloudflare, 2016", ours_label)

@@ -1,5 +1,7 @@
 """The spread of response times: one strip a door, one curve a cache status, a logarithmic time axis."""
 
+import math
+
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from stevec_report import plot_style
@@ -27,12 +29,15 @@ def draw(strips):
         sharex=True,
         sharey=True,
     )
+    times = [time for strip in strips for curve in strip["curves"] for time in _times(curve)]
+    # Labels of curves that lie further right than this stand on their left, where there is room.
+    turn_ms = min(times) ** 0.2 * max(times) ** 0.8 if times else math.inf
     for axes, strip in zip(rows, strips, strict=False):
         for other in strips:
             if other is not strip:
                 for curve in other["curves"][:STATUSES_MAX]:
                     axes.plot(_times(curve), curve["levels"], color=PALE, linewidth=1.1, zorder=1)
-        _draw_strip(axes, strip)
+        _draw_strip(axes, strip, turn_ms)
     bottom = rows[-1]
     bottom.set_xscale("log")
     bottom.set_ylim(0, 1.02)
@@ -43,20 +48,20 @@ def draw(strips):
     return figure
 
 
-def _draw_strip(axes, strip):
+def _draw_strip(axes, strip, turn_ms):
     colour = plot_style.door_colour(strip["door"])
     curves = strip["curves"][:STATUSES_MAX]
     for index, curve in enumerate(curves):
-        axes.plot(
-            _times(curve), curve["levels"], color=colour, linewidth=1.8, linestyle=LINES[index], zorder=3
-        )
+        axes.plot(_times(curve), curve["levels"], color=colour, linewidth=1.8, linestyle=LINES[index], zorder=3)
         # The labels of several curves take different heights, so that neighbours do not cover each other.
         level = 0.5 if len(curves) == 1 else 0.72 - 0.44 * index / (len(curves) - 1)
+        at_ms = _time_at(curve, level)
         axes.annotate(
             _label_curve(curve),
-            (_time_at(curve, level), level),
-            xytext=(6, -3),
+            (at_ms, level),
+            xytext=(6 if at_ms < turn_ms else -6, -3),
             textcoords="offset points",
+            ha="left" if at_ms < turn_ms else "right",
             fontsize=8.5,
             va="center",
             zorder=5,

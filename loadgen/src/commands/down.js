@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { stopStack } from '../stack/stack.js'
+import { acquireLock, LockedError } from '../lab/lock.js'
 import { configWith, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
@@ -7,12 +8,35 @@ export const command = {
   summary: 'stop what `up` started; what was written in the wiki is kept',
   help: `Usage: stevec down
 
-Stops the processes that \`stevec up\` started, and no others. Does nothing when there are none.`,
+Stops the processes that \`stevec up\` started, and no others, and removes what a run that was killed left of its control groups.
+Does nothing when there are none.`,
   options: {},
   async run ({ values, positionals }) {
     refuseMore(positionals, 0)
-    const stopped = await stopStack(path.join(configWith(values).stateDirectory, 'wiki'))
+    const { stateDirectory } = configWith(values)
+    const stopped = await stopStack(path.join(stateDirectory, 'wiki'))
+    await clearDeadLab(stateDirectory)
     process.stdout.write(stopped.length > 0 ? `stopped ${stopped.join(', ')}\n` : 'nothing was up\n')
     return 0
+  }
+}
+
+/**
+ * A run that is under way holds the lock and is left alone.
+ * @param {string} stateDirectory
+ */
+async function clearDeadLab (stateDirectory) {
+  /** @type {() => void} */
+  let release
+  try {
+    release = acquireLock(path.join(stateDirectory, 'lab.lock'))
+  } catch (error) {
+    if (error instanceof LockedError) return
+    throw error
+  }
+  try {
+    await stopStack(path.join(stateDirectory, 'lab'))
+  } finally {
+    release()
   }
 }

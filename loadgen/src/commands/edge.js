@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect, isIP } from 'node:net'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
@@ -20,10 +20,11 @@ export const command = {
   summary: 'put the emulated CDN edge in front of any HTTP application',
   help: `Usage: stevec edge --origin URL [options]
 
-A cache in front of your application that behaves like Cloudflare's edge (CF-Cache-Status, Cache-Tag, purge API), or, with
---profile rfc9111, as the HTTP caching standard has it. Runs until Ctrl-C. What it stored is forgotten when it starts again.
+A cache in front of your application that behaves like Cloudflare's edge (CF-Cache-Status, Cache-Tag, purge API) with a Cache
+Rule that makes every GET eligible, or, with --profile rfc9111, as the HTTP caching standard has it. Runs until Ctrl-C. What it stored is forgotten when it starts again.
 
-  --origin URL         http or https, scheme, host and port only
+  --origin URL         http or https, scheme, host and port only; a host's addresses are looked up once, and tried in turn
+  --origin-ca FILE     certificates (PEM) to trust an https origin by, instead of the system's
   --listen HOST:PORT   default 127.0.0.1:8080
   --profile NAME       cloudflare (default) or rfc9111
   --cache DIR          what is stored, the access log and the control address; default .stevec/edge-PORT
@@ -32,14 +33,19 @@ A cache in front of your application that behaves like Cloudflare's edge (CF-Cac
   --control-port N     of the purge API, on 127.0.0.1; default: a free one
   --json               the addresses and the token as one line of JSON
 
+One worker answers everything: simultaneous requests for one URL meet in its memory (docs/edge-speed.md has its speed).
+
 The purge API has the form of Cloudflare's. Its address and token are printed, and are in control.json below --cache.
 
 Examples:
   stevec edge --origin http://127.0.0.1:3000
   stevec edge --origin https://example.org --listen 127.0.0.1:9000 --profile rfc9111 --max-size 200m
+  stevec edge --origin https://staging.internal:8443 --origin-ca staging-ca.pem
+  stevec edge --origin 'http://[::1]:3000'
   curl -X POST -H "Authorization: Bearer $TOKEN" --data '{"purge_everything":true}' $CONTROL/client/v4/zones/any/purge_cache`,
   options: {
     origin: { type: 'string' },
+    'origin-ca': { type: 'string' },
     listen: { type: 'string' },
     profile: { type: 'string' },
     cache: { type: 'string' },
@@ -57,7 +63,7 @@ Examples:
     const maxSizeBytes = values['max-size'] === undefined ? undefined : parseSize(values['max-size'])
     const askedControlPort = integerOption(values['control-port'], '--control-port', { least: 1, most: 65535 })
     if (values.origin === undefined) throw new UsageError('name the application to stand in front of: --origin http://127.0.0.1:3000')
-    const origin = await parseOrigin(values.origin)
+    const origin = await parseOrigin(values.origin, values['origin-ca'])
     const nginx = requireTool('nginx')
     const signal = interruptSignal()
 
@@ -114,17 +120,23 @@ function parseSize (text) {
 /**
  * nginx asks no resolver that knows /etc/hosts while it runs, so the name is looked up once, now.
  * @param {string} text
+ * @param {string} [ca]  file
+ * @returns {Promise<import('@stevec/nginx').Origin>}
  * @throws {UsageError}
  */
-async function parseOrigin (text) {
+async function parseOrigin (text, ca) {
   const url = URL.canParse(text) ? new URL(text) : null
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '') {
     throw new UsageError(`--origin is an http or https URL without a path, such as http://127.0.0.1:3000, not "${text}"`)
   }
   const tls = url.protocol === 'https:'
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  const { address } = await lookup(host).catch((error) => { throw new UsageError(`--origin: ${host} is not known (${error.code})`) })
-  return { address, host, tls, port: url.port === '' ? (tls ? 443 : 80) : Number(url.port) }
+  if (ca !== undefined && !tls) throw new UsageError('--origin-ca is for an https origin')
+  if (ca !== undefined && !existsSync(ca)) throw new UsageError(`--origin-ca: there is no file ${ca}`)
+  // A certificate names hosts; nginx's Lua module does not look for addresses in it.
+  if (tls && isIP(host) !== 0) throw new UsageError(`--origin: an https origin is named by its host name, which its certificate must have, not by the address ${host}`)
+  const found = await lookup(host, { all: true }).catch((error) => { throw new UsageError(`--origin: ${host} is not known (${error.code})`) })
+  return { addresses: [...new Set(found.map(({ address }) => address))], host, tls, port: url.port === '' ? (tls ? 443 : 80) : Number(url.port), certificates: ca && path.resolve(ca) }
 }
 
 /** @param {number} port */

@@ -34,6 +34,20 @@ export function integerOption (text, flag, { least, most }) {
 }
 
 /**
+ * @param {string | undefined} text
+ * @param {string} flag
+ * @param {{least: number, most: number}} range
+ * @returns {number | undefined}
+ * @throws {UsageError}
+ */
+export function numberOption (text, flag, { least, most }) {
+  if (text === undefined) return undefined
+  const value = Number(text)
+  if (text.trim() === '' || !(value >= least && value <= most)) throw new UsageError(`${flag} must be a number from ${least} to ${most}, not "${text}"`)
+  return value
+}
+
+/**
  * @param {string[]} positionals
  * @param {number} most
  * @throws {UsageError}

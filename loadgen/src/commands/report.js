@@ -5,14 +5,17 @@ import { configWith, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
 export const command = {
-  summary: 'tables, figures and one HTML file from a run',
+  summary: 'tables, figures and one HTML file from a run or study',
   help: `Usage: stevec report <run|latest>
 
-Reads results/<run>/ and writes results/<run>/report/; anything there before is replaced.
+Reads results/<run>/ and writes results/<run>/report/; anything there before is replaced. A study's folder
+gets one report on all of its runs, with a verdict on each hypothesis. \`latest\` is the newest run or study
+that is complete.
 
 Examples:
   stevec report latest
-  stevec report results/sample`,
+  stevec report results/sample
+  stevec report 20261121T100000Z-study-abc1234`,
   options: {},
   async run ({ values, positionals }) {
     refuseMore(positionals, 1)

@@ -1,60 +1,196 @@
+import path from 'node:path'
 import { UsageError } from '../usage-error.js'
 import { experimentNames, loadDefinition } from '../lab/definition.js'
+import { gitState, readManifest } from '../lab/manifest.js'
+import { loadProfile } from '../profile/profile.js'
 import { createProgress } from '../lab/progress.js'
 import { writeReport } from '../lab/report.js'
+import { experimentOf, findRun, findUnfinished, runName } from '../lab/results.js'
+import { refuseOtherwise } from '../lab/resume.js'
 import { runExperiment } from '../lab/run.js'
+import { openSite } from '../lab/site.js'
+import { runStudy, STUDY } from '../lab/study.js'
+import { freePorts } from '../stack/ports.js'
 import { requireTool } from '../tools/locate.js'
 import { configWith, integerOption, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
 export const command = {
-  summary: 'run an experiment on a stack of its own',
-  help: `Usage: stevec run <experiment> [options]
+  summary: 'run an experiment, or all of the study, on a stack of its own',
+  help: `Usage: stevec run <experiment|FILE.json|study> [options]
+       stevec run --resume [RUN]
 
 Starts a stack with an empty database of its own, runs the experiment's trials in a random order, writes results/<run>/, stops the stack.
-Exit code: 0 all trials valid, 1 some are not or the run failed, 130 interrupted.
+\`study\` runs the experiments of the study one after the other. FILE.json is an experiment of your own (loadgen/experiments/ has examples and the schema).
+Exit code: 0 all trials valid, 1 some are not or the run failed, 2 not understood, 130 interrupted.
 
 Experiments: ${experimentNames().join(', ')}
 
-  --preset quick|full  default quick
+  --preset quick|full  default quick; full has the study's own numbers
   --seed N             default 1; the same seed gives the same requests in the same order
   --repetitions N      instead of the preset's
   --vus N              instead of the experiment's
+  --only LIST          of an experiment: cells, as factor=level,…  (levels of one factor are alternatives)
+                       of the study: experiments, by name or id
+  --profile NAME       where origin and client stand: none (default: this machine as it is), banana-pi, or a file of your own
+  --resume [RUN]       go on with an unfinished run or study (default: the newest); trials that are there are kept
+  --watch              k6's dashboard of each trial's probe, on loopback
   --report             write the report as well
 ${PORT_HELP}
 
 Examples:
   stevec run read-hot
-  stevec run read-hot --preset full --seed 7 --report`,
+  stevec run study --preset quick --report
+  stevec run study --only E3,mixed-write --repetitions 4
+  stevec run overload --preset full --only door=source,background_vus=0,background_vus=250
+  stevec run my-experiment.json --seed 7 --watch
+  stevec run --resume`,
   options: {
     preset: { type: 'string' },
     seed: { type: 'string' },
     repetitions: { type: 'string' },
     vus: { type: 'string' },
+    only: { type: 'string' },
+    profile: { type: 'string' },
+    resume: { type: 'boolean' },
+    watch: { type: 'boolean' },
     report: { type: 'boolean' },
     ...PORT_OPTIONS
   },
   async run ({ values, positionals, commandLine }) {
     refuseMore(positionals, 1)
-    if (positionals.length === 0) throw new UsageError(`name an experiment: ${experimentNames().join(', ')}`)
-    const preset = values.preset ?? 'quick'
-    if (preset !== 'quick' && preset !== 'full') throw new UsageError(`--preset is quick or full, not "${preset}"`)
-    const seed = integerOption(values.seed, '--seed', { least: 0, most: 2 ** 32 - 1 }) ?? 1
-    const definition = loadDefinition(positionals[0], preset, {
+    const config = configWith(values)
+    const asked = {
+      preset: presetOption(values.preset),
+      seed: integerOption(values.seed, '--seed', { least: 0, most: 2 ** 32 - 1 }),
       repetitions: integerOption(values.repetitions, '--repetitions', { least: 1, most: 1000 }),
-      vus: integerOption(values.vus, '--vus', { least: 1, most: 1000 })
-    })
+      vus: integerOption(values.vus, '--vus', { least: 1, most: 2000 }),
+      only: values.only === undefined ? undefined : String(values.only).split(',').map((part) => part.trim()).filter(Boolean),
+      profile: values.profile === undefined ? undefined : loadProfile(values.profile, config)
+    }
+    const job = values.resume ? resumed(config, positionals[0], asked) : started(config, positionals[0], asked)
     requireTool('k6')
-    const { directory, invalid } = await runExperiment({
-      definition,
-      preset,
-      seed,
-      command: commandLine,
-      config: configWith(values),
-      signal: interruptSignal(),
-      progress: createProgress((text) => process.stdout.write(text))
-    })
-    if (values.report) await writeReport(directory)
+    const signal = interruptSignal()
+    const progress = createProgress((text) => process.stdout.write(text))
+    const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
+    if (watchPort !== undefined) progress.watching(watchPort)
+    const site = await openSite({ config, seed: job.seed, profile: job.profile, signal, progress })
+    let invalid
+    try {
+      ({ invalid } = await job.run({ ...job, command: commandLine, site, signal, progress, watchPort }))
+    } finally {
+      await site.close()
+    }
+    if (values.report) await writeReport(job.directory)
     return invalid === 0 ? 0 : 1
   }
+}
+
+/** @typedef {{preset?: 'quick' | 'full', seed?: number, repetitions?: number, vus?: number, only?: string[], profile?: import('../profile/profile.js').Profile}} Asked */
+
+/**
+ * @typedef {object} Job
+ * @property {string} directory
+ * @property {'quick' | 'full'} preset
+ * @property {number} seed
+ * @property {import('../profile/profile.js').Profile} profile
+ * @property {(context: any) => Promise<{trials: number, invalid: number}>} run
+ */
+
+/**
+ * A new run.
+ * @param {ReturnType<typeof configWith>} config
+ * @param {string | undefined} name
+ * @param {Asked} asked
+ * @returns {Job}
+ */
+function started (config, name, { preset = 'quick', seed = 1, repetitions, vus, only, profile = loadProfile('none', config) }) {
+  if (name === undefined) throw new UsageError(`name an experiment: ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
+  const common = { preset, seed, profile }
+  const directoryFor = (/** @type {string} */ run) => path.join(config.resultsDirectory, runName(new Date(), run, gitState().commit))
+  if (name === 'study') {
+    if (vus !== undefined) throw new UsageError('--vus is for one experiment, not for the study')
+    const names = studyNames(only)
+    // Before anything is started: a mistake in the last experiment is not found after hours.
+    for (const each of names) loadDefinition(each, preset, { repetitions })
+    return { ...common, directory: directoryFor('study'), run: (context) => runStudy({ ...context, names, repetitions }) }
+  }
+  const definition = loadDefinition(name, preset, { repetitions, vus, only: cellsOption(only) })
+  return { ...common, directory: directoryFor(definition.name), run: (context) => runExperiment({ ...context, definition }) }
+}
+
+/**
+ * An unfinished run or study, as its manifest has it; what was asked for besides must be the same.
+ * @param {ReturnType<typeof configWith>} config
+ * @param {string | undefined} name  an experiment's, a run's, or none for the newest
+ * @param {Asked} asked
+ * @returns {Job}
+ * @throws {import('../lab/results.js').ResultsError} when there is none, or it was another
+ */
+function resumed ({ resultsDirectory }, name, asked) {
+  const isExperiment = name !== undefined && (name === 'study' || name.endsWith('.json') || experimentNames().includes(name))
+  const ownFile = isExperiment && name.endsWith('.json') ? loadDefinition(name, asked.preset ?? 'quick') : null
+  const directory = name === undefined || isExperiment ? findUnfinished(resultsDirectory, ownFile?.name ?? name) : findRun(resultsDirectory, name)
+  const manifest = /** @type {Record<string, any>} */ (readManifest(directory))
+  const { preset, seed, profile } = manifest
+  refuseOtherwise(directory, manifest, { preset: asked.preset, seed: asked.seed, profile: asked.profile })
+  const common = { directory, preset, seed, profile: asked.profile ?? profile }
+  if (manifest.kind === 'study') {
+    const names = manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => experiment)
+    if (asked.only !== undefined) refuseOtherwise(directory, { ...manifest, only: names }, { only: studyNames(asked.only) })
+    return { ...common, run: (context) => runStudy({ ...context, names, repetitions: asked.repetitions ?? manifest.repetitions ?? undefined }) }
+  }
+  const before = manifest.experiment
+  const file = isExperiment ? name : experimentOf(manifest)
+  // A run knows its definition, but a file that has changed since means another experiment. A file of the user's own is only looked at when it is named.
+  const known = isExperiment || experimentNames().includes(file)
+  const definition = known
+    ? loadDefinition(file, preset, { repetitions: asked.repetitions ?? before.repetitions, vus: asked.vus ?? before.settings.vus, only: cellsOption(asked.only) ?? levelsOf(before.factors) })
+    : before
+  return { ...common, run: (context) => runExperiment({ ...context, definition }) }
+}
+
+/**
+ * @param {Record<string, import('../lab/definition.js').Factor>} factors
+ * @returns {Record<string, string[]>} what --only would have been
+ */
+function levelsOf (factors) {
+  return Object.fromEntries(Object.entries(factors).map(([name, factor]) => [name, Array.isArray(factor) ? factor.map(String) : Object.keys(factor)]))
+}
+
+/**
+ * @param {string | undefined} text
+ * @returns {'quick' | 'full' | undefined}
+ */
+function presetOption (text) {
+  if (text !== undefined && text !== 'quick' && text !== 'full') throw new UsageError(`--preset is quick or full, not "${text}"`)
+  return text
+}
+
+/**
+ * @param {string[] | undefined} only
+ * @returns {string[]} experiments of the study, in its order
+ */
+function studyNames (only) {
+  if (only === undefined) return [...STUDY]
+  const ids = Object.fromEntries(STUDY.map((name) => [name, loadDefinition(name, 'quick').id]))
+  const unknown = only.find((wanted) => !STUDY.some((name) => name === wanted || ids[name] === wanted))
+  if (unknown !== undefined) throw new UsageError(`--only: the study has no "${unknown}"; it has: ${STUDY.map((name) => `${ids[name]} ${name}`).join(', ')}`)
+  return STUDY.filter((name) => only.includes(name) || only.includes(ids[name]))
+}
+
+/**
+ * @param {string[] | undefined} only
+ * @returns {Record<string, string[]> | undefined} levels by factor
+ */
+function cellsOption (only) {
+  if (only === undefined) return undefined
+  /** @type {Record<string, string[]>} */
+  const wanted = {}
+  for (const part of only) {
+    const [, factor, level] = /^([^=]+)=(.+)$/.exec(part) ?? []
+    if (factor === undefined) throw new UsageError(`--only of an experiment is factor=level, such as door=source, not "${part}"`)
+    wanted[factor] = [...(wanted[factor] ?? []), level]
+  }
+  return wanted
 }

@@ -1,8 +1,11 @@
 import path from 'node:path'
 import { DEFAULT_PORTS } from '../config.js'
 import { doorLines } from '../lab/progress.js'
+import { profileLines } from '../profile/apply.js'
+import { loadProfile, profileNames } from '../profile/profile.js'
 import { isRunning, readState } from '../stack/state.js'
 import { startStack, stopStack } from '../stack/stack.js'
+import { UsageError } from '../usage-error.js'
 import { configWith, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
@@ -13,6 +16,7 @@ export const command = {
 Starts mongod, the wiki, nginx in its three roles and the links between them, waits until every door answers, and leaves them running.
 What you write is kept in .stevec/ over \`stevec down\`.
 
+  --profile NAME     where the origin and the client stand: ${profileNames().join(', ')}, or a file of your own (default none)
 ${PORT_HELP}
 
 Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN, and the wiki's CACHE_POLICY, CACHE_TTL_S, PAGE_MAX_BYTES.
@@ -20,14 +24,18 @@ Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_
 Examples:
   stevec up
   stevec up --edge-port 9080
+  stevec up --profile banana-pi        # after \`stevec calibrate\`, as slow as the study's board
   CACHE_TTL_S=10 stevec up`,
-  options: PORT_OPTIONS,
+  options: { profile: { type: 'string' }, ...PORT_OPTIONS },
   async run ({ values, positionals }) {
     refuseMore(positionals, 0)
     const config = configWith(values)
     const directory = path.join(config.stateDirectory, 'wiki')
+    const profile = loadProfile(values.profile ?? 'none', config)
     const present = readState(directory)
     if (present !== null && isRunning(present)) {
+      const other = values.profile !== undefined && present.profile?.name !== profile.name
+      if (other) throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; \`stevec down\` first`)
       process.stdout.write(`already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`)
       return 0
     }
@@ -39,9 +47,11 @@ Examples:
       mongodbUri: config.mongodbUri,
       ports: { ...DEFAULT_PORTS, ...config.ports },
       outlive: true,
+      profile,
       signal,
       onProgress: (part) => process.stderr.write(`starting ${part} …\n`)
     })
+    if (values.profile !== undefined) for (const line of profileLines(profile)) process.stderr.write(`${line}\n`)
     process.stdout.write(`up:\n${doorLines(state.doors).map((line) => `  ${line}\n`).join('')}the counter is at /wiki/stevec of each; stop with \`stevec down\` (or make down)\n`)
     return 0
   }

@@ -1,9 +1,12 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Ajv } from 'ajv'
 import { ROOT } from '../config.js'
 
 const DIRECTORY = path.join(ROOT, 'loadgen/experiments')
+const TRIALS_MAX = 100_000
+/** Pages are kept in memory by caches and database alike. */
+const PAGES_CHARS_MAX = 2_000_000_000
 
 /** An experiment that is not there or not well-formed; the message names what is wrong with it. */
 export class DefinitionError extends Error {}
@@ -11,42 +14,95 @@ export class DefinitionError extends Error {}
 /** @typedef {import('../stack/doors.js').DoorName} DoorName */
 
 /**
+ * How a trial is done; docs/results-format.md tells each.
+ * @typedef {object} Settings
+ * @property {DoorName} door
+ * @property {number} pages
+ * @property {import('../../scenarios/content.js').Size} page_size_chars
+ * @property {number} requests
+ * @property {number} edit_ratio
+ * @property {'post' | 'get-post'} edit
+ * @property {number | null} edit_size_chars
+ * @property {'closed' | 'open'} model
+ * @property {number} vus
+ * @property {number} pause_s
+ * @property {number | null} rate_per_s
+ * @property {boolean} connection_reuse
+ * @property {number} ttl_s
+ * @property {import('../../../wiki-app/src/cache-policy.js').CachePolicyName} policy
+ * @property {number} stale_while_revalidate_s
+ * @property {number} stale_if_error_s
+ * @property {number} duration_max_s
+ * @property {'requests' | 'either'} bound
+ * @property {number} background_vus
+ * @property {number} timeout_s
+ */
+
+/** What a file of one's own need not say: the study's client, one that waits for each answer, on a new connection each time. @type {Settings} */
+export const DEFAULT_SETTINGS = Object.freeze({
+  door: 'source',
+  pages: 100,
+  page_size_chars: 5000,
+  requests: 1000,
+  edit_ratio: 0,
+  edit: 'post',
+  edit_size_chars: null,
+  model: 'closed',
+  vus: 1,
+  pause_s: 0,
+  rate_per_s: null,
+  connection_reuse: false,
+  ttl_s: 180,
+  policy: 'ttl',
+  stale_while_revalidate_s: 60,
+  stale_if_error_s: 0,
+  duration_max_s: 600,
+  bound: 'requests',
+  background_vus: 0,
+  timeout_s: 60
+})
+
+/** @typedef {unknown[] | Record<string, Partial<Settings>>} Factor  values of the setting of its name, or levels that give several */
+
+/**
  * An experiment with a preset applied: what a run does.
  * @typedef {object} Definition
  * @property {string} id
  * @property {string} name
  * @property {string} title
+ * @property {string} why
  * @property {string} hypothesis
- * @property {'read'} scenario
- * @property {number} pages
- * @property {number} page_size_chars
- * @property {number} requests
- * @property {number} pause_s
- * @property {number} vus
- * @property {boolean} connection_reuse
- * @property {number} ttl_s
- * @property {number} duration_max_s
- * @property {DoorName[]} doors
+ * @property {string} expected
+ * @property {{section: string, tables: string[], figures: string[]}} [study]
+ * @property {Settings} settings
+ * @property {Record<string, Factor>} factors
  * @property {number} repetitions
  */
 
-/** @returns {string[]} names of the experiments, sorted */
+/** @typedef {Record<string, string | number | boolean | number[]>} Cell  factor → level */
+
+/** @typedef {{repetitions?: number, vus?: number, only?: Record<string, string[]>}} Overrides  from the command line; `only` keeps these levels of a factor */
+
+/** @returns {string[]} names of the project's own experiments, sorted */
 export function experimentNames () {
   return readdirSync(DIRECTORY).filter((file) => file.endsWith('.json') && file !== 'experiment.schema.json').map((file) => file.slice(0, -5)).sort()
 }
 
 /**
- * @param {string} name  of a file in loadgen/experiments
+ * @param {string} name  of a file in loadgen/experiments, or the path of a .json file of one's own
  * @param {'quick' | 'full'} preset
- * @param {Partial<Pick<Definition, 'repetitions' | 'vus'>>} [overrides]  from the command line
+ * @param {Overrides} [overrides]
  * @returns {Definition}
  * @throws {DefinitionError}
  */
 export function loadDefinition (name, preset, overrides = {}) {
-  if (!experimentNames().includes(name)) {
-    throw new DefinitionError(`there is no experiment "${name}"; there is: ${experimentNames().join(', ')}`)
+  const own = name.endsWith('.json')
+  if (own && !existsSync(name)) throw new DefinitionError(`there is no file ${name}`)
+  if (!own && !experimentNames().includes(name)) {
+    throw new DefinitionError(`there is no experiment "${name}"; there is: ${experimentNames().join(', ')}, or name a .json file of your own`)
   }
-  return applyPreset(parse(readFileSync(path.join(DIRECTORY, `${name}.json`), 'utf8'), `${name}.json`), preset, overrides)
+  const file = own ? name : path.join(DIRECTORY, `${name}.json`)
+  return applyPreset(parse(readFileSync(file, 'utf8'), path.basename(file)), path.basename(file), preset, overrides)
 }
 
 /**
@@ -63,20 +119,116 @@ export function parse (text, file) {
   } catch (error) {
     throw new DefinitionError(`${file} is not JSON: ${/** @type {Error} */ (error).message}`)
   }
-  const schema = JSON.parse(readFileSync(path.join(DIRECTORY, 'experiment.schema.json'), 'utf8'))
-  const ajv = new Ajv({ allErrors: true })
-  if (!ajv.validate(schema, value)) throw new DefinitionError(`${file}: ${ajv.errorsText(ajv.errors, { dataVar: 'experiment', separator: '; ' })}`)
-  return /** @type {Record<string, any>} */ (value)
+  const complaints = violations(schema(), value, 'experiment')
+  if (complaints !== null) throw new DefinitionError(`${file}: ${complaints}`)
+  return value
+}
+
+/**
+ * Every combination of the factors' levels, the last factor varying fastest.
+ * @param {Definition} definition
+ * @returns {{cell: Cell, settings: Settings}[]}
+ */
+export function cellsOf (definition) {
+  /** @type {{cell: Cell, settings: Settings}[]} */
+  let cells = [{ cell: {}, settings: definition.settings }]
+  for (const [name, factor] of Object.entries(definition.factors)) {
+    const levels = levelsOf(name, factor)
+    cells = cells.flatMap(({ cell, settings }) => levels.map(({ level, gives }) => ({ cell: { ...cell, [name]: level }, settings: { ...settings, ...gives } })))
+  }
+  return cells
+}
+
+/**
+ * @param {string} name
+ * @param {Factor} factor
+ * @returns {{level: any, gives: Partial<Settings>}[]}
+ */
+function levelsOf (name, factor) {
+  return Array.isArray(factor)
+    ? factor.map((level) => ({ level, gives: { [name]: level } }))
+    : Object.entries(factor).map(([level, gives]) => ({ level, gives }))
 }
 
 /**
  * @param {Record<string, any>} experiment  as parsed
+ * @param {string} file
  * @param {string} preset
- * @param {Record<string, unknown>} overrides
+ * @param {Overrides} overrides
  * @returns {Definition}
  */
-function applyPreset (experiment, preset, overrides) {
-  const { presets, $schema, ...common } = experiment
-  const given = Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined))
-  return /** @type {Definition} */ ({ ...common, ...presets[preset], ...given })
+function applyPreset (experiment, file, preset, { repetitions, vus, only = {} }) {
+  const { presets, $schema, ...rest } = experiment
+  const common = /** @type {Definition} */ (rest)
+  if (presets[preset] === undefined) throw new DefinitionError(`${file} has no preset "${preset}"; it has: ${Object.keys(presets).join(', ')}`)
+  const chosen = presets[preset]
+  /** @type {Definition} */
+  const definition = {
+    ...common,
+    settings: { ...DEFAULT_SETTINGS, ...common.settings, ...chosen.settings, ...(vus === undefined ? {} : { vus }) },
+    factors: keepOnly({ ...common.factors, ...chosen.factors }, only),
+    repetitions: repetitions ?? chosen.repetitions
+  }
+  for (const [name, factor] of Object.entries(definition.factors)) {
+    if (Array.isArray(factor) && !(name in DEFAULT_SETTINGS)) throw new DefinitionError(`${file}: the factor ${name} is a list, but there is no setting of this name; give named levels, or one of ${Object.keys(DEFAULT_SETTINGS).join(', ')}`)
+  }
+  const cells = cellsOf(definition)
+  if (cells.length * definition.repetitions > TRIALS_MAX) throw new DefinitionError(`${file}: ${cells.length} cells × ${definition.repetitions} repetitions are more than ${TRIALS_MAX} trials`)
+  for (const { cell, settings } of cells) {
+    const complaint = violations({ definitions: schema().definitions, $ref: '#/definitions/settings' }, settings, 'settings') ?? contradiction(settings)
+    if (complaint !== null) throw new DefinitionError(`${file}: in the cell ${Object.entries(cell).map((entry) => entry.join('=')).join(' ')}: ${complaint}`)
+  }
+  return definition
+}
+
+/**
+ * What each setting allows, but all of them together do not.
+ * @param {Settings} settings
+ * @returns {string | null}
+ */
+function contradiction (settings) {
+  const { model, rate_per_s: rate, pause_s: pause, requests, duration_max_s: duration, bound, pages, page_size_chars: size } = settings
+  if (model === 'open' && rate === null) return 'the open model needs rate_per_s'
+  if (model === 'open' && pause > 0) return 'in the open model nobody pauses: pause_s must be 0'
+  if (model === 'closed' && rate !== null) return 'rate_per_s is for the open model; the closed one has vus and pause_s'
+  if (rate !== null && bound === 'requests' && requests / rate > duration) return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`
+  if (Array.isArray(size) && size[0] > size[1]) return `page_size_chars goes from ${size[0]} down to ${size[1]}`
+  if (pages * (Array.isArray(size) ? size[1] : size) > PAGES_CHARS_MAX) return `${pages} pages of this size are more than ${PAGES_CHARS_MAX} characters`
+  return null
+}
+
+/**
+ * @param {Record<string, Factor>} factors
+ * @param {Record<string, string[]>} only
+ * @throws {DefinitionError} when there is no such factor or level
+ */
+function keepOnly (factors, only) {
+  const kept = { ...factors }
+  for (const [name, wanted] of Object.entries(only)) {
+    const factor = factors[name]
+    if (factor === undefined) throw new DefinitionError(`there is no factor "${name}" to choose from; there is: ${Object.keys(factors).join(', ')}`)
+    const levels = levelsOf(name, factor).map(({ level }) => String(level))
+    const unknown = wanted.find((level) => !levels.includes(level))
+    if (unknown !== undefined) throw new DefinitionError(`the factor ${name} has no level "${unknown}"; it has: ${levels.join(', ')}`)
+    kept[name] = Array.isArray(factor)
+      ? factor.filter((level) => wanted.includes(String(level)))
+      : Object.fromEntries(Object.entries(factor).filter(([level]) => wanted.includes(level)))
+  }
+  return kept
+}
+
+const schema = () => JSON.parse(readFileSync(path.join(DIRECTORY, 'experiment.schema.json'), 'utf8'))
+
+/**
+ * @param {object} against  a JSON Schema
+ * @param {unknown} value
+ * @param {string} dataVar  what it is called in the message
+ * @returns {string | null}
+ */
+function violations (against, value, dataVar) {
+  // Two kinds of factor are told apart by `if`, so that a mistake in one is not also a complaint about the other.
+  const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
+  if (ajv.validate(against, value)) return null
+  const errors = (ajv.errors ?? []).filter(({ keyword }) => keyword !== 'if')
+  return ajv.errorsText(errors, { dataVar, separator: '; ' })
 }

@@ -42,6 +42,13 @@ export async function waitForLogLines (stackDirectory, starts, expected) {
 }
 
 /**
+ * Which role's log has a line for each request through a door.
+ * @param {import('../stack/doors.js').DoorName} door
+ * @returns {(typeof LOG_ROLES)[number]}
+ */
+export const logOfDoor = (door) => ({ cached: /** @type {const} */ ('edge'), nocache: /** @type {const} */ ('edge'), local: /** @type {const} */ ('local'), source: /** @type {const} */ ('origin') })[door]
+
+/**
  * Keeps the part of each log that a trial wrote, as <role>.log.gz.
  * @param {string} stackDirectory
  * @param {PerRole} starts  bytes

@@ -6,7 +6,7 @@ import { ROOT } from '../config.js'
 import { locateTool, TOOLS } from '../tools/locate.js'
 
 /** Raised when a reader of results would misunderstand what is written. */
-export const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 2
 
 /**
  * A run is `running` until its last trial is written; only a `complete` one is taken for whole by `report`.
@@ -26,7 +26,7 @@ export function writeManifest (runDirectory, manifest) {
 
 /**
  * @param {string} runDirectory
- * @returns {{status: RunStatus, trials_planned: number} & Record<string, unknown> | null} null when there is none that can be read
+ * @returns {{status: RunStatus} & Record<string, any> | null} null when there is none that can be read
  */
 export function readManifest (runDirectory) {
   try {

@@ -1,57 +1,114 @@
 import { createHash } from 'node:crypto'
 import { draw, pageName, requestAt } from '../../scenarios/plan.js'
+import { cellsOf } from './definition.js'
 
-/** Streams of the seed above any repetition's own. */
-const ORDER_STREAM = 1_000_000
+const ORDER_STREAM = 0x632be5ab
 
 /** @typedef {import('../../scenarios/plan.js').Plan} Plan */
 /** @typedef {import('./definition.js').Definition} Definition */
+/** @typedef {import('./definition.js').Settings} Settings */
 
 /**
- * What a repetition's requests are, the same for each door, so that doors are compared in pairs.
- * @typedef {{repetition: number, plan: Plan, hash: string, distinct_pages: number}} RepetitionPlan
+ * The requests of some trials of one repetition: trials with the same plan are compared in pairs.
+ * @typedef {object} TrialPlan
+ * @property {string} id
+ * @property {number} repetition
+ * @property {string} hash
+ * @property {Plan} plan
+ * @property {number} reads  iterations that are no edit
+ * @property {number} writes  iterations that are one
+ * @property {number} distinct_pages
  */
 
+/** @typedef {{trial: number, repetition: number, cell: import('./definition.js').Cell, settings: Settings, plan: TrialPlan}} PlannedTrial */
+
 /**
+ * All trials of a run in their order: every cell once in each repetition, in an order drawn from the seed, so that drift of the machine meets all cells alike.
  * @param {Definition} definition
  * @param {number} seed
- * @returns {{plans: RepetitionPlan[], hash: string}} `hash` identifies all requests of the run in their order
+ * @returns {{trials: PlannedTrial[], plans: TrialPlan[], hash: string}} `hash` identifies all requests of the run in their order
  */
 export function planRun (definition, seed) {
-  const plans = []
+  const cells = cellsOf(definition)
+  /** @type {PlannedTrial[]} */
+  const trials = []
+  /** @type {Map<string, TrialPlan>} */
+  const plans = new Map()
   const all = createHash('sha256')
   for (let repetition = 1; repetition <= definition.repetitions; repetition++) {
-    const plan = { seed, stream: repetition, requests: definition.requests, pages: definition.pages }
-    const hash = createHash('sha256')
-    const pages = new Set()
-    for (let index = 0; index < plan.requests; index++) {
-      const { method, page } = requestAt(plan, index)
-      hash.update(`${method} ${pageName(page)}\n`)
-      pages.add(page)
+    /** @type {Omit<PlannedTrial, 'trial'>[]} */
+    const round = cells.map(({ cell, settings }) => {
+      const plan = planOf(settings, seed, repetition)
+      const key = JSON.stringify(plan)
+      if (!plans.has(key)) {
+        const made = { id: `p${plans.size + 1}`, repetition, plan, ...contentsOf(plan, settings.edit) }
+        plans.set(key, made)
+        all.update(`${made.hash}\n`)
+      }
+      return { repetition, cell, settings, plan: /** @type {TrialPlan} */ (plans.get(key)) }
+    })
+    // Fisher–Yates.
+    for (let last = round.length - 1; last > 0; last--) {
+      const other = Math.floor(draw(seed, ORDER_STREAM + repetition, last) * (last + 1))
+      ;[round[last], round[other]] = [round[other], round[last]]
     }
-    const digest = `sha256:${hash.digest('hex')}`
-    all.update(`${digest}\n`)
-    plans.push({ repetition, plan, hash: digest, distinct_pages: pages.size })
+    for (const trial of round) trials.push({ trial: trials.length + 1, ...trial })
   }
-  return { plans, hash: `sha256:${all.digest('hex')}` }
+  return { trials, plans: [...plans.values()], hash: `sha256:${all.digest('hex')}` }
 }
 
 /**
- * Every door once in each repetition, in an order drawn from the seed, so that drift of the machine meets all doors alike.
- * @param {Definition} definition
- * @param {number} seed
- * @returns {{trial: number, repetition: number, door: import('./definition.js').DoorName}[]}
+ * Iterations that the probe is to do. In the open model a trial bound by time is as long as that, whatever the server does.
+ * @param {Settings} settings
  */
-export function orderTrials (definition, seed) {
-  const trials = []
-  for (let repetition = 1; repetition <= definition.repetitions; repetition++) {
-    const doors = [...definition.doors]
-    // Fisher–Yates.
-    for (let last = doors.length - 1; last > 0; last--) {
-      const other = Math.floor(draw(seed, ORDER_STREAM + repetition, last) * (last + 1))
-      ;[doors[last], doors[other]] = [doors[other], doors[last]]
-    }
-    for (const door of doors) trials.push({ trial: trials.length + 1, repetition, door })
+export function requestsPlanned ({ requests, model, bound, rate_per_s: rate, duration_max_s: duration }) {
+  return model === 'open' && bound === 'either' ? Math.min(requests, Math.floor(/** @type {number} */ (rate) * duration)) : requests
+}
+
+/**
+ * A plan depends on the seed, the repetition and the load, and on nothing that is compared under that load: doors, and edits or none, meet the same
+ * pages in the same order. The level of a load has draws of its own, so that levels are independent of each other.
+ * @param {Settings} settings
+ * @param {number} seed
+ * @param {number} repetition
+ * @returns {Plan}
+ */
+function planOf (settings, seed, repetition) {
+  const { pages, page_size_chars: size, rate_per_s: rate, background_vus: background, edit_ratio: editRatio } = settings
+  const requests = requestsPlanned(settings)
+  return { seed, stream: streamOf([repetition, pages, size, requests, rate, background]), requests, pages, edit_ratio: editRatio }
+}
+
+/**
+ * @param {unknown[]} facts
+ * @returns {number} 0…2³²−1
+ */
+function streamOf (facts) {
+  return createHash('sha256').update(JSON.stringify(facts)).digest().readUInt32BE(0)
+}
+
+/**
+ * The requests of the background: the same pages, drawn apart from the probe's.
+ * @param {Plan} plan
+ * @returns {Plan}
+ */
+export function backgroundPlan (plan) {
+  return { ...plan, stream: streamOf(['background', plan.stream]), edit_ratio: 0 }
+}
+
+/**
+ * @param {Plan} plan
+ * @param {Settings['edit']} edit
+ */
+function contentsOf (plan, edit) {
+  const hash = createHash('sha256')
+  const pages = new Set()
+  let writes = 0
+  for (let index = 0; index < plan.requests; index++) {
+    const request = requestAt(plan, index)
+    hash.update(`${request.edit ? edit : 'get'} ${pageName(request.page)}\n`)
+    pages.add(request.page)
+    if (request.edit) writes += 1
   }
-  return trials
+  return { hash: `sha256:${hash.digest('hex')}`, reads: plan.requests - writes, writes, distinct_pages: pages.size }
 }

@@ -8,17 +8,35 @@ import path from 'node:path'
  */
 export function createProgress (write) {
   let trialsStartedAt = 0
+  let trialsToDo = 0
+  let trialsDone = 0
+  let cellWidth = 0
   let stackStarting = false
   const line = (/** @type {string} */ text) => write(`${text}\n`)
   return {
     /**
-     * @param {import('./definition.js').Definition} definition
-     * @param {{preset: string, seed: number, trials: number, moved: boolean}} run
+     * @param {number} number
+     * @param {number} of
      */
-    starting (definition, { preset, seed, trials, moved }) {
+    experiment (number, of) {
+      line(`\nexperiment ${number} of ${of}`)
+    },
+    /**
+     * @param {import('./definition.js').Definition} definition
+     * @param {{preset: string, seed: number, trials: number, done: number}} run
+     */
+    starting (definition, { preset, seed, trials, done }) {
+      const factors = Object.entries(definition.factors).map(([name, factor]) => `${name} ${(Array.isArray(factor) ? factor : Object.keys(factor)).join(', ')}`)
       line(`${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`)
-      line(`  ${definition.requests} requests over ${definition.pages} pages of ${definition.page_size_chars} characters, through ${definition.doors.length} doors × ${definition.repetitions} repetitions = ${trials} trials`)
-      if (moved) line('  a usual port is taken (perhaps by `make up`), so this run\'s stack uses free ones')
+      line(`  ${factors.join(' × ')} × ${definition.repetitions} repetitions = ${trials} trials${done > 0 ? `, ${done} of which are there already` : ''}`)
+      cellWidth = 0
+    },
+    moved () {
+      line('a usual port is taken (perhaps by `make up`), so the stack uses free ones')
+    },
+    /** @param {number} port */
+    watching (port) {
+      line(`watch the probe of each trial while it runs: http://127.0.0.1:${port}/`)
     },
     /** @param {string} part */
     part (part) {
@@ -37,25 +55,36 @@ export function createProgress (write) {
      */
     ready (pages, warmUpRequests) {
       line(`wrote ${pages} pages and read them ${warmUpRequests} times to warm up`)
+    },
+    /** @param {number} trials */
+    trialsBegin (trials) {
       trialsStartedAt = performance.now()
+      trialsToDo = trials
+      trialsDone = 0
     },
     /**
-     * @param {Awaited<ReturnType<typeof import('./trial.js').runTrial>>} result
+     * @param {import('./trial.js').TrialResult} result
      * @param {number} total
      */
     trial (result, total) {
-      const left = (performance.now() - trialsStartedAt) / 1000 / result.trial * (total - result.trial)
-      const mean = result.duration_mean_ms === null ? '—' : result.duration_mean_ms.toFixed(2)
+      trialsDone += 1
+      const leftS = (performance.now() - trialsStartedAt) / 1000 / trialsDone * (trialsToDo - trialsDone)
+      const cell = Object.entries(result.cell).map(([name, level]) => name === 'door' ? level : `${name}=${level}`).join(' ')
+      cellWidth = Math.max(cellWidth, cell.length)
       const verdict = result.valid ? 'ok' : `INVALID: ${result.invalid_reasons.join('; ')}`
-      const limited = result.k6.generator_limited ? ', generator-limited' : ''
-      line(`trial ${String(result.trial).padStart(String(total).length)} of ${total}  ${result.door.padEnd(7)}  ${result.counter.requests} of ${result.requests_sent} reached the origin, mean ${mean} ms${limited}  ${verdict}${left >= 1 ? `  (about ${Math.ceil(left)} s left)` : ''}`)
+      line(`trial ${String(result.trial).padStart(String(total).length)} of ${total}  ${cell.padEnd(cellWidth)}  ${found(result).join(', ')}  ${verdict}${leftS >= 1 ? `  (about ${timeLeft(leftS)} left)` : ''}`)
     },
     /** @param {{directory: string, trials: number, invalid: number}} run */
     finished ({ directory, trials, invalid }) {
       line(invalid === 0
-        ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what the plan says`
+        ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what theory says where it says something`
         : `${invalid} of ${trials} trials are INVALID; each says why in its trial.json`)
-      line(`results: ${path.relative(process.cwd(), directory) || '.'}`)
+      line(`results: ${relative(directory)}`)
+    },
+    /** @param {{directory: string, trials: number, invalid: number, experiments: number, seconds: number}} study */
+    studyFinished ({ directory, trials, invalid, experiments, seconds }) {
+      line(`\n${experiments} experiments, ${trials} trials, ${invalid === 0 ? 'all valid' : `${invalid} INVALID`}, in ${timeLeft(seconds)}`)
+      line(`results: ${relative(directory)}`)
     },
     /** @param {string} message */
     warn (message) {
@@ -67,6 +96,33 @@ export function createProgress (write) {
     }
   }
 }
+
+/**
+ * What a trial found, in words.
+ * @param {import('./trial.js').TrialResult} result
+ */
+function found ({ requests_sent: sent, requests_failed: failed, counter, served_by_cache: served, duration_mean_ms: mean, settings, k6, background }) {
+  const all = sent + (background?.requests_sent ?? 0)
+  return [
+    `${counter.requests} of ${all} reached the origin`,
+    ...(counter.writes > 0 && counter.reads > 0 ? [`${counter.writes} of them writes`] : []),
+    ...(served > 0 ? [`${(100 * served / sent).toFixed(1)} % of the probe's from cache`] : []),
+    `mean ${mean === null ? '—' : mean.toFixed(2)} ms`,
+    ...(background === null ? [] : [`background ${background.rate_per_min === null ? '—' : Math.round(background.rate_per_min)}/min`]),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+    ...(settings.model === 'open' && k6.dropped_iterations > 0 ? [`${k6.dropped_iterations} dropped`] : []),
+    ...(k6.generator_limited ? ['generator-limited'] : [])
+  ]
+}
+
+/** @param {number} seconds */
+function timeLeft (seconds) {
+  const whole = Math.ceil(seconds)
+  return whole < 100 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`
+}
+
+/** @param {string} directory */
+const relative = (directory) => path.relative(process.cwd(), directory) || '.'
 
 /**
  * @param {Record<string, import('../stack/doors.js').Door & {healthy?: boolean}>} doors

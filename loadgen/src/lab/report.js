@@ -5,7 +5,7 @@ import { ROOT } from '../config.js'
 import { ResultsError } from './results.js'
 
 /**
- * Has the analysis turn a run's folder into tables, figures and one HTML file. The folder is all that it is given.
+ * Has the analysis turn the folder of a run or study into tables, figures and one HTML file. The folder is all that it is given.
  * @param {string} runDirectory
  * @throws {ResultsError} when the analysis refuses the run (it has then said why on stderr) or is not installed
  */

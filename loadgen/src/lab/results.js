@@ -6,24 +6,26 @@ import { readManifest } from './manifest.js'
 export class ResultsError extends Error {}
 
 /**
- * Makes the folder of a new run: <utc>-<experiment>-<git7>.
- * @param {string} resultsDirectory
+ * The name of a new run's or study's folder: <utc>-<experiment>-<git7>.
  * @param {Date} startedAt
  * @param {string} experiment
  * @param {string | null} commit
  * @returns {string}
  */
-export function createRunDirectory (resultsDirectory, startedAt, experiment, commit) {
+export function runName (startedAt, experiment, commit) {
   const utc = startedAt.toISOString().replace(/[-:]/g, '').replace(/\.\d+Z$/, 'Z')
-  const directory = path.join(resultsDirectory, `${utc}-${experiment}-${commit?.slice(0, 7) ?? 'nogit'}`)
+  return `${utc}-${experiment}-${commit?.slice(0, 7) ?? 'nogit'}`
+}
+
+/** @param {string} directory  of a run */
+export function createRunDirectory (directory) {
   mkdirSync(path.join(directory, 'trials'), { recursive: true })
-  return directory
 }
 
 /**
  * @param {string} resultsDirectory
  * @param {string} name  `latest`, a folder of results/, or a path
- * @returns {string} the run's folder; `latest` is the newest that is complete
+ * @returns {string} the folder of a run or study; `latest` is the newest that is complete
  * @throws {ResultsError}
  */
 export function findRun (resultsDirectory, name) {
@@ -33,10 +35,38 @@ export function findRun (resultsDirectory, name) {
     if (found === undefined) throw new ResultsError(`there is no run "${name}" (no manifest.json in ${candidates.join(' or ')})`)
     return found
   }
-  const complete = (existsSync(resultsDirectory) ? readdirSync(resultsDirectory) : [])
-    .filter((entry) => /^\d{8}T\d{6}Z-/.test(entry) && readManifest(path.join(resultsDirectory, entry))?.status === 'complete')
+  const newest = newestWhere(resultsDirectory, ({ status }) => status === 'complete')
+  if (newest === null) throw new ResultsError(`there is no complete run in ${resultsDirectory}; make one with \`./stevec run read-hot\``)
+  return newest
+}
+
+/**
+ * @param {string} resultsDirectory
+ * @param {string} [experiment]  only runs of it; `study` for studies
+ * @returns {string} the newest run or study that was not finished
+ * @throws {ResultsError} when there is none
+ */
+export function findUnfinished (resultsDirectory, experiment) {
+  const found = newestWhere(resultsDirectory, (manifest) => manifest.status !== 'complete' && (experiment === undefined || experimentOf(manifest) === experiment))
+  if (found === null) throw new ResultsError(`there is no unfinished ${experiment === undefined ? 'run' : experiment === 'study' ? 'study' : `run of ${experiment}`} in ${resultsDirectory}`)
+  return found
+}
+
+/** @param {Record<string, any>} manifest */
+export const experimentOf = (manifest) => manifest.kind === 'study' ? 'study' : manifest.experiment?.name
+
+/**
+ * @param {string} resultsDirectory
+ * @param {(manifest: NonNullable<ReturnType<typeof readManifest>>) => boolean} wanted
+ * @returns {string | null}
+ */
+function newestWhere (resultsDirectory, wanted) {
+  const found = (existsSync(resultsDirectory) ? readdirSync(resultsDirectory) : [])
+    .filter((entry) => {
+      const manifest = /^\d{8}T\d{6}Z-/.test(entry) ? readManifest(path.join(resultsDirectory, entry)) : null
+      return manifest !== null && wanted(manifest)
+    })
     .sort()
-  const newest = complete.at(-1)
-  if (newest === undefined) throw new ResultsError(`there is no complete run in ${resultsDirectory}; make one with \`./stevec run read-hot\``)
-  return path.join(resultsDirectory, newest)
+    .at(-1)
+  return found === undefined ? null : path.join(resultsDirectory, found)
 }

@@ -1,107 +1,125 @@
-import { rmSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { request } from '../stack/doors.js'
-import { flexiblePorts, startStack, stopStack } from '../stack/stack.js'
-import { PROBE_PAGE } from './cold.js'
-import { writePages } from './content.js'
-import { labDatabase } from './database.js'
-import { acquireLock } from './lock.js'
-import { gitState, hostFacts, SCHEMA_VERSION, versions, writeManifest } from './manifest.js'
-import { orderTrials, planRun } from './matrix.js'
-import { createRunDirectory } from './results.js'
-import { runTrial } from './trial.js'
-import { warmUp } from './warm-up.js'
+import { gitState, hostFacts, readManifest, SCHEMA_VERSION, versions, writeManifest } from './manifest.js'
+import { planRun } from './matrix.js'
+import { createRunDirectory, ResultsError } from './results.js'
+import { refuseOtherwise } from './resume.js'
+import { runTrial, trialName } from './trial.js'
+
+/** So many trials in a row that could not be done at all: the next would not fare better. */
+const BROKEN_IN_A_ROW_MAX = 3
 
 /**
- * Runs an experiment on a stack of its own, with a database of its own: a wiki that someone uses is neither measured nor written to.
+ * Runs an experiment, or the rest of one: trials that are there already are kept, valid or not.
  * @param {object} options
  * @param {import('./definition.js').Definition} options.definition
+ * @param {string} options.directory  the run's own; with a manifest in it when it is gone on with
  * @param {'quick' | 'full'} options.preset
  * @param {number} options.seed
  * @param {string} options.command  as typed, for the manifest
- * @param {{stateDirectory: string, resultsDirectory: string, mongodbUri?: string, ports: Partial<import('../config.js').Ports>}} options.config
+ * @param {import('../profile/profile.js').Profile} options.profile
+ * @param {import('./site.js').Site} options.site
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
- * @returns {Promise<{directory: string, invalid: number}>} the run's folder, and how many of its trials are invalid
- * @throws {Error} when the stack cannot be started or a part of it fails; the folder then says `failed` or `interrupted`
+ * @param {number} [options.watchPort]
+ * @returns {Promise<{trials: number, invalid: number}>} of all trials of the run, how many are invalid
+ * @throws {Error} when the stack cannot be started or trial after trial breaks; the manifest then says `failed` or `interrupted`
  */
-export async function runExperiment ({ definition, preset, seed, command, config, signal, progress }) {
-  const stackDirectory = path.join(config.stateDirectory, 'lab')
-  const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
-  const database = config.mongodbUri === undefined ? null : labDatabase(config.mongodbUri)
-  try {
-    await stopStack(stackDirectory)
-    rmSync(stackDirectory, { recursive: true, force: true })
-    const { plans, hash } = planRun(definition, seed)
-    const trials = orderTrials(definition, seed)
-    const { ports, moved } = await flexiblePorts(config.ports)
-    progress.starting(definition, { preset, seed, trials: trials.length, moved })
+export async function runExperiment ({ definition, directory, preset, seed, command, profile, site, signal, progress, watchPort }) {
+  const { trials, plans, hash } = planRun(definition, seed)
+  const trialsDirectory = path.join(directory, 'trials')
+  const before = readManifest(directory)
+  if (before !== null) refuseOtherwise(directory, before, { experiment: definition, preset, seed, plan_hash: hash, profile })
+  const done = before === null ? new Map() : finishedTrials(trialsDirectory)
+  progress.starting(definition, { preset, seed, trials: trials.length, done: done.size })
 
+  const rest = trials.filter(({ trial }) => !done.has(trial))
+  const manifest = before ?? await begin()
+  let invalid = [...done.values()].filter(({ valid }) => !valid).length
+  if (before !== null) {
+    const { commit } = gitState()
+    if (commit !== manifest.git?.commit) progress.warn(`the code has changed since this run began (${manifest.git?.commit?.slice(0, 7)}, now ${commit?.slice(0, 7)})`)
+    manifest.status = 'running'
+    if (rest.length > 0) manifest.resumed_at.push(new Date().toISOString())
+  }
+  writeManifest(directory, manifest)
+  try {
+    let brokenInARow = 0
+    if (rest.length > 0) {
+      await site.start(rest[0].settings)
+      // Before the first trial, so that none of it counts towards the time that is left.
+      const { warmUpRequests } = await site.prepare(rest[0].settings)
+      manifest.warm_up_requests = warmUpRequests
+    }
+    progress.trialsBegin(rest.length)
+    for (const trial of rest) {
+      signal.throwIfAborted()
+      const result = await runTrial({ site, trialsDirectory, signal, watchPort }, trial)
+      if (!result.valid) invalid += 1
+      progress.trial(result, trials.length)
+      brokenInARow = result.requests_sent === 0 && !result.valid ? brokenInARow + 1 : 0
+      if (brokenInARow === BROKEN_IN_A_ROW_MAX) throw new Error(`${brokenInARow} trials in a row could not be done; the last: ${result.invalid_reasons.join('; ')}`)
+    }
+    manifest.status = 'complete'
+  } catch (error) {
+    manifest.status = signal.aborted ? 'interrupted' : 'failed'
+    throw error
+  } finally {
+    manifest.finished_at = new Date().toISOString()
+    writeManifest(directory, manifest)
+  }
+  progress.finished({ directory, trials: trials.length, invalid })
+  return { trials: trials.length, invalid }
+
+  /** @returns {Promise<Record<string, any> & {status: import('./manifest.js').RunStatus}>} */
+  async function begin () {
     const host = hostFacts()
-    const stack = await startStack({
-      directory: stackDirectory,
-      mongodbUri: database?.uri,
-      ports,
-      // A run writes its pages without a name, and all from one address.
-      wikiEnvironment: { CACHE_POLICY: 'ttl', CACHE_TTL_S: String(definition.ttl_s), ACCESS: 'open', WRITES_PER_MINUTE: '0' },
-      signal,
-      onProgress: progress.part
-    })
-    progress.doors(stack.doors)
-    const wikiUrl = `http://127.0.0.1:${ports.wiki}`
-    const git = gitState()
-    const startedAt = new Date()
-    const directory = createRunDirectory(config.resultsDirectory, startedAt, definition.name, git.commit)
-    const manifest = {
+    // A run has a folder once its stack is up: one that cannot start leaves none.
+    const stack = await site.start(trials[0].settings)
+    createRunDirectory(directory)
+    return {
       schema_version: SCHEMA_VERSION,
-      /** @type {import('./manifest.js').RunStatus} */
+      kind: 'run',
       status: 'running',
       experiment: definition,
       preset,
       command,
       seed,
-      plan_hash: hash,
-      plans: plans.map(({ repetition, plan, hash, distinct_pages: distinctPages }) => ({ repetition, hash, requests: plan.requests, distinct_pages: distinctPages })),
-      started_at: startedAt.toISOString(),
-      /** @type {string | null} */
+      started_at: new Date().toISOString(),
       finished_at: null,
+      resumed_at: [],
+      plan_hash: hash,
+      plans: plans.map(({ plan, ...facts }) => ({ ...facts, requests: plan.requests })),
       trials_planned: trials.length,
+      profile,
       warm_up_requests: 0,
-      git,
+      git: gitState(),
       versions: versions(),
       host,
       config_hashes: stack.config_hashes,
       doors: stack.doors
     }
-    writeManifest(directory, manifest)
-    let invalid = 0
-    try {
-      await writePages({ wikiUrl, seed, pages: definition.pages, sizeChars: definition.page_size_chars, signal })
-      await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'Read before each trial to prove that the caches are cold.' })
-      manifest.warm_up_requests = await warmUp({ door: stack.doors.nocache, pages: definition.pages, signal })
-      progress.ready(definition.pages, manifest.warm_up_requests)
-      const context = { definition, stack, stackDirectory, wikiUrl, trialsDirectory: path.join(directory, 'trials'), signal }
-      for (const cell of trials) {
-        signal.throwIfAborted()
-        const result = await runTrial(context, cell, plans[cell.repetition - 1])
-        if (!result.valid) invalid += 1
-        progress.trial(result, trials.length)
-      }
-      manifest.status = 'complete'
-    } catch (error) {
-      manifest.status = signal.aborted ? 'interrupted' : 'failed'
-      throw error
-    } finally {
-      manifest.finished_at = new Date().toISOString()
-      writeManifest(directory, manifest)
-    }
-    progress.finished({ directory, trials: trials.length, invalid })
-    return { directory, invalid }
-  } finally {
-    await stopStack(stackDirectory)
-    rmSync(stackDirectory, { recursive: true, force: true })
-    await database?.drop().catch((error) => progress.warn(`the run's database could not be dropped: ${error.message}`))
-    release()
-    progress.stopped()
   }
+}
+
+/**
+ * @param {string} trialsDirectory
+ * @returns {Map<number, {trial: number, valid: boolean}>} what is there whole; what was begun only is removed
+ * @throws {ResultsError} when a trial.json cannot be read
+ */
+function finishedTrials (trialsDirectory) {
+  const found = new Map()
+  for (const name of existsSync(trialsDirectory) ? readdirSync(trialsDirectory) : []) {
+    if (name.endsWith('.partial')) {
+      rmSync(path.join(trialsDirectory, name), { recursive: true })
+      continue
+    }
+    try {
+      const trial = JSON.parse(readFileSync(path.join(trialsDirectory, name, 'trial.json'), 'utf8'))
+      if (trialName(trial.trial) === name) found.set(trial.trial, trial)
+    } catch (error) {
+      throw new ResultsError(`${path.join(trialsDirectory, name)} cannot be read (${/** @type {Error} */ (error).message}); remove that folder, and the trial is done again`)
+    }
+  }
+  return found
 }

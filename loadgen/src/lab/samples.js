@@ -1,75 +1,101 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream, createWriteStream, rmSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { pageName, requestAt } from '../../scenarios/plan.js'
 
 const METRIC = 'stevec_request'
-const COLUMNS = 'sent_at_us,iteration,page,method,status,cache_status,duration_ms,size_bytes,revision'
+const COLUMNS = 'sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision'
 /** Answers for which no request went to the origin. UPDATING is answered from the cache while another request refreshes it. */
 const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 
 /**
+ * @typedef {object} Counts
+ * @property {number} requests_sent
+ * @property {number} requests_failed  no answer, or a status of 400 and above
+ * @property {number} requests_unanswered  no answer at all: whether they reached the wiki is not known
+ * @property {number} reads_sent
+ * @property {number} writes_sent
+ * @property {number} served_by_cache
+ * @property {Record<string, number>} cache_statuses
+ * @property {number | null} duration_mean_ms
+ * @property {number | null} duration_max_ms
+ * @property {number | null} first_sent_at_us
+ * @property {number | null} last_done_at_us
+ */
+
+/**
  * Turns k6's CSV, which holds a dozen metrics a request, into one row a request, and counts.
  * @param {object} options
- * @param {string} options.source  k6.csv.gz
- * @param {string} options.target  samples.csv.gz
+ * @param {string} options.source  k6's csv.gz
+ * @param {string} options.target  csv.gz; not there when this fails
  * @param {import('../../scenarios/plan.js').Plan} options.plan
- * @returns {Promise<{requests_sent: number, requests_failed: number, distinct_pages: number, served_by_cache: number, cache_statuses: Record<string, number>, duration_mean_ms: number | null, duration_max_ms: number | null}>}
+ * @param {(sample: {doneAtUs: number, durationMs: number}) => void} [options.onSample]
+ * @returns {Promise<Counts>}
  * @throws {Error} when the file is truncated or its columns are not k6's
  */
-export async function extractSamples ({ source, target, plan }) {
-  const seen = new Set()
-  /** @type {Record<string, number>} */
-  const statuses = {}
-  let sent = 0
-  let failed = 0
-  let served = 0
+export async function extractSamples ({ source, target, plan, onSample = () => {} }) {
+  /** @type {Counts} */
+  const counts = { requests_sent: 0, requests_failed: 0, requests_unanswered: 0, reads_sent: 0, writes_sent: 0, served_by_cache: 0, cache_statuses: {}, duration_mean_ms: null, duration_max_ms: null, first_sent_at_us: null, last_done_at_us: null }
   let totalMs = 0
-  let maxMs = 0
   /** @type {Map<string, number> | undefined} */
   let columns
 
   /** @param {AsyncIterable<Buffer>} chunks */
   async function * rows (chunks) {
     yield `${COLUMNS}\n`
-    for await (const line of linesOf(chunks)) {
-      const cells = line.split(',')
-      if (columns === undefined) {
-        columns = new Map(cells.map((cell, index) => [cell, index]))
-        if (!['metric_name', 'timestamp', 'metric_value', 'status', 'extra_tags', 'metadata'].every((name) => columns?.has(name))) throw new Error(`k6 wrote columns that are not known here: ${line}`)
-        continue
-      }
-      if (cells[0] !== METRIC) continue
-      const cell = (/** @type {string} */ name) => cells[/** @type {Map<string, number>} */ (columns).get(name) ?? -1]
-      const tags = new URLSearchParams(cell('extra_tags'))
-      const metadata = new URLSearchParams(cell('metadata'))
-      const iteration = Number(metadata.get('iteration'))
-      const durationMs = Number(cell('metric_value'))
-      const status = Number(cell('status'))
-      const cacheStatus = tags.get('cache_status') ?? ''
-      const { method, page } = requestAt(plan, iteration)
-      sent += 1
-      if (status === 0 || status >= 400) failed += 1
-      if (SERVED_BY_CACHE.has(cacheStatus)) served += 1
-      statuses[cacheStatus] = (statuses[cacheStatus] ?? 0) + 1
-      seen.add(page)
-      totalMs += durationMs
-      maxMs = Math.max(maxMs, durationMs)
-      // k6 stamps a sample when it is added, which is at the end of the request.
-      const sentAtUs = Number(cell('timestamp')) - Math.round(durationMs * 1000)
-      yield `${sentAtUs},${iteration},${pageName(page)},${method},${status},${cacheStatus},${durationMs},${metadata.get('size_bytes') ?? ''},${metadata.get('revision') ?? ''}\n`
+    for await (const lines of linesOf(chunks)) {
+      let text = ''
+      for (const line of lines) text += row(line)
+      if (text !== '') yield text
     }
   }
-  await pipeline(createReadStream(source), createGunzip(), rows, createGzip(), createWriteStream(target))
-  return {
-    requests_sent: sent,
-    requests_failed: failed,
-    distinct_pages: seen.size,
-    served_by_cache: served,
-    cache_statuses: statuses,
-    duration_mean_ms: sent > 0 ? totalMs / sent : null,
-    duration_max_ms: sent > 0 ? maxMs : null
+
+  /**
+   * @param {string} line
+   * @returns {string} '' for a line that is no request
+   */
+  function row (line) {
+    if (columns === undefined) {
+      columns = new Map(line.split(',').map((name, index) => [name, index]))
+      if (!['metric_name', 'timestamp', 'metric_value', 'method', 'status', 'extra_tags', 'metadata'].every((name) => columns?.has(name))) throw new Error(`k6 wrote columns that are not known here: ${line}`)
+      return ''
+    }
+    if (!line.startsWith(`${METRIC},`)) return ''
+    const cells = line.split(',')
+    const cell = (/** @type {string} */ name) => cells[/** @type {Map<string, number>} */ (columns).get(name) ?? -1]
+    const tags = new URLSearchParams(cell('extra_tags'))
+    const metadata = new URLSearchParams(cell('metadata'))
+    const fact = (/** @type {string} */ name) => metadata.get(name) ?? ''
+    const iteration = Number(fact('iteration'))
+    const durationMs = Number(cell('metric_value'))
+    const status = Number(cell('status'))
+    const cacheStatus = tags.get('cache_status') ?? ''
+    // k6 stamps a sample when it is added, which is at the end of the request.
+    const doneAtUs = Number(cell('timestamp'))
+    const sentAtUs = doneAtUs - Math.round(durationMs * 1000)
+    counts.requests_sent += 1
+    if (cell('method') === 'GET') counts.reads_sent += 1
+    else counts.writes_sent += 1
+    if (status === 0 || status >= 400) counts.requests_failed += 1
+    if (status === 0) counts.requests_unanswered += 1
+    if (SERVED_BY_CACHE.has(cacheStatus)) counts.served_by_cache += 1
+    counts.cache_statuses[cacheStatus] = (counts.cache_statuses[cacheStatus] ?? 0) + 1
+    totalMs += durationMs
+    counts.duration_max_ms = Math.max(counts.duration_max_ms ?? 0, durationMs)
+    counts.first_sent_at_us = Math.min(counts.first_sent_at_us ?? Infinity, sentAtUs)
+    counts.last_done_at_us = Math.max(counts.last_done_at_us ?? 0, doneAtUs)
+    onSample({ doneAtUs, durationMs })
+    return `${sentAtUs},${iteration},${pageName(requestAt(plan, iteration).page)},${cell('method')},${status},${fact('error_code')},${cacheStatus},${durationMs},${fact('size_bytes')},${fact('revision')}\n`
   }
+
+  try {
+    await pipeline(createReadStream(source), createGunzip(), rows, createGzip(), createWriteStream(target))
+  } catch (error) {
+    rmSync(target, { force: true })
+    throw error
+  }
+  if (counts.requests_sent > 0) counts.duration_mean_ms = totalMs / counts.requests_sent
+  return counts
 }
 
 /** @param {AsyncIterable<Buffer>} chunks */
@@ -78,7 +104,7 @@ async function * linesOf (chunks) {
   for await (const chunk of chunks) {
     const lines = (rest + chunk.toString('latin1')).split('\n')
     rest = /** @type {string} */ (lines.pop())
-    yield * lines
+    yield lines
   }
-  if (rest !== '') yield rest
+  if (rest !== '') yield [rest]
 }

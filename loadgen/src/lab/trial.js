@@ -1,97 +1,241 @@
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { startBackground } from './background.js'
 import { purgeAndProveCold } from './cold.js'
 import { readCounter } from './counter.js'
-import { runK6 } from './k6.js'
-import { keepLogs, LOG_ROLES, logEnds, waitForLogLines } from './logs.js'
+import { createGenerators, GENERATOR_LIMIT, RAW_SUFFIX, round } from './generator.js'
+import { expectedCounter, problemsOf } from './judge.js'
+import { keepLogs, logEnds, logOfDoor, waitForLogLines } from './logs.js'
+import { backgroundPlan, requestsPlanned } from './matrix.js'
 import { extractSamples } from './samples.js'
 
 /**
  * What a trial needs of the run that it belongs to.
  * @typedef {object} TrialContext
- * @property {import('./definition.js').Definition} definition
- * @property {import('../stack/state.js').StackState} stack
- * @property {string} stackDirectory
- * @property {string} wikiUrl
+ * @property {import('./site.js').Site} site
  * @property {string} trialsDirectory
  * @property {AbortSignal} signal
+ * @property {number} [watchPort]  of k6's dashboard
  */
+
+/** @typedef {import('./matrix.js').PlannedTrial} PlannedTrial */
+/** @typedef {Awaited<ReturnType<typeof runTrial>>} TrialResult */
+
+/** @param {number} trial */
+export const trialName = (trial) => String(trial).padStart(4, '0')
 
 /**
- * One repetition of one cell: cold caches, counter at 0, k6, counter, logs. Written to a folder that gets its name only when it is whole.
- * A trial whose counts do not add up is kept and marked invalid, never dropped or repeated.
+ * One repetition of one cell: pages at their sizes, cold caches, counter at 0, k6, counter, logs. Written to a folder that gets its name only when it is
+ * whole. A trial whose counts do not add up, or that could not be done at all, is kept and marked invalid, never dropped or repeated.
  * @param {TrialContext} context
- * @param {{trial: number, repetition: number, door: import('./definition.js').DoorName}} cell
- * @param {import('./matrix.js').RepetitionPlan} repetitionPlan
+ * @param {PlannedTrial} trial
+ * @throws {Error} only when it was interrupted; then nothing is kept
  */
-export async function runTrial (context, cell, repetitionPlan) {
-  const { definition, stack, stackDirectory, wikiUrl, trialsDirectory, signal } = context
-  const door = stack.doors[cell.door]
-  const name = String(cell.trial).padStart(4, '0')
-  const directory = path.join(trialsDirectory, `${name}.partial`)
+export async function runTrial (context, trial) {
+  const { site, trialsDirectory, signal } = context
+  const directory = path.join(trialsDirectory, `${trialName(trial.trial)}.partial`)
+  rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
-  const startedAt = new Date().toISOString()
+  const started = new Date()
+  const startedMs = performance.now()
+  const elapsed = () => ({ wallS: (Date.now() - started.getTime()) / 1000, monotonicS: (performance.now() - startedMs) / 1000 })
+  let measured
+  let broken = null
+  try {
+    measured = await measure(context, trial, directory, elapsed)
+  } catch (error) {
+    signal.throwIfAborted()
+    broken = `the trial could not be done: ${/** @type {Error} */ (error).message}`
+    measured = nothingMeasured()
+  } finally {
+    site.edited(trial)
+  }
+  for (const file of readdirSync(directory).filter((file) => file.endsWith(RAW_SUFFIX))) rmSync(path.join(directory, file))
+
+  const { problems, ...facts } = measured
+  const reasons = broken === null ? problems : [broken]
+  const result = {
+    trial: trial.trial,
+    repetition: trial.repetition,
+    plan: trial.plan.id,
+    door: trial.settings.door,
+    cell: trial.cell,
+    settings: trial.settings,
+    valid: reasons.length === 0,
+    invalid_reasons: reasons,
+    started_at: started.toISOString(),
+    finished_at: new Date().toISOString(),
+    monotonic_s: round(elapsed().monotonicS),
+    requests_planned: requestsPlanned(trial.settings),
+    distinct_pages: trial.plan.distinct_pages,
+    ...facts
+  }
+  writeFileSync(path.join(directory, 'trial.json'), `${JSON.stringify(result, null, 2)}\n`)
+  const target = path.join(trialsDirectory, trialName(trial.trial))
+  renameSync(directory, target)
+  return result
+}
+
+/** What trial.json says of a trial that broke before it had anything to tell. @returns {Awaited<ReturnType<typeof measure>>} */
+function nothingMeasured () {
+  return {
+    problems: [],
+    cold_proof: { cold: false, observed: [], origin_requests: 0 },
+    requests_sent: 0,
+    requests_failed: 0,
+    reads_sent: 0,
+    writes_sent: 0,
+    counter: { requests: 0, reads: 0, writes: 0 },
+    counter_expected: null,
+    served_by_cache: 0,
+    cache_statuses: {},
+    duration_mean_ms: null,
+    duration_max_ms: null,
+    log_lines: { edge: 0, origin: 0, local: 0 },
+    k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false },
+    background: null,
+    overlap: null
+  }
+}
+
+/**
+ * @param {TrialContext} context
+ * @param {PlannedTrial} trial
+ * @param {string} directory
+ * @param {() => {wallS: number, monotonicS: number}} elapsed
+ */
+async function measure ({ site, signal, watchPort }, trial, directory, elapsed) {
+  const { settings, plan } = trial
+  const { stack } = await site.prepare(settings)
+  const { stackDirectory, wikiUrl } = site
+  const door = stack.doors[settings.door]
 
   /** Lines that so many requests through this door, and so many that reached the origin, leave in each log. @type {(sent: number, reached: number) => import('./logs.js').PerRole} */
-  const linesOf = (sent, reached) => ({ edge: cell.door === 'cached' || cell.door === 'nocache' ? sent : 0, origin: reached, local: cell.door === 'local' ? sent : 0 })
+  const linesOf = (sent, reached) => ({ edge: 0, local: 0, ...{ [logOfDoor(settings.door)]: sent }, origin: reached })
 
   const beforeProof = logEnds(stackDirectory)
   const coldProof = await purgeAndProveCold({ door, controls: stack.controls, wikiUrl })
   await waitForLogLines(stackDirectory, beforeProof, linesOf(coldProof.observed.length, coldProof.origin_requests))
   const logStarts = logEnds(stackDirectory)
 
-  const k6 = await runK6({ definition, plan: repetitionPlan.plan, url: door.url, directory, signal })
+  const generators = createGenerators(signal)
+  const { background_vus: vus } = settings
+  const probeSettings = { ...settings, url: door.url, plan: plan.plan, mark: `t${trial.trial}`, until_url: null }
+  const background = vus === 0 ? null : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
+  const backgroundCpuS = background?.cpuSeconds() ?? 0
+  const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
+  const k6 = await probe.done
+  // Both shares of the time in which the probe ran: the background's start and end do not disturb it.
+  const backgroundShare = background === null ? 0 : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())
+  k6.generator_limited = k6.generator_cpu_share + Math.max(0, backgroundShare) > GENERATOR_LIMIT
+  const backgroundK6 = background === null ? null : await background.stop()
   signal.throwIfAborted()
   const counter = await readCounter(wikiUrl)
 
-  const k6Csv = path.join(directory, 'k6.csv.gz')
   /** @type {string[]} */
-  const problems = []
-  const samples = await extractSamples({ source: k6Csv, target: path.join(directory, 'samples.csv.gz'), plan: repetitionPlan.plan }).catch((error) => {
-    problems.push(`k6's samples cannot be read: ${error.message}`)
+  const unreadable = []
+  /** @type {<T>(what: string, counts: Promise<T>) => Promise<T | null>} */
+  const orSay = (what, counts) => counts.catch((error) => {
+    unreadable.push(`${what} cannot be read: ${error.message}`)
     return null
   })
-  rmSync(k6Csv, { force: true })
-  if (statSync(path.join(directory, 'k6.log')).size === 0) rmSync(path.join(directory, 'k6.log'))
+  const samples = await orSay('k6\'s samples', extractSamples({ source: probe.csvFile, target: path.join(directory, 'samples.csv.gz'), plan: plan.plan }))
+  /** @type {number[]} */
+  const doneAtUs = []
+  const backgroundSamples = background === null
+    ? null
+    : await orSay('the background\'s samples', extractSamples({ source: background.csvFile, target: path.join(directory, 'background.csv.gz'), plan: backgroundPlan(plan.plan), onSample: (sample) => doneAtUs.push(sample.doneAtUs) }))
+  const overlap = background === null ? null : overlapOf(samples, backgroundSamples)
 
-  const expectedLines = linesOf(samples?.requests_sent ?? 0, counter.requests)
-  const logLines = await waitForLogLines(stackDirectory, logStarts, expectedLines)
+  const logLinesExpected = linesOf((samples?.requests_sent ?? 0) + (backgroundSamples?.requests_sent ?? 0), counter.requests)
+  const logLines = await waitForLogLines(stackDirectory, logStarts, logLinesExpected)
   await keepLogs(stackDirectory, logStarts, directory)
 
-  const counterExpected = door.caching ? repetitionPlan.distinct_pages : definition.requests
-  const servedByCache = samples?.served_by_cache ?? 0
-  const sent = samples?.requests_sent ?? 0
-  if (!coldProof.cold) problems.push(`the caches were not cold: the probe saw ${coldProof.observed.map((status) => status || 'no cache').join(', ')} and ${coldProof.origin_requests} requests reached the origin`)
-  if (k6.exit_code !== 0) problems.push(`k6 ended with ${k6.exit_code === null ? 'a signal' : `exit code ${k6.exit_code}`}; see k6.log`)
-  if (k6.dropped_iterations > 0) problems.push(`k6 dropped ${k6.dropped_iterations} iterations`)
-  if (sent !== definition.requests) problems.push(`${sent} of ${definition.requests} planned requests were sent`)
-  if (counter.requests !== counterExpected) problems.push(`the counter says ${counter.requests}, expected ${counterExpected}`)
-  if (sent !== servedByCache + counter.requests) problems.push(`${sent} requests sent ≠ ${servedByCache} served by cache + ${counter.requests} at the origin`)
-  for (const role of LOG_ROLES) {
-    if (logLines[role] !== expectedLines[role]) problems.push(`the ${role} log has ${logLines[role]} lines, expected ${expectedLines[role]}`)
-  }
-
-  const result = {
-    ...cell,
-    valid: problems.length === 0,
-    invalid_reasons: problems,
-    started_at: startedAt,
-    finished_at: new Date().toISOString(),
-    cold_proof: coldProof,
-    requests_planned: definition.requests,
-    requests_sent: sent,
-    requests_failed: samples?.requests_failed ?? null,
-    distinct_pages: repetitionPlan.distinct_pages,
+  const findings = {
+    trial,
+    caching: door.caching,
+    coldProof,
+    k6,
+    samples,
+    background: backgroundK6 === null ? null : { k6: backgroundK6, samples: backgroundSamples },
+    overlap,
     counter,
-    counter_expected: counterExpected,
-    served_by_cache: servedByCache,
+    logLines,
+    logLinesExpected,
+    ...elapsed()
+  }
+  return {
+    problems: [...problemsOf(findings), ...unreadable],
+    cold_proof: coldProof,
+    requests_sent: samples?.requests_sent ?? 0,
+    requests_failed: samples?.requests_failed ?? 0,
+    reads_sent: samples?.reads_sent ?? 0,
+    writes_sent: samples?.writes_sent ?? 0,
+    counter,
+    counter_expected: expectedCounter(findings),
+    served_by_cache: samples?.served_by_cache ?? 0,
     cache_statuses: samples?.cache_statuses ?? {},
     duration_mean_ms: samples?.duration_mean_ms ?? null,
     duration_max_ms: samples?.duration_max_ms ?? null,
     log_lines: logLines,
-    k6
+    k6,
+    background: backgroundK6 === null
+      ? null
+      : {
+          vus,
+          started_at_us: backgroundSamples?.first_sent_at_us ?? null,
+          finished_at_us: backgroundSamples?.last_done_at_us ?? null,
+          requests_sent: backgroundSamples?.requests_sent ?? 0,
+          requests_failed: backgroundSamples?.requests_failed ?? 0,
+          served_by_cache: backgroundSamples?.served_by_cache ?? 0,
+          cache_statuses: backgroundSamples?.cache_statuses ?? {},
+          completed_per_s: completedPerSecond(doneAtUs, backgroundSamples?.first_sent_at_us ?? 0),
+          rate_per_min: ratePerMinute(doneAtUs, samples),
+          k6: backgroundK6
+        },
+    overlap
   }
-  writeFileSync(path.join(directory, 'trial.json'), `${JSON.stringify(result, null, 2)}\n`)
-  renameSync(directory, path.join(trialsDirectory, name))
-  return result
+}
+
+/**
+ * @param {import('./samples.js').Counts | null} probe
+ * @param {import('./samples.js').Counts | null} background
+ */
+function overlapOf (probe, background) {
+  const times = {
+    probe_first_sent_at_us: probe?.first_sent_at_us ?? null,
+    probe_last_done_at_us: probe?.last_done_at_us ?? null,
+    background_first_sent_at_us: background?.first_sent_at_us ?? null,
+    background_last_done_at_us: background?.last_done_at_us ?? null
+  }
+  const { probe_first_sent_at_us: first, probe_last_done_at_us: last, background_first_sent_at_us: begin, background_last_done_at_us: end } = times
+  return { ...times, proved: first !== null && last !== null && begin !== null && end !== null && begin < first && end > last }
+}
+
+/**
+ * @param {number[]} doneAtUs
+ * @param {number} startUs
+ * @returns {number[]} completed in the first second from there, in the second, and so on
+ */
+function completedPerSecond (doneAtUs, startUs) {
+  /** @type {number[]} */
+  const counts = []
+  for (const time of doneAtUs) {
+    const second = Math.floor((time - startUs) / 1e6)
+    while (counts.length <= second) counts.push(0)
+    counts[second] += 1
+  }
+  return counts
+}
+
+/**
+ * @param {number[]} doneAtUs
+ * @param {import('./samples.js').Counts | null} probe
+ * @returns {number | null} completed while the probe ran, as a rate
+ */
+function ratePerMinute (doneAtUs, probe) {
+  const { first_sent_at_us: first, last_done_at_us: last } = probe ?? { first_sent_at_us: null, last_done_at_us: null }
+  if (first === null || last === null || last === first) return null
+  return round(doneAtUs.filter((time) => time >= first && time <= last).length / (last - first) * 60e6)
 }

@@ -33,6 +33,9 @@ export function isAlive (identity) {
   return startTicks(identity.pid) === identity.start_ticks
 }
 
+/** Enters each cgroup.procs before `--`, then becomes the command after it: all that the command allocates and starts is in the groups. */
+const ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; shift; exec "$@"'
+
 /**
  * Starts a process in a session of its own, so that a Ctrl-C at the terminal reaches only the command that started it,
  * which then stops its processes in order.
@@ -44,12 +47,14 @@ export function isAlive (identity) {
  * @param {boolean} [options.outlive]  true: goes on when this process ends (`stevec up`); otherwise the kernel sends it SIGTERM
  *   when this process dies, even by SIGKILL (prctl(2), PR_SET_PDEATHSIG)
  * @param {NodeJS.ProcessEnv} [options.env]
+ * @param {string[]} [options.cgroups]  directories of the control groups that it begins in
  * @returns {Promise<ProcessIdentity & {exited: Promise<number | null>}>}  `exited` resolves with the exit code, null for a signal
  * @throws {Error} when the command cannot be started
  */
-export async function startProcess ({ name, command, args, logFile, outlive = false, env = process.env }) {
+export async function startProcess ({ name, command, args, logFile, outlive = false, env = process.env, cgroups = [] }) {
   const log = openSync(logFile, 'a', 0o600)
-  const [file, argv] = outlive ? [command, args] : ['setpriv', ['--pdeathsig', 'TERM', '--', command, ...args]]
+  const bound = outlive ? [command, ...args] : ['setpriv', '--pdeathsig', 'TERM', '--', command, ...args]
+  const [file, ...argv] = cgroups.length === 0 ? bound : ['sh', '-c', ENTER_GROUPS, 'sh', ...cgroups.map((directory) => `${directory}/cgroup.procs`), '--', ...bound]
   const child = spawn(file, argv, { detached: true, stdio: ['ignore', log, log], env })
   closeSync(log)
   /** @type {Promise<number | null>} */

@@ -3,6 +3,10 @@ import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
 import { DEFAULT_PORTS, readConfig, ROOT } from '../config.js'
+import { engageProfile } from '../profile/apply.js'
+import { removeGroups } from '../profile/cgroup.js'
+import { createLimits } from '../profile/limits.js'
+import { loadProfile } from '../profile/profile.js'
 import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
 import { doorsOf, HOSTS, request } from './doors.js'
 import { startMongod } from './mongod.js'
@@ -29,18 +33,20 @@ export class StackError extends Error {}
  * @param {Ports} options.ports
  * @param {boolean} [options.outlive]  true: goes on when this process ends
  * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
+ * @param {import('../profile/profile.js').Profile} [options.profile]  where origin and client stand; default: `none`
+ * @param {boolean} [options.engage]  false: everything runs at full speed until `engageProfile`
  * @param {AbortSignal} [options.signal]  gives up between two parts, and stops what was started
  * @param {(part: string) => void} [options.onProgress]
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, signal, onProgress = () => {} }) {
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
 
-  const [edgeListen, originListen, edgeToOrigin, edgeControl, localControl, toxiproxyApi] = await freePorts(6, Object.values(ports))
+  const [edgeListen, originListen, localListen, edgeToOrigin, localToOrigin, edgeControl, localControl, toxiproxyApi] = await freePorts(8, Object.values(ports))
   const tokens = { edge: randomBytes(16).toString('hex'), local: randomBytes(16).toString('hex') }
   /** @type {import('./state.js').StackState} */
   const state = {
@@ -53,7 +59,11 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
       local: { url: `http://127.0.0.1:${localControl}`, token: tokens.local }
     },
     config_hashes: {},
-    processes: []
+    processes: [],
+    cgroups: [],
+    profile,
+    limits: { controllers: {}, directories: [], missing: {} },
+    links_api: `http://127.0.0.1:${toxiproxyApi}`
   }
   const next = (/** @type {string} */ part) => {
     signal?.throwIfAborted()
@@ -66,28 +76,36 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
   }
 
   try {
+    state.limits = createLimits(profile.asked.origin, (directories) => {
+      state.cgroups = directories
+      writeState(directory, state)
+    })
+    const lost = /** @type {const} */ (['cpu', 'memory']).find((name) => profile.applied[name] && !state.limits.controllers[name])
+    if (lost) throw new StackError(`the profile ${profile.name} cannot be held to any more: ${state.limits.missing[lost]}`)
+    const cgroups = state.limits.directories
+
     let uri = mongodbUri
     if (uri === undefined) {
       next('mongod')
       mkdirSync(databaseDirectory, { recursive: true, mode: 0o700 })
-      const mongod = await startMongod({ port: ports.mongod, directory: databaseDirectory, outlive, onStart: started })
+      const mongod = await startMongod({ port: ports.mongod, directory: databaseDirectory, outlive, cgroups, onStart: started })
       uri = mongod.uri
     }
 
     next('wiki')
-    await startWiki({ uri, port: ports.wiki, directory, outlive, wikiEnvironment, onStart: started })
+    await startWiki({ uri, port: ports.wiki, directory, outlive, cgroups, wikiEnvironment, onStart: started })
 
     next('nginx')
     const roles = /** @type {const} */ ([
       { role: 'origin', port: originListen, wikiPort: ports.wiki },
       { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge },
-      { role: 'local', port: ports.local, sourcePort: ports.origin, sourceHost: HOSTS.source, controlPort: localControl, controlToken: tokens.local }
+      { role: 'local', port: localListen, sourcePort: localToOrigin, sourcePublicPort: ports.origin, sourceHost: HOSTS.source, controlPort: localControl, controlToken: tokens.local }
     ])
     const modulesDirectory = nginxModulesDirectory(nginx.path) ?? ''
     for (const role of roles) {
       const prepared = await prepareRole(role, { directory: path.join(directory, role.role), binary: nginx.path, modulesDirectory })
       state.config_hashes[`nginx/${role.role}`] = prepared.sha256
-      started(await startProcess({ name: `nginx ${role.role}`, command: prepared.command, args: prepared.args, logFile: logOf(directory, `nginx ${role.role}`), outlive }))
+      started(await startProcess({ name: `nginx ${role.role}`, command: prepared.command, args: prepared.args, logFile: logOf(directory, `nginx ${role.role}`), outlive, cgroups: role.role === 'origin' ? cgroups : [] }))
     }
 
     next('links')
@@ -95,6 +113,8 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
       links: [
         { name: 'client-edge', listen: ports.edge, upstream: edgeListen },
         { name: 'client-origin', listen: ports.origin, upstream: originListen },
+        { name: 'client-local', listen: ports.local, upstream: localListen },
+        { name: 'local-origin', listen: localToOrigin, upstream: originListen },
         { name: 'edge-origin', listen: edgeToOrigin, upstream: originListen }
       ],
       port: toxiproxyApi,
@@ -105,6 +125,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
 
     next('doors')
     await waitForDoors(state, directory)
+    if (engage) await engageProfile(state)
     signal?.throwIfAborted()
     return state
   } catch (error) {
@@ -126,7 +147,10 @@ export async function stopStack (directory) {
     if (isAlive(identity)) stopped.push(identity.name)
     await stopProcess(identity)
   }
-  removeState(directory)
+  const left = await removeGroups(state.cgroups ?? [])
+  // Kept on record, so that the next start or stop tries again.
+  if (left.length > 0) writeState(directory, { ...state, processes: [], cgroups: left })
+  else removeState(directory)
   return stopped
 }
 
@@ -176,9 +200,9 @@ async function refuseTakenPorts (ports, ownMongod) {
 }
 
 /**
- * @param {{uri: string, port: number, directory: string, outlive: boolean, wikiEnvironment: Record<string, string>, onStart: (identity: ProcessIdentity) => void}} options
+ * @param {{uri: string, port: number, directory: string, outlive: boolean, cgroups: string[], wikiEnvironment: Record<string, string>, onStart: (identity: ProcessIdentity) => void}} options
  */
-async function startWiki ({ uri, port, directory, outlive, wikiEnvironment, onStart }) {
+async function startWiki ({ uri, port, directory, outlive, cgroups, wikiEnvironment, onStart }) {
   const logFile = logOf(directory, 'wiki')
   const wiki = await startProcess({
     name: 'wiki',
@@ -186,6 +210,7 @@ async function startWiki ({ uri, port, directory, outlive, wikiEnvironment, onSt
     args: [path.join(ROOT, 'wiki-app/src/server.js')],
     logFile,
     outlive,
+    cgroups,
     env: { ...readConfig().childEnvironment, NODE_ENV: 'production', ...wikiEnvironment, HOST: '127.0.0.1', PORT: String(port), MONGODB_URI: uri }
   })
   onStart(wiki)

@@ -12,6 +12,10 @@ import { isAlive } from './processes.js'
  * @property {Record<'edge' | 'local', {url: string, token: string}>} controls  purge listeners
  * @property {Record<string, string>} config_hashes
  * @property {import('./processes.js').ProcessIdentity[]} processes  in the order of their start
+ * @property {string[]} cgroups  directories that were made for this stack, or were about to be
+ * @property {import('../profile/profile.js').Profile} profile  where origin and client stand
+ * @property {import('../profile/cgroup.js').Group} limits  what the origin's processes were started in
+ * @property {string} links_api  toxiproxy's
  */
 
 /**

@@ -3,6 +3,9 @@ import { startProcess, waitUntil } from './processes.js'
 
 const READY_TIMEOUT_MS = 60_000
 
+/** toxiproxy's API is on loopback and has nothing to wait for but a lock. */
+const API_TIMEOUT_MS = 10_000
+
 /**
  * A link between two hops: what connects to `listen` reaches `upstream` (ports of 127.0.0.1). It carries bytes unchanged until a
  * profile gives it a latency or a bandwidth.
@@ -10,13 +13,14 @@ const READY_TIMEOUT_MS = 60_000
  */
 
 /**
- * Starts toxiproxy with one proxy for each link. https://github.com/Shopify/toxiproxy#http-api
+ * Starts toxiproxy (with the toxics of loadgen/links) and one proxy for each link. https://github.com/Shopify/toxiproxy#http-api
  * @param {object} options
  * @param {Link[]} options.links
  * @param {number} options.port  of its own HTTP API
  * @param {string} options.logFile
  * @param {boolean} options.outlive  see startProcess
  * @param {(identity: import('./processes.js').ProcessIdentity) => void} options.onStart  called before it is ready, so that nothing started is forgotten
+ * @returns {Promise<string>} the base URL of its API
  * @throws {Error} when it does not come up, or refuses a link
  */
 export async function startToxiproxy ({ links, port, logFile, outlive, onStart }) {
@@ -31,4 +35,22 @@ export async function startToxiproxy ({ links, port, logFile, outlive, onStart }
     body: JSON.stringify(links.map((link) => ({ name: link.name, listen: `127.0.0.1:${link.listen}`, upstream: `127.0.0.1:${link.upstream}`, enabled: true })))
   })
   if (!response.ok) throw new Error(`toxiproxy refused the links: ${await response.text()}`)
+  return api
+}
+
+/**
+ * Takes every toxic off every link, then puts these on, in their order.
+ * @param {string} api  as startToxiproxy returned it
+ * @param {Partial<Record<string, import('../profile/links.js').Toxic[]>>} toxics  by link
+ * @throws {Error} when toxiproxy refuses one
+ */
+export async function replaceToxics (api, toxics) {
+  const post = async (/** @type {string} */ path, /** @type {unknown} */ body) => {
+    const response = await fetch(`${api}${path}`, { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(API_TIMEOUT_MS) })
+    if (!response.ok) throw new Error(`toxiproxy refused ${path}: ${await response.text()}`)
+  }
+  await post('/reset', {})
+  for (const [link, list] of Object.entries(toxics)) {
+    for (const toxic of list ?? []) await post(`/proxies/${link}/toxics`, { ...toxic, toxicity: 1 })
+  }
 }

@@ -1,7 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync, readdirSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { readConfig } from '../config.js'
+import { readConfig, ROOT } from '../config.js'
+
+/** Sources of the program that carries the links; built by set-up. */
+export const LINKS_DIRECTORY = path.join(ROOT, 'loadgen/links')
+/** Changes with the sources, so that changed ones are built anew. */
+const linksDigest = createHash('sha256').update(readdirSync(LINKS_DIRECTORY).filter((file) => !file.endsWith('_test.go')).sort().map((file) => readFileSync(path.join(LINKS_DIRECTORY, file), 'utf8')).join('\0')).digest('hex').slice(0, 8)
 
 /**
  * What the lab runs but does not bring along in npm or Python packages.
@@ -12,7 +18,7 @@ export const TOOLS = {
   mongod: { variable: 'MONGOD_BIN', binary: 'mongod', minimum: '4.4.0', pinned: '6.0.5', versionArgs: ['--version'] },
   nginx: { variable: 'NGINX_BIN', binary: 'nginx', minimum: '1.18.0', versionArgs: ['-v'] },
   k6: { variable: 'K6_BIN', binary: 'k6', minimum: '1.8.1', pinned: '1.8.1', versionArgs: ['version'] },
-  toxiproxy: { variable: 'TOXIPROXY_BIN', binary: 'toxiproxy-server', minimum: '2.5.0', pinned: '2.12.0', versionArgs: ['--version'] },
+  toxiproxy: { variable: 'TOXIPROXY_BIN', binary: 'stevec-links', minimum: '2.12.0', pinned: `2.12.0-${linksDigest}`, versionArgs: ['-version'] },
   chromium: { variable: 'CHROMIUM_BIN', binary: 'chromium', otherNames: ['chromium-browser', 'google-chrome'], minimum: '120.0.0', versionArgs: ['--version'], optional: true },
   qemu: { variable: 'QEMU_BIN', binary: 'qemu-system-arm', minimum: '7.2.0', versionArgs: ['--version'], setup: 'image' }
 }
@@ -95,6 +101,7 @@ export function nginxModulesDirectory (nginx) {
  * @returns {string | null} what a tool of the right version still lacks
  */
 function lacks (name, binary) {
+  if (name === 'toxiproxy') return spawnSync(binary, ['-version'], { encoding: 'utf8' }).stdout.includes('handshake, uplink') ? null : 'toxics handshake and uplink (build loadgen/links)'
   if (name !== 'nginx') return null
   const modules = nginxModulesDirectory(binary)
   if (modules === null || !existsSync(path.join(modules, 'ngx_http_lua_module.so'))) return 'Lua module (libnginx-mod-http-lua)'

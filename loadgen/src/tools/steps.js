@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { readConfig, ROOT } from '../config.js'
-import { compareVersions, installedPath, locateTool, ToolError, TOOLS } from './locate.js'
+import { compareVersions, installedPath, LINKS_DIRECTORY, locateTool, ToolError, TOOLS } from './locate.js'
 
 const PYTHON_MINIMUM = '3.11.0'
 const NGINX_PACKAGES = ['nginx', 'libnginx-mod-http-lua', 'lua-cjson']
@@ -45,7 +45,7 @@ export const OPTIONAL_STEPS = { chromium, image }
  * @returns {Step[]}
  */
 export function steps (optional = [], config = readConfig()) {
-  return [nginx(config), npmPackages(), python(), mongod(config), goTool('k6', 'go.k6.io/k6', 'k6', config), goTool('toxiproxy', 'github.com/Shopify/toxiproxy/v2/cmd/server', 'server', config), ...optional.map((name) => OPTIONAL_STEPS[name](config))]
+  return [nginx(config), npmPackages(), python(), mongod(config), k6(config), links(config), ...optional.map((name) => OPTIONAL_STEPS[name](config))]
 }
 
 /** @typedef {ReturnType<typeof readConfig>} Config */
@@ -164,25 +164,32 @@ function mongod (config) {
   }
 }
 
+/** @param {Config} config @returns {Step} */
+function k6 (config) {
+  return goTool('k6', `go install, version ${TOOLS.k6.pinned}`, config, (run, target) => run('go', ['install', `go.k6.io/k6@v${TOOLS.k6.pinned}`], { GOBIN: path.dirname(target) }))
+}
+
+/** toxiproxy with two toxics of our own: every module by its hash in go.sum. @param {Config} config @returns {Step} */
+function links (config) {
+  return goTool('toxiproxy', 'go build of loadgen/links', config, (run, target) => run('go', ['build', '-C', LINKS_DIRECTORY, '-mod=readonly', '-trimpath', '-buildvcs=false', '-o', target, '.']))
+}
+
 /**
  * @param {string} name  a key of TOOLS
- * @param {string} module  Go's import path of its main package
- * @param {string} built  the file name that `go install` gives it
+ * @param {string} how
  * @param {Config} config
+ * @param {(run: Runner, target: string) => Promise<void>} compile  to the file `target`
  * @returns {Step}
  */
-function goTool (name, module, built, config) {
-  const { variable, pinned, binary } = TOOLS[name]
+function goTool (name, how, config, compile) {
+  const { variable, binary } = TOOLS[name]
   return {
     name,
     lane: 'go',
-    how: `compiled by go install, version ${pinned}, into .tools`,
+    how: `compiled by ${how}, into .tools`,
     present: () => toolText(name, config),
     blocked: () => spawnSync('go', ['version']).status === 0 ? null : `${name} is missing and so is Go, which would compile it; install Go (https://go.dev/dl/) or name your own in ${variable}`,
-    install: (run) => intoTools(name, config, async (temporary) => {
-      await run('go', ['install', `${module}@v${pinned}`], { GOBIN: temporary })
-      if (built !== binary) renameSync(path.join(temporary, built), path.join(temporary, binary))
-    })
+    install: (run) => intoTools(name, config, (temporary) => compile(run, path.join(temporary, binary)))
   }
 }
 

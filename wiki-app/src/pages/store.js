@@ -31,6 +31,13 @@ import { createTurns } from './turns.js'
  * @property {boolean} listed  whether the page appeared in the lists of pages, or left them
  */
 
+/**
+ * Who is told of edits: `add` in the transaction, so that it is written when and only when the edit is, `added` once that is durable.
+ * @typedef {object} Outbox
+ * @property {(commits: Commit[], session: import('mongoose').ClientSession) => Promise<void>} add
+ * @property {() => void} added
+ */
+
 const NameTaken = createError('WIKI_NAME_TAKEN', 'The page cannot be called “%s”: that name has a page, or the history of a deleted one.', 409)
 
 export const PageMissing = createError('WIKI_PAGE_MISSING', 'There is no page named “%s”.', 404)
@@ -57,9 +64,9 @@ export const currentRevision = (head) => head === null || head.deleted_at != nul
  * @param {object} options
  * @param {ReturnType<typeof import('./model.js').defineModels>} options.models
  * @param {import('../markdown/renderer.js').Renderer} options.renderer
- * @param {(commit: Commit) => void} [options.onCommit]  told of each edit once it is durable
+ * @param {Outbox} [options.outbox]
  */
-export function createPageStore ({ models, renderer, onCommit = () => {} }) {
+export function createPageStore ({ models, renderer, outbox = { add: async () => {}, added: () => {} } }) {
   const inTurn = createTurns()
   const { Pages, Revisions } = models
   const targets = createTargets(models)
@@ -79,7 +86,7 @@ export function createPageStore ({ models, renderer, onCommit = () => {} }) {
    */
   async function commit (name, change, { author = '', summary = '' }, rendered, precondition) {
     const deleted = rendered === null
-    const { revision, before, tags, links, linking } = await inTurn(name, () => inTransaction(Pages.db, async (session) => {
+    const written = await inTurn(name, () => inTransaction(Pages.db, async (session) => {
       const before = /** @type {Head | null} */ (await Pages.findOne({ _id: name }, HEAD_FIELDS, { session }).lean().exec())
       precondition(before)
       const revision = (before?.revision ?? 0) + 1
@@ -96,18 +103,19 @@ export function createPageStore ({ models, renderer, onCommit = () => {} }) {
         ? { deleted_at: now, redirect_to: null, links, tags }
         : { title_key: titleKey(name), content: change.content, content_bytes: change.contentBytes, tags, links, modified_at: now, deleted_at: null, redirect_to: null, ...await shownAs(rendered, tags, now, session) }
       await Pages.updateOne({ _id: name }, { $set: { ...state, revision }, $setOnInsert: { created_at: now } }, { session, upsert: true }).exec()
-      return { revision, before, tags, links, linking }
+      await outbox.add([{
+        name,
+        revision,
+        authors: [author],
+        tags: union(before?.tags ?? [], tags),
+        linking: linking.filter((other) => other !== name),
+        links: changed(before?.links ?? [], links),
+        listed: deleted || currentRevision(before) === 0
+      }], session)
+      return { revision, before }
     }))
-    onCommit({
-      name,
-      revision,
-      authors: [author],
-      tags: union(before?.tags ?? [], tags),
-      linking: linking.filter((other) => other !== name),
-      links: changed(before?.links ?? [], links),
-      listed: deleted || currentRevision(before) === 0
-    })
-    return { revision, before }
+    outbox.added()
+    return written
   }
 
   /**
@@ -227,7 +235,7 @@ export function createPageStore ({ models, renderer, onCommit = () => {} }) {
      * @throws {Error} 404 when there is no such page, 409 when the new name is taken; what `precondition` throws
      */
     async rename (name, target, { author = '', summary = '' } = {}, precondition = () => {}) {
-      const { revision, tags, linking } = await inTurn(name, () => inTransaction(Pages.db, async (session) => {
+      const renamed = await inTurn(name, () => inTransaction(Pages.db, async (session) => {
         const page = await Pages.findOne({ _id: name }, null, { session }).lean().exec()
         if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
         precondition(page)
@@ -247,15 +255,18 @@ export function createPageStore ({ models, renderer, onCommit = () => {} }) {
         await Pages.replaceOne({ _id: target }, state, { session, upsert: true }).exec()
         await Pages.updateOne({ _id: name }, { $set: { revision, deleted_at: now, redirect_to: target, links: [], tags: [] } }, { session }).exec()
         await Revisions.updateMany({ page: name }, { $set: { page: target } }, { session }).exec()
-        const { content, content_bytes: contentBytes, tags } = page
+        const { content, content_bytes: contentBytes, tags = [] } = page
         await Revisions.insertMany([{
           page: target, revision, follows: page.revision, content, content_bytes: contentBytes, tags, author, summary: summary || `Renamed from “${name}”`, deleted: false, created_at: now
         }], { session, lean: true })
-        return { revision, tags: tags ?? [], linking }
+        await outbox.add([
+          { name, revision, authors: [author], tags, linking: [], links: [target], listed: true },
+          { name: target, revision, authors: [author], tags, linking, links: [name], listed: true }
+        ], session)
+        return revision
       }))
-      onCommit({ name, revision, authors: [author], tags, linking: [], links: [target], listed: true })
-      onCommit({ name: target, revision, authors: [author], tags, linking, links: [name], listed: true })
-      return revision
+      outbox.added()
+      return renamed
     },
 
     /**

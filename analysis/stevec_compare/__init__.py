@@ -1,0 +1,1 @@
+"""Which differences between two runs of one experiment are real."""

@@ -1,0 +1,72 @@
+"""Two runs side by side: what can be compared, and what differs."""
+
+from dataclasses import dataclass
+
+from stevec_compare import comparable, statistics
+from stevec_compare.run import CompareError, RunNumbers, read_manifest, read_numbers
+
+# Measures that are compared as ratios, and as differences.
+RATIOS = ("mean_ms", "p95_ms")
+GAPS = ("hit_ratio", "stale_ratio")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs A and B: `differences` is {measure: {cell: Difference}} over the `cells` that both have."""
+
+    first: RunNumbers
+    second: RunNumbers
+    paired: bool
+    cells: tuple[str, ...]
+    levels: dict[str, dict[str, str]]
+    differences: dict[str, dict[str, statistics.Difference]]
+    warnings: tuple[str, ...]
+
+
+def compare(a, b, force=False):
+    """Compare the runs in folders `a` and `b`.
+
+    Raises:
+        CompareError: one is no complete run, or they are incomparable; the message says why. `force` lets
+        pass what is arguable (host, versions), and only that.
+    """
+    manifests = read_manifest(a), read_manifest(b)
+    fatal = comparable.differences(*manifests, comparable.FATAL)
+    if fatal:
+        raise CompareError(f"the runs are incomparable: {'; '.join(fatal)}")
+    arguable = comparable.differences(*manifests, comparable.ARGUABLE)
+    if arguable and not force:
+        raise CompareError(f"the runs are incomparable: {'; '.join(arguable)}. --force compares them all the same")
+    first, second = read_numbers(a, manifests[0]), read_numbers(b, manifests[1])
+    cells = tuple(cell for cell in first.cells if cell in second.cells)
+    if not cells:
+        why = (*first.left_out, *second.left_out)
+        raise CompareError(f"the runs share no cell with valid trials{': ' + why[0] if why else ''}")
+    paired = comparable.share_plan(*manifests)
+    found = {}
+    for measure in RATIOS + GAPS:
+        test = statistics.ratio if measure in RATIOS else statistics.difference
+        of_cells = {}
+        for cell in cells:
+            values = [_values(run.cells[cell], measure) for run in (first, second)]
+            if all(values):
+                of_cells[cell] = test(*values, paired)
+        found[measure] = statistics.with_holm(of_cells)
+    alone = [
+        f"only {run.name} has valid trials of {cell}"
+        for run, other in ((first, second), (second, first))
+        for cell in run.cells
+        if cell not in other.cells
+    ]
+    warnings = (
+        *(f"compared by force: {what}" for what in arguable),
+        *alone,
+        *first.left_out,
+        *second.left_out,
+    )
+    return Comparison(first, second, paired, cells, first.levels | second.levels, found, warnings)
+
+
+def _values(trials, measure):
+    values = {one.repetition: getattr(one, measure) for one in trials}
+    return {repetition: value for repetition, value in values.items() if value is not None}

@@ -1,0 +1,126 @@
+"""Limits that a run has to keep, for continuous integration.
+
+A gate is a JSON object with any of `LIMITS`, for all cells, and `cells`, a list of objects with `where`
+(levels of factors) and limits that hold for those cells instead. A limit on a ratio is violated when the
+whole interval lies above it. If only its centre does, the trials were too few to tell: undecided, which
+passes unless the gate says "undecided": "fail".
+"""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from stevec_compare.run import CompareError
+
+FILE_MAX_BYTES = 100_000
+LIMITS = {
+    "mean_ratio_max": "mean response time, B ÷ A",
+    "p95_ratio_max": "95th percentile of response times, B ÷ A",
+    "hit_ratio_min": "hit ratio of B",
+    "stale_ratio_max": "stale reads of B",
+    "failures_max": "failed requests of B",
+}
+RATIOS = {"mean_ratio_max": "mean_ms", "p95_ratio_max": "p95_ms"}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one limit makes of one cell: `outcome` is kept, violated or undecided; `text` has the numbers."""
+
+    cell: str
+    limit: str
+    outcome: str
+    text: str
+
+
+def read_gate(path):
+    """Return the gate in a JSON file. CompareError names what is wrong with it."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()[: FILE_MAX_BYTES + 1]
+        if len(data) > FILE_MAX_BYTES:
+            raise ValueError(f"larger than {FILE_MAX_BYTES} bytes")
+        gate = json.loads(data)
+        _check(gate, "gate", {"undecided", "cells"})
+        if gate.get("undecided", "pass") not in ("pass", "fail"):
+            raise ValueError('undecided is "pass" or "fail"')
+        cells = gate.get("cells", [])
+        if not isinstance(cells, list) or len(cells) > 1000:
+            raise ValueError("cells is not a list of at most 1000")
+        for number, entry in enumerate(cells):
+            _check(entry, f"cells[{number}]", {"where"})
+            if not isinstance(entry.get("where"), dict) or not entry["where"]:
+                raise ValueError(f'cells[{number}].where is not an object such as {{"door": "cached"}}')
+        if not any(name in LIMITS for entry in [gate, *cells] for name in entry):
+            raise ValueError(f"no limit; there is: {', '.join(LIMITS)}")
+    except OSError as error:
+        raise CompareError(f"the gate {path} cannot be read ({error.strerror})") from error
+    except (ValueError, RecursionError) as error:
+        raise CompareError(f"the gate {path}: {error}") from error
+    return gate
+
+
+def judge(gate, comparison):
+    """Return a list of `Verdict`, one for each limit and cell. CompareError if `where` meets no cell."""
+    limits = {cell: {name: gate[name] for name in LIMITS if name in gate} for cell in comparison.cells}
+    for entry in gate.get("cells", []):
+        where = {str(factor): _text(level) for factor, level in entry["where"].items()}
+        met = [cell for cell in limits if where.items() <= comparison.levels[cell].items()]
+        if not met:
+            raise CompareError(f"the gate asks for {json.dumps(entry['where'])}, which no compared cell has")
+        for cell in met:
+            limits[cell] |= {name: entry[name] for name in LIMITS if name in entry}
+    return [
+        _judge(comparison, cell, name, limit) for cell, of_cell in limits.items() for name, limit in of_cell.items()
+    ]
+
+
+def fails(gate, verdicts):
+    """Whether the gate is closed."""
+    closed = {"violated", "undecided"} if gate.get("undecided") == "fail" else {"violated"}
+    return any(verdict.outcome in closed for verdict in verdicts)
+
+
+def _judge(comparison, cell, name, limit):
+    if name in RATIOS:
+        found = comparison.differences[RATIOS[name]].get(cell)
+        if found is None:
+            return Verdict(cell, name, "undecided", "it could not be compared")
+        shown = "no interval" if found.low is None else f"{found.low:.3g} to {found.high:.3g}"
+        text = f"{found.estimate:.3g} ({shown}), at most {limit:g}"
+        if found.estimate <= limit:
+            return Verdict(cell, name, "kept", text)
+        return Verdict(cell, name, "violated" if found.low is not None and found.low > limit else "undecided", text)
+    numbers = comparison.second.cells[cell]
+    if name == "failures_max":
+        value = sum(one.failures for one in numbers)
+        return Verdict(cell, name, "kept" if value <= limit else "violated", f"{value}, at most {limit:g}")
+    field, least = ("hit_ratio", True) if name == "hit_ratio_min" else ("stale_ratio", False)
+    values = [getattr(one, field) for one in numbers if getattr(one, field) is not None]
+    if not values:
+        return Verdict(cell, name, "undecided", "it was not measured here")
+    value = math.fsum(values) / len(values)
+    kept = value >= limit if least else value <= limit
+    return Verdict(
+        cell,
+        name,
+        "kept" if kept else "violated",
+        f"{value:.4g}, at {'least' if least else 'most'} {limit:g}",
+    )
+
+
+def _check(entry, name, others):
+    if not isinstance(entry, dict):
+        raise ValueError(f"{name} is not an object")
+    for key, value in entry.items():
+        if key in others or key == "$comment":
+            continue
+        if key not in LIMITS:
+            raise ValueError(f"{name} has {key[:60]!r}, which is no limit; there is: {', '.join(LIMITS)}")
+        if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
+            raise ValueError(f"{name}.{key} is not a number of 0 or more")
+
+
+def _text(level):
+    return level if isinstance(level, str) else json.dumps(level)

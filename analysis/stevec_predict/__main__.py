@@ -1,0 +1,178 @@
+"""The command: python -m stevec_predict --pages N --rate N …"""
+
+import argparse
+import json
+import sys
+
+from stevec_predict.cost import PricesError, cost_per_million_views, read_prices
+from stevec_predict.model import POLICIES, Scenario, ScenarioError, cold_flash, predict, shares_by_zipf
+from stevec_predict.table import cost_lines, lines_for
+
+DESCRIPTION = "What a cache would be worth and what it would cost in freshness, without running anything."
+EXAMPLES = """\
+examples:
+  stevec predict --pages 100 --rate 1000 --edits 0.05 --ttl 180 --requests 10000
+  stevec predict --pages 100000 --zipf 0.8 --rate 500 --edits 0.0026 --ttl 3600
+  stevec predict --pages 10000000 --zipf 0.8 --rate 50000 --edits 0.0026 --ttl 300 --pops 300 --tiered
+  stevec predict --pages 5000 --zipf 0.7 --rate 100 --edits 0.01 --policy purge-url --purge-delay 0.2
+  stevec predict --pages 5000 --zipf 0.7 --rate 100 --ttl 60 --prices analysis/prices/2026-11.json
+
+The formulas and where they hold: docs/prediction.md.
+Exit status: 0 predicted, 2 wrong use.
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message):
+        self.exit(2, f"{self.prog}: {message}\n(see {self.prog} --help)\n")
+
+
+def build_parser(prog):
+    """Return the parser of the options."""
+    parser = _Parser(
+        prog=prog,
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    load = parser.add_argument_group("load")
+    load.add_argument("--pages", type=int, required=True, metavar="N", help="different pages")
+    load.add_argument("--rate", type=float, required=True, metavar="N", help="requests a second, edits included")
+    load.add_argument(
+        "--zipf", type=float, default=0.0, metavar="S", help="exponent of popularity; 0 (default) is uniform"
+    )
+    load.add_argument(
+        "--edits", type=float, default=0.0, metavar="R", help="share of the requests that are edits, 0 to 1"
+    )
+    load.add_argument("--edits-zipf", type=float, metavar="S", help="exponent for edits; default as --zipf")
+    cache = parser.add_argument_group("cache")
+    cache.add_argument("--policy", choices=POLICIES, default="ttl", help="default ttl")
+    cache.add_argument("--ttl", type=float, default=180.0, metavar="S", help="freshness lifetime, default 180 s")
+    cache.add_argument("--swr", type=float, default=0.0, metavar="S", help="stale-while-revalidate, for ttl+swr")
+    cache.add_argument(
+        "--purge-delay", type=float, default=0.0, metavar="S", help="from an edit to its purge everywhere"
+    )
+    cache.add_argument(
+        "--tag-pages", type=float, default=1.0, metavar="N", help="pages that one edit purges, for purge-tag"
+    )
+    cache.add_argument("--pops", type=int, default=1, metavar="N", help="points of presence, default 1")
+    cache.add_argument(
+        "--pops-zipf",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="how unequal their traffic is; default equal",
+    )
+    cache.add_argument("--pop-shares", metavar="A,B,…", help="instead: the share of each, such as 0.5,0.3,0.2")
+    cache.add_argument("--tiered", action="store_true", help="one parent cache between them and the origin")
+    cache.add_argument("--no-collapse", action="store_true", help="simultaneous misses all go to the origin")
+    origin = parser.add_argument_group("origin")
+    origin.add_argument("--fetch-ms", type=float, default=50.0, metavar="MS", help="how long it takes, default 50 ms")
+    origin.add_argument("--flash", type=float, metavar="N", help="also: a cold page asked for N times a second")
+    run = parser.add_argument_group("run (without: the steady state)")
+    run.add_argument("--duration", type=float, metavar="S", help="seconds, beginning with empty caches")
+    run.add_argument("--requests", type=float, metavar="N", help="instead: requests, at --rate")
+    run.add_argument("--seed", type=int, default=1, metavar="N", help="where something has to be simulated; default 1")
+    cost = parser.add_argument_group("cost")
+    cost.add_argument(
+        "--prices",
+        metavar="FILE",
+        help="cost of a million views by door, such as analysis/prices/2026-11.json",
+    )
+    cost.add_argument("--page-bytes", type=int, default=5_000, metavar="N", help="of one answer, default 5000")
+    cost.add_argument(
+        "--origin-per-s",
+        type=float,
+        default=500.0,
+        metavar="N",
+        help="requests that one origin serves, default 500",
+    )
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    return parser
+
+
+def main(arguments=None):
+    """Run the command with `arguments` (those of the process if None); return its exit status."""
+    parser = build_parser("stevec predict")
+    options = parser.parse_args(arguments)
+    try:
+        scenario = _scenario(options)
+        if not 1 <= options.page_bytes <= 10**12 or not 1e-3 <= options.origin_per_s <= 1e9:
+            raise ScenarioError("page-bytes and origin-per-s have to be above 0")
+        if options.flash is not None and not 0 < options.flash <= 1e10:
+            raise ScenarioError(f"flash is {options.flash}, and has to be above 0")
+        prices = read_prices(options.prices) if options.prices else None
+        prediction = predict(scenario)
+    except (ScenarioError, PricesError) as error:
+        parser.error(str(error))
+    flash = cold_flash(scenario, options.flash) if options.flash is not None else None
+    costs = None
+    if prices:
+        costs = cost_per_million_views(
+            prediction, prices, page_bytes=options.page_bytes, origin_capacity_per_s=options.origin_per_s
+        )
+    if options.json:
+        value = prediction.to_json()
+        if flash is not None:
+            value["cold_flash"] = flash
+        if prices:
+            value["cost_per_million_views"] = {
+                "prices_file": prices.file,
+                "prices_date": prices.date,
+                "currency": prices.currency,
+                "examples": prices.examples,
+                "doors": costs,
+            }
+        print(json.dumps(value, indent=2))
+        return 0
+    for line in lines_for(scenario, prediction, flash, options.flash):
+        print(line)
+    if prices:
+        for line in cost_lines(costs, prices, options.page_bytes, options.origin_per_s):
+            print(line)
+    return 0
+
+
+def _scenario(options):
+    if options.duration is not None and options.requests is not None:
+        raise ScenarioError("give duration or requests, not both")
+    run_s = options.duration
+    if options.requests is not None:
+        if not (options.requests >= 1 and options.rate > 0):
+            raise ScenarioError("requests are 1 or more, at a rate above 0")
+        run_s = options.requests / options.rate
+    return Scenario(
+        pages=options.pages,
+        rate_per_s=options.rate,
+        zipf=options.zipf,
+        edits=options.edits,
+        edits_zipf=options.edits_zipf,
+        policy=options.policy,
+        ttl_s=options.ttl,
+        swr_s=options.swr,
+        purge_delay_s=options.purge_delay,
+        tag_pages=options.tag_pages,
+        pop_shares=_shares(options),
+        tiered=options.tiered,
+        run_s=run_s,
+        fetch_s=options.fetch_ms / 1000,
+        collapse=not options.no_collapse,
+        seed=options.seed,
+    )
+
+
+def _shares(options):
+    if options.pop_shares is not None:
+        if options.pops != 1 or options.pops_zipf:
+            raise ScenarioError("pop-shares stands in place of pops and pops-zipf: give one of them")
+        try:
+            return tuple(float(share) for share in options.pop_shares.split(","))
+        except ValueError:
+            raise ScenarioError(f"pop-shares are numbers with commas, not {options.pop_shares!r}") from None
+    if not 1 <= options.pops <= 10_000 or not 0 <= options.pops_zipf <= 3:
+        raise ScenarioError("pops are 1 to 10000, pops-zipf is 0 to 3")
+    return shares_by_zipf(options.pops, options.pops_zipf)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

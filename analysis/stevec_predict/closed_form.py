@@ -1,0 +1,188 @@
+"""The closed forms: what one cache does with one page, in arrays.
+
+Symbols, all per second or in seconds: λ reads, μ edits, ν purges (ν ≥ μ: an edit may purge other pages
+too), T freshness lifetime, W window of stale-while-revalidate, D delay of a purge, τ length of a finite
+run.
+
+Reads and edits are Poisson processes and independent (J. Jung, A. W. Berger, H. Balakrishnan, "Modeling
+TTL-based Internet caches", INFOCOM 2003, for renewal arrivals in general), caches are never full, and
+fetching takes no time. A copy lives from its fill for T, or until a purge; the next read after that fills
+again. So each page in each cache renews itself: cycles of one life and one wait of 1/λ (renewal-reward
+theorem).
+
+A copy of age a is outdated for more than y seconds with chance 1 − exp(−μ(a − y)): the first edit after its
+fill came more than y ago. `stale_over` counts those reads.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.special import gammainc
+
+FINITE_LIVES_MAX = 64  # a longer run than so many lifetimes is taken for endless
+NODES = 48
+
+
+@dataclass(frozen=True)
+class Cycle:
+    """What happens between two fills, on average, or in a finite run; arrays of the shape of λ.
+
+    `stale_over(y)` are the reads that are outdated for more than `y` seconds; y = 0 gives all stale ones.
+    """
+
+    reads: np.ndarray
+    hits: np.ndarray
+    fetches: np.ndarray
+    stale_over: Callable[[float], np.ndarray]
+
+
+def outdated(edits, time):
+    """∫₀ᵗ (1 − exp(−μa)) da = t − (1 − exp(−μt)) / μ: how long of t seconds a copy is outdated."""
+    time = np.maximum(time, 0.0)
+    x = edits * time
+    small = x < 1e-5
+    safe = np.where(small, 1.0, edits)
+    return np.where(small, x * time / 2 * (1 - x / 3), time + np.expm1(-x) / safe)
+
+
+def ttl(reads, edits, ttl_s, swr_s=0.0):
+    """Steady state of a cache with freshness lifetime T (Jung et al. 2003, equation for Poisson arrivals:
+    hit ratio λT / (1 + λT)), and a window W in which the first read after T is answered with the old copy
+    while
+    it is fetched again (RFC 5861, section 3)."""
+    found_in_window = -np.expm1(-reads * swr_s)
+
+    def stale_over(seconds):
+        stale = reads * outdated(edits, ttl_s - seconds)
+        if swr_s > 0 and seconds < ttl_s + swr_s:
+            beyond = max(seconds - ttl_s, 0.0)
+            before = max(ttl_s - seconds, 0.0)
+            arrived = np.exp(-reads * beyond) - np.exp(-reads * swr_s)
+            both = reads + edits
+            unedited = reads / both * np.exp(-edits * before - reads * beyond)
+            stale = stale + arrived - unedited * -np.expm1(-both * (swr_s - beyond))
+        return stale
+
+    return Cycle(1 + reads * ttl_s, reads * ttl_s + found_in_window, np.ones_like(reads), stale_over)
+
+
+def purge(reads, edits, purges, ttl_s, delay_s):
+    """Steady state of a cache whose copies live until a purge (rate ν), at most T, when each edit purges D
+    seconds after it was acknowledged.
+
+    A life is min(T, Exp(ν)). Reads and purges being independent, the hit ratio is λℓ / (1 + λℓ) with
+    ℓ = (1 − exp(−νT)) / ν. A copy of age a that is still there can only be outdated by an edit of the last
+    min(a, D) seconds.
+    """
+    life = expected_life(purges, ttl_s)
+    delay_s = min(delay_s, ttl_s)
+
+    def stale_over(seconds):
+        if seconds >= delay_s:
+            return np.zeros_like(reads)
+        # Ages from y to D: 1 - exp(-μ(a - y)); older ones: 1 - exp(-μ(D - y)).
+        y, window = seconds, delay_s - seconds
+        young = np.exp(-purges * y) * (expected_life(purges, window) - expected_life(purges + edits, window))
+        old = -np.expm1(-edits * window) * np.exp(-purges * delay_s) * expected_life(purges, ttl_s - delay_s)
+        return reads * (young + old)
+
+    return Cycle(1 + reads * life, reads * life, np.ones_like(reads), stale_over)
+
+
+def tiered(reads, shares, cycle, absent):
+    """What several edges with one parent cache between them and the origin make of one page.
+
+    An edge's copy has the parent's age (the Age field, RFC 9111, section 5.1), and a purge reaches all, so
+    all copies of a page end together. The parent's cycle begins with the first read anywhere; each other
+    edge fetches once from the parent if it is asked before the end.
+
+    Args:
+        reads: λ over all edges, shape (n,).
+        shares: of the edges, shape (p,), sum 1.
+        cycle: of one cache that gets all reads.
+        absent: function of θ (n, p): the mean of exp(−θ · life).
+
+    Returns:
+        `Cycle`; its hits are answers of an edge, its fetches those of the parent.
+    """
+    missed = np.zeros_like(reads)
+    for share, edges in zip(*np.unique(shares, return_counts=True), strict=True):
+        missed += edges * (share + (1 - share) * (1 - absent(reads * share)))
+    return Cycle(cycle.reads, np.maximum(cycle.reads - missed, 0), cycle.fetches, cycle.stale_over)
+
+
+def absent_until(purges, ttl_s):
+    """Return the function θ → E exp(−θ · min(T, Exp(ν))): the chance of a life without a read."""
+
+    def absent(rate):
+        return 1 - rate * expected_life(purges + rate, ttl_s)
+
+    return absent
+
+
+def expected_life(purges, ttl_s):
+    """E min(T, Exp(ν)) = (1 − exp(−νT)) / ν; T where ν is 0."""
+    x = purges * ttl_s
+    small = x < 1e-8
+    return np.where(small, ttl_s * (1 - x / 2), -np.expm1(-x) / np.where(small, 1.0, purges))
+
+
+def finite_ttl(reads, edits, ttl_s, run_s):
+    """A run of τ seconds that begins with an empty cache, with freshness lifetime T.
+
+    The k-th fill comes (k − 1)T plus k waits after the beginning, so that N(t) = Σ P(Erlang(k, λ) ≤ t − (k
+    − 1)T) are expected by t. Copies filled at f are read until min(f + T, τ); integrated by parts, reads
+    outdated by more than y are λ ∫ N(f) (1 − exp(−μ(τ − y − f))) df over f from max(0, τ − T) to τ − y.
+    ValueError if τ / T is above `FINITE_LIVES_MAX`.
+    """
+    if run_s > FINITE_LIVES_MAX * ttl_s:
+        raise ValueError("the run is too long for its lifetimes to be summed")
+    begin = max(0.0, run_s - ttl_s)
+    fetches = _fills(reads, ttl_s, run_s)
+    # Fills crowd just after each multiple of T, and so do the places where the integrand is looked at.
+    kink = np.floor(run_s / ttl_s) * ttl_s
+    edges = [begin, kink, run_s] if begin < kink < run_s else [begin, run_s]
+    points, weights = np.polynomial.legendre.leggauss(NODES)
+    u, weights = (points + 1) / 2, weights / 2
+    nodes = [
+        (low + (high - low) * place**3, weight * 3 * place**2 * (high - low))
+        for low, high in pairwise(edges)
+        for place, weight in zip(u, weights, strict=True)
+    ]
+    fills = [_fills(reads, ttl_s, moment) for moment, _ in nodes]
+
+    def stale_over(seconds):
+        total = np.zeros_like(reads)
+        for (moment, weight), filled in zip(nodes, fills, strict=True):
+            total += weight * filled * -np.expm1(-edits * max(run_s - seconds - moment, 0.0))
+        return reads * total
+
+    return Cycle(reads * run_s, reads * run_s - fetches, fetches, stale_over)
+
+
+def finite_purge(reads, edits, purges, run_s, delay_s):
+    """A run of τ seconds that begins with an empty cache, in which copies live until a purge (T ≥ τ).
+
+    Cached or not is a Markov chain with rates λ and ν, so the cache holds the page at t with chance λ/(λ +
+    ν) (1 − exp(−(λ + ν)t)). The stale share of the hits is that of the steady state, right where D ≪ τ.
+    """
+    both = reads + purges
+    hits = reads * reads / both * (run_s - expected_life(both, run_s))
+    steady = purge(reads, edits, purges, run_s, delay_s)
+
+    def stale_over(seconds):
+        return hits * steady.stale_over(seconds) / steady.hits
+
+    return Cycle(reads * run_s, hits, reads * run_s - hits, stale_over)
+
+
+def _fills(reads, ttl_s, moment):
+    """N(t): expected fills until `moment` in a cache that was empty at 0; shape of `reads`."""
+    total = np.zeros_like(reads)
+    k = 0
+    while k * ttl_s < moment:
+        total += gammainc(k + 1, reads * (moment - k * ttl_s))
+        k += 1
+    return total

@@ -1,0 +1,98 @@
+"""A prediction as lines for a person."""
+
+from stevec_predict.cost import VIEWS
+from stevec_predict.model import ScenarioError, predict, vary_ttl
+from stevec_report.wording import count_of, grouped, three_digits
+
+FRESH_ENOUGH = 0.01
+BARS = 20
+DETAIL = ("cdn_requests", "cdn_egress", "cdn_purges", "origin_egress", "origin_hours", "total")
+
+
+def lines_for(scenario, prediction, flash=None, flash_per_s=None):
+    """Yield the lines that describe `prediction` of `scenario`."""
+    run = f", {three_digits(scenario.run_s)} s from cold" if scenario.run_s is not None else ""
+    pops = len(scenario.pop_shares)
+    places = f", {pops} points of presence{' under one parent' if scenario.tiered else ''}" if pops > 1 else ""
+    yield f"{scenario.policy} over {grouped(scenario.pages)} pages{places}{run}"
+    yield ""
+    p = prediction
+    yield _row("hit ratio", _percent(p.hit_ratio), _bar(p.hit_ratio))
+    yield _row("origin offload, requests", _percent(p.offload_requests), _bar(p.offload_requests))
+    if p.offload_bytes != p.offload_requests:
+        yield _row("origin offload, bytes", _percent(p.offload_bytes), _bar(p.offload_bytes))
+    yield _row("stale reads", _percent(p.stale_ratio), _bar(p.stale_ratio))
+    if p.staleness_p50_s is not None:
+        yield _row("  outdated for, p50", f"{three_digits(p.staleness_p50_s)} s")
+        yield _row("  outdated for, p95", f"{three_digits(p.staleness_p95_s)} s")
+    writes = f" and {three_digits(p.edits_per_s)} edits" if p.edits_per_s else ""
+    yield _row("the origin gets", f"{three_digits(p.origin_per_s)} reads{writes} a second")
+    if p.purges_per_s:
+        yield _row("purge calls", f"{three_digits(p.purges_per_s)} a second")
+    if p.race_stale_ratio:
+        yield _row("stale by races, on top", _percent(p.race_stale_ratio), "if an old answer on its way is stored")
+    if flash is not None:
+        yield ""
+        yield f"a cold page, {three_digits(flash_per_s)} reads a second from one moment on:"
+        yield _row("  origin, collapsing", f"{count_of(flash['collapsed'], 'request')}")
+        yield _row("  origin, without", f"{flash['uncollapsed']:.0f} requests")
+        yield _row("  worst wait", f"{three_digits(flash['worst_wait_s'])} s")
+    yield ""
+    yield from _dominant(scenario, p)
+    yield ""
+    yield f"model: {p.model}"
+    for assumption in p.assumptions:
+        yield f"  - {assumption}"
+    if p.binning_error:
+        points = three_digits(100 * p.binning_error)
+        yield f"  - pages are put into classes, which moves the hit ratio by {points} points at most"
+
+
+def cost_lines(rows, prices, page_bytes, origin_capacity_per_s):
+    """Yield the table of costs."""
+    yield ""
+    yield f"{prices.currency} for {grouped(VIEWS)} views, by door (prices: {prices.file}, {prices.date})"
+    yield f"  {'':16}" + "".join(f"{door:>10}" for door in rows)
+    for name in DETAIL:
+        yield f"  {name.replace('_', ' '):16}" + "".join(f"{row[name]:>10.2f}" for row in rows.values())
+    capacity = three_digits(origin_capacity_per_s)
+    yield f"  - answers of {grouped(page_bytes)} bytes; an origin serves {capacity} a second"
+    yield "  - list prices, without free allowances: check them"
+    if prices.examples:
+        yield f"  - without a source, so examples only: {', '.join(prices.examples)}"
+
+
+def _dominant(scenario, prediction):
+    """Sentences on what the result comes from, and what another lifetime would make of it."""
+    if prediction.hit_ratio == 0 and scenario.policy in ("no-store", "revalidate"):
+        yield "Every read asks the origin: nobody reads an old page, and only bytes can be saved."
+        return
+    share = prediction.seldom_miss_share
+    if scenario.run_s is not None and scenario.run_s <= scenario.ttl_s and scenario.policy == "ttl":
+        yield "Nothing expires within the run: each page that is read is fetched once by each cache."
+    elif share >= 0.5:
+        yield f"{_percent(share)} of the misses are of pages read less than once in a lifetime at their edge."
+    elif share > 0:
+        yield f"{_percent(1 - share)} of the misses come because the copy of a page that is read often ended."
+    if prediction.stale_ratio > FRESH_ENOUGH:
+        yield f"One read of {three_digits(1 / prediction.stale_ratio)} is older than the newest edit."
+    try:
+        others = [(factor, predict(vary_ttl(scenario, factor))) for factor in (0.5, 2)]
+    except ScenarioError:
+        return
+    for factor, other in others:
+        lifetime = f"{'Half' if factor < 1 else 'Twice'} the ttl ({three_digits(scenario.ttl_s * factor)} s)"
+        hit, stale = _percent(other.hit_ratio), _percent(other.stale_ratio)
+        yield f"{lifetime}: hit ratio {hit}, stale reads {stale}."
+
+
+def _row(name, value, comment=""):
+    return f"  {name:26}{value:>12}  {comment}".rstrip()
+
+
+def _bar(share):
+    return "█" * round(BARS * share) or "▏"
+
+
+def _percent(share):
+    return f"{three_digits(100 * share)} %"

@@ -1,0 +1,124 @@
+"""E3 in the open model: arrivals at a stepped rate, whatever the server does."""
+
+import statistics
+
+from stevec_report.blocks import Cell, Column, Figure, Table
+from stevec_report.figures import saturation
+from stevec_report.intervals import geometric_mean
+
+KEEPS_UP = 0.95  # of the offered rate
+
+
+def blocks(analysis):
+    """The saturation curve over the offered rate, and its table."""
+    doors = {door: {"points": _points(analysis, door), "law": None, "knee": None} for door in analysis.run.doors}
+    return [
+        Figure(
+            "saturation-open",
+            "Offered, achieved and failed requests in the open model",
+            "The open model: requests begin at a fixed rate, whatever happens. Above, what was answered a second "
+            "against what was offered; below, the response time (logarithmic), and the share of the offered "
+            "requests that failed or were dropped because no requester was free. Hollow points: the load generator "
+            "was the limit, so that they say nothing of the server.",
+            lambda: saturation.draw(doors, "offered requests a second", offered=True),
+        ),
+        _table(analysis),
+    ]
+
+
+def evidence(analysis):
+    """Beside the study: it had no open model, so no hypothesis of its six is decided here."""
+    return None
+
+
+def strips(analysis):
+    """The lowest and the highest rate of each door."""
+    rates = analysis.levels("rate_per_s")
+    return [
+        (
+            f"{door}, {rate} requests a second",
+            door,
+            [o.number for o in analysis.select(door=door, rate_per_s=rate)],
+        )
+        for door in analysis.run.doors
+        for rate in (dict.fromkeys([rates[0], rates[-1]]) if rates else [])
+    ]
+
+
+def _points(analysis, door):
+    points = []
+    for rate in analysis.levels("rate_per_s"):
+        trials = analysis.select(door=door, rate_per_s=rate)
+        if not trials or not isinstance(rate, int | float):
+            continue
+        offered, failed, _ = _counts(trials)
+        means = [o.mean_ms for o in trials if o.mean_ms]
+        points.append(
+            {
+                "load": rate,
+                "per_s": statistics.median([_achieved(o) for o in trials]),
+                "mean_ms": geometric_mean(means).centre if means else None,
+                "p99_ms": statistics.median([o.stats.p99_ms for o in trials if o.mean_ms]) if means else None,
+                "failed": failed / offered if offered else None,
+                "limited": any(o.limited for o in trials),
+            }
+        )
+    return points
+
+
+def _counts(trials):
+    """(offered, failed or dropped, dropped) requests."""
+    dropped = sum(o.record.dropped_iterations for o in trials)
+    sent = sum(o.stats.requests for o in trials)
+    return sent + dropped, sum(o.stats.failures for o in trials) + dropped, dropped
+
+
+def _achieved(outcome):
+    return outcome.stats.completed_per_s or 0.0
+
+
+def _table(analysis):
+    columns = [
+        Column("door", "door", "text", left=True),
+        Column("offered_per_s", "offered, 1/s", "number"),
+        Column("achieved_per_s", "answered, 1/s", "number"),
+        Column("dropped_share", "dropped", "percent"),
+        Column("failed_share", "failed", "percent"),
+        Column("slow_share", "over 4 s", "percent"),
+        Column("mean_ms", "mean, ms", "number"),
+        Column("p99_ms", "p99", "number"),
+        Column("keeps_up", "keeps up", "text"),
+        Column("generator", "generator", "text", left=True),
+        Column("trials", "from trials", "text", left=True),
+    ]
+    rows = []
+    for door in analysis.run.doors:
+        for point in _points(analysis, door):
+            trials = analysis.select(door=door, rate_per_s=point["load"])
+            offered, _, dropped = _counts(trials)
+            numbers = tuple(o.number for o in trials)
+            keeps = point["per_s"] >= KEEPS_UP * point["load"]
+            rows.append(
+                {
+                    "door": door,
+                    "offered_per_s": point["load"],
+                    "achieved_per_s": point["per_s"],
+                    "dropped_share": dropped / offered if offered else None,
+                    "failed_share": sum(o.stats.failures for o in trials) / offered if offered else None,
+                    "slow_share": sum(o.stats.slow for o in trials) / offered if offered else None,
+                    "mean_ms": point["mean_ms"],
+                    "p99_ms": point["p99_ms"],
+                    "keeps_up": "unknown" if point["limited"] and not keeps else "yes" if keeps else "no",
+                    "generator": "limited" if point["limited"] else "",
+                    "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+                }
+            )
+    return Table(
+        "saturation-open",
+        "Offered and answered, by rate.",
+        f"A door keeps up if it answers {100 * KEEPS_UP:.0f} % of the offered rate or more. Shares are of the "
+        "requests offered, the dropped ones included. Where the generator was the limit, a door that does not keep "
+        "up is unknown.",
+        columns,
+        rows,
+    )

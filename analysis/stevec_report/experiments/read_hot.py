@@ -1,0 +1,203 @@
+"""E1, read-hot: many reads over few pages (tables 1.1 and 1.2, figure 1.3 of the study)."""
+
+import statistics
+
+from stevec_report import reference, wording
+from stevec_report.blocks import Column, Figure, Table
+from stevec_report.experiments.beside_study import by_repetition, run_label
+from stevec_report.figures import figure_1_3
+from stevec_report.hypothesis_tests import paired_test
+from stevec_report.intervals import geometric_mean
+from stevec_report.outcomes import means_by_repetition
+from stevec_report.verdicts import Claim, Evidence, test_claim
+
+STUDY_REQUESTS = 1000  # a repetition, from section 1.4.1 of the study
+STUDY_SETTINGS = {
+    "requests": 1000,
+    "pages": 100,
+    "page_size_chars": 5000,
+    "pause_s": 0,
+    "vus": 1,
+    "repetitions": 8,
+}
+STUDY_LABELS = {"without": "without a cache", "local": "local nginx", "cdn": "CDN", "with": "with a cache"}
+STUDY_DOORS = {"without": ("source", "nocache"), "local": ("local",), "cdn": ("cached",)}
+MOST = 0.5  # "the cache answers most": the origin sees less than this share
+RULE = (
+    "For every door with a cache: offload holds if the origin saw less than half of the requests in every valid trial, "
+    "which is an exact count; time holds if the ratio of its mean response time to that of the door without a cache "
+    "(source), paired by repetition, is below 1 by a sign-flip test."
+)
+
+
+def blocks(analysis):
+    """Tables 1.1 and 1.2, figure 1.3, and the ratios to source."""
+    ours = {door: [o for o in analysis.outcomes if o.door == door] for door in analysis.run.doors}
+    return [
+        by_repetition(
+            "table-1.1",
+            "Table 1.1. Requests that reached the origin, by repetition.",
+            "The study's count and this run's; what the study calls without is source or nocache here. A number "
+            f"leads to its trial. The study sent {STUDY_REQUESTS} requests a repetition, "
+            f"this run {_planned(analysis)}.",
+            _labelled(reference.read_series("1.1", "origin_requests")),
+            ours,
+            lambda o: o.record.counter_requests,
+            "count",
+            "count",
+        ),
+        Figure(
+            "figure-1.3",
+            "Mean response time by path, the study's and this run's",
+            "Figure 1.3. Mean response time by path. Each dot is one trial, repetitions from left to right; the "
+            "line and the number are their geometric mean, the bracket its 95 % interval. Both scales begin at 0 "
+            "and differ: compare the pattern. The study's “without” stands over both doors without a cache.",
+            lambda: figure_1_3.draw(reference.read_series("1.2", "mean_ms"), _means(analysis), run_label(analysis)),
+        ),
+        by_repetition(
+            "table-1.2",
+            "Table 1.2. Mean response time in milliseconds, by repetition.",
+            "The study's and this run's. The last row is the arithmetic mean, as in the study.",
+            _labelled(reference.read_series("1.2", "mean_ms")),
+            ours,
+            lambda o: o.mean_ms,
+            study_show="count",
+        ),
+        ratio_table(analysis),
+    ]
+
+
+def ratio_table(analysis):
+    """Each door against the one without a cache, and the study's ratio of means."""
+    base = base_door(analysis)
+    study = study_ratios()
+    columns = [
+        Column("door", "door", "text", left=True),
+        Column("ratio", f"ratio to {base or 'source'} (95 % interval)", "interval"),
+        Column("p", "p", "p"),
+        Column("pairs", "pairs", "count"),
+        Column("study_ratio", "the study's ratio"),
+        Column("origin_share", "reached the origin", "percent"),
+        Column("study_origin_share", "in the study", "percent"),
+    ]
+    rows = []
+    for door in analysis.run.doors:
+        trials = analysis.select(door=door)
+        test = door_test(analysis, door, base) if door != base else None
+        sent = sum(o.stats.requests for o in trials)
+        path = next((path for path, doors in STUDY_DOORS.items() if door in doors), None)
+        rows.append(
+            {
+                "door": door,
+                "ratio": test.ratio if test else None,
+                "p": test.p if test else None,
+                "pairs": test.n if test else None,
+                "study_ratio": study.get(path),
+                "origin_share": sum(o.record.counter_requests for o in trials) / sent if sent else None,
+                "study_origin_share": {None: None, "without": 1.0}.get(path, 0.1),
+            }
+        )
+    note = "Ratios of mean response times, paired by repetition; p of the exact two-sided sign-flip test."
+    return Table("table-1.2-ratios", "What a cache changes.", note, columns, rows)
+
+
+def evidence(analysis):
+    """Offload and time at every door with a cache."""
+    base = base_door(analysis)
+    claims, asides = [], []
+    for door in analysis.run.doors.values():
+        if door.caching:
+            claims.append(_offload(analysis, door.name))
+            claims.append(_time(analysis, door.name, base))
+    if {"local", "cached"} <= analysis.run.doors.keys():
+        asides.append(_time(analysis, "local", "cached"))
+    effect = door_test(analysis, "cached", base)
+    study = study_ratios()
+    return Evidence(
+        claims=claims,
+        rule=RULE,
+        study="origin sees 10 % with a cache; "
+        + " : ".join(wording.three_digits(mean) for mean in study_means().values())
+        + " ms without : local : CDN",
+        ours=_ours(analysis, base),
+        study_effect=study["cdn"],
+        effect=effect,
+        effect_name=f"cached ÷ {base or 'source'}",
+        asides=asides,
+    )
+
+
+def facts(analysis):
+    """E1's ratios beside the study's, for the comparison of calibration and prediction."""
+    base, study = base_door(analysis), study_ratios()
+    ratios = [
+        {"name": f"{door} ÷ {base}", "ratio": door_test(analysis, door, base).ratio, "study": study[path]}
+        for path, door in (("cdn", "cached"), ("local", "local"))
+        if door in analysis.run.doors
+    ]
+    return {"ratios": ratios}
+
+
+def base_door(analysis):
+    """The door without a cache that others are compared with: source, else nocache, else None."""
+    return next((door for door in ("source", "nocache") if door in analysis.run.doors), None)
+
+
+def door_test(analysis, door, base):
+    """The `PairedTest` of the mean response times of two doors, by repetition."""
+    return paired_test(means_by_repetition(analysis.select(door=door)), means_by_repetition(analysis.select(door=base)))
+
+
+def study_means():
+    """{path: mean of the study's repetitions in ms}: without, local, cdn."""
+    return {path: statistics.fmean(v.values()) for path, v in reference.read_series("1.2", "mean_ms").items()}
+
+
+def study_ratios():
+    """{path: the study's mean ÷ its mean without a cache}."""
+    means = study_means()
+    return {path: mean / means["without"] for path, mean in means.items()}
+
+
+def _offload(analysis, door):
+    name = f"Offload at {door}"
+    trials = analysis.select(door=door)
+    if not trials:
+        return Claim(name, f"{name}: no valid trial.", None)
+    shares = [o.record.counter_requests / o.stats.requests for o in trials]
+    low, high = wording.percent(min(shares)), wording.percent(max(shares))
+    text = (
+        f"the origin saw {low if low == high else f'{low} to {high}'} of the requests "
+        f"({wording.count_of(len(trials), 'valid trial')})."
+    )
+    holds = True if max(shares) < MOST else False if min(shares) >= MOST else None
+    return Claim(name, text, holds, trials=tuple(o.number for o in trials))
+
+
+def _time(analysis, door, base):
+    return test_claim(
+        f"Time at {door}", door_test(analysis, door, base), "below", f"{door} ÷ {base} in mean response time"
+    )
+
+
+def _ours(analysis, base):
+    centres = []
+    for door in (base, "local", "cached"):
+        means = list(means_by_repetition(analysis.select(door=door)).values()) if door else []
+        centres.append(wording.three_digits(geometric_mean(means).centre if means else None))
+    trials = [o for o in analysis.valid if analysis.run.doors[o.door].caching]
+    sent = sum(o.stats.requests for o in trials)
+    share = wording.percent(sum(o.record.counter_requests for o in trials) / sent if sent else None)
+    return f"origin sees {share} with a cache; {' : '.join(centres)} ms {base or 'without'} : local : cached"
+
+
+def _means(analysis):
+    return {door: list(means_by_repetition(analysis.select(door=door)).values()) for door in analysis.run.doors}
+
+
+def _labelled(series):
+    return {STUDY_LABELS[path]: values for path, values in series.items()}
+
+
+def _planned(analysis):
+    return " or ".join(sorted({wording.grouped(plan.requests) for plan in analysis.run.plans.values()}))

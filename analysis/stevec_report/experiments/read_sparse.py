@@ -1,0 +1,155 @@
+"""E2, read-sparse: few reads over many pages (table 1.3, figure 1.4)."""
+
+import math
+import statistics
+
+import numpy as np
+
+from stevec_report import reference, wording
+from stevec_report.blocks import Cell, Column, Figure, Table
+from stevec_report.experiments.beside_study import by_repetition, run_label
+from stevec_report.figures import figure_1_4
+from stevec_report.hypothesis_tests import equivalence, sign_flip
+from stevec_report.outcomes import means_by_repetition
+from stevec_report.verdicts import Claim, Evidence, describe_test
+
+STUDY_SETTINGS = {
+    "requests": 100,
+    "pages": 1000,
+    "page_size_chars": 5000,
+    "pause_s": 0,
+    "vus": 1,
+    "repetitions": 8,
+}
+STUDY_LABELS = {"without": "cache bypassed", "with": "cached"}
+BASE, CACHED = "nocache", "cached"
+MARGIN = 1.10  # "no difference": less than 10 % either way
+FEW = 0.1  # "about 5 repeats" of 100: hits are rare
+RULE = (
+    "“No difference” is a claim of its own, which a test that finds nothing does not prove. So time holds if the "
+    f"ratio of mean response times cached ÷ nocache, paired by repetition, is shown to lie within {1 / MARGIN:.2f} "
+    f"to {MARGIN:.2f} (two one-sided t tests on the logarithms, TOST), and is refuted if it is shown to lie "
+    f"outside; rare hits holds if a cache served less than {100 * FEW:.0f} % of the requests of every valid trial, "
+    "an exact count."
+)
+
+
+def blocks(analysis):
+    """Table 1.3 (times and hits) and figure 1.4."""
+    ours = {door: [o for o in analysis.outcomes if o.door == door] for door in (BASE, CACHED)}
+    return [
+        by_repetition(
+            "table-1.3",
+            "Table 1.3. Mean response time in milliseconds, by repetition.",
+            "Both paths go through the CDN. A number leads to its trial. The last row is the arithmetic mean.",
+            {STUDY_LABELS[path]: v for path, v in reference.read_series("1.3", "mean_ms").items()},
+            ours,
+            lambda o: o.mean_ms,
+            study_show="count",
+        ),
+        _hits_table(ours[CACHED], _expected_hits(analysis)),
+        Figure(
+            "figure-1.4",
+            "Mean response time with and without a cache, few reads over many pages",
+            "Figure 1.4. Mean response time with the cache bypassed and used. Each dot is one trial; the line and the "
+            "number are their geometric mean, the bracket its 95 % interval. The scales differ.",
+            lambda: figure_1_4.draw(
+                reference.read_series("1.3", "mean_ms"),
+                {door: list(means_by_repetition(analysis.select(door=door)).values()) for door in (BASE, CACHED)},
+                run_label(analysis),
+            ),
+        ),
+    ]
+
+
+def evidence(analysis):
+    """Equivalence of the times, and rare hits."""
+    base, cached = (means_by_repetition(analysis.select(door=door)) for door in (BASE, CACHED))
+    test = equivalence(cached, base, MARGIN)
+    study = reference.read_series("1.3", "mean_ms")
+    means = {path: statistics.fmean(values.values()) for path, values in study.items()}
+    trials = analysis.select(door=CACHED)
+    hits = [o.stats.served_by_cache for o in trials]
+    return Evidence(
+        claims=[_same_time(test, base, cached), _rare_hits(trials)],
+        rule=RULE,
+        study=f"{means['with']:.1f} ms cached, {means['without']:.1f} ms not; 2.75 hits of 100",
+        ours=f"{_centre(cached)} ms cached, {_centre(base)} ms not; "
+        f"{wording.three_digits(statistics.fmean(hits) if hits else None)} hits of "
+        f"{wording.three_digits(statistics.fmean([o.stats.requests for o in trials]) if trials else None)}",
+        study_effect=means["with"] / means["without"],
+        effect=test,
+        effect_name="cached ÷ nocache",
+        margin=MARGIN,
+    )
+
+
+def _same_time(test, base, cached):
+    name = "Same time"
+    if test.ratio is None:
+        return Claim(name, "no pair of valid trials.", None, test)
+    within = 1 / MARGIN < test.ratio.centre < MARGIN
+    text = f"cached ÷ nocache in mean response time: {describe_test(test)} of “not within ±10 %”."
+    return Claim(name, text, within, test, opposite_p=_outside_p(base, cached))
+
+
+def _outside_p(base, cached):
+    """The sign-flip p that the ratio lies outside of the margin; 1 where its mean lies inside."""
+    logs = np.array([math.log(cached[r] / base[r]) for r in sorted(base.keys() & cached.keys())])
+    beyond = logs * np.sign(logs.mean()) - math.log(MARGIN)
+    return sign_flip(beyond)[0] if beyond.mean() > 0 else 1.0
+
+
+def _rare_hits(trials):
+    name = "Rare hits"
+    if not trials:
+        return Claim(name, "no valid trial.", None)
+    shares = [o.stats.served_by_cache / o.stats.requests for o in trials]
+    text = f"a cache served {wording.percent(min(shares))} to {wording.percent(max(shares))} of the requests."
+    holds = True if max(shares) < FEW else False if min(shares) >= FEW else None
+    return Claim(name, text, holds, trials=tuple(o.number for o in trials))
+
+
+def _hits_table(outcomes, expected):
+    study = reference.read_series("1.3", "cached_requests")["with"]
+    columns = [
+        Column("repetition", "rep.", "text"),
+        Column("study_hits", "hits, the study", "count"),
+        Column("hits", "hits", "count"),
+        Column("repeats", "repeats in the plan", "count"),
+        Column("exact", "equal", "text"),
+    ]
+    ours = {o.repetition: o for o in outcomes}
+    rows = []
+    for repetition in sorted(study.keys() | ours.keys()):
+        row = {"repetition": repetition, "study_hits": study.get(repetition)}
+        outcome = ours.get(repetition)
+        if outcome and outcome.stats:
+            hits = outcome.stats.served_by_cache
+            repeats = outcome.stats.requests - outcome.stats.distinct_pages
+            row |= {
+                "hits": Cell(hits, trials=(outcome.number,), off=not outcome.valid),
+                "repeats": repeats,
+                "exact": Cell("yes" if hits == repeats else "no", mark="valid" if hits == repeats else "invalid"),
+            }
+        rows.append(row)
+    note = (
+        "A page that was asked for before is a hit, and nothing else is: hits and repeats must be equal. Chance "
+        f"gives {wording.three_digits(expected)} repeats for this run's plans and 4.8 for the study's, which had "
+        "2.75 hits on average and does not say why they were fewer."
+    )
+    return Table("table-1.3-hits", "Table 1.3, continued. Requests that the cache served.", note, columns, rows)
+
+
+def _expected_hits(analysis):
+    """n − m (1 − (1 − 1/m)^n), the mean number of repeats among n draws of m pages."""
+    record = next((o.record for o in analysis.outcomes if o.record), None)
+    if record is None or record.number("pages") < 1:
+        return None
+    n, m = record.number("requests"), record.number("pages")
+    return n - m * (1 - (1 - 1 / m) ** n)
+
+
+def _centre(means):
+    values = list(means.values())
+    return wording.three_digits(math.exp(statistics.fmean(map(math.log, values))) if values else None)

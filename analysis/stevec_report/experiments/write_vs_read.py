@@ -1,0 +1,161 @@
+"""E5 and E6, write-vs-read: the cost of a write against a read, directly and through the cache.
+
+Tables 1.7 (E5) and 1.8 (E6), which table 1.9 joins, and figures 1.8 and 1.9.
+"""
+
+import math
+import statistics
+
+from stevec_report import reference, wording
+from stevec_report.blocks import Column, Figure, Table
+from stevec_report.experiments.beside_study import by_repetition, run_label
+from stevec_report.figures import figure_1_8, figure_1_9
+from stevec_report.hypothesis_tests import PairedTest, paired_test
+from stevec_report.outcomes import means_by_repetition
+from stevec_report.verdicts import Claim, Evidence, test_claim
+
+STUDY_SETTINGS = {"requests": 200, "edit_size_chars": 1000, "pause_s": 0, "vus": 1, "repetitions": 8}
+FAR = 1.25  # "far longer": by more than a quarter; the study's "a little" was 16 %, its "far" 64 %
+RULE_DIRECT = (
+    "Dearer holds if the ratio of mean response times write ÷ read, paired by repetition, is above 1 by an exact "
+    "two-sided sign-flip test."
+)
+RULE_CACHED = (
+    f"Far longer holds if the ratio of mean response times write ÷ read, paired by repetition, is above {FAR} by an "
+    f"exact two-sided sign-flip test: the ratios are divided by {FAR} first. It is refuted if it is clearly below."
+)
+
+
+def blocks(analysis):
+    """The table by repetition, the figure, and this run's side of table 1.9."""
+    direct = _is_direct(analysis)
+    table, number, script = ("1.7", "1.8", figure_1_8) if direct else ("1.8", "1.9", figure_1_9)
+    study = reference.read_series(table, "mean_ms", series="method")
+    ours = _by_operation(analysis.outcomes)
+    means = {name: list(means_by_repetition([o for o in own if o.valid]).values()) for name, own in ours.items()}
+    return [
+        Figure(
+            f"figure-{number}",
+            f"Mean response time of writes and reads, {'without' if direct else 'with'} a cache",
+            f"Figure {number}. Mean response time of a write and of a read. Each dot is one trial; the line and the "
+            "number are their geometric mean, the bracket its 95 % interval. The scales differ.",
+            lambda: script.draw(study, means, run_label(analysis)),
+        ),
+        by_repetition(
+            f"table-{table}",
+            f"Table {table}. Mean response time in milliseconds, by repetition.",
+            "A number leads to its trial. The last row is the arithmetic mean.",
+            {"POST": study["POST"], "GET": study["GET"]},
+            {"write": ours["write"], "read": ours["read"]},
+            lambda o: o.mean_ms,
+            study_show="count",
+        ),
+        means_table({direct: facts(analysis)["means"]}),
+    ]
+
+
+def facts(analysis):
+    """This run's side of table 1.9."""
+    own = _by_operation(analysis.valid)
+    means = {}
+    for operation, trials in own.items():
+        values = means_by_repetition(trials).values()
+        means[operation] = statistics.fmean(values) if values else None
+    return {"direct": _is_direct(analysis), "means": means}
+
+
+def means_table(means):
+    """Table 1.9: means of writes and reads, without and with the cache, as far as runs are there.
+
+    Args:
+        means: {whether it is the direct one: {"write": mean in ms or None, "read": …}}.
+    """
+    ordered = sorted(means, reverse=True)
+    columns = [
+        Column("method", "method", "text", left=True),
+        Column("study_without_cache", "without a cache", group="the study"),
+        Column("study_with_cache", "with a cache", group="the study"),
+        *[Column(f"run_{_with(d)}_cache", f"{_with(d)} a cache", group="this run") for d in ordered],
+    ]
+    rows = []
+    for row in reference.read_rows("1.9"):
+        operation = "write" if row["method"] == "POST" else "read"
+        entry = {
+            "method": f"{operation} ({row['method']})",
+            "study_without_cache": float(row["without_cache_mean_ms"]),
+            "study_with_cache": float(row["with_cache_mean_ms"]),
+        }
+        entry |= {f"run_{_with(direct)}_cache": means[direct][operation] for direct in ordered}
+        rows.append(entry)
+    return Table(
+        "table-1.9",
+        "Table 1.9. Mean response times in milliseconds.",
+        "Arithmetic means of the trial means, as in the study.",
+        columns,
+        rows,
+    )
+
+
+def evidence(analysis):
+    """The ratio of writes to reads."""
+    direct = _is_direct(analysis)
+    own = _by_operation(analysis.valid)
+    writes, reads = means_by_repetition(own["write"]), means_by_repetition(own["read"])
+    effect = paired_test(writes, reads)
+    study = {row["method"]: row for row in reference.read_rows("1.9")}
+    column = "without_cache_mean_ms" if direct else "with_cache_mean_ms"
+    write_ms, read_ms = float(study["POST"][column]), float(study["GET"][column])
+    if direct:
+        claim = test_claim("Dearer", effect, "above", "write ÷ read in mean response time")
+        asides = [_less_than_twice(effect)] if effect.ratio else []
+    else:
+        claim = _far_longer(writes, reads, effect)
+        asides = []
+    return Evidence(
+        claims=[claim],
+        rule=RULE_DIRECT if direct else RULE_CACHED,
+        study=f"{write_ms:.1f} ms write, {read_ms:.1f} ms read",
+        ours=f"{_centre(writes)} ms write, {_centre(reads)} ms read",
+        study_effect=write_ms / read_ms,
+        effect=effect,
+        effect_name="write ÷ read",
+        asides=asides,
+    )
+
+
+def study_settings(analysis):
+    """What the study had: its writes without a cache went over more pages."""
+    return STUDY_SETTINGS | {"pages": (100, 30) if _is_direct(analysis) else 30}
+
+
+def _far_longer(writes, reads, effect):
+    shifted = paired_test({r: value / FAR for r, value in writes.items()}, reads)
+    test = PairedTest(effect.ratio, shifted.p, shifted.n, shifted.exact, shifted.least_p)
+    claim = test_claim("Far longer", test, "above", f"write ÷ read (p against {FAR})")
+    return Claim(claim.name, claim.text, None if effect.ratio is None else effect.ratio.centre > FAR, claim.test)
+
+
+def _less_than_twice(effect):
+    text = f"only “a little”: less than twice as long ({wording.three_digits(effect.ratio.centre)} ×)."
+    return Claim("A little", text, effect.ratio.centre < 2)
+
+
+def _by_operation(outcomes):
+    found = {"write": [], "read": []}
+    for outcome in outcomes:
+        if outcome.record:
+            found["write" if outcome.record.number("edit_ratio") > 0 else "read"].append(outcome)
+    return {name: sorted(own, key=lambda o: o.repetition) for name, own in found.items()}
+
+
+def _with(direct):
+    return "without" if direct else "with"
+
+
+def _is_direct(analysis):
+    return analysis.name != "write-vs-read-cached"
+
+
+def _centre(means):
+    values = list(means.values())
+    return wording.three_digits(math.exp(statistics.fmean(map(math.log, values))) if values else None)

@@ -1,0 +1,72 @@
+"""How far a run's result lies from the study's, and why that may be: sentences from facts of the run, no guesses."""
+
+import math
+
+from stevec_report import wording
+from stevec_report.experiments.beside_study import deviations
+
+NEAR = 1.2  # "within 20 %"
+
+
+def compare(evidence):
+    """Return (whether ours agrees in direction, one sentence), or (None, sentence) if there is nothing to compare."""
+    ours, study = evidence.effect, evidence.study_effect
+    if ours is None or ours.ratio is None or study is None:
+        return None, "There is nothing to compare with the study's value."
+    centre = ours.ratio.centre
+    if evidence.margin:
+        bound = math.log(evidence.margin)
+        same = abs(math.log(centre)) < bound
+        pointing = "as near to 1 as the study's" if same else "further from 1 than the study's"
+    else:
+        same = (centre > 1) == (study > 1)
+        pointing = "the same direction" if same else "the other direction"
+    off = wording.signed_percent(centre / study)
+    return same, (
+        f"{evidence.effect_name}: {wording.interval_text(ours.ratio)} here and {wording.three_digits(study)} in the "
+        f"study: {pointing}, {off} in size."
+    )
+
+
+def agrees(evidence, verdict):
+    """Whether there is nothing to explain: confirmed, the study's direction, and within 20 % of its effect."""
+    same, _ = compare(evidence)
+    if verdict.result != "confirmed" or not same:
+        return False
+    return 1 / NEAR <= evidence.effect.ratio.centre / evidence.study_effect <= NEAR
+
+
+def reasons(analysis, study_settings):
+    """Return sentences on what of this run differs from the study, or limits it."""
+    run, found = analysis.run, []
+    profile = run.profile
+    name = str(profile.get("name", "none"))[:60]
+    if name == "none":
+        found.append(
+            "Profile none: origin, caches and client share one machine without a limit, so an origin request costs "
+            "little, and so does the distance that a cache saves."
+        )
+    elif not profile.get("calibration"):
+        found.append(f"Profile {name} was not calibrated against the study's E1.")
+    for sentence in _texts(profile.get("missing")):
+        found.append(f"Profile {name}: {sentence}")
+    limited = [o.number for o in analysis.valid if o.limited]
+    if limited:
+        found.append(
+            f"The load generator was at its limit in {wording.count_of(len(limited), 'valid trial')}; "
+            "these say nothing of the server."
+        )
+    differing = deviations(analysis, study_settings)
+    if differing:
+        found.append(f"Settings that differ from the study's: {'; '.join(differing)}.")
+    invalid = sum(not o.valid for o in analysis.outcomes)
+    if invalid:
+        found.append(f"{invalid} of {wording.count_of(len(analysis.outcomes), 'trial')} are invalid and left out.")
+    dropped = sum(o.record.dropped_iterations for o in analysis.valid if o.record.setting("model") == "open")
+    if dropped:
+        found.append(f"The load generator dropped {wording.count_of(dropped, 'iteration')} in valid trials.")
+    return found
+
+
+def _texts(value):
+    return [str(text)[:300] for text in value[:20]] if isinstance(value, list) else []

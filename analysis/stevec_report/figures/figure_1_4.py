@@ -1,0 +1,19 @@
+"""Figure 1.4 (E2): mean response time without and with a cache, the study's and this run's."""
+
+from stevec_report.figures import columns
+
+# The study's two paths, both through the CDN, and the door that is the same here.
+PATHS = {"without": ("nocache", "cache bypassed"), "with": ("cached", "cached")}
+
+
+def draw(study, ours, ours_label):
+    """Draw it.
+
+    Args:
+        study: {path: {repetition: ms}} of table 1.3. ours: {door: trial means in ms}.
+    """
+    above, below = [], []
+    for at, (path, (door, label)) in enumerate(PATHS.items()):
+        above.append(columns.column(label, [float(at)], door, list(study[path].values())))
+        below.append(columns.column(door, [float(at)], door, ours.get(door, [])))
+    return columns.draw(above, below, "The study: Banana Pi, Cloudflare, 2016", ours_label)

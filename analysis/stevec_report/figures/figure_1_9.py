@@ -1,0 +1,14 @@
+"""Figure 1.9 (E6): mean response time of writes and reads through the cache, the study's and this run's."""
+
+from stevec_report.figures import write_and_read
+
+STUDY_LABEL = "The study: Banana Pi, through the cache, 2016"
+
+
+def draw(study, ours, ours_label):
+    """Draw it.
+
+    Args:
+        study: {method: {repetition: ms}} of table 1.8. ours: {"write": ms, "read": ms} of the trials.
+    """
+    return write_and_read.draw(study, ours, "cached", STUDY_LABEL, ours_label)

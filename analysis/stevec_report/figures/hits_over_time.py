@@ -1,0 +1,54 @@
+"""Hit ratio in the course of a trial: one line a cell."""
+
+from matplotlib.ticker import FuncFormatter
+
+from stevec_report import plot_style
+
+HEIGHT_IN = 3.4
+COLOURS = ("blue", "vermilion", "green", "orange", "sky_blue", "purple", "black", "yellow")
+LINES = ("solid", "dashed")
+LINES_MAX = 8
+
+
+def draw(lines, ttl_s):
+    """Draw the lines.
+
+    Args:
+        lines: list of {"label", "seconds", "ratios", "colour", "second_kind"}: middles of the bins since the first
+            request, and the share of reads in each that a cache served; `colour` counts from 0, lines of a
+            `second_kind` are dashed.
+        ttl_s: marked, if it lies in the picture; None for none.
+    """
+    figure, (axes,) = plot_style.new_figure(HEIGHT_IN)
+    longest = max((line["seconds"][-1] for line in lines if line["seconds"]), default=1)
+    for line in lines[:LINES_MAX]:
+        colour = COLOURS[line["colour"] % len(COLOURS)]
+        axes.plot(
+            line["seconds"],
+            line["ratios"],
+            color=plot_style.OKABE_ITO[colour],
+            linestyle=LINES[line["second_kind"]],
+            linewidth=1.5,
+            label=line["label"],
+        )
+    if ttl_s is not None and 0 < ttl_s < longest:
+        axes.axvline(ttl_s, color=plot_style.MUTED, linewidth=0.9, linestyle="dotted")
+        axes.annotate(
+            "max-age",
+            (ttl_s, 0.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(3, 3),
+            textcoords="offset points",
+            fontsize=8.5,
+        )
+    axes.set_ylim(-0.02, 1.04)
+    axes.set_xlim(left=0)
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{100 * value:g} %"))
+    axes.set_ylabel("reads served by the cache")
+    axes.set_xlabel("seconds since the first request")
+    axes.yaxis.grid(True)
+    axes.tick_params(axis="both", length=0)
+    axes.spines["left"].set_visible(False)
+    figure.legend(loc="outside upper left", ncols=2, frameon=False, fontsize=8.5, borderpad=0.1, columnspacing=1.0)
+    return figure

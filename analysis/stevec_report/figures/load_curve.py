@@ -1,0 +1,69 @@
+"""Response time against the number of parallel requesters, the study's above and this run's below."""
+
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from stevec_report import plot_style
+from stevec_report.intervals import geometric_mean
+
+HEIGHT_IN = 5.4
+LIMIT_MS = 4000
+LIMIT_SHOWN_FROM = 0.4  # of the limit: below, the line would only squeeze the curve
+
+
+def draw(study, ours, door, ours_label):
+    """Draw both panels; points where the load generator was the limit are hollow and on no line."""
+    figure, (top, bottom) = plot_style.new_figure(HEIGHT_IN, rows=2, sharex=True)
+    _draw_line(top, list(study), list(study.values()), door)
+    top.set_title("The study: Banana Pi, Cloudflare, 2016")
+    _finish(top, max(study.values()))
+    levels = sorted(ours)
+    known = [(n, *ours[n]) for n in levels if ours[n][0]]
+    good = [(n, geometric_mean(means)) for n, means, limited in known if not limited]
+    _draw_line(bottom, [n for n, _ in good], [interval.centre for _, interval in good], door)
+    highest = 0.0
+    for n, means, limited in known:
+        highest = max([highest, *means])
+        bottom.scatter(
+            [n] * len(means),
+            means,
+            s=15,
+            facecolor="none" if limited else plot_style.door_colour(door),
+            edgecolor=plot_style.MUTED if limited else "white",
+            linewidth=0.8 if limited else 0.5,
+            zorder=3,
+        )
+    bottom.set_title(ours_label)
+    if any(limited for _, _, limited in known):
+        bottom.scatter([], [], s=15, facecolor="none", edgecolor=plot_style.MUTED, label="generator-limited")
+        bottom.legend(loc="upper left", frameon=False, fontsize=8.5)
+    _finish(bottom, highest)
+    bottom.set_xlabel("parallel background requesters")
+    return figure
+
+
+def _draw_line(axes, levels, values, door):
+    colour = plot_style.door_colour(door)
+    axes.plot(levels, values, color=colour, linewidth=1.8, marker=plot_style.door_marker(door), markersize=4.5)
+
+
+def _finish(axes, highest):
+    top = 1.12 * highest or 1
+    if highest > LIMIT_SHOWN_FROM * LIMIT_MS:
+        top = max(top, 1.12 * LIMIT_MS)
+        axes.axhline(LIMIT_MS, color=plot_style.INK, linewidth=1, linestyle="dashed", zorder=1)
+        axes.annotate(
+            "4 s: what a user tolerates",
+            (0.99, LIMIT_MS),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="right",
+            fontsize=8.5,
+        )
+    axes.set_ylim(0, top)
+    axes.set_ylabel("mean response time, ms")
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
+    axes.yaxis.grid(True)
+    axes.tick_params(axis="both", length=0)
+    axes.spines["left"].set_visible(False)

@@ -1,0 +1,14 @@
+"""Writes beside reads, for figures 1.8 and 1.9."""
+
+from stevec_report.figures import columns
+
+METHODS = {"POST": "write", "GET": "read"}
+
+
+def draw(study, ours, door, study_label, ours_label):
+    """Draw the two columns of both panels, in the colour of `door`."""
+    above, below = [], []
+    for at, (method, operation) in enumerate(METHODS.items()):
+        above.append(columns.column(f"{operation} ({method})", [float(at)], door, list(study[method].values())))
+        below.append(columns.column(f"{operation} ({method})", [float(at)], door, ours.get(operation, [])))
+    return columns.draw(above, below, study_label, ours_label)

@@ -1,0 +1,10 @@
+"""How old the answers were: which reads were stale, by how many versions and by how many seconds.
+
+`history.py` judges reads against acknowledged edits, as arrays; `trial.py` takes both from one trial's
+samples.
+"""
+
+from stevec_report.freshness.history import History, Verdicts
+from stevec_report.freshness.trial import Freshness, FreshnessError, measure
+
+__all__ = ["Freshness", "FreshnessError", "History", "Verdicts", "measure"]

@@ -1,0 +1,114 @@
+"""Judges reads against the edits that had been acknowledged when the reads were sent.
+
+A read is stale if it returned a revision older than the newest one that was acknowledged before the read
+was sent. An edit that was under way while the read was sent has no say: the reader may see the page before
+or after it, and both are right (a regular register: L. Lamport, "On interprocess communication",
+Distributed Computing 1, 1986). Seconds behind are counted from the first acknowledgement that made the
+answer old, versions behind to the newest (D. Bermbach, S. Tai, "Eventual consistency: how soon is
+eventual?", MW4SOC 2011; P. Bailis et al., "Probabilistically bounded staleness for practical partial
+quorums", VLDB 2012).
+
+Revisions of a page are whole numbers that only grow, also over a deletion and a new beginning, and each
+change takes the next one. So an edit that was made but never acknowledged (its answer was lost) does not
+make any read stale by itself, yet counts among the versions once a later one is acknowledged.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+KEY_MAX = 1 << 62
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What became of n reads; all of shape (n,). Where `stale` is False, the two others are 0.
+
+    `uncertain` are the reads that are not called stale only because of the clock's tolerance.
+    """
+
+    stale: np.ndarray
+    versions_behind: np.ndarray
+    behind_us: np.ndarray
+    uncertain: np.ndarray
+
+
+class History:
+    """The acknowledged edits of some pages, arranged so that millions of reads can be looked up."""
+
+    def __init__(self, page, acknowledged_at_us, revision):
+        """Arrange w edits.
+
+        Args:
+            page: shape (w,), whole numbers 0 … pages − 1.
+            acknowledged_at_us: shape (w,), when the editor had the answer, microseconds since 1970.
+            revision: shape (w,), 0 or more, as acknowledged.
+
+        Raises:
+            ValueError: shapes differ, something is negative, or pages × time is beyond 62 bits.
+        """
+        page, acknowledged, revision = (
+            np.asarray(values, dtype=np.int64) for values in (page, acknowledged_at_us, revision)
+        )
+        if page.ndim != 1 or not page.shape == acknowledged.shape == revision.shape:
+            raise ValueError("page, acknowledged_at_us and revision must be of one length")
+        self.size = page.size
+        if self.size == 0:
+            return
+        if page.min() < 0 or revision.min() < 0:
+            raise ValueError("pages and revisions are 0 or more")
+        self.begin_us = int(acknowledged.min())
+        offset = acknowledged - self.begin_us
+        # Each page gets a stretch of the number line of its own: one search finds page and moment at once,
+        # and running minima and maxima start anew at each page, for its stretch lies beyond all before.
+        self.time_span = int(offset.max()) + 2
+        self.revision_span = int(revision.max()) + 2
+        if (int(page.max()) + 1) * max(self.time_span, self.revision_span) >= KEY_MAX:
+            raise ValueError("too many pages over too long a time to judge at once")
+
+        by_revision = np.lexsort((offset, revision, page))
+        self.revision_keys = (page * self.revision_span + revision)[by_revision]
+        self.revision_pages = page[by_revision]
+        times = (page * self.time_span + offset)[by_revision]
+        self.first_newer = np.minimum.accumulate(times[::-1])[::-1]
+
+        by_time = np.lexsort((revision, offset, page))
+        self.time_keys = (page * self.time_span + offset)[by_time]
+        self.newest = np.maximum.accumulate((page * self.revision_span + revision)[by_time])
+
+    def judge(self, page, sent_at_us, revision, tolerance_us=0):
+        """Judge n reads.
+
+        Args:
+            page: shape (n,), as in the history.
+            sent_at_us: shape (n,), microseconds since 1970.
+            revision: shape (n,), what the answers carried; 0 for "there is no such page".
+            tolerance_us: an acknowledgement counts only if it came more than this before the read was sent.
+
+        Returns:
+            `Verdicts`.
+        """
+        page, sent, revision = (np.asarray(values, dtype=np.int64) for values in (page, sent_at_us, revision))
+        if self.size == 0:
+            nothing = np.zeros(page.shape, dtype=np.int64)
+            return Verdicts(nothing.astype(bool), nothing, nothing, nothing.astype(bool))
+        # A revision beyond all acknowledged ones is that of an edit whose acknowledgement nobody has (yet).
+        seen = np.clip(revision, 0, self.revision_span - 1)
+        place = np.searchsorted(self.revision_keys, page * self.revision_span + seen, side="right")
+        inside = np.minimum(place, self.size - 1)
+        outdated = (place < self.size) & (self.revision_pages[inside] == page)
+        outdated_at = self.first_newer[inside] - page * self.time_span + self.begin_us
+        behind_us = sent - outdated_at
+        stale = outdated & (behind_us > tolerance_us)
+        uncertain = outdated & (behind_us > 0) & ~stale
+
+        versions = np.zeros(page.shape, dtype=np.int64)
+        if stale.any():
+            versions[stale] = self._newest_before(page[stale], sent[stale] - tolerance_us) - revision[stale]
+        return Verdicts(stale, versions, np.where(stale, behind_us, 0), uncertain)
+
+    def _newest_before(self, page, moment_us):
+        """The newest revision that was acknowledged before `moment_us`; there has to be one."""
+        offset = np.clip(moment_us - self.begin_us, 0, self.time_span - 1)
+        place = np.searchsorted(self.time_keys, page * self.time_span + offset, side="left") - 1
+        return self.newest[place] - page * self.revision_span

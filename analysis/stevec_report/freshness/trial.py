@@ -1,0 +1,247 @@
+"""Measures the freshness of one trial, from the samples of all its processes.
+
+All times come from the clock of one host, so no clocks are compared; yet k6 stamps a request when its
+script goes on, a little after the answer came. A stamp that is late makes an edit look acknowledged later,
+which hides staleness, and makes a read look sent later, which invents it. Hence a tolerance
+(`TOLERANCE_MS`): an edit counts only if it was acknowledged longer than that before the read was sent, and
+the reads that this spares are counted as uncertain. A clock that is set during a trial shows in trial.json,
+as a difference between its monotonic and its other times (`clock_step_ms`).
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+import duckdb
+import numpy as np
+
+from stevec_report.freshness.history import History
+
+TOLERANCE_MS = 1.0
+CLOCK_STEP_MAX_MS = 50.0  # beyond it, seconds behind mean nothing
+FILES = ("samples.csv.gz", "background.csv.gz")
+COLUMNS = {
+    "sent_at_us": "BIGINT",
+    "iteration": "BIGINT",
+    "page": "VARCHAR",
+    "method": "VARCHAR",
+    "status": "INTEGER",
+    "error_code": "VARCHAR",
+    "cache_status": "VARCHAR",
+    "duration_ms": "DOUBLE",
+    "size_bytes": "BIGINT",
+    "revision": "VARCHAR",
+}
+CHUNK_ROWS = 1_000_000
+ROWS_MAX = 50_000_000
+MEMORY_LIMIT = "800MB"
+
+IS_READ = "method IN ('GET', 'HEAD')"
+IS_ANSWERED = "status BETWEEN 200 AND 399"
+# No page there, as far as the reader was told (RFC 9110, sections 15.5.5 and 15.5.11).
+IS_ABSENT = "status IN (404, 410)"
+REVISION = "try_cast(revision AS BIGINT)"
+IS_JUDGED = f"{IS_READ} AND ({IS_ANSWERED} AND {REVISION} >= 0 OR {IS_ABSENT})"
+IS_UNKNOWN = f"{IS_READ} AND {IS_ANSWERED} AND coalesce({REVISION}, -1) < 0"
+DONE_AT = "sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)"
+
+
+class FreshnessError(Exception):
+    """The freshness of a trial cannot be told; `str(error)` says why in one line."""
+
+
+@dataclass(frozen=True)
+class Freshness:
+    """How fresh the answers of one trial were.
+
+    `judged` reads carried a revision, or said that there is no page; `unknown` were answered with neither;
+    `unanswered` failed. `uncertain` of the judged ones are taken for fresh only because of the tolerance.
+    `behind_s` and `versions_behind` are of the stale reads, each sorted.
+    """
+
+    judged: int
+    stale: int
+    uncertain: int
+    unknown: int
+    unanswered: int
+    edits: int
+    tolerance_ms: float
+    behind_s: np.ndarray = field(repr=False)
+    versions_behind: np.ndarray = field(repr=False)
+
+    @property
+    def stale_ratio(self):
+        """Stale reads ÷ judged reads; None if nothing was judged."""
+        return self.stale / self.judged if self.judged else None
+
+    def ratio_older_than(self, seconds):
+        """Reads that were stale for more than `seconds` ÷ judged reads; None if nothing was judged."""
+        if not self.judged:
+            return None
+        return (self.stale - int(np.searchsorted(self.behind_s, seconds, side="right"))) / self.judged
+
+    def summary(self):
+        """Return one flat row, in the names of trials.csv; None where no read was stale."""
+        row = {
+            "reads_judged": self.judged,
+            "reads_stale": self.stale,
+            "reads_uncertain": self.uncertain,
+            "reads_unknown": self.unknown,
+            "edits_acknowledged": self.edits,
+            "stale_ratio": self.stale_ratio,
+        }
+        for name, values, quantile in (
+            ("staleness_{}_s", self.behind_s, np.quantile),
+            ("versions_behind_{}", self.versions_behind, _smallest_reaching),
+        ):
+            for label, level in (("p50", 0.5), ("p95", 0.95), ("max", 1.0)):
+                row[name.format(label)] = float(quantile(values, level)) if values.size else None
+        return row
+
+
+def measure(folder, *, tolerance_ms=TOLERANCE_MS):
+    """Return the `Freshness` of the trial in `folder`, probe and background together.
+
+    Raises:
+        FreshnessError: samples that are missing, damaged or too many.
+    """
+    files = [folder / name for name in FILES if (folder / name).is_file()]
+    if not files:
+        raise FreshnessError("samples.csv.gz is missing")
+    config = {
+        "threads": 1,
+        "memory_limit": MEMORY_LIMIT,
+        "temp_directory": "",
+        "preserve_insertion_order": False,  # keeping it takes the table twice
+        "autoinstall_known_extensions": False,
+        "autoload_known_extensions": False,
+    }
+    with duckdb.connect(config=config) as database:
+        try:
+            return _measure(database, files, tolerance_ms)
+        except (duckdb.Error, ValueError) as error:
+            raise FreshnessError(f"freshness cannot be told ({str(error).splitlines()[0][:200]})") from error
+
+
+def clock_step_ms(trial):
+    """How far the clock was set during a trial: its times of day against its monotonic seconds, in ms.
+
+    Args:
+        trial: the object in trial.json.
+
+    Returns:
+        milliseconds, positive if the clock was set forward; None if trial.json does not say.
+    """
+    try:
+        begin, end = (datetime.fromisoformat(trial[name]) for name in ("started_at", "finished_at"))
+        return 1000 * ((end - begin).total_seconds() - float(trial["monotonic_s"]))
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _measure(database, files, tolerance_ms):
+    _load_edits(database, files)
+    judged, unknown, reads = _load_reads(database, files)
+    lost = _name_absences(database)
+    edits = database.execute(
+        f"SELECT code, done_at_us, revision FROM edits WHERE {IS_ANSWERED} AND revision >= 0"
+    ).fetchnumpy()
+    history = History(edits["code"], edits["done_at_us"], edits["revision"])
+    uncertain, behind, versions = 0, [np.empty(0, np.float32)], [np.empty(0, np.int32)]
+    rows_end = database.execute("SELECT coalesce(max(rowid) + 1, 0) FROM reads").fetchone()[0]
+    for begin in range(0, rows_end, CHUNK_ROWS):
+        chunk = database.execute(
+            "SELECT code, sent_at_us, revision FROM reads WHERE rowid >= ? AND rowid < ? AND revision >= 0",
+            [begin, begin + CHUNK_ROWS],
+        ).fetchnumpy()
+        verdicts = history.judge(chunk["code"], chunk["sent_at_us"], chunk["revision"], round(1000 * tolerance_ms))
+        uncertain += int(verdicts.uncertain.sum())
+        behind.append((verdicts.behind_us[verdicts.stale] / 1e6).astype(np.float32))
+        versions.append(verdicts.versions_behind[verdicts.stale].astype(np.int32))
+    behind_s = np.sort(np.concatenate(behind))
+    return Freshness(
+        judged=judged - lost,
+        stale=behind_s.size,
+        uncertain=uncertain,
+        unknown=unknown + lost,
+        unanswered=reads - judged - unknown,
+        edits=history.size,
+        tolerance_ms=tolerance_ms,
+        behind_s=behind_s,
+        versions_behind=np.sort(np.concatenate(versions)),
+    )
+
+
+def _load_edits(database, files):
+    """Fill the table `edits`, one row for each write, whatever became of it."""
+    sources = " UNION ALL ".join(
+        f"SELECT page, method, status, {REVISION} AS revision, sent_at_us, {DONE_AT} AS done_at_us "
+        f"FROM {_source()} WHERE NOT {IS_READ}"
+        for _ in files
+    )
+    database.execute(f"CREATE TABLE written AS {sources}", [literal_path(file) for file in files])
+    # A type of their own numbers the pages; a table to join instead would hold the reads twice.
+    database.execute("CREATE TYPE edited AS ENUM (SELECT DISTINCT page FROM written ORDER BY page)")
+    database.execute("CREATE TABLE edits AS SELECT *, enum_code(page::edited)::INTEGER AS code FROM written")
+
+
+def _load_reads(database, files):
+    """Fill the table `reads` with those that can be judged, of edited pages: no others can be stale.
+
+    Returns (reads that can be judged, answered without a revision, all reads), over all pages.
+    """
+    # No revision in this table means: there was no page.
+    database.execute("CREATE TABLE reads (code INTEGER, sent_at_us BIGINT, done_at_us BIGINT, revision BIGINT)")
+    counts = np.zeros(4, dtype=np.int64)
+    for file in files:
+        counts += database.execute(
+            f"SELECT count(*) FILTER ({IS_JUDGED}), count(*) FILTER ({IS_UNKNOWN}), "
+            f"count(*) FILTER ({IS_READ}), count(*) FROM {_source()}",
+            [literal_path(file)],
+        ).fetchone()
+        if counts[3] > ROWS_MAX:
+            raise ValueError(f"more than {ROWS_MAX} samples")
+        database.execute(
+            f"INSERT INTO reads SELECT enum_code(try_cast(page AS edited)), sent_at_us, {DONE_AT}, "
+            f"CASE WHEN {IS_ANSWERED} THEN {REVISION} END FROM {_source()} "
+            f"WHERE {IS_JUDGED} AND try_cast(page AS edited) IS NOT NULL",
+            [literal_path(file)],
+        )
+    return tuple(counts[:3].tolist())
+
+
+def _name_absences(database):
+    """Give each answer "no such page" the revision of the deletion that it may have been; return how many
+    cannot be told.
+
+    The answer does not say which. It is taken for the newest deletion that was sent before the answer came,
+    or for 0, the time before the page was made, if there is none: a read is called stale only if it must be.
+    A deletion whose acknowledgement was lost has no number, so nothing can be said of what follows it.
+    """
+    lost = database.execute(
+        "DELETE FROM reads WHERE revision IS NULL AND EXISTS (SELECT 1 FROM edits "
+        f"WHERE edits.code = reads.code AND method = 'DELETE' AND NOT ({IS_ANSWERED} AND "
+        "edits.revision >= 0) AND edits.sent_at_us < reads.done_at_us AND status NOT BETWEEN 400 AND 499)"
+    ).fetchone()[0]
+    database.execute(
+        "UPDATE reads SET revision = coalesce((SELECT max(edits.revision) FROM edits "
+        f"WHERE edits.code = reads.code AND method = 'DELETE' AND {IS_ANSWERED} "
+        "AND edits.sent_at_us < reads.done_at_us), 0) WHERE revision IS NULL"
+    )
+    return lost
+
+
+def _source():
+    return (
+        "read_csv(?, header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "
+        "compression = 'gzip', max_line_size = 100000, buffer_size = 4000000, "
+        f"columns = {COLUMNS!r})"
+    )
+
+
+def literal_path(file):
+    """Return the path as duckdb's read_csv takes it literally, not as a pattern."""
+    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
+
+
+def _smallest_reaching(values, level):
+    return np.quantile(values, level, method="inverted_cdf")

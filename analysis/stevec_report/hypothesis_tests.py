@@ -1,0 +1,115 @@
+"""Tests of hypotheses over paired trials: the sign-flip test, equivalence, and Holm's correction.
+
+The unit is the pair of trials, never the request, and the effect is a ratio: its logarithm is what is tested.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtr
+
+from stevec_report.intervals import Interval, geometric_mean
+
+ALPHA = 0.05
+EXACT_PAIRS_MAX = 20  # 2^20 sign patterns are enumerated; beyond, a bound is given
+TIE = 1e-9  # relative: sums that differ by rounding only are equal
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A test over `n` pairs: the ratio with its interval, and p. `exact` is false where p is an upper bound.
+
+    `p` is None if there is no pair. `least_p` is the smallest p that so many pairs can give.
+    """
+
+    ratio: Interval | None
+    p: float | None
+    n: int
+    exact: bool
+    least_p: float
+
+
+def sign_flip(logs):
+    """Two-sided paired sign-flip test that `logs` (n,) are symmetric around 0; returns (p, exact).
+
+    If doors or kinds of request make no difference, each pair's difference is as likely to be negative as positive.
+    p is the share of all 2^n patterns of signs whose sum is at least as far from 0 as the one seen (E. J. G. Pitman,
+    "Significance tests which may be applied to samples from any populations", JRSS Supplement 4(1), 1937). Up to
+    EXACT_PAIRS_MAX pairs all patterns are counted. Beyond, p is Hoeffding's bound for a sum of random signs,
+    2 exp(−S² / 2Σd²), which is never smaller than the exact p (W. Hoeffding, JASA 58(301), 1963, theorem 2).
+
+    ValueError if there is no value or one is not finite.
+    """
+    logs = np.asarray(logs, dtype=float)
+    if logs.ndim != 1 or logs.size == 0 or not np.isfinite(logs).all():
+        raise ValueError("a sign-flip test needs one or more finite values")
+    observed = abs(float(logs.sum()))
+    if logs.size > EXACT_PAIRS_MAX:
+        spread = float(logs @ logs)
+        return (1.0 if spread == 0 else min(1.0, 2 * math.exp(-(observed**2) / (2 * spread)))), False
+    # The sums of all patterns, built up pair by pair; the first sign may be fixed, as the test has two sides.
+    sums = np.array([logs[0]])
+    for value in logs[1:]:
+        sums = np.concatenate([sums + value, sums - value])
+    least = observed - TIE * float(np.abs(logs).sum())
+    return float(np.count_nonzero(np.abs(sums) >= least)) / sums.size, True
+
+
+def least_p(pairs):
+    """The smallest p that a two-sided sign-flip test over so many pairs can give."""
+    return min(1.0, 2.0 ** (1 - pairs)) if pairs else 1.0
+
+
+def paired_test(numerators, denominators):
+    """Test whether the ratio of two sets of trials differs from 1; returns `PairedTest`.
+
+    Args:
+        numerators, denominators: {pair: positive value}; only pairs that both have are used.
+    """
+    shared = sorted(numerators.keys() & denominators.keys(), key=str)
+    ratios = [numerators[key] / denominators[key] for key in shared]
+    if not ratios:
+        return PairedTest(None, None, 0, True, 1.0)
+    p, exact = sign_flip(np.log(ratios))
+    return PairedTest(geometric_mean(ratios), p, len(ratios), exact, least_p(len(ratios)))
+
+
+def equivalence(numerators, denominators, margin):
+    """Test whether the ratio lies within 1/`margin` to `margin`: two one-sided t tests (TOST) on log ratios.
+
+    p is the larger of the two, and small when the ratio is shown to be near 1 (D. J. Schuirmann, "A comparison of
+    the two one-sided tests procedure …", J. Pharmacokinetics and Biopharmaceutics 15(6), 1987).
+
+    Returns:
+        `PairedTest` whose p is for "not equivalent"; p is None with fewer than two pairs.
+    """
+    shared = sorted(numerators.keys() & denominators.keys(), key=str)
+    logs = np.log([numerators[key] / denominators[key] for key in shared])
+    if logs.size < 2:
+        ratio = geometric_mean(np.exp(logs)) if logs.size else None
+        return PairedTest(ratio, None, int(logs.size), True, 1.0)
+    ratio = geometric_mean(np.exp(logs))
+    error = float(logs.std(ddof=1)) / math.sqrt(logs.size)
+    bound, centre = math.log(margin), float(logs.mean())
+    if error == 0:
+        p = 0.0 if abs(centre) < bound else 1.0
+    else:
+        freedom = logs.size - 1
+        p = max(float(stdtr(freedom, (centre - bound) / error)), float(stdtr(freedom, (-bound - centre) / error)))
+    return PairedTest(ratio, p, int(logs.size), True, 0.0)
+
+
+def holm(p_values):
+    """Holm's step-down correction: {name: p} → {name: adjusted p}. A p of None counts as 1.
+
+    Controls the chance of one false rejection among all of them, whatever depends on what (S. Holm, "A simple
+    sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6(2), 1979).
+    """
+    ordered = sorted(p_values, key=lambda name: 1.0 if p_values[name] is None else p_values[name])
+    adjusted, highest = {}, 0.0
+    for rank, name in enumerate(ordered):
+        p = 1.0 if p_values[name] is None else p_values[name]
+        highest = max(highest, min(1.0, (len(ordered) - rank) * p))
+        adjusted[name] = highest
+    return {name: adjusted[name] for name in p_values}

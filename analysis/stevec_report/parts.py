@@ -1,0 +1,143 @@
+"""A part of a report: one run with everything that the page says of it, rendered while its samples are open."""
+
+from dataclasses import dataclass, field
+
+from stevec_report import experiments, explain, plot_style, svg
+from stevec_report.analysis import analyse
+from stevec_report.blocks import Figure, Table, Words
+from stevec_report.experiments import common
+from stevec_report.law import LawCheck
+from stevec_report.outcomes import Outcome
+from stevec_report.run_folder import Run
+from stevec_report.verdicts import Evidence
+from stevec_report.wording import slug
+
+
+@dataclass(frozen=True)
+class DrawnFigure:
+    """A figure with its picture as scoped SVG text."""
+
+    name: str
+    title: str
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Part:
+    """One run of the report. `run` is None if it cannot be reported on; `problem` then says why.
+
+    `directory` is the run's folder seen from the folder of the report, `prefix` what stands before the names of
+    its files.
+    """
+
+    name: str
+    directory: str
+    prefix: str
+    run: Run | None = None
+    problem: str | None = None
+    law: LawCheck | None = None
+    outcomes: list[Outcome] = field(default_factory=list)
+    evidence: Evidence | None = None
+    explanations: list[str] = field(default_factory=list)
+    facts: dict = field(default_factory=dict)
+    blocks: list[Table | DrawnFigure | Words] = field(default_factory=list)
+
+    @property
+    def title(self):
+        """What the experiment is called."""
+        experiment = self.run.experiment if self.run else {}
+        title = experiment.get("title")
+        return title if isinstance(title, str) and title else self.name
+
+    @property
+    def id(self):
+        """E1 to E6 or what a user's own is called, or an empty text."""
+        value = self.run.experiment.get("id") if self.run else None
+        return value[:20] if isinstance(value, str) else ""
+
+    @property
+    def invalid(self):
+        """The outcomes that enter nothing."""
+        return [outcome for outcome in self.outcomes if not outcome.valid]
+
+    @property
+    def trial_count(self):
+        """Number of planned trials."""
+        return len(self.outcomes)
+
+    @property
+    def there(self):
+        """Numbers of the trials that have a folder."""
+        return {outcome.number for outcome in self.outcomes if outcome.present}
+
+    def law_counts(self):
+        """Sums over the trials that keep the law: {"without": …, "with": …} a cache, each a dict of counts."""
+        sums = {caching: {"trials": 0, "requests": 0, "counter": 0, "served": 0} for caching in (False, True)}
+        held = set(self.law.held)
+        for outcome in self.outcomes:
+            if outcome.number in held:
+                stats = [s for s in (outcome.stats, outcome.stats.background) if s]
+                row = sums[self.run.doors[outcome.door].caching]
+                row["trials"] += 1
+                row["requests"] += sum(s.requests for s in stats)
+                row["served"] += sum(s.served_by_cache for s in stats)
+                row["counter"] += outcome.record.counter_requests
+        return {"without": sums[False], "with": sums[True]}
+
+
+def build(run, directory, prefix, write_figure, say):
+    """Analyse `run` and return its `Part`.
+
+    Args:
+        directory, prefix: see `Part`.
+        write_figure: called with (name, matplotlib figure) for each; returns its SVG text.
+        say: called with a line of progress.
+    """
+    analysis = analyse(run)
+    try:
+        module = experiments.module_for(analysis.name)
+        evidence = module.evidence(analysis)
+        blocks = [
+            _draw(block, prefix, write_figure) if isinstance(block, Figure) else block
+            for block in list_blocks(analysis)
+        ]
+        invalid = sum(not outcome.valid for outcome in analysis.outcomes)
+        say(
+            f"{run.experiment['name']}: read {len(run.trials)} trials, drew "
+            f"{sum(isinstance(block, DrawnFigure) for block in blocks)} figures"
+            + (f"; {invalid} trials are invalid, the report says why" if invalid else "")
+        )
+        return Part(
+            name=analysis.name,
+            directory=directory,
+            prefix=prefix,
+            run=run,
+            law=analysis.law,
+            outcomes=analysis.outcomes,
+            evidence=evidence,
+            explanations=explain.reasons(analysis, _study_settings(module, analysis)) if evidence else [],
+            facts=module.facts(analysis) if hasattr(module, "facts") else {},
+            blocks=blocks,
+        )
+    finally:
+        analysis.close()
+
+
+def list_blocks(analysis):
+    """All blocks of a run: its experiment's, and those of every experiment."""
+    module = experiments.module_for(analysis.name)
+    strips = getattr(module, "strips", common.default_strips)(analysis)
+    return [*module.blocks(analysis), *common.blocks(analysis, strips)]
+
+
+def _draw(block, prefix, write_figure):
+    with plot_style.style():
+        text = write_figure(block.name, block.draw())
+    return DrawnFigure(block.name, block.title, block.caption, svg.scope(text, slug(f"{prefix} {block.name}")))
+
+
+def _study_settings(module, analysis):
+    if hasattr(module, "study_settings"):
+        return module.study_settings(analysis)
+    return getattr(module, "STUDY_SETTINGS", {})

@@ -1,0 +1,69 @@
+"""Where a system under growing load gives way: the knee, and the Universal Scalability Law."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import nnls
+
+LIMIT_MS = 4000.0  # what a user tolerates, in the study
+DEGRADED = 2.0  # times the mean without load
+R2_MIN = 0.9
+
+
+@dataclass(frozen=True)
+class ScalabilityLaw:
+    """X(N) = λ N / (1 + σ (N − 1) + κ N (N − 1)), with R² of the throughput."""
+
+    lambda_per_s: float
+    sigma: float
+    kappa: float
+    r2: float
+
+    def throughput(self, n):
+        """Requests a second at `n` requesters, an array or a number."""
+        n = np.asarray(n, dtype=float)
+        return self.lambda_per_s * n / (1 + self.sigma * (n - 1) + self.kappa * n * (n - 1))
+
+
+def crossing(levels, values, limit):
+    """Return the level at which `values` first go over `limit`, on straight lines between the levels; or None.
+
+    Args:
+        levels: (n,), rising. values: (n,), in the unit of `limit`.
+    """
+    for at, value in enumerate(values):
+        if value > limit:
+            if at == 0:
+                return float(levels[0])
+            share = (limit - values[at - 1]) / (value - values[at - 1])
+            return float(levels[at - 1] + share * (levels[at] - levels[at - 1]))
+    return None
+
+
+def fit_scalability(requesters, per_s):
+    """Fit the Universal Scalability Law; None with fewer than 4 different loads or if R² is below R2_MIN.
+
+    N / X is linear in 1, N − 1 and N (N − 1), with coefficients that must not be negative (N. J. Gunther, "A simple
+    capacity model of massively parallel transaction systems", CMG 1993).
+
+    Args:
+        requesters: (n,), at least 1. per_s: (n,), completed requests a second, positive.
+    """
+    n, x = np.asarray(requesters, dtype=float), np.asarray(per_s, dtype=float)
+    usable = (n >= 1) & (x > 0)
+    n, x = n[usable], x[usable]
+    if np.unique(n).size < 4:
+        return None
+    terms = np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)
+    scale = terms.max(axis=0)
+    # Weighted by X: the error that counts is that of the throughput.
+    weights = (x / (n / x))[:, None]
+    solved, _ = nnls(terms / scale * weights, (n / x) * weights[:, 0])
+    a, b, c = solved / scale
+    if a <= 0:
+        return None
+    fitted = ScalabilityLaw(1 / a, b / a, c / a, 0.0)
+    residual = float(((x - fitted.throughput(n)) ** 2).sum())
+    total = float(((x - x.mean()) ** 2).sum())
+    r2 = 1 - residual / total if total > 0 else 0.0
+    return ScalabilityLaw(fitted.lambda_per_s, fitted.sigma, fitted.kappa, r2) if r2 >= R2_MIN else None

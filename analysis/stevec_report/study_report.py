@@ -1,0 +1,177 @@
+"""What a study's report says above its parts: verdicts, calibration and prediction, tables that join two runs."""
+
+from stevec_report import explain, wording
+from stevec_report.blocks import Cell, Column, Table
+from stevec_report.experiments.write_vs_read import means_table
+from stevec_report.intervals import Interval
+from stevec_report.verdicts import STUDY_EXPERIMENTS
+
+NEAR = explain.NEAR
+TOP_LEVEL = 250
+SOURCE_ABOVE_MS, CACHED_BELOW_MS = 2000.0, 1000.0
+
+
+def verdict_table(parts, verdicts):
+    """One row a hypothesis: the study's value, ours, the effect, p, p after Holm, and the verdict."""
+    columns = [
+        Column("id", "no.", "text", left=True),
+        Column("hypothesis", "hypothesis", "text", left=True, wrap=True),
+        Column("verdict", "verdict", "text", left=True),
+        Column("why", "because", "text", left=True, wrap=True),
+        Column("study", "the study", "text", left=True, wrap=True),
+        Column("ours", "this study", "text", left=True, wrap=True),
+        Column("effect_name", "effect", "text", left=True, wrap=True),
+        Column("study_effect", "the study's"),
+        Column("effect", "ours (95 % interval)", "interval"),
+        Column("p", "p", "p"),
+        Column("p_holm", "p, Holm", "p"),
+    ]
+    by_name = {part.name: part for part in parts}
+    rows = []
+    for name, identity in STUDY_EXPERIMENTS.items():
+        part, verdict = by_name.get(name), verdicts.get(name)
+        row = {"id": Cell(identity, anchor=name if part else "")}
+        if verdict is None:
+            why = part.problem if part and part.problem else "the study has no run of it."
+            row |= {"hypothesis": name, "verdict": Cell("undecided", mark="undecided"), "why": why}
+        else:
+            evidence = verdict.evidence
+            row |= {
+                "hypothesis": _hypothesis(part),
+                "verdict": Cell(verdict.result, mark=verdict.result),
+                "study": evidence.study,
+                "ours": evidence.ours,
+                "effect_name": evidence.effect_name,
+                "study_effect": evidence.study_effect,
+                "effect": evidence.effect.ratio if evidence.effect else None,
+                "p": verdict.p,
+                "p_holm": verdict.p_holm,
+                "why": verdict.why,
+            }
+        rows.append(row)
+    return Table(
+        "hypotheses",
+        "The six hypotheses.",
+        "The unit is the trial. The effect is the geometric mean of paired ratios with its t interval on "
+        "logarithms. p is that of the weakest claim of a hypothesis, all of which must hold (sign-flip tests over "
+        "pairs; for E2 two one-sided t tests of equivalence); the last p is after Holm's correction over six "
+        "hypotheses. Confirmed: all claims point the expected way and p after Holm is below 0.05. Refuted: a claim "
+        "clearly points the other way. The rule of each stands in its section.",
+        columns,
+        rows,
+    )
+
+
+def calibration_table(parts, verdicts, profile):
+    """Calibration and prediction apart: what was fitted, and what then came out by itself."""
+    calibration = profile.get("calibration") if isinstance(profile.get("calibration"), dict) else None
+    fitted = str(calibration.get("experiment"))[:40] if calibration else None
+    by_name = {part.name: part for part in parts}
+    rows = []
+    for part in parts:
+        for entry in part.facts.get("ratios", []):
+            ratio = entry["ratio"]
+            near = None if ratio is None else 1 / NEAR <= ratio.centre / entry["study"] <= NEAR
+            rows.append(
+                {
+                    "what": f"E1: {entry['name']} in mean response time",
+                    "kind": _kind(part.name, fitted),
+                    "study": entry["study"],
+                    "ours": ratio,
+                    "asked": "within 20 %",
+                    "met": _yes_no(near),
+                }
+            )
+    for name, identity in STUDY_EXPERIMENTS.items():
+        part = by_name.get(name)
+        if part is None or part.evidence is None:
+            continue
+        same, _ = explain.compare(part.evidence)
+        effect = part.evidence.effect
+        rows.append(
+            {
+                "what": f"{identity}: {part.evidence.effect_name}",
+                "kind": _kind(name, fitted),
+                "study": part.evidence.study_effect,
+                "ours": effect.ratio if effect else None,
+                "asked": "near 1" if part.evidence.margin else "direction",
+                "met": _yes_no(same),
+            }
+        )
+    overload = by_name.get("overload")
+    for door, asked, test in (
+        ("source", f"above {SOURCE_ABOVE_MS:g} ms", lambda ms: ms > SOURCE_ABOVE_MS),
+        ("cached", f"below {CACHED_BELOW_MS:g} ms", lambda ms: ms < CACHED_BELOW_MS),
+    ):
+        found = overload.facts.get("at_top", {}).get(door) if overload and overload.run else None
+        if found is None:
+            continue
+        rows.append(
+            {
+                "what": f"E3: mean at {door} with {TOP_LEVEL} background requesters, ms",
+                "kind": _kind("overload", fitted),
+                "study": found["study"],
+                "ours": Interval(found["ms"], None, None, 1) if found["ms"] is not None else None,
+                "asked": asked,
+                "met": _yes_no(test(found["ms"]) if found["ms"] is not None else None),
+            }
+        )
+    columns = [
+        Column("what", "what", "text", left=True, wrap=True),
+        Column("kind", "kind", "text", left=True),
+        Column("study", "the study"),
+        Column("ours", "ours (95 % interval)", "interval"),
+        Column("asked", "asked for", "text", left=True),
+        Column("met", "met", "text", left=True),
+    ]
+    if fitted:
+        note = (
+            f"The profile {str(profile.get('name'))[:40]} was fitted on {fitted} only (run "
+            f"{str(calibration.get('run'))[:80]}). What concerns that experiment is calibration and proves nothing; "
+            "everything else is prediction: no setting was changed after seeing it."
+        )
+    else:
+        note = (
+            "No profile was calibrated for this study, so nothing here was fitted, and nothing is a prediction of the "
+            "study's milliseconds: directions compare, sizes need not."
+        )
+    return Table("calibration", "Calibration and prediction.", note, columns, rows)
+
+
+def joined_tables(parts):
+    """Table 1.9, if one of E5 and E6 is there."""
+    means = {part.facts["direct"]: part.facts["means"] for part in parts if "direct" in part.facts}
+    return [means_table(means)] if means else []
+
+
+def _kind(name, fitted):
+    if fitted is None:
+        return "measured"
+    return "calibration" if name == fitted or STUDY_EXPERIMENTS.get(name) == fitted else "prediction"
+
+
+def _hypothesis(part):
+    text = part.run.experiment.get("hypothesis")
+    return text if isinstance(text, str) and text else part.title
+
+
+def _yes_no(value):
+    if value is None:
+        return Cell("unknown", mark="undecided")
+    return Cell("yes", mark="valid") if value else Cell("no", mark="invalid")
+
+
+def disagreement(part, verdict):
+    """Return (sentence on the size beside the study's, reasons why it may differ: [] if it agrees)."""
+    _, sentence = explain.compare(part.evidence)
+    if explain.agrees(part.evidence, verdict):
+        return sentence, []
+    return sentence, part.explanations or ["Nothing in the run's own facts explains it."]
+
+
+def count_words(parts, verdicts):
+    """`4 confirmed, 1 refuted, 1 undecided`."""
+    counts = {"confirmed": 0, "refuted": 0, "undecided": 0}
+    for name in STUDY_EXPERIMENTS:
+        counts[verdicts[name].result if name in verdicts else "undecided"] += 1
+    return wording.join_words([f"{number} {result}" for result, number in counts.items()])

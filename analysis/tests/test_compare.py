@@ -1,0 +1,206 @@
+"""Comparing two runs: what is called real, what is refused, and when a gate closes."""
+
+import json
+import xml.etree.ElementTree as ET
+
+import numpy as np
+import pytest
+from compared_runs import build
+from run_folder_fixture import edit_json, edit_samples, truncate
+
+from stevec_compare.__main__ import main
+from stevec_compare.comparison import compare
+from stevec_compare.run import CompareError
+from stevec_compare.statistics import difference, ratio, with_holm
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """A run, the same again by other chance, and one whose cached door is a quarter slower."""
+    parent = tmp_path_factory.mktemp("results")
+    return {
+        "before": build(parent / "before", seed=1),
+        "again": build(parent / "again", seed=2),
+        "slower": build(parent / "slower", seed=3, slower={"cached": 1.25}),
+    }
+
+
+def test_a_slower_door_is_real_and_the_other_is_not(runs):
+    found = compare(runs["before"], runs["slower"]).differences
+    cached, source = (found["mean_ms"][f"door={door}"] for door in ("cached", "source"))
+    assert cached.real and cached.low < 1.25 < cached.high and cached.effect > 3
+    assert not source.real and source.low < 1 < source.high
+    assert found["p95_ms"]["door=cached"].real
+    assert found["hit_ratio"]["door=cached"].estimate == 0 and not found["hit_ratio"]["door=cached"].real
+    assert found["stale_ratio"] == {}
+
+
+def test_the_same_run_twice_differs_in_nothing(runs, capsys):
+    assert main([str(runs["before"]), str(runs["again"])]) == 0
+    assert "0 of 6 differences are real." in capsys.readouterr().out
+
+
+def test_runs_of_one_plan_are_paired(tmp_path, runs):
+    twin = build(tmp_path / "twin", seed=1, slower={"source": 1.02, "cached": 1.02})
+    comparison = compare(runs["before"], twin)
+    assert comparison.paired and not compare(runs["before"], runs["again"]).paired
+    # The same chance in both: what is left is the two per cent, which no unpaired interval could tell.
+    found = comparison.differences["mean_ms"]["door=source"]
+    assert found.real and found.estimate == pytest.approx(1.02, abs=1e-3) and found.high - found.low < 1e-3
+
+
+def test_intervals_cover_and_nothing_is_called_real_too_often():
+    rng = np.random.default_rng(4)
+    covered = false = 0
+    rounds = 600
+    for _ in range(rounds):
+        tests = {}
+        for cell in range(5):
+            a, b = np.exp(rng.normal(0, 0.05, 8)), 1.1 * np.exp(rng.normal(0, 0.15, 6))
+            same = np.exp(rng.normal(0, 0.15, 6))
+            covered += cell == 0 and (one := ratio(dict(enumerate(a)), dict(enumerate(b)), False)).low < 1.1 < one.high
+            tests[cell] = ratio(dict(enumerate(a)), dict(enumerate(same)), False)
+        false += any(one.real for one in with_holm(tests).values())
+    assert 0.92 < covered / rounds < 0.98
+    assert false / rounds < 0.08
+
+
+def test_holm_is_as_in_the_paper():
+    values = {
+        name: difference({1: 0.0, 2: gap}, {1: 1.0, 2: 1.0 + gap}, False) for name, gap in (("a", 0.1), ("b", 0.5))
+    }
+    holm = with_holm(values)
+    assert holm["a"].p_holm == pytest.approx(2 * values["a"].p)
+    assert holm["b"].p_holm == pytest.approx(max(values["b"].p, 2 * values["a"].p))
+    single = difference({1: 1.0}, {1: 2.0}, False)
+    assert single.low is None and not with_holm({"c": single})["c"].real
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"experiment": {"name": "overload"}}, r'the experiment differs \("read-hot" and "overload"\)'),
+        (
+            {
+                "experiment": {
+                    "name": "read-hot",
+                    "settings": {"pages": 20},
+                    "factors": {"door": ["source", "cached"]},
+                }
+            },
+            r"the settings differ \(pages: 10 and 20\)",
+        ),
+        ({"profile": {"name": "board"}}, "the profile differs"),
+        ({"schema_version": 1}, "schema version 1, and only version 2"),
+        ({"status": "interrupted"}, "is not complete"),
+        ({"kind": "study"}, "name one of its runs/ folders"),
+        (
+            {"host": {"cpu_model": "Another", "cores": 2, "memory_bytes": 4_000_000_000, "kernel": "6.1"}},
+            "--force",
+        ),
+        ({"versions": {"node": "22.0.0", "k6": "1.8.1"}}, r"the versions differ \(node: .* --force"),
+    ],
+)
+def test_incomparable_runs_are_refused_with_the_reason(tmp_path, runs, change, message):
+    other = build(tmp_path / "other", seed=2, repetitions=1, **change)
+    with pytest.raises(CompareError, match=message):
+        compare(runs["before"], other)
+
+
+def test_force_lets_only_the_arguable_pass(tmp_path, runs, capsys):
+    other = build(tmp_path / "other", seed=2, versions={"node": "22.0.0", "k6": "1.8.1"})
+    assert main([str(runs["before"]), str(other), "--force"]) == 0
+    assert "note: compared by force: the versions differ" in capsys.readouterr().out
+    edit_json(other / "manifest.json", lambda value: value["experiment"].update(name="overload"))
+    with pytest.raises(SystemExit) as stopped:
+        main([str(runs["before"]), str(other), "--force"])
+    assert stopped.value.code == 2
+
+
+def test_trials_that_cannot_be_trusted_are_left_out_and_named(tmp_path, runs):
+    other = build(tmp_path / "other", seed=2)
+    truncate(other / "trials/0001/samples.csv.gz")
+    edit_json(other / "trials/0002/trial.json", lambda value: value["counter"].update(requests=11))
+    edit_json(
+        other / "trials/0003/trial.json",
+        lambda value: value.update(valid=False, invalid_reasons=["k6 crashed"]),
+    )
+    edit_samples(other / "trials/0004", lambda lines: lines[:-1])
+    (other / "trials/0005/trial.json").unlink()
+    comparison = compare(runs["before"], other)
+    assert len(comparison.second.cells["door=source"]) == 5
+    assert len(comparison.second.cells["door=cached"]) == 6
+    for number, reason in (
+        (1, "GZIP"),
+        (2, "counter says 11"),
+        (3, "k6 crashed"),
+        (4, "199 samples"),
+        (5, "trial.json"),
+    ):
+        assert any(f"trial {number}:" in text and reason in text for text in comparison.warnings), number
+
+
+def test_a_cell_that_only_one_run_has_is_said(tmp_path, runs):
+    experiment = {"name": "read-hot", "settings": {"pages": 10}, "factors": {"door": ["source", "cached"]}}
+    other = build(tmp_path / "other", seed=2, doors=("source",), experiment=experiment)
+    comparison = compare(runs["before"], other)
+    assert comparison.cells == ("door=source",)
+    assert "only before has valid trials of door=cached" in comparison.warnings
+
+
+@pytest.mark.parametrize(
+    ("gate", "against", "code"),
+    [
+        ({"mean_ratio_max": 1.1, "failures_max": 0}, "again", 0),
+        ({"mean_ratio_max": 1.1}, "slower", 1),
+        ({"mean_ratio_max": 1.1, "cells": [{"where": {"door": "cached"}, "mean_ratio_max": 2}]}, "slower", 0),
+        ({"cells": [{"where": {"door": "cached"}, "hit_ratio_min": 0.9}]}, "again", 0),
+        ({"hit_ratio_min": 0.9}, "again", 1),
+        # 1.25 with an interval around it: above the limit, and not for certain.
+        ({"mean_ratio_max": 1.2}, "slower", 0),
+        ({"mean_ratio_max": 1.2, "undecided": "fail"}, "slower", 1),
+        ({"stale_ratio_max": 0.01, "undecided": "fail"}, "again", 1),
+    ],
+)
+def test_a_gate_closes_on_what_violates_it(tmp_path, runs, gate, against, code):
+    file = tmp_path / "gate.json"
+    file.write_text(json.dumps(gate), encoding="utf-8")
+    assert main([str(runs["before"]), str(runs[against]), "--gate", str(file)]) == code
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ("{", "gate"),
+        ("[]", "gate is not an object"),
+        ('{"mean_max": 2}', "'mean_max', which is no limit; there is: mean_ratio_max"),
+        ('{"mean_ratio_max": "2"}', "gate.mean_ratio_max is not a number"),
+        ('{"mean_ratio_max": NaN}', "gate.mean_ratio_max is not a number"),
+        ("{}", "no limit"),
+        ('{"undecided": "maybe", "failures_max": 0}', "undecided is"),
+        ('{"cells": [{"failures_max": 0}]}', r"cells\[0\].where"),
+        ('{"cells": [{"where": {"door": "attic"}, "failures_max": 0}]}', "which no compared cell has"),
+        ("[" * 100_000, "larger|recursion|nested|not"),
+    ],
+)
+def test_a_gate_that_makes_no_sense_is_wrong_use(tmp_path, runs, capsys, gate, message):
+    file = tmp_path / "gate.json"
+    file.write_text(gate, encoding="utf-8")
+    with pytest.raises(SystemExit) as stopped:
+        main([str(runs["before"]), str(runs["again"]), "--gate", str(file)])
+    assert stopped.value.code == 2
+    import re
+
+    assert re.search(message, capsys.readouterr().err)
+
+
+def test_the_picture_and_the_json_say_the_same_each_time(tmp_path, runs, capsys):
+    pictures = [tmp_path / "a.svg", tmp_path / "b.svg"]
+    for picture in pictures:
+        assert main([str(runs["before"]), str(runs["slower"]), "--json", "--svg", str(picture)]) == 0
+    assert pictures[0].read_bytes() == pictures[1].read_bytes()
+    assert ET.fromstring(pictures[0].read_text()).tag.endswith("svg")
+    first, second = capsys.readouterr().out.split("}\n{")
+    value = json.loads(first + "}")
+    assert value == json.loads("{" + second)
+    assert value["differences"]["mean_ms"]["door=cached"]["real"] is True

@@ -1,0 +1,150 @@
+"""What each experiment says of its hypothesis when the data are made to speak clearly."""
+
+import pytest
+from run_folder_fixture import build_run_folder, edit_column, edit_json, find_trial, scale_times
+
+from stevec_report import reference
+from stevec_report.experiments import (
+    mixed_write,
+    module_for,
+    other,
+    overload,
+    read_hot,
+    read_sparse,
+    write_vs_read,
+)
+from stevec_report.verdicts import decide_one
+
+
+def scale(run, factor, repetitions, **cell):
+    for repetition in range(1, repetitions + 1):
+        scale_times(find_trial(run, repetition, **cell)[1], factor)
+
+
+def test_the_study_is_read_as_it_was_printed():
+    counts = reference.read_series("1.1", "origin_requests")
+    assert {path: set(values.values()) for path, values in counts.items()} == {"without": {1000}, "with": {100}}
+    times = reference.read_series("1.2", "mean_ms")
+    assert [sum(v.values()) / 8 for v in times.values()] == [75.625, 14.375, 33.625]
+    assert reference.read_series("1.5", "mean_ms", index="parallel")["with"][250] == 565
+    assert sum(reference.read_series("1.7", "mean_ms", series="method")["POST"].values()) / 8 == 567.5
+
+
+def test_an_unknown_experiment_is_reported_on_in_general():
+    assert module_for("my-own") is other
+    assert module_for("read-hot") is read_hot
+
+
+def test_e1_is_confirmed_by_a_good_run(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, repetitions=6, requests=60, pages=10)
+    verdict = decide_one(read_hot.evidence(analyse_run(run)))
+    assert (verdict.result, verdict.p) == ("confirmed", 2 / 64)
+
+
+def test_e1_is_refuted_where_the_cache_is_slower_or_the_origin_sees_half(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path / "a", repetitions=6, requests=60, pages=10)
+    scale(run, 50, 6, door="cached")
+    evidence = read_hot.evidence(analyse_run(run))
+    assert decide_one(evidence).result == "refuted"
+    assert decide_one(evidence).why == "Time at cached: the other way."
+    sparse = build_run_folder(tmp_path / "b", repetitions=2, requests=30, pages=400)
+    assert decide_one(read_hot.evidence(analyse_run(sparse))).why == "Offload at local: the other way."
+
+
+def test_e1_is_open_without_valid_trials_or_doors(run_folder, tmp_path, analyse_run):
+    for repetition in (1, 2, 3):
+        folder = find_trial(run_folder, repetition, door="source")[1]
+        edit_json(folder / "trial.json", lambda t: t.update(valid=False))
+    assert decide_one(read_hot.evidence(analyse_run(run_folder))).result == "undecided"
+    bare = build_run_folder(tmp_path, repetitions=2, requests=5, factors={"door": ["source"]})
+    assert decide_one(read_hot.evidence(analyse_run(bare))).result == "undecided"
+
+
+def test_an_invalid_trial_is_in_no_mean(run_folder, analyse_run):
+    number, folder = find_trial(run_folder, 2, door="source")
+    scale_times(folder, 100)
+    edit_json(folder / "trial.json", lambda t: t.update(valid=False, invalid_reasons=["noise"]))
+    table = next(b for b in read_hot.blocks(analyse_run(run_folder)) if getattr(b, "name", "") == "table-1.2")
+    cell = table.rows[1]["run_source"]
+    assert (cell.off, cell.trials) == (True, (number,))
+    assert cell.value > 300
+    assert table.footer[0]["run_source"].value < 20
+
+
+def test_e2_same_times_are_shown_and_different_ones_refute(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path / "a", experiment="read-sparse", repetitions=8, requests=100)
+    assert decide_one(read_sparse.evidence(analyse_run(run))).result == "confirmed"
+    scale(run, 1.5, 8, door="cached")
+    verdict = decide_one(read_sparse.evidence(analyse_run(run)))
+    assert (verdict.result, verdict.why) == ("refuted", "Same time: the other way.")
+
+
+def test_e2_hits_are_the_repeats_of_the_plan(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="read-sparse", repetitions=2, requests=300, pages=1000)
+    table = next(b for b in read_sparse.blocks(analyse_run(run)) if getattr(b, "name", "") == "table-1.3-hits")
+    shown = [row for row in table.rows if "hits" in row]
+    assert len(shown) == 2
+    assert all(row["hits"].value == row["repeats"] > 0 and row["exact"].value == "yes" for row in shown)
+
+
+def test_e3_is_confirmed_where_the_source_gives_way(overload_folder, analyse_run):
+    evidence = overload.evidence(analyse_run(overload_folder))
+    assert [claim.holds for claim in evidence.claims] == [True, True]
+    assert evidence.claims[0].test.n == 4
+    assert decide_one(evidence).result == "undecided"  # two pairs in the upper half
+    assert evidence.effect.ratio.centre > 5
+
+
+def test_e3_leaves_generator_limited_points_out(overload_folder, analyse_run):
+    for repetition in (1, 2):
+        folder = find_trial(overload_folder, repetition, door="source", background_vus=250)[1]
+        edit_json(folder / "trial.json", lambda t: t["background"]["k6"].update(generator_limited=True))
+    analysis = analyse_run(overload_folder)
+    assert overload.evidence(analysis).claims[0].test.n == 2
+    assert overload.mean_at(analysis, "source", 250) is None
+    assert overload.mean_at(analysis, "source", 20) > 0
+    points = overload._saturation(analysis, "source")["points"]
+    assert [point["limited"] for point in points] == [False, False, True]
+
+
+def test_e4_edits_cost(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="mixed-write", repetitions=3, pages=10, requests=300)
+    evidence = mixed_write.evidence(analyse_run(run))
+    assert evidence.claims[0].holds
+    assert evidence.claims[0].test.n == 6
+    assert evidence.effect.ratio.centre > 1.2
+
+
+@pytest.mark.parametrize(("factor", "result"), [(1.0, "undecided"), (3.0, "confirmed"), (0.5, "refuted")])
+def test_e6_far_longer_is_more_than_a_quarter(tmp_path, analyse_run, factor, result):
+    run = build_run_folder(
+        tmp_path,
+        experiment="write-vs-read-cached",
+        repetitions=6,
+        pages=1000,
+        factors={"operation": {"write": {"edit_ratio": 1}, "read": {"edit_ratio": 0}}},
+    )
+    scale(run, factor, 6, operation="write")
+    verdict = decide_one(write_vs_read.evidence(analyse_run(run)))
+    if result == "undecided":
+        # Nearly all reads miss here, so the toy's writes take 1.2 times as long: more, and not far more.
+        assert verdict.evidence.effect.ratio.centre == pytest.approx(1.2, rel=0.1)
+        assert verdict.result != "confirmed"
+    else:
+        assert verdict.result == result
+
+
+def test_e5_a_little_dearer(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="write-vs-read-direct", repetitions=6, requests=100)
+    verdict = decide_one(write_vs_read.evidence(analyse_run(run)))
+    assert verdict.result == "confirmed"
+    assert verdict.evidence.asides[0].holds
+
+
+def test_e3_counts_who_was_not_answered_as_having_waited(overload_folder, analyse_run):
+    folder = find_trial(overload_folder, 1, door="cached", background_vus=0)[1]
+    edit_column(folder, "status", lambda text: "504")
+    edit_json(folder / "trial.json", lambda t: t.update(requests_failed=t["requests_sent"], counter_expected=None))
+    outcome = next(o for o in analyse_run(overload_folder).outcomes if o.folder == f"trials/{folder.name}")
+    assert outcome.stats.mean_ms is None
+    assert outcome.stats.wait_ms == 4000

@@ -1,0 +1,46 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** A zone may be changed by anybody at any time; a day's experiments need not verify twice. */
+const HOLDS_MS = 24 * 3_600_000
+
+/**
+ * What `stevec cloudflare verify` found last.
+ * @typedef {{zone: string, verified_at: string, ok: boolean, doors: import('@stevec/cdn/cloudflare/verify').DoorUrls, checks: import('@stevec/cdn/cloudflare/verify').Check[]}} Verified
+ */
+
+/**
+ * @param {string} stateDirectory
+ * @param {string} zone
+ */
+const fileOf = (stateDirectory, zone) => path.join(stateDirectory, `cloudflare-${zone}.json`)
+
+/**
+ * @param {string} stateDirectory
+ * @param {Verified} verified
+ */
+export function keepVerified (stateDirectory, verified) {
+  mkdirSync(stateDirectory, { recursive: true, mode: 0o700 })
+  writeFileSync(fileOf(stateDirectory, verified.zone), `${JSON.stringify(verified, null, 2)}\n`, { mode: 0o600 })
+}
+
+/**
+ * @param {string} stateDirectory
+ * @param {string} zone
+ * @returns {Verified}
+ * @throws {Error} when the zone was not verified within a day, or failed
+ */
+export function requireVerified (stateDirectory, zone) {
+  const command = `stevec cloudflare verify --zone ${zone}`
+  /** @type {Verified} */
+  let verified
+  try {
+    verified = JSON.parse(readFileSync(fileOf(stateDirectory, zone), 'utf8'))
+  } catch {
+    throw new Error(`nobody has verified the zone ${zone} yet: ${command}`)
+  }
+  const failed = verified.checks.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
+  if (!verified.ok) throw new Error(`the zone ${zone} failed its verification (${failed.join(', ')}): mend it, then ${command}`)
+  if (!(Date.now() - Date.parse(verified.verified_at) < HOLDS_MS)) throw new Error(`the zone ${zone} was verified more than a day ago: ${command}`)
+  return verified
+}

@@ -1,0 +1,244 @@
+import path from 'node:path'
+import { createInterface } from 'node:readline/promises'
+import { carryOut, makePlan } from '@stevec/cdn/cloudflare/apply'
+import { parseApiUrl } from '@stevec/cdn/cloudflare/api-url'
+import { createClient } from '@stevec/cdn/cloudflare/client'
+import { createPurge } from '@stevec/cdn/cloudflare/purge'
+import { tokenWarnings } from '@stevec/cdn/cloudflare/rights'
+import { planLines } from '@stevec/cdn/cloudflare/text'
+import { readToken } from '@stevec/cdn/cloudflare/token'
+import { PAGE, verifyDoors } from '@stevec/cdn/cloudflare/verify'
+import { DOORS, hostsOf } from '@stevec/cdn/cloudflare/wanted'
+import { findZone, purgeZoneId } from '@stevec/cdn/cloudflare/zone'
+import { keepAnalytics } from '../cloudflare/run-analytics.js'
+import { keepVerified } from '../cloudflare/verified.js'
+import { readConfig } from '../config.js'
+import { UsageError } from '../usage-error.js'
+import { interruptSignal, refuseMore } from './options.js'
+
+/** @type {import('../cli.js').Command} */
+export const command = {
+  summary: 'the three doors on Cloudflare: set up, verify, purge, take down',
+  help: `Usage: stevec cloudflare plan|apply|destroy|verify|purge|analytics --zone DOMAIN [options]
+
+  plan       what apply would change; changes nothing
+  apply      the DNS records and cache rules of the three doors; keeps all others
+  destroy    removes what apply has made, and nothing else
+  verify     whether the doors do what the experiments assume; each check with what it saw
+  purge      URLs, or --tags, --hosts, --prefixes, --everything
+  analytics  what Cloudflare counted during a run, into the run's folder
+
+  --zone DOMAIN        the domain, as Cloudflare has it
+  --origin ADDRESS     public IP address or host name of the machine with the wiki (plan, apply)
+  --names A,B,C        of the doors cached, nocache, source; default wiki,nocache,source
+  --tune               also switch off what rewrites pages or distorts sizes (plan, apply); destroy undoes it
+  --expect ID          do exactly the plan of that id (apply, destroy)
+  --yes                do not ask (apply, destroy)
+  --doors LIST         verify these instead: cached=URL,nocache=URL,source=URL
+  --page PATH          verify with this page; default ${PAGE}, which is written when it is not there
+  --everything         the whole zone: with purge, and with verify its purge as well
+  --tags, --hosts, --prefixes LIST   to purge, with commas between
+  --soft               purge: mark as stale instead of removing
+  --run DIR            analytics: the run's folder
+  --api-url URL        another server that speaks the API; also CLOUDFLARE_API_URL
+  --json               for programs
+
+The token is in CLOUDFLARE_API_TOKEN, or in a file of mode 600 that CLOUDFLARE_API_TOKEN_FILE names. What it has to be allowed to: README.
+Exit code: 0 done, or all is well; 1 not.
+
+Examples:
+  stevec cloudflare plan --zone example.com --origin 203.0.113.7
+  stevec cloudflare apply --zone example.com --origin 203.0.113.7
+  stevec cloudflare verify --zone example.com
+  stevec cloudflare purge --zone example.com https://wiki.example.com/wiki/Hello
+  stevec cloudflare destroy --zone example.com`,
+  options: {
+    zone: { type: 'string' },
+    origin: { type: 'string' },
+    names: { type: 'string' },
+    tune: { type: 'boolean' },
+    expect: { type: 'string' },
+    yes: { type: 'boolean' },
+    doors: { type: 'string' },
+    page: { type: 'string' },
+    everything: { type: 'boolean' },
+    tags: { type: 'string' },
+    hosts: { type: 'string' },
+    prefixes: { type: 'string' },
+    soft: { type: 'boolean' },
+    run: { type: 'string' },
+    'api-url': { type: 'string' },
+    json: { type: 'boolean' }
+  },
+  async run ({ values, positionals }) {
+    const [verb, ...rest] = positionals
+    if (!Object.hasOwn(VERBS, verb ?? '')) throw new UsageError(`say what to do: ${Object.keys(VERBS).join(', ')}`)
+    if (verb !== 'purge') refuseMore(rest, 0)
+    if (values.zone === undefined) throw new UsageError('name the zone: --zone example.com')
+    const { cloudflare } = readConfig()
+    return usable(async () => {
+      const client = createClient({
+        token: readToken({ token: cloudflare.token, file: cloudflare.tokenFile }),
+        apiUrl: parseApiUrl(values['api-url'] ?? cloudflare.apiUrl),
+        signal: interruptSignal(),
+        onRetry: say
+      })
+      return VERBS[/** @type {keyof typeof VERBS} */ (verb)](client, values, rest)
+    })
+  }
+}
+
+const say = (/** @type {string} */ line) => { process.stderr.write(`${line}\n`) }
+const print = (/** @type {string[]} */ ...lines) => { process.stdout.write(lines.map((line) => `${line}\n`).join('')) }
+const printJson = (/** @type {unknown} */ value) => print(JSON.stringify(value, null, 2))
+
+/** @typedef {import('@stevec/cdn/cloudflare/client').Client} Client */
+
+const VERBS = {
+  /** @param {Client} client @param {Record<string, any>} values */
+  async plan (client, values) {
+    await warn(client, values.zone)
+    const wish = wishOf(values, true)
+    const plan = await makePlan(client, 'apply', wish)
+    showPlan(plan, values.json)
+    if (!values.json && plan.steps.length > 0 && plan.conflicts.length === 0) print(`to do exactly this: stevec cloudflare apply --zone ${wish.zone} --origin ${wish.origin}${wish.names ? ` --names ${wish.names}` : ''}${wish.tune ? ' --tune' : ''} --expect ${plan.fingerprint}`)
+    return plan.conflicts.length === 0 ? 0 : 1
+  },
+  /** @param {Client} client @param {Record<string, any>} values */
+  apply: (client, values) => change(client, 'apply', values),
+  /** @param {Client} client @param {Record<string, any>} values */
+  destroy: (client, values) => change(client, 'destroy', values),
+
+  /** @param {Client} client @param {Record<string, any>} values */
+  async verify (client, values) {
+    const hosts = hostsOf(values.zone, values.names)
+    const doors = values.doors === undefined ? { cached: `https://${hosts.cached}`, nocache: `https://${hosts.nocache}`, source: `http://${hosts.source}` } : parseDoors(values.doors)
+    if (values.page !== undefined && !/^\/[^\s?#]*$/.test(values.page)) throw new UsageError(`--page is a path such as /wiki/Hello, not "${values.page}"`)
+    if (values.doors === undefined) await warn(client, values.zone)
+    const purge = createPurge({ client, zoneId: await purgeZoneId(client, values.zone) })
+    const checks = await verifyDoors({ doors, purge, page: values.page, everything: values.everything, onCheck: values.json ? undefined : showCheck })
+    const failed = checks.filter(({ outcome }) => outcome === 'failed')
+    const verified = { zone: values.zone, verified_at: new Date().toISOString(), ok: failed.length === 0, doors, checks }
+    keepVerified(readConfig().stateDirectory, verified)
+    if (values.json) printJson(verified)
+    else print(failed.length === 0 ? `${values.zone}: ready for experiments` : `${values.zone}: ${failed.length} of ${checks.length} checks failed`)
+    return failed.length === 0 ? 0 : 1
+  },
+
+  /** @param {Client} client @param {Record<string, any>} values @param {string[]} urls */
+  async purge (client, values, urls) {
+    const lists = { tags: listOf(values.tags), hosts: listOf(values.hosts), prefixes: listOf(values.prefixes) }
+    const named = urls.length + lists.tags.length + lists.hosts.length + lists.prefixes.length
+    if (values.everything ? named > 0 || values.soft : named === 0) throw new UsageError('name URLs, --tags, --hosts or --prefixes; or --everything alone')
+    for (const url of urls) if (!URL.canParse(url) || !/^https?:/.test(url)) throw new UsageError(`a URL to purge begins with https:// or http://, not "${url}"`)
+    const purge = createPurge({ client, zoneId: await purgeZoneId(client, values.zone) })
+    const soft = { soft: Boolean(values.soft) }
+    if (values.everything) await purge.purgeEverything()
+    await purge.purgeUrls(urls, soft)
+    await purge.purgeTags(lists.tags, soft)
+    await purge.purgeHosts(lists.hosts, soft)
+    await purge.purgePrefixes(lists.prefixes, soft)
+    if (values.json) printJson({ zone: values.zone, everything: Boolean(values.everything), urls, ...lists, ...soft })
+    else print(values.everything ? `purged everything of ${values.zone}` : `purged ${named} item${named === 1 ? '' : 's'}`)
+    return 0
+  },
+
+  /** @param {Client} client @param {Record<string, any>} values */
+  async analytics (client, values) {
+    if (values.run === undefined) throw new UsageError('name the folder of a run: --run results/<run>')
+    const found = await keepAnalytics({ client, zone: await findZone(client, values.zone), directory: path.resolve(values.run) })
+    if (values.json) printJson(found)
+    else {
+      print(`${found.file}: ${found.agree} of ${found.trials} trials have the very number of requests that we sent${found.sampled ? '; Cloudflare has sampled, so its numbers are estimates' : ''}`)
+      if (found.missing > 0) print(`of ${found.missing} Cloudflare says nothing yet: try again in some minutes`)
+    }
+    return 0
+  }
+}
+
+/**
+ * @param {Client} client
+ * @param {'apply' | 'destroy'} kind
+ * @param {Record<string, any>} values
+ */
+async function change (client, kind, values) {
+  const wish = wishOf(values, kind === 'apply')
+  await warn(client, values.zone)
+  const plan = await makePlan(client, kind, wish)
+  if (values.expect !== undefined && values.expect !== plan.fingerprint) throw new Error('the zone, or what you ask for, is not what it was in that plan, so nothing was done; make the plan again and look at it')
+  if (!values.json) showPlan(plan, false)
+  if (plan.conflicts.length > 0) throw new Error(`nothing was done: ${plan.conflicts.join('; ')}`)
+  if (plan.steps.length > 0) {
+    if (values.expect === undefined && !values.yes && !await agreed(kind)) throw new Error('nothing was done; agree with --yes, or with --expect and the id of a plan')
+    await carryOut(client, wish, plan, { onStep: ({ action, what }) => say(`${action} ${what}`) })
+  }
+  if (values.json) showPlan(plan, true)
+  else if (plan.steps.length > 0) print(kind === 'apply' ? `done; next: stevec cloudflare verify --zone ${wish.zone}${wish.names ? ` --names ${wish.names}` : ''}` : 'done')
+  return 0
+}
+
+/**
+ * @param {Record<string, any>} values
+ * @param {boolean} needsOrigin
+ */
+function wishOf ({ zone, origin, names, tune }, needsOrigin) {
+  if (needsOrigin && origin === undefined) throw new UsageError('name the machine with the wiki: --origin 203.0.113.7')
+  return { zone, origin, names, tune: Boolean(tune) }
+}
+
+/** @param {'apply' | 'destroy'} kind */
+async function agreed (kind) {
+  if (!process.stdin.isTTY) return false
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const answer = await lines.question(`${kind} this? Only "yes" will do: `)
+  lines.close()
+  return answer.trim() === 'yes'
+}
+
+/**
+ * @param {import('@stevec/cdn/cloudflare/plan').Plan} plan
+ * @param {boolean} json
+ */
+function showPlan (plan, json) {
+  if (json) printJson({ kind: plan.kind, zone: plan.zone, hosts: plan.hosts, changes: plan.steps.flatMap(({ changes }) => changes), conflicts: plan.conflicts, notes: plan.notes, id: plan.fingerprint })
+  else print(...planLines(plan))
+}
+
+/** @param {import('@stevec/cdn/cloudflare/verify').Check} check */
+function showCheck ({ id, outcome, title, saw, todo }) {
+  print(`${outcome.padEnd(8)}${id}: ${title}`, `        saw: ${saw}`, ...(todo === '' ? [] : [`        ${outcome === 'failed' ? 'to do' : 'because'}: ${todo}`]))
+}
+
+/**
+ * @param {Client} client
+ * @param {string} zoneName
+ */
+async function warn (client, zoneName) {
+  hostsOf(zoneName)
+  for (const warning of await tokenWarnings(client, await findZone(client, zoneName))) say(`warning: ${warning}`)
+}
+
+/** @param {string | undefined} text */
+const listOf = (text) => (text ?? '').split(',').map((item) => item.trim()).filter((item) => item !== '')
+
+/** @param {string} text */
+function parseDoors (text) {
+  const doors = Object.fromEntries(listOf(text).map((item) => [item.slice(0, item.indexOf('=')), item.slice(item.indexOf('=') + 1).replace(/\/$/, '')]))
+  if (Object.keys(doors).sort().join() !== [...DOORS].sort().join() || !Object.values(doors).every((url) => URL.canParse(url) && new URL(url).origin === url)) {
+    throw new UsageError(`--doors is cached=URL,nocache=URL,source=URL with URLs without a path, not "${text}"`)
+  }
+  return /** @type {import('@stevec/cdn/cloudflare/verify').DoorUrls} */ (doors)
+}
+
+/**
+ * What cannot be, as the person has written it, is their command line's matter.
+ * @template T
+ * @param {() => Promise<T>} work
+ */
+async function usable (work) {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof RangeError ? new UsageError(error.message) : error
+  }
+}

@@ -1,0 +1,39 @@
+import { analysisHelp, runAnalysis } from '../lab/python.js'
+import { findRun } from '../lab/results.js'
+import { UsageError } from '../usage-error.js'
+import { configWith, refuseMore } from './options.js'
+
+const MODULE = 'stevec_compare'
+
+/** @type {import('../cli.js').Command} */
+export const command = {
+  summary: 'which differences between two runs are real',
+  get help () { return analysisHelp(MODULE) },
+  options: {
+    gate: { type: 'string' },
+    svg: { type: 'string' },
+    force: { type: 'boolean' },
+    json: { type: 'boolean' }
+  },
+  async run ({ values, positionals }) {
+    refuseMore(positionals, 2)
+    if (positionals.length < 2) throw new UsageError('name two runs: folders of results/, or latest')
+    const { resultsDirectory } = configWith({})
+    const runs = positionals.map((name) => findUsable(resultsDirectory, name))
+    const flags = Object.entries(values).map(([name, value]) => value === true ? `--${name}` : `--${name}=${value}`)
+    return runAnalysis(MODULE, [...flags, '--', ...runs])
+  }
+}
+
+/**
+ * @param {string} resultsDirectory
+ * @param {string} name
+ * @throws {UsageError} exit code 1 is for a gate that is violated, so a run that is not there is wrong use
+ */
+function findUsable (resultsDirectory, name) {
+  try {
+    return findRun(resultsDirectory, name)
+  } catch (error) {
+    throw new UsageError(/** @type {Error} */ (error).message)
+  }
+}

@@ -1,0 +1,138 @@
+import { readFileSync, rmSync, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
+import { readConfig, ROOT } from '../config.js'
+import { startProcess, stopProcess } from '../stack/processes.js'
+import { requireTool } from '../tools/locate.js'
+
+/** Above this share of all cores, the generators and not the server may be what is measured. */
+export const GENERATOR_LIMIT = 0.7
+/** Of k6's own files of samples, which are too large to be kept. */
+export const RAW_SUFFIX = '-raw.csv.gz'
+/** Linux's USER_HZ, the unit of /proc/<pid>/stat; 100 on every architecture that this runs on. */
+const TICKS_PER_S = 100
+
+/**
+ * What loadgen/scenarios/requests.js is told.
+ * @typedef {import('./definition.js').Settings & ToldBesides & {summary_file: string}} GeneratorSettings
+ */
+
+/**
+ * @typedef {object} ToldBesides
+ * @property {string} url  the door's
+ * @property {import('../../scenarios/plan.js').Plan} plan
+ * @property {string} mark  begins the text of each edit; different for each trial of a run
+ * @property {string | null} until_url  instead of a plan's end: reads until this address answers
+ */
+
+/**
+ * How a k6 process did; generator_cpu_share is of all cores.
+ * @typedef {{exit_code: number | null, dropped_iterations: number, wall_s: number, generator_cpu_s: number, generator_cpu_share: number, generator_limited: boolean}} GeneratorFacts
+ */
+
+/**
+ * @typedef {object} Generator
+ * @property {Promise<GeneratorFacts>} done
+ * @property {() => number} cpuSeconds  used so far; 0 when it has ended
+ * @property {string} csvFile  gone until k6 has ended
+ */
+
+/**
+ * Starts the k6 processes of one trial. Only here, and while no other child of this process ends, as the CPU time of a process is told apart by when it ended.
+ * @param {AbortSignal} signal  stops them
+ */
+export function createGenerators (signal) {
+  let attributedS = childrenCpuSeconds()
+  return {
+    /**
+     * @param {object} options
+     * @param {string} options.name  of its files: <name>-raw.csv.gz and <name>.log
+     * @param {string} options.directory
+     * @param {Omit<GeneratorSettings, 'summary_file'>} options.settings
+     * @param {number} [options.watchPort]  k6's dashboard listens there while it runs
+     * @returns {Promise<Generator>}
+     */
+    async start ({ name, directory, settings, watchPort }) {
+      const summaryFile = path.join(directory, `${name}-summary.json`)
+      const csvFile = path.join(directory, `${name}${RAW_SUFFIX}`)
+      const logFile = path.join(directory, `${name}.log`)
+      const startedAt = performance.now()
+      const k6 = await startProcess({
+        name: 'k6',
+        command: requireTool('k6').path,
+        args: ['run', '--quiet', '--no-color', '--no-usage-report', '--address', '', '--out', `csv=${csvFile}`, path.join(ROOT, 'loadgen/scenarios/requests.js')],
+        logFile,
+        // Settings in the environment and not as an argument: an argument is seen by every user of the machine.
+        env: { ...readConfig().childEnvironment, K6_CSV_TIME_FORMAT: 'unix_micro', STEVEC_GENERATOR: JSON.stringify({ ...settings, summary_file: summaryFile }), ...dashboard(watchPort) }
+      })
+      const onAbort = () => { stopProcess(k6, 5_000) }
+      signal.addEventListener('abort', onAbort)
+      if (signal.aborted) onAbort()
+      let ended = false
+      const done = k6.exited.then((exitCode) => {
+        ended = true
+        signal.removeEventListener('abort', onAbort)
+        const wallS = (performance.now() - startedAt) / 1000
+        // A child's times are added here when it has ended: what came since the last one is this one's. The kernel keeps them to its last instruction.
+        const totalS = childrenCpuSeconds()
+        const cpuS = totalS - attributedS
+        attributedS = totalS
+        if (statSync(logFile).size === 0) rmSync(logFile)
+        const share = cpuS / (wallS * availableParallelism())
+        return { exit_code: exitCode, dropped_iterations: droppedIterations(summaryFile), wall_s: round(wallS), generator_cpu_s: round(cpuS), generator_cpu_share: round(share), generator_limited: share > GENERATOR_LIMIT }
+      })
+      return { done, cpuSeconds: () => ended ? 0 : cpuSeconds(k6.pid), csvFile }
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createGenerators>} Generators */
+
+/**
+ * https://grafana.com/docs/k6/latest/results-output/web-dashboard/
+ * @param {number | undefined} port
+ * @returns {Record<string, string>}
+ */
+function dashboard (port) {
+  return port === undefined ? {} : { K6_WEB_DASHBOARD: 'true', K6_WEB_DASHBOARD_HOST: '127.0.0.1', K6_WEB_DASHBOARD_PORT: String(port), K6_WEB_DASHBOARD_PERIOD: '1s', K6_WEB_DASHBOARD_OPEN: 'false' }
+}
+
+/** The CPU time of children that have ended and been waited for (proc(5): cutime and cstime). */
+const childrenCpuSeconds = () => statTimes('self', 13)
+
+/**
+ * The CPU time of a living process, all its threads (proc(5): utime and stime).
+ * @param {number} pid
+ */
+function cpuSeconds (pid) {
+  try {
+    return statTimes(String(pid), 11)
+  } catch {
+    return 0
+  }
+}
+
+/**
+ * @param {string} process
+ * @param {number} index  of the first of two fields after the process's name
+ */
+function statTimes (process, index) {
+  const stat = readFileSync(`/proc/${process}/stat`, 'latin1')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[index]) + Number(fields[index + 1])) / TICKS_PER_S
+}
+
+/** @param {string} summaryFile */
+function droppedIterations (summaryFile) {
+  try {
+    return JSON.parse(readFileSync(summaryFile, 'utf8')).dropped_iterations
+  } catch {
+    // k6 was killed before it could write one; its exit code says so.
+    return 0
+  } finally {
+    rmSync(summaryFile, { force: true })
+  }
+}
+
+/** @param {number} value */
+export const round = (value) => Math.round(value * 1000) / 1000

@@ -1,0 +1,34 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { ROOT } from '../config.js'
+
+const PYTHON = path.join(ROOT, '.venv/bin/python')
+const MISSING = 'the analysis is not installed; run `make setup`'
+
+const environment = () => ({ ...process.env, PYTHONPATH: path.join(ROOT, 'analysis') })
+
+/**
+ * Hands a command's arguments to a module of the analysis, which says itself what it found and what is wrong.
+ * @param {string} module  of analysis/
+ * @param {string[]} args
+ * @returns {Promise<number>} its exit code
+ * @throws {Error} when the analysis is not installed
+ */
+export async function runAnalysis (module, args) {
+  if (!existsSync(PYTHON)) throw new Error(MISSING)
+  const child = spawn(PYTHON, ['-m', module, ...args], { stdio: 'inherit', env: environment() })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)))
+  })
+}
+
+/**
+ * @param {string} module
+ * @returns {string} what its --help prints
+ */
+export function analysisHelp (module) {
+  if (!existsSync(PYTHON)) return MISSING
+  return spawnSync(PYTHON, ['-m', module, '--help'], { encoding: 'utf8', env: environment() }).stdout.trimEnd()
+}

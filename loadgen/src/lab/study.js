@@ -1,0 +1,80 @@
+import { mkdirSync } from 'node:fs'
+import path from 'node:path'
+import { loadDefinition } from './definition.js'
+import { gitState, readManifest, SCHEMA_VERSION, writeManifest } from './manifest.js'
+import { refuseOtherwise } from './resume.js'
+import { runExperiment } from './run.js'
+
+/** The experiments of the study in its order; E3 has three. */
+export const STUDY = Object.freeze(['read-hot', 'read-sparse', 'overload', 'overload-open', 'at-once', 'mixed-write', 'write-vs-read-direct', 'write-vs-read-cached'])
+
+/**
+ * Runs the experiments of the study one after the other on one stack, or the rest of them.
+ * @param {object} options
+ * @param {string} options.directory  the study's own; with a manifest in it when it is gone on with
+ * @param {string[]} options.names  of experiments
+ * @param {'quick' | 'full'} options.preset
+ * @param {number} [options.repetitions]  instead of the preset's
+ * @param {number} options.seed
+ * @param {string} options.command
+ * @param {import('../profile/profile.js').Profile} options.profile
+ * @param {import('./site.js').Site} options.site
+ * @param {AbortSignal} options.signal
+ * @param {import('./progress.js').Progress} options.progress
+ * @param {number} [options.watchPort]
+ * @returns {Promise<{trials: number, invalid: number}>}
+ * @throws {Error} when a run fails; the manifest then says so, and the study can be gone on with
+ */
+export async function runStudy ({ directory, names, preset, repetitions, seed, command, profile, site, signal, progress, watchPort }) {
+  const definitions = names.map((name) => loadDefinition(name, preset, { repetitions }))
+  const before = readManifest(directory)
+  if (before !== null) {
+    refuseOtherwise(directory, before, { preset, seed, profile, repetitions: repetitions ?? null })
+    before.resumed_at.push(new Date().toISOString())
+  }
+  mkdirSync(path.join(directory, 'runs'), { recursive: true })
+  /** @type {Record<string, any> & {status: import('./manifest.js').RunStatus}} */
+  const manifest = before ?? {
+    schema_version: SCHEMA_VERSION,
+    kind: 'study',
+    status: 'running',
+    preset,
+    repetitions: repetitions ?? null,
+    command,
+    seed,
+    profile,
+    started_at: new Date().toISOString(),
+    finished_at: null,
+    resumed_at: [],
+    git: gitState(),
+    runs: definitions.map(({ id, name }) => ({ experiment: name, id, directory: `runs/${name}`, status: 'planned' }))
+  }
+  manifest.status = 'running'
+  writeManifest(directory, manifest)
+  const total = { trials: 0, invalid: 0 }
+  const startedMs = performance.now()
+  try {
+    for (const [index, definition] of definitions.entries()) {
+      const run = manifest.runs[index]
+      const runDirectory = path.join(directory, run.directory)
+      progress.experiment(index + 1, definitions.length)
+      try {
+        const { trials, invalid } = await runExperiment({ definition, directory: runDirectory, preset, seed, command, profile, site, signal, progress, watchPort })
+        total.trials += trials
+        total.invalid += invalid
+      } finally {
+        run.status = readManifest(runDirectory)?.status ?? 'planned'
+        writeManifest(directory, manifest)
+      }
+    }
+    manifest.status = 'complete'
+  } catch (error) {
+    manifest.status = signal.aborted ? 'interrupted' : 'failed'
+    throw error
+  } finally {
+    manifest.finished_at = new Date().toISOString()
+    writeManifest(directory, manifest)
+  }
+  progress.studyFinished({ directory, ...total, experiments: definitions.length, seconds: (performance.now() - startedMs) / 1000 })
+  return total
+}

@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, describe, test } from 'node:test'
+import { ROOT } from '../src/config.js'
+import { createGroup, findPlaces, placesFrom, quotaFor, removeGroups, setCpuShare, setMemoryLimit } from '../src/profile/cgroup.js'
+import { tryLimits } from '../src/profile/limits.js'
+import { readProfile } from '../src/profile/profile.js'
+import { startProcess, stopProcess, waitUntil } from '../src/stack/processes.js'
+import { readState } from '../src/stack/state.js'
+import { createSandbox } from './helper.js'
+
+const directory = mkdtempSync(path.join(tmpdir(), 'stevec-cgroup-'))
+after(() => rmSync(directory, { recursive: true }))
+
+const ORIGIN = readProfile('banana-pi').profile.origin
+const { applied, missing } = tryLimits(ORIGIN, true)
+const skip = applied.cpu && applied.memory ? false : `no control groups can be made here: ${missing.join('; ')}`
+
+/** @param {string} groupDirectory */
+const pidsIn = (groupDirectory) => readFileSync(path.join(groupDirectory, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
+
+describe('the place for groups of our own', () => {
+  const cases = /** @type {[string, string, string, Record<string, string>, unknown][]} */ ([
+    ['v1 is below the own group of each controller',
+      '33 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n34 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n35 31 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw',
+      '4:memory:/user.slice/one\n2:cpu,cpuacct:/user.slice\n0::/user.slice/scope', {},
+      { cpu: { version: 1, directory: '/sys/fs/cgroup/cpu,cpuacct/user.slice' }, memory: { version: 1, directory: '/sys/fs/cgroup/memory/user.slice/one' } }],
+    ['v1 in a container is where its own group is mounted',
+      '33 31 0:29 /docker/ab /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n34 31 0:30 /docker/ab /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory',
+      '4:memory:/docker/ab\n2:cpu:/', {},
+      { cpu: { version: 1, directory: '/sys/fs/cgroup/cpu' }, memory: { version: 1, directory: '/sys/fs/cgroup/memory' } }],
+    ['v2 is the nearest group above that hands its controllers down',
+      '30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate', '0::/user.slice/user-0.slice/session-1.scope',
+      { '/sys/fs/cgroup': 'cpu memory pids', '/sys/fs/cgroup/user.slice': 'memory pids' },
+      { cpu: { version: 2, directory: '/sys/fs/cgroup' }, memory: { version: 2, directory: '/sys/fs/cgroup/user.slice' } }],
+    ['v2 is nowhere when none hands them down',
+      '30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw', '0::/', {},
+      { cpu: { reason: 'no cgroup above this process hands the controller cpu down to new ones (cgroup.subtree_control)' }, memory: { reason: 'no cgroup above this process hands the controller memory down to new ones (cgroup.subtree_control)' } }],
+    ['is nowhere when it is read-only',
+      '30 24 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup2 rw', '0::/', { '/sys/fs/cgroup': 'cpu memory' },
+      { cpu: { reason: '/sys/fs/cgroup is mounted read-only' }, memory: { reason: '/sys/fs/cgroup is mounted read-only' } }],
+    ['is nowhere when nothing is mounted', '22 1 254:0 / / rw - ext4 /dev/root rw', '0::/', {},
+      { cpu: { reason: 'no cgroup filesystem with the controller cpu is mounted' }, memory: { reason: 'no cgroup filesystem with the controller memory is mounted' } }]
+  ])
+  for (const [what, mountinfo, membership, handedDown, expected] of cases) {
+    test(what, () => assert.deepEqual(placesFrom(mountinfo, membership, (group) => handedDown[group] ?? ''), expected))
+  }
+})
+
+test('a share becomes the shortest period that the kernel takes', () => {
+  assert.deepEqual(quotaFor(0.04), { quota_us: 1_000, period_us: 25_000 })
+  assert.deepEqual(quotaFor(2), { quota_us: 2_000, period_us: 1_000 })
+  assert.deepEqual(quotaFor(0.001), { quota_us: 1_000, period_us: 1_000_000 })
+  assert.throws(() => quotaFor(0.0005), /less than the kernel can hold a process to/)
+})
+
+describe('limits that cannot be had', () => {
+  test('are told in sentences, and are no error', () => {
+    const reason = '/sys/fs/cgroup is mounted read-only'
+    assert.deepEqual(tryLimits(ORIGIN, true, { cpu: { reason }, memory: { reason } }), {
+      applied: { cpu: false, memory: false },
+      missing: [`the origin has all of this machine's CPU: ${reason}`, `the origin's memory is not limited: ${reason}`]
+    })
+  })
+
+  test('are not taken for limits where a folder is only a folder', () => {
+    const plain = /** @type {const} */ ({ version: 1, directory })
+    const { applied, missing } = tryLimits(ORIGIN, true, { cpu: plain, memory: plain })
+    assert.deepEqual(applied, { cpu: false, memory: false })
+    assert.match(missing[0], /refuses a new cgroup \(it is no cgroup filesystem\)/)
+  })
+
+  test('are each told for a user who may not make groups', { skip: process.getuid?.() === 0 ? false : 'only root can become another user' }, () => {
+    const script = `import { tryLimits } from ${JSON.stringify(path.join(ROOT, 'loadgen/src/profile/limits.js'))}
+      console.log(JSON.stringify(tryLimits(${JSON.stringify(ORIGIN)}, true)))`
+    const { stdout, stderr } = spawnSync('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, '--input-type=module', '--eval', script], { encoding: 'utf8', cwd: '/' })
+    assert.equal(stderr, '')
+    const { applied, missing } = JSON.parse(stdout)
+    assert.deepEqual(applied, { cpu: false, memory: false })
+    assert.equal(missing.length, 2)
+  })
+
+  test('are not looked for in a database of the user\'s', { skip }, () => {
+    assert.match(tryLimits(ORIGIN, false).missing.join(), /MONGODB_URI/)
+  })
+})
+
+describe('a group of our own', { skip }, () => {
+  const group = () => createGroup(['cpu', 'memory'], () => {})
+
+  test('is told before it is made, made, and removed when its last process is gone', async () => {
+    /** @type {string[]} */
+    let planned = []
+    const { directories } = createGroup(['cpu', 'memory'], (all) => {
+      planned = all
+      assert.deepEqual(all.filter(existsSync), [])
+    })
+    assert.deepEqual(directories, planned)
+    const sleeper = await startProcess({ name: 'sleeper', command: 'sleep', args: ['300'], logFile: path.join(directory, 'log'), cgroups: directories })
+    await waitUntil(() => directories.every((each) => pidsIn(each).includes(sleeper.pid)), 5_000)
+    for (const each of directories) assert.deepEqual(pidsIn(each), [sleeper.pid])
+    await stopProcess(sleeper)
+    assert.deepEqual(await removeGroups(directories), [])
+    assert.deepEqual(directories.filter(existsSync), [])
+  })
+
+  test('holds a process that never rests to its share of a core', async () => {
+    const made = group()
+    setCpuShare(made, 0.1)
+    const logFile = path.join(directory, 'busy')
+    const script = 'const began = process.hrtime.bigint(), before = process.cpuUsage(); while (process.hrtime.bigint() - began < 1_500_000_000n); const used = process.cpuUsage(before); console.log((used.user + used.system) / 1.5e6)'
+    const busy = await startProcess({ name: 'busy', command: process.execPath, args: ['--eval', script], logFile, cgroups: made.directories })
+    await busy.exited
+    const share = Number(readFileSync(logFile, 'utf8'))
+    assert.ok(share > 0 && share < 0.2, `${share} of a core`)
+    const stat = readFileSync(path.join(String(made.controllers.cpu?.directory), 'cpu.stat'), 'utf8')
+    assert.ok(Number(/nr_throttled (\d+)/.exec(stat)?.[1]) > 0, stat)
+    await removeGroups(made.directories)
+  })
+
+  test('has the memory that was asked for, and a share that can be taken off again', async () => {
+    const made = group()
+    setMemoryLimit(made, 1024 ** 3)
+    setCpuShare(made, 0.1)
+    setCpuShare(made, null)
+    const value = (/** @type {'cpu' | 'memory'} */ controller, /** @type {Record<1 | 2, string>} */ names) => {
+      const found = /** @type {NonNullable<typeof made.controllers.cpu>} */ (made.controllers[controller])
+      return readFileSync(path.join(found.directory, names[found.version]), 'utf8').trim()
+    }
+    assert.equal(value('memory', { 1: 'memory.limit_in_bytes', 2: 'memory.max' }), String(1024 ** 3))
+    assert.match(value('cpu', { 1: 'cpu.cfs_quota_us', 2: 'cpu.max' }), /^(-1|max \d+)$/)
+    await removeGroups(made.directories)
+  })
+
+  test('of someone else is left alone, whatever a state file says', async () => {
+    const place = findPlaces().cpu
+    assert.ok('directory' in place)
+    const others = path.join(place.directory, `others-${process.pid}`)
+    mkdirSync(others)
+    assert.deepEqual(await removeGroups([others]), [])
+    assert.ok(existsSync(others))
+    rmdirSync(others)
+  })
+})
+
+describe('a stack with a profile', { skip }, () => {
+  test('begins its origin in groups, and no other part of it; one that is killed leaves groups that `down` removes', async () => {
+    const sandbox = await createSandbox()
+    const lab = path.join(sandbox.env.STEVEC_STATE, 'lab')
+    const script = `import { startStack } from ${JSON.stringify(path.join(ROOT, 'loadgen/src/stack/stack.js'))}
+      import { loadProfile } from ${JSON.stringify(path.join(ROOT, 'loadgen/src/profile/profile.js'))}
+      const profile = loadProfile('banana-pi', { stateDirectory: ${JSON.stringify(sandbox.env.STEVEC_STATE)} })
+      await startStack({ directory: ${JSON.stringify(lab)}, ports: ${JSON.stringify(sandbox.ports)}, profile })
+      console.log('up')
+      setInterval(() => {}, 1000)`
+    const parent = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'], env: sandbox.env })
+    await once(parent.stdout, 'data')
+
+    const state = /** @type {NonNullable<ReturnType<typeof readState>>} */ (readState(lab))
+    const { cgroups, processes } = state
+    const origin = processes.filter(({ name }) => ['mongod', 'wiki', 'nginx origin'].includes(name)).map(({ pid }) => pid)
+    const others = processes.filter(({ pid }) => !origin.includes(pid)).map(({ pid }) => pid)
+    assert.deepEqual([origin.length, others.length], [3, 3])
+    for (const each of cgroups) {
+      assert.ok(origin.every((pid) => pidsIn(each).includes(pid)))
+      assert.ok(!others.some((pid) => pidsIn(each).includes(pid)))
+    }
+
+    parent.kill('SIGKILL')
+    await once(parent, 'exit')
+    assert.ok(await waitUntil(() => sandbox.processes().length === 0, 20_000), JSON.stringify(sandbox.processes()))
+    assert.ok(cgroups.length > 0 && cgroups.every(existsSync))
+    assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
+    assert.deepEqual(cgroups.filter(existsSync), [])
+    assert.equal(readState(lab), null)
+    sandbox.remove()
+  })
+})

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { toxicsOf } from '../src/profile/links.js'
+import { readProfile } from '../src/profile/profile.js'
+import { request } from '../src/stack/doors.js'
+import { freePorts } from '../src/stack/ports.js'
+import { stopProcess } from '../src/stack/processes.js'
+import { replaceToxics, startToxiproxy } from '../src/stack/toxiproxy.js'
+
+const { profile: none } = readProfile('none')
+const BODY = randomBytes(1_000_000)
+
+/** @param {{client_edge_rtt_ms?: number, client_origin_rtt_ms?: number, uplink_mbit_per_s?: number, delay_ms?: number, overhead_ms?: number}} values */
+const toxics = ({ delay_ms: delay = 0, overhead_ms: overhead = 0, ...links }) => toxicsOf({ ...none, origin: { ...none.origin, delay_ms: delay }, links: { ...none.links, ...links }, client: { overhead_ms: overhead } })
+
+// Every bound below is one that a link must not undercut: a slow machine only takes longer.
+describe('links', () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-links-'))
+  const server = http.createServer((incoming, response) => {
+    if (incoming.url === '/small') response.end('small')
+    else response.end(BODY)
+  })
+  /** @type {string} */
+  let api
+  /** @type {Record<string, string>} */
+  let url
+  /** @type {import('../src/stack/processes.js').ProcessIdentity} */
+  let toxiproxy
+  before(async () => {
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
+    const upstream = /** @type {import('node:net').AddressInfo} */ (server.address()).port
+    const names = Object.keys(toxicsOf(none))
+    const ports = await freePorts(names.length + 1)
+    url = Object.fromEntries(names.map((name, index) => [name, `http://127.0.0.1:${ports[index]}`]))
+    api = await startToxiproxy({
+      links: names.map((name, index) => ({ name, listen: ports[index], upstream })),
+      port: ports[names.length],
+      logFile: path.join(directory, 'log'),
+      outlive: false,
+      onStart: (identity) => { toxiproxy = identity }
+    })
+  })
+  after(async () => {
+    await stopProcess(toxiproxy)
+    server.close()
+    rmSync(directory, { recursive: true })
+  })
+
+  const timed = async (/** @type {() => Promise<unknown>} */ action) => {
+    const startedAt = performance.now()
+    await action()
+    return performance.now() - startedAt
+  }
+  /** @param {string} link @param {http.Agent} [agent] @returns {Promise<Buffer>} */
+  const download = (link, agent) => new Promise((resolve, reject) => {
+    http.get(`${url[link]}/${agent ? 'small' : ''}`, { agent: agent ?? false }, (response) => {
+      /** @type {Buffer[]} */
+      const chunks = []
+      response.on('data', (chunk) => chunks.push(chunk)).on('end', () => resolve(Buffer.concat(chunks))).on('error', reject)
+    }).on('error', reject)
+  })
+
+  test('carry bytes unchanged, with and without a profile', async () => {
+    assert.ok(BODY.equals(await download('client-edge')))
+    await replaceToxics(api, toxics({ client_edge_rtt_ms: 5, client_origin_rtt_ms: 7, uplink_mbit_per_s: 400, delay_ms: 3, overhead_ms: 2 }))
+    for (const link of Object.keys(url)) assert.ok(BODY.equals(await download(link)), link)
+  })
+
+  test('take two round trips for a request on a new connection, and one on a connection that is open', async () => {
+    const rtt = 150
+    await replaceToxics(api, toxics({ client_edge_rtt_ms: rtt }))
+    assert.ok(await timed(() => request(`${url['client-edge']}/small`)) >= 2 * rtt)
+    const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
+    const first = await timed(() => download('client-edge', agent))
+    const second = await timed(() => download('client-edge', agent))
+    agent.destroy()
+    assert.ok(first >= 2 * rtt && second >= rtt, `${first} ms, then ${second} ms`)
+    assert.ok(second < first, `${first} ms, then ${second} ms`)
+  })
+
+  test('add the time of origin and client where they stand, and nowhere else', () => {
+    /** @type {(list: import('../src/profile/links.js').Toxic[]) => number} */
+    const latency = (list) => list.filter(({ type }) => type === 'latency').reduce((sum, { attributes }) => sum + Number(attributes.latency), 0)
+    const asked = toxics({ client_edge_rtt_ms: 9, client_origin_rtt_ms: 17, delay_ms: 100, overhead_ms: 1000 })
+    assert.deepEqual(Object.fromEntries(Object.entries(asked).map(([link, list]) => [link, latency(list)])), {
+      'client-edge': 1009, 'client-origin': 1117, 'client-local': 1000, 'local-origin': 117, 'edge-origin': 100
+    })
+  })
+
+  test('share the uplink of the origin among all connections, of one link and of several', async () => {
+    // 10 MB/s: 1 MB takes 0.1 s.
+    await replaceToxics(api, toxics({ uplink_mbit_per_s: 80 }))
+    assert.ok(await timed(() => download('client-origin')) >= 100)
+    assert.ok(await timed(() => Promise.all(Array.from({ length: 8 }, () => download('client-origin')))) >= 800)
+    assert.ok(await timed(() => Promise.all(['client-origin', 'edge-origin', 'local-origin', 'edge-origin'].map((link) => download(link)))) >= 400)
+  })
+
+  test('are as before when a profile is taken off', async () => {
+    await replaceToxics(api, toxics({ client_edge_rtt_ms: 2_000 }))
+    await replaceToxics(api, {})
+    assert.ok(await timed(() => request(`${url['client-edge']}/small`)) < 2_000)
+  })
+
+  test('say what toxiproxy refuses', async () => {
+    await assert.rejects(replaceToxics(api, { 'client-moon': [{ name: 'there', type: 'latency', stream: 'upstream', attributes: { latency: 1 } }] }), /toxiproxy refused \/proxies\/client-moon\/toxics: .*proxy not found/)
+  })
+})

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import { after, before, describe, test } from 'node:test'
+import { createSandbox } from './helper.js'
+
+describe('stevec load', () => {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  /** @type {string} */
+  let url
+  /** What the server was asked, since it was last emptied. @type {{method?: string, url?: string, length: number}[]} */
+  const asked = []
+  // Any wiki will do: this one keeps its pages in memory.
+  const pages = new Set()
+  const server = createServer((request, response) => {
+    let length = 0
+    request.on('data', (chunk) => { length += chunk.length })
+    request.on('end', () => {
+      asked.push({ method: request.method, url: request.url, length })
+      if (request.method === 'POST') pages.add(request.url)
+      response.writeHead(pages.has(request.url) ? 200 : 404, { 'CF-Cache-Status': 'MISS' }).end('page')
+    })
+  })
+  before(async () => {
+    sandbox = await createSandbox()
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
+    url = `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}`
+  })
+  after(() => {
+    server.close()
+    sandbox.remove()
+  })
+  const load = async (/** @type {string[]} */ ...args) => {
+    asked.length = 0
+    const { exitCode, stdout, stderr } = await sandbox.stevec(['load', '--url', url, ...args])
+    assert.equal(exitCode, 0, stderr)
+    return stdout
+  }
+
+  test('writes pages of a length, then reads them, and says how it went', async () => {
+    const written = JSON.parse(await load('--method', 'POST', '--pages', '3', '--requests', '20', '--length', '700', '--json'))
+    assert.equal(asked.length, 20)
+    assert.ok(asked.every(({ method, url, length }) => method === 'POST' && /^\/wiki\/page-00000[123]$/.test(url ?? '') && length === 700))
+    assert.deepEqual([written.requests, written.failed], [20, 0])
+
+    const read = JSON.parse(await load('--pages', '3', '--requests', '30', '--pause', '0.001', '--json'))
+    assert.ok(asked.every(({ method }) => method === 'GET'))
+    assert.deepEqual([read.requests, read.failed, read.cache_statuses], [30, 0, { MISS: 30 }])
+    assert.ok(Math.abs(read.requests_per_min - 60 * read.requests_per_s) <= 0.06)
+    const { p50, p90, p99 } = read.duration_percentiles_ms
+    assert.ok(p50 <= p90 && p90 <= p99 && p99 <= read.duration_max_ms)
+  })
+
+  test('asks for the same pages for the same seed', async () => {
+    await load('--requests', '20', '--seed', '5', '--json')
+    const first = asked.map(({ url }) => url)
+    await load('--requests', '20', '--seed', '5', '--json')
+    assert.deepEqual(asked.map(({ url }) => url), first)
+  })
+
+  test('goes on in parallel for as long as it is told, and names failures in words', async () => {
+    const words = await load('--parallel', '4', '--duration', '1', '--pages', '1000')
+    assert.ok(asked.length > 4)
+    assert.match(words, new RegExp(`requests {6}${asked.length}, \\d+ failed \\(does every page exist\\?`))
+    assert.match(words, /a second, [\d.]+ a minute/)
+    assert.match(words, /mean [\d.]+ ms, p50 [\d.]+, p90/)
+  })
+
+  test('refuses a host that is not this machine until the user says that it is theirs, and what it cannot understand', async () => {
+    for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
+      [[], /say where to: --url/],
+      [['--url', 'http://192.0.2.1'], /192\.0\.2\.1 is not this machine.*--i-run-that-host/],
+      [['--url', 'http://[2001:db8::1]:80'], /is not this machine/],
+      [['--url', 'http://192.0.2.1', '--i-run-that-host', '--parallel', '101'], /--parallel must be a whole number from 1 to 100, not "101"/],
+      [['--url', 'http://192.0.2.1', '--i-run-that-host', '--requests', '20001'], /--requests must be a whole number from 1 to 20000/],
+      [['--url', 'http://localhost.example.invalid'], /is not known/],
+      [['--url', 'http://localhost/wiki/'], /without a path/],
+      [['--url', 'file:///etc'], /http or https URL/],
+      [['--url', url, '--method', 'DELETE'], /--method is GET or POST, not "DELETE"/],
+      [['--url', url, '--pause', 'long'], /--pause must be a number from 0 to 3600, not "long"/],
+      [['--url', url, '--length', '100'], /--length is of what a POST writes/]
+    ])) {
+      const { exitCode, stderr } = await sandbox.stevec(['load', ...args])
+      assert.match(stderr, message)
+      assert.equal(exitCode, 2)
+    }
+  })
+})

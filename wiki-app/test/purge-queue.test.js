@@ -1,0 +1,173 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import http from 'node:http'
+import { createInterface } from 'node:readline'
+import test from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { MongoClient } from 'mongodb'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { request } from '../../loadgen/src/stack/doors.js'
+import { startEdge } from '../../nginx/test/edge-helper.js'
+import { get, save, useWiki } from './helper.js'
+
+const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
+const WAIT_MAX_MS = 15_000
+const QUICK = { gatherMs: 5, repeatAfterMs: 30, retryMs: 5, retryMaxMs: 20, lookMs: 50 }
+
+const wiki = useWiki()
+
+/** @typedef {import('../src/invalidation.js').Stale} Stale */
+
+/** Caches that can be away, and remember what they were told. */
+function createCaches () {
+  return {
+    away: false,
+    attempts: 0,
+    /** @type {Stale[]} */
+    told: [],
+    /** @param {Stale} stale */
+    async purge (stale) {
+      this.attempts += 1
+      if (this.away) throw new Error('no route to the caches')
+      this.told.push(stale)
+    },
+    /** @param {string} url */
+    count (url) { return this.told.filter((stale) => stale.everything || stale.urls.includes(url)).length }
+  }
+}
+
+/**
+ * The queue as the database has it.
+ * @param {import('node:test').TestContext} t
+ * @param {string} uri
+ */
+async function openQueue (t, uri) {
+  const client = await new MongoClient(uri).connect()
+  t.after(() => client.close())
+  return client.db().collection('purges')
+}
+
+test('what is due together is told together, each URL once, and once more later; then nothing is left', async (t) => {
+  const uri = wiki.freshUri()
+  const queue = await openQueue(t, uri)
+  await queue.insertMany(Array.from({ length: 10 }, (_entry, index) => ({ everything: false, urls: ['/', `/wiki/${index}`], again: false, due_at: new Date(0) })))
+  const caches = createCaches()
+  await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
+  assert.ok(await waitUntil(async () => await queue.countDocuments() === 0, WAIT_MAX_MS))
+  const all = { everything: false, urls: ['/', ...Array.from({ length: 10 }, (_entry, index) => `/wiki/${index}`)] }
+  assert.deepEqual(caches.told, [all, all])
+})
+
+test('caches that are away hold up no edit; when they are back, they are told of all, by whoever lives then', async (t) => {
+  const uri = wiki.freshUri()
+  const caches = createCaches()
+  caches.away = true
+  const options = { purge: (/** @type {Stale} */ stale) => caches.purge(stale), timing: QUICK }
+  const app = await wiki.build(t, { MONGODB_URI: uri }, options)
+  for (const name of ['a', 'b', 'c']) assert.equal((await save(app, name, 'text')).statusCode, 201)
+  assert.ok(await waitUntil(() => caches.attempts >= 5, WAIT_MAX_MS), 'it is tried again and again')
+  await app.close()
+
+  caches.away = false
+  const next = await wiki.build(t, { MONGODB_URI: uri }, options)
+  const queue = await openQueue(t, uri)
+  assert.ok(await waitUntil(async () => await queue.countDocuments() === 0, WAIT_MAX_MS))
+  for (const name of ['a', 'b', 'c']) assert.equal(caches.count(`/wiki/${name}`), 2)
+  assert.equal((await get(next, '/wiki/a')).statusCode, 200)
+})
+
+test('an edit that is refused, or loses its race, tells nobody anything', async (t) => {
+  const uri = wiki.freshUri()
+  const caches = createCaches()
+  caches.away = true
+  const app = await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
+  const queue = await openQueue(t, uri)
+  await save(app, 'a', 'text')
+  const before = await queue.countDocuments()
+  assert.equal(before, 1)
+  assert.equal((await save(app, 'a', 'other', { 'if-none-match': '*' })).statusCode, 412)
+  assert.equal(await queue.countDocuments(), before)
+  const results = await Promise.all(Array.from({ length: 8 }, (_edit, index) => save(app, 'b', `text ${index}`, { 'if-none-match': '*' })))
+  assert.equal(results.filter(({ statusCode }) => statusCode === 201).length, 1)
+  assert.equal(await queue.countDocuments(), before + 1)
+})
+
+test('a queue that has grown too long becomes one purge of everything', async (t) => {
+  const uri = wiki.freshUri()
+  const queue = await openQueue(t, uri)
+  await queue.insertMany(Array.from({ length: 10_001 }, (_entry, index) => ({ everything: false, urls: [`/wiki/${index}`], again: false, due_at: new Date(0) })))
+  const caches = createCaches()
+  caches.away = true
+  await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
+  assert.ok(await waitUntil(async () => await queue.countDocuments() === 1, WAIT_MAX_MS))
+  caches.away = false
+  assert.ok(await waitUntil(async () => await queue.countDocuments() === 0, WAIT_MAX_MS))
+  assert.deepEqual(caches.told, [{ everything: true }, { everything: true }])
+})
+
+test('what a process that died had in hand is told by another', async (t) => {
+  const uri = wiki.freshUri()
+  const queue = await openQueue(t, uri)
+  await queue.insertOne({ everything: false, urls: ['/wiki/a'], again: false, due_at: new Date(Date.now() + 500) })
+  const caches = createCaches()
+  await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
+  assert.ok(await waitUntil(() => caches.count('/wiki/a') === 2, WAIT_MAX_MS))
+})
+
+/**
+ * The wiki as a process, with the settings that an operator gives it.
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string>} settings
+ */
+async function startServer (t, settings) {
+  const child = spawn(process.execPath, [SERVER], { env: { PATH: process.env.PATH, CACHE_TTL_S: '600', WRITES_PER_MINUTE: '0', ...settings }, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.after(() => child.kill('SIGKILL'))
+  let log = ''
+  child.stderr.setEncoding('utf8').on('data', (text) => { log += text })
+  await once(createInterface(child.stdout), 'line')
+  return { child, log: () => log }
+}
+
+/** @param {string} url @param {string} text */
+const write = (url, text) => request(url, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: text })
+
+test('an edit at the wiki makes the old copy at the edge go, also when the edge\'s purge listener was away and the wiki was killed meanwhile', async (t) => {
+  const [port] = await freePorts(1)
+  // The edge's only origin; every request goes on to the wiki, whichever process that is.
+  const edge = await startEdge(t, (incoming, response) => {
+    incoming.pipe(http.request({ host: '127.0.0.1', port, path: incoming.url, method: incoming.method, headers: incoming.headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.pipe(response)
+    }).on('error', () => response.destroy()))
+  })
+  const uri = wiki.freshUri()
+  const settings = { PORT: String(port), MONGODB_URI: uri, PUBLIC_URL: `http://${edge.host}`, PURGE_ZONE: 'stevec', PURGE_TOKEN: edge.control.token, PURGE_URL: edge.control.url, LOG_LEVEL: 'trace' }
+  const read = async () => {
+    const { body, cache } = await edge.get('/wiki/a')
+    return `${cache} ${/text \d/.exec(body)?.[0]}`
+  }
+  const first = await startServer(t, settings)
+  await write(`http://127.0.0.1:${port}/wiki/a`, 'text 1')
+  const queue = await openQueue(t, uri)
+  assert.ok(await waitUntil(async () => await queue.countDocuments({ again: false }) === 0, WAIT_MAX_MS))
+  assert.deepEqual([await read(), await read()], ['MISS text 1', 'HIT text 1'])
+  await write(`http://127.0.0.1:${port}/wiki/a`, 'text 2')
+  assert.ok(await waitUntil(async () => await read() === 'HIT text 2', WAIT_MAX_MS), 'the purge arrived within the 600 s that the copy was good for')
+
+  first.child.kill('SIGKILL')
+  await once(first.child, 'close')
+  const [nobody] = await freePorts(1)
+  const second = await startServer(t, { ...settings, PURGE_URL: `http://127.0.0.1:${nobody}` })
+  assert.equal((await write(`http://127.0.0.1:${port}/wiki/a`, 'text 3')).status, 200, 'an edit succeeds without the CDN')
+  assert.ok(await waitUntil(() => second.log().includes('caches were not told'), WAIT_MAX_MS))
+  assert.equal(await read(), 'HIT text 2')
+  second.child.kill('SIGKILL')
+  await once(second.child, 'close')
+  // Nobody has to wait here for what the dead process held.
+  await queue.updateMany({}, { $set: { due_at: new Date() } })
+  const third = await startServer(t, settings)
+  assert.ok(await waitUntil(async () => await read() === 'HIT text 3', WAIT_MAX_MS), 'told by the next process')
+  for (const { log } of [first, second, third]) assert.ok(!log().includes(edge.control.token))
+})
