@@ -9,7 +9,7 @@ const BRIDGE = 'switch'
 /**
  * One second of the origin.
  * @typedef {object} OriginSample
- * @property {number} time_s  since 1970, by the origin's clock, at the end of the second
+ * @property {number} time_s  since 1970, by this machine's clock, at the end of the second; off by as long as the first line took to come
  * @property {number} cpu_ratio  busy share of all its CPUs, 0…1
  * @property {number} memory_used_bytes  not available to programs (MemTotal − MemAvailable)
  * @property {number | null} temperature_c  of the CPU; null where nothing measures it
@@ -23,7 +23,7 @@ const BRIDGE = 'switch'
  * proc_stat(5), proc_meminfo(5), proc_pid_net(5); https://docs.kernel.org/driver-api/thermal/sysfs-api.html
  */
 export const SAMPLE_SCRIPT = `
-date +%s.%N; cat /proc/uptime
+cat /proc/uptime
 count=0
 while [ $count -lt ${SAMPLES_MAX} ]; do
   read uptime idle </proc/uptime
@@ -44,12 +44,14 @@ while [ $count -lt ${SAMPLES_MAX} ]; do
 done
 `
 
+/** `ended` rejects when it ends by itself: there are no samples then, and the reader must know. @typedef {{stop: () => Promise<void>, ended: Promise<void>}} Sampler */
+
 /**
  * @param {object} options
  * @param {string} options.command  that runs a script there: `sh`, or `ssh`
  * @param {string[]} options.args  to be followed by the script: ['-c'], or sshArguments
  * @param {(sample: OriginSample) => void} options.onSample
- * @returns {{stop: () => Promise<void>, ended: Promise<void>}} `ended` rejects when it ends by itself: there are no samples then, and the reader must know
+ * @returns {Sampler}
  */
 export function sampleOrigin ({ command, args, onSample }) {
   const child = spawn(command, [...args, SAMPLE_SCRIPT], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -80,23 +82,18 @@ export function sampleOrigin ({ command, args, onSample }) {
 }
 
 /**
+ * @param {() => number} [clock]  seconds since 1970; the origin's own may be wrong, as no board keeps it
  * @returns {(line: string) => OriginSample | null} for the script's lines in their order; null for what is no sample yet
  * @throws {Error} for a line that the script does not print
  */
-export function createParser () {
-  /** @type {number | null} */
-  let clock = null
+export function createParser (clock = () => Date.now() / 1000) {
   /** @type {number | null} */
   let bootedAt = null
   /** @type {ReturnType<typeof reading> | null} */
   let before = null
   return (line) => {
-    if (clock === null) {
-      clock = number(line, line)
-      return null
-    }
     if (bootedAt === null) {
-      bootedAt = clock - number(line.split(' ')[0], line)
+      bootedAt = clock() - number(line.split(' ')[0], line)
       return null
     }
     const now = reading(line)

@@ -41,6 +41,8 @@ export function readConfig (env = process.env) {
     imageDirectory: path.resolve(env.STEVEC_IMAGE || path.join(ROOT, 'arm-image/build')),
     toolsDirectory: path.resolve(env.STEVEC_TOOLS || path.join(ROOT, '.tools')),
     cloudflare: { token: env.CLOUDFLARE_API_TOKEN, tokenFile: env.CLOUDFLARE_API_TOKEN_FILE, apiUrl: env.CLOUDFLARE_API_URL || undefined },
+    /** What the wiki takes from here when it runs on another machine. @type {Record<string, string>} */
+    wikiEnvironment: Object.fromEntries(Object.entries(env).flatMap(([name, value]) => value !== undefined && /^(CACHE_(POLICY|TTL_S|STALE_WHILE_REVALIDATE_S|STALE_IF_ERROR_S)|(PAGE|UPLOAD)_MAX_BYTES|WRITES_PER_MINUTE|ACCESS)$/.test(name) ? [[name, value]] : [])),
     /** k6 and the wiki must not be steered by variables that were meant for something else, nor know a token. */
     childEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => !/^(K6|CLOUDFLARE)_/.test(name)))
   }

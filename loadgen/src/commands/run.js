@@ -9,6 +9,7 @@ import { experimentOf, findRun, findUnfinished, runName } from '../lab/results.j
 import { refuseOtherwise } from '../lab/resume.js'
 import { runExperiment } from '../lab/run.js'
 import { openSite } from '../lab/site.js'
+import { originOption, refuseTwiceLimited } from '../origin/origin.js'
 import { runStudy, STUDY } from '../lab/study.js'
 import { freePorts } from '../stack/ports.js'
 import { requireTool } from '../tools/locate.js'
@@ -33,6 +34,8 @@ Experiments: ${experimentNames().join(', ')}
   --only LIST          of an experiment: cells, as factor=level,…  (levels of one factor are alternatives)
                        of the study: experiments, by name or id
   --profile NAME       where origin and client stand: none (default: this machine as it is), banana-pi, or a file of your own
+  --origin WHERE       where the wiki and its nginx run: local (default: this machine), board (the emulated one: found, or switched on; see
+                       stevec board --help), or ssh://[user@]host[:port], a board of your own (arm-image/README.md)
   --resume [RUN]       go on with an unfinished run or study (default: the newest); trials that are there are kept
   --watch              k6's dashboard of each trial's probe, on loopback
   --report             write the report as well
@@ -43,6 +46,7 @@ Examples:
   stevec run study --preset quick --report
   stevec run study --only E3,mixed-write --repetitions 4
   stevec run overload --preset full --only door=source,background_vus=0,background_vus=250
+  stevec run read-hot --origin board
   stevec run my-experiment.json --seed 7 --watch
   stevec run --resume`,
   options: {
@@ -52,6 +56,7 @@ Examples:
     vus: { type: 'string' },
     only: { type: 'string' },
     profile: { type: 'string' },
+    origin: { type: 'string' },
     resume: { type: 'boolean' },
     watch: { type: 'boolean' },
     report: { type: 'boolean' },
@@ -66,15 +71,18 @@ Examples:
       repetitions: integerOption(values.repetitions, '--repetitions', { least: 1, most: 1000 }),
       vus: integerOption(values.vus, '--vus', { least: 1, most: 2000 }),
       only: values.only === undefined ? undefined : String(values.only).split(',').map((part) => part.trim()).filter(Boolean),
-      profile: values.profile === undefined ? undefined : loadProfile(values.profile, config)
+      profile: values.profile === undefined ? undefined : loadProfile(values.profile, config),
+      origin: values.origin
     }
     const job = values.resume ? resumed(config, positionals[0], asked) : started(config, positionals[0], asked)
+    const openOrigin = originOption(job.origin)
+    refuseTwiceLimited(job.profile, job.origin)
     requireTool('k6')
     const signal = interruptSignal()
     const progress = createProgress((text) => process.stdout.write(text))
     const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
     if (watchPort !== undefined) progress.watching(watchPort)
-    const site = await openSite({ config, seed: job.seed, profile: job.profile, signal, progress })
+    const site = await openSite({ config, seed: job.seed, profile: job.profile, openOrigin, signal, progress })
     let invalid
     try {
       ({ invalid } = await job.run({ ...job, command: commandLine, site, signal, progress, watchPort }))
@@ -86,7 +94,7 @@ Examples:
   }
 }
 
-/** @typedef {{preset?: 'quick' | 'full', seed?: number, repetitions?: number, vus?: number, only?: string[], profile?: import('../profile/profile.js').Profile}} Asked */
+/** @typedef {{preset?: 'quick' | 'full', seed?: number, repetitions?: number, vus?: number, only?: string[], profile?: import('../profile/profile.js').Profile, origin?: string}} Asked */
 
 /**
  * @typedef {object} Job
@@ -94,6 +102,7 @@ Examples:
  * @property {'quick' | 'full'} preset
  * @property {number} seed
  * @property {import('../profile/profile.js').Profile} profile
+ * @property {string} [origin]
  * @property {(context: any) => Promise<{trials: number, invalid: number}>} run
  */
 
@@ -104,9 +113,9 @@ Examples:
  * @param {Asked} asked
  * @returns {Job}
  */
-function started (config, name, { preset = 'quick', seed = 1, repetitions, vus, only, profile = loadProfile('none', config) }) {
+function started (config, name, { preset = 'quick', seed = 1, repetitions, vus, only, profile = loadProfile('none', config), origin }) {
   if (name === undefined) throw new UsageError(`name an experiment: ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
-  const common = { preset, seed, profile }
+  const common = { preset, seed, profile, origin }
   const directoryFor = (/** @type {string} */ run) => path.join(config.resultsDirectory, runName(new Date(), run, gitState().commit))
   if (name === 'study') {
     if (vus !== undefined) throw new UsageError('--vus is for one experiment, not for the study')
@@ -134,7 +143,7 @@ function resumed ({ resultsDirectory }, name, asked) {
   const manifest = /** @type {Record<string, any>} */ (readManifest(directory))
   const { preset, seed, profile } = manifest
   refuseOtherwise(directory, manifest, { preset: asked.preset, seed: asked.seed, profile: asked.profile })
-  const common = { directory, preset, seed, profile: asked.profile ?? profile }
+  const common = { directory, preset, seed, profile: asked.profile ?? profile, origin: sameOrigin(manifest, asked.origin) }
   if (manifest.kind === 'study') {
     const names = manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => experiment)
     if (asked.only !== undefined) refuseOtherwise(directory, { ...manifest, only: names }, { only: studyNames(asked.only) })
@@ -148,6 +157,19 @@ function resumed ({ resultsDirectory }, name, asked) {
     ? loadDefinition(file, preset, { repetitions: asked.repetitions ?? before.repetitions, vus: asked.vus ?? before.settings.vus, only: cellsOption(asked.only) ?? levelsOf(before.factors) })
     : before
   return { ...common, run: (context) => runExperiment({ ...context, definition }) }
+}
+
+/**
+ * @param {Record<string, any>} manifest  of what is gone on with
+ * @param {string | undefined} asked
+ * @returns {string} --origin, as it was
+ * @throws {UsageError} when it was another, or only the user can say where it is
+ */
+function sameOrigin (manifest, asked) {
+  const kind = manifest.origin?.kind ?? 'local'
+  if (asked !== undefined && asked.split(':')[0] !== kind) throw new UsageError(`the origin of this run was ${kind}, so it cannot be gone on with at ${asked}`)
+  if (asked === undefined && kind === 'ssh') throw new UsageError('the origin of this run was a machine of your own; name it again with --origin ssh://…')
+  return asked ?? kind
 }
 
 /**

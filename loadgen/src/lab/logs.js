@@ -28,12 +28,14 @@ export function logEnds (stackDirectory) {
  * @param {string} stackDirectory
  * @param {PerRole} starts  bytes, from logEnds
  * @param {PerRole} expected  lines since then
+ * @param {() => Promise<void>} [fetchLog]  brings what the origin logs here
  * @returns {Promise<PerRole>} lines that are there; fewer than expected when they did not come in time
  */
-export async function waitForLogLines (stackDirectory, starts, expected) {
+export async function waitForLogLines (stackDirectory, starts, expected, fetchLog = async () => {}) {
   const found = perRole(() => 0)
   for (const role of LOG_ROLES) {
     await waitUntil(async () => {
+      if (role === 'origin') await fetchLog()
       found[role] = await countLines(logFile(stackDirectory, role), starts[role])
       return found[role] >= expected[role]
     }, LATE_MS)

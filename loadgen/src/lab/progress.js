@@ -38,6 +38,10 @@ export function createProgress (write) {
     watching (port) {
       line(`watch the probe of each trial while it runs: http://127.0.0.1:${port}/`)
     },
+    /** @param {string} text */
+    note (text) {
+      line(text)
+    },
     /** @param {string} part */
     part (part) {
       write(stackStarting ? `, ${part}` : `starting ${part}`)

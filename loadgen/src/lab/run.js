@@ -96,6 +96,7 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
       git: gitState(),
       versions: versions(),
       host,
+      origin: site.origin,
       config_hashes: stack.config_hashes,
       doors: stack.doors
     }

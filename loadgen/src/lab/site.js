@@ -28,14 +28,15 @@ const cachingFor = (settings) => ({
 /**
  * The wiki under test: a stack and a database of its own, so that a wiki that someone uses is neither measured nor written to. It outlasts a run, for a study.
  * @param {object} options
- * @param {{stateDirectory: string, mongodbUri?: string, ports: Partial<import('../config.js').Ports>}} options.config
+ * @param {{stateDirectory: string, imageDirectory: string, mongodbUri?: string, ports: Partial<import('../config.js').Ports>}} options.config
  * @param {number} options.seed  of what pages say
  * @param {import('../profile/profile.js').Profile} options.profile
+ * @param {ReturnType<typeof import('../origin/origin.js').originOption>} options.openOrigin  where the wiki runs
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  * @throws {import('./lock.js').LockedError} when another one is in use
  */
-export async function openSite ({ config, seed, profile, signal, progress }) {
+export async function openSite ({ config, seed, profile, openOrigin, signal, progress }) {
   const stackDirectory = path.join(config.stateDirectory, 'lab')
   const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
   const database = config.mongodbUri === undefined ? null : labDatabase(config.mongodbUri)
@@ -82,6 +83,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
       directory: stackDirectory,
       mongodbUri: database?.uri,
       ports,
+      origin,
       // Trials write their pages without a name, and all from one address.
       wikiEnvironment: { ...caching, ACCESS: 'open', WRITES_PER_MINUTE: '0' },
       profile,
@@ -94,10 +96,19 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
   }
 
   await stop()
+  const origin = await openOrigin({ config, stack: 'lab', signal, onProgress: progress.note }).catch((error) => {
+    release()
+    throw error
+  })
   return {
     stackDirectory,
     wikiUrl: `http://127.0.0.1:${ports.wiki}`,
     start,
+    /** For manifests. */
+    origin: origin.facts,
+    /** What the wiki's nginx has logged is to be found in the stack's folder. */
+    fetchLog: () => origin.fetchLog(stackDirectory),
+    sample: origin.sample,
 
     /**
      * Makes the wiki what a trial begins with: its pages are there at their sizes, and the wiki is warm.
@@ -145,6 +156,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
 
     async close () {
       await stop()
+      await origin.close()
       await database?.drop().catch((error) => progress.warn(`the run's database could not be dropped: ${error.message}`))
       release()
       progress.stopped()

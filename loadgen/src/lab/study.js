@@ -43,6 +43,7 @@ export async function runStudy ({ directory, names, preset, repetitions, seed, c
     command,
     seed,
     profile,
+    origin: site.origin,
     started_at: new Date().toISOString(),
     finished_at: null,
     resumed_at: [],

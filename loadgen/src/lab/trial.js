@@ -6,6 +6,7 @@ import { purgeAndProveCold } from './cold.js'
 import { readCounter } from './counter.js'
 import { createGenerators, GENERATOR_LIMIT, RAW_SUFFIX, round } from './generator.js'
 import { expectedCounter, problemsOf } from './judge.js'
+import { keepOriginSamples } from './origin-samples.js'
 import { keepLogs, logEnds, logOfDoor, waitForLogLines } from './logs.js'
 import { backgroundPlan, requestsPlanned } from './matrix.js'
 import { extractSamples } from './samples.js'
@@ -95,7 +96,8 @@ function nothingMeasured () {
     log_lines: { edge: 0, origin: 0, local: 0 },
     k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false },
     background: null,
-    overlap: null
+    overlap: null,
+    origin_samples: null
   }
 }
 
@@ -114,22 +116,24 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   /** Lines that so many requests through this door, and so many that reached the origin, leave in each log. @type {(sent: number, reached: number) => import('./logs.js').PerRole} */
   const linesOf = (sent, reached) => ({ edge: 0, local: 0, ...{ [logOfDoor(settings.door)]: sent }, origin: reached })
 
+  await site.fetchLog()
   const beforeProof = logEnds(stackDirectory)
   const coldProof = await purgeAndProveCold({ door, controls: stack.controls, wikiUrl })
-  await waitForLogLines(stackDirectory, beforeProof, linesOf(coldProof.observed.length, coldProof.origin_requests))
+  await waitForLogLines(stackDirectory, beforeProof, linesOf(coldProof.observed.length, coldProof.origin_requests), site.fetchLog)
   const logStarts = logEnds(stackDirectory)
 
-  const generators = createGenerators(signal)
-  const { background_vus: vus } = settings
+  const looking = keepOriginSamples(site, directory)
   const probeSettings = { ...settings, url: door.url, plan: plan.plan, mark: `t${trial.trial}`, until_url: null }
-  const background = vus === 0 ? null : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
-  const backgroundCpuS = background?.cpuSeconds() ?? 0
-  const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
-  const k6 = await probe.done
-  // Both shares of the time in which the probe ran: the background's start and end do not disturb it.
-  const backgroundShare = background === null ? 0 : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())
-  k6.generator_limited = k6.generator_cpu_share + Math.max(0, backgroundShare) > GENERATOR_LIMIT
-  const backgroundK6 = background === null ? null : await background.stop()
+  /** @type {import('./origin-samples.js').Kept | null} */
+  let originSamples = null
+  /** @type {Awaited<ReturnType<typeof generateLoad>>} */
+  let load
+  try {
+    load = await generateLoad({ probeSettings, vus: settings.background_vus, directory, signal, watchPort })
+  } finally {
+    originSamples = await looking.stop()
+  }
+  const { probe, k6, background, backgroundK6 } = load
   signal.throwIfAborted()
   const counter = await readCounter(wikiUrl)
 
@@ -149,7 +153,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const overlap = background === null ? null : overlapOf(samples, backgroundSamples)
 
   const logLinesExpected = linesOf((samples?.requests_sent ?? 0) + (backgroundSamples?.requests_sent ?? 0), counter.requests)
-  const logLines = await waitForLogLines(stackDirectory, logStarts, logLinesExpected)
+  const logLines = await waitForLogLines(stackDirectory, logStarts, logLinesExpected, site.fetchLog)
   await keepLogs(stackDirectory, logStarts, directory)
 
   const findings = {
@@ -183,7 +187,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     background: backgroundK6 === null
       ? null
       : {
-          vus,
+          vus: settings.background_vus,
           started_at_us: backgroundSamples?.first_sent_at_us ?? null,
           finished_at_us: backgroundSamples?.last_done_at_us ?? null,
           requests_sent: backgroundSamples?.requests_sent ?? 0,
@@ -194,8 +198,25 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
           rate_per_min: ratePerMinute(doneAtUs, samples),
           k6: backgroundK6
         },
-    overlap
+    overlap,
+    origin_samples: originSamples
   }
+}
+
+/**
+ * @param {{probeSettings: Omit<import('./generator.js').GeneratorSettings, 'summary_file'>, vus: number, directory: string, signal: AbortSignal, watchPort?: number}} options  vus: of the background
+ */
+async function generateLoad ({ probeSettings, vus, directory, signal, watchPort }) {
+  const generators = createGenerators(signal)
+  const background = vus === 0 ? null : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
+  const backgroundCpuS = background?.cpuSeconds() ?? 0
+  const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
+  const k6 = await probe.done
+  // Both shares of the time in which the probe ran: the background's start and end do not disturb it.
+  const backgroundShare = background === null ? 0 : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())
+  k6.generator_limited = k6.generator_cpu_share + Math.max(0, backgroundShare) > GENERATOR_LIMIT
+  const backgroundK6 = background === null ? null : await background.stop()
+  return { probe, k6, background, backgroundK6 }
 }
 
 /**

@@ -83,7 +83,7 @@ export async function boardReady (directory, { signal, onProgress = () => {}, pa
   let said = ''
   const ready = await waitUntil(async () => {
     signal?.throwIfAborted()
-    if (!isAlive(state.processes[0])) throw new BoardError(`the board switched itself off:\n${consoleTail(directory)}\n${logTail(path.join(directory, 'qemu.log'))}`)
+    if (!state.processes.every(isAlive)) throw new BoardError(`the board, or its database, ended by itself:\n${consoleTail(directory)}\n${logTail(path.join(directory, 'qemu.log'))}`)
     const last = consoleTail(directory, 1)
     if (last !== said) onProgress(said = last)
     return await answers(`${state.url}${probe}`)

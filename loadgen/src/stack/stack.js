@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
-import { DEFAULT_PORTS, readConfig, ROOT } from '../config.js'
+import { DEFAULT_PORTS, readConfig } from '../config.js'
+import { createLocalOrigin } from '../origin/local.js'
+import { restoreWiki } from '../origin/remote.js'
 import { engageProfile } from '../profile/apply.js'
 import { removeGroups } from '../profile/cgroup.js'
 import { createLimits } from '../profile/limits.js'
@@ -24,13 +26,14 @@ const READY_TIMEOUT_MS = 60_000
 export class StackError extends Error {}
 
 /**
- * Starts mongod, the wiki, the three nginx roles and the links between them, and waits until every door answers.
+ * Starts mongod, the origin, the other two nginx roles and the links between them, and waits until every door answers.
  * What was started is stopped again when anything fails.
  * @param {object} options
  * @param {string} options.directory  the stack's own: state, logs, caches, and the database unless `databaseDirectory`
  * @param {string} [options.databaseDirectory]  one that is kept over restarts
  * @param {string} [options.mongodbUri]  a database of the user's instead of our own mongod
  * @param {Ports} options.ports
+ * @param {import('../origin/origin.js').Origin} [options.origin]  where the wiki and its nginx run; default: here
  * @param {boolean} [options.outlive]  true: goes on when this process ends
  * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
  * @param {import('../profile/profile.js').Profile} [options.profile]  where origin and client stand; default: `none`
@@ -40,13 +43,13 @@ export class StackError extends Error {}
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, origin = createLocalOrigin(), outlive = false, wikiEnvironment = {}, profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
 
-  const [edgeListen, originListen, localListen, edgeToOrigin, localToOrigin, edgeControl, localControl, toxiproxyApi] = await freePorts(8, Object.values(ports))
+  const [edgeListen, nginxPort, localListen, edgeToOrigin, localToOrigin, edgeControl, localControl, toxiproxyApi] = await freePorts(8, Object.values(ports))
   const tokens = { edge: randomBytes(16).toString('hex'), local: randomBytes(16).toString('hex') }
   /** @type {import('./state.js').StackState} */
   const state = {
@@ -63,7 +66,8 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     cgroups: [],
     profile,
     limits: { controllers: {}, directories: [], missing: {} },
-    links_api: `http://127.0.0.1:${toxiproxyApi}`
+    links_api: `http://127.0.0.1:${toxiproxyApi}`,
+    origin: origin.record()
   }
   const next = (/** @type {string} */ part) => {
     signal?.throwIfAborted()
@@ -92,12 +96,11 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
       uri = mongod.uri
     }
 
-    next('wiki')
-    await startWiki({ uri, port: ports.wiki, directory, outlive, cgroups, wikiEnvironment, onStart: started })
+    const { address: originAddress, configHash } = await origin.start({ directory, mongodbUri: uri, wikiPort: ports.wiki, nginxPort, wikiEnvironment, outlive, cgroups, signal, onStart: started, onPart: next })
+    if (configHash !== null) state.config_hashes['nginx/origin'] = configHash
 
     next('nginx')
     const roles = /** @type {const} */ ([
-      { role: 'origin', port: originListen, wikiPort: ports.wiki },
       { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge },
       { role: 'local', port: localListen, sourcePort: localToOrigin, sourcePublicPort: ports.origin, sourceHost: HOSTS.source, controlPort: localControl, controlToken: tokens.local }
     ])
@@ -105,17 +108,17 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     for (const role of roles) {
       const prepared = await prepareRole(role, { directory: path.join(directory, role.role), binary: nginx.path, modulesDirectory })
       state.config_hashes[`nginx/${role.role}`] = prepared.sha256
-      started(await startProcess({ name: `nginx ${role.role}`, command: prepared.command, args: prepared.args, logFile: logOf(directory, `nginx ${role.role}`), outlive, cgroups: role.role === 'origin' ? cgroups : [] }))
+      started(await startProcess({ name: `nginx ${role.role}`, command: prepared.command, args: prepared.args, logFile: logOf(directory, `nginx ${role.role}`), outlive }))
     }
 
     next('links')
     await startToxiproxy({
       links: [
-        { name: 'client-edge', listen: ports.edge, upstream: edgeListen },
-        { name: 'client-origin', listen: ports.origin, upstream: originListen },
-        { name: 'client-local', listen: ports.local, upstream: localListen },
-        { name: 'local-origin', listen: localToOrigin, upstream: originListen },
-        { name: 'edge-origin', listen: edgeToOrigin, upstream: originListen }
+        { name: 'client-edge', listen: ports.edge, upstream: `127.0.0.1:${edgeListen}` },
+        { name: 'client-origin', listen: ports.origin, upstream: originAddress },
+        { name: 'client-local', listen: ports.local, upstream: `127.0.0.1:${localListen}` },
+        { name: 'local-origin', listen: localToOrigin, upstream: originAddress },
+        { name: 'edge-origin', listen: edgeToOrigin, upstream: originAddress }
       ],
       port: toxiproxyApi,
       logFile: logOf(directory, 'toxiproxy'),
@@ -143,6 +146,8 @@ export async function stopStack (directory) {
   const state = readState(directory)
   if (state === null) return []
   const stopped = []
+  // What was set there is in memory only, and set anew by the next stack: an origin that has gone away need not be waited for.
+  if (state.origin?.ssh) await restoreWiki(state.origin.ssh).catch(() => {})
   for (const identity of [...state.processes].reverse()) {
     if (isAlive(identity)) stopped.push(identity.name)
     await stopProcess(identity)
@@ -197,25 +202,6 @@ async function refuseTakenPorts (ports, ownMongod) {
   const taken = []
   for (const [name, port] of wanted) if (!await isFree(port)) taken.push(`port ${port} (${name}) is already taken; free it, or choose another with ${name.toUpperCase()}_PORT=… or --${name}-port`)
   if (taken.length > 0) throw new StackError(taken.join('\n'))
-}
-
-/**
- * @param {{uri: string, port: number, directory: string, outlive: boolean, cgroups: string[], wikiEnvironment: Record<string, string>, onStart: (identity: ProcessIdentity) => void}} options
- */
-async function startWiki ({ uri, port, directory, outlive, cgroups, wikiEnvironment, onStart }) {
-  const logFile = logOf(directory, 'wiki')
-  const wiki = await startProcess({
-    name: 'wiki',
-    command: process.execPath,
-    args: [path.join(ROOT, 'wiki-app/src/server.js')],
-    logFile,
-    outlive,
-    cgroups,
-    env: { ...readConfig().childEnvironment, NODE_ENV: 'production', ...wikiEnvironment, HOST: '127.0.0.1', PORT: String(port), MONGODB_URI: uri }
-  })
-  onStart(wiki)
-  const ready = await waitUntil(async () => !isAlive(wiki) || answers(`http://127.0.0.1:${port}/readyz`), READY_TIMEOUT_MS, 50)
-  if (!ready || !isAlive(wiki)) throw new StackError(`the wiki did not become ready on port ${port}:\n${logTail(logFile) || `(its log ${logFile} is empty)`}`)
 }
 
 /**
