@@ -24,7 +24,7 @@ def describe_results(results):
     ]
     if manifest.get("resumed_at"):
         made.insert(5, ("resumed", manifest["resumed_at"]))
-    return _as_text([("How it was made", made), ("Profile", _profile(results.profile))])
+    return _as_text([("How it was made", made), ("Profile", _profile(results.profile)), ("Origin", _origin(results))])
 
 
 def describe_run(run):
@@ -53,6 +53,10 @@ def describe_run(run):
         ("Hashes of the configuration", _items(manifest, "config_hashes")),
     ]
     return _as_text(groups)
+
+
+def _origin(results):
+    return [*_items(results.manifest, "origin")]
 
 
 def _profile(profile):
