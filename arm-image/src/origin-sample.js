@@ -13,8 +13,8 @@ const BRIDGE = 'switch'
  * @property {number} cpu_ratio  busy share of all its CPUs, 0…1
  * @property {number} memory_used_bytes  not available to programs (MemTotal − MemAvailable)
  * @property {number | null} temperature_c  of the CPU; null where nothing measures it
- * @property {number} received_bytes  over the network in this second
- * @property {number} sent_bytes
+ * @property {number | null} received_bytes  over the network in this second; null where it cannot be told from others'
+ * @property {number | null} sent_bytes
  */
 
 /**
@@ -61,8 +61,14 @@ export function sampleOrigin ({ command, args, onSample }) {
   const parse = createParser()
   const lines = createInterface({ input: child.stdout })
   lines.on('line', (line) => {
-    const sample = parse(line)
-    if (sample !== null) onSample(sample)
+    try {
+      const sample = parse(line)
+      if (sample !== null) onSample(sample)
+    } catch (error) {
+      complaint = /** @type {Error} */ (error).message
+      lines.close()
+      child.kill()
+    }
   })
   /** @type {Promise<void>} */
   const ended = new Promise((resolve, reject) => {

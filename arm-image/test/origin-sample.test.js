@@ -30,7 +30,7 @@ test('a busy loop on this machine is seen, once a second', async () => {
   assert.ok(second.time_s - first.time_s >= 0.99, `${first.time_s} ${second.time_s}`)
   assert.ok(second.cpu_ratio > 0 && second.cpu_ratio <= 1, `${second.cpu_ratio}`)
   assert.ok(second.memory_used_bytes > 1e6 && second.memory_used_bytes < totalmem())
-  assert.ok(second.received_bytes >= 0 && second.sent_bytes >= 0)
+  assert.ok(Number(second.received_bytes) >= 0 && Number(second.sent_bytes) >= 0)
 })
 
 test('what happened in a second is the difference of two readings', () => {
@@ -52,5 +52,6 @@ test('bytes that pass the switch and its bridge count once, a counter that began
 
 test('something else than samples is an error, and so is a sampler that ends by itself', async () => {
   assert.throws(() => parsed(['0.00 0.00', 'Last login: yesterday']), /printed something else: Last login/)
+  await assert.rejects(sampleOrigin({ command: 'sh', args: ['-c', 'echo Welcome; exec sleep 60'], onSample: () => {} }).ended, /printed something else: Welcome/)
   await assert.rejects(sampleOrigin({ command: 'sh', args: ['-c', 'echo no route >&2; exit 255'], onSample: () => {} }).ended, /ended \(exit code 255\): no route/)
 })

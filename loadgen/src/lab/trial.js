@@ -97,7 +97,7 @@ function nothingMeasured () {
     k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false },
     background: null,
     overlap: null,
-    origin_samples: null
+    origin_samples: { rows: 0, problem: null }
   }
 }
 
@@ -124,8 +124,8 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
 
   const looking = keepOriginSamples(site, directory)
   const probeSettings = { ...settings, url: door.url, plan: plan.plan, mark: `t${trial.trial}`, until_url: null }
-  /** @type {import('./origin-samples.js').Kept | null} */
-  let originSamples = null
+  /** @type {import('./origin-samples.js').Kept} */
+  let originSamples
   /** @type {Awaited<ReturnType<typeof generateLoad>>} */
   let load
   try {

@@ -19,7 +19,7 @@ export function parseHost (text) {
   const { username, password, hostname, port, pathname, searchParams, hash } = new URL(text)
   const httpPort = Number(searchParams.get('http_port') ?? HTTP_PORT)
   // What begins with a hyphen would be an option of ssh.
-  const wrong = password !== '' || hash !== '' || !['', '/'].includes(pathname) || !/^(\[[0-9a-f:]+\]|[A-Za-z0-9][A-Za-z0-9.-]*)$/.test(hostname) || !/^[A-Za-z0-9_.]*$/.test(username) ||
+  const wrong = password !== '' || hash !== '' || !['', '/'].includes(pathname) || !/^(\[[0-9a-f:]+\]|[A-Za-z0-9][A-Za-z0-9.-]*)$/.test(hostname) || !/^([A-Za-z0-9_.][A-Za-z0-9_.-]*)?$/.test(username) ||
     [...searchParams.keys()].some((name) => name !== 'http_port') || !Number.isInteger(httpPort) || httpPort < 1 || httpPort > 65_535
   if (wrong) throw refuse()
   return { user: username || 'root', host: hostname, sshPort: Number(port) || 22, httpPort }

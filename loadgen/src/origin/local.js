@@ -6,6 +6,7 @@ import { readConfig, ROOT } from '../config.js'
 import { request } from '../stack/doors.js'
 import { isAlive, logTail, startProcess, waitUntil } from '../stack/processes.js'
 import { requireTool } from '../tools/locate.js'
+import { sampleProcesses } from './process-samples.js'
 
 const READY_TIMEOUT_MS = 60_000
 
@@ -15,18 +16,25 @@ const READY_TIMEOUT_MS = 60_000
  */
 export function createLocalOrigin () {
   const facts = { kind: /** @type {const} */ ('local'), emulated: false, machine: null, kernel: `${os.type()} ${os.release()} ${os.arch()}`, cores: os.availableParallelism(), memory_bytes: os.totalmem(), image_sha256: null }
+  /** @type {import('../stack/processes.js').ProcessIdentity[]} */
+  let running = []
   return {
     facts,
     record: () => ({ facts, ssh: null, booted: false }),
     async start ({ directory, mongodbUri, wikiPort, nginxPort, wikiEnvironment, outlive, cgroups, onStart, onPart }) {
+      running = []
+      const started = (/** @type {import('../stack/processes.js').ProcessIdentity} */ identity) => {
+        running.push(identity)
+        onStart(identity)
+      }
       onPart('wiki')
-      await startWiki({ mongodbUri, wikiPort, directory, outlive, cgroups, wikiEnvironment, onStart })
+      await startWiki({ mongodbUri, wikiPort, directory, outlive, cgroups, wikiEnvironment, onStart: started })
       const prepared = await prepareRole({ role: 'origin', port: nginxPort, wikiPort }, { directory: path.join(directory, 'origin'), binary: requireTool('nginx').path, modulesDirectory: '' })
-      onStart(await startProcess({ name: 'nginx origin', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx-origin.log'), outlive, cgroups }))
+      started(await startProcess({ name: 'nginx origin', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx-origin.log'), outlive, cgroups }))
       return { address: `127.0.0.1:${nginxPort}`, configHash: prepared.sha256 }
     },
     async fetchLog () {},
-    sample: () => null,
+    sample: (onSample) => sampleProcesses(running, onSample),
     async close () {}
   }
 }

@@ -37,7 +37,7 @@ import { openHost, parseHost } from './host.js'
  * @property {(options: OriginStart) => Promise<{address: string, configHash: string | null}>} start  makes it a wiki with this database and these settings; `address` is its nginx
  * @property {() => OriginRecord} record  for those who find the stack later
  * @property {(directory: string) => Promise<void>} fetchLog  brings <directory>/origin/access.log up to date
- * @property {(onSample: (sample: import('@stevec/arm-image/origin-sample').OriginSample) => void) => import('@stevec/arm-image/origin-sample').Sampler | null} sample  once a second, until it is stopped; null where there is none
+ * @property {(onSample: (sample: import('@stevec/arm-image/origin-sample').OriginSample) => void) => import('@stevec/arm-image/origin-sample').Sampler} sample  once a second, until it is stopped
  * @property {() => Promise<void>} close  of what was opened for it
  */
 
