@@ -78,6 +78,7 @@ export function layWiki ({ tree, parameters, keys, nodeModules, epoch }) {
   layOver(path.join(HERE, 'overlays/system'), tree, { epoch })
   layOver(path.join(ROOT, 'wiki-app/src'), path.join(opt, 'wiki-app/src'), { epoch })
   layOver(path.join(ROOT, 'wiki-app/bin'), path.join(opt, 'wiki-app/bin'), { epoch })
+  layOver(path.join(ROOT, 'cdn/src'), path.join(opt, 'cdn/src'), { epoch })
   layOver(path.join(ROOT, 'nginx/conf'), path.join(opt, 'nginx/conf'), { epoch })
   layOver(nodeModules, path.join(opt, 'node_modules'), { epoch })
 
@@ -94,6 +95,13 @@ export function layWiki ({ tree, parameters, keys, nodeModules, epoch }) {
     lutimesSync(target, epoch, epoch)
   }
   copyInto(write, 'wiki-app/package.json')
+  copyInto(write, 'cdn/package.json')
+  // As npm links a workspace: the wiki finds what tells caches of edits by its name.
+  const link = path.join(opt, 'node_modules/@stevec/cdn')
+  mkdirSync(path.dirname(link))
+  chmodSync(path.dirname(link), 0o755)
+  symlinkSync('../../cdn', link)
+  for (const file of [link, path.dirname(link)]) lutimesSync(file, epoch, epoch)
   copyInto(write, 'LICENSE')
   write('/etc/hostname', `${BOARD_HOSTNAME}\n`)
   write('/etc/hosts', `127.0.0.1 localhost\n127.0.1.1 ${BOARD_HOSTNAME}\n::1 localhost ip6-localhost\n`)

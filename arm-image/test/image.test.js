@@ -5,7 +5,7 @@ import test from 'node:test'
 import { BOARDS } from '../recipe.js'
 import { debugfs, readImageFile } from '../src/board.js'
 import { ROOT_OFFSET_BYTES, SPL_OFFSET_BYTES } from '../src/card.js'
-import { buildDirectory } from '../src/parameters.js'
+import { buildDirectory, ROOT } from '../src/parameters.js'
 import { parseTree, sha256File, treeDigest } from '../src/tree.js'
 
 const SECTOR_BYTES = 512
@@ -91,6 +91,24 @@ for (const board of built) {
     const configuration = readImageFile(image, '/etc/stevec/nginx.conf')
     assert.match(configuration, /listen 0\.0\.0\.0:80 default_server;/)
     for (const [, include] of configuration.matchAll(/include "([^"]+)"/g)) assert.ok(has(include), include)
+  })
+
+  test(`${board}: whatever the wiki imports is on it`, (t) => {
+    const opt = '/opt/stevec'
+    const own = readFileSync(path.join(ROOT, 'wiki-app/package.json'))
+    if (files.get('opt/stevec/wiki-app/package.json')?.size_bytes !== own.length) return t.skip('built from another state of the wiki; `sudo make image` renews it')
+    assert.equal(files.get('opt/stevec/node_modules/@stevec/cdn')?.target, '../../cdn')
+    const sources = [...files.keys()].filter((file) => /^opt\/stevec\/(wiki-app|cdn)\/.*\.js$/.test(file) && !file.includes('/assets/'))
+    assert.ok(sources.length > 50)
+    for (const file of sources) {
+      const text = readFileSync(path.join(ROOT, path.posix.relative('opt/stevec', file)), 'utf8')
+      for (const [, early, late] of text.matchAll(/^import .*? from '([^'.][^']*)'|[^{]import\('([^'.][^']*)'\)(?!\.[A-Z])/gm)) {
+        const name = early ?? late
+        if (name.startsWith('node:')) continue
+        const packageName = name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/')
+        assert.ok(has(`${opt}/node_modules/${packageName}`) || has(`${opt}/${file.split('/')[2]}/node_modules/${packageName}`), `${file} imports ${name}`)
+      }
+    }
   })
 
   test(`${board}: it holds no secret, no password and no identity that two boards would share`, () => {

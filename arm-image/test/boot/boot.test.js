@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import test from 'node:test'
 import { readConfig } from '../../../loadgen/src/config.js'
@@ -10,6 +9,7 @@ import { startMongod } from '../../../loadgen/src/stack/mongod.js'
 import { freePorts } from '../../../loadgen/src/stack/ports.js'
 import { waitUntil } from '../../../loadgen/src/stack/processes.js'
 import { locateTool } from '../../../loadgen/src/tools/locate.js'
+import { createSandbox, json, trialsOf } from '../../../loadgen/test/helper.js'
 import { sampleOrigin } from '../../src/origin-sample.js'
 
 const { imageDirectory } = readConfig()
@@ -36,18 +36,20 @@ function skipReason (machine, boards) {
  * @param {import('@stevec/arm-image/board').Machine} machine
  */
 async function switchOn (t, machine) {
-  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-boot-'))
+  const sandbox = await createSandbox()
+  // Where `stevec --origin board` finds it.
+  const directory = path.join(sandbox.directory, 'state/board')
   const [port] = await freePorts(1)
   t.after(async () => {
     await stopBoard(directory)
-    rmSync(directory, { recursive: true, force: true })
+    sandbox.remove()
   })
   const state = await startBoard({ directory, imageDirectory, machine, mongodbUri: `mongodb://127.0.0.1:${port}/stevec?replicaSet=stevec` })
-  return { directory, state, port, onProgress: (/** @type {string} */ text) => t.diagnostic(text) }
+  return { sandbox, directory, state, port, onProgress: (/** @type {string} */ text) => t.diagnostic(text) }
 }
 
 test('virt: the root filesystem boots without a complaint, waits for its database and says so, and is a wiki when that comes', { skip: skipReason('virt', ['lamobo-r1', 'bananapi', 'bpi-m2-ultra', 'qemu-virt']) }, async (t) => {
-  const { directory, state, port, onProgress } = await switchOn(t, 'virt')
+  const { sandbox, directory, state, port, onProgress } = await switchOn(t, 'virt')
   await boardReady(directory, { path: '/healthz', onProgress })
 
   const waiting = await fetch(`${state.url}/readyz`)
@@ -82,6 +84,37 @@ test('virt: the root filesystem boots without a complaint, waits for its databas
   await sampler.stop()
   for (const { cpu_ratio: cpu, memory_used_bytes: memory } of samples) assert.ok(cpu >= 0 && cpu <= 1 && memory > 50e6 && memory < 1e9, `${cpu} ${memory}`)
   t.diagnostic(`memory in use with an idle wiki: ${Math.round(samples[0].memory_used_bytes / 1e6)} MB`)
+
+  await t.test('E1 runs through it: every count adds up, also when its log is cut meanwhile, and the report says that it is emulated', async (t) => {
+    const run = sandbox.start(['run', 'read-hot', '--preset', 'quick', '--repetitions', '2', '--origin', 'board', '--report'])
+    let ended = false
+    const done = run.done.finally(() => { ended = true })
+    await waitUntil(() => ended || run.output.stdout.includes('\ntrial 2 of '), PATIENCE_MS, 200)
+    if (!ended) onBoard(directory, ['logrotate --force --state /run/stevec-test.state /etc/stevec/rotate.conf'])
+    const { exitCode, stdout, stderr } = await done
+    t.diagnostic(stdout)
+    assert.equal(exitCode, 0, stderr)
+    const result = path.join(sandbox.results, readdirSync(sandbox.results)[0])
+    const { origin } = json(path.join(result, 'manifest.json'))
+    assert.deepEqual([origin.kind, origin.emulated, origin.machine, origin.cores, origin.image_sha256], ['board', true, 'QEMU virt', 2, state.image_sha256])
+    const trials = trialsOf(result)
+    assert.equal(trials.length, 8)
+    for (const trial of trials) {
+      assert.deepEqual([trial.valid, trial.origin_samples.problem], [true, null], trial.name)
+      assert.equal(trial.log_lines.origin, trial.counter.requests)
+    }
+    assert.ok(trials.filter(({ door }) => door === 'source').every(({ origin_samples: { rows } }) => rows > 0))
+    const report = readFileSync(path.join(result, 'report/index.html'), 'utf8')
+    assert.match(report, /The origin was emulated\./)
+    assert.ok(existsSync(path.join(result, 'report/figures/origin-load.svg')))
+    assert.doesNotMatch(readFileSync(path.join(result, 'report/tables/cells.csv'), 'utf8'), /per_s/)
+  })
+
+  // It has its own settings and its own database again.
+  await boardReady(directory, { onProgress })
+  assert.match(await (await fetch(`${state.url}/wiki/Board`)).text(), /Hello from ARM<\/h2>/)
+  assert.equal(onBoard(directory, ['ls /run/stevec-lab.env 2>/dev/null || true']), '')
+  assert.equal(onBoard(directory, ['systemctl --failed --no-legend --plain']), '')
 })
 
 test('bpim2u: the card itself boots, through SPL and U-Boot', { skip: skipReason('bpim2u', ['bpi-m2-ultra']) }, async (t) => {
