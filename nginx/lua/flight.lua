@@ -368,7 +368,8 @@ end
 -- For all others: until something happens, or nothing has arrived for so long. Returns whether something may have happened.
 function _M.wait_change(flight, patience_s)
   local left_s = flight.progress_s + patience_s - ngx.now()
-  if left_s <= 0 then return false end
+  -- A semaphore counts in whole milliseconds, and less than one is no wait at all: the clock would stand still, and the caller's loop go on for ever.
+  if left_s < 0.001 then return false end
   flight.waiting = flight.waiting + 1
   if not flight.changed:wait(left_s) then flight.waiting = math.max(0, flight.waiting - 1) end
   return true

@@ -133,3 +133,24 @@ test('a request that starts after a purge does not wait for a fetch from before 
   assert.deepEqual([(await before).body, (await after).body], ['body 1', 'body 2'])
   assert.equal((await edge.get('/')).body, 'body 2')
 })
+
+test('those who wait for a fetch of which nothing comes ask for themselves after five seconds, and nothing else stands still', async (t) => {
+  /** @type {(() => void)[]} */
+  const held = []
+  const edge = await startEdge(t, (request, response) => {
+    const answer = () => { response.setHeader('Cache-Control', 'max-age=60').end('body') }
+    if (request.url === '/other') answer()
+    else held.push(answer)
+  })
+  const readings = Array.from({ length: 40 }, (_, page) => edge.get(`/${page}`))
+  await waitUntil(() => held.length === 40, 5_000, 5)
+  // They come at different milliseconds: what is left of five seconds is then no whole number of them, as the edge has to count it.
+  for (let page = 0; page < 40; page++) {
+    readings.push(edge.get(`/${page}`))
+    await edge.get('/other')
+  }
+  assert.ok(await waitUntil(() => held.length === 80, 9_000, 5), `${held.length} reached the origin`)
+  assert.equal((await edge.get('/other')).status, 200)
+  for (const answer of held) answer()
+  assert.deepEqual(new Set((await Promise.all(readings)).map(({ body }) => body)), new Set(['body']))
+})

@@ -65,8 +65,8 @@ export async function buildApp (config, { purge, timing } = {}) {
     logController,
     genReqId: createRequestIds(),
     bodyLimit: ENCODED_BODY_FACTOR * config.PAGE_MAX_BYTES,
-    // nginx keeps idle connections for 60 s; whoever closes first must not be the one who does not know of the next request.
-    keepAliveTimeout: 75_000,
+    // nginx keeps idle connections for 600 s; whoever closes first must not be the one who does not know of the next request.
+    keepAliveTimeout: 660_000,
     requestTimeout: 30_000,
     // The first start on a large database waits for its indexes to be built.
     pluginTimeout: 300_000,

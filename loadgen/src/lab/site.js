@@ -12,7 +12,7 @@ import { labDatabase } from './database.js'
 import { acquireLock } from './lock.js'
 import { logEnds } from './logs.js'
 import { writePages } from './pages.js'
-import { warmUp } from './warm-up.js'
+import { openConnections, warmUp } from './warm-up.js'
 
 /** What trials wrote into the database (history keeps every edit) and the logs; beyond it the next trial begins on an empty stack. */
 const GROWTH_MAX_BYTES = 1_000_000_000
@@ -48,6 +48,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
   /** How the wiki that runs was told to be cached. @type {Record<string, string>} */
   let caching = {}
   let warmUpRequests = 0
+  let connections = 0
   let writtenBytes = 0
   /** Whether the profile is in force: what prepares a trial is done at full speed. */
   let engaged = false
@@ -77,6 +78,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
     sizes.clear()
     writtenBytes = 0
     warmUpRequests = 0
+    connections = 0
     caching = wanted
     engaged = false
     stack = await startStack({
@@ -120,7 +122,8 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
       const ready = await start(settings)
       const wanted = Array.from({ length: settings.pages }, (_, page) => ({ page, sizeChars: sizeOf(seed, page, settings.page_size_chars) }))
       const missing = wanted.filter(({ page, sizeChars }) => sizes.get(page) !== sizeChars)
-      if (engaged && missing.length > 0) {
+      const clients = settings.vus + settings.background_vus
+      if (engaged && (missing.length > 0 || clients > connections)) {
         await disengageProfile(ready)
         engaged = false
       }
@@ -133,6 +136,10 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
         await request(`${this.wikiUrl}/wiki/${PROBE_PAGE}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'Read before each trial to prove that the caches are cold.' })
         warmUpRequests = await warmUp({ door: ready.doors.nocache, pages: settings.pages, signal })
         progress.ready(missing.length, warmUpRequests)
+      }
+      if (clients > connections) {
+        await openConnections({ door: ready.doors.source, connections: clients, signal })
+        connections = clients
       }
       if (!engaged) await engageProfile(ready)
       engaged = true

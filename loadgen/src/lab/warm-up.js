@@ -3,6 +3,7 @@ import { request } from '../stack/doors.js'
 
 const REQUESTS = 3_000
 const CONCURRENCY = 4
+const CONNECTING_WITHIN_MS = 60_000
 
 /**
  * Reads pages until the wiki's code is compiled by its engine and its data in the database's cache; otherwise the first trials
@@ -26,4 +27,22 @@ export async function warmUp ({ door, pages, signal }) {
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, reader))
   return REQUESTS
+}
+
+/**
+ * Has so many requests under way at once that the origin's nginx opens as many connections to the wiki, which it keeps. Node takes up one new connection
+ * in each turn of its event loop, and under load a turn is as long as all that waits: without this the first trial with many clients would measure how
+ * long the last of them wait to be let in, which is minutes, and later trials would not.
+ * @param {object} options
+ * @param {import('../stack/doors.js').Door} options.door  that leads to the origin alone
+ * @param {number} options.connections
+ * @param {AbortSignal} options.signal
+ * @throws {Error} when a page is not there
+ */
+export async function openConnections ({ door, connections, signal }) {
+  signal.throwIfAborted()
+  await Promise.all(Array.from({ length: connections }, async () => {
+    const { status } = await request(`${door.url}/wiki/${pageName(0)}`, { timeoutMs: CONNECTING_WITHIN_MS })
+    if (status !== 200) throw new Error(`${pageName(0)} answered ${status} to ${connections} requests at once, during the warm-up`)
+  }))
 }
