@@ -22,7 +22,7 @@ test: ## lint, types and all tests
 	@./stevec setup --with chromium
 	@node .ci/test.js
 
-test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a database of one's own
+test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a database of one's own, a run through a zone
 	@node .ci/test.js slow
 
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from stevec_report import experiments, explain, plot_style, svg
+from stevec_report import cloudflare_count, experiments, explain, plot_style, points_of_presence, svg
 from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure, Table, Words
 from stevec_report.experiments import common
@@ -128,7 +128,12 @@ def list_blocks(analysis):
     """All blocks of a run: its experiment's, and those of every experiment."""
     module = experiments.module_for(analysis.name)
     strips = getattr(module, "strips", common.default_strips)(analysis)
-    return [*module.blocks(analysis), *common.blocks(analysis, strips)]
+    return [
+        *module.blocks(analysis),
+        *common.blocks(analysis, strips),
+        *points_of_presence.blocks(analysis),
+        *cloudflare_count.blocks(analysis),
+    ]
 
 
 def _draw(block, prefix, write_figure):

@@ -24,7 +24,15 @@ def describe_results(results):
     ]
     if manifest.get("resumed_at"):
         made.insert(5, ("resumed", manifest["resumed_at"]))
-    return _as_text([("How it was made", made), ("Profile", _profile(results.profile)), ("Origin", _origin(results))])
+    target = list(results.target.items())
+    return _as_text(
+        [
+            ("How it was made", made),
+            ("Target", target),
+            ("Profile", _profile(results.profile)),
+            ("Origin", _items(manifest, "origin")),
+        ]
+    )
 
 
 def describe_run(run):
@@ -47,6 +55,7 @@ def describe_run(run):
         ("Definition", list(definition.items())),
         ("Settings", settings),
         ("Doors", doors),
+        ("What was verified of the zone", _verification(manifest)),
         ("Plans", plans),
         ("Versions", _items(manifest, "versions")),
         ("Host", _items(manifest, "host")),
@@ -55,8 +64,14 @@ def describe_run(run):
     return _as_text(groups)
 
 
-def _origin(results):
-    return [*_items(results.manifest, "origin")]
+def _verification(manifest):
+    """What `stevec cloudflare verify` saw before the run."""
+    value = manifest.get("verification")
+    if not isinstance(value, dict):
+        return []
+    checks = value.get("checks") if isinstance(value.get("checks"), list) else []
+    rows = [(c.get("id"), f"{c.get('outcome')}: {c.get('saw')}") for c in checks if isinstance(c, dict)]
+    return [("at", value.get("verified_at")), *rows]
 
 
 def _profile(profile):

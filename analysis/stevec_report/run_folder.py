@@ -20,6 +20,7 @@ TRIALS_MAX = 2_000
 REASONS_MAX = 20  # reasons kept per trial, and characters kept of each: a report is no log
 REASON_MAX_CHARS = 500
 FACTORS_MAX = 16
+PROOF_REQUESTS_MAX = 10_000
 LEVEL_MAX_CHARS = 60
 COUNT_MAX = 10**9
 TIME_MAX_US = 10**16
@@ -71,6 +72,7 @@ class Background:
 class TrialRecord:
     """The checked part of one trial.json. Counts are requests, of the probe unless the name says otherwise.
 
+    `proof_statuses` are the cache statuses that the cold proof saw, one a request.
     `cell` is {factor: level as text}, `settings` the settings as they held. `clock_step_s` is how far the
     clock on the wall and the monotonic one fell apart in the trial (None if the trial does not say).
     """
@@ -102,6 +104,7 @@ class TrialRecord:
     generator_limited: bool
     background: Background | None
     overlap_proved: bool | None
+    proof_statuses: tuple[str, ...]
 
     def setting(self, name, default=None):
         """The value of a setting as it held in this trial."""
@@ -158,6 +161,12 @@ class Run:
     def origin(self):
         """The machine that the wiki ran on."""
         return read_origin(self.manifest)
+
+    @property
+    def target(self):
+        """The manifest's `target`: a zone, or {} for a stack of the lab's own."""
+        value = self.manifest.get("target")
+        return value if isinstance(value, dict) else {}
 
 
 def read_manifest(path):
@@ -354,7 +363,15 @@ def _read_record(value, number, doors, plans):
         generator_limited=k6.get("generator_limited") is True,
         background=_read_background(value.get("background")),
         overlap_proved=overlap.get("proved") is True if isinstance(overlap, dict) else None,
+        proof_statuses=_read_proof(value.get("cold_proof")),
     )
+
+
+def _read_proof(value):
+    observed = value.get("observed") if isinstance(value, dict) else None
+    if not isinstance(observed, list) or len(observed) > PROOF_REQUESTS_MAX:
+        return ()
+    return tuple(str(status)[:LEVEL_MAX_CHARS].upper() for status in observed)
 
 
 def _read_cell(value):

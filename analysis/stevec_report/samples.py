@@ -30,13 +30,16 @@ COLUMNS = {
     "revision": "BIGINT",
 }
 HEADER = ",".join(COLUMNS).encode()
+# Where many points of presence may answer (docs/results-format.md), the last column says which did.
+POP_COLUMN = {"pop": "VARCHAR"}
+POP_HEADER = HEADER + b",pop"
 FILE_MAX_BYTES = 8_000_000_000  # of one decompressed file
 SAMPLES_MAX = 100_000_000  # rows of a whole run
 CHUNK_BYTES = 1 << 20
 THREADS = 2
 MEMORY_LIMIT = "500MB"
 DURATION_MAX_MS = 1e9  # 11 days
-STATUSES_MAX = 50  # different cache statuses, and kinds of failure, kept of one trial
+STATUSES_MAX = 50  # different cache statuses, kinds of failure, and points of presence, kept of one trial
 
 # Statuses that mean the answer came out of a cache without the origin being asked first. REVALIDATED is not
 # among them: the origin answered that one too (with a 304), and its counter counted it.
@@ -78,9 +81,10 @@ class TrialStats:
     The times are None if nothing was answered. Percentiles interpolate linearly (type 7 of Hyndman & Fan,
     "Sample quantiles in statistical packages", The American Statistician 50(4), 1996). `slow` are answered
     requests that took longer than LIMIT_MS. `stale_reads` are reads that returned a revision older than the
-    newest one that a write of this trial had been told when the read was sent. `wait_ms` is the mean over all requests,
-    in which one that failed counts with the time it took and at least with LIMIT_MS: where a server gives way, the
-    times of those who were answered are those of the lucky ones.
+    newest one that a write of this trial had been told when the read was sent. `pops` are requests by point of
+    presence, {} where none is named. `wait_ms` is the mean over all requests, in which one that failed counts with the
+    time it took and at least with LIMIT_MS: where a server gives way, the times of those who were answered are those of
+    the lucky ones.
     """
 
     requests: int
@@ -90,6 +94,7 @@ class TrialStats:
     iterations: int
     distinct_pages: int
     cache_statuses: dict[str, int]
+    pops: dict[str, int]
     served_reads: int
     first_sent_us: int
     last_done_us: int
@@ -230,22 +235,23 @@ def _load_file(samples, number, folder, kind, rows_left):
     try:
         _decompress(folder / f"{kind}.csv.gz", plain)
         with plain.open("rb") as file:
-            header = file.readline(len(HEADER) + 2).rstrip(b"\r\n")
-        if header != HEADER:
+            header = file.readline(len(POP_HEADER) + 2).rstrip(b"\r\n")
+        if header not in (HEADER, POP_HEADER):
             raise ValueError(f"has another header than {HEADER.decode()}")
-        return _to_parquet(samples, plain, samples.path(number, kind), rows_left)
+        columns = COLUMNS | POP_COLUMN if header == POP_HEADER else COLUMNS
+        return _to_parquet(samples, plain, samples.path(number, kind), columns, rows_left)
     finally:
         plain.unlink(missing_ok=True)
 
 
-def _to_parquet(samples, plain, target, rows_left):
+def _to_parquet(samples, plain, target, columns, rows_left):
     # A path with a quote in it stays a path; read_csv takes a pattern, and `plain` has nothing that makes one.
     quoted = str(target).replace("'", "''")
     try:
         samples.database.execute(
             f"COPY (SELECT * REPLACE (coalesce(cache_status, '') AS cache_status), {_ANSWERED} AS answered, "
             f"{_SERVED} AS served, {_READ} AS is_read FROM read_csv(?, header = true, auto_detect = false, "
-            f"delim = ',', quote = '\"', escape = '\"', columns = {COLUMNS!r})) "
+            f"delim = ',', quote = '\"', escape = '\"', columns = {columns!r})) "
             f"TO '{quoted}' (FORMAT parquet, COMPRESSION lz4)",
             [str(plain)],
         )
@@ -314,6 +320,7 @@ def _condense(samples, number, with_background):
         iterations=iterations,
         distinct_pages=pages,
         cache_statuses=dict(statuses),
+        pops=_pops(execute, file),
         served_reads=served_reads,
         first_sent_us=first_sent,
         last_done_us=last_done,
@@ -326,6 +333,20 @@ def _condense(samples, number, with_background):
         unanswered=unanswered,
         stale_reads=_stale_reads(execute, file) if 0 < reads < requests else None,
         background=_condense_background(samples, number, first_sent, last_done) if with_background else None,
+    )
+
+
+def _pops(execute, file):
+    """Return {point of presence: requests}, the busiest first; {} without the column."""
+    columns = [row[0] for row in execute("DESCRIBE SELECT * FROM read_parquet(?)", file).fetchall()]
+    if "pop" not in columns:
+        return {}
+    return dict(
+        execute(
+            "SELECT pop, count(*) FROM read_parquet(?) WHERE pop <> '' "
+            f"GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT {STATUSES_MAX}",
+            file,
+        ).fetchall()
     )
 
 

@@ -43,6 +43,12 @@ class Study:
         """The machine that the wiki ran on."""
         return read_origin(self.manifest)
 
+    @property
+    def target(self):
+        """The manifest's `target`: a zone, or {} for a stack of the lab's own."""
+        value = self.manifest.get("target")
+        return value if isinstance(value, dict) else {}
+
 
 def read_results(path):
     """Return the `Run` or the `Study` in folder `path`, whichever it is. RunFolderError if it is neither."""

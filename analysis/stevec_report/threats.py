@@ -13,7 +13,7 @@ def list_threats(results, parts):
     parts = [part for part in parts if part.run]
     threats = [
         ("An emulated origin", EMULATED) if results.origin.emulated else None,
-        _describe_profile(results.profile, results.origin),
+        _describe_zone(results.target) if results.target else _describe_profile(results.profile, results.origin),
         _describe_loopback(parts) if results.origin.kind != "ssh" else None,
         _describe_generator(parts),
         _describe_loop(parts),
@@ -41,6 +41,17 @@ def list_threats(results, parts):
         ),
     ]
     return [threat for threat in threats if threat is not None]
+
+
+def _describe_zone(target):
+    return (
+        "A zone of a CDN",
+        f"The doors are those of {str(target.get('zone'))[:80]}, and between them and the client is the internet: "
+        "times hold for this client, this origin and this hour. What else the CDN's machines and the origin did "
+        "meanwhile is not known. Several machines of a point of presence may answer, and each may ask the origin for "
+        "itself, so how often the origin is asked through a cache is at least once a page, and no exact number; the "
+        "law of the counter holds all the same.",
+    )
 
 
 def _describe_profile(profile, origin):

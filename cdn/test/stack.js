@@ -23,6 +23,7 @@ export async function startDoors (wikiEnvironment) {
     throw error
   })
   return {
+    directory,
     doors: { cached: doors.cached.url, nocache: doors.nocache.url, source: doors.source.url },
     control: controls.edge,
     stop

@@ -42,6 +42,8 @@ const SCENARIOS = {
 
 export const options = {
   scenarios: SCENARIOS[settings.until_url === null ? settings.model : 'until'](),
+  // As `stevec cloudflare verify` asks: what a CDN refuses to some clients shows before the load.
+  userAgent: 'stevec',
   noConnectionReuse: !settings.connection_reuse,
   discardResponseBodies: true,
   // Names under .localhost are loopback by RFC 6761, but Go's resolver asks the DNS for them.
@@ -98,6 +100,8 @@ function send (method, index, page, body) {
     iteration: String(index),
     size_bytes: response.headers['Content-Length'] || '',
     revision: response.headers['Page-Revision'] || '',
+    // CF-Ray ends in the airport of the point of presence that answered.
+    pop: (/-([A-Z]{3})$/.exec(response.headers['Cf-Ray'] || '') || ['', ''])[1],
     error_code: response.error_code ? String(response.error_code) : ''
   })
   sample.add(response.timings.blocked + response.timings.duration, {

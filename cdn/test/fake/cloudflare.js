@@ -45,8 +45,9 @@ export const LEAST = ['#zone:read', '#dns_records:read', '#dns_records:edit', '#
  * @param {{name: string, plan?: string, status?: string}[]} [options.zones]
  * @param {Partial<typeof FREE_LIMITS>} [options.limits]
  * @param {number} [options.sampleInterval]
+ * @param {(body: any) => Promise<void>} [options.onPurge]  what stands for the caches does as it is told, before the call is answered
  */
-export async function startFake (t, { zones: given = [{ name: 'example.com' }], limits = {}, sampleInterval = 1 } = {}) {
+export async function startFake (t, { zones: given = [{ name: 'example.com' }], limits = {}, sampleInterval = 1, onPurge } = {}) {
   let ids = 0
   const nextId = () => createHash('md5').update(`id ${++ids}`).digest('hex')
   const zones = given.map(({ name, plan = 'free', status = 'active' }) => /** @type {FakeZone} */ ({ id: nextId(), name, plan, status, records: [], rulesets: [], settings: { ...SETTINGS }, tiered: 'on', purges: [] }))
@@ -67,7 +68,7 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
    * @param {URL} url
    * @param {any} body
    * @param {{id: string, status: string, permissions: string[], zones: string[], expires_on?: string}} token
-   * @returns {{result: any, info?: any, bare?: any}}
+   * @returns {{result: any, info?: any, bare?: any, after?: () => Promise<void>}}
    */
   function answer (method, url, body, token) {
     const route = `${method} ${url.pathname.slice(PREFIX.length)}`
@@ -171,7 +172,7 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
       may('#cache_purge:edit')
       purgeLimits.check(body, zone)
       zone.purges.push({ ...body, soft: rest === '/invalidate_cache' })
-      return { result: { id: zone.id } }
+      return { result: { id: zone.id }, after: onPurge && (() => onPurge(body)) }
     }
     throw refusal(404, 7003, `Could not route to ${url.pathname}, perhaps your object identifier is invalid?`)
   }
@@ -211,7 +212,8 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
       if (given === undefined) throw refusal(400, 6003, 'Invalid request headers')
       if (token === undefined || token.status !== 'active') throw refusal(401, 1000, 'Invalid API Token')
       if (text !== '' && safeJson(text) === undefined) throw refusal(400, 6007, 'Malformed JSON in request body')
-      const { result, info, bare } = answer(method, url, text === '' ? undefined : JSON.parse(text), token)
+      const { result, info, bare, after } = answer(method, url, text === '' ? undefined : JSON.parse(text), token)
+      await after?.()
       content = bare ?? { result, success: true, errors: [], messages: [], ...(info ? { result_info: info } : {}) }
     } catch (error) {
       if (!(error instanceof Refusal)) throw error

@@ -1,11 +1,26 @@
 import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { readAnalytics } from '@stevec/cdn/cloudflare/analytics'
+import { readManifest } from '../lab/manifest.js'
+import { runDirectory } from '../lab/study.js'
 
 const SCHEMA_VERSION = 1
 export const FILE_NAME = 'cloudflare.json'
 /** The doors that lead through Cloudflare. */
 const DOORS = new Set(['cached', 'nocache'])
+
+/**
+ * The folders of the runs in a folder of results: its own, or those of a study's experiments that were begun.
+ * @param {string} directory
+ * @returns {string[]}
+ * @throws {Error} when it is neither
+ */
+export function runFolders (directory) {
+  const manifest = readManifest(directory)
+  if (manifest === null) throw new Error(`${directory} is not the folder of a run: it has no manifest.json`)
+  if (manifest.kind !== 'study') return [directory]
+  return manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => path.join(directory, runDirectory(experiment))).filter((/** @type {string} */ folder) => readManifest(folder) !== null)
+}
 
 /**
  * Puts what Cloudflare has counted for each trial of a run beside what we have counted, into `cloudflare.json` of the run's folder. Can be repeated:
@@ -67,17 +82,11 @@ function reconcile (trial, groups) {
  * @returns {{doors: Record<string, {url: string}>, trials: any[]}}
  */
 function readRun (directory, zone) {
-  let manifest
-  try {
-    manifest = JSON.parse(readFileSync(path.join(directory, 'manifest.json'), 'utf8'))
-  } catch {
-    throw new Error(`${directory} is not the folder of a run: it has no manifest.json`)
-  }
-  const { hostname } = new URL(manifest.doors?.cached?.url ?? 'http://none.invalid')
-  if (!hostname.endsWith(`.${zone}`)) throw new Error(`${directory} is not a run through ${zone}: its door cached was ${hostname}`)
+  const manifest = readManifest(directory)
+  if (manifest === null) throw new Error(`${directory} is not the folder of a run: it has no manifest.json`)
+  if (manifest.target?.zone !== zone) throw new Error(`${directory} is not a run through ${zone}${manifest.target ? `, but through ${manifest.target.zone}` : ': it was made on a stack of its own'}`)
   const trials = readdirSync(path.join(directory, 'trials')).filter((name) => /^\d+$/.test(name)).sort()
     .map((name) => JSON.parse(readFileSync(path.join(directory, 'trials', name, 'trial.json'), 'utf8')))
     .filter(({ door }) => DOORS.has(door))
-  if (trials.length === 0) throw new Error(`${directory} has no trial through Cloudflare`)
   return { doors: manifest.doors, trials }
 }

@@ -1,53 +1,43 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ask, fromHeaders } from '@stevec/cdn/cloudflare/door'
+import { ask } from '@stevec/cdn/cloudflare/door'
+import { readCounter } from '../lab/counter.js'
 
-export const MAX_REQUESTS = 50_000
 const PURGED_MAX_MS = 30_000
 const POLL_MS = 50
 /** Points of presence have several machines; a page is a HIT at the third or fourth read at the latest. */
 const WARM_READS_MAX = 10
+/** What stands for "not from a cache" at a door that has none. */
+const UNCACHED = ['', 'BYPASS', 'DYNAMIC']
+
+/** @typedef {import('../lab/cold.js').ColdProof & {purge_ms: number | null, pop: string | null}} ZoneColdProof */
 
 /**
  * What a run needs of the thing that it measures, where that is a zone on Cloudflare instead of a stack of its own: doors, cold caches without a restart,
- * the counter at the origin, and a budget.
+ * and the counter at the origin.
  * @param {object} options
  * @param {import('@stevec/cdn/cloudflare/verify').DoorUrls} options.doors
  * @param {import('@stevec/cdn/cloudflare/purge').Purge} options.purge
- * @param {number} [options.maxRequests]
  */
-export function createCloudflareTarget ({ doors: urls, purge, maxRequests = MAX_REQUESTS }) {
-  async function readCounter () {
-    const { status, body } = await ask(`${urls.source}/wiki/stevec`)
-    if (status !== 200) throw new Error(`the counter at ${urls.source} answered ${status}`)
-    return /** @type {import('../lab/counter.js').Counter} */ (JSON.parse(body))
-  }
-
+export function createCloudflareTarget ({ doors: urls, purge }) {
   return {
     /** @returns {Record<'cached' | 'nocache' | 'source', import('../stack/doors.js').Door>} */
     doors: () => ({
-      cached: { url: urls.cached, caching: true, path: 'Cloudflare (caching) → origin → wiki' },
+      cached: { url: urls.cached, caching: true, path: 'Cloudflare (caching) → origin → wiki', several_caches: true },
       nocache: { url: urls.nocache, caching: false, path: 'Cloudflare (no caching) → origin → wiki' },
       source: { url: urls.source, caching: false, path: 'origin → wiki' }
     }),
 
-    /**
-     * @param {number} requests  that the whole run will send
-     * @throws {Error}
-     */
-    checkBudget (requests) {
-      if (requests > maxRequests) throw new Error(`the run would send ${requests} requests to Cloudflare, and the budget is ${maxRequests}; choose a smaller preset, or raise --max-requests`)
-    },
-
     /** Through `source`: sets it to 0. */
-    readCounter,
+    readCounter: () => readCounter(urls.source),
 
     /**
      * Empties what Cloudflare has of the door `cached`, and proves it: a page that was a HIT just before is one no longer. Leaves the counter at 0.
      * @param {'cached' | 'nocache' | 'source'} door
      * @param {string} probePath  a page that no plan asks for
-     * @returns {Promise<{cold: boolean, observed: string[], origin_requests: number, purge_ms: number | null, pop: string | null}>}
+     * @param {{hits?: boolean}} [options]  hits: whether the wiki lets caches answer by themselves, so that there is something to be gone
+     * @returns {Promise<ZoneColdProof>}
      */
-    async purgeAndProveCold (door, probePath) {
+    async purgeAndProveCold (door, probePath, { hits = true } = {}) {
       /** @type {string[]} */
       const observed = []
       /** @type {string | null} */
@@ -58,30 +48,30 @@ export function createCloudflareTarget ({ doors: urls, purge, maxRequests = MAX_
         pop = answer.pop ?? pop
         return answer.cacheStatus
       }
-      await readCounter()
-      if (door !== 'cached') {
+      const { hostname } = new URL(urls.cached)
+      await readCounter(urls.source)
+      if (door !== 'cached' || !hits) {
+        // Purges are counted by Cloudflare, so where nothing is kept there is none.
+        if (door === 'cached') await purge.purgeHosts([hostname])
         await read()
         await read()
-        await purge.purgeHosts([new URL(urls.cached).hostname])
-        await read()
-        const { requests } = await readCounter()
-        return { cold: observed.every((status) => ['', 'BYPASS', 'DYNAMIC'].includes(status)) && requests === 3, observed, origin_requests: requests, purge_ms: null, pop }
+        const { requests } = await readCounter(urls.source)
+        const uncached = door === 'cached' ? !observed.includes('HIT') : observed.every((status) => UNCACHED.includes(status))
+        return { cold: uncached && requests === 2, observed, origin_requests: requests, purge_ms: null, pop }
       }
       let warm = false
       for (let time = 0; time < WARM_READS_MAX && !warm; time++) warm = await read() === 'HIT'
-      await purge.purgeHosts([new URL(urls.cached).hostname])
+      await purge.purgeHosts([hostname])
       const purgedAt = performance.now()
       let last = await read()
       while (last === 'HIT' && performance.now() - purgedAt < PURGED_MAX_MS) {
         await sleep(POLL_MS)
         last = await read()
       }
-      const { requests } = await readCounter()
-      return { cold: warm && last === 'MISS' && requests === observed.filter((status) => status !== 'HIT').length, observed, origin_requests: requests, purge_ms: Math.round(performance.now() - purgedAt), pop }
-    },
-
-    /** @param {Record<string, string | string[] | undefined>} headers  of an answer; the place is for the samples */
-    popOf: (headers) => fromHeaders(headers).pop
+      const purgeMs = Math.round(performance.now() - purgedAt)
+      const { requests } = await readCounter(urls.source)
+      return { cold: warm && last === 'MISS' && requests === observed.filter((status) => status !== 'HIT').length, observed, origin_requests: requests, purge_ms: purgeMs, pop }
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
 /** A zone may be changed by anybody at any time; a day's experiments need not verify twice. */
@@ -22,6 +22,15 @@ const fileOf = (stateDirectory, zone) => path.join(stateDirectory, `cloudflare-$
 export function keepVerified (stateDirectory, verified) {
   mkdirSync(stateDirectory, { recursive: true, mode: 0o700 })
   writeFileSync(fileOf(stateDirectory, verified.zone), `${JSON.stringify(verified, null, 2)}\n`, { mode: 0o600 })
+}
+
+/**
+ * @param {string} stateDirectory
+ * @returns {string[]} zones that were verified once, with whatever outcome
+ */
+export function verifiedZones (stateDirectory) {
+  const files = existsSync(stateDirectory) ? readdirSync(stateDirectory) : []
+  return files.flatMap((file) => /^cloudflare-(.+)\.json$/.exec(file)?.[1] ?? []).sort()
 }
 
 /**

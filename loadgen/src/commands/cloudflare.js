@@ -10,7 +10,7 @@ import { readToken } from '@stevec/cdn/cloudflare/token'
 import { PAGE, verifyDoors } from '@stevec/cdn/cloudflare/verify'
 import { DOORS, hostsOf } from '@stevec/cdn/cloudflare/wanted'
 import { findZone, purgeZoneId } from '@stevec/cdn/cloudflare/zone'
-import { keepAnalytics } from '../cloudflare/run-analytics.js'
+import { keepAnalytics, runFolders } from '../cloudflare/run-analytics.js'
 import { keepVerified } from '../cloudflare/verified.js'
 import { readConfig } from '../config.js'
 import { UsageError } from '../usage-error.js'
@@ -26,7 +26,7 @@ export const command = {
   destroy    removes what apply has made, and nothing else
   verify     whether the doors do what the experiments assume; each check with what it saw
   purge      URLs, or --tags, --hosts, --prefixes, --everything
-  analytics  what Cloudflare counted during a run, into the run's folder
+  analytics  what Cloudflare counted during a run, into the run's folder; the report then reconciles it
 
   --zone DOMAIN        the domain, as Cloudflare has it
   --origin ADDRESS     public IP address or host name of the machine with the wiki (plan, apply)
@@ -39,7 +39,7 @@ export const command = {
   --everything         the whole zone: with purge, and with verify its purge as well
   --tags, --hosts, --prefixes LIST   to purge, with commas between
   --soft               purge: mark as stale instead of removing
-  --run DIR            analytics: the run's folder
+  --run DIR            analytics: the folder of a run or study through the zone
   --api-url URL        another server that speaks the API; also CLOUDFLARE_API_URL
   --json               for programs
 
@@ -50,6 +50,8 @@ Examples:
   stevec cloudflare plan --zone example.com --origin 203.0.113.7
   stevec cloudflare apply --zone example.com --origin 203.0.113.7
   stevec cloudflare verify --zone example.com
+  stevec run read-hot --target cloudflare --zone example.com
+  stevec cloudflare analytics --zone example.com --run results/20261121T100000Z-read-hot-abc1234
   stevec cloudflare purge --zone example.com https://wiki.example.com/wiki/Hello
   stevec cloudflare destroy --zone example.com`,
   options: {
@@ -146,11 +148,16 @@ const VERBS = {
   /** @param {Client} client @param {Record<string, any>} values */
   async analytics (client, values) {
     if (values.run === undefined) throw new UsageError('name the folder of a run: --run results/<run>')
-    const found = await keepAnalytics({ client, zone: await findZone(client, values.zone), directory: path.resolve(values.run) })
-    if (values.json) printJson(found)
-    else {
-      print(`${found.file}: ${found.agree} of ${found.trials} trials have the very number of requests that we sent${found.sampled ? '; Cloudflare has sampled, so its numbers are estimates' : ''}`)
-      if (found.missing > 0) print(`of ${found.missing} Cloudflare says nothing yet: try again in some minutes`)
+    const folders = runFolders(path.resolve(values.run))
+    const zone = await findZone(client, values.zone)
+    for (const directory of folders) {
+      const found = await keepAnalytics({ client, zone, directory })
+      if (values.json) printJson(found)
+      else if (found.trials === 0) print(`${found.file}: no trial went through Cloudflare`)
+      else {
+        print(`${found.file}: ${found.agree} of ${found.trials} trials have the very number of requests that we sent${found.sampled ? '; Cloudflare has sampled, so its numbers are estimates' : ''}`)
+        if (found.missing > 0) print(`of ${found.missing} Cloudflare says nothing yet: try again in some minutes`)
+      }
     }
     return 0
   }

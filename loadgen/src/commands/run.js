@@ -1,4 +1,6 @@
 import path from 'node:path'
+import { fitToZone } from '../cloudflare/fit.js'
+import { openZone } from '../cloudflare/open-zone.js'
 import { UsageError } from '../usage-error.js'
 import { experimentNames, loadDefinition } from '../lab/definition.js'
 import { gitState, readManifest } from '../lab/manifest.js'
@@ -10,18 +12,21 @@ import { refuseOtherwise } from '../lab/resume.js'
 import { runExperiment } from '../lab/run.js'
 import { openSite } from '../lab/site.js'
 import { originOption, refuseTwiceLimited } from '../origin/origin.js'
-import { runStudy, STUDY } from '../lab/study.js'
+import { runDirectory, runStudy, STUDY } from '../lab/study.js'
 import { freePorts } from '../stack/ports.js'
 import { requireTool } from '../tools/locate.js'
 import { configWith, integerOption, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
+import { TARGET_HELP, TARGET_OPTIONS, targetOption } from './target-options.js'
 
 /** @type {import('../cli.js').Command} */
 export const command = {
-  summary: 'run an experiment, or all of the study, on a stack of its own',
+  summary: 'run an experiment, or all of the study, on a stack of its own or through a zone',
   help: `Usage: stevec run <experiment|FILE.json|study> [options]
        stevec run --resume [RUN]
 
 Starts a stack with an empty database of its own, runs the experiment's trials in a random order, writes results/<run>/, stops the stack.
+With --target cloudflare the trials go through the doors of a zone that \`stevec cloudflare verify\` found good: between trials its cache is purged, the
+counter is read through the door source, and of the wiki behind it nothing is touched but the pages that the run writes, which it names first. It wants the token that \`stevec cloudflare\` wants; cdn/README.md tells what differs.
 \`study\` runs the experiments of the study one after the other. FILE.json is an experiment of your own (loadgen/experiments/ has examples and the schema).
 Exit code: 0 all trials valid, 1 some are not or the run failed, 2 not understood, 130 interrupted.
 
@@ -39,6 +44,7 @@ Experiments: ${experimentNames().join(', ')}
   --resume [RUN]       go on with an unfinished run or study (default: the newest); trials that are there are kept
   --watch              k6's dashboard of each trial's probe, on loopback
   --report             write the report as well
+${TARGET_HELP}
 ${PORT_HELP}
 
 Examples:
@@ -48,6 +54,8 @@ Examples:
   stevec run overload --preset full --only door=source,background_vus=0,background_vus=250
   stevec run read-hot --origin board
   stevec run my-experiment.json --seed 7 --watch
+  stevec run read-hot --target cloudflare --zone example.com
+  stevec run overload --target cloudflare --only background_vus=0,background_vus=10 --max-requests 20000
   stevec run --resume`,
   options: {
     preset: { type: 'string' },
@@ -60,12 +68,15 @@ Examples:
     resume: { type: 'boolean' },
     watch: { type: 'boolean' },
     report: { type: 'boolean' },
+    ...TARGET_OPTIONS,
     ...PORT_OPTIONS
   },
   async run ({ values, positionals, commandLine }) {
     refuseMore(positionals, 1)
     const config = configWith(values)
+    const { target, maxRequests } = targetOption(values, config.stateDirectory)
     const asked = {
+      target,
       preset: presetOption(values.preset),
       seed: integerOption(values.seed, '--seed', { least: 0, most: 2 ** 32 - 1 }),
       repetitions: integerOption(values.repetitions, '--repetitions', { least: 1, most: 1000 }),
@@ -82,19 +93,23 @@ Examples:
     const progress = createProgress((text) => process.stdout.write(text))
     const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
     if (watchPort !== undefined) progress.watching(watchPort)
-    const site = await openSite({ config, seed: job.seed, profile: job.profile, openOrigin, signal, progress })
+    const site = job.target === null
+      ? await openSite({ config, seed: job.seed, profile: job.profile, openOrigin, signal, progress })
+      : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
     let invalid
     try {
       ({ invalid } = await job.run({ ...job, command: commandLine, site, signal, progress, watchPort }))
     } finally {
       await site.close()
     }
+    if (job.target !== null) progress.note(`Cloudflare's own count comes some minutes late; then: stevec cloudflare analytics --zone ${job.target.zone} --run ${path.relative(process.cwd(), job.directory)} && stevec report ${path.relative(process.cwd(), job.directory)}`)
     if (values.report) await writeReport(job.directory)
     return invalid === 0 ? 0 : 1
   }
 }
 
-/** @typedef {{preset?: 'quick' | 'full', seed?: number, repetitions?: number, vus?: number, only?: string[], profile?: import('../profile/profile.js').Profile, origin?: string}} Asked */
+/** @typedef {import('./target-options.js').ZoneTarget | null} Target  null: a stack of its own */
+/** @typedef {{target?: Target, preset?: 'quick' | 'full', seed?: number, repetitions?: number, vus?: number, only?: string[], profile?: import('../profile/profile.js').Profile, origin?: string}} Asked */
 
 /**
  * @typedef {object} Job
@@ -103,6 +118,8 @@ Examples:
  * @property {number} seed
  * @property {import('../profile/profile.js').Profile} profile
  * @property {string} [origin]
+ * @property {Target} target
+ * @property {{definition: import('../lab/definition.js').Definition, directory: string}[]} runs
  * @property {(context: any) => Promise<{trials: number, invalid: number}>} run
  */
 
@@ -113,20 +130,41 @@ Examples:
  * @param {Asked} asked
  * @returns {Job}
  */
-function started (config, name, { preset = 'quick', seed = 1, repetitions, vus, only, profile = loadProfile('none', config), origin }) {
+function started (config, name, { target = null, preset = 'quick', seed = 1, repetitions, vus, only, profile = loadProfile('none', config), origin }) {
   if (name === undefined) throw new UsageError(`name an experiment: ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
-  const common = { preset, seed, profile, origin }
+  const common = { preset, seed, profile, target, origin }
+  const fit = fitTo(target)
   const directoryFor = (/** @type {string} */ run) => path.join(config.resultsDirectory, runName(new Date(), run, gitState().commit))
   if (name === 'study') {
     if (vus !== undefined) throw new UsageError('--vus is for one experiment, not for the study')
-    const names = studyNames(only)
-    // Before anything is started: a mistake in the last experiment is not found after hours.
-    for (const each of names) loadDefinition(each, preset, { repetitions })
-    return { ...common, directory: directoryFor('study'), run: (context) => runStudy({ ...context, names, repetitions }) }
+    const definitions = studyNames(only).map((each) => fit(loadDefinition(each, preset, { repetitions })))
+    return studyJob({ ...common, directory: directoryFor('study') }, definitions, repetitions)
   }
-  const definition = loadDefinition(name, preset, { repetitions, vus, only: cellsOption(only) })
-  return { ...common, directory: directoryFor(definition.name), run: (context) => runExperiment({ ...context, definition }) }
+  const definition = fit(loadDefinition(name, preset, { repetitions, vus, only: cellsOption(only) }))
+  return experimentJob({ ...common, directory: directoryFor(definition.name) }, definition)
 }
+
+/** @param {Target} target */
+const fitTo = (target) => target === null ? (/** @type {import('../lab/definition.js').Definition} */ definition) => definition : fitToZone
+
+/**
+ * @param {Omit<Job, 'runs' | 'run'>} job
+ * @param {import('../lab/definition.js').Definition} definition
+ * @returns {Job}
+ */
+const experimentJob = (job, definition) => ({ ...job, runs: [{ definition, directory: job.directory }], run: (context) => runExperiment({ ...context, definition }) })
+
+/**
+ * @param {Omit<Job, 'runs' | 'run'>} job
+ * @param {import('../lab/definition.js').Definition[]} definitions
+ * @param {number | undefined} repetitions
+ * @returns {Job}
+ */
+const studyJob = (job, definitions, repetitions) => ({
+  ...job,
+  runs: definitions.map((definition) => ({ definition, directory: path.join(job.directory, runDirectory(definition.name)) })),
+  run: (context) => runStudy({ ...context, definitions, repetitions })
+})
 
 /**
  * An unfinished run or study, as its manifest has it; what was asked for besides must be the same.
@@ -142,12 +180,16 @@ function resumed ({ resultsDirectory }, name, asked) {
   const directory = name === undefined || isExperiment ? findUnfinished(resultsDirectory, ownFile?.name ?? name) : findRun(resultsDirectory, name)
   const manifest = /** @type {Record<string, any>} */ (readManifest(directory))
   const { preset, seed, profile } = manifest
-  refuseOtherwise(directory, manifest, { preset: asked.preset, seed: asked.seed, profile: asked.profile })
-  const common = { directory, preset, seed, profile: asked.profile ?? profile, origin: sameOrigin(manifest, asked.origin) }
+  /** @type {Target} */
+  const target = manifest.target ? { kind: manifest.target.kind, zone: manifest.target.zone } : null
+  refuseOtherwise(directory, { ...manifest, target }, { preset: asked.preset, seed: asked.seed, profile: asked.profile, target: asked.target })
+  const common = { directory, preset, seed, profile: asked.profile ?? profile, target, origin: sameOrigin(manifest, asked.origin) }
+  const fit = fitTo(target)
   if (manifest.kind === 'study') {
     const names = manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => experiment)
     if (asked.only !== undefined) refuseOtherwise(directory, { ...manifest, only: names }, { only: studyNames(asked.only) })
-    return { ...common, run: (context) => runStudy({ ...context, names, repetitions: asked.repetitions ?? manifest.repetitions ?? undefined }) }
+    const repetitions = asked.repetitions ?? manifest.repetitions ?? undefined
+    return studyJob(common, names.map((/** @type {string} */ each) => fit(loadDefinition(each, preset, { repetitions }))), repetitions)
   }
   const before = manifest.experiment
   const file = isExperiment ? name : experimentOf(manifest)
@@ -156,7 +198,7 @@ function resumed ({ resultsDirectory }, name, asked) {
   const definition = known
     ? loadDefinition(file, preset, { repetitions: asked.repetitions ?? before.repetitions, vus: asked.vus ?? before.settings.vus, only: cellsOption(asked.only) ?? levelsOf(before.factors) })
     : before
-  return { ...common, run: (context) => runExperiment({ ...context, definition }) }
+  return experimentJob(common, fit(definition))
 }
 
 /**

@@ -4,6 +4,9 @@ import { readCounter } from './counter.js'
 
 /** Not a page of any plan, so that the proof warms nothing. */
 export const PROBE_PAGE = 'cold-proof'
+export const PROBE_TEXT = 'Read before each trial to prove that the caches are cold.'
+
+/** @typedef {{cold: boolean, observed: string[], origin_requests: number}} ColdProof  cache statuses seen, '' for none */
 
 /**
  * Empties every cache and proves it at a door: a page that was a HIT just before must be a MISS afterwards and reach the origin.
@@ -12,7 +15,7 @@ export const PROBE_PAGE = 'cold-proof'
  * @param {import('../stack/doors.js').Door} options.door
  * @param {Record<string, {url: string, token: string}>} options.controls
  * @param {string} options.wikiUrl
- * @returns {Promise<{cold: boolean, observed: string[], origin_requests: number}>} cache statuses seen, '' for none
+ * @returns {Promise<ColdProof>}
  */
 export async function purgeAndProveCold ({ door, controls, wikiUrl }) {
   const purge = () => Promise.all(Object.values(controls).map((control) => createEdge(control).purgeEverything()))

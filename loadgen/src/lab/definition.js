@@ -76,6 +76,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
  * @property {{section: string, tables: string[], figures: string[]}} [study]
  * @property {Settings} settings
  * @property {Record<string, Factor>} factors
+ * @property {string[]} [left_out]  levels that the target cannot do
  * @property {number} repetitions
  */
 

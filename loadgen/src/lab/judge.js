@@ -12,7 +12,8 @@ const AGE_RESOLUTION_S = 1
  * @typedef {object} Findings
  * @property {import('./matrix.js').PlannedTrial} trial
  * @property {boolean} caching  whether a cache stands at the door
- * @property {Awaited<ReturnType<typeof import('./cold.js').purgeAndProveCold>>} coldProof
+ * @property {boolean} [severalCaches]  whether several do, each of which asks the origin by itself
+ * @property {import('./cold.js').ColdProof} coldProof
  * @property {import('./generator.js').GeneratorFacts} k6
  * @property {Counts | null} samples  null: they cannot be read
  * @property {null | {k6: import('./generator.js').GeneratorFacts, samples: Counts | null}} background
@@ -27,14 +28,14 @@ const AGE_RESOLUTION_S = 1
 /**
  * Requests that theory says must have reached the wiki: all of them where nothing is stored; one for each different page where copies last longer
  * than the trial and nothing is edited; every edit. With both edits and reads at a cache, or a background, it depends on when what happened.
- * @param {Pick<Findings, 'trial' | 'caching' | 'k6'>} findings
+ * @param {Pick<Findings, 'trial' | 'caching' | 'severalCaches' | 'k6'>} findings
  * @returns {number | null} null where theory gives no exact number
  */
-export function expectedCounter ({ trial: { settings, plan }, caching, k6 }) {
+export function expectedCounter ({ trial: { settings, plan }, caching, severalCaches = false, k6 }) {
   if (settings.background_vus > 0 || settings.bound === 'either') return null
   if (!caching || (plan.reads === 0 && settings.edit === 'post')) return httpRequestsPlanned({ settings, plan })
   const storable = settings.policy === 'ttl' || settings.policy === 'ttl-swr'
-  return storable && plan.writes === 0 && k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S ? plan.distinct_pages : null
+  return storable && !severalCaches && plan.writes === 0 && k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S ? plan.distinct_pages : null
 }
 
 /** @param {Pick<import('./matrix.js').PlannedTrial, 'settings' | 'plan'>} trial */

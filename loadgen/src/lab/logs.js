@@ -12,6 +12,27 @@ export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 /** @typedef {Record<(typeof LOG_ROLES)[number], number>} PerRole */
 
 /**
+ * The access logs of what is measured, cut into trials.
+ * @param {string} stackDirectory
+ * @param {() => Promise<void>} fetch  brings what the origin has logged here
+ */
+export const createLogs = (stackDirectory, fetch) => ({
+  fetch,
+  ends: () => logEnds(stackDirectory),
+  waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected) => waitForLogLines(stackDirectory, starts, expected, fetch),
+  keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory) => keepLogs(stackDirectory, starts, directory),
+  /** Lines that so many requests through a door, of which so many reached the origin, leave in each log. */
+  linesOf: (/** @type {import('../stack/doors.js').DoorName} */ door, /** @type {number} */ sent, /** @type {number} */ reached) => /** @type {PerRole} */ ({ edge: 0, local: 0, ...{ [logOfDoor(door)]: sent }, origin: reached })
+})
+
+/** @typedef {ReturnType<typeof createLogs>} Logs */
+
+const NOTHING = /** @type {PerRole} */ ({})
+
+/** Of what is measured elsewhere, where nobody can read them. @type {Logs} */
+export const NO_LOGS = Object.freeze({ fetch: async () => {}, ends: () => NOTHING, waitFor: async () => NOTHING, keep: async () => {}, linesOf: () => NOTHING })
+
+/**
  * Where each nginx role's access log ends now.
  * @param {string} stackDirectory
  * @returns {PerRole} bytes
@@ -48,7 +69,7 @@ export async function waitForLogLines (stackDirectory, starts, expected, fetchLo
  * @param {import('../stack/doors.js').DoorName} door
  * @returns {(typeof LOG_ROLES)[number]}
  */
-export const logOfDoor = (door) => ({ cached: /** @type {const} */ ('edge'), nocache: /** @type {const} */ ('edge'), local: /** @type {const} */ ('local'), source: /** @type {const} */ ('origin') })[door]
+const logOfDoor = (door) => ({ cached: /** @type {const} */ ('edge'), nocache: /** @type {const} */ ('edge'), local: /** @type {const} */ ('local'), source: /** @type {const} */ ('origin') })[door]
 
 /**
  * Keeps the part of each log that a trial wrote, as <role>.log.gz.

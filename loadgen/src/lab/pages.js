@@ -5,6 +5,17 @@ import { request } from '../stack/doors.js'
 const CONCURRENCY = 4
 /** Each is durable before it is answered, and a slow disk makes the last of many wait for all before it. */
 const TIMEOUT_MS = 60_000
+/** A wiki that limits writes lets the next ones through within a minute. */
+const REFUSALS_MAX = 10
+
+/** The message says what the wiki said. */
+export class PageRefused extends Error {
+  /** @param {string} name @param {number} status @param {string} body */
+  constructor (name, status, body) {
+    super(`the wiki refused ${name} with ${status}: ${body}`)
+    this.status = status
+  }
+}
 
 /**
  * Writes pages into the wiki.
@@ -13,18 +24,23 @@ const TIMEOUT_MS = 60_000
  * @param {number} options.seed
  * @param {{page: number, sizeChars: number}[]} options.pages
  * @param {AbortSignal} options.signal
- * @throws {Error} when the wiki refuses one
+ * @param {(retryAfterS: number) => Promise<void>} [options.onLimit]  when the wiki has had enough for now (429); the page is then tried again
+ * @throws {PageRefused}
  */
-export async function writePages ({ wikiUrl, seed, pages, signal }) {
+export async function writePages ({ wikiUrl, seed, pages, signal, onLimit }) {
   let next = 0
   const writer = async () => {
     while (next < pages.length) {
-      signal.throwIfAborted()
       const { page, sizeChars } = pages[next++]
-      const { status, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, {
-        method: 'POST', headers: { 'content-type': 'text/markdown' }, body: pageText(seed, page, sizeChars), timeoutMs: TIMEOUT_MS
-      })
-      if (status !== 201 && status !== 200) throw new Error(`the wiki refused ${pageName(page)} with ${status}: ${body}`)
+      for (let refusals = 0; ; refusals++) {
+        signal.throwIfAborted()
+        const { status, headers, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, {
+          method: 'POST', headers: { 'content-type': 'text/markdown' }, body: pageText(seed, page, sizeChars), timeoutMs: TIMEOUT_MS
+        })
+        if (status === 201 || status === 200) break
+        if (status !== 429 || onLimit === undefined || refusals === REFUSALS_MAX) throw new PageRefused(pageName(page), status, body)
+        await onLimit(Number(headers['retry-after']) || 1)
+      }
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, writer))

@@ -38,10 +38,6 @@ export function createProgress (write) {
     watching (port) {
       line(`watch the probe of each trial while it runs: http://127.0.0.1:${port}/`)
     },
-    /** @param {string} text */
-    note (text) {
-      line(text)
-    },
     /** @param {string} part */
     part (part) {
       write(stackStarting ? `, ${part}` : `starting ${part}`)
@@ -49,8 +45,8 @@ export function createProgress (write) {
     },
     /** @param {Record<string, import('../stack/doors.js').Door>} doors */
     doors (doors) {
+      if (stackStarting) write('\n')
       stackStarting = false
-      write('\n')
       for (const text of doorLines(doors)) line(`  ${text}`)
     },
     /**
@@ -91,6 +87,10 @@ export function createProgress (write) {
       line(`results: ${relative(directory)}`)
     },
     /** @param {string} message */
+    note (message) {
+      line(message)
+    },
+    /** @param {string} message */
     warn (message) {
       line(`warning: ${message}`)
     },
@@ -105,11 +105,12 @@ export function createProgress (write) {
  * What a trial found, in words.
  * @param {import('./trial.js').TrialResult} result
  */
-function found ({ requests_sent: sent, requests_failed: failed, counter, served_by_cache: served, duration_mean_ms: mean, settings, k6, background }) {
+function found ({ requests_sent: sent, requests_failed: failed, counter, served_by_cache: served, duration_mean_ms: mean, pops, settings, k6, background }) {
   const all = sent + (background?.requests_sent ?? 0)
   return [
     `${counter.requests} of ${all} reached the origin`,
     ...(counter.writes > 0 && counter.reads > 0 ? [`${counter.writes} of them writes`] : []),
+    ...(Object.keys(pops ?? {}).length > 1 ? [`answered by ${Object.keys(pops ?? {}).join(', ')}`] : []),
     ...(served > 0 ? [`${(100 * served / sent).toFixed(1)} % of the probe's from cache`] : []),
     `mean ${mean === null ? '—' : mean.toFixed(2)} ms`,
     ...(background === null ? [] : [`background ${background.rate_per_min === null ? '—' : Math.round(background.rate_per_min)}/min`]),

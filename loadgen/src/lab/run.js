@@ -18,18 +18,18 @@ const BROKEN_IN_A_ROW_MAX = 3
  * @param {number} options.seed
  * @param {string} options.command  as typed, for the manifest
  * @param {import('../profile/profile.js').Profile} options.profile
- * @param {import('./site.js').Site} options.site
+ * @param {import('./site.js').Site} options.site  what is measured
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  * @param {number} [options.watchPort]
  * @returns {Promise<{trials: number, invalid: number}>} of all trials of the run, how many are invalid
- * @throws {Error} when the stack cannot be started or trial after trial breaks; the manifest then says `failed` or `interrupted`
+ * @throws {Error} when the stack cannot be started, a trial is not admitted, or trial after trial breaks; the manifest then says `failed` or `interrupted`
  */
 export async function runExperiment ({ definition, directory, preset, seed, command, profile, site, signal, progress, watchPort }) {
   const { trials, plans, hash } = planRun(definition, seed)
   const trialsDirectory = path.join(directory, 'trials')
   const before = readManifest(directory)
-  if (before !== null) refuseOtherwise(directory, before, { experiment: definition, preset, seed, plan_hash: hash, profile })
+  if (before !== null) refuseOtherwise(directory, before, { experiment: definition, preset, seed, plan_hash: hash, profile, ...site.identity })
   const done = before === null ? new Map() : finishedTrials(trialsDirectory)
   progress.starting(definition, { preset, seed, trials: trials.length, done: done.size })
 
@@ -54,6 +54,7 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
     progress.trialsBegin(rest.length)
     for (const trial of rest) {
       signal.throwIfAborted()
+      await site.admit(trial)
       const result = await runTrial({ site, trialsDirectory, signal, watchPort }, trial)
       if (!result.valid) invalid += 1
       progress.trial(result, trials.length)
@@ -74,8 +75,8 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
   /** @returns {Promise<Record<string, any> & {status: import('./manifest.js').RunStatus}>} */
   async function begin () {
     const host = hostFacts()
-    // A run has a folder once its stack is up: one that cannot start leaves none.
-    const stack = await site.start(trials[0].settings)
+    // A run has a folder once what it measures is up: one that cannot start leaves none.
+    const { config_hashes: configHashes, doors } = await site.start(trials[0].settings)
     createRunDirectory(directory)
     return {
       schema_version: SCHEMA_VERSION,
@@ -96,9 +97,9 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
       git: gitState(),
       versions: versions(),
       host,
-      origin: site.origin,
-      config_hashes: stack.config_hashes,
-      doors: stack.doors
+      config_hashes: configHashes,
+      doors,
+      ...site.facts
     }
   }
 }

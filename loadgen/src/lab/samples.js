@@ -17,6 +17,7 @@ const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @property {number} writes_sent
  * @property {number} served_by_cache
  * @property {Record<string, number>} cache_statuses
+ * @property {Record<string, number>} [pops]  requests by point of presence, where that is asked for
  * @property {number | null} duration_mean_ms
  * @property {number | null} duration_max_ms
  * @property {number | null} first_sent_at_us
@@ -29,20 +30,23 @@ const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @param {string} options.source  k6's csv.gz
  * @param {string} options.target  csv.gz; not there when this fails
  * @param {import('../../scenarios/plan.js').Plan} options.plan
+ * @param {boolean} [options.withPop]  a column more: the point of presence that answered, '' where none did
  * @param {(sample: {doneAtUs: number, durationMs: number}) => void} [options.onSample]
  * @returns {Promise<Counts>}
  * @throws {Error} when the file is truncated or its columns are not k6's
  */
-export async function extractSamples ({ source, target, plan, onSample = () => {} }) {
+export async function extractSamples ({ source, target, plan, withPop = false, onSample = () => {} }) {
   /** @type {Counts} */
   const counts = { requests_sent: 0, requests_failed: 0, requests_unanswered: 0, reads_sent: 0, writes_sent: 0, served_by_cache: 0, cache_statuses: {}, duration_mean_ms: null, duration_max_ms: null, first_sent_at_us: null, last_done_at_us: null }
+  /** @type {Record<string, number>} */
+  const pops = {}
   let totalMs = 0
   /** @type {Map<string, number> | undefined} */
   let columns
 
   /** @param {AsyncIterable<Buffer>} chunks */
   async function * rows (chunks) {
-    yield `${COLUMNS}\n`
+    yield withPop ? `${COLUMNS},pop\n` : `${COLUMNS}\n`
     for await (const lines of linesOf(chunks)) {
       let text = ''
       for (const line of lines) text += row(line)
@@ -85,7 +89,9 @@ export async function extractSamples ({ source, target, plan, onSample = () => {
     counts.first_sent_at_us = Math.min(counts.first_sent_at_us ?? Infinity, sentAtUs)
     counts.last_done_at_us = Math.max(counts.last_done_at_us ?? 0, doneAtUs)
     onSample({ doneAtUs, durationMs })
-    return `${sentAtUs},${iteration},${pageName(requestAt(plan, iteration).page)},${cell('method')},${status},${fact('error_code')},${cacheStatus},${durationMs},${fact('size_bytes')},${fact('revision')}\n`
+    const pop = withPop ? fact('pop') : ''
+    if (pop !== '') pops[pop] = (pops[pop] ?? 0) + 1
+    return `${sentAtUs},${iteration},${pageName(requestAt(plan, iteration).page)},${cell('method')},${status},${fact('error_code')},${cacheStatus},${durationMs},${fact('size_bytes')},${fact('revision')}${withPop ? `,${pop}` : ''}\n`
   }
 
   try {
@@ -95,7 +101,7 @@ export async function extractSamples ({ source, target, plan, onSample = () => {
     throw error
   }
   if (counts.requests_sent > 0) counts.duration_mean_ms = totalMs / counts.requests_sent
-  return counts
+  return withPop ? { ...counts, pops } : counts
 }
 
 /** @param {AsyncIterable<Buffer>} chunks */

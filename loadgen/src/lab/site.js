@@ -1,16 +1,16 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { requestAt } from '../../scenarios/plan.js'
-import { sizeOf } from '../../scenarios/content.js'
 import { disengageProfile, engageProfile } from '../profile/apply.js'
 import { request } from '../stack/doors.js'
 import { isAlive } from '../stack/processes.js'
 import { flexiblePorts, startStack, stopStack } from '../stack/stack.js'
-import { PROBE_PAGE } from './cold.js'
+import { PROBE_PAGE, PROBE_TEXT, purgeAndProveCold } from './cold.js'
+import { readCounter } from './counter.js'
 import { labDatabase } from './database.js'
 import { acquireLock } from './lock.js'
-import { logEnds } from './logs.js'
+import { createLogs } from './logs.js'
+import { createPageSizes } from './page-sizes.js'
 import { writePages } from './pages.js'
 import { openConnections, warmUp } from './warm-up.js'
 
@@ -18,7 +18,7 @@ import { openConnections, warmUp } from './warm-up.js'
 const GROWTH_MAX_BYTES = 1_000_000_000
 
 /** What the wiki is told of caching for such a trial. @param {import('./definition.js').Settings} settings */
-const cachingFor = (settings) => ({
+export const cachingFor = (settings) => ({
   CACHE_POLICY: settings.policy,
   CACHE_TTL_S: String(settings.ttl_s),
   CACHE_STALE_WHILE_REVALIDATE_S: String(settings.stale_while_revalidate_s),
@@ -34,6 +34,7 @@ const cachingFor = (settings) => ({
  * @param {ReturnType<typeof import('../origin/origin.js').originOption>} options.openOrigin  where the wiki runs
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
+ * @returns {Promise<Site>}
  * @throws {import('./lock.js').LockedError} when another one is in use
  */
 export async function openSite ({ config, seed, profile, openOrigin, signal, progress }) {
@@ -41,6 +42,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
   const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
   const database = config.mongodbUri === undefined ? null : labDatabase(config.mongodbUri)
   const { ports, moved } = await flexiblePorts(config.ports)
+  const wikiUrl = `http://127.0.0.1:${ports.wiki}`
   if (moved) progress.moved()
 
   /** @type {import('../stack/state.js').StackState | null} */
@@ -52,8 +54,8 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
   let writtenBytes = 0
   /** Whether the profile is in force: what prepares a trial is done at full speed. */
   let engaged = false
-  /** Characters that each page has now; a page that is not in it has to be written before it is read. @type {Map<number, number>} */
-  const sizes = new Map()
+  const logs = createLogs(stackDirectory, () => origin.fetchLog(stackDirectory))
+  const sizes = createPageSizes(seed)
 
   const stop = async () => {
     await stopStack(stackDirectory)
@@ -61,7 +63,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
     stack = null
   }
   const isWell = () => stack !== null && stack.processes.every(isAlive)
-  const grownBytes = () => writtenBytes + Object.values(logEnds(stackDirectory)).reduce((sum, bytes) => sum + bytes, 0)
+  const grownBytes = () => writtenBytes + Object.values(logs.ends()).reduce((sum, bytes) => sum + bytes, 0)
 
   /**
    * The stack for such a trial: the one that runs, or a new one with an empty database.
@@ -103,37 +105,32 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
     throw error
   })
   return {
-    stackDirectory,
-    wikiUrl: `http://127.0.0.1:${ports.wiki}`,
+    // A stack can be made anew anywhere.
+    identity: {},
+    facts: { target: null, origin: origin.facts },
+    logs,
+    // The emulated edge names one and the same.
+    hasPops: false,
     start,
-    /** For manifests. */
-    origin: origin.facts,
-    /** What the wiki's nginx has logged is to be found in the stack's folder. */
-    fetchLog: () => origin.fetchLog(stackDirectory),
     sample: origin.sample,
 
     /**
-     * Makes the wiki what a trial begins with: its pages are there at their sizes, and the wiki is warm.
      * @param {import('./definition.js').Settings} settings
-     * @returns {Promise<{stack: import('../stack/state.js').StackState, warmUpRequests: number}>}
      * @throws {Error} when the stack does not start, or the wiki refuses a page
      */
     async prepare (settings) {
       const ready = await start(settings)
-      const wanted = Array.from({ length: settings.pages }, (_, page) => ({ page, sizeChars: sizeOf(seed, page, settings.page_size_chars) }))
-      const missing = wanted.filter(({ page, sizeChars }) => sizes.get(page) !== sizeChars)
+      const missing = sizes.missing(settings)
       const clients = settings.vus + settings.background_vus
       if (engaged && (missing.length > 0 || clients > connections)) {
         await disengageProfile(ready)
         engaged = false
       }
-      await writePages({ wikiUrl: this.wikiUrl, seed, pages: missing, signal })
-      for (const { page, sizeChars } of missing) {
-        sizes.set(page, sizeChars)
-        writtenBytes += sizeChars
-      }
+      await writePages({ wikiUrl, seed, pages: missing, signal })
+      sizes.wrote(missing)
+      for (const { sizeChars } of missing) writtenBytes += sizeChars
       if (warmUpRequests === 0) {
-        await request(`${this.wikiUrl}/wiki/${PROBE_PAGE}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'Read before each trial to prove that the caches are cold.' })
+        await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: PROBE_TEXT })
         warmUpRequests = await warmUp({ door: ready.doors.nocache, pages: settings.pages, signal })
         progress.ready(missing.length, warmUpRequests)
       }
@@ -143,22 +140,21 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
       }
       if (!engaged) await engageProfile(ready)
       engaged = true
-      return { stack: ready, warmUpRequests }
+      return { doors: ready.doors, warmUpRequests }
     },
 
-    /**
-     * To be called after each trial that may have edited pages: they are written anew before the next where their size has changed.
-     * @param {import('./matrix.js').PlannedTrial} trial
-     */
-    edited ({ settings, plan: { plan } }) {
-      for (let index = 0; plan.edit_ratio > 0 && index < plan.requests; index++) {
-        const { page, edit } = requestAt(plan, index)
-        if (!edit) continue
-        const sizeChars = settings.edit_size_chars ?? sizeOf(seed, page, settings.page_size_chars)
-        writtenBytes += sizeChars
-        // Whether an edit came through is not asked: a page whose size may be another is not known.
-        if (sizes.get(page) !== sizeChars) sizes.delete(page)
-      }
+    async proveCold ({ door }) {
+      const { doors, controls } = /** @type {import('../stack/state.js').StackState} */ (stack)
+      return purgeAndProveCold({ door: doors[door], controls, wikiUrl })
+    },
+
+    readCounter: () => readCounter(wikiUrl),
+
+    // A stack of one's own bears any trial.
+    async admit () {},
+
+    ended (trial) {
+      writtenBytes += sizes.edited(trial)
     },
 
     async close () {
@@ -171,4 +167,21 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
   }
 }
 
-/** @typedef {Awaited<ReturnType<typeof openSite>>} Site */
+/** @typedef {Record<import('../stack/doors.js').DoorName, import('../stack/doors.js').Door>} Doors */
+
+/**
+ * What a run measures: a stack of the lab's own, as above, or somebody's wiki behind a zone (`../cloudflare/zone-site.js`).
+ * @typedef {object} Site
+ * @property {Record<string, unknown>} identity  what of a manifest must be as it was when its run is gone on with
+ * @property {Record<string, unknown>} facts  what more the manifest of a run has
+ * @property {import('./logs.js').Logs} logs
+ * @property {import('../origin/origin.js').Origin['sample']} [sample]  what the origin is busy with; not where nobody can look
+ * @property {boolean} hasPops  whether answers tell which of many points of presence gave them
+ * @property {(settings: import('./definition.js').Settings) => Promise<{doors: Doors, config_hashes: Record<string, string>}>} start  for such a trial
+ * @property {(settings: import('./definition.js').Settings) => Promise<{doors: Doors, warmUpRequests: number}>} prepare  makes it what such a trial begins with: its pages are there at their sizes, and the wiki is warm
+ * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold  empties the caches and proves it at the trial's door; leaves the counter at 0
+ * @property {() => Promise<import('./counter.js').Counter>} readCounter  and sets it to 0
+ * @property {(trial: import('./matrix.js').PlannedTrial) => Promise<void>} admit  when the trial may begin; throws when it may not
+ * @property {(trial: import('./matrix.js').PlannedTrial, requestsSent: number) => void} ended  to be told of each trial
+ * @property {() => Promise<void>} close
+ */

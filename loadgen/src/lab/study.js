@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { loadDefinition } from './definition.js'
 import { gitState, readManifest, SCHEMA_VERSION, writeManifest } from './manifest.js'
 import { refuseOtherwise } from './resume.js'
 import { runExperiment } from './run.js'
@@ -9,10 +8,16 @@ import { runExperiment } from './run.js'
 export const STUDY = Object.freeze(['read-hot', 'read-sparse', 'overload', 'overload-open', 'at-once', 'mixed-write', 'write-vs-read-direct', 'write-vs-read-cached'])
 
 /**
+ * Of one experiment within the study's folder.
+ * @param {string} experiment
+ */
+export const runDirectory = (experiment) => `runs/${experiment}`
+
+/**
  * Runs the experiments of the study one after the other on one stack, or the rest of them.
  * @param {object} options
  * @param {string} options.directory  the study's own; with a manifest in it when it is gone on with
- * @param {string[]} options.names  of experiments
+ * @param {import('./definition.js').Definition[]} options.definitions  of its experiments
  * @param {'quick' | 'full'} options.preset
  * @param {number} [options.repetitions]  instead of the preset's
  * @param {number} options.seed
@@ -25,11 +30,10 @@ export const STUDY = Object.freeze(['read-hot', 'read-sparse', 'overload', 'over
  * @returns {Promise<{trials: number, invalid: number}>}
  * @throws {Error} when a run fails; the manifest then says so, and the study can be gone on with
  */
-export async function runStudy ({ directory, names, preset, repetitions, seed, command, profile, site, signal, progress, watchPort }) {
-  const definitions = names.map((name) => loadDefinition(name, preset, { repetitions }))
+export async function runStudy ({ directory, definitions, preset, repetitions, seed, command, profile, site, signal, progress, watchPort }) {
   const before = readManifest(directory)
   if (before !== null) {
-    refuseOtherwise(directory, before, { preset, seed, profile, repetitions: repetitions ?? null })
+    refuseOtherwise(directory, before, { preset, seed, profile, repetitions: repetitions ?? null, ...site.identity })
     before.resumed_at.push(new Date().toISOString())
   }
   mkdirSync(path.join(directory, 'runs'), { recursive: true })
@@ -43,12 +47,13 @@ export async function runStudy ({ directory, names, preset, repetitions, seed, c
     command,
     seed,
     profile,
-    origin: site.origin,
+    origin: site.facts.origin,
     started_at: new Date().toISOString(),
     finished_at: null,
     resumed_at: [],
     git: gitState(),
-    runs: definitions.map(({ id, name }) => ({ experiment: name, id, directory: `runs/${name}`, status: 'planned' }))
+    ...site.identity,
+    runs: definitions.map(({ id, name }) => ({ experiment: name, id, directory: runDirectory(name), status: 'planned' }))
   }
   manifest.status = 'running'
   writeManifest(directory, manifest)
@@ -57,14 +62,14 @@ export async function runStudy ({ directory, names, preset, repetitions, seed, c
   try {
     for (const [index, definition] of definitions.entries()) {
       const run = manifest.runs[index]
-      const runDirectory = path.join(directory, run.directory)
+      const ownDirectory = path.join(directory, run.directory)
       progress.experiment(index + 1, definitions.length)
       try {
-        const { trials, invalid } = await runExperiment({ definition, directory: runDirectory, preset, seed, command, profile, site, signal, progress, watchPort })
+        const { trials, invalid } = await runExperiment({ definition, directory: ownDirectory, preset, seed, command, profile, site, signal, progress, watchPort })
         total.trials += trials
         total.invalid += invalid
       } finally {
-        run.status = readManifest(runDirectory)?.status ?? 'planned'
+        run.status = readManifest(ownDirectory)?.status ?? 'planned'
         writeManifest(directory, manifest)
       }
     }

@@ -2,12 +2,9 @@ import { availableParallelism } from 'node:os'
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { startBackground } from './background.js'
-import { purgeAndProveCold } from './cold.js'
-import { readCounter } from './counter.js'
 import { createGenerators, GENERATOR_LIMIT, RAW_SUFFIX, round } from './generator.js'
 import { expectedCounter, problemsOf } from './judge.js'
 import { keepOriginSamples } from './origin-samples.js'
-import { keepLogs, logEnds, logOfDoor, waitForLogLines } from './logs.js'
 import { backgroundPlan, requestsPlanned } from './matrix.js'
 import { extractSamples } from './samples.js'
 
@@ -48,10 +45,9 @@ export async function runTrial (context, trial) {
   } catch (error) {
     signal.throwIfAborted()
     broken = `the trial could not be done: ${/** @type {Error} */ (error).message}`
-    measured = nothingMeasured()
-  } finally {
-    site.edited(trial)
+    measured = nothingMeasured(site.logs.linesOf(trial.settings.door, 0, 0))
   }
+  site.ended(trial, measured.requests_sent + (measured.background?.requests_sent ?? 0))
   for (const file of readdirSync(directory).filter((file) => file.endsWith(RAW_SUFFIX))) rmSync(path.join(directory, file))
 
   const { problems, ...facts } = measured
@@ -78,8 +74,12 @@ export async function runTrial (context, trial) {
   return result
 }
 
-/** What trial.json says of a trial that broke before it had anything to tell. @returns {Awaited<ReturnType<typeof measure>>} */
-function nothingMeasured () {
+/**
+ * What trial.json says of a trial that broke before it had anything to tell.
+ * @param {import('./logs.js').PerRole} logLines
+ * @returns {Awaited<ReturnType<typeof measure>>}
+ */
+function nothingMeasured (logLines) {
   return {
     problems: [],
     cold_proof: { cold: false, observed: [], origin_requests: 0 },
@@ -91,13 +91,14 @@ function nothingMeasured () {
     counter_expected: null,
     served_by_cache: 0,
     cache_statuses: {},
+    pops: undefined,
     duration_mean_ms: null,
     duration_max_ms: null,
-    log_lines: { edge: 0, origin: 0, local: 0 },
+    log_lines: logLines,
     k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false },
     background: null,
     overlap: null,
-    origin_samples: { rows: 0, problem: null }
+    origin_samples: null
   }
 }
 
@@ -109,22 +110,19 @@ function nothingMeasured () {
  */
 async function measure ({ site, signal, watchPort }, trial, directory, elapsed) {
   const { settings, plan } = trial
-  const { stack } = await site.prepare(settings)
-  const { stackDirectory, wikiUrl } = site
-  const door = stack.doors[settings.door]
+  const { doors } = await site.prepare(settings)
+  const { logs } = site
+  const door = doors[settings.door]
 
-  /** Lines that so many requests through this door, and so many that reached the origin, leave in each log. @type {(sent: number, reached: number) => import('./logs.js').PerRole} */
-  const linesOf = (sent, reached) => ({ edge: 0, local: 0, ...{ [logOfDoor(settings.door)]: sent }, origin: reached })
-
-  await site.fetchLog()
-  const beforeProof = logEnds(stackDirectory)
-  const coldProof = await purgeAndProveCold({ door, controls: stack.controls, wikiUrl })
-  await waitForLogLines(stackDirectory, beforeProof, linesOf(coldProof.observed.length, coldProof.origin_requests), site.fetchLog)
-  const logStarts = logEnds(stackDirectory)
+  await logs.fetch()
+  const beforeProof = logs.ends()
+  const coldProof = await site.proveCold(settings)
+  await logs.waitFor(beforeProof, logs.linesOf(settings.door, coldProof.observed.length, coldProof.origin_requests))
+  const logStarts = logs.ends()
 
   const looking = keepOriginSamples(site, directory)
   const probeSettings = { ...settings, url: door.url, plan: plan.plan, mark: `t${trial.trial}`, until_url: null }
-  /** @type {import('./origin-samples.js').Kept} */
+  /** @type {import('./origin-samples.js').Kept | null} */
   let originSamples
   /** @type {Awaited<ReturnType<typeof generateLoad>>} */
   let load
@@ -135,7 +133,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   }
   const { probe, k6, background, backgroundK6 } = load
   signal.throwIfAborted()
-  const counter = await readCounter(wikiUrl)
+  const counter = await site.readCounter()
 
   /** @type {string[]} */
   const unreadable = []
@@ -144,21 +142,22 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     unreadable.push(`${what} cannot be read: ${error.message}`)
     return null
   })
-  const samples = await orSay('k6\'s samples', extractSamples({ source: probe.csvFile, target: path.join(directory, 'samples.csv.gz'), plan: plan.plan }))
+  const samples = await orSay('k6\'s samples', extractSamples({ source: probe.csvFile, target: path.join(directory, 'samples.csv.gz'), plan: plan.plan, withPop: site.hasPops }))
   /** @type {number[]} */
   const doneAtUs = []
   const backgroundSamples = background === null
     ? null
-    : await orSay('the background\'s samples', extractSamples({ source: background.csvFile, target: path.join(directory, 'background.csv.gz'), plan: backgroundPlan(plan.plan), onSample: (sample) => doneAtUs.push(sample.doneAtUs) }))
+    : await orSay('the background\'s samples', extractSamples({ source: background.csvFile, target: path.join(directory, 'background.csv.gz'), plan: backgroundPlan(plan.plan), withPop: site.hasPops, onSample: (sample) => doneAtUs.push(sample.doneAtUs) }))
   const overlap = background === null ? null : overlapOf(samples, backgroundSamples)
 
-  const logLinesExpected = linesOf((samples?.requests_sent ?? 0) + (backgroundSamples?.requests_sent ?? 0), counter.requests)
-  const logLines = await waitForLogLines(stackDirectory, logStarts, logLinesExpected, site.fetchLog)
-  await keepLogs(stackDirectory, logStarts, directory)
+  const logLinesExpected = logs.linesOf(settings.door, (samples?.requests_sent ?? 0) + (backgroundSamples?.requests_sent ?? 0), counter.requests)
+  const logLines = await logs.waitFor(logStarts, logLinesExpected)
+  await logs.keep(logStarts, directory)
 
   const findings = {
     trial,
     caching: door.caching,
+    severalCaches: door.several_caches === true,
     coldProof,
     k6,
     samples,
@@ -180,6 +179,8 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     counter_expected: expectedCounter(findings),
     served_by_cache: samples?.served_by_cache ?? 0,
     cache_statuses: samples?.cache_statuses ?? {},
+    // JSON leaves out what is undefined: where there is one place only, none is named.
+    pops: samples?.pops,
     duration_mean_ms: samples?.duration_mean_ms ?? null,
     duration_max_ms: samples?.duration_max_ms ?? null,
     log_lines: logLines,
@@ -194,6 +195,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
           requests_failed: backgroundSamples?.requests_failed ?? 0,
           served_by_cache: backgroundSamples?.served_by_cache ?? 0,
           cache_statuses: backgroundSamples?.cache_statuses ?? {},
+          pops: backgroundSamples?.pops,
           completed_per_s: completedPerSecond(doneAtUs, backgroundSamples?.first_sent_at_us ?? 0),
           rate_per_min: ratePerMinute(doneAtUs, samples),
           k6: backgroundK6

@@ -9,16 +9,17 @@ const CONNECTING_WITHIN_MS = 60_000
  * Reads pages until the wiki's code is compiled by its engine and its data in the database's cache; otherwise the first trials
  * of a run would measure a slower wiki than the last. Through a door that stores nothing.
  * @param {object} options
- * @param {import('../stack/doors.js').Door} options.door
+ * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door
  * @param {number} options.pages
+ * @param {number} [options.requests]
  * @param {AbortSignal} options.signal
  * @returns {Promise<number>} requests sent
  * @throws {Error} when a page is not there
  */
-export async function warmUp ({ door, pages, signal }) {
+export async function warmUp ({ door, pages, requests = REQUESTS, signal }) {
   let next = 0
   const reader = async () => {
-    while (next < REQUESTS) {
+    while (next < requests) {
       signal.throwIfAborted()
       const page = next++ % pages
       const { status } = await request(`${door.url}/wiki/${pageName(page)}`)
@@ -26,7 +27,7 @@ export async function warmUp ({ door, pages, signal }) {
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, reader))
-  return REQUESTS
+  return requests
 }
 
 /**

@@ -1,4 +1,5 @@
 import http from 'node:http'
+import https from 'node:https'
 
 /**
  * An access point to the wiki, as a client sees it.
@@ -6,6 +7,7 @@ import http from 'node:http'
  * @property {string} url  base URL without a trailing slash
  * @property {boolean} caching  whether a cache may answer
  * @property {string} path  the hops a request takes, for people
+ * @property {boolean} [several_caches]  machines may answer that know nothing of each other's copies: how often the origin is asked is then not known beforehand
  */
 
 /** @typedef {'cached' | 'nocache' | 'source' | 'local'} DoorName */
@@ -34,12 +36,13 @@ export function doorsOf (ports) {
  * @throws {Error} when there is no complete answer in time (default 10 s)
  */
 export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 10_000 } = {}) {
-  const { host, hostname, port, pathname, search } = new URL(url)
+  const { protocol, host, hostname, port, pathname, search } = new URL(url)
   const loopback = hostname === 'localhost' || hostname.endsWith('.localhost')
   return new Promise((resolve, reject) => {
-    const outgoing = http.request({
+    const outgoing = (protocol === 'https:' ? https : http).request({
       host: loopback ? '127.0.0.1' : hostname,
-      port: port || 80,
+      servername: hostname,
+      port: port || undefined,
       path: pathname + search,
       method,
       headers: { ...headers, host },

@@ -1,0 +1,276 @@
+"""Reconciles what Cloudflare has counted of a run (`cloudflare.json` of its folder) with what was sent and answered.
+
+The file is written by `stevec cloudflare analytics`. Our side of it is counted again, from the samples; only the
+requests of the cold proofs, which have no samples, are taken from trial.json.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from stevec_report import wording
+from stevec_report.blocks import Cell, Column, Table, Words
+from stevec_report.run_folder import COUNT_MAX, door_sort_key, get, read_json_object
+
+FILE_NAME = "cloudflare.json"
+PAST = "source"  # the door that does not lead through it
+FILE_MAX_BYTES = 20_000_000
+SCHEMA_VERSION = 1
+GROUPS_MAX = 100  # of one trial
+STATUS_MAX_CHARS = 30
+BYTES_MAX = 10**15
+
+
+@dataclass
+class Tally:
+    """Requests and bytes; `bytes` of ours are of bodies alone."""
+
+    requests: int = 0
+    bytes: int = 0
+
+    def add(self, requests, size_bytes):
+        """Count more."""
+        self.requests += requests
+        self.bytes += size_bytes
+
+
+@dataclass(frozen=True)
+class TrialCount:
+    """One trial as Cloudflare counted it. `interval` is the largest sampling interval, None if it says nothing yet."""
+
+    number: int
+    interval: float | None
+    by_status: dict[str, Tally] = field(default_factory=dict)
+
+    @property
+    def requests(self):
+        """Requests with any status."""
+        return sum(tally.requests for tally in self.by_status.values())
+
+    @property
+    def exact(self):
+        """Whether these are counts and not estimates."""
+        return self.interval == 1
+
+
+def blocks(analysis):
+    """What the report says of Cloudflare's count; [] for a run that did not go through it."""
+    if analysis.run.target.get("kind") != "cloudflare" or analysis.run.doors.keys() <= {PAST}:
+        return []
+    path = analysis.run.path / FILE_NAME
+    if not path.is_file():
+        return [
+            Words(
+                "note",
+                "Cloudflare's own count of these requests is not in the run's folder: `stevec cloudflare analytics "
+                "--zone … --run …` fetches it, some minutes after the run.",
+            )
+        ]
+    try:
+        fetched_at, counts = _read(path)
+    except (OSError, ValueError) as error:
+        text = f"Cloudflare's own count cannot be read ({FILE_NAME}: {error}). Fetch it again."
+        return [Words("p", text)]
+    ours = {o.number: o for o in analysis.outcomes if o.record and o.stats}
+    known = [count for count in counts if count.number in ours]
+    if not known:
+        return [Words("note", "Cloudflare has counted none of the trials that can be read.")]
+    answered = [count for count in known if count.interval is not None]
+    words = _words(answered, known, ours, fetched_at)
+    return [words, _status_table(analysis, answered, ours), _trial_table(known, ours)] if answered else [words]
+
+
+def sent_in(outcome):
+    """Requests of a trial that went to its door: probe, background, cold proof."""
+    background = outcome.stats.background
+    return outcome.stats.requests + (background.requests if background else 0) + len(outcome.record.proof_statuses)
+
+
+def _read(path):
+    """Return (time of fetching, [TrialCount]); ValueError if it is not what `stevec cloudflare analytics` writes."""
+    value = read_json_object(path, FILE_MAX_BYTES)
+    if get(value, "schema_version", int) != SCHEMA_VERSION:
+        raise ValueError(f"schema version {value['schema_version']}, and this report reads {SCHEMA_VERSION}")
+    fetched_at = datetime.fromisoformat(get(value, "fetched_at", str))
+    if fetched_at.tzinfo is None:
+        raise ValueError("fetched_at has no time zone")
+    counts = [_read_trial(entry) for entry in get(value, "trials", list)]
+    if len({count.number for count in counts}) < len(counts):
+        raise ValueError("a trial is there twice")
+    return fetched_at, counts
+
+
+def _read_trial(entry):
+    if not isinstance(entry, dict):
+        raise ValueError("trials has an entry that is not an object")
+    groups = get(entry, "groups", list)
+    if len(groups) > GROUPS_MAX:
+        raise ValueError(f"a trial has {len(groups)} groups, more than {GROUPS_MAX}")
+    by_status, intervals = {}, []
+    for group in groups:
+        if not isinstance(group, dict):
+            raise ValueError("groups has an entry that is not an object")
+        status = get(group, "cache_status", str)[:STATUS_MAX_CHARS]
+        requests = _number(group, "requests", COUNT_MAX)
+        size_bytes = _number(group, "edge_response_bytes", BYTES_MAX)
+        intervals.append(_number(group, "sample_interval", COUNT_MAX))
+        by_status.setdefault(status, Tally()).add(round(requests), round(size_bytes))
+    return TrialCount(get(entry, "trial", int), max(intervals) if intervals else None, by_status)
+
+
+def _number(value, key, maximum):
+    number = value.get(key)
+    if type(number) not in (int, float) or not 0 <= number <= maximum:
+        raise ValueError(f"{key} is missing or not 0 to {maximum}")
+    return number
+
+
+def _words(answered, known, ours, fetched_at):
+    silent = len(known) - len(answered)
+    theirs, sent = sum(c.requests for c in answered), sum(sent_in(ours[c.number]) for c in answered)
+    end = max(o.record.finished_at for o in ours.values())
+    late_min = (fetched_at - end).total_seconds() / 60
+    text = "Cloudflare's own count: "
+    if answered:
+        text += (
+            f"of the {wording.grouped(sent)} requests that {wording.count_of(len(answered), 'trial')} sent through it, "
+            f"it has counted {wording.grouped(theirs)}, {_signed(theirs - sent)}. "
+        )
+    estimates = [count for count in answered if not count.exact]
+    if estimates:
+        interval = wording.three_digits(max(count.interval for count in estimates))
+        text += (
+            f"It sampled in {wording.count_of(len(estimates), 'trial')} (one of up to {interval} requests stands for "
+            "all), so these are estimates, and a difference proves nothing. "
+        )
+    elif answered:
+        text += "It sampled nothing: each request is counted, and a difference is one. "
+    if silent:
+        text += f"{'Of' if answered else 'of'} {wording.count_of(silent, 'trial')} it said nothing yet. "
+    missing = sum(outcome.door != PAST for outcome in ours.values()) - len(known)
+    if missing > 0:
+        text += f"{wording.count_of(missing, 'trial')} through it are not in {FILE_NAME}. "
+    text += (
+        f"Fetched {late_min:.0f} minutes after the last trial; its count is complete some minutes after the requests."
+    )
+    return Words("p", text)
+
+
+def _status_table(analysis, answered, ours):
+    """Requests and bytes by door and cache status, both sides."""
+    doors = {}
+    for count in answered:
+        outcome = ours[count.number]
+        entry = doors.setdefault(outcome.door, {"theirs": {}, "ours": {}, "numbers": [], "intervals": []})
+        entry["numbers"].append(count.number)
+        entry["intervals"].append(count.interval)
+        for status, tally in count.by_status.items():
+            entry["theirs"].setdefault(status, Tally()).add(tally.requests, tally.bytes)
+        for status in outcome.record.proof_statuses:
+            entry["ours"].setdefault(status, Tally()).add(1, 0)
+    rows = []
+    for door in sorted(doors, key=door_sort_key):
+        entry = doors[door]
+        for status, requests, size_bytes in _answers(analysis, entry["numbers"]):
+            entry["ours"].setdefault(status, Tally()).add(requests, size_bytes)
+        interval = max(entry["intervals"])
+        statuses = sorted(entry["theirs"].keys() | entry["ours"].keys())
+        rows += [_status_row(door, s, entry["theirs"].get(s), entry["ours"].get(s), interval) for s in statuses]
+    columns = [
+        Column("door", "door", "text", left=True),
+        Column("cache_status", "cache status", "text", left=True),
+        Column("requests_cloudflare", "Cloudflare", "count", "requests"),
+        Column("requests_ours", "ours", "count", "requests"),
+        Column("requests_difference", "difference", "text", "requests"),
+        Column("bytes_cloudflare", "Cloudflare", "count", "bytes"),
+        Column("bytes_ours", "ours, bodies of the load", "count", "bytes"),
+        Column("sample_interval", "sampling interval"),
+    ]
+    note = (
+        "Over the trials that Cloudflare has counted, valid or not: requests of probe, background and cold proof. Ours "
+        "are by the CF-Cache-Status that the client saw; “none” had no such header, or no answer. Cloudflare's bytes "
+        "are whole answers of all requests; ours are the bodies of the load, without headers and cold proofs, so they "
+        "are less. With a sampling interval other than 1 its numbers are estimates."
+    )
+    return Table("cloudflare", "Cloudflare's count beside ours.", note, columns, rows)
+
+
+def _status_row(door, status, theirs, ours, interval):
+    theirs, ours = theirs or Tally(), ours or Tally()
+    return {
+        "door": door,
+        "cache_status": status or "none",
+        "requests_cloudflare": theirs.requests,
+        "requests_ours": ours.requests,
+        "requests_difference": _difference(theirs.requests - ours.requests, interval == 1),
+        "bytes_cloudflare": theirs.bytes,
+        "bytes_ours": ours.bytes,
+        "sample_interval": interval,
+    }
+
+
+def _answers(analysis, numbers):
+    """Rows (cache status, requests, bytes of bodies) of the loads of these trials."""
+    files = [analysis.samples.path(n, kind) for n in numbers for kind in ("samples", "background")]
+    files = [str(file) for file in files if file.is_file()]
+    if not files:
+        return []
+    return analysis.samples.database.execute(
+        "SELECT upper(cache_status), count(*), coalesce(sum(size_bytes), 0) FROM read_parquet(?) GROUP BY 1", [files]
+    ).fetchall()
+
+
+def _trial_table(known, ours):
+    rows = []
+    for count in known:
+        outcome = ours[count.number]
+        sent = sent_in(outcome)
+        silent = count.interval is None
+        rows.append(
+            {
+                "trial": Cell(count.number, trials=(count.number,)),
+                "door": outcome.door,
+                "state": Cell("valid" if outcome.valid else "invalid", mark="valid" if outcome.valid else "invalid"),
+                "requests_cloudflare": None if silent else count.requests,
+                "requests_ours": sent,
+                "unanswered": outcome.stats.unanswered,
+                "requests_difference": None if silent else _difference(count.requests - sent, count.exact),
+                "sample_interval": count.interval,
+                "means": _meaning(count, count.requests - sent, outcome.stats.unanswered),
+            }
+        )
+    columns = [
+        Column("trial", "trial", "text"),
+        Column("door", "door", "text", left=True),
+        Column("state", "state", "text", left=True),
+        Column("requests_cloudflare", "Cloudflare", "count"),
+        Column("requests_ours", "ours", "count"),
+        Column("unanswered", "of it unanswered", "count"),
+        Column("requests_difference", "difference", "text"),
+        Column("sample_interval", "sampling interval"),
+        Column("means", "which means", "text", left=True),
+    ]
+    note = "Requests in each trial's time, both ends in whole seconds; no two trials of a run share a second."
+    return Table("cloudflare-trials", "Cloudflare's count, by trial.", note, columns, rows)
+
+
+def _meaning(count, difference, unanswered):
+    if count.interval is None:
+        return "it says nothing yet"
+    if not count.exact:
+        return "an estimate: proves nothing"
+    if difference == 0:
+        return "the same"
+    if difference > 0:
+        return "others asked, too"
+    return "what had no answer may not have come there" if unanswered >= -difference else "not all counted yet, or lost"
+
+
+def _difference(difference, exact):
+    # An estimate's difference is shown, and marked so that nobody takes it for one.
+    return Cell(difference, text=_signed(difference) if exact else f"≈ {_signed(difference)}")
+
+
+def _signed(difference):
+    if difference == 0:
+        return "no difference"
+    return f"{'+' if difference > 0 else '−'}{wording.grouped(abs(difference))}"

@@ -1,0 +1,71 @@
+"""Says which points of presence of a CDN answered, where the samples name them: each has a cache of its own."""
+
+from stevec_report import outcomes, wording
+from stevec_report.blocks import Cell, Column, Table, Words
+
+TRIALS_SHOWN_MAX = 10
+NAME_MAX_CHARS = 16
+
+
+def blocks(analysis):
+    """A table of requests by cell and point of presence, and words on the trials that met several; [] without any."""
+    placed = [o for o in analysis.valid if o.stats.pops]
+    if not placed:
+        return []
+    return [_table(analysis, placed), _words(placed)]
+
+
+def _table(analysis, placed):
+    rows = []
+    for cell, members in outcomes.cells(placed).items():
+        numbers = tuple(o.number for o in members)
+        found = analysis.samples.query(
+            f"""
+            SELECT left(pop, {NAME_MAX_CHARS}), count(*), count(*) FILTER (served), avg(duration_ms) FILTER (answered)
+            FROM {{samples}} WHERE pop <> '' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 50
+            """,
+            numbers,
+        )
+        sent = sum(o.stats.requests for o in members)
+        for pop, requests, served, mean_ms in found:
+            met = tuple(o.number for o in members if pop in o.stats.pops)
+            rows.append(
+                {
+                    "cell": outcomes.cell_text(cell),
+                    "pop": pop,
+                    "requests": requests,
+                    "share": requests / sent,
+                    "served_share": served / requests,
+                    "mean_ms": mean_ms,
+                    "trials": Cell(" ".join(map(str, met)), trials=met),
+                }
+            )
+    columns = [
+        Column("cell", "cell", "text", left=True),
+        Column("pop", "point of presence", "text", left=True),
+        Column("requests", "requests", "count"),
+        Column("share", "of those sent", "percent"),
+        Column("served_share", "served by cache", "percent"),
+        Column("mean_ms", "mean, ms"),
+        Column("trials", "in trials", "text", left=True),
+    ]
+    note = (
+        "Requests of the probes of valid trials, by the airport that the CDN names (CF-Ray). The mean is the "
+        "arithmetic one over answered requests."
+    )
+    return Table("points-of-presence", "Requests by point of presence.", note, columns, rows)
+
+
+def _words(placed):
+    several = [o for o in placed if len(o.stats.pops) > 1]
+    if not several:
+        return Words("note", "No trial met more than one point of presence.")
+    shown = "; ".join(f"trial {o.number}: {wording.join_words(o.stats.pops)}" for o in several[:TRIALS_SHOWN_MAX])
+    rest = len(several) - TRIALS_SHOWN_MAX
+    more = f"; and {rest} more" if rest > 0 else ""
+    return Words(
+        "p",
+        f"{len(several)} of {wording.count_of(len(placed), 'trial')} met more than one point of presence "
+        f"({shown}{more}). Each has a cache of its own: a page is a MISS once at each of them, and "
+        "distances differ, so compare these trials with the others with care.",
+    )

@@ -1,0 +1,85 @@
+import { createPageSizes } from '../lab/page-sizes.js'
+import { requestsPlanned } from '../lab/matrix.js'
+
+export const MAX_REQUESTS = 50_000
+/** Of one trial: the cold proof, which asks more often where a purge takes its time, and the readings of the counter. */
+const PROOF_REQUESTS = 8
+/** Through the internet no answer comes sooner on a new connection, which takes three round trips. What a background sends is estimated with it. */
+const ANSWER_LEAST_S = 0.02
+
+/** A run that would send, or has sent, more than it may. */
+export class BudgetError extends Error {}
+
+/** @typedef {import('../lab/matrix.js').PlannedTrial} PlannedTrial */
+
+/**
+ * Requests of whatever a run sends to the doors of a zone.
+ * @typedef {{probes: number, background: number, proofs: number, pages: number, warm_up: number}} Requests
+ */
+
+/**
+ * What one trial sends: exactly, but for its background, which sends as fast as it is answered.
+ * @param {PlannedTrial} trial
+ * @returns {Pick<Requests, 'probes' | 'background' | 'proofs'>}
+ */
+export function requestsOfTrial ({ settings, plan }) {
+  return {
+    probes: requestsPlanned(settings) + (settings.edit === 'get-post' ? plan.writes : 0),
+    background: settings.background_vus === 0 ? 0 : settings.background_vus * (1 + Math.ceil(roundsOf(settings))),
+    proofs: PROOF_REQUESTS
+  }
+}
+
+/**
+ * How often one reader of the background is answered while the probe runs. Probe and background wait for the same server: where both only wait,
+ * a reader gets about as many answers as one VU of the probe, however long each takes.
+ * @param {import('../lab/definition.js').Settings} settings
+ */
+function roundsOf (settings) {
+  const { model, vus, pause_s: pauseS, rate_per_s: rate, duration_max_s: durationMaxS } = settings
+  const planned = requestsPlanned(settings)
+  const longest = durationMaxS / ANSWER_LEAST_S
+  if (model === 'open') return Math.min(planned / /** @type {number} */ (rate) / ANSWER_LEAST_S, longest)
+  return Math.min(planned / Math.min(vus, planned) * (1 + pauseS / ANSWER_LEAST_S), longest)
+}
+
+/**
+ * What a run sends.
+ * @param {PlannedTrial[]} trials  in their order
+ * @param {number} seed
+ * @param {number} warmUpRequests
+ * @returns {Requests}
+ */
+export function requestsOf (trials, seed, warmUpRequests) {
+  const sum = { probes: 0, background: 0, proofs: 0, pages: 1, warm_up: warmUpRequests }
+  const sizes = createPageSizes(seed)
+  for (const trial of trials) {
+    const missing = sizes.missing(trial.settings)
+    sizes.wrote(missing)
+    sizes.edited(trial)
+    const { probes, background, proofs } = requestsOfTrial(trial)
+    sum.probes += probes
+    sum.background += background
+    sum.proofs += proofs
+    sum.pages += missing.length
+  }
+  return sum
+}
+
+/** @param {Partial<Requests>} requests */
+export const total = (requests) => Object.values(requests).reduce((sum, count) => sum + count, 0)
+
+/** @param {Requests} requests */
+export function inWords ({ probes, background, proofs, pages, warm_up: warmUp }) {
+  return `${probes} by the probes${background > 0 ? `, about ${background} by the background` : ''}, ${proofs} to prove caches cold, ${pages} to write pages, ${warmUp} to warm up`
+}
+
+/**
+ * @param {Requests} requests
+ * @param {number} maxRequests
+ * @throws {BudgetError}
+ */
+export function checkBudget (requests, maxRequests) {
+  if (total(requests) <= maxRequests) return
+  throw new BudgetError(`the run would send about ${total(requests)} requests (${inWords(requests)}), and may send ${maxRequests}: choose fewer --repetitions, with --only fewer cells, or allow more with --max-requests ${total(requests)}`)
+}

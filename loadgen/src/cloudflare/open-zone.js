@@ -1,0 +1,52 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { createClient } from '@stevec/cdn/cloudflare/client'
+import { createPurge } from '@stevec/cdn/cloudflare/purge'
+import { readToken } from '@stevec/cdn/cloudflare/token'
+import { purgeZoneId } from '@stevec/cdn/cloudflare/zone'
+import { planRun } from '../lab/matrix.js'
+import { trialName } from '../lab/trial.js'
+import { checkBudget, inWords, requestsOf, total } from './budget.js'
+import { oneCaching } from './fit.js'
+import { requireVerified } from './verified.js'
+import { createZoneSite, pagesInWords, WARM_UP_REQUESTS } from './zone-site.js'
+
+/** A purge for each trial soon meets the limit of a small plan, which lets one through every 12 s; nobody waits at a terminal for the next. */
+const PATIENCE = Object.freeze({ attemptsMax: 12, waitMaxMs: 300_000 })
+
+/**
+ * What is refused is refused here, before the first request to a door: a zone that is not verified, a plan above the budget, experiments that want
+ * differently told wikis, no token.
+ * @param {object} options
+ * @param {ReturnType<typeof import('../config.js').readConfig>} options.config
+ * @param {string} options.zone
+ * @param {{definition: import('../lab/definition.js').Definition, directory: string}[]} options.runs  trials that are there already are not counted
+ * @param {number} options.seed
+ * @param {number} options.maxRequests
+ * @param {AbortSignal} options.signal
+ * @param {import('../lab/progress.js').Progress} options.progress
+ * @returns {Promise<import('../lab/site.js').Site>}
+ * @throws {Error} in words that say what to do
+ */
+export async function openZone ({ config, zone, runs, seed, maxRequests, signal, progress }) {
+  const verified = requireVerified(config.stateDirectory, zone)
+  oneCaching(runs.map(({ definition }) => definition))
+  const trials = runs.flatMap(({ definition, directory }) => planRun(definition, seed).trials.filter(({ trial }) => !existsSync(path.join(directory, 'trials', trialName(trial), 'trial.json'))))
+  const requests = requestsOf(trials, seed, WARM_UP_REQUESTS)
+  checkBudget(requests, maxRequests)
+  const client = createClient({
+    token: readToken({ token: config.cloudflare.token, file: config.cloudflare.tokenFile }),
+    apiUrl: config.cloudflare.apiUrl,
+    signal,
+    onRetry: progress.note,
+    ...PATIENCE
+  })
+  const purge = createPurge({ client, zoneId: await purgeZoneId(client, zone) })
+
+  progress.note(`through the zone ${zone}, verified ${verified.verified_at}`)
+  for (const { definition } of runs) if (definition.left_out) progress.note(`${definition.name}: ${definition.left_out.join(', ')} left out, which a zone has not`)
+  progress.note(`about ${total(requests)} requests of at most ${maxRequests}: ${inWords(requests)}`)
+  const edits = trials.some(({ plan }) => plan.writes > 0)
+  if (trials.length > 0) progress.note(`writes ${pagesInWords(Math.max(...trials.map(({ settings }) => settings.pages)))} on the wiki at ${verified.doors.source}${edits ? ', and edits them' : ''}; what they said before stays in their history`)
+  return createZoneSite({ config, seed, verified, purge, maxRequests, edits, signal, progress })
+}

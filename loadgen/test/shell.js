@@ -1,0 +1,30 @@
+import { fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+const CHILD = fileURLToPath(new URL('shell-child.js', import.meta.url))
+
+/**
+ * One process that runs any number of `stevec` command lines, one after the other: starting Node and reading the SDK's 2000 files is waited for once.
+ * What concerns the process itself (signals, its environment) wants `sandbox.stevec` or `sandbox.start`.
+ * @param {Record<string, string | undefined>} env
+ */
+export function openShell (env) {
+  const child = fork(CHILD, { env, stdio: ['pipe', 'inherit', 'inherit', 'ipc'] })
+  return {
+    /**
+     * @param {string[]} args
+     * @param {Record<string, string>} [extra]  environment
+     * @returns {Promise<{exitCode: number, stdout: string, stderr: string}>}
+     */
+    run: (args, extra = {}) => new Promise((resolve, reject) => {
+      const gone = (/** @type {number | null} */ exitCode) => reject(new Error(`the shell ended with ${exitCode} during stevec ${args.join(' ')}`))
+      child.once('exit', gone)
+      child.once('message', (/** @type {any} */ done) => {
+        child.off('exit', gone)
+        resolve(done)
+      })
+      child.send({ args, env: { ...env, ...extra } })
+    }),
+    close: () => { child.disconnect() }
+  }
+}
