@@ -8,7 +8,7 @@ import { freePorts } from './ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from './processes.js'
 
 /** An emulated board takes a minute or two on an idle machine, and this long on a busy one. */
-const READY_TIMEOUT_MS = 900_000
+const READY_TIMEOUT_MS = 1_800_000
 const PROBE_TIMEOUT_MS = 10_000
 const ORIGIN_LOG = '/run/stevec-nginx/access.log'
 
