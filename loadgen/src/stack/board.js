@@ -187,7 +187,7 @@ export function requireBoard (directory) {
  */
 export function consoleTail (directory, lines = 15) {
   // eslint-disable-next-line no-control-regex -- colours and carriage returns of the boot
-  return logTail(path.join(directory, 'console.log'), lines).replace(/\u001b\[[\d;?]*[A-Za-z]|[\r\u0000]/g, '')
+  return logTail(path.join(directory, 'console.log'), lines).replace(/\u001b(?:\[[\d;?!]*[A-Za-z]|\][^\u0007\u001b\n]*)|[\r\u0000\u0007\u001b]/g, '')
 }
 
 /**
