@@ -16,7 +16,7 @@ const DROP_IN = '/run/systemd/system/stevec-wiki.service.d/lab.conf'
 /** An emulated CPU takes seconds for a key exchange or a start of Node.js, and more when this machine does much else. */
 const CONNECT_TIMEOUT_S = 60
 const COMMAND_TIMEOUT_MS = 180_000
-const READY_TIMEOUT_MS = 300_000
+const READY_TIMEOUT_MS = 900_000
 /** nginx's log there is cut at 16 MB, and one such is kept. */
 const OUTPUT_MAX_BYTES = 64 * 1024 ** 2
 /** Longest path of a Unix socket (unix(7), sun_path), less what ssh appends to it while it is made. */

@@ -8,7 +8,7 @@ import { freePorts } from './ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from './processes.js'
 
 /** An emulated board takes a minute or two on an idle machine, and this long on a busy one. */
-const READY_TIMEOUT_MS = 900_000
+const READY_TIMEOUT_MS = 1_800_000
 const PROBE_TIMEOUT_MS = 10_000
 const ORIGIN_LOG = '/run/stevec-nginx/access.log'
 
@@ -187,7 +187,7 @@ export function requireBoard (directory) {
  */
 export function consoleTail (directory, lines = 15) {
   // eslint-disable-next-line no-control-regex -- colours and carriage returns of the boot
-  return logTail(path.join(directory, 'console.log'), lines).replace(/\u001b\[[\d;?]*[A-Za-z]|[\r\u0000]/g, '')
+  return logTail(path.join(directory, 'console.log'), lines).replace(/\u001b(?:\[[\d;?!]*[A-Za-z]|\][^\u0007\u001b\n]*)|[\r\u0000\u0007\u001b]/g, '')
 }
 
 /**
