@@ -22,18 +22,23 @@ const verified = { zone: 'example.com', verified_at: new Date().toISOString(), o
 const trialsOf = (name, overrides) => planRun(fitToZone(loadDefinition(name, 'quick', overrides)), 1).trials
 
 describe('an experiment through a zone', () => {
-  test('is done without the door local, and says so', () => {
+  test('is done without what a zone cannot do, and says so', () => {
     const whole = loadDefinition('read-hot', 'quick')
     const fitted = fitToZone(whole)
-    assert.deepEqual([fitted.factors.door, fitted.left_out], [['source', 'nocache', 'cached'], ['door=local']])
+    assert.deepEqual([fitted.factors.door, fitted.left_out], [['source', 'nocache', 'cached'], [{ level: 'door=local', reason: 'the door local stands on the client\'s machine and is none of a zone\'s' }]])
     assert.ok(/** @type {string[]} */ (whole.factors.door).includes('local'))
     const untouched = loadDefinition('read-sparse', 'quick')
     assert.equal(fitToZone(untouched), untouched)
     const named = { ...whole, factors: { way: { near: { door: /** @type {const} */ ('local') }, far: { door: /** @type {const} */ ('cached') } } } }
-    assert.deepEqual([Object.keys(fitToZone(named).factors.way), fitToZone(named).left_out], [['far'], ['way=near']])
+    assert.deepEqual([Object.keys(fitToZone(named).factors.way), fitToZone(named).left_out?.map(({ level }) => level)], [['far'], ['way=near']])
+    const policies = { ...whole, factors: { policy: ['ttl', 'ttl-swr', 'no-store'] }, settings: { ...whole.settings, door: /** @type {const} */ ('cached') } }
+    assert.deepEqual(fitToZone(policies).factors.policy, ['ttl', 'no-store'])
     for (const nothing of [loadDefinition('read-hot', 'quick', { only: { door: ['local'] } }), { ...whole, settings: { ...whole.settings, door: /** @type {const} */ ('local') }, factors: { vus: [1] } }]) {
-      assert.throws(() => fitToZone(nothing), (error) => error instanceof DefinitionError && /measures the door local.*run it without --target/.test(error.message))
+      assert.throws(() => fitToZone(nothing), (error) => error instanceof DefinitionError && /cannot be run through a zone: the door local .*Run it without --target/.test(error.message))
     }
+    // A setting that comes later is not tried on somebody's wiki before somebody has thought of it.
+    const later = { ...untouched, settings: { ...untouched.settings, gravity: 1 } }
+    assert.throws(() => fitToZone(later), /gravity needs a stack of the lab's own/)
   })
 
   test('wants one and the same wiki in all trials, as nobody restarts it', () => {
@@ -126,7 +131,7 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
       [['read-hot', ...zone, '--profile', 'banana-pi'], 2, /--profile is for a stack of one's own/],
       [['read-hot', ...zone, '--edge-port', '8080'], 2, /--edge-port is for a stack of one's own/],
       [['read-hot', '--target', 'cloudflare'], 2, /no zone was verified yet: stevec cloudflare verify --zone example\.com/],
-      [['read-hot', ...zone, '--only', 'door=local'], 1, /measures the door local/]
+      [['read-hot', ...zone, '--only', 'door=local'], 1, /cannot be run through a zone: the door local/]
     ])
   })
 

@@ -1,33 +1,54 @@
 import { isDeepStrictEqual } from 'node:util'
-import { cellsOf, DefinitionError } from '../lab/definition.js'
+import { cellsOf, DEFAULT_SETTINGS, DefinitionError } from '../lab/definition.js'
 import { cachingFor } from '../lab/site.js'
 
 /** @typedef {import('../lab/definition.js').Definition} Definition */
 /** @typedef {import('../lab/definition.js').Settings} Settings */
 
-/** Stands on the client's machine, in a stack of one's own. */
-const MISSING_DOOR = 'local'
+/** What a run through a zone can do: what k6 does, and what the wiki is told beforehand. A setting that is not named here needs a stack of the lab's own, unless it is left at its default. */
+const ABLE = new Set([
+  'door', 'pages', 'page_size_chars', 'requests', 'edit_ratio', 'edit', 'edit_size_chars', 'model', 'vus', 'pause_s', 'rate_per_s', 'connection_reuse', 'ttl_s', 'policy',
+  'stale_while_revalidate_s', 'stale_if_error_s', 'duration_max_s', 'bound', 'background_vus', 'timeout_s'
+])
+/** Under the others the CDN asks for pages, or the wiki purges them, on their own; only a log of the edge tells that from what the run sends. */
+const POLICIES = ['ttl', 'revalidate', 'no-store']
 
 /**
- * The experiment as the doors of a zone can do it: without the door `local`.
+ * @param {string} name  of a setting
+ * @param {unknown} value
+ * @returns {string | undefined} why it cannot be had through a zone
+ */
+function inability (name, value) {
+  if (name === 'door' && value === 'local') return 'the door local stands on the client\'s machine and is none of a zone\'s'
+  if (name === 'policy' && !POLICIES.includes(String(value))) return `what is sent on its own under the policy ${value} cannot be told from the run's requests without the edge's log`
+  if (!ABLE.has(name) && !isDeepStrictEqual(value, /** @type {Record<string, unknown>} */ (DEFAULT_SETTINGS)[name])) return `${name} needs a stack of the lab's own`
+}
+
+/** @param {object} settings */
+const firstInability = (settings) => Object.entries(settings).map(([name, value]) => inability(name, value)).find((reason) => reason !== undefined)
+
+/**
+ * The experiment as the doors of a zone can do it: without the levels that they cannot.
  * @param {Definition} definition
  * @returns {Definition}  with `left_out`, where something was
- * @throws {DefinitionError} when nothing is left
+ * @throws {DefinitionError} when nothing is left, or all of it is something that they cannot
  */
 export function fitToZone (definition) {
-  /** @type {string[]} */
+  /** @type {{level: string, reason: string}[]} */
   const leftOut = []
-  const keeps = (/** @type {string} */ name, /** @type {unknown} */ level, /** @type {unknown} */ door) => {
-    if (door === MISSING_DOOR) leftOut.push(`${name}=${level}`)
-    return door !== MISSING_DOOR
+  const keeps = (/** @type {string} */ name, /** @type {unknown} */ level, /** @type {object} */ gives) => {
+    const reason = firstInability(gives)
+    if (reason !== undefined) leftOut.push({ level: `${name}=${level}`, reason })
+    return reason === undefined
   }
   const factors = Object.fromEntries(Object.entries(definition.factors).map(([name, factor]) => [name, Array.isArray(factor)
-    ? factor.filter((level) => keeps(name, level, name === 'door' ? level : undefined))
-    : Object.fromEntries(Object.entries(factor).filter(([level, gives]) => keeps(name, level, gives.door)))
+    ? factor.filter((level) => keeps(name, level, { [name]: level }))
+    : Object.fromEntries(Object.entries(factor).filter(([level, gives]) => keeps(name, level, gives)))
   ]))
   const fitted = leftOut.length === 0 ? definition : { ...definition, factors, left_out: leftOut }
   const cells = cellsOf(fitted)
-  if (cells.length === 0 || cells.some(({ settings }) => settings.door === MISSING_DOOR)) throw new DefinitionError(`${definition.name} measures the door ${MISSING_DOOR}, which stands on the client's machine and is none of a zone's: run it without --target`)
+  const reason = cells.length === 0 ? leftOut[0]?.reason : cells.map(({ settings }) => firstInability(settings)).find((found) => found !== undefined)
+  if (reason !== undefined) throw new DefinitionError(`${definition.name} cannot be run through a zone: ${reason}. Run it without --target`)
   return fitted
 }
 

@@ -106,7 +106,7 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
     },
 
     async proveCold ({ door, policy, ttl_s: ttlS }) {
-      const proof = await purgeAndProveCold(/** @type {'cached' | 'nocache' | 'source'} */ (door), PROBE_PATH, { hits: (policy === 'ttl' || policy === 'ttl-swr') && ttlS > 0 })
+      const proof = await purgeAndProveCold(/** @type {'cached' | 'nocache' | 'source'} */ (door), PROBE_PATH, { hits: policy === 'ttl' && ttlS > 0 })
       spent += proof.observed.length + 2
       return proof
     },

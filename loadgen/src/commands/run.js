@@ -26,7 +26,7 @@ export const command = {
 
 Starts a stack with an empty database of its own, runs the experiment's trials in a random order, writes results/<run>/, stops the stack.
 With --target cloudflare the trials go through the doors of a zone that \`stevec cloudflare verify\` found good: between trials its cache is purged, the
-counter is read through the door source, and of the wiki behind it nothing is touched but the pages that the run writes, which it names first. It wants the token that \`stevec cloudflare\` wants; cdn/README.md tells what differs.
+counter is read through the door source, and of the wiki behind it nothing is touched but the pages that the run writes, which it names first. It wants the token that \`stevec cloudflare\` wants. cdn/README.md tells what differs from a stack.
 \`study\` runs the experiments of the study one after the other. FILE.json is an experiment of your own (loadgen/experiments/ has examples and the schema).
 Exit code: 0 all trials valid, 1 some are not or the run failed, 2 not understood, 130 interrupted.
 

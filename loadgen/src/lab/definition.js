@@ -76,7 +76,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
  * @property {{section: string, tables: string[], figures: string[]}} [study]
  * @property {Settings} settings
  * @property {Record<string, Factor>} factors
- * @property {string[]} [left_out]  levels that the target cannot do
+ * @property {{level: string, reason: string}[]} [left_out]  levels that what is measured cannot do
  * @property {number} repetitions
  */
 
