@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow test-cloudflare bench-edge bench-report figures lock image image-lock test-image
+.PHONY: help setup demo up down test test-slow verify torture test-cloudflare bench bench-edge bench-report figures lock image image-lock test-image
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -22,8 +22,14 @@ test: ## lint, types and all tests
 	@./stevec setup --with chromium
 	@node .ci/test.js
 
-test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a database of one's own, a run through a zone
+test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a run through a zone, failover, a full disk
 	@node .ci/test.js slow
+
+verify: setup ## the lab measures what is known, to see that it can be trusted
+	@./stevec verify
+
+torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is any acknowledged edit lost?
+	@node wiki-app/torture/main.js
 
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
 	@node --test-reporter=spec cdn/test/live/cloudflare.js
@@ -39,6 +45,9 @@ image-lock: ## today's Debian packages for the image
 test-image: ## boot the image in QEMU (minutes)
 	@./stevec setup --with image
 	@node --test --test-timeout=3600000 --test-reporter=spec arm-image/test/boot/*.test.js
+
+bench: setup ## the wiki's speed as ratios to a bare server and the bare driver
+	@node wiki-app/bench/speed.js
 
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios
 	@node nginx/bench/edge.js

@@ -45,7 +45,7 @@ const SUITES = {
       }
     ]
   ],
-  slow: () => [[javaScriptTests('slow tests JavaScript', ['loadgen/test/slow'])]]
+  slow: () => [[javaScriptTests('slow tests JavaScript', ['wiki-app/test/slow', 'loadgen/test/slow'])]]
 }
 
 /** @param {string[]} folders */

@@ -10,6 +10,8 @@ FATAL = {
     "the profile": ("profile", "name"),
     "the profile's content": ("profile", "sha256"),
     "what of the profile was applied": ("profile", "applied"),
+    "the kind of target": ("target", "kind"),
+    "the zone": ("target", "zone"),
 }
 # What may be the very thing that is compared, or spoil the comparison.
 ARGUABLE = {
@@ -21,6 +23,8 @@ ARGUABLE = {
     "the origin": ("origin", "kind"),
     "whether the origin was emulated": ("origin", "emulated"),
     "the origin's machine": ("origin", "machine"),
+    # The same profile, calibrated anew, is another board.
+    "what was fitted": ("profile", "calibration", "fitted"),
 }
 # What manifests did not say before the origin was a choice.
 DEFAULTS = {"origin": {"kind": "local", "emulated": False, "machine": None}}

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from stevec_compare import comparable, statistics
-from stevec_compare.run import CompareError, RunNumbers, read_manifest, read_numbers
+from stevec_compare.run import CompareError, RunNumbers, read_numbers, read_run
 
 # Measures that are compared as ratios, and as differences.
 RATIOS = ("mean_ms", "p95_ms")
@@ -30,14 +30,15 @@ def compare(a, b, force=False):
         CompareError: one is no complete run, or they are incomparable; the message says why. `force` lets
         pass what is arguable (host, versions), and only that.
     """
-    manifests = read_manifest(a), read_manifest(b)
+    runs = read_run(a), read_run(b)
+    manifests = [run.manifest for run in runs]
     fatal = comparable.differences(*manifests, comparable.FATAL)
     if fatal:
         raise CompareError(f"the runs are incomparable: {'; '.join(fatal)}")
     arguable = comparable.differences(*manifests, comparable.ARGUABLE)
     if arguable and not force:
         raise CompareError(f"the runs are incomparable: {'; '.join(arguable)}. --force compares them all the same")
-    first, second = read_numbers(a, manifests[0]), read_numbers(b, manifests[1])
+    first, second = map(read_numbers, runs)
     cells = tuple(cell for cell in first.cells if cell in second.cells)
     if not cells:
         why = (*first.left_out, *second.left_out)
@@ -63,6 +64,8 @@ def compare(a, b, force=False):
         *alone,
         *first.left_out,
         *second.left_out,
+        *first.doubts,
+        *second.doubts,
     )
     return Comparison(first, second, paired, cells, first.levels | second.levels, found, warnings)
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stevec_compare.run import CompareError
+from stevec_report.run_folder import level_text
 
 FILE_MAX_BYTES = 100_000
 LIMITS = {
@@ -65,7 +66,7 @@ def judge(gate, comparison):
     """Return a list of `Verdict`, one for each limit and cell. CompareError if `where` meets no cell."""
     limits = {cell: {name: gate[name] for name in LIMITS if name in gate} for cell in comparison.cells}
     for entry in gate.get("cells", []):
-        where = {str(factor): _text(level) for factor, level in entry["where"].items()}
+        where = {str(factor): level_text(level) for factor, level in entry["where"].items()}
         met = [cell for cell in limits if where.items() <= comparison.levels[cell].items()]
         if not met:
             raise CompareError(f"the gate asks for {json.dumps(entry['where'])}, which no compared cell has")
@@ -120,7 +121,3 @@ def _check(entry, name, others):
             raise ValueError(f"{name} has {key[:60]!r}, which is no limit; there is: {', '.join(LIMITS)}")
         if type(value) not in (int, float) or not math.isfinite(value) or value < 0:
             raise ValueError(f"{name}.{key} is not a number of 0 or more")
-
-
-def _text(level):
-    return level if isinstance(level, str) else json.dumps(level)

@@ -9,13 +9,13 @@ Statistics 6(2), 1981).
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
-LEVEL = 0.95
-ALPHA = 0.05
+from stevec_report.hypothesis_tests import ALPHA, holm
+from stevec_report.intervals import LEVEL
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,6 @@ def difference(a, b, paired):
     if error is None:
         return Difference(centre, None, None, None, effect)
     if error < 1e-12 * max(abs(centre), 1e-300):
-        # All trials agree to the last digit, as the hit ratios of one plan do.
         # All trials agree to the last digit, as the hit ratios of one plan may.
         return Difference(centre, centre, centre, 1.0 if centre == 0 else 0.0, effect)
     half = float(stdtrit(freedom, 0.5 + LEVEL / 2)) * error
@@ -75,19 +74,9 @@ def difference(a, b, paired):
 
 
 def with_holm(differences):
-    """Return {name: Difference} with `p_holm` set, over all that are given (S. Holm, "A simple
-    sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6(2), 1979).
-    Where p is None, so is p_holm.
-    """
-    tested = sorted((one.p, name) for name, one in differences.items() if one.p is not None)
-    adjusted, highest = {}, 0.0
-    for rank, (p, name) in enumerate(tested):
-        highest = max(highest, min(1.0, (len(tested) - rank) * p))
-        adjusted[name] = highest
-    return {
-        name: Difference(one.estimate, one.low, one.high, one.p, one.effect, adjusted.get(name))
-        for name, one in differences.items()
-    }
+    """Return {name: Difference} with `p_holm` set, over all that are given and have a p."""
+    adjusted = holm({name: one.p for name, one in differences.items() if one.p is not None})
+    return {name: replace(one, p_holm=adjusted.get(name)) for name, one in differences.items()}
 
 
 def _welch(a, b):

@@ -4,8 +4,8 @@ import argparse
 import json
 import sys
 
-from stevec_predict.cost import PricesError, cost_per_million_views, read_prices
-from stevec_predict.model import POLICIES, Scenario, ScenarioError, cold_flash, predict, shares_by_zipf
+from stevec_predict.cost import ORIGIN_PER_S, PricesError, cost_per_million_views, read_prices
+from stevec_predict.model import POLICIES, POLICY_OF, Scenario, ScenarioError, cold_flash, predict, shares_by_zipf
 from stevec_predict.table import cost_lines, lines_for
 
 DESCRIPTION = "What a cache would be worth and what it would cost in freshness, without running anything."
@@ -46,7 +46,9 @@ def build_parser(prog):
     )
     load.add_argument("--edits-zipf", type=float, metavar="S", help="exponent for edits; default as --zipf")
     cache = parser.add_argument_group("cache")
-    cache.add_argument("--policy", choices=POLICIES, default="ttl", help="default ttl")
+    cache.add_argument(
+        "--policy", type=lambda name: POLICY_OF.get(name, name), choices=POLICIES, default="ttl", help="default ttl"
+    )
     cache.add_argument("--ttl", type=float, default=180.0, metavar="S", help="freshness lifetime, default 180 s")
     cache.add_argument("--swr", type=float, default=0.0, metavar="S", help="stale-while-revalidate, for ttl+swr")
     cache.add_argument(
@@ -83,7 +85,7 @@ def build_parser(prog):
     cost.add_argument(
         "--origin-per-s",
         type=float,
-        default=500.0,
+        default=ORIGIN_PER_S,
         metavar="N",
         help="requests that one origin serves, default 500",
     )

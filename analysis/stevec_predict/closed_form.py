@@ -16,13 +16,16 @@ fill came more than y ago. `stale_over` counts those reads.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 
 import numpy as np
-from scipy.special import gammainc
+
+from stevec_predict import expiry
 
 FINITE_LIVES_MAX = 64  # a longer run than so many lifetimes is taken for endless
-NODES = 48
+# Gauss and Legendre's, over 0 to 1.
+PLACES, WEIGHTS = (np.polynomial.legendre.leggauss(48) + np.array([[1.0], [0.0]])) / 2
 
 
 @dataclass(frozen=True)
@@ -47,21 +50,25 @@ def outdated(edits, time):
     return np.where(small, x * time / 2 * (1 - x / 3), time + np.expm1(-x) / safe)
 
 
-def ttl(reads, edits, ttl_s, swr_s=0.0):
+def ttl(reads, edits, ttl_s, swr_s=0.0, old_fills=0.0):
     """Steady state of a cache with freshness lifetime T (Jung et al. 2003, equation for Poisson arrivals:
     hit ratio λT / (1 + λT)), and a window W in which the first read after T is answered with the old copy
-    while
-    it is fetched again (RFC 5861, section 3)."""
+    while it is fetched again (RFC 5861, section 3).
+
+    Args:
+        old_fills: share of the copies that were filled by a read with which an edit of the page began, so that they
+            are outdated at once; a number or the shape of λ. Not with a window.
+    """
     found_in_window = -np.expm1(-reads * swr_s)
 
     def stale_over(seconds):
-        stale = reads * outdated(edits, ttl_s - seconds)
+        left_s = max(ttl_s - seconds, 0.0)
+        stale = reads * ((1 - old_fills) * outdated(edits, left_s) + old_fills * left_s)
         if swr_s > 0 and seconds < ttl_s + swr_s:
             beyond = max(seconds - ttl_s, 0.0)
-            before = max(ttl_s - seconds, 0.0)
             arrived = np.exp(-reads * beyond) - np.exp(-reads * swr_s)
             both = reads + edits
-            unedited = reads / both * np.exp(-edits * before - reads * beyond)
+            unedited = reads / both * np.exp(-edits * left_s - reads * beyond)
             stale = stale + arrived - unedited * -np.expm1(-both * (swr_s - beyond))
         return stale
 
@@ -129,35 +136,35 @@ def expected_life(purges, ttl_s):
     return np.where(small, ttl_s * (1 - x / 2), -np.expm1(-x) / np.where(small, 1.0, purges))
 
 
-def finite_ttl(reads, edits, ttl_s, run_s):
+def finite_ttl(reads, edits, ttl_s, run_s, old_fills=0.0):
     """A run of τ seconds that begins with an empty cache, with freshness lifetime T.
 
     The k-th fill comes (k − 1)T plus k waits after the beginning, so that N(t) = Σ P(Erlang(k, λ) ≤ t − (k
     − 1)T) are expected by t. Copies filled at f are read until min(f + T, τ); integrated by parts, reads
     outdated by more than y are λ ∫ N(f) (1 − exp(−μ(τ − y − f))) df over f from max(0, τ − T) to τ − y.
-    ValueError if τ / T is above `FINITE_LIVES_MAX`.
+    `old_fills` as in `ttl`. ValueError if τ / T is above `FINITE_LIVES_MAX`.
     """
     if run_s > FINITE_LIVES_MAX * ttl_s:
         raise ValueError("the run is too long for its lifetimes to be summed")
-    begin = max(0.0, run_s - ttl_s)
-    fetches = _fills(reads, ttl_s, run_s)
-    # Fills crowd just after each multiple of T, and so do the places where the integrand is looked at.
-    kink = np.floor(run_s / ttl_s) * ttl_s
-    edges = [begin, kink, run_s] if begin < kink < run_s else [begin, run_s]
-    points, weights = np.polynomial.legendre.leggauss(NODES)
-    u, weights = (points + 1) / 2, weights / 2
-    nodes = [
-        (low + (high - low) * place**3, weight * 3 * place**2 * (high - low))
-        for low, high in pairwise(edges)
-        for place, weight in zip(u, weights, strict=True)
-    ]
-    fills = [_fills(reads, ttl_s, moment) for moment, _ in nodes]
+    fetches = expiry.fills(reads, run_s, ttl_s)
+
+    @cache
+    def fills_until():
+        """Moments (m,), and N at them times the weights of the integral (m, n)."""
+        begin = max(0.0, run_s - ttl_s)
+        # Fills crowd just after each multiple of T, and so do the places where the integrand is looked at.
+        kink = np.floor(run_s / ttl_s) * ttl_s
+        spans = list(pairwise([begin, kink, run_s] if begin < kink < run_s else [begin, run_s]))
+        moments = np.concatenate([low + (high - low) * PLACES**3 for low, high in spans])
+        weights = np.concatenate([WEIGHTS * 3 * PLACES**2 * (high - low) for low, high in spans])
+        fills = [weight * expiry.fills(reads, moment, ttl_s) for moment, weight in zip(moments, weights, strict=True)]
+        return moments, np.stack(fills)
 
     def stale_over(seconds):
-        total = np.zeros_like(reads)
-        for (moment, weight), filled in zip(nodes, fills, strict=True):
-            total += weight * filled * -np.expm1(-edits * max(run_s - seconds - moment, 0.0))
-        return reads * total
+        moments, fills = fills_until()
+        left_s = np.maximum(run_s - seconds - moments, 0.0)[:, None]
+        fresh = np.where(left_s > 0, 1 - old_fills, 1.0) * np.exp(-edits * left_s)
+        return reads * np.sum(fills * (1 - fresh), axis=0)
 
     return Cycle(reads * run_s, reads * run_s - fetches, fetches, stale_over)
 
@@ -176,13 +183,3 @@ def finite_purge(reads, edits, purges, run_s, delay_s):
         return hits * steady.stale_over(seconds) / steady.hits
 
     return Cycle(reads * run_s, hits, reads * run_s - hits, stale_over)
-
-
-def _fills(reads, ttl_s, moment):
-    """N(t): expected fills until `moment` in a cache that was empty at 0; shape of `reads`."""
-    total = np.zeros_like(reads)
-    k = 0
-    while k * ttl_s < moment:
-        total += gammainc(k + 1, reads * (moment - k * ttl_s))
-        k += 1
-    return total

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
@@ -18,6 +18,8 @@ NAMES = (
     "origin_hour",
 )
 DOORS = ("source", "nocache", "local", "cached")
+ORIGIN_PER_S = 500.0  # requests that one origin serves, where nobody says otherwise
+FOLDER = Path(__file__).resolve().parents[1] / "prices"
 
 
 class PricesError(Exception):
@@ -62,6 +64,25 @@ def read_prices(path):
     return Prices(str(path), when, currency, price, examples)
 
 
+def newest_prices():
+    """Read the newest file of the project's own, by its name. PricesError if it is not one."""
+    files = sorted(FOLDER.glob("[0-9]*.json"))
+    if not files:
+        raise PricesError(f"there is no file of prices in {FOLDER}")
+    return replace(read_prices(files[-1]), file=f"analysis/prices/{files[-1].name}")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a trial found, where `cost_per_million_views` takes a prediction."""
+
+    offload_requests: float
+    offload_bytes: float
+    reads_per_s: float
+    edits_per_s: float
+    purges_per_s: float
+
+
 def cost_per_million_views(prediction, prices, *, page_bytes, origin_capacity_per_s):
     """What a million views cost at each door.
 
@@ -70,7 +91,7 @@ def cost_per_million_views(prediction, prices, *, page_bytes, origin_capacity_pe
     what an idle origin costs is not in it.
 
     Args:
-        prediction: of a `Scenario`, for the doors `local` and `cached`.
+        prediction: of a `Scenario`, or a `Measured`, for the doors `local` and `cached`.
         page_bytes: of one answer. origin_capacity_per_s: requests that one origin serves.
 
     Returns:

@@ -9,6 +9,7 @@ from stevec_predict import closed_form, simulation
 from stevec_predict.popularity import EXPONENT_MAX, PAGES_MAX, shares_for, zipf
 
 POLICIES = ("ttl", "ttl+swr", "purge-url", "purge-tag", "revalidate", "no-store")
+POLICY_OF = {"ttl-swr": "ttl+swr"}  # what the wiki calls differently
 PURGING = ("purge-url", "purge-tag")
 POPS_MAX = 10_000
 SIMULATED_REQUESTS_MAX = 2_000_000
@@ -28,7 +29,7 @@ class Scenario:
     `edits_zipf` None: edits follow the same popularity as reads. `pop_shares` are of the reads, sum 1.
     `tag_pages` are purged by one edit under `purge-tag`. `run_s` None is the steady state; otherwise a run
     of that length that begins with empty caches. `fetch_s` is how long the origin takes, for collapsing and
-    races.
+    races. `read_before_edit`: each edit begins with a read of its page, which is one of the reads.
     """
 
     pages: int
@@ -46,6 +47,7 @@ class Scenario:
     run_s: float | None = None
     fetch_s: float = 0.05
     collapse: bool = True
+    read_before_edit: bool = False
     seed: int = 1
 
     @property
@@ -80,6 +82,8 @@ class Scenario:
             raise ScenarioError("the policy ttl+swr needs swr, the seconds that a stale copy may still be used")
         if self.purge_delay_s > 0 and self.policy not in PURGING:
             raise ScenarioError(f"purge-delay belongs to {' and '.join(PURGING)}, not to {self.policy}")
+        if self.read_before_edit and (self.policy != "ttl" or self.tiered or len(self.pop_shares) > 1):
+            raise ScenarioError("reads before edits have a model for ttl at one place only")
         if self.tiered and self.policy == "ttl+swr":
             raise ScenarioError("tiered has no model for ttl+swr: leave out tiered, or predict ttl alone")
         if self.run_s is not None:
@@ -126,7 +130,7 @@ def predict(scenario):
     """Return the `Prediction` of a `Scenario`. ScenarioError if there is no model for it."""
     if scenario.policy in ("no-store", "revalidate"):
         return _always_asked(scenario)
-    if scenario.run_s is not None and not _has_finite_form(scenario):
+    if not has_closed_form(scenario):
         return _simulated(scenario)
     popularity = zipf(scenario.pages, scenario.zipf)
     parts = _parts(scenario, popularity, popularity.share)
@@ -214,20 +218,23 @@ def _edit_rates(scenario, popularity):
 
 
 def _cycle(scenario, reads, edits, purges):
-    if _is_finite(scenario):
-        if scenario.policy in PURGING:
-            return closed_form.finite_purge(reads, edits, purges, scenario.run_s, scenario.purge_delay_s)
-        return closed_form.finite_ttl(reads, edits, scenario.ttl_s, scenario.run_s)
     if scenario.policy in PURGING:
+        if _is_finite(scenario):
+            return closed_form.finite_purge(reads, edits, purges, scenario.run_s, scenario.purge_delay_s)
         return closed_form.purge(reads, edits, purges, scenario.ttl_s, scenario.purge_delay_s)
-    return closed_form.ttl(reads, edits, scenario.ttl_s, scenario.swr_s)
+
+    old_fills = np.minimum(edits / reads, 1.0) if scenario.read_before_edit else 0.0
+    if _is_finite(scenario):
+        return closed_form.finite_ttl(reads, edits, scenario.ttl_s, scenario.run_s, old_fills)
+    return closed_form.ttl(reads, edits, scenario.ttl_s, scenario.swr_s, old_fills)
 
 
 def _is_finite(scenario):
     return scenario.run_s is not None and scenario.run_s <= closed_form.FINITE_LIVES_MAX * scenario.ttl_s
 
 
-def _has_finite_form(scenario):
+def has_closed_form(scenario):
+    """Whether `predict` computes, and need not simulate."""
     if not _is_finite(scenario):
         return True  # so long that the steady state will do
     return scenario.policy == "ttl" or (scenario.policy in PURGING and scenario.ttl_s >= scenario.run_s)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 EVENTS_MAX = 20_000_000
+EDIT_TAKES = 1e-6  # of a run: so long after its own read an edit is made
 
 
 @dataclass(frozen=True)
@@ -40,14 +41,15 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
         edit_page: shape (e,). edit_s: shape (e,), when each edit was acknowledged, at the origin at once.
         pops: caches of each page.
         ttl_s: lifetime of a copy. swr_s: window of stale-while-revalidate.
-        delay_s: each edit purges its page so long after it; None: it does not.
+        delay_s: each edit purges its page so long after it; None: it does not. Several numbers: as often.
 
     Returns:
         `Simulated`.
     """
     if read_s.size + edit_s.size > EVENTS_MAX:
         raise ValueError(f"more than {EVENTS_MAX} events")
-    span = 2 + max(float(read_s.max(initial=0)), float(edit_s.max(initial=0)) + (delay_s or 0)) + ttl_s + swr_s
+    delays = () if delay_s is None else np.atleast_1d(delay_s).tolist()
+    span = 2 + max(float(read_s.max(initial=0)), float(edit_s.max(initial=0)) + max(delays, default=0)) + ttl_s + swr_s
     order = np.lexsort((read_s, read_cache))
     cache, time = read_cache[order], read_s[order]
     page = cache // pops
@@ -69,9 +71,9 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
     while now.size:
         fills[now] = True
         end = time[now] + ttl_s
-        if delay_s is not None:
+        for delay in delays:
             # A purge drops what is there when it comes, so also a copy filled between the edit and it.
-            end = np.minimum(end, edit_after(page[now], time[now] - delay_s) + delay_s)
+            end = np.minimum(end, edit_after(page[now], time[now] - delay) + delay)
         following = np.searchsorted(keys, cache[now] * span + np.minimum(end, span - 1), side="left")
         following = np.maximum(following, now + 1)
         inside = following < ends[now]
@@ -89,18 +91,34 @@ def simulate(read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0,
     return Simulated(hit, fills, np.where(hit, behind, 0.0))
 
 
-def draw_events(rng, *, pages, requests, edit_ratio, run_s, share=None, pops=1, paired=False):
-    """Draw one run as the lab does: `requests` iterations, each an edit with chance `edit_ratio`, of any
-    page, at moments uniform in the run. `paired`: an edit begins with a read of its page.
+def draw_events(
+    rng, *, pages, requests, edit_ratio, run_s, share=None, edit_share=None, pops=1, paired=False, other_reads=0
+):
+    """Draw one run as the lab does: `requests` iterations, each an edit with chance `edit_ratio`, at moments uniform
+    in the run.
+
+    Args:
+        share: shape (pages,), the chance of each page; None: all alike. edit_share: the same for edits; None: as for
+            reads, and then an edit is of the page that its iteration would have read.
+        paired: an edit begins with a read of its page.
+        other_reads: reads besides, at moments of their own.
 
     Returns:
         (read_cache, read_s, edit_page, edit_s) for `simulate`.
     """
-    page = (rng.integers(0, pages, requests) if share is None else rng.choice(pages, requests, p=share)).astype(
-        np.int64
-    )
-    moment = np.sort(rng.uniform(0, run_s, requests))
+    page, moment = _draw_pages(rng, pages, requests, share), np.sort(rng.uniform(0, run_s, requests))
     edit = rng.random(requests) < edit_ratio
+    if edit_share is not None:
+        page[edit] = _draw_pages(rng, pages, int(edit.sum()), edit_share)
     read = np.ones(requests, dtype=bool) if paired else ~edit
-    cache = page[read] * pops + (rng.integers(0, pops, int(read.sum())) if pops > 1 else 0)
-    return cache, moment[read], page[edit], moment[edit]
+    read_page = np.r_[page[read], _draw_pages(rng, pages, other_reads, share)]
+    read_s = np.r_[moment[read], rng.uniform(0, run_s, other_reads)]
+    cache = read_page * pops + (rng.integers(0, pops, read_page.size) if pops > 1 else 0)
+    # The read that an edit begins with shows the page as it was before.
+    edit_s = moment[edit] + (EDIT_TAKES * run_s if paired else 0.0)
+    return cache, read_s, page[edit], edit_s
+
+
+def _draw_pages(rng, pages, count, share):
+    drawn = rng.integers(0, pages, count) if share is None else rng.choice(pages, count, p=share)
+    return drawn.astype(np.int64)

@@ -3,14 +3,23 @@
 Every request either is answered by a cache alone or reaches the wiki and is counted there. So for every trial, the
 background load included,
 
-    requests sent − requests that a cache served = counter        exactly.
+    requests sent − requests that a cache served + the edge's own = counter        exactly.
 
-Only the counter itself is taken from trial.json: it was read from the wiki and can be found nowhere else. All
-other sides are counted again, from the samples and from the plans in manifest.json. trial.json's own
+The edge sends requests on its own only under stale-while-revalidate (RFC 5861), to renew what it has answered with.
+They and the counter are taken from trial.json: they come from the edge's log and from the wiki, and are in no sample.
+All other sides are counted again, from the samples and from the plans in manifest.json. trial.json's own
 counts are then compared with ours, so that a mistake in either shows.
+
+Where the origin's nginx was killed (`fault`), failed requests are asked for nothing: each never left the cache, or was
+under way at the kill, and which of these the wiki had counted it alone can tell. So
+
+    answered ≤ counter ≤ answered + cut off,    answered = sent − served by a cache − failed.
 """
 
 from dataclasses import dataclass
+
+COLLAPSE_PATIENCE_MS = 5000  # who has waited so long for the fetch of another asks for itself
+PURGED = ("purge-url", "purge-tag")  # policies whose lifetime is longer than any trial, and for CDNs alone
 
 
 @dataclass(frozen=True)
@@ -56,6 +65,11 @@ def check_witness(record, stats):
     and not in the counter, so a trial with unanswered requests has no such witness.
     """
     lines = record.log_lines.get("origin")
+    if record.fault is not None and lines is not None:
+        least = record.counter_requests - stats.cut_off if stats else 0
+        if least <= lines <= record.counter_requests:
+            return []
+        return [f"{lines} lines in the origin's log, but the counter says {record.counter_requests}"]
     if lines in (None, record.counter_requests) or _unanswered(stats):
         return []
     return [f"{lines} lines in the origin's log, but the counter says {record.counter_requests}"]
@@ -74,17 +88,24 @@ def check_trial(record, stats, plan, caching):
 def exact_expectation(record, stats, caching):
     """The counter that theory gives for the trial as it went, or None where theory gives none.
 
-    Without a cache every request is counted. With one, a trial that only reads, in which nothing failed and
-    that was over before anything expired, has each different page counted once. No theory is given for a trial with
-    a background, whose pages are not known to be the probe's.
+    Without a cache, or where it may store nothing, every request is counted. With one, a trial that only reads, in
+    which nothing failed, that was over before anything expired, and in which no answer took so long that others stopped
+    waiting for it and asked themselves, has each different page counted once. No theory is given for a trial with a
+    background, whose pages are not known to be the probe's.
     """
-    if stats.background is not None or stats.failures:
+    if stats.background is not None or stats.failures or record.fault is not None:
         return None
     if not caching:
         return stats.requests
+    policy = record.setting("policy", "ttl")
+    patient = (stats.max_ms or 0) < COLLAPSE_PATIENCE_MS
+    if policy in ("revalidate", "no-store") or (policy in PURGED and record.door != "cached"):
+        return stats.requests
+    if policy in PURGED and stats.writes == 0 and patient:
+        return stats.distinct_pages
     ttl_s = record.number("ttl_s")
     # A cache counts freshness in whole seconds, so the last one is nobody's.
-    if stats.writes == 0 and stats.span_s < ttl_s - 1:
+    if stats.writes == 0 and stats.span_s < ttl_s - 1 and patient:
         return stats.distinct_pages
     return None
 
@@ -98,17 +119,41 @@ def _check_balance(record, stats, caching):
         served += stats.background.served_by_cache
     if not caching and served:
         found.append(f"{served} requests served by a cache, but no cache is on the way")
-    if sent - served != counter:
-        text = f"{sent} requests sent − {served} served by cache = {sent - served}, but the counter says {counter}"
+    refreshes = record.refreshes
+    if record.fault is not None:
+        found += _check_fault(record, stats, sent - served - stats.failures)
+    elif sent - served + refreshes != counter:
+        own = f" + {refreshes} of the edge's own" if refreshes else ""
+        text = f"{sent} requests sent − {served} served by cache{own} = {sent - served + refreshes}, "
+        text += f"but the counter says {counter}"
         if unanswered := _unanswered(stats):
             text += f" ({unanswered} got no answer, and which of these reached the wiki is not known)"
         found.append(text)
+    # Each comes with an answer that says so, if perhaps one of the background's.
+    if stats.background is None and refreshes > stats.cache_statuses.get("UPDATING", 0):
+        found.append(f"{refreshes} requests of the edge's own, but fewer answers that it was renewing")
     if record.counter_reads + record.counter_writes != counter:
         found.append(
             f"{record.counter_reads} reads + {record.counter_writes} writes counted, but the counter says {counter}"
         )
     if not stats.failures and record.counter_writes != stats.writes:
         found.append(f"{stats.writes} writes sent, but the counter says {record.counter_writes}")
+    return found
+
+
+def _check_fault(record, stats, answered):
+    found = []
+    counter = record.counter_requests
+    if not answered <= counter <= answered + stats.cut_off:
+        found.append(
+            f"the origin answered {answered} requests, and {stats.cut_off} were cut off when it was killed, but the "
+            f"counter says {counter}"
+        )
+    if stats.cut_off != record.fault.cut_off:
+        found.append(
+            f"{stats.cut_off} samples were cut off when the origin was killed, but trial.json says "
+            f"{record.fault.cut_off}"
+        )
     return found
 
 

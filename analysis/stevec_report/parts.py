@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from stevec_report import cloudflare_count, experiments, explain, plot_style, points_of_presence, svg
+from stevec_report import cloudflare_count, experiments, explain, plot_style, points_of_presence, prediction, svg
 from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure, Table, Words
 from stevec_report.experiments import common
@@ -42,6 +42,7 @@ class Part:
     explanations: list[str] = field(default_factory=list)
     facts: dict = field(default_factory=dict)
     blocks: list[Table | DrawnFigure | Words] = field(default_factory=list)
+    compared: list[prediction.CellCompared] = field(default_factory=list)
 
     @property
     def title(self):
@@ -73,7 +74,8 @@ class Part:
 
     def law_counts(self):
         """Sums over the trials that keep the law: {"without": …, "with": …} a cache, each a dict of counts."""
-        sums = {caching: {"trials": 0, "requests": 0, "counter": 0, "served": 0} for caching in (False, True)}
+        names = ("trials", "requests", "counter", "served", "refreshes")
+        sums = {caching: dict.fromkeys(names, 0) for caching in (False, True)}
         held = set(self.law.held)
         for outcome in self.outcomes:
             if outcome.number in held:
@@ -83,6 +85,7 @@ class Part:
                 row["requests"] += sum(s.requests for s in stats)
                 row["served"] += sum(s.served_by_cache for s in stats)
                 row["counter"] += outcome.record.counter_requests
+                row["refreshes"] += outcome.record.refreshes
         return {"without": sums[False], "with": sums[True]}
 
 
@@ -98,9 +101,10 @@ def build(run, directory, prefix, write_figure, say):
     try:
         module = experiments.module_for(analysis.name)
         evidence = module.evidence(analysis)
+        compared = prediction.compare_cells(analysis)
         blocks = [
             _draw(block, prefix, write_figure) if isinstance(block, Figure) else block
-            for block in list_blocks(analysis)
+            for block in list_blocks(analysis, prediction.table(compared))
         ]
         invalid = sum(not outcome.valid for outcome in analysis.outcomes)
         say(
@@ -119,17 +123,19 @@ def build(run, directory, prefix, write_figure, say):
             explanations=explain.reasons(analysis, _study_settings(module, analysis)) if evidence else [],
             facts=module.facts(analysis) if hasattr(module, "facts") else {},
             blocks=blocks,
+            compared=compared,
         )
     finally:
         analysis.close()
 
 
-def list_blocks(analysis):
-    """All blocks of a run: its experiment's, and those of every experiment."""
+def list_blocks(analysis, *tables):
+    """All blocks of a run: its experiment's, `tables`, and those of every experiment."""
     module = experiments.module_for(analysis.name)
     strips = getattr(module, "strips", common.default_strips)(analysis)
     return [
         *module.blocks(analysis),
+        *tables,
         *common.blocks(analysis, strips),
         *points_of_presence.blocks(analysis),
         *cloudflare_count.blocks(analysis),

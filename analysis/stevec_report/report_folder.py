@@ -7,7 +7,7 @@ import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
-from stevec_report import page, parts, plot_style, study_report, svg, verdicts
+from stevec_report import page, parts, plot_style, prediction, study_report, svg, verdicts
 from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure, Table
 from stevec_report.run_folder import Run, RunFolderError
@@ -28,6 +28,7 @@ def write_report(results, say):
                 study_report.verdict_table(built, decided),
                 study_report.calibration_table(built, decided, results.profile),
                 *study_report.joined_tables(built),
+                prediction.summary_table({part.name: part.compared for part in built if part.run}),
             ]
         else:
             built = [_build_part(results, "..", "", folder, say)]

@@ -69,12 +69,38 @@ class Background:
 
 
 @dataclass(frozen=True)
+class Purges:
+    """What the wiki told the edge in a trial: calls, those of them that failed, and the URLs, tags and hosts named."""
+
+    calls: int
+    failed: int
+    urls: int
+    tags: int
+    hosts: int
+
+
+@dataclass(frozen=True)
+class Fault:
+    """When the origin's nginx was killed and started again, microseconds since 1970.
+
+    It was alive before `kill_began_us` and dead after `dead_us`; the wiki answered through it again at `answering_us`.
+    """
+
+    kill_began_us: int
+    dead_us: int
+    started_us: int
+    answering_us: int
+    cut_off: int
+
+
+@dataclass(frozen=True)
 class TrialRecord:
     """The checked part of one trial.json. Counts are requests, of the probe unless the name says otherwise.
 
     `proof_statuses` are the cache statuses that the cold proof saw, one a request.
     `cell` is {factor: level as text}, `settings` the settings as they held. `clock_step_s` is how far the
     clock on the wall and the monotonic one fell apart in the trial (None if the trial does not say).
+    `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without any.
     """
 
     repetition: int
@@ -105,6 +131,9 @@ class TrialRecord:
     background: Background | None
     overlap_proved: bool | None
     proof_statuses: tuple[str, ...]
+    refreshes: int = 0
+    purges: Purges | None = None
+    fault: Fault | None = None
 
     def setting(self, name, default=None):
         """The value of a setting as it held in this trial."""
@@ -364,6 +393,9 @@ def _read_record(value, number, doors, plans):
         background=_read_background(value.get("background")),
         overlap_proved=overlap.get("proved") is True if isinstance(overlap, dict) else None,
         proof_statuses=_read_proof(value.get("cold_proof")),
+        refreshes=_optional_count(value, "refreshes") or 0,
+        purges=_read_purges(value.get("purges")),
+        fault=_read_fault(value.get("fault")),
     )
 
 
@@ -372,6 +404,14 @@ def _read_proof(value):
     if not isinstance(observed, list) or len(observed) > PROOF_REQUESTS_MAX:
         return ()
     return tuple(str(status)[:LEVEL_MAX_CHARS].upper() for status in observed)
+
+
+def _read_purges(value):
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("purges is neither null nor an object")
+    return Purges(*(_count(value, name) for name in ("calls", "failed", "urls", "tags", "hosts")))
 
 
 def _read_cell(value):
@@ -404,6 +444,20 @@ def _read_background(value):
         rate_per_min=_optional_number(value, "rate_per_min"),
         generator_limited=isinstance(k6, dict) and k6.get("generator_limited") is True,
     )
+
+
+def _read_fault(value):
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError("fault is neither null nor an object")
+    moments = [
+        _count(value, name, TIME_MAX_US)
+        for name in ("kill_began_at_us", "dead_at_us", "started_at_us", "answering_at_us")
+    ]
+    if moments != sorted(moments):
+        raise ValueError("fault has times that are not in their order")
+    return Fault(*moments, _count(value, "cut_off"))
 
 
 def _mark_duplicates(trials):

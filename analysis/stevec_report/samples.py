@@ -12,10 +12,12 @@ import gzip
 import tempfile
 import zlib
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import duckdb
+
+from stevec_report.freshness import FreshnessError, measure_files
 
 COLUMNS = {
     "sent_at_us": "BIGINT",
@@ -105,8 +107,9 @@ class TrialStats:
     slow: int
     failure_kinds: dict[str, int]
     unanswered: int
-    stale_reads: int | None
+    stale_ratio: float | None
     background: BackgroundStats | None
+    cut_off: int = 0  # requests under way when the origin was killed that it did not answer
 
     @property
     def served_by_cache(self):
@@ -171,6 +174,11 @@ class Samples:
         """The Parquet file of a trial; `kind` is samples or background."""
         return Path(self.scratch.name) / f"{kind}-{number:04d}.parquet"
 
+    def freshness(self, number, with_background=False):
+        """The `Freshness` of a trial; its seconds and versions behind take 8 bytes a stale read."""
+        kinds = ("samples", "background") if with_background else ("samples",)
+        return measure_files([self.path(number, kind) for kind in kinds])
+
     def close(self):
         """Free the samples."""
         self.database.close()
@@ -200,7 +208,13 @@ def load(run):
                     trial.problems.append(f"{kind}.csv.gz {_describe(error)}")
                     whole = False
             if whole:
-                stats = _condense(samples, trial.number, len(kinds) == 2)
+                try:
+                    stats = _condense(samples, trial.number, len(kinds) == 2)
+                except FreshnessError as error:
+                    trial.problems.append(str(error))
+                    continue
+                if trial.record.fault is not None:
+                    stats = replace(stats, cut_off=_cut_off(samples, trial.number, trial.record.fault))
                 samples.stats[trial.number] = stats
                 if not stats.mean_ms and not _may_fail(trial.record):
                     cause = "was answered" if stats.mean_ms is None else "took any time"
@@ -331,7 +345,7 @@ def _condense(samples, number, with_background):
         slow=slow,
         failure_kinds=_failure_kinds(execute, file) if failures else {},
         unanswered=unanswered,
-        stale_reads=_stale_reads(execute, file) if 0 < reads < requests else None,
+        stale_ratio=samples.freshness(number, with_background).stale_ratio if 0 < reads < requests else None,
         background=_condense_background(samples, number, first_sent, last_done) if with_background else None,
     )
 
@@ -372,6 +386,15 @@ def _condense_background(samples, number, probe_first_us, probe_last_us):
     )
 
 
+def _cut_off(samples, number, fault):
+    """Count the requests that the wiki may have counted for nothing: under way at the kill, then failed or STALE."""
+    return samples.database.execute(
+        "SELECT count(*) FROM read_parquet(?) WHERE (NOT answered OR cache_status = 'STALE') "
+        "AND sent_at_us <= ? AND sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT) >= ?",
+        [str(samples.path(number)), fault.dead_us, fault.kill_began_us],
+    ).fetchone()[0]
+
+
 def _failure_kinds(execute, file):
     """Return {kind in words: requests}: no answer by k6's code, then the classes of status."""
     rows = execute(
@@ -387,25 +410,6 @@ def _failure_kinds(execute, file):
             kind = f"status {status // 100}xx" if 100 <= status <= 599 else f"status {status}"
         kinds[kind] = kinds.get(kind, 0) + requests
     return kinds
-
-
-def _stale_reads(execute, file):
-    """Count the reads whose revision is older than the newest one acknowledged before they were sent."""
-    return execute(
-        """
-        WITH samples AS (SELECT * FROM read_parquet(?) WHERE answered AND revision IS NOT NULL),
-        writes AS (
-            SELECT page, sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT) AS at_us,
-                   max(revision) OVER (PARTITION BY page
-                       ORDER BY sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)) AS newest
-            FROM samples WHERE NOT is_read
-        )
-        SELECT count(*) FILTER (r.revision < w.newest)
-        FROM (SELECT page, sent_at_us AS at_us, revision FROM samples WHERE is_read) r
-        ASOF JOIN writes w ON r.page = w.page AND r.at_us >= w.at_us
-        """,
-        file,
-    ).fetchone()[0]
 
 
 def curve_levels(points):

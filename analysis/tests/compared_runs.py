@@ -1,12 +1,12 @@
 """Builds small runs of schema version 2 to be compared, from a seed: a fixture, not data."""
 
-import gzip
-import json
+from datetime import timedelta
 
 import numpy as np
+from run_folder_fixture import BEGIN, DOORS, HEADER, SETTINGS, k6_facts, text_of, write_gzip, write_json, write_logs
 
-BEGIN_US = 1_795_000_000_000_000
-HEADER = "sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision"
+PAGES = 10
+PROFILE = {"name": "none", "sha256": "0", "asked": {}, "applied": {}, "missing": [], "calibration": None}
 
 
 def build(
@@ -40,24 +40,22 @@ def build(
         "experiment": {
             "id": "X1",
             "name": "read-hot",
-            "settings": {"pages": 10},
+            "settings": {"pages": PAGES},
             "factors": {"door": list(doors)},
         },
         "plan_hash": f"sha256:{seed:064x}",
+        "plans": [
+            {"id": f"p{r}", "repetition": r, "hash": "", "requests": requests, "writes": 0, "distinct_pages": PAGES}
+            for r in range(1, repetitions + 1)
+        ],
         "trials_planned": number,
-        "profile": {
-            "name": "none",
-            "sha256": "0",
-            "asked": {},
-            "applied": {},
-            "missing": [],
-            "calibration": None,
-        },
+        "profile": PROFILE,
         "host": {"cpu_model": "A Processor", "cores": 2, "memory_bytes": 4_000_000_000, "kernel": "6.1"},
         "versions": {"node": "20.20.0", "k6": "1.8.1"},
+        "doors": DOORS,
         **changes,
     }
-    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    write_json(folder / "manifest.json", manifest)
     return folder
 
 
@@ -65,28 +63,40 @@ def _write_trial(folder, number, repetition, door, level, requests, rng):
     trial = folder / "trials" / f"{number:04d}"
     trial.mkdir(parents=True)
     durations = level * 5 * rng.lognormal(0, 0.25, requests)
-    hits = 0
-    with gzip.open(trial / "samples.csv.gz", "wt", newline="") as file:
-        file.write(f"{HEADER}\n")
-        for i, duration in enumerate(durations):
-            hit = door == "cached" and i >= 10
-            hits += hit
-            status = ("HIT" if hit else "MISS") if door == "cached" else ""
-            sent = BEGIN_US + i * 100_000
-            file.write(f"{sent},{i},page-{i % 10:06d},GET,200,,{status},{duration:.6f},5000,1\n")
+    begin = BEGIN + timedelta(minutes=number)
+    rows = []
+    for i, duration in enumerate(durations):
+        status = ("HIT" if i >= PAGES else "MISS") if door == "cached" else ""
+        sent_us = int(begin.timestamp() * 1e6) + i * 100_000
+        page = f"page-{i % PAGES:06d}"
+        rows.append([sent_us, i, page, "GET", 200, "", status, round(float(duration), 6), 5000, 1])
+    text = "".join(",".join(map(str, row)) + "\n" for row in [HEADER, *rows])
+    write_gzip(trial / "samples.csv.gz", text.encode())
+    hits = sum(row[6] == "HIT" for row in rows)
+    seconds = requests / 10 + 5
     value = {
         "trial": number,
         "repetition": repetition,
+        "plan": f"p{repetition}",
         "door": door,
         "cell": {"door": door},
+        "settings": SETTINGS | {"door": door, "pages": PAGES, "requests": requests},
         "valid": True,
         "invalid_reasons": [],
+        "started_at": text_of(begin),
+        "finished_at": text_of(begin + timedelta(seconds=seconds)),
+        "monotonic_s": seconds,
         "requests_sent": requests,
         "requests_failed": 0,
         "reads_sent": requests,
         "writes_sent": 0,
+        "distinct_pages": PAGES,
         "counter": {"requests": requests - hits, "reads": requests - hits, "writes": 0},
+        "counter_expected": requests - hits,
         "served_by_cache": hits,
+        "log_lines": write_logs(trial, door, rows),
+        "k6": k6_facts(seconds, 0),
         "background": None,
+        "overlap": None,
     }
-    (trial / "trial.json").write_text(json.dumps(value), encoding="utf-8")
+    write_json(trial / "trial.json", value)

@@ -11,6 +11,7 @@ import gzip
 import io
 import itertools
 import json
+import math
 import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -25,6 +26,7 @@ DOORS = {
 }
 # Typical time in ms of a request that the origin answers, and of one that the cache does.
 LEVELS_MS = {"source": (12.0, None), "nocache": (14.0, None), "local": (14.0, 2.4), "cached": (14.5, 5.5)}
+PURGE_US = 60_000  # from an edit until the toy cache has forgotten the page
 WRITE_FACTOR = {"source": 1.16, "nocache": 1.16, "local": 1.5, "cached": 1.2}
 UNCACHED_STATUS = {"source": "", "nocache": "BYPASS"}
 HEADER = ["sent_at_us", "iteration", "page", "method", "status", "error_code", "cache_status"]
@@ -219,7 +221,7 @@ def scale_times(folder, factor):
 
     def later(trial):
         end = datetime.fromisoformat(trial["finished_at"]) + timedelta(hours=1)
-        trial["finished_at"] = _text(end)
+        trial["finished_at"] = text_of(end)
         trial["monotonic_s"] += 3600
 
     edit_json(folder / "trial.json", later)
@@ -275,7 +277,8 @@ class _Trial:
         self.door = settings["door"]
         self.caching = DOORS[self.door]["caching"]
         self.begin_us = int(moment.timestamp() * 1e6)
-        self.fresh_until, self.revision = {}, {}
+        self.fresh_until, self.revision, self.copy = {}, {}, {}
+        self.policy = settings.get("policy")
         self.level = rng.lognormal(0, 0.03)  # what differs from trial to trial
 
     def write(self):
@@ -295,9 +298,7 @@ class _Trial:
         served = sum(row[6] == "HIT" for row in sent)
         writes = sum(row[3] == "POST" for row in sent)
         counter = len(sent) - served
-        edge_lines = len(sent) if self.door in ("cached", "nocache") else 0
-        write_gzip(self.folder / "edge.log.gz", b'{"status":200}\n' * edge_lines)
-        write_gzip(self.folder / "origin.log.gz", b'{"status":200}\n' * counter)
+        log_lines = write_logs(self.folder, self.door, sent)
         seconds = (ended_us - self.begin_us) / 1e6 + 1.2
         trial = {
             "trial": self.number,
@@ -308,16 +309,17 @@ class _Trial:
             "settings": self.settings,
             "valid": True,
             "invalid_reasons": [],
-            "started_at": _text(self.moment),
-            "finished_at": _text(self.moment + timedelta(seconds=seconds)),
+            "started_at": text_of(self.moment),
+            "finished_at": text_of(self.moment + timedelta(seconds=seconds)),
             "monotonic_s": round(seconds, 3),
             "cold_proof": {"cold": True, "observed": ["MISS", "HIT", "MISS"], "origin_requests": 2},
             "requests_planned": self.plan["requests"],
             "distinct_pages": len({row[2] for row in rows}),
             "counter": {"requests": counter, "reads": counter - writes, "writes": writes},
             "counter_expected": None,
-            "log_lines": {"edge": edge_lines, "origin": counter},
-            "k6": _k6(seconds, dropped),
+            "purges": self._purges(writes),
+            "log_lines": log_lines,
+            "k6": k6_facts(seconds, dropped),
             "background": None,
             "overlap": None,
         }
@@ -329,12 +331,17 @@ class _Trial:
             first, last = min(r[0] for r in background), max(r[0] + round(r[7] * 1000) for r in background)
             trial["background"] = {"vus": self.settings["background_vus"], "started_at_us": first}
             trial["background"] |= {"finished_at_us": last, **_counts(background), "completed_per_s": []}
-            trial["background"] |= {"rate_per_min": 0.0, "k6": _k6(seconds, 0)}
+            trial["background"] |= {"rate_per_min": 0.0, "k6": k6_facts(seconds, 0)}
             trial["overlap"] = {"probe_first_sent_at_us": begun_us, "probe_last_done_at_us": ended_us}
             trial["overlap"] |= {"background_first_sent_at_us": first, "background_last_done_at_us": last}
             trial["overlap"]["proved"] = True
         write_json(self.folder / "trial.json", trial)
         return seconds
+
+    def _purges(self, writes):
+        if self.policy != "purge-url":
+            return None
+        return {"told": True, "calls": 2 * writes, "failed": 0, "urls": 16 * writes, "tags": 0, "hosts": 0}
 
     def _ask(self):
         """Return the rows of the probe, and how many iterations were dropped."""
@@ -373,14 +380,19 @@ class _Trial:
         if method == "POST":
             wait_ms *= WRITE_FACTOR[self.door]
             self.revision[page] = self.revision.get(page, 1) + 1
-            self.fresh_until.pop(page, None)
+            purged_us = {"ttl": math.inf, "purge-url": now_us + PURGE_US}.get(self.policy, 0)
+            self.fresh_until[page] = min(self.fresh_until.get(page, 0), purged_us)
             status = "BYPASS" if self.caching else status
+        elif self.caching and self.policy == "no-store":
+            status = "BYPASS"
         elif self.caching and now_us < self.fresh_until.get(page, 0):
             status, wait_ms = "HIT", cache_ms * (1 + crowd / 40)
         duration_ms = round(float(self.level * wait_ms * self.rng.lognormal(0, 0.2)), 6)
         if status == "MISS":
             self.fresh_until[page] = now_us + round(duration_ms * 1000) + self.settings["ttl_s"] * 1_000_000
-        return [now_us, iteration, name, method, 200, "", status, duration_ms, 5210, self.revision.get(page, 1)]
+            self.copy[page] = self.revision.get(page, 1)
+        revision = self.copy[page] if status == "HIT" else self.revision.get(page, 1)
+        return [now_us, iteration, name, method, 200, "", status, duration_ms, 5210, revision]
 
     def _background(self, begun_us, ended_us):
         """Rows of the background: a few requests of each requester, from before the probe until after it."""
@@ -410,7 +422,29 @@ def _write_samples(path, rows):
     write_gzip(path, text.getvalue().encode())
 
 
-def _k6(seconds, dropped):
+def write_logs(folder, door, rows):
+    """Write the access logs that rows of samples leave at each nginx; return the lines of each."""
+    passed = {"cached": "edge", "nocache": "edge", "local": "local"}.get(door)
+    lines = {"edge": [], "local": [], "origin": []}
+    for row in rows:
+        method, status, cache_status, revision = row[3], row[4], row[6], row[9]
+        line = {"host": f"{door}.localhost", "method": method, "uri": f"/wiki/{row[2]}", "status": status}
+        line["sent_bytes"] = row[8]
+        asked = cache_status != "HIT"
+        line |= {"cache_status": cache_status if passed else "", "upstream_status": str(status) if asked else ""}
+        line["page_revision"] = str(revision)
+        if passed:
+            lines[passed].append(line)
+        if asked:
+            lines["origin"].append(line | {"cache_status": ""})
+    for role, of_role in lines.items():
+        text = "".join(f"{json.dumps(line, separators=(',', ':'))}\n" for line in of_role)
+        write_gzip(folder / f"{role}.log.gz", text.encode())
+    return {role: len(of_role) for role, of_role in lines.items()}
+
+
+def k6_facts(seconds, dropped):
+    """What trial.json says of k6."""
     return {
         "exit_code": 0,
         "dropped_iterations": dropped,
@@ -454,8 +488,8 @@ def _manifest(experiment, identity, repetitions, settings, factors, seed, plans,
             }
             for at, plan in enumerate(plans.values())
         ],
-        "started_at": _text(BEGIN),
-        "finished_at": _text(finished),
+        "started_at": text_of(BEGIN),
+        "finished_at": text_of(finished),
         "resumed_at": [],
         "trials_planned": trials,
         "profile": {
@@ -481,7 +515,8 @@ def _manifest(experiment, identity, repetitions, settings, factors, seed, plans,
     }
 
 
-def _text(moment):
+def text_of(moment):
+    """A moment as trial.json has it."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ET
 
 import numpy as np
 import pytest
-from compared_runs import build
+from compared_runs import PROFILE, build
 from run_folder_fixture import edit_json, edit_samples, truncate
 
 from stevec_compare.__main__ import main
@@ -91,7 +91,12 @@ def test_holm_is_as_in_the_paper():
             r"the settings differ \(pages: 10 and 20\)",
         ),
         ({"profile": {"name": "board"}}, "the profile differs"),
-        ({"schema_version": 1}, "schema version 1, and only version 2"),
+        (
+            {"profile": PROFILE | {"calibration": {"experiment": "read-hot", "fitted": {"cpu_share": 0.2}}}},
+            "what was fitted differs .* --force",
+        ),
+        ({"target": {"kind": "cloudflare", "zone": "example.com"}}, "the kind of target differs"),
+        ({"schema_version": 1}, "schema version 1, of an older stevec"),
         ({"status": "interrupted"}, "is not complete"),
         ({"kind": "study"}, "name one of its runs/ folders"),
         (
@@ -131,13 +136,20 @@ def test_trials_that_cannot_be_trusted_are_left_out_and_named(tmp_path, runs):
     assert len(comparison.second.cells["door=source"]) == 5
     assert len(comparison.second.cells["door=cached"]) == 6
     for number, reason in (
-        (1, "GZIP"),
+        (1, "is cut off"),
         (2, "counter says 11"),
         (3, "k6 crashed"),
         (4, "199 samples"),
         (5, "trial.json"),
     ):
         assert any(f"trial {number}:" in text and reason in text for text in comparison.warnings), number
+
+
+def test_a_generator_that_was_the_limit_is_said(tmp_path, runs):
+    other = build(tmp_path / "other", seed=2, repetitions=2)
+    edit_json(other / "trials/0002/trial.json", lambda value: value["k6"].update(generator_limited=True))
+    warnings = compare(runs["before"], other).warnings
+    assert warnings == ("other, trial 2: the load generator may be what was measured",)
 
 
 def test_a_cell_that_only_one_run_has_is_said(tmp_path, runs):

@@ -7,7 +7,6 @@ import pytest
 from run_folder_fixture import truncate
 
 from stevec_report.freshness import FreshnessError, History, measure
-from stevec_report.freshness.trial import clock_step_ms
 
 HEADER = "sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision"
 BEGIN_US = 1_795_000_000_000_000
@@ -109,16 +108,6 @@ def test_what_the_tolerance_spares_is_counted_as_uncertain(tmp_path):
     rows = [(0, "a", "POST", 200, 1_000, 2)] + [(1_000 + late, "a", "GET", 200, 10, 1) for late in (0, 1, 500, 501)]
     found = measure_rows(tmp_path, rows, tolerance_ms=0.5)
     assert (found.judged, found.stale, found.uncertain) == (4, 1, 2)
-
-
-def test_a_clock_that_was_set_shows():
-    trial = {
-        "started_at": "2026-11-21T10:00:00.000Z",
-        "finished_at": "2026-11-21T10:00:09.500Z",
-        "monotonic_s": 10.0,
-    }
-    assert clock_step_ms(trial) == pytest.approx(-500)
-    assert clock_step_ms({}) is None
 
 
 def test_damaged_and_missing_samples_are_named(tmp_path):

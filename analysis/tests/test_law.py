@@ -146,7 +146,7 @@ def test_a_trial_that_the_run_called_invalid_stays_so(run_folder, analyse_run):
 
 def test_a_clock_that_stepped_shows_against_the_monotonic_one(run_folder, analyse_run):
     edit_json(run_folder / "trials/0001/trial.json", lambda t: t.update(monotonic_s=t["monotonic_s"] + 3600))
-    edit_json(run_folder / "trials/0002/trial.json", lambda t: t.update(monotonic_s=t["monotonic_s"] + 0.2))
+    edit_json(run_folder / "trials/0002/trial.json", lambda t: t.update(monotonic_s=t["monotonic_s"] + 0.04))
     analysis = analyse_run(run_folder)
     assert analysis.outcomes[0].reasons == ("the clock stepped by −3600.0 s during the trial",)
     assert analysis.outcomes[1].valid

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from stevec_report import saturation, ttl_model
+from stevec_predict import expiry
+from stevec_report import saturation
 
 
 def simulate(requests, pages, span_s, ttl_s, runs, seed):
@@ -26,7 +27,7 @@ def simulate(requests, pages, span_s, ttl_s, runs, seed):
 )
 def test_the_model_of_expiry_is_what_a_simulation_gives(requests, pages, span_s, ttl_s):
     simulated = simulate(requests, pages, span_s, ttl_s, 300, 4)
-    model = ttl_model.misses(requests, pages, span_s, ttl_s)
+    model = expiry.misses(requests, pages, span_s, ttl_s)
     error = max(simulated.std(), 0.1) / np.sqrt(300)
     # The model lets the number of requests vary too, which moves the mean by less than half a request.
     assert model.mean == pytest.approx(simulated.mean(), abs=4 * error + 0.5)
@@ -35,21 +36,21 @@ def test_the_model_of_expiry_is_what_a_simulation_gives(requests, pages, span_s,
 
 
 def test_without_expiry_each_page_that_was_asked_for_misses_once():
-    model = ttl_model.misses(10_000, 100, 10.0, 180.0)
+    model = expiry.misses(10_000, 100, 10.0, 180.0)
     assert (model.mean, model.low, model.high) == (pytest.approx(100), 100, 100)
-    rare = ttl_model.misses(100, 1000, 1.0, 180.0)
+    rare = expiry.misses(100, 1000, 1.0, 180.0)
     assert rare.mean == pytest.approx(1000 * (1 - np.exp(-0.1)))
 
 
 def test_the_steady_state_is_reached_in_long_runs():
     # Renewals every T + 1 / λ: 100 pages, λ = 1/s, T = 4 s, for 5000 s.
-    model = ttl_model.misses(500_000, 100, 5000.0, 4.0)
+    model = expiry.misses(500_000, 100, 5000.0, 4.0)
     assert model.mean == pytest.approx(100 * 5000 / 5, rel=0.002)
     assert model.low < model.mean < model.high
 
 
 def test_a_page_has_some_number_of_misses():
-    distribution = ttl_model.page_distribution(600, 20, 6.0, 2.0)
+    distribution = expiry.page_distribution(600, 20, 6.0, 2.0)
     assert distribution.sum() == pytest.approx(1)
     assert distribution[0] == pytest.approx(np.exp(-30))
 
@@ -57,7 +58,7 @@ def test_a_page_has_some_number_of_misses():
 @pytest.mark.parametrize("numbers", [(0, 1, 1.0, 1.0), (1, 0, 1.0, 1.0), (1, 1, 0.0, 1.0), (1, 1, 1.0, 0.0)])
 def test_the_model_of_expiry_needs_positive_numbers(numbers):
     with pytest.raises(ValueError, match="positive"):
-        ttl_model.misses(*numbers)
+        expiry.misses(*numbers)
 
 
 def test_the_scalability_law_finds_the_numbers_that_it_was_made_from():

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from stevec_predict import Scenario, ScenarioError, predict, predict_cell
+from stevec_predict import Scenario, ScenarioError, draws_of_cell, predict, predict_cell
 from stevec_predict.model import cold_flash, shares_by_zipf
 from stevec_predict.popularity import SINGLE_RANKS, zipf
-from stevec_predict.simulation import simulate
+from stevec_predict.simulation import draw_events, simulate
 
 
 def simulate_many(rng, reads_per_s, edits_per_s, run_s, caches, **options):
@@ -222,20 +222,109 @@ def test_a_cell_is_predicted_with_the_spread_of_its_trials():
     assert 0.005 < cell.stale_ratio.high - cell.stale_ratio.low < 0.1
     assert predict_cell(SETTINGS) == cell
     assert predict_cell({**SETTINGS, "door": "source"}).hit_ratio.high == 0
-    purged = predict_cell({**SETTINGS, "cache_policy": "purge-url"}, purge_delay_s=0.01)
-    assert purged.stale_ratio.high < 0.01 < cell.stale_ratio.low
+    purged = predict_cell({**SETTINGS, "policy": "purge-url"})
+    assert 0 < purged.stale_ratio.centre < 0.05 < cell.stale_ratio.low
+    assert purged.hit_ratio.high < cell.hit_ratio.low
     with pytest.raises(ScenarioError, match="give duration_s"):
         predict_cell({**SETTINGS, "model": "closed"})
     closed = predict_cell({**SETTINGS, "model": "closed"}, duration_s=10.0)
     assert closed.hit_ratio == cell.hit_ratio
 
 
+def test_reads_that_edits_begin_with_fill_the_cache_with_what_is_outdated_at_once():
+    settings = {**SETTINGS, "requests": 1_200, "rate_per_s": 200, "ttl_s": 2, "edit": "get-post"}
+    paired, alone = predict_cell(settings), predict_cell({**settings, "edit": "post"})
+    draws = draws_of_cell(settings)
+    error = 4 * draws.stale_deviation / np.sqrt(draws.trials)
+    assert paired.stale_ratio.centre == pytest.approx(draws.stale_ratio, abs=error)
+    assert paired.hit_ratio.centre == pytest.approx(draws.hit_ratio, abs=4 * draws.hit_deviation / 10 + 0.001)
+    # One fill of twenty is such a read: 0.05 of the hits more, less those that are outdated anyway.
+    assert 0.03 < paired.stale_ratio.centre - alone.stale_ratio.centre < 0.04
+    steady = {**settings, "requests": 200_000, "edit_ratio": 0.2}
+    draws = draws_of_cell(steady)
+    assert predict_cell(steady).stale_ratio.centre == pytest.approx(draws.stale_ratio, abs=0.003)
+
+
+def test_a_cell_follows_popularity_and_edits_of_their_own():
+    even = {**SETTINGS, "pages": 1_000, "requests": 2_000}
+    skewed = {**even, "popularity": {"zipf": 1.0}}
+    own = {**skewed, "edit_popularity": "uniform"}
+    same, like_reads, of_their_own = map(predict_cell, (even, skewed, own))
+    assert like_reads.hit_ratio.low > same.hit_ratio.high
+    # Edits of pages that hardly anybody reads make fewer reads stale.
+    assert of_their_own.stale_ratio.high < like_reads.stale_ratio.low
+    for settings, cell in ((skewed, like_reads), (own, of_their_own)):
+        draws = draws_of_cell(settings)
+        assert cell.stale_ratio.centre == pytest.approx(draws.stale_ratio, abs=draws.stale_deviation / 2)
+        assert cell.hit_ratio.centre == pytest.approx(draws.hit_ratio, abs=draws.hit_deviation / 2 + 0.001)
+    assert predict_cell({**even, "popularity": "uniform"}) == same
+    with pytest.raises(ScenarioError, match="is neither uniform nor Zipf's"):
+        predict_cell({**SETTINGS, "popularity": {"pareto": 2}})
+
+
+def test_a_purge_that_is_repeated_costs_hits_and_not_freshness():
+    settings = {**SETTINGS, "requests": 6_000, "rate_per_s": 200, "policy": "purge-url"}
+    once, twice = (predict_cell(settings, purge_delays_s=delays) for delays in ((0.05,), (0.05, 10.05)))
+    assert twice.hit_ratio.high < once.hit_ratio.low
+    assert twice.stale_ratio.centre == pytest.approx(once.stale_ratio.centre, abs=0.002)
+    # The closed form of the steady state has one purge an edit.
+    closed = predict(
+        Scenario(pages=100, rate_per_s=200, edits=0.05, policy="purge-url", ttl_s=1e4, purge_delay_s=0.05, run_s=30)
+    )
+    assert once.hit_ratio.centre == pytest.approx(closed.hit_ratio, abs=0.003)
+    assert once.stale_ratio.centre == pytest.approx(closed.stale_ratio, abs=0.001)
+
+
+def test_a_crowd_for_one_page_is_one_fetch_a_lifetime():
+    crowd = {**SETTINGS, "edit_ratio": 0, "pages": 1, "ttl_s": 2, "burst": {"factor": 50}, "collapsing": True}
+    cell = predict_cell(crowd, duration_s=7, requests=2_000)
+    assert 1 - cell.hit_ratio.centre == pytest.approx(4 / 2_000, abs=1e-4)
+    with pytest.raises(ScenarioError, match="without collapsing"):
+        predict_cell({**crowd, "collapsing": False})
+    with pytest.raises(ScenarioError, match="a burst changes"):
+        predict_cell({**crowd, "pages": 2})
+
+
+def test_other_reads_warm_the_cache_too():
+    few = predict_cell({**SETTINGS, "edit_ratio": 0, "requests": 100, "pages": 1_000}, duration_s=1)
+    more = predict_cell({**SETTINGS, "edit_ratio": 0, "requests": 100, "pages": 1_000}, duration_s=1, other_reads=900)
+    assert few.hit_ratio.centre == pytest.approx(1 - 1000 * (1 - np.exp(-0.1)) / 100)
+    assert more.hit_ratio.centre == pytest.approx(1 - 1000 * (1 - np.exp(-1)) / 1000)
+
+
+def test_a_finite_run_with_a_second_chance_is_the_mean_of_its_draws():
+    settings = {
+        **SETTINGS,
+        "policy": "ttl-swr",
+        "stale_while_revalidate_s": 5,
+        "ttl_s": 2,
+        "requests": 2_000,
+        "rate_per_s": 200,
+    }
+    cell, draws = predict_cell(settings), draws_of_cell(settings)
+    assert "100 simulated trials" in cell.model
+    assert cell.hit_ratio.centre == draws.hit_ratio and cell.stale_ratio.centre == draws.stale_ratio
+    plain = predict_cell({**settings, "policy": "ttl"})
+    assert cell.hit_ratio.low > plain.hit_ratio.high
+    assert predict_cell({**settings, "stale_while_revalidate_s": 0}).hit_ratio == plain.hit_ratio
+
+
+def test_what_no_model_knows_is_said():
+    for change, message in (
+        ({"policy": "lru"}, "the policy 'lru' is none of ttl, "),
+        ({"burst_factor": 50}, "the setting burst_factor is in none of the models"),
+    ):
+        with pytest.raises(ScenarioError, match=message):
+            predict_cell({**SETTINGS, **change})
+    assert predict_cell({**SETTINGS, "burst_factor": None}) == predict_cell(SETTINGS)
+    for change in ({"policy": "no-store"}, {"policy": "revalidate"}, {"door": "local", "policy": "purge-url"}):
+        assert predict_cell({**SETTINGS, **change}).hit_ratio.high == 0
+
+
 def test_the_interval_of_a_cell_holds_95_of_100_trials():
     rng = np.random.default_rng(9)
     settings = {**SETTINGS, "requests": 1_000, "rate_per_s": 100, "ttl_s": 4}
     cell = predict_cell(settings)
-    from stevec_predict.simulation import draw_events
-
     found = [
         simulate(*draw_events(rng, pages=100, requests=1_000, edit_ratio=0.05, run_s=10.0), ttl_s=4) for _ in range(200)
     ]

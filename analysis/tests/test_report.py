@@ -20,7 +20,7 @@ from stevec_report.__main__ import main
 
 ANALYSIS = Path(__file__).resolve().parents[1]
 NAMES = ["drift", "figure-1.3", "response-times"]
-TABLES = ["cells", "table-1.1", "table-1.2", "table-1.2-ratios", "trials"]
+TABLES = ["cells", "cost", "prediction", "table-1.1", "table-1.2", "table-1.2-ratios", "trials"]
 FILES = sorted(
     [f"figures/{name}.{kind}" for name in NAMES for kind in ("png", "svg")]
     + ["index.html"]
@@ -122,7 +122,13 @@ def test_the_law_comes_first_and_everything_is_there(reported_run):
     found = read_page(reported_run)
     text = found.text
     order = ["The law of the counter holds in all 20 trials.", "Undecided:", "Table 1.1.", "Figure 1.3.", "Table 1.2."]
-    order += ["Every cell of the experiment.", "Distribution of response times", "Drift check", "Error budget"]
+    order += [
+        "Prediction beside measurement.",
+        "Every cell of the experiment.",
+        "Distribution of response times",
+        "Drift check",
+        "Error budget",
+    ]
     order += ["Every trial", "What could mislead", "coordinated omission", "Where the numbers come from", "sha256:"]
     places = [text.index(words) for words in order]
     assert places == sorted(places)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from stevec_report import prediction
 from stevec_report.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,3 +26,19 @@ def test_pictures_of_the_docs_are_those_that_the_sample_gives(tmp_path, figure):
     assert main([str(SAMPLE), "--figure", figure, "--output", str(drawn)]) == 0
     committed = ROOT / "docs" / "figures" / f"{figure.rpartition('/')[2]}.svg"
     assert drawn.read_bytes() == committed.read_bytes(), "run `make figures`"
+
+
+def test_nineteen_trials_of_twenty_are_where_the_models_say(analyse_run):
+    compared = [
+        one
+        for name in ("mixed-write", "overload", "read-sparse", "at-once")
+        for one in prediction.compare_cells(analyse_run(SAMPLE / "runs" / name))
+    ]
+    assert {one.missing for one in compared} == {""}
+    cached = [one for one in compared if one.trials[0].predicted.hit_ratio.high > 0]
+    for ratio, cells, points in (("hit", cached, 1.2), ("stale", [one for one in cached if one.gaps("stale")], 2.1)):
+        trials = sum(len(one.gaps(ratio)) for one in cells)
+        assert trials >= 8
+        assert sum(one.inside(ratio) for one in cells) >= 0.85 * trials
+        for one in cells:
+            assert abs(sum(one.gaps(ratio)) / len(one.gaps(ratio))) < points / 100

@@ -1,4 +1,5 @@
 // The request plan as a pure function of its seed. Node and k6 both run this file, so nothing of either may be used here.
+import { choosePage } from './popularity.js'
 
 /**
  * @typedef {object} Plan
@@ -7,6 +8,8 @@
  * @property {number} requests  iterations
  * @property {number} pages  number of different pages to choose from
  * @property {number} edit_ratio  0…1: the chance that an iteration is an edit
+ * @property {import('./popularity.js').Popularity} [popularity]  default uniform
+ * @property {import('./popularity.js').Popularity | null} [edit_popularity]  pages of edits are drawn by this, apart from those of reads; default, and null: an edit is of the page that its iteration drew
  */
 
 /** MurmurHash3's 32-bit finaliser: every bit of the input moves every bit of the output. @param {number} value */
@@ -21,6 +24,9 @@ function mix (value) {
 const STEP = 0x9e3779b9
 /** Whether to edit is drawn apart from the page, so that a plan with edits and its twin without them visit the same pages. */
 const EDIT_STREAM = 0x5bd1e995
+const EDIT_PAGE_STREAM = 0x27d4eb2f
+/** Further draws for one page, of a popularity that needs more than one. */
+const ATTEMPT_STREAM = 0x165667b1
 
 /**
  * A number that depends on nothing but its three arguments: the order in which VUs ask for it does not matter.
@@ -40,10 +46,12 @@ export function draw (seed, stream, index) {
  * @returns {{page: number, edit: boolean}} page 0…pages − 1
  */
 export function requestAt (plan, index) {
-  return {
-    page: Math.floor(draw(plan.seed, plan.stream, index) * plan.pages),
-    edit: plan.edit_ratio > 0 && draw(plan.seed, plan.stream ^ EDIT_STREAM, index) < plan.edit_ratio
-  }
+  const { seed, stream, pages, popularity = 'uniform', edit_popularity: editPopularity = null } = plan
+  const edit = plan.edit_ratio > 0 && draw(seed, stream ^ EDIT_STREAM, index) < plan.edit_ratio
+  const apart = edit && editPopularity !== null
+  const from = apart ? stream ^ EDIT_PAGE_STREAM : stream
+  const page = choosePage(apart ? editPopularity : popularity, pages, (attempt) => draw(seed, from ^ Math.imul(attempt, ATTEMPT_STREAM), index))
+  return { page, edit }
 }
 
 /**

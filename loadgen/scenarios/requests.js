@@ -4,7 +4,9 @@ import http from 'k6/http'
 import { sleep } from 'k6'
 import { SharedArray } from 'k6/data'
 import { Trend } from 'k6/metrics'
-import { editText, pageText, sizeOf } from './content.js'
+import { stagesOf } from './arrivals.js'
+import { cacheStatusOf } from './cache-status.js'
+import { editText, largestOf, pageText, sizeOf } from './content.js'
 import { pageName, requestAt } from './plan.js'
 
 /** @type {import('../src/lab/generator.js').GeneratorSettings} */
@@ -33,6 +35,21 @@ const SCENARIOS = {
       gracefulStop
     }
   }),
+  burst: () => ({
+    requests: {
+      executor: 'ramping-arrival-rate',
+      startRate: Math.round(rate * 1000),
+      timeUnit: '1000s',
+      // A stage of no length is a step. The last stage is longer for the same reason as above.
+      stages: stagesOf(rate, settings.burst, settings.duration_max_s + 2 / rate).flatMap(({ duration_s: durationS, from_per_s: from, to_per_s: to }) => [
+        { target: Math.round(from * 1000), duration: '0s' },
+        { target: Math.round(to * 1000), duration: `${Math.ceil(durationS * 1000)}ms` }
+      ]),
+      preAllocatedVUs: settings.vus,
+      maxVUs: settings.vus,
+      gracefulStop
+    }
+  }),
   // k6 cannot be told from outside to end in order. One VU asks the lab and is answered when it is time; the others look whether it has been.
   until: () => ({
     requests: { executor: 'per-vu-iterations', exec: 'readUntilTold', vus: settings.vus, iterations: 1, maxDuration: `${settings.duration_max_s}s`, gracefulStop },
@@ -41,7 +58,7 @@ const SCENARIOS = {
 }
 
 export const options = {
-  scenarios: SCENARIOS[settings.until_url === null ? settings.model : 'until'](),
+  scenarios: SCENARIOS[settings.until_url !== null ? 'until' : settings.burst !== null ? 'burst' : settings.model](),
   // As `stevec cloudflare verify` asks: what a CDN refuses to some clients shows before the load.
   userAgent: 'stevec',
   noConnectionReuse: !settings.connection_reuse,
@@ -51,7 +68,7 @@ export const options = {
   systemTags: ['status', 'method', 'name']
 }
 
-const largestEdit = settings.edit_size_chars ?? (typeof settings.page_size_chars === 'number' ? settings.page_size_chars : settings.page_size_chars[1])
+const largestEdit = settings.edit_size_chars ?? largestOf(settings.page_size_chars)
 /** Made once for all VUs. */
 const base = plan.edit_ratio > 0 ? new SharedArray('text', () => [pageText(plan.seed, 0, largestEdit)])[0] : ''
 
@@ -107,9 +124,12 @@ function send (method, index, page, body) {
   sample.add(response.timings.blocked + response.timings.duration, {
     method,
     status: String(response.status),
-    cache_status: response.headers['Cf-Cache-Status'] || response.headers['X-Cache-Status'] || ''
+    cache_status: cacheStatusOf((name) => response.headers[canonical(name)])
   })
 }
+
+/** As Go writes a header's name. @param {string} name */
+const canonical = (name) => name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
 
 /** @param {any} data */
 export function handleSummary (data) {

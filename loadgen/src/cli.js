@@ -23,8 +23,11 @@ const COMMANDS = {
   load: () => import('./commands/load.js').then((module) => module.command),
   report: () => import('./commands/report.js').then((module) => module.command),
   cloudflare: () => import('./commands/cloudflare.js').then((module) => module.command),
+  backup: () => import('./commands/backup.js').then((module) => module.command),
+  restore: () => import('./commands/restore.js').then((module) => module.command),
   compare: () => import('./commands/compare.js').then((module) => module.command),
-  predict: () => import('./commands/predict.js').then((module) => module.command)
+  predict: () => import('./commands/predict.js').then((module) => module.command),
+  verify: () => import('./commands/verify.js').then((module) => module.command)
 }
 
 /**

@@ -5,6 +5,7 @@ import { after, describe, test } from 'node:test'
 import path from 'node:path'
 import { ROOT } from '../src/config.js'
 import { cellsOf, DEFAULT_SETTINGS, DefinitionError, experimentNames, loadDefinition, parse } from '../src/lab/definition.js'
+import { leaveOutMissing } from '../src/lab/missing-caches.js'
 import { STUDY } from '../src/lab/study.js'
 
 describe('an experiment', () => {
@@ -58,6 +59,16 @@ describe('an experiment', () => {
     assert.throws(() => loadDefinition('read-hot', 'quick', { only: { size: ['1'] } }), /there is no factor "size" to choose from; there is: door/)
   })
 
+  test('of caches leaves out those that are not on the machine, says so, and is refused where none remains', () => {
+    const definition = loadDefinition('caches', 'quick')
+    const { factors, left_out: leftOut } = leaveOutMissing(definition, (name) => name === 'edge' || name === 'squid')
+    assert.deepEqual(factors.cache, ['edge', 'squid'])
+    assert.deepEqual(leftOut?.map(({ level }) => level), ['nginx', 'varnish', 'trafficserver'])
+    assert.match(String(leftOut?.[1].reason), /varnish is not on this machine; run `apt-get install --no-install-recommends varnish` \(or set VARNISHD_BIN/)
+    assert.equal(leaveOutMissing(definition, () => true), definition)
+    assert.throws(() => leaveOutMissing(loadDefinition('caches', 'quick', { only: { cache: ['squid'] } }), () => false), /squid is not on this machine/)
+  })
+
   test('that does not exist is refused with those that do', () => {
     for (const name of ['read-cold', '../package', '', 'experiment.schema']) {
       assert.throws(() => loadDefinition(name, 'quick'), (error) => error instanceof DefinitionError && /there is: .*read-hot/.test(error.message))
@@ -98,6 +109,18 @@ describe('an experiment', () => {
         [{ settings: { rate_per_s: 5 } }, /rate_per_s is for the open model/],
         [{ settings: { model: 'open', rate_per_s: 1, duration_max_s: 10 } }, /1000 requests at 1 a second take longer than duration_max_s = 10/],
         [{ settings: { page_size_chars: [200, 100] } }, /page_size_chars goes from 200 down to 100/],
+        [{ settings: { page_size_chars: { lognormal: { median: 2000, sigma: 1, max: 1000 } } } }, /page_size_chars has a median of 2000, above its max of 1000/],
+        [{ settings: { page_size_chars: { lognormal: { median: 2000, sigma: 1 } } } }, /page_size_chars\/lognormal must have required property 'max'/],
+        [{ settings: { burst: { factor: 50, at_s: 1, ramp_s: 1, for_s: 2 } } }, /burst is for the open model, bound by "either"/],
+        [{ settings: { burst: { factor: 50, at_s: 1, ramp_s: 1, for_s: 2 }, model: 'open', bound: 'either', rate_per_s: 1, duration_max_s: 3 } }, /the burst ends after 4 s, beyond duration_max_s = 3/],
+        [{ settings: { burst: { factor: 1, at_s: 1, ramp_s: 1, for_s: 2 } } }, /burst\/factor must be > 1/],
+        [{ settings: { fault: { kind: 'origin-down', from_s: 1, for_s: 2 } } }, /fault is for the open model without a background, bound by "either"/],
+        [{ settings: { fault: { kind: 'origin-down', from_s: 1, for_s: 2 }, model: 'open', bound: 'either', rate_per_s: 1, duration_max_s: 3 } }, /the fault ends after 3 s, and the trial after 3 s: nobody would see the recovery/],
+        [{ settings: { fault: { kind: 'fire', from_s: 1, for_s: 2 } } }, /fault\/kind must be equal to one of the allowed values/],
+        [{ settings: { cache: 'squid' } }, /cache says who stands at the door cached, not at source/],
+        [{ settings: { cache: 'squid', door: 'cached', collapsing: false }, factors: { vus: [1] } }, /only the edge can be told not to collapse/],
+        [{ settings: { popularity: { zipf: 0 } } }, /popularity\/zipf must be > 0/],
+        [{ settings: { popularity: 'zipf' } }, /popularity must be equal to one of the allowed values/],
         [{ settings: { pages: 100000, page_size_chars: 1000000 } }, /100000 pages of this size are more than/]
       ])) assert.throws(() => loadDefinition(file(content), 'quick'), message)
       assert.throws(() => loadDefinition(file({}), 'full'), /mine\.json has no preset "full"; it has: quick/)

@@ -83,7 +83,7 @@ test('what a process of this machine and its children use is seen once a second,
   const identity = { name: 'busy', pid, start_ticks: /** @type {number} */ (startTicks(pid)) }
   let samples = 0
   const kept = keepOriginSamples({
-    sample: (onSample) => sampleProcesses([identity], (sample) => {
+    sample: (onSample) => sampleProcesses(() => [identity], (sample) => {
       samples += 1
       onSample(sample)
     })
@@ -101,5 +101,5 @@ test('what a process of this machine and its children use is seen once a second,
 })
 
 test('a process that has ended is no idle origin', async () => {
-  await assert.rejects(sampleProcesses([{ name: 'the wiki', pid: 2 ** 22 + 1, start_ticks: 1 }], () => {}).ended, /the wiki has ended/)
+  await assert.rejects(sampleProcesses(() => [{ name: 'the wiki', pid: 2 ** 22 + 1, start_ticks: 1 }], () => {}).ended, /the wiki has ended/)
 })

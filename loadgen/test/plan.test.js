@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { arrivalsIn, stagesOf } from '../scenarios/arrivals.js'
 import { draw, pageName, requestAt } from '../scenarios/plan.js'
 import { loadDefinition } from '../src/lab/definition.js'
 import { backgroundPlan, planRun, requestsPlanned } from '../src/lab/matrix.js'
@@ -40,6 +41,56 @@ describe('the request plan', () => {
       // The 0.1 % and 99.9 % quantiles of chi-square with 99 degrees of freedom: neither skewed nor suspiciously even.
       assert.ok(chiSquare > 60.0 && chiSquare < 148.2, `seed ${seed}: chi-square ${chiSquare}`)
     }
+  })
+
+  for (const exponent of [0.5, 0.9, 1, 1.4]) {
+    test(`draws pages by Zipf's law with exponent ${exponent} as often as the law says, as far as chance goes`, () => {
+      const pages = 100
+      const count = 100_000
+      const weights = Array.from({ length: pages }, (_, index) => (index + 1) ** -exponent)
+      const total = weights.reduce((sum, weight) => sum + weight)
+      for (const seed of [0, 1, 2 ** 32 - 1]) {
+        const plan = { seed, stream: 1, requests: count, pages, edit_ratio: 0, popularity: { zipf: exponent } }
+        const seen = new Array(pages).fill(0)
+        for (let index = 0; index < count; index++) seen[requestAt(plan, index).page] += 1
+        const chiSquare = weights.reduce((sum, weight, page) => sum + (seen[page] - count * weight / total) ** 2 / (count * weight / total), 0)
+        assert.ok(chiSquare > 60.0 && chiSquare < 148.2, `seed ${seed}: chi-square ${chiSquare}`)
+      }
+    })
+  }
+
+  test('reaches every page of few and of very many, and no other', () => {
+    for (const pages of [1, 2, 3, 100_000]) {
+      const plan = { seed: 3, stream: 9, requests: 20_000, pages, edit_ratio: 0, popularity: { zipf: 0.7 } }
+      const chosen = new Set(Array.from({ length: plan.requests }, (_, index) => requestAt(plan, index).page))
+      assert.ok([...chosen].every((page) => Number.isInteger(page) && page >= 0 && page < pages))
+      if (pages <= 3) assert.equal(chosen.size, pages)
+      else assert.ok(Math.max(...chosen) > 0.99 * pages)
+    }
+  })
+
+  test('draws the pages of edits by a law of their own, and leaves the reads as they are in the twin without edits', () => {
+    const plan = { seed: 1, stream: 1, requests: 50_000, pages: 50, edit_ratio: 0.2, popularity: { zipf: 0.9 }, edit_popularity: /** @type {const} */ ('uniform') }
+    const twin = { ...plan, edit_ratio: 0 }
+    const edited = new Array(50).fill(0)
+    let paired = 0
+    let edits = 0
+    for (let index = 0; index < plan.requests; index++) {
+      const { page, edit } = requestAt(plan, index)
+      const other = requestAt(twin, index).page
+      if (!edit) {
+        assert.equal(page, other)
+        continue
+      }
+      edits += 1
+      edited[page] += 1
+      if (page === other) paired += 1
+    }
+    const chiSquare = edited.reduce((sum, observed) => sum + (observed - edits / 50) ** 2 / (edits / 50), 0)
+    // The 0.1 % and 99.9 % quantiles of chi-square with 49 degrees of freedom.
+    assert.ok(chiSquare > 23.98 && chiSquare < 85.35, String(chiSquare))
+    // Independent of what the iteration would have read: equal as often as chance makes them.
+    assert.ok(Math.abs(paired - edits / 50) < 4 * Math.sqrt(edits / 50), `${paired} of ${edits}`)
   })
 
   test('draws consecutive requests independently of each other', () => {
@@ -107,6 +158,27 @@ describe('the request plan', () => {
   })
 })
 
+describe('a burst', () => {
+  const burst = { factor: 50, at_s: 1, ramp_s: 1, for_s: 4 }
+
+  test('is the steady rate, a rise, a height and the steady rate again', () => {
+    assert.deepEqual(stagesOf(10, burst, 8), [
+      { duration_s: 1, from_per_s: 10, to_per_s: 10 },
+      { duration_s: 1, from_per_s: 10, to_per_s: 500 },
+      { duration_s: 4, from_per_s: 500, to_per_s: 500 },
+      { duration_s: 2, from_per_s: 10, to_per_s: 10 }
+    ])
+    assert.deepEqual(stagesOf(10, null, 8), [{ duration_s: 8, from_per_s: 10, to_per_s: 10 }])
+  })
+
+  test('brings as many requests as there is area under its rate', () => {
+    const settings = { ...definition.settings, model: /** @type {const} */ ('open'), bound: /** @type {const} */ ('either'), rate_per_s: 10, burst, duration_max_s: 8, requests: 1_000_000 }
+    assert.equal(requestsPlanned(settings), 10 + 255 + 2000 + 20)
+    assert.equal(requestsPlanned({ ...settings, requests: 99 }), 99)
+    assert.equal(arrivalsIn(stagesOf(0.1, null, 30)), 3)
+  })
+})
+
 describe('what pages say', () => {
   test('is as long as asked, the same each time, and another for each edit', () => {
     for (const size of [32, 1000, 50_000]) {
@@ -122,6 +194,36 @@ describe('what pages say', () => {
     assert.deepEqual([Math.min(...sizes), Math.max(...sizes)], [100, 109])
     for (let size = 100; size < 110; size++) assert.ok(Math.abs(sizes.filter((each) => each === size).length - 2000) < 4 * Math.sqrt(20_000 * 0.1 * 0.9), String(size))
     assert.equal(sizeOf(1, 7, 5000), 5000)
+  })
+})
+
+describe('lognormal page sizes', () => {
+  const law = { median: 2900, sigma: 1.2, max: 100_000 }
+
+  test('have the median and the spread that were asked for, and never pass their ends', () => {
+    const count = 20_000
+    const sizes = Array.from({ length: count }, (_, page) => sizeOf(1, page, { lognormal: law }))
+    assert.ok(sizes.every((size) => Number.isInteger(size) && size >= 32 && size <= law.max))
+    // In how many of ten equally likely classes of a normal distribution the standardised logarithms fall.
+    const bounds = [-1.28155, -0.84162, -0.5244, -0.25335, 0, 0.25335, 0.5244, 0.84162, 1.28155]
+    const seen = new Array(10).fill(0)
+    for (const size of sizes) seen[bounds.filter((bound) => Math.log(size / law.median) / law.sigma > bound).length] += 1
+    const chiSquare = seen.reduce((sum, observed) => sum + (observed - count / 10) ** 2 / (count / 10), 0)
+    // The 99.9 % quantile of chi-square with 9 degrees of freedom.
+    assert.ok(chiSquare < 27.88, `chi-square ${chiSquare}: ${seen}`)
+  })
+
+  test('are the same each time, and of another seed others', () => {
+    assert.equal(sizeOf(7, 3, { lognormal: law }), sizeOf(7, 3, { lognormal: law }))
+    assert.notEqual(sizeOf(7, 3, { lognormal: law }), sizeOf(8, 3, { lognormal: law }))
+    assert.equal(sizeOf(1, 3, { lognormal: { median: 2900, sigma: 1.2, max: 2900 } }) <= 2900, true)
+  })
+
+  test('can be written into a page to the letter', () => {
+    for (const page of [0, 1, 2]) {
+      const size = sizeOf(1, page, { lognormal: law })
+      assert.equal(pageText(1, page, size).length, size)
+    }
   })
 })
 

@@ -352,7 +352,7 @@ end
 
 local function get(request)
   local demands = demands_of(request)
-  local alone = demands["no-store"] ~= nil
+  local alone = demands["no-store"] ~= nil or not settings.collapse
   local entry, key
   for _ = 1, COLLAPSE_ATTEMPTS_MAX do
     local now_s = ngx.now()
@@ -361,7 +361,7 @@ local function get(request)
     if use == "fresh" and serve(entry, "HIT", request, now_s) then return end
     if use == "stale" and serve(entry, "STALE", request, now_s) then return end
     if use == "update" then
-      if not flights.find(key) then start(request, { key = key, method = "GET", entry = entry, collapsing = true }) end
+      if not flights.find(key) and start(request, { key = key, method = "GET", entry = entry, collapsing = true }) then ngx.var.refreshes = 1 end
       if serve(entry, "UPDATING", request, now_s) then return end
     end
     if use then entry = nil end

@@ -367,11 +367,11 @@ end
 
 -- For all others: until something happens, or nothing has arrived for so long. Returns whether something may have happened.
 function _M.wait_change(flight, patience_s)
-  local left_s = flight.progress_s + patience_s - ngx.now()
-  -- A semaphore counts in whole milliseconds, and less than one is no wait at all: the clock would stand still, and the caller's loop go on for ever.
-  if left_s < 0.001 then return false end
+  -- A wait of less than a millisecond does not let go of the worker, whose clock then stands still: its caller would turn for ever.
+  local left_ms = math.floor((flight.progress_s + patience_s - ngx.now()) * 1000 + 0.5)
+  if left_ms < 1 then return false end
   flight.waiting = flight.waiting + 1
-  if not flight.changed:wait(left_s) then flight.waiting = math.max(0, flight.waiting - 1) end
+  if not flight.changed:wait(left_ms / 1000) then flight.waiting = math.max(0, flight.waiting - 1) end
   return true
 end
 

@@ -80,6 +80,7 @@ end
 --- For control.lua.
 function _M.purge(body, soft)
   if body.purge_everything == true then
+    ngx.var.purge_kind = "everything"
     for _, kind in ipairs(KINDS) do
       if body[kind] ~= nil then return nil, 400, "purge_everything stands alone" end
     end
@@ -99,6 +100,7 @@ function _M.purge(body, soft)
   if type(items) ~= "table" or #items == 0 then
     return nil, 400, 'send {"purge_everything":true}, or a list of files, tags, hosts or prefixes'
   end
+  ngx.var.purge_kind, ngx.var.purge_items = named, #items
   if #items > ITEMS_MAX then return nil, 400, "at most " .. ITEMS_MAX .. " items in a call" end
   if not well_formed(named, items) then return nil, 400, named == "files" and "files are absolute http or https URLs" or named .. " are texts" end
   local done, status, message = allowed(named, #items)

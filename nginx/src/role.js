@@ -19,11 +19,12 @@ const UNQUOTABLE = /["$\\\n\r]/
 
 /**
  * What a role needs besides its folder; ports are of 127.0.0.1.
- * @typedef {{role: 'origin', port: number, wikiPort: number, listenAddress?: string}} OriginRole  listenAddress: default 127.0.0.1
+ * @typedef {{role: 'origin', port: number, wikiPort: number | number[], listenAddress?: string}} OriginRole  listenAddress: default 127.0.0.1; wikiPort: several wikis of one database, when there is a list
  * @typedef {{role: 'edge', port: number, publicPort: number, originPort: number, cachedHost: string, nocacheHost: string, controlPort: number, controlToken: string} & EdgeOptions} EdgeRole  in the wiki's stack
  * @typedef {{role: 'edge', port: number, listenAddress?: string, origin: Origin, controlPort: number, controlToken: string} & EdgeOptions} LoneEdgeRole  in front of any application
- * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
+ * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, collapse?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
  *   defaultTtls: an answer that says nothing about caching gets a lifetime by its status, as Cloudflare's; default: only outside the stack, in the profile cloudflare
+ *   collapse: simultaneous misses of one address make one fetch; default true
  * @typedef {{addresses: string[], port: number, host: string, tls: boolean, certificates?: string}} Origin
  *   addresses: IP addresses in the order in which they are tried, as nginx does not look into /etc/hosts at run time; certificates: a file of what is trusted, instead of the system's
  * @typedef {{role: 'local', port: number, sourcePort: number, sourcePublicPort?: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole  sourcePublicPort: what the source calls itself, where a link lies between; default sourcePort
@@ -75,12 +76,18 @@ export function render (role, { directory, modulesDirectory, sources = SOURCES, 
     if (UNQUOTABLE.test(value)) throw new Error(`nginx cannot use a path with quotes, dollar signs or backslashes: ${value}`)
   }
   return eta.render(`./${role.role}`, {
-    ...(role.role === 'edge' ? edgeView(role, directory) : role),
+    ...(role.role === 'edge' ? edgeView(role, directory) : role.role === 'origin' ? originView(role) : role),
     directory,
     sources,
     user,
     modules: cached ? ['ndk_http_module', 'ngx_http_lua_module'].map((name) => `${modulesDirectory}/${name}.so`) : []
   })
+}
+
+/** @param {OriginRole} role */
+function originView (role) {
+  const wikiPorts = [role.wikiPort].flat()
+  return { ...role, wikiPorts, several: wikiPorts.length > 1 }
 }
 
 /**
@@ -110,6 +117,7 @@ function edgeView (role, directory) {
     origin: { ...origin, addresses: origin.addresses.map(address), certificates: origin.certificates ?? CERTIFICATES.find(existsSync) ?? '' },
     profile: role.profile ?? 'cloudflare',
     defaultTtls: role.defaultTtls ?? (lone && role.profile !== 'rfc9111'),
+    collapse: role.collapse ?? true,
     plan: role.plan ?? '',
     // The wiki refuses a page that is too long with a reason; in front of other applications, Cloudflare's limit.
     bodyMax: lone ? '100m' : '4m',

@@ -16,6 +16,7 @@ test('stale-while-revalidate answers at once with UPDATING, and one fetch brings
   await waitUntil(async () => (await edge.get('/')).body === 'body 2', 5_000)
   assert.equal((await edge.get('/')).cache, 'HIT')
   assert.equal(edge.reached('/'), 2)
+  assert.equal(await edge.countRefreshes(), 1, 'the log says of one of them that it made the edge ask')
 })
 
 test('after its window stale-while-revalidate makes the client wait', async (t) => {

@@ -18,6 +18,19 @@ for (const [what, headers] of /** @type {[string, Record<string, string>][]} */ 
   })
 }
 
+test('with collapsing off each of them asks the origin for itself, and what it answers is stored all the same', async (t) => {
+  /** @type {(() => void)[]} */
+  const held = []
+  const edge = await startEdge(t, (_request, response) => {
+    // Nobody is answered before all twenty have asked.
+    if (held.push(() => response.setHeader('Cache-Control', 'max-age=60').end('body')) === 20) for (const answer of held) answer()
+  }, { collapse: false })
+  const answers = await twenty(edge, '/')
+  assert.deepEqual(answers.map(({ cache }) => cache), Array(20).fill('MISS'))
+  assert.equal(edge.reached('/'), 20)
+  assert.equal((await edge.get('/')).cache, 'HIT')
+})
+
 test('also large ones', async (t) => {
   const body = 'x'.repeat(300_000)
   const edge = await startEdge(t, (_request, response) => setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end(body), ORIGIN_MS))

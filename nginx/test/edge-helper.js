@@ -99,6 +99,8 @@ export async function startEdge (t, script, { origin, originListens = '127.0.0.1
       const line = () => readFileSync(path.join(directory, 'access.log'), 'utf8').split('\n').slice(0, -1).map((text) => JSON.parse(text)).filter(({ uri }) => uri === url).at(-1)
       return waitUntil(line, 5_000)
     },
+    /** How many requests the log says the edge has sent on its own. */
+    countRefreshes: async () => waitUntil(() => readFileSync(path.join(directory, 'access.log'), 'utf8').split('\n').slice(0, -1).reduce((sum, line) => sum + JSON.parse(line).refreshes, 0), 5_000),
     errors: () => readFileSync(path.join(directory, 'error.log'), 'utf8'),
     workers,
     isAlive: () => nginx !== undefined && isAlive(nginx),

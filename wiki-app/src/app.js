@@ -17,6 +17,7 @@ import { defineFileModels } from './files/model.js'
 import { fileRoutes } from './files/routes.js'
 import { createFileStore } from './files/store.js'
 import { healthRoutes } from './health.js'
+import { tagsFor, urlsFor } from './invalidation.js'
 import { createRenderer } from './markdown/renderer.js'
 import { createMetrics, createMetricsServer } from './observe/metrics.js'
 import { createRequestIds, createRequestLog, logController } from './observe/request-log.js'
@@ -29,6 +30,7 @@ import { findingRoutes } from './pages/finding-routes.js'
 import { createHistory } from './pages/history.js'
 import { historyRoutes } from './pages/history-routes.js'
 import { defineModels } from './pages/model.js'
+import { createOriginCache } from './pages/origin-cache.js'
 import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
 import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } from './problem.js'
@@ -41,6 +43,7 @@ const ENCODED_BODY_FACTOR = 3
 /** Longer than the header section may be, so that a page name's own rule is the one that refuses it. */
 const PARAMETER_MAX_CHARS = 20_000
 const CONNECTIONS_MAX = 4_096
+const MIB = 1_048_576
 const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
 
 /**
@@ -89,15 +92,25 @@ export async function buildApp (config, { purge, timing } = {}) {
   const models = defineModels(database.connection)
   const metrics = createMetrics(database)
   const renderer = metrics.timed(createRenderer({ maxBytes: config.PAGE_MAX_BYTES }))
-  const purges = purge && createPurgeQueue({ connection: database.connection, purge, log: app.log, timing })
-  const store = metrics.counted(createPageStore({ models, renderer, outbox: purges }))
-  const sessions = users && createSessions(database.connection, users)
+  const policy = cachePolicy(config.CACHE_POLICY, {
+    ttlS: config.CACHE_TTL_S, staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S, staleIfErrorS: config.CACHE_STALE_IF_ERROR_S, cdnTtlS: config.CACHE_CDN_TTL_S
+  })
+  const purges = purge && createPurgeQueue({
+    connection: database.connection,
+    purge,
+    staleOf: policy.purgedBy === 'tags' ? tagsFor : urlsFor,
+    log: app.log,
+    timing: { repeatAfterMs: config.PURGE_REPEAT_AFTER_S * 1000, ...timing }
+  })
+  const store = metrics.counted(createPageStore({ models, renderer, outbox: purges, readsAtOnce: config.PAGE_READS_AT_ONCE }))
+  /** @type {import('./pages/origin-cache.js').OriginCache<import('./pages/view-route.js').View> | undefined} */
+  const cache = config.ORIGIN_CACHE_MIB === 0
+    ? undefined
+    : createOriginCache({ connection: database.connection, collection: models.Pages.collection.name, maxBytes: config.ORIGIN_CACHE_MIB * MIB, log: app.log })
+  const sessions = users && whilePresent(createSessions(database.connection, users), database)
   const history = createHistory(models)
   const finding = createFinding(models)
   const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
-  const policy = cachePolicy(config.CACHE_POLICY, {
-    ttlS: config.CACHE_TTL_S, staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S, staleIfErrorS: config.CACHE_STALE_IF_ERROR_S
-  })
   const answerError = createErrorHandler(database.isUnavailable)
   const knownRoutes = noteRoutes(app)
   const watchers = [
@@ -106,12 +119,17 @@ export async function buildApp (config, { purge, timing } = {}) {
   ]
 
   drainOnClose(app)
+  app.addHook('onRoute', (route) => {
+    const { database: needed = true } = /** @type {{database?: boolean}} */ (route.config ?? {})
+    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (database.whilePresent(route.handler))
+  })
   if (config.METRICS_PORT !== undefined) {
     const server = createMetricsServer(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
     app.addHook('onReady', server.open)
     app.addHook('onClose', server.close)
   }
-  app.addHook('onReady', database.connect)
+  app.addHook('onReady', () => database.connect(store.upgrade))
+  if (cache) app.addHook('onReady', cache.open).addHook('onClose', cache.close)
   app.addHook('onClose', database.close)
   app.addHook('onClose', renderer.close)
   if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
@@ -138,7 +156,7 @@ export async function buildApp (config, { purge, timing } = {}) {
   await app.register(healthRoutes, { database })
   await app.register(counterRoute, { counter })
   await app.register(assetRoutes)
-  await app.register(viewRoute, { store, policy })
+  await app.register(viewRoute, { store, policy, cache })
   await app.register(findingRoutes, { finding, policy })
   await app.register(editRoutes, { store, history })
   await app.register(historyRoutes, { store, history, policy })
@@ -159,4 +177,14 @@ export async function buildApp (config, { purge, timing } = {}) {
 
   await app.ready()
   return app
+}
+
+/**
+ * @template {Record<string, (...args: any[]) => Promise<any>>} Parts
+ * @param {Parts} parts
+ * @param {import('./database.js').Database} database
+ * @returns {Parts} the same, not waiting for a database that is away
+ */
+function whilePresent (parts, database) {
+  return /** @type {Parts} */ (Object.fromEntries(Object.entries(parts).map(([name, part]) => [name, database.whilePresent(part)])))
 }

@@ -28,15 +28,16 @@ export const EDITOR_SCRIPT_URL = editorScript.url
  * @type {import('fastify').FastifyPluginAsync}
  */
 export async function assetRoutes (app) {
+  const config = { database: false }
   for (const { url, type, bytes } of [style, icon, pageScript, editorScript]) {
-    app.get(url, async (_request, reply) => {
+    app.get(url, { config }, async (_request, reply) => {
       reply.header('cache-control', 'public, max-age=31536000, immutable').type(type)
       return bytes
     })
   }
 
   // Browsers ask for it unasked.
-  app.get('/favicon.ico', async (_request, reply) => {
+  app.get('/favicon.ico', { config }, async (_request, reply) => {
     reply.header('cache-control', `public, max-age=${DAY_S}`).type(icon.type)
     return icon.bytes
   })

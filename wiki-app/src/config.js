@@ -3,7 +3,7 @@ import mongoose from 'mongoose'
 import { parseApiUrl, readToken } from '@stevec/cdn/wiki'
 import { ACCESS_MODES } from './access/roles.js'
 import { trustOf } from './access/client.js'
-import { CACHE_POLICY_NAMES } from './cache-policy.js'
+import { CACHE_POLICY_NAMES, needsPurges } from './cache-policy.js'
 import { ConfigError } from './config-error.js'
 
 const MIB = 1_048_576
@@ -26,6 +26,11 @@ const SCHEMA = {
     CACHE_TTL_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 180, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
     CACHE_STALE_WHILE_REVALIDATE_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 60, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
     CACHE_STALE_IF_ERROR_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 0, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
+    // As many as the driver brings in one answer, so that no read needs a second.
+    PAGE_READS_AT_ONCE: { type: 'integer', minimum: 1, maximum: 100, default: 100, description: 'a whole number from 1 (a read of the database for each page view) to 100' },
+    ORIGIN_CACHE_MIB: { type: 'integer', minimum: 0, maximum: 16_384, default: 0, description: 'a whole number of MiB from 0 (off) to 16384' },
+    // A lost purge is not mended before it ends.
+    CACHE_CDN_TTL_S: { type: 'integer', minimum: 1, maximum: 31_536_000, default: 86_400, description: 'a whole number of seconds from 1 to 31536000 (a year)' },
     PAGE_MAX_BYTES: { type: 'integer', minimum: 1, maximum: 3 * MIB, default: MIB, description: 'a whole number of bytes from 1 to 3145728' },
     UPLOAD_MAX_BYTES: { type: 'integer', minimum: 1, maximum: 50 * MIB, default: 5 * MIB, description: 'a whole number of bytes from 1 to 52428800' },
     LOG_LEVEL: {
@@ -47,6 +52,7 @@ const SCHEMA = {
     PURGE_URL: { type: 'string', description: 'the address of a purge API in the form of Cloudflare\'s, https, or http on this machine; not set: Cloudflare\'s own' },
     PURGE_TOKEN: { type: 'string', minLength: 1, description: 'the token for it' },
     PURGE_TOKEN_FILE: { type: 'string', minLength: 1, description: 'the path of a file with the token for it, which its owner alone may read' },
+    PURGE_REPEAT_AFTER_S: { type: 'integer', minimum: 1, maximum: 3600, default: 10, description: 'a whole number of seconds from 1 to 3600' },
     METRICS_PORT: { type: 'integer', minimum: 1, maximum: 65_535, description: 'a whole number from 1 to 65535, or not set for no metrics' },
     // Metrics tell of the inside, so nobody else sees them unless asked for.
     METRICS_HOST: { type: 'string', minLength: 1, default: '127.0.0.1', description: 'an address or host name for the metrics to listen on' }
@@ -64,6 +70,9 @@ const SCHEMA = {
  * @property {number} CACHE_TTL_S
  * @property {number} CACHE_STALE_WHILE_REVALIDATE_S  of the policy ttl-swr
  * @property {number} CACHE_STALE_IF_ERROR_S
+ * @property {number} PAGE_READS_AT_ONCE  how many pages one read of the database brings at most
+ * @property {number} ORIGIN_CACHE_MIB  of memory for pages that are ready to be sent
+ * @property {number} CACHE_CDN_TTL_S  of the policies purge-url and purge-tag
  * @property {number} PAGE_MAX_BYTES
  * @property {number} UPLOAD_MAX_BYTES  of one picture
  * @property {string} LOG_LEVEL
@@ -76,6 +85,7 @@ const SCHEMA = {
  * @property {string} [PURGE_URL]
  * @property {string} [PURGE_TOKEN]  from PURGE_TOKEN_FILE, too; never for a log or a message
  * @property {string} [PURGE_TOKEN_FILE]
+ * @property {number} PURGE_REPEAT_AFTER_S  the longest that an answer may be on its way to the CDN
  * @property {number} [METRICS_PORT]
  * @property {string} METRICS_HOST
  */
@@ -106,6 +116,9 @@ export function readConfig (env = process.env) {
   if (trustOf(config.TRUSTED_PROXIES) === null) throw new ConfigError(complaint('TRUSTED_PROXIES', JSON.stringify(config.TRUSTED_PROXIES)))
   if ((config.ACCESS === 'users') !== (config.USERS_FILE !== undefined)) throw new ConfigError(`ACCESS=${config.ACCESS} is not allowed ${config.USERS_FILE ? 'with' : 'without'} USERS_FILE: ${SCHEMA.properties.USERS_FILE.description}`)
   if (config.PURGE_URL !== undefined && !isApiUrl(config.PURGE_URL)) throw new ConfigError(complaint('PURGE_URL', HIDDEN))
+  if (needsPurges(config.CACHE_POLICY) && config.PURGE_ZONE === undefined) {
+    throw new ConfigError(`CACHE_POLICY=${config.CACHE_POLICY} is not allowed without PURGE_ZONE, PUBLIC_URL and PURGE_TOKEN or PURGE_TOKEN_FILE: the CDN would keep old pages for ${config.CACHE_CDN_TTL_S} s, as nobody tells it of edits`)
+  }
   return config.PURGE_ZONE === undefined ? config : withPurgeToken(config)
 }
 

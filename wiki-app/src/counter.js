@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+
 /** @typedef {{requests: number, reads: number, writes: number}} Count */
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -11,6 +13,8 @@ export const COUNTER_NAME = 'stevec'
 export function createCounter () {
   let count = { requests: 0, reads: 0, writes: 0 }
   return {
+    /** Another one with each process: whoever reads another than last time knows that what the former had counted since then is lost. */
+    instance: randomUUID(),
     /** @param {string} method */
     add (method) {
       count.requests++
@@ -35,9 +39,9 @@ export function createCounter () {
  * @type {import('fastify').FastifyPluginAsync<{counter: Counter}>}
  */
 export async function counterRoute (app, { counter }) {
-  const config = { counted: false, otherMethods: `The name “${COUNTER_NAME}” is reserved: it is the counter of requests, not a page.` }
+  const config = { counted: false, database: false, otherMethods: `The name “${COUNTER_NAME}” is reserved: it is the counter of requests, not a page.` }
   app.get(`/wiki/${COUNTER_NAME}`, { config }, async (request, reply) => {
-    reply.header('cache-control', 'private, no-store')
+    reply.headers({ 'cache-control': 'private, no-store', 'counter-instance': counter.instance })
     return request.method === 'HEAD' ? counter.peek() : counter.take()
   })
 }

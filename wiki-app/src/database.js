@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import mongoose from 'mongoose'
+import { createPresence } from './presence.js'
 
 const { mongo } = mongoose
 
@@ -8,8 +9,12 @@ mongoose.set('sanitizeFilter', true)
 
 /** https://www.mongodb.com/docs/drivers/node/current/connect/connection-options/ */
 const OPTIONS = {
-  serverSelectionTimeoutMS: 1_500,
-  connectTimeoutMS: 1_500,
+  // A request is answered within a second, with or without it.
+  serverSelectionTimeoutMS: 800,
+  // How soon its absence and its return are seen.
+  heartbeatFrequencyMS: 500,
+  // After so long without a heartbeat the driver gives up its connections; a busy event loop must not look like that.
+  connectTimeoutMS: 5_000,
   // Longer than any answer takes under load, so that only a hung server is given up.
   socketTimeoutMS: 30_000,
   maxPoolSize: 100,
@@ -26,10 +31,20 @@ const PING_TIMEOUT_MS = 1_000
 /** What the driver throws when it finds no usable server, rather than a server that refused a command. */
 const UNREACHABLE = [
   mongo.MongoNetworkError, mongo.MongoSystemError, mongo.MongoNotConnectedError, mongo.MongoTopologyClosedError,
-  mongo.MongoClientClosedError, mongo.MongoOperationTimeoutError, mongoose.Error.MongooseServerSelectionError
+  mongo.MongoClientClosedError, mongo.MongoServerClosedError, mongo.MongoOperationTimeoutError, mongoose.Error.MongooseServerSelectionError
 ]
+/** What is thrown besides by a connection or a pool that is just being closed. */
+const CLOSED_CODES = new Set(['EPIPE', 'ECONNRESET'])
+const CLOSED_NAMES = new Set(['MongoPoolClosedError'])
 /** MaxTimeMSExpired, WriteConcernFailed, and a server that is stopping or is no longer primary. https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const TEMPORARY_CODES = new Set([50, 64, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436])
+
+/**
+ * What went wrong: for several writes in one command the driver wraps also what no server has said.
+ * @param {unknown} error
+ * @returns {unknown}
+ */
+export const causeOf = (error) => error instanceof mongo.MongoBulkWriteError && error.errorResponse instanceof Error ? error.errorResponse : error
 
 /**
  * A connection that is kept or sought again for as long as the application lives.
@@ -41,9 +56,12 @@ export function createDatabase (uri, log) {
   const closing = new AbortController()
   let seeking = Promise.resolve()
   let missed = false
+  let upgrade = async () => 0
 
-  connection.on('disconnected', () => { if (connection.db && !closing.signal.aborted) log.warn('database lost') })
-  connection.on('reconnected', () => log.warn('database found again'))
+  const presence = createPresence({
+    lost: () => { if (!closing.signal.aborted) log.warn('database lost') },
+    found: () => { if (missed) log.warn('database found'); missed = true }
+  })
 
   async function refuseLoneServer () {
     const { setName, msg } = await /** @type {import('mongodb').Db} */ (connection.db).command({ hello: 1 })
@@ -59,7 +77,9 @@ export function createDatabase (uri, log) {
       await connection.openUri(uri, OPTIONS)
       await refuseLoneServer()
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
-      if (missed) log.warn('database found')
+      const upgraded = await upgrade()
+      if (upgraded > 0) log.warn(`${upgraded} pages were stored by an older version, and are up to date now`)
+      presence.watch(connection.getClient())
       return true
     } catch (error) {
       // Once: it is tried again every other second.
@@ -78,13 +98,18 @@ export function createDatabase (uri, log) {
 
   return {
     connection,
-    /** Connects once; when that fails it goes on trying in the background, and the application answers 503 meanwhile. */
-    async connect () {
+    /**
+     * Connects once; when that fails it goes on trying in the background, and the application answers 503 meanwhile.
+     * @param {() => Promise<number>} [first]  what is done before anybody is answered; it returns how many pages it has changed
+     */
+    async connect (first = upgrade) {
+      upgrade = first
       if (!await attempt()) seeking = seek()
     },
     async close () {
       closing.abort()
       await seeking
+      presence.stop()
       await connection.destroy()
     },
     /** @throws when the database does not answer within a second */
@@ -93,15 +118,18 @@ export function createDatabase (uri, log) {
       if (connection.db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
       await connection.db.command({ ping: 1 }, { timeoutMS: PING_TIMEOUT_MS })
     },
+    whilePresent: presence.whilePresent,
     /**
      * Whether it is the database's absence that made something fail.
-     * @param {unknown} error
+     * @param {unknown} thrown
      */
-    isUnavailable (error) {
+    isUnavailable (thrown) {
+      const error = causeOf(thrown)
       if (error instanceof mongo.MongoServerError) return TEMPORARY_CODES.has(Number(error.code)) || error.hasErrorLabel('TransientTransactionError')
       // Before the first connection mongoose throws its plainest error.
       const neverConnected = connection.db === undefined && error instanceof mongoose.MongooseError
-      return neverConnected || UNREACHABLE.some((unreachable) => error instanceof unreachable)
+      const { code, name } = /** @type {{code?: string, name?: string}} */ (error ?? {})
+      return neverConnected || CLOSED_CODES.has(String(code)) || CLOSED_NAMES.has(String(name)) || UNREACHABLE.some((unreachable) => error instanceof unreachable)
     }
   }
 }

@@ -1,9 +1,10 @@
+import { hashOf } from './hash.js'
 import { historyUrl, linksUrl, rawUrl, tagUrl, viewUrl } from './pages/name.js'
 import { LINKING_MAX } from './pages/targets.js'
 
 /**
- * What caches are told to forget: these paths (with query, without scheme and host), or everything.
- * @typedef {{everything: false, urls: string[]} | {everything: true}} Stale
+ * What caches are told to forget: these paths (with query, without scheme and host) and what has one of these tags, or everything.
+ * @typedef {{everything: false, urls: string[], tags: string[]} | {everything: true}} Stale
  */
 
 /**
@@ -17,6 +18,7 @@ export function urlsFor ({ name, authors, tags, linking, links, listed }) {
   const changes = ['', ...authors.map((author) => `?${new URLSearchParams({ author })}`)]
   return {
     everything: false,
+    tags: [],
     urls: [...new Set([
       viewUrl(name), rawUrl(name), historyUrl(name),
       '/', ...changes.flatMap((query) => [`/changes${query}`, `/changes.atom${query}`]),
@@ -26,3 +28,19 @@ export function urlsFor ({ name, authors, tags, linking, links, listed }) {
     ])]
   }
 }
+
+/**
+ * The same by tag: of what can be stored, which is pages alone.
+ * @param {import('./pages/store.js').Commit} commit
+ * @returns {Stale}
+ */
+export function tagsFor ({ name, linking }) {
+  if (linking.length > LINKING_MAX) return { everything: true }
+  return { everything: false, urls: [], tags: [...new Set([name, ...linking].map(tagOf))] }
+}
+
+/**
+ * What a page is tagged with for caches (Cache-Tag, as Cloudflare has it: no capitals are told apart, no spaces, 1024 characters). A hash fits any name.
+ * @param {string} name
+ */
+export const tagOf = (name) => `page-${hashOf(name)}`

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import mongoose from 'mongoose'
-import { urlsFor } from './invalidation.js'
 
 /** @typedef {import('./invalidation.js').Stale} Stale */
 
@@ -19,7 +18,7 @@ const TIMING = { gatherMs: 50, repeatAfterMs: 10_000, retryMs: 500, retryMaxMs: 
 const LEASE_MS = 60_000
 const ENTRIES_PER_TURN = 200
 /** Beyond these it is cheaper for everybody to forget all. */
-const URLS_MAX = 5_000
+const ITEMS_MAX = 5_000
 const ENTRIES_MAX = 10_000
 const CLOSE_MAX_MS = 2_000
 
@@ -28,10 +27,11 @@ const CLOSE_MAX_MS = 2_000
  * @property {mongoose.Types.ObjectId} _id
  * @property {boolean} everything
  * @property {string[]} urls
+ * @property {string[]} [tags]  not there in what an earlier version wrote
  * @property {boolean} again  whether they have been told once
  * @property {Date} due_at  not before; while it is in somebody's hands, when that is over at the latest
  */
-const schema = new mongoose.Schema({ everything: Boolean, urls: [String], again: Boolean, due_at: Date }, { collection: 'purges', versionKey: false, strict: 'throw', strictQuery: 'throw' })
+const schema = new mongoose.Schema({ everything: Boolean, urls: [String], tags: [String], again: Boolean, due_at: Date }, { collection: 'purges', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 schema.index({ due_at: 1 })
 
 /**
@@ -40,10 +40,11 @@ schema.index({ due_at: 1 })
  * @param {object} options
  * @param {mongoose.Connection} options.connection
  * @param {(stale: Stale) => Promise<void>} options.purge  rejects when the caches were not reached
+ * @param {(commit: import('./pages/store.js').Commit) => Stale} options.staleOf  what an edit made stale
  * @param {import('fastify').FastifyBaseLogger} options.log
  * @param {Partial<Timing>} [options.timing]
  */
-export function createPurgeQueue ({ connection, purge, log, timing = {} }) {
+export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {} }) {
   const { gatherMs, repeatAfterMs, retryMs, retryMaxMs, lookMs } = { ...TIMING, ...timing }
   const Entries = /** @type {mongoose.Model<Entry>} */ (/** @type {unknown} */ (connection.model('Purge', schema)))
   const closing = new AbortController()
@@ -82,9 +83,10 @@ export function createPurgeQueue ({ connection, purge, log, timing = {} }) {
     const ids = entries.map(({ _id }) => _id)
     await Entries.updateMany(among(ids), { due_at: inMs(LEASE_MS) }).exec()
     const urls = [...new Set(entries.flatMap((entry) => entry.urls))]
-    const everything = urls.length > URLS_MAX || entries.some((entry) => entry.everything)
+    const tags = [...new Set(entries.flatMap((entry) => entry.tags ?? []))]
+    const everything = urls.length + tags.length > ITEMS_MAX || entries.some((entry) => entry.everything)
     try {
-      await purge(everything ? { everything } : { everything, urls })
+      await purge(everything ? { everything } : { everything, urls, tags })
     } catch (error) {
       await failed(ids, /** @type {Error} */ (error))
       return Math.min(retryMaxMs, retryMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
@@ -109,7 +111,7 @@ export function createPurgeQueue ({ connection, purge, log, timing = {} }) {
     // What is there before the one for everything is written, that one covers.
     /** @type {Pick<Entry, '_id'>[]} */
     const covered = await Entries.find({}, { _id: 1 }).lean().exec()
-    await Entries.insertMany([{ everything: true, urls: [], again: false, due_at: new Date() }], { lean: true })
+    await Entries.insertMany([{ everything: true, urls: [], tags: [], again: false, due_at: new Date() }], { lean: true })
     await Entries.deleteMany(among(covered.map(({ _id }) => _id))).exec()
   }
 
@@ -129,7 +131,7 @@ export function createPurgeQueue ({ connection, purge, log, timing = {} }) {
      * @param {mongoose.ClientSession} session
      */
     async add (commits, session) {
-      const entries = commits.map(urlsFor).map((stale) => ({ everything: stale.everything, urls: stale.everything ? [] : stale.urls, again: false, due_at: new Date() }))
+      const entries = commits.map(staleOf).map((stale) => ({ urls: [], tags: [], ...stale, again: false, due_at: new Date() }))
       await Entries.insertMany(entries, { session, lean: true })
     },
     /** After it. */

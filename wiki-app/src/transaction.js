@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import mongoose from 'mongoose'
+import { causeOf } from './database.js'
 
 const { MongoServerError } = mongoose.mongo
 
@@ -25,15 +26,22 @@ export async function inTransaction (connection, work) {
       session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority', journal: true } })
       const result = await work(session)
       await session.commitTransaction()
+      await session.endSession()
       return result
     } catch (error) {
-      if (session.inTransaction()) await session.abortTransaction().catch(() => {})
-      if (!isLostRace(error) || performance.now() > deadline) throw error
-    } finally {
-      await session.endSession()
+      const undone = undo(session)
+      // Whoever is told no need not wait until the database has heard of it, which may be away.
+      if (!isLostRace(causeOf(error)) || performance.now() > deadline) throw error
+      await undone
     }
     await sleep(Math.random() * pauseMs)
   }
+}
+
+/** @param {import('mongoose').ClientSession} session */
+async function undo (session) {
+  if (session.inTransaction()) await session.abortTransaction().catch(() => {})
+  await session.endSession().catch(() => {})
 }
 
 /**

@@ -15,6 +15,10 @@ test('an empty environment gives the defaults, and what is not ours is ignored',
     CACHE_TTL_S: 180,
     CACHE_STALE_WHILE_REVALIDATE_S: 60,
     CACHE_STALE_IF_ERROR_S: 0,
+    CACHE_CDN_TTL_S: 86_400,
+    PURGE_REPEAT_AFTER_S: 10,
+    PAGE_READS_AT_ONCE: 100,
+    ORIGIN_CACHE_MIB: 0,
     PAGE_MAX_BYTES: 1_048_576,
     UPLOAD_MAX_BYTES: 5_242_880,
     LOG_LEVEL: 'warn',
@@ -74,6 +78,9 @@ test('purges want a token that only its owner can read, and the address under wh
   assert.equal(readConfig({ PUBLIC_URL: 'https://wiki.example' }).PURGE_ZONE, undefined)
   for (const [settings, message] of /** @type {[Record<string, string>, RegExp][]} */ ([
     [{ PURGE_ZONE: 'zone', PURGE_TOKEN: 'token-in-the-environment' }, /^PURGE_ZONE is not allowed without PUBLIC_URL/],
+    [{ CACHE_POLICY: 'purge-url' }, /^CACHE_POLICY=purge-url is not allowed without PURGE_ZONE, PUBLIC_URL and PURGE_TOKEN or PURGE_TOKEN_FILE: .* for 86400 s/],
+    [{ CACHE_POLICY: 'purge-tag', PUBLIC_URL: 'https://wiki.example' }, /^CACHE_POLICY=purge-tag is not allowed without PURGE_ZONE/],
+    [{ CACHE_POLICY: 'purge-tag', ...zone }, /^no API token:/],
     [zone, /^no API token: set PURGE_TOKEN, or PURGE_TOKEN_FILE/],
     [{ ...zone, PURGE_TOKEN_FILE: path.join(directory, 'none') }, /cannot be read: ENOENT/],
     [{ ...zone, PURGE_TOKEN: 'hunter2 hunter2' }, /^PURGE_TOKEN does not hold an API token/],
@@ -113,16 +120,20 @@ for (const uri of ['', 'postgres://me:hunter2@host/db', 'mongodb://me:hunter2', 
 }
 
 test('each cache policy says what caches may do and how long others may see an old text', () => {
-  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 0 }
-  const listControl = 'public, no-cache'
-  assert.deepEqual(cachePolicy('ttl', lifetimes), { cacheControl: 'public, max-age=60', listControl, staleS: 60 })
-  assert.deepEqual(cachePolicy('ttl-swr', lifetimes), { cacheControl: 'public, max-age=60, stale-while-revalidate=30', listControl, staleS: 90 })
-  assert.deepEqual(cachePolicy('revalidate', lifetimes), { cacheControl: 'public, no-cache', listControl, staleS: 0 })
-  assert.deepEqual(cachePolicy('no-store', lifetimes), { cacheControl: 'private, no-store', listControl: 'private, no-store', staleS: 0 })
+  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 0, cdnTtlS: 3600 }
+  const lists = { listControl: 'public, no-cache', purgedBy: null }
+  assert.deepEqual(cachePolicy('ttl', lifetimes), { headers: { 'cache-control': 'public, max-age=60' }, staleS: 60, ...lists })
+  assert.deepEqual(cachePolicy('ttl-swr', lifetimes), { headers: { 'cache-control': 'public, max-age=60, stale-while-revalidate=30' }, staleS: 90, ...lists })
+  assert.deepEqual(cachePolicy('revalidate', lifetimes), { headers: { 'cache-control': 'public, no-cache' }, staleS: 0, ...lists })
+  assert.deepEqual(cachePolicy('no-store', lifetimes), { headers: { 'cache-control': 'private, no-store' }, staleS: 0, listControl: 'private, no-store', purgedBy: null })
+  for (const [name, purgedBy] of /** @type {const} */ ([['purge-url', 'urls'], ['purge-tag', 'tags']])) {
+    assert.deepEqual(cachePolicy(name, lifetimes), { headers: { 'cache-control': 'public, no-cache', 'cdn-cache-control': 'max-age=3600' }, staleS: 0, ...lists, purgedBy })
+  }
 })
 
 test('a page may outlive its wiki\'s silence where that is allowed, and nowhere else', () => {
-  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 600 }
-  assert.equal(cachePolicy('ttl', lifetimes).cacheControl, 'public, max-age=60, stale-if-error=600')
-  assert.equal(cachePolicy('no-store', lifetimes).cacheControl, 'private, no-store')
+  const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 600, cdnTtlS: 3600 }
+  assert.equal(cachePolicy('ttl', lifetimes).headers['cache-control'], 'public, max-age=60, stale-if-error=600')
+  assert.equal(cachePolicy('purge-url', lifetimes).headers['cdn-cache-control'], 'max-age=3600, stale-if-error=600')
+  assert.equal(cachePolicy('no-store', lifetimes).headers['cache-control'], 'private, no-store')
 })

@@ -1,4 +1,5 @@
 import { after, before } from 'node:test'
+import mongoose from 'mongoose'
 import { startMongod } from '../../loadgen/src/stack/mongod.js'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
@@ -52,6 +53,18 @@ export const get = (app, url, headers = {}) => app.inject({ method: 'GET', url, 
  */
 export const save = (app, name, content, headers = {}) =>
   app.inject({ method: 'POST', url: `/wiki/${encodeURIComponent(name)}`, headers: { 'content-type': 'text/markdown', ...headers }, payload: content })
+
+/**
+ * Breaks a page in the database as no wiki would: looking at it is an unexpected error.
+ * @param {string} uri  of the wiki's database
+ * @param {string} name
+ */
+export async function breakPage (uri, name) {
+  const client = await mongoose.mongo.MongoClient.connect(uri)
+  const { matchedCount } = await client.db().collection('pages').updateOne({ _id: /** @type {any} */ (name) }, { $unset: { rendered_at: 1 } })
+  await client.close()
+  if (matchedCount !== 1) throw new Error(`there is no page ${name} to break`)
+}
 
 /**
  * Saves a page as a browser does.

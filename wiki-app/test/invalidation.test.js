@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
-import { urlsFor } from '../src/invalidation.js'
+import { tagOf, tagsFor, urlsFor } from '../src/invalidation.js'
 import { get, save, submit, useWiki } from './helper.js'
 
 const wiki = useWiki()
@@ -20,7 +20,7 @@ function createEar () {
   return {
     urls,
     /** @param {Stale} stale */
-    purge: async (stale) => { urls.push(...(stale.everything ? ['everything'] : stale.urls)) },
+    purge: async (stale) => { urls.push(...(stale.everything ? ['everything'] : [...stale.urls, ...stale.tags])) },
     take () { return [...new Set(urls.splice(0))].sort() }
   }
 }
@@ -62,5 +62,24 @@ test('every URL that is named is one that a reader can ask for, spelt as the wik
 
 test('a link that more pages show than can be named means everything', () => {
   const linking = Array.from({ length: 1_001 }, (_, index) => `p${index}`)
-  assert.deepEqual(urlsFor({ name: 'a', revision: 1, authors: [''], tags: [], linking, links: [], listed: true }), { everything: true })
+  const commit = { name: 'a', revision: 1, authors: [''], tags: [], linking, links: [], listed: true }
+  assert.deepEqual(urlsFor(commit), { everything: true })
+  assert.deepEqual(tagsFor(commit), { everything: true })
+})
+
+test('by tag an edit names the page and the pages whose links changed, by what each says of itself', async (t) => {
+  const ear = createEar()
+  const app = await wiki.build(t, { CACHE_POLICY: 'purge-tag', PURGE_ZONE: 'zone', PUBLIC_URL: 'https://wiki.example', PURGE_TOKEN: 'token-in-the-environment' }, { purge: ear.purge })
+  const told = async () => {
+    assert.ok(await waitUntil(() => ear.urls.length > 0, 5_000))
+    return ear.take()
+  }
+  const tag = async (/** @type {string} */ name) => (await get(app, `/wiki/${encodeURIComponent(name)}`)).headers['cache-tag']
+  await save(app, 'a', 'see [b](/wiki/B%20%C4%8D)')
+  assert.deepEqual(await told(), [await tag('a')])
+  await save(app, 'B č', 'text')
+  assert.deepEqual(await told(), [await tag('a'), await tag('B č')].sort(), 'the page whose link turned good is shown differently')
+  await app.inject({ method: 'POST', url: '/edit/rename/B%20%C4%8D', payload: { to: 'c' } })
+  assert.deepEqual(await told(), [await tag('B č'), await tag('c')].sort(), 'the old name leads on, and is tagged, too')
+  for (const name of ['a', 'B č', 'č/'.repeat(80), ', \n"']) assert.match(tagOf(name), /^page-[\w-]{16}$/)
 })

@@ -10,7 +10,7 @@ import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
-import { BROWSER, get, save, useWiki } from './helper.js'
+import { breakPage, BROWSER, get, save, useWiki } from './helper.js'
 import { bearer, PASSWORD, peopleOnly } from './people.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
@@ -162,7 +162,10 @@ test('at the level info there is one line for each request, and nothing secret i
 })
 
 test('at the usual level requests leave no line, and an unexpected error is found by its number', async (t) => {
-  const { ask, lines } = await start(t, { MONGODB_URI: `${wiki.freshUri()}&readConcernLevel=nonsense` })
+  const uri = wiki.freshUri()
+  const { ask, lines } = await start(t, { MONGODB_URI: uri })
+  assert.equal(await ask('POST', '/wiki/a', { 'content-type': 'text/markdown' }, 'text'), 201)
+  await breakPage(uri, 'a')
   await ask('GET', '/favicon.ico')
   await ask('GET', '/nowhere')
   assert.equal(await ask('GET', '/wiki/a?q=SECRET', { 'x-request-id': 'abc', cookie: 'SECRET' }), 500)

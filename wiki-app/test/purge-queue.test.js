@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import http from 'node:http'
+import path from 'node:path'
 import { createInterface } from 'node:readline'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -56,7 +58,7 @@ test('what is due together is told together, each URL once, and once more later;
   const caches = createCaches()
   await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
   assert.ok(await waitUntil(async () => await queue.countDocuments() === 0, WAIT_MAX_MS))
-  const all = { everything: false, urls: ['/', ...Array.from({ length: 10 }, (_entry, index) => `/wiki/${index}`)] }
+  const all = { everything: false, urls: ['/', ...Array.from({ length: 10 }, (_entry, index) => `/wiki/${index}`)], tags: [] }
   assert.deepEqual(caches.told, [all, all])
 })
 
@@ -133,15 +135,47 @@ async function startServer (t, settings) {
 /** @param {string} url @param {string} text */
 const write = (url, text) => request(url, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: text })
 
+/**
+ * The real edge, whose every request goes on to the wiki at this port.
+ * @param {import('node:test').TestContext} t
+ * @param {number} port
+ */
+const startEdgeBefore = (t, port) => startEdge(t, (incoming, response) => {
+  incoming.pipe(http.request({ host: '127.0.0.1', port, path: incoming.url, method: incoming.method, headers: incoming.headers }, (answer) => {
+    response.writeHead(answer.statusCode ?? 500, answer.headers)
+    answer.pipe(response)
+  }).on('error', () => response.destroy()))
+})
+
+for (const policy of ['purge-url', 'purge-tag']) {
+  test(`under ${policy} the edge keeps a page until it is edited, and nobody else keeps it`, async (t) => {
+    const [port] = await freePorts(1)
+    const edge = await startEdgeBefore(t, port)
+    await startServer(t, { PORT: String(port), MONGODB_URI: wiki.freshUri(), CACHE_POLICY: policy, PUBLIC_URL: `http://${edge.host}`, PURGE_ZONE: 'stevec', PURGE_TOKEN: edge.control.token, PURGE_URL: edge.control.url, PURGE_REPEAT_AFTER_S: '1' })
+    const cached = async (/** @type {string} */ name) => {
+      const { body, cache } = await edge.get(`/wiki/${name}`)
+      return `${cache} ${/text \d/.exec(body)?.[0]}`
+    }
+    for (const name of ['a', 'b']) await write(`http://127.0.0.1:${port}/wiki/${name}`, 'text 1')
+    for (const name of ['a', 'b']) assert.ok(await waitUntil(async () => await cached(name) === 'HIT text 1', WAIT_MAX_MS))
+    await write(`http://127.0.0.1:${port}/wiki/a`, 'text 2')
+    assert.ok(await waitUntil(async () => await cached('a') === 'HIT text 2', WAIT_MAX_MS))
+    assert.equal(await cached('b'), 'HIT text 1', 'an edit of one page leaves the others')
+
+    const { headers } = await edge.get('/wiki/a')
+    assert.deepEqual([headers['cache-control'], headers['cdn-cache-control'], headers['cache-tag']], ['public, no-cache', 'max-age=86400', undefined])
+    const again = await edge.get('/wiki/a', { 'if-none-match': String(headers.etag) })
+    assert.deepEqual([again.status, again.cache], [304, 'HIT'], 'a browser that asks again is answered by the edge')
+    assert.ok(await waitUntil(() => controlled(edge).some(({ kind, items }) => kind === (policy === 'purge-url' ? 'files' : 'tags') && items > 0), WAIT_MAX_MS))
+  })
+}
+
+/** What the edge's control listener has in its log. @param {{directory: string}} edge */
+const controlled = ({ directory }) => readFileSync(path.join(directory, 'control.log'), 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line))
+
 test('an edit at the wiki makes the old copy at the edge go, also when the edge\'s purge listener was away and the wiki was killed meanwhile', async (t) => {
   const [port] = await freePorts(1)
-  // The edge's only origin; every request goes on to the wiki, whichever process that is.
-  const edge = await startEdge(t, (incoming, response) => {
-    incoming.pipe(http.request({ host: '127.0.0.1', port, path: incoming.url, method: incoming.method, headers: incoming.headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 500, answer.headers)
-      answer.pipe(response)
-    }).on('error', () => response.destroy()))
-  })
+  const edge = await startEdgeBefore(t, port)
   const uri = wiki.freshUri()
   const settings = { PORT: String(port), MONGODB_URI: uri, PUBLIC_URL: `http://${edge.host}`, PURGE_ZONE: 'stevec', PURGE_TOKEN: edge.control.token, PURGE_URL: edge.control.url, LOG_LEVEL: 'trace' }
   const read = async () => {

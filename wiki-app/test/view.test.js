@@ -111,6 +111,7 @@ test('the policy in force is on the page, and the author’s notice says what it
   for (const [settings, cacheControl, notice] of /** @type {[Record<string, string>, string, RegExp][]} */ ([
     [{ CACHE_POLICY: 'ttl', CACHE_TTL_S: '60' }, 'public, max-age=60', /Saved as revision 1\. Others .* for up to 60 s\./],
     [{ CACHE_POLICY: 'ttl', CACHE_TTL_S: '0' }, 'public, max-age=0', /Everybody sees it from now on\./],
+    [{ CACHE_POLICY: 'purge-url', PURGE_ZONE: 'zone', PUBLIC_URL: 'https://wiki.example', PURGE_TOKEN: 'token-in-the-environment' }, 'public, no-cache', /The caches are being told/],
     [{ CACHE_POLICY: 'revalidate' }, 'public, no-cache', /Everybody sees it from now on\./],
     [{ CACHE_POLICY: 'no-store' }, 'private, no-store', /Everybody sees it from now on\./]
   ])) {

@@ -12,12 +12,17 @@ and may have
 
 from stevec_report.experiments import (
     at_once,
+    caches,
+    flash_crowd,
     mixed_write,
+    origin_down,
     other,
     overload,
     overload_open,
+    policy,
     read_hot,
     read_sparse,
+    wikipedia_like,
     write_vs_read,
 )
 
@@ -31,6 +36,11 @@ _MODULES = {
     "mixed-write": mixed_write,
     "write-vs-read-direct": write_vs_read,
     "write-vs-read-cached": write_vs_read,
+    "policy": policy,
+    "wikipedia-like": wikipedia_like,
+    "flash-crowd": flash_crowd,
+    "origin-down": origin_down,
+    "caches": caches,
 }
 
 

@@ -3,7 +3,8 @@
 import math
 import statistics
 
-from stevec_report import reference, ttl_model, wording
+from stevec_predict import expiry
+from stevec_report import reference, wording
 from stevec_report.blocks import Cell, Column, Figure, Table
 from stevec_report.experiments.beside_study import run_label
 from stevec_report.figures import figure_1_7, hits_over_time
@@ -169,7 +170,6 @@ def _table(analysis):
                 "study_hit_ratio": float(theirs["cached_percent"]) / 100,
             }
         if trials:
-            stale = [o.stats.stale_reads / o.stats.reads for o in trials if o.stats.stale_reads is not None]
             row |= {
                 "iterations": statistics.fmean(o.stats.iterations for o in trials),
                 "writes": statistics.fmean(o.stats.writes for o in trials),
@@ -177,7 +177,7 @@ def _table(analysis):
                 "origin_writes": statistics.fmean(o.record.counter_writes for o in trials),
                 "hit_ratio_requests": statistics.fmean(map(hit_ratio_requests, trials)),
                 "hit_ratio_reads": _mean([hit_ratio_reads(o) for o in trials]),
-                "stale_share": _mean(stale),
+                "stale_share": _mean([o.stats.stale_ratio for o in trials]),
             }
         rows.append(row)
     return Table(
@@ -257,7 +257,7 @@ def _models(analysis):
             continue
 
         def model(ttl, stats=stats, pages=pages):
-            return ttl_model.misses(stats.iterations, int(pages), stats.span_s, ttl)
+            return expiry.misses(stats.iterations, int(pages), stats.span_s, ttl)
 
         around = (model(ttl_s + 1), model(max(ttl_s - 1, 0.5)))
         found.append((outcome, model(ttl_s), around, _replay(analysis, outcome, ttl_s)))

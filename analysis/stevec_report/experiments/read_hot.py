@@ -4,6 +4,7 @@ import statistics
 
 from stevec_report import reference, wording
 from stevec_report.blocks import Column, Figure, Table
+from stevec_report.costs import cost_block
 from stevec_report.experiments.beside_study import by_repetition, run_label
 from stevec_report.figures import figure_1_3
 from stevec_report.hypothesis_tests import paired_test
@@ -64,6 +65,9 @@ def blocks(analysis):
             study_show="count",
         ),
         ratio_table(analysis),
+        cost_block(
+            analysis, [({"door": door}, door, analysis.select(door=door)) for door in analysis.run.doors], "door"
+        ),
     ]
 
 

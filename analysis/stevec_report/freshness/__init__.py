@@ -5,6 +5,6 @@ samples.
 """
 
 from stevec_report.freshness.history import History, Verdicts
-from stevec_report.freshness.trial import Freshness, FreshnessError, measure
+from stevec_report.freshness.trial import Freshness, FreshnessError, measure, measure_files
 
-__all__ = ["Freshness", "FreshnessError", "History", "Verdicts", "measure"]
+__all__ = ["Freshness", "FreshnessError", "History", "Verdicts", "measure", "measure_files"]

@@ -4,12 +4,11 @@ All times come from the clock of one host, so no clocks are compared; yet k6 sta
 script goes on, a little after the answer came. A stamp that is late makes an edit look acknowledged later,
 which hides staleness, and makes a read look sent later, which invents it. Hence a tolerance
 (`TOLERANCE_MS`): an edit counts only if it was acknowledged longer than that before the read was sent, and
-the reads that this spares are counted as uncertain. A clock that is set during a trial shows in trial.json,
-as a difference between its monotonic and its other times (`clock_step_ms`).
+the reads that this spares are counted as uncertain. A clock that is set during a trial makes the trial invalid
+(`stevec_report/clock.py`).
 """
 
 from dataclasses import dataclass, field
-from datetime import datetime
 
 import duckdb
 import numpy as np
@@ -17,7 +16,6 @@ import numpy as np
 from stevec_report.freshness.history import History
 
 TOLERANCE_MS = 1.0
-CLOCK_STEP_MAX_MS = 50.0  # beyond it, seconds behind mean nothing
 FILES = ("samples.csv.gz", "background.csv.gz")
 COLUMNS = {
     "sent_at_us": "BIGINT",
@@ -107,6 +105,11 @@ def measure(folder, *, tolerance_ms=TOLERANCE_MS):
     files = [folder / name for name in FILES if (folder / name).is_file()]
     if not files:
         raise FreshnessError("samples.csv.gz is missing")
+    return measure_files(files, tolerance_ms=tolerance_ms)
+
+
+def measure_files(files, *, tolerance_ms=TOLERANCE_MS):
+    """Return the `Freshness` over the samples in `files`, CSV or Parquet; FreshnessError as `measure` has it."""
     config = {
         "threads": 1,
         "memory_limit": MEMORY_LIMIT,
@@ -120,22 +123,6 @@ def measure(folder, *, tolerance_ms=TOLERANCE_MS):
             return _measure(database, files, tolerance_ms)
         except (duckdb.Error, ValueError) as error:
             raise FreshnessError(f"freshness cannot be told ({str(error).splitlines()[0][:200]})") from error
-
-
-def clock_step_ms(trial):
-    """How far the clock was set during a trial: its times of day against its monotonic seconds, in ms.
-
-    Args:
-        trial: the object in trial.json.
-
-    Returns:
-        milliseconds, positive if the clock was set forward; None if trial.json does not say.
-    """
-    try:
-        begin, end = (datetime.fromisoformat(trial[name]) for name in ("started_at", "finished_at"))
-        return 1000 * ((end - begin).total_seconds() - float(trial["monotonic_s"]))
-    except (KeyError, TypeError, ValueError):
-        return None
 
 
 def _measure(database, files, tolerance_ms):
@@ -175,8 +162,8 @@ def _load_edits(database, files):
     """Fill the table `edits`, one row for each write, whatever became of it."""
     sources = " UNION ALL ".join(
         f"SELECT page, method, status, {REVISION} AS revision, sent_at_us, {DONE_AT} AS done_at_us "
-        f"FROM {_source()} WHERE NOT {IS_READ}"
-        for _ in files
+        f"FROM {_source(file)} WHERE NOT {IS_READ}"
+        for file in files
     )
     database.execute(f"CREATE TABLE written AS {sources}", [literal_path(file) for file in files])
     # A type of their own numbers the pages; a table to join instead would hold the reads twice.
@@ -195,14 +182,14 @@ def _load_reads(database, files):
     for file in files:
         counts += database.execute(
             f"SELECT count(*) FILTER ({IS_JUDGED}), count(*) FILTER ({IS_UNKNOWN}), "
-            f"count(*) FILTER ({IS_READ}), count(*) FROM {_source()}",
+            f"count(*) FILTER ({IS_READ}), count(*) FROM {_source(file)}",
             [literal_path(file)],
         ).fetchone()
         if counts[3] > ROWS_MAX:
             raise ValueError(f"more than {ROWS_MAX} samples")
         database.execute(
             f"INSERT INTO reads SELECT enum_code(try_cast(page AS edited)), sent_at_us, {DONE_AT}, "
-            f"CASE WHEN {IS_ANSWERED} THEN {REVISION} END FROM {_source()} "
+            f"CASE WHEN {IS_ANSWERED} THEN {REVISION} END FROM {_source(file)} "
             f"WHERE {IS_JUDGED} AND try_cast(page AS edited) IS NOT NULL",
             [literal_path(file)],
         )
@@ -230,7 +217,9 @@ def _name_absences(database):
     return lost
 
 
-def _source():
+def _source(file):
+    if file.suffix == ".parquet":
+        return "read_parquet(?)"
     return (
         "read_csv(?, header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "
         "compression = 'gzip', max_line_size = 100000, buffer_size = 4000000, "

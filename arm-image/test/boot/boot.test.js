@@ -110,10 +110,33 @@ test('virt: the root filesystem boots without a complaint, waits for its databas
     assert.doesNotMatch(readFileSync(path.join(result, 'report/tables/cells.csv'), 'utf8'), /per_s/)
   })
 
+  await t.test('its wiki tells the edge here of edits, and its nginx is killed and comes back as a trial wants it', async (t) => {
+    const file = sandbox.experiment({
+      settings: { pages: 10, page_size_chars: 500, door: 'cached', model: 'open', vus: 20, rate_per_s: 5, requests: 1000, ttl_s: 2, duration_max_s: 40, bound: 'either' },
+      factors: {
+        policy: {
+          'purge-url': { policy: 'purge-url', edit_ratio: 0.1 },
+          down: { policy: 'ttl', fault: { kind: 'origin-down', from_s: 5, for_s: 10 } }
+        }
+      }
+    })
+    const { exitCode, stdout, stderr } = await sandbox.stevec(['run', file, '--origin', 'board'])
+    t.diagnostic(stdout)
+    assert.equal(exitCode, 0, stderr)
+    const result = path.join(sandbox.results, readdirSync(sandbox.results).filter((name) => name.includes('-mine-'))[0])
+    const [purged, down] = ['purge-url', 'down'].map((policy) => /** @type {Record<string, any>} */ (trialsOf(result).find(({ cell }) => cell.policy === policy)))
+    assert.deepEqual([purged.valid, down.valid], [true, true])
+    assert.ok(purged.counter.writes > 0)
+    assert.ok(purged.purges.calls > 0 && purged.purges.failed === 0, JSON.stringify(purged.purges))
+    assert.ok(down.requests_failed > 0, 'whoever came meanwhile was refused')
+    assert.ok(down.fault.answering_at_us > down.fault.dead_at_us)
+    assert.equal(down.origin_samples.problem, null)
+  })
+
   // It has its own settings and its own database again.
   await boardReady(directory, { onProgress })
   assert.match(await (await fetch(`${state.url}/wiki/Board`)).text(), /Hello from ARM<\/h2>/)
-  assert.equal(onBoard(directory, ['ls /run/stevec-lab.env 2>/dev/null || true']), '')
+  assert.equal(onBoard(directory, ['ls /run/stevec-lab.env /run/systemd/system/*/lab.conf 2>/dev/null || true']), '')
   assert.equal(onBoard(directory, ['systemctl --failed --no-legend --plain']), '')
 })
 

@@ -7,7 +7,7 @@ import { cachingFor } from '../lab/site.js'
 
 /** What a run through a zone can do: what k6 does, and what the wiki is told beforehand. A setting that is not named here needs a stack of the lab's own, unless it is left at its default. */
 const ABLE = new Set([
-  'door', 'pages', 'page_size_chars', 'requests', 'edit_ratio', 'edit', 'edit_size_chars', 'model', 'vus', 'pause_s', 'rate_per_s', 'connection_reuse', 'ttl_s', 'policy',
+  'door', 'pages', 'page_size_chars', 'popularity', 'requests', 'edit_ratio', 'edit_popularity', 'edit', 'edit_size_chars', 'model', 'vus', 'pause_s', 'rate_per_s', 'connection_reuse', 'ttl_s', 'policy',
   'stale_while_revalidate_s', 'stale_if_error_s', 'duration_max_s', 'bound', 'background_vus', 'timeout_s'
 ])
 /** Under the others the CDN asks for pages, or the wiki purges them, on their own; only a log of the edge tells that from what the run sends. */

@@ -44,9 +44,6 @@ export async function openZone ({ config, zone, runs, seed, maxRequests, signal,
   const purge = createPurge({ client, zoneId: await purgeZoneId(client, zone) })
 
   progress.note(`through the zone ${zone}, verified ${verified.verified_at}`)
-  for (const { definition } of runs) {
-    if (definition.left_out) progress.note(`${definition.name}: ${definition.left_out.map(({ level, reason }) => `${level} is left out: ${reason}`).join('; ')}`)
-  }
   progress.note(`about ${total(requests)} requests of at most ${maxRequests}: ${inWords(requests)}`)
   const edits = trials.some(({ plan }) => plan.writes > 0)
   if (trials.length > 0) progress.note(`writes ${pagesInWords(Math.max(...trials.map(({ settings }) => settings.pages)))} on the wiki at ${verified.doors.source}${edits ? ', and edits them' : ''}; what they said before stays in their history`)

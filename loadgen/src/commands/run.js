@@ -4,6 +4,7 @@ import { openZone } from '../cloudflare/open-zone.js'
 import { UsageError } from '../usage-error.js'
 import { experimentNames, loadDefinition } from '../lab/definition.js'
 import { gitState, readManifest } from '../lab/manifest.js'
+import { leaveOutMissing } from '../lab/missing-caches.js'
 import { loadProfile } from '../profile/profile.js'
 import { createProgress } from '../lab/progress.js'
 import { writeReport } from '../lab/report.js'
@@ -140,7 +141,7 @@ function started (config, name, { target = null, preset = 'quick', seed = 1, rep
     const definitions = studyNames(only).map((each) => fit(loadDefinition(each, preset, { repetitions })))
     return studyJob({ ...common, directory: directoryFor('study') }, definitions, repetitions)
   }
-  const definition = fit(loadDefinition(name, preset, { repetitions, vus, only: cellsOption(only) }))
+  const definition = leaveOutMissing(fit(loadDefinition(name, preset, { repetitions, vus, only: cellsOption(only) })))
   return experimentJob({ ...common, directory: directoryFor(definition.name) }, definition)
 }
 

@@ -23,13 +23,15 @@ What you write is kept in .stevec/ over \`stevec down\`.
 ${PORT_HELP}
 
 Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN, and the wiki's CACHE_POLICY, CACHE_TTL_S, PAGE_MAX_BYTES.
+With CACHE_POLICY=purge-url or purge-tag the wiki tells the emulated edge of each edit, unless PURGE_ZONE names a zone of yours.
 
 Examples:
   stevec up
   stevec up --edge-port 9080
   stevec up --origin board
   stevec up --profile banana-pi        # after \`stevec calibrate\`, as slow as the study's board
-  CACHE_TTL_S=10 stevec up`,
+  CACHE_TTL_S=10 stevec up
+  CACHE_POLICY=purge-tag stevec up`,
   options: { profile: { type: 'string' }, origin: { type: 'string' }, ...PORT_OPTIONS },
   async run ({ values, positionals }) {
     refuseMore(positionals, 0)
@@ -58,7 +60,6 @@ Examples:
       ports: { ...DEFAULT_PORTS, ...config.ports },
       origin,
       outlive: true,
-      wikiEnvironment: config.wikiEnvironment,
       profile,
       signal,
       onProgress: (part) => say(`starting ${part} …`)

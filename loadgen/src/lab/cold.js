@@ -1,4 +1,5 @@
 import { createEdge } from '@stevec/cdn/edge'
+import { cacheStatusOf } from '../../scenarios/cache-status.js'
 import { request } from '../stack/doors.js'
 import { readCounter } from './counter.js'
 
@@ -10,18 +11,20 @@ export const PROBE_TEXT = 'Read before each trial to prove that the caches are c
 
 /**
  * Empties every cache and proves it at a door: a page that was a HIT just before must be a MISS afterwards and reach the origin.
- * Where nothing is cached, two reads must both reach the origin. Leaves the counter at 0.
+ * Where nothing is stored, each read must reach the origin. Leaves the counter at 0.
  * @param {object} options
  * @param {import('../stack/doors.js').Door} options.door
+ * @param {boolean} options.stores  whether a cache keeps pages there (see storesPages)
  * @param {Record<string, {url: string, token: string}>} options.controls
  * @param {string} options.wikiUrl
+ * @param {() => Promise<void>} [options.emptyOther]  empties a cache that has no control
  * @returns {Promise<ColdProof>}
  */
-export async function purgeAndProveCold ({ door, controls, wikiUrl }) {
-  const purge = () => Promise.all(Object.values(controls).map((control) => createEdge(control).purgeEverything()))
+export async function purgeAndProveCold ({ door, stores, controls, wikiUrl, emptyOther = async () => {} }) {
+  const purge = () => Promise.all([emptyOther(), ...Object.values(controls).map((control) => createEdge(control).purgeEverything())])
   const read = async () => {
     const { headers } = await request(`${door.url}/wiki/${PROBE_PAGE}`)
-    return String(headers['cf-cache-status'] ?? headers['x-cache-status'] ?? '')
+    return cacheStatusOf((name) => headers[name]?.toString())
   }
   await purge()
   await readCounter(wikiUrl)
@@ -29,7 +32,7 @@ export async function purgeAndProveCold ({ door, controls, wikiUrl }) {
   await purge()
   observed.push(await read())
   const { requests } = await readCounter(wikiUrl)
-  const cold = door.caching
+  const cold = stores
     ? observed.join() === 'MISS,HIT,MISS' && requests === 2
     : observed.every((status) => status === '' || status === 'BYPASS') && requests === 3
   return { cold, observed, origin_requests: requests }

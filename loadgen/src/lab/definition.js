@@ -1,6 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Ajv } from 'ajv'
+import { endOf } from '../../scenarios/arrivals.js'
+import { meanOf } from '../../scenarios/content.js'
 import { ROOT } from '../config.js'
 
 const DIRECTORY = path.join(ROOT, 'loadgen/experiments')
@@ -19,19 +21,26 @@ export class DefinitionError extends Error {}
  * @property {DoorName} door
  * @property {number} pages
  * @property {import('../../scenarios/content.js').Size} page_size_chars
+ * @property {import('../../scenarios/popularity.js').Popularity} popularity
  * @property {number} requests
  * @property {number} edit_ratio
+ * @property {import('../../scenarios/popularity.js').Popularity | null} edit_popularity
  * @property {'post' | 'get-post'} edit
  * @property {number | null} edit_size_chars
  * @property {'closed' | 'open'} model
  * @property {number} vus
  * @property {number} pause_s
  * @property {number | null} rate_per_s
+ * @property {import('../../scenarios/arrivals.js').Burst | null} burst
  * @property {boolean} connection_reuse
  * @property {number} ttl_s
  * @property {import('../../../wiki-app/src/cache-policy.js').CachePolicyName} policy
  * @property {number} stale_while_revalidate_s
  * @property {number} stale_if_error_s
+ * @property {import('../stack/cache.js').CacheName} cache
+ * @property {boolean} collapsing
+ * @property {number} origin_delay_ms
+ * @property {import('./fault.js').Fault | null} fault
  * @property {number} duration_max_s
  * @property {'requests' | 'either'} bound
  * @property {number} background_vus
@@ -43,19 +52,26 @@ export const DEFAULT_SETTINGS = Object.freeze({
   door: 'source',
   pages: 100,
   page_size_chars: 5000,
+  popularity: 'uniform',
   requests: 1000,
   edit_ratio: 0,
+  edit_popularity: null,
   edit: 'post',
   edit_size_chars: null,
   model: 'closed',
   vus: 1,
   pause_s: 0,
   rate_per_s: null,
+  burst: null,
   connection_reuse: false,
   ttl_s: 180,
   policy: 'ttl',
   stale_while_revalidate_s: 60,
   stale_if_error_s: 0,
+  cache: 'edge',
+  collapsing: true,
+  origin_delay_ms: 0,
+  fault: null,
   duration_max_s: 600,
   bound: 'requests',
   background_vus: 0,
@@ -76,8 +92,8 @@ export const DEFAULT_SETTINGS = Object.freeze({
  * @property {{section: string, tables: string[], figures: string[]}} [study]
  * @property {Settings} settings
  * @property {Record<string, Factor>} factors
- * @property {{level: string, reason: string}[]} [left_out]  levels that what is measured cannot do
  * @property {number} repetitions
+ * @property {{level: string, reason: string}[]} [left_out]  levels that cannot be measured here, and why
  */
 
 /** @typedef {Record<string, string | number | boolean | number[]>} Cell  factor → level */
@@ -120,7 +136,7 @@ export function parse (text, file) {
   } catch (error) {
     throw new DefinitionError(`${file} is not JSON: ${/** @type {Error} */ (error).message}`)
   }
-  const complaints = violations(schema(), value, 'experiment')
+  const complaints = violations('experiment', value)
   if (complaints !== null) throw new DefinitionError(`${file}: ${complaints}`)
   return value
 }
@@ -176,7 +192,7 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {} })
   const cells = cellsOf(definition)
   if (cells.length * definition.repetitions > TRIALS_MAX) throw new DefinitionError(`${file}: ${cells.length} cells × ${definition.repetitions} repetitions are more than ${TRIALS_MAX} trials`)
   for (const { cell, settings } of cells) {
-    const complaint = violations({ definitions: schema().definitions, $ref: '#/definitions/settings' }, settings, 'settings') ?? contradiction(settings)
+    const complaint = violations('settings', settings) ?? contradiction(settings)
     if (complaint !== null) throw new DefinitionError(`${file}: in the cell ${Object.entries(cell).map((entry) => entry.join('=')).join(' ')}: ${complaint}`)
   }
   return definition
@@ -188,13 +204,20 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {} })
  * @returns {string | null}
  */
 function contradiction (settings) {
-  const { model, rate_per_s: rate, pause_s: pause, requests, duration_max_s: duration, bound, pages, page_size_chars: size } = settings
+  const { model, rate_per_s: rate, pause_s: pause, requests, duration_max_s: duration, bound, burst, fault, background_vus: background, pages, page_size_chars: size } = settings
   if (model === 'open' && rate === null) return 'the open model needs rate_per_s'
   if (model === 'open' && pause > 0) return 'in the open model nobody pauses: pause_s must be 0'
   if (model === 'closed' && rate !== null) return 'rate_per_s is for the open model; the closed one has vus and pause_s'
+  if (burst !== null && (model !== 'open' || bound !== 'either')) return 'burst is for the open model, bound by "either"'
+  if (burst !== null && endOf(burst) > duration) return `the burst ends after ${endOf(burst)} s, beyond duration_max_s = ${duration}`
+  if (settings.cache !== 'edge' && settings.door !== 'cached') return `cache says who stands at the door cached, not at ${settings.door}`
+  if (settings.cache !== 'edge' && !settings.collapsing) return 'only the edge can be told not to collapse'
+  if (fault !== null && (model !== 'open' || bound !== 'either' || background > 0)) return 'fault is for the open model without a background, bound by "either"'
+  if (fault !== null && fault.from_s + fault.for_s >= duration) return `the fault ends after ${fault.from_s + fault.for_s} s, and the trial after ${duration} s: nobody would see the recovery`
   if (rate !== null && bound === 'requests' && requests / rate > duration) return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`
   if (Array.isArray(size) && size[0] > size[1]) return `page_size_chars goes from ${size[0]} down to ${size[1]}`
-  if (pages * (Array.isArray(size) ? size[1] : size) > PAGES_CHARS_MAX) return `${pages} pages of this size are more than ${PAGES_CHARS_MAX} characters`
+  if (typeof size === 'object' && 'lognormal' in size && size.lognormal.median > size.lognormal.max) return `page_size_chars has a median of ${size.lognormal.median}, above its max of ${size.lognormal.max}`
+  if (pages * meanOf(size) > PAGES_CHARS_MAX) return `${pages} pages of this size are more than ${PAGES_CHARS_MAX} characters`
   return null
 }
 
@@ -218,18 +241,21 @@ function keepOnly (factors, only) {
   return kept
 }
 
-const schema = () => JSON.parse(readFileSync(path.join(DIRECTORY, 'experiment.schema.json'), 'utf8'))
+/** Compiled once: a run checks each of its cells. @type {Ajv | undefined} */
+let ajv
 
 /**
- * @param {object} against  a JSON Schema
+ * @param {'experiment' | 'settings'} what  it is called so in the message, too
  * @param {unknown} value
- * @param {string} dataVar  what it is called in the message
  * @returns {string | null}
  */
-function violations (against, value, dataVar) {
-  // Two kinds of factor are told apart by `if`, so that a mistake in one is not also a complaint about the other.
-  const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
-  if (ajv.validate(against, value)) return null
+function violations (what, value) {
+  if (ajv === undefined) {
+    const schema = JSON.parse(readFileSync(path.join(DIRECTORY, 'experiment.schema.json'), 'utf8'))
+    // Two kinds of factor are told apart by `if`, so that a mistake in one is not also a complaint about the other.
+    ajv = new Ajv({ allErrors: true, allowUnionTypes: true }).addSchema(schema, 'experiment').addSchema({ definitions: schema.definitions, $ref: '#/definitions/settings' }, 'settings')
+  }
+  if (ajv.validate(what, value)) return null
   const errors = (ajv.errors ?? []).filter(({ keyword }) => keyword !== 'if')
-  return ajv.errorsText(errors, { dataVar, separator: '; ' })
+  return ajv.errorsText(errors, { dataVar: what, separator: '; ' })
 }

@@ -38,7 +38,8 @@ const TICKS_PER_S = 100
  */
 
 /**
- * Starts the k6 processes of one trial. Only here, and while no other child of this process ends, as the CPU time of a process is told apart by when it ended.
+ * Starts the k6 processes of one trial. Only here, and while no other child of this process ends but by `disregard`, as the CPU time of a process is told apart by when it ended
+ * (ssh, with which an origin elsewhere is killed and started again in a trial with a fault, is counted with them: hundredths of a second).
  * @param {AbortSignal} signal  stops them
  */
 export function createGenerators (signal) {
@@ -82,6 +83,13 @@ export function createGenerators (signal) {
         return { exit_code: exitCode, dropped_iterations: droppedIterations(summaryFile), wall_s: round(wallS), generator_cpu_s: round(cpuS), generator_cpu_share: round(share), generator_limited: share > GENERATOR_LIMIT }
       })
       return { done, cpuSeconds: () => ended ? 0 : cpuSeconds(k6.pid), csvFile }
+    },
+    /**
+     * To be called just before another child of this process ends: its time is no generator's.
+     * @param {number} pid
+     */
+    disregard (pid) {
+      attributedS += cpuSeconds(pid)
     }
   }
 }

@@ -1,9 +1,16 @@
+import { needsPurges } from '../../../wiki-app/src/cache-policy.js'
 import { requestsPlanned } from './matrix.js'
 
-/** How far the wall clock may differ from the monotonic one over a trial; time synchronisation slews by less. */
-const CLOCK_STEP_S = 0.25
+/**
+ * How far the wall clock may differ from the monotonic one over a trial: as far as both can be read at one moment on a machine that does much else. Time
+ * synchronisation that slews moves both alike (clock_gettime(2)); what is seen here is a clock that was set, or a machine that slept.
+ */
+const CLOCK_STEP_S = 0.05
 /** A page's age counts from its Date header, which has whole seconds (RFC 9111 §4.2.3). */
 const AGE_RESOLUTION_S = 1
+
+/** Who has waited so long for another's fetch asks for itself (docs/decisions/0005); nginx's own cache does so, too (proxy_cache_lock_timeout). */
+const COLLAPSE_PATIENCE_MS = 5_000
 
 /** @typedef {import('./samples.js').Counts} Counts */
 
@@ -11,14 +18,17 @@ const AGE_RESOLUTION_S = 1
  * What a trial found, before it is judged.
  * @typedef {object} Findings
  * @property {import('./matrix.js').PlannedTrial} trial
- * @property {boolean} caching  whether a cache stands at the door
+ * @property {boolean} stores  whether a cache keeps pages at the door (see storesPages)
  * @property {boolean} [severalCaches]  whether several do, each of which asks the origin by itself
  * @property {import('./cold.js').ColdProof} coldProof
  * @property {import('./generator.js').GeneratorFacts} k6
  * @property {Counts | null} samples  null: they cannot be read
  * @property {null | {k6: import('./generator.js').GeneratorFacts, samples: Counts | null}} background
  * @property {null | {proved: boolean}} overlap
+ * @property {null | (import('./fault.js').FaultTimes & {cut_off: number})} [fault]  what was made to go wrong; `cut_off`: requests that the wiki may have counted for nothing
  * @property {import('./counter.js').Counter} counter
+ * @property {number} refreshes  requests that the edge sent on its own, to renew what it had answered with (UPDATING)
+ * @property {null | (import('./purges.js').Purges & {told: boolean})} purges  null: the policy has none
  * @property {import('./logs.js').PerRole} logLines
  * @property {import('./logs.js').PerRole} logLinesExpected
  * @property {number} wallS
@@ -27,15 +37,17 @@ const AGE_RESOLUTION_S = 1
 
 /**
  * Requests that theory says must have reached the wiki: all of them where nothing is stored; one for each different page where copies last longer
- * than the trial and nothing is edited; every edit. With both edits and reads at a cache, or a background, it depends on when what happened.
- * @param {Pick<Findings, 'trial' | 'caching' | 'severalCaches' | 'k6'>} findings
+ * than the trial, nothing is edited and no answer takes so long that others stop waiting for it; every edit. With both edits and reads at a cache,
+ * or a background, it depends on when what happened.
+ * @param {Pick<Findings, 'trial' | 'stores' | 'severalCaches' | 'k6'> & {samples?: Pick<Counts, 'duration_max_ms'> | null}} findings
  * @returns {number | null} null where theory gives no exact number
  */
-export function expectedCounter ({ trial: { settings, plan }, caching, severalCaches = false, k6 }) {
-  if (settings.background_vus > 0 || settings.bound === 'either') return null
-  if (!caching || (plan.reads === 0 && settings.edit === 'post')) return httpRequestsPlanned({ settings, plan })
-  const storable = settings.policy === 'ttl' || settings.policy === 'ttl-swr'
-  return storable && !severalCaches && plan.writes === 0 && k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S ? plan.distinct_pages : null
+export function expectedCounter ({ trial: { settings, plan }, stores, severalCaches = false, k6, samples = null }) {
+  if (settings.background_vus > 0 || settings.bound === 'either' || settings.fault !== null) return null
+  if (!stores || (plan.reads === 0 && settings.edit === 'post')) return httpRequestsPlanned({ settings, plan })
+  const outlives = needsPurges(settings.policy) || k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S
+  if ((samples?.duration_max_ms ?? 0) >= COLLAPSE_PATIENCE_MS) return null
+  return outlives && !severalCaches && plan.writes === 0 ? plan.distinct_pages : null
 }
 
 /** @param {Pick<import('./matrix.js').PlannedTrial, 'settings' | 'plan'>} trial */
@@ -48,7 +60,7 @@ function httpRequestsPlanned ({ settings, plan }) {
  * @returns {string[]} why the trial cannot be trusted, in sentences; none when it can
  */
 export function problemsOf (findings) {
-  const { trial, coldProof, k6, samples, background, overlap, counter, logLines, logLinesExpected, wallS, monotonicS } = findings
+  const { trial, coldProof, k6, samples, background, overlap, counter, refreshes, purges, logLines, logLinesExpected, wallS, monotonicS } = findings
   /** @type {string[]} */
   const problems = []
   const say = (/** @type {boolean} */ wrong, /** @type {() => string} */ text) => { if (wrong) problems.push(text()) }
@@ -56,7 +68,7 @@ export function problemsOf (findings) {
   for (const [name, facts] of /** @type {const} */ ([['k6', k6], ['the background\'s k6', background?.k6]])) {
     say(facts !== undefined && facts.exit_code !== 0, () => `${name} ended with ${facts?.exit_code === null ? 'a signal' : `exit code ${facts?.exit_code}`}; see its log`)
   }
-  say(Math.abs(wallS - monotonicS) > CLOCK_STEP_S, () => `the clock was set during the trial: it says ${wallS.toFixed(1)} s have passed, but ${monotonicS.toFixed(1)} s have`)
+  say(Math.abs(wallS - monotonicS) > CLOCK_STEP_S, () => `the clock was set during the trial: it says ${wallS.toFixed(2)} s have passed, but ${monotonicS.toFixed(2)} s have`)
   if (samples === null || background?.samples === null) return problems
 
   const planned = httpRequestsPlanned(trial)
@@ -69,11 +81,38 @@ export function problemsOf (findings) {
   const served = samples.served_by_cache + (background?.samples.served_by_cache ?? 0)
   const unanswered = samples.requests_unanswered + (background?.samples.requests_unanswered ?? 0)
   const hint = unanswered > 0 ? ` (${unanswered} had no answer: whether they reached it is not known)` : ''
-  say(sent !== served + counter.requests, () => `${sent} requests sent ≠ ${served} served by cache + ${counter.requests} at the origin${hint}`)
+  say(counter.reads + counter.writes !== counter.requests, () => `the counter says ${counter.requests} requests, but ${counter.reads} reads and ${counter.writes} writes`)
+  say(purges?.told === false, () => 'the wiki had not told the edge of every edit within a minute after the trial')
+  say(purges !== null && counter.writes > 0 && purges.calls === purges.failed, () => `${counter.writes} edits, but no purge reached the edge`)
+  if (trial.settings.fault !== null) return [...problems, ...problemsOfFault(findings, sent - served - samples.requests_failed)]
+  const own = refreshes > 0 ? ` + ${refreshes} of the edge's own` : ''
+  say(sent + refreshes !== served + counter.requests, () => `${sent} requests sent${own} ≠ ${served} served by cache + ${counter.requests} at the origin${hint}`)
   say(samples.writes_sent !== counter.writes, () => `${samples.writes_sent} writes sent ≠ ${counter.writes} writes at the origin${hint}`)
   for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
     say(logLines[role] !== logLinesExpected[role], () => `the ${role} log has ${logLines[role]} lines, expected ${logLinesExpected[role]}`)
   }
   say(overlap !== null && !overlap.proved, () => 'the background did not run before, during and after the probe')
+  return problems
+}
+
+/**
+ * The counts of a trial in which the origin was killed. A request that failed is asked for nothing: it never left the edge, or was under way at the kill. So
+ * the counter has every request that the origin answered, and beyond these at most those that the kill cut off; the origin's log lacks at most these.
+ * @param {Findings} findings
+ * @param {number} answered  requests that the origin must have answered
+ */
+function problemsOfFault ({ fault, samples, counter, logLines, logLinesExpected }, answered) {
+  /** @type {string[]} */
+  const problems = []
+  const say = (/** @type {boolean} */ wrong, /** @type {() => string} */ text) => { if (wrong) problems.push(text()) }
+  const cutOff = fault?.cut_off ?? 0
+  say(!fault, () => 'the fault that was asked for did not happen')
+  say(counter.requests < answered || counter.requests > answered + cutOff, () => `the counter says ${counter.requests}; the origin answered ${answered}, and ${cutOff} were cut off when it was killed`)
+  say(counter.writes > (samples?.writes_sent ?? 0), () => `${counter.writes} writes at the origin, but ${samples?.writes_sent ?? 0} were sent`)
+  for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
+    const most = logLinesExpected[role]
+    const least = role === 'origin' ? Math.max(0, most - cutOff) : most
+    say(logLines[role] < least || logLines[role] > most, () => `the ${role} log has ${logLines[role]} lines, expected ${least === most ? most : `${least} to ${most}`}`)
+  }
   return problems
 }

@@ -1,28 +1,40 @@
 import { createReadStream, createWriteStream, existsSync, statSync } from 'node:fs'
 import path from 'node:path'
+import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { waitUntil } from '../stack/processes.js'
+import { reconcile } from './reconcile.js'
 
 /** nginx writes a request's line after the client has its answer; how long the last lines may take. */
 const LATE_MS = 2_000
 
 export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 
-/** @typedef {Record<(typeof LOG_ROLES)[number], number>} PerRole */
+/** @typedef {(typeof LOG_ROLES)[number]} LogRole */
+
+/** @typedef {Record<LogRole, number>} PerRole */
+
+/** @typedef {Pick<import('./definition.js').Settings, 'door' | 'cache'>} Doorway */
 
 /**
  * The access logs of what is measured, cut into trials.
  * @param {string} stackDirectory
- * @param {() => Promise<void>} fetch  brings what the origin has logged here
+ * @param {() => Promise<void>} [fetch]  brings what an origin elsewhere has logged here
  */
-export const createLogs = (stackDirectory, fetch) => ({
+export const createLogs = (stackDirectory, fetch = async () => {}) => ({
   fetch,
   ends: () => logEnds(stackDirectory),
   waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected) => waitForLogLines(stackDirectory, starts, expected, fetch),
   keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory) => keepLogs(stackDirectory, starts, directory),
+  refreshes: (/** @type {PerRole} */ starts) => countRefreshes(stackDirectory, starts),
+  /** What the kept logs, the samples and the counter do not agree on, in sentences. */
+  reconcile: (/** @type {string} */ directory, /** @type {Doorway} */ doorway, /** @type {import('./counter.js').Counter} */ counter) => reconcile({ directory, doorRole: logOfDoor(doorway), counter }),
   /** Lines that so many requests through a door, of which so many reached the origin, leave in each log. */
-  linesOf: (/** @type {import('../stack/doors.js').DoorName} */ door, /** @type {number} */ sent, /** @type {number} */ reached) => /** @type {PerRole} */ ({ edge: 0, local: 0, ...{ [logOfDoor(door)]: sent }, origin: reached })
+  linesOf (/** @type {Doorway} */ doorway, /** @type {number} */ sent, /** @type {number} */ reached) {
+    const role = logOfDoor(doorway)
+    return /** @type {PerRole} */ ({ edge: 0, local: 0, ...(role === null ? {} : { [role]: sent }), origin: reached })
+  }
 })
 
 /** @typedef {ReturnType<typeof createLogs>} Logs */
@@ -30,7 +42,7 @@ export const createLogs = (stackDirectory, fetch) => ({
 const NOTHING = /** @type {PerRole} */ ({})
 
 /** Of what is measured elsewhere, where nobody can read them. @type {Logs} */
-export const NO_LOGS = Object.freeze({ fetch: async () => {}, ends: () => NOTHING, waitFor: async () => NOTHING, keep: async () => {}, linesOf: () => NOTHING })
+export const NO_LOGS = Object.freeze({ fetch: async () => {}, ends: () => NOTHING, waitFor: async () => NOTHING, keep: async () => {}, refreshes: async () => 0, reconcile: async () => [], linesOf: () => NOTHING })
 
 /**
  * Where each nginx role's access log ends now.
@@ -65,11 +77,26 @@ export async function waitForLogLines (stackDirectory, starts, expected, fetchLo
 }
 
 /**
- * Which role's log has a line for each request through a door.
- * @param {import('../stack/doors.js').DoorName} door
- * @returns {(typeof LOG_ROLES)[number]}
+ * Requests that the edge sent to the origin on its own, while it answered with what was stale (RFC 5861 §3).
+ * @param {string} stackDirectory
+ * @param {PerRole} starts  bytes, from logEnds
  */
-const logOfDoor = (door) => ({ cached: /** @type {const} */ ('edge'), nocache: /** @type {const} */ ('edge'), local: /** @type {const} */ ('local'), source: /** @type {const} */ ('origin') })[door]
+export async function countRefreshes (stackDirectory, starts) {
+  let refreshes = 0
+  const lines = createInterface({ input: createReadStream(logFile(stackDirectory, 'edge'), { start: starts.edge }) })
+  for await (const line of lines) if (line.includes('"cache_status":"UPDATING"')) refreshes += JSON.parse(line).refreshes
+  return refreshes
+}
+
+/**
+ * Which role's log has a line for each request through a door; other projects' caches keep none of ours.
+ * @param {Doorway} doorway
+ * @returns {LogRole | null}
+ */
+export function logOfDoor ({ door, cache }) {
+  if (door === 'cached' && cache !== 'edge') return null
+  return ({ cached: /** @type {const} */ ('edge'), nocache: /** @type {const} */ ('edge'), local: /** @type {const} */ ('local'), source: /** @type {const} */ ('origin') })[door]
+}
 
 /**
  * Keeps the part of each log that a trial wrote, as <role>.log.gz.

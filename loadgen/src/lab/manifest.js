@@ -50,7 +50,10 @@ export function gitState () {
 export function versions () {
   /** @type {Record<string, string>} */
   const found = { node: process.versions.node }
-  for (const name of Object.keys(TOOLS)) found[name] = locateTool(name)?.version ?? (name === 'mongod' ? 'none (named by MONGODB_URI)' : 'none')
+  for (const [name, { optional }] of Object.entries(TOOLS)) {
+    const version = locateTool(name)?.version
+    if (version !== undefined || !optional) found[name] = version ?? 'none (named by MONGODB_URI)'
+  }
   for (const name of ['fastify', 'mongoose', 'markdown-it']) {
     found[name] = JSON.parse(readFileSync(path.join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version
   }

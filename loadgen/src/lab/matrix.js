@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { arrivalsIn, stagesOf } from '../../scenarios/arrivals.js'
 import { draw, pageName, requestAt } from '../../scenarios/plan.js'
 import { cellsOf } from './definition.js'
 
@@ -61,22 +62,22 @@ export function planRun (definition, seed) {
  * Iterations that the probe is to do. In the open model a trial bound by time is as long as that, whatever the server does.
  * @param {Settings} settings
  */
-export function requestsPlanned ({ requests, model, bound, rate_per_s: rate, duration_max_s: duration }) {
-  return model === 'open' && bound === 'either' ? Math.min(requests, Math.floor(/** @type {number} */ (rate) * duration)) : requests
+export function requestsPlanned ({ requests, model, bound, rate_per_s: rate, burst, duration_max_s: duration }) {
+  return model === 'open' && bound === 'either' ? Math.min(requests, arrivalsIn(stagesOf(/** @type {number} */ (rate), burst, duration))) : requests
 }
 
 /**
  * A plan depends on the seed, the repetition and the load, and on nothing that is compared under that load: doors, and edits or none, meet the same
- * pages in the same order. The level of a load has draws of its own, so that levels are independent of each other.
+ * pages in the same order, and popularities make pages of the same draws. The level of a load has draws of its own, so that levels are independent of each other.
  * @param {Settings} settings
  * @param {number} seed
  * @param {number} repetition
  * @returns {Plan}
  */
 function planOf (settings, seed, repetition) {
-  const { pages, page_size_chars: size, rate_per_s: rate, background_vus: background, edit_ratio: editRatio } = settings
+  const { pages, page_size_chars: size, rate_per_s: rate, background_vus: background, edit_ratio: editRatio, popularity, edit_popularity: editPopularity } = settings
   const requests = requestsPlanned(settings)
-  return { seed, stream: streamOf([repetition, pages, size, requests, rate, background]), requests, pages, edit_ratio: editRatio }
+  return { seed, stream: streamOf([repetition, pages, size, requests, rate, background]), requests, pages, edit_ratio: editRatio, popularity, edit_popularity: editPopularity }
 }
 
 /**

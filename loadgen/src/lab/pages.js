@@ -2,7 +2,10 @@ import { pageText } from '../../scenarios/content.js'
 import { pageName } from '../../scenarios/plan.js'
 import { request } from '../stack/doors.js'
 
-const CONCURRENCY = 4
+/** So many share one flush of the database's journal; more wait for the wiki's one processor. */
+const CONCURRENCY = 16
+/** Silence for longer than this looks like a hang. */
+const PROGRESS_EVERY_MS = 10_000
 /** Each is durable before it is answered, and a slow disk makes the last of many wait for all before it. */
 const TIMEOUT_MS = 60_000
 /** A wiki that limits writes lets the next ones through within a minute. */
@@ -25,10 +28,12 @@ export class PageRefused extends Error {
  * @param {{page: number, sizeChars: number}[]} options.pages
  * @param {AbortSignal} options.signal
  * @param {(retryAfterS: number) => Promise<void>} [options.onLimit]  when the wiki has had enough for now (429); the page is then tried again
+ * @param {(written: number, of: number) => void} [options.onProgress]  now and then, where it takes long
  * @throws {PageRefused}
  */
-export async function writePages ({ wikiUrl, seed, pages, signal, onLimit }) {
+export async function writePages ({ wikiUrl, seed, pages, signal, onLimit, onProgress = () => {} }) {
   let next = 0
+  let saidAt = performance.now()
   const writer = async () => {
     while (next < pages.length) {
       const { page, sizeChars } = pages[next++]
@@ -41,6 +46,9 @@ export async function writePages ({ wikiUrl, seed, pages, signal, onLimit }) {
         if (status !== 429 || onLimit === undefined || refusals === REFUSALS_MAX) throw new PageRefused(pageName(page), status, body)
         await onLimit(Number(headers['retry-after']) || 1)
       }
+      if (performance.now() - saidAt < PROGRESS_EVERY_MS) continue
+      saidAt = performance.now()
+      onProgress(next, pages.length)
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, writer))

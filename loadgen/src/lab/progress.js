@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { cellsOf } from './definition.js'
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */
 
@@ -12,6 +13,7 @@ export function createProgress (write) {
   let trialsDone = 0
   let cellWidth = 0
   let stackStarting = false
+  let withFaults = false
   const line = (/** @type {string} */ text) => write(`${text}\n`)
   return {
     /**
@@ -29,7 +31,9 @@ export function createProgress (write) {
       const factors = Object.entries(definition.factors).map(([name, factor]) => `${name} ${(Array.isArray(factor) ? factor : Object.keys(factor)).join(', ')}`)
       line(`${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`)
       line(`  ${factors.join(' × ')} × ${definition.repetitions} repetitions = ${trials} trials${done > 0 ? `, ${done} of which are there already` : ''}`)
+      for (const { reason } of definition.left_out ?? []) line(`  left out: ${reason}`)
       cellWidth = 0
+      withFaults = cellsOf(definition).some(({ settings }) => settings.fault !== null)
     },
     moved () {
       line('a usual port is taken (perhaps by `make up`), so the stack uses free ones')
@@ -48,6 +52,13 @@ export function createProgress (write) {
       if (stackStarting) write('\n')
       stackStarting = false
       for (const text of doorLines(doors)) line(`  ${text}`)
+    },
+    /**
+     * @param {number} written
+     * @param {number} of
+     */
+    writing (written, of) {
+      line(`  … ${written} of ${of} pages written`)
     },
     /**
      * @param {number} pages
@@ -77,7 +88,7 @@ export function createProgress (write) {
     /** @param {{directory: string, trials: number, invalid: number}} run */
     finished ({ directory, trials, invalid }) {
       line(invalid === 0
-        ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what theory says where it says something`
+        ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what theory says where it says something${withFaults ? '; where the origin was killed, but for what was under way' : ''}`
         : `${invalid} of ${trials} trials are INVALID; each says why in its trial.json`)
       line(`results: ${relative(directory)}`)
     },

@@ -1,10 +1,12 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
+import { promisify } from 'node:util'
 import { ROOT } from '../config.js'
 
 const PYTHON = path.join(ROOT, '.venv/bin/python')
 const MISSING = 'the analysis is not installed; run `make setup`'
+const OUTPUT_MAX_BYTES = 64 * 1024 * 1024
 
 const environment = () => ({ ...process.env, PYTHONPATH: path.join(ROOT, 'analysis') })
 
@@ -22,6 +24,18 @@ export async function runAnalysis (module, args) {
     child.once('error', reject)
     child.once('close', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)))
   })
+}
+
+/**
+ * @param {string} module  of analysis/
+ * @param {string[]} args
+ * @returns {Promise<string>} what it prints
+ * @throws {Error} when the analysis is not installed, or does not end well; with what it said
+ */
+export async function analysisOutput (module, args) {
+  if (!existsSync(PYTHON)) throw new Error(MISSING)
+  const { stdout } = await promisify(execFile)(PYTHON, ['-m', module, ...args], { env: environment(), maxBuffer: OUTPUT_MAX_BYTES })
+  return stdout
 }
 
 /**

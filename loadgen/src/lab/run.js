@@ -22,10 +22,11 @@ const BROKEN_IN_A_ROW_MAX = 3
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  * @param {number} [options.watchPort]
+ * @param {() => number} [options.wallClockMs]  see TrialContext
  * @returns {Promise<{trials: number, invalid: number}>} of all trials of the run, how many are invalid
  * @throws {Error} when the stack cannot be started, a trial is not admitted, or trial after trial breaks; the manifest then says `failed` or `interrupted`
  */
-export async function runExperiment ({ definition, directory, preset, seed, command, profile, site, signal, progress, watchPort }) {
+export async function runExperiment ({ definition, directory, preset, seed, command, profile, site, signal, progress, watchPort, wallClockMs }) {
   const { trials, plans, hash } = planRun(definition, seed)
   const trialsDirectory = path.join(directory, 'trials')
   const before = readManifest(directory)
@@ -55,7 +56,7 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
     for (const trial of rest) {
       signal.throwIfAborted()
       await site.admit(trial)
-      const result = await runTrial({ site, trialsDirectory, signal, watchPort }, trial)
+      const result = await runTrial({ site, trialsDirectory, signal, watchPort, wallClockMs }, trial)
       if (!result.valid) invalid += 1
       progress.trial(result, trials.length)
       brokenInARow = result.requests_sent === 0 && !result.valid ? brokenInARow + 1 : 0

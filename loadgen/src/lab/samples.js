@@ -6,7 +6,7 @@ import { pageName, requestAt } from '../../scenarios/plan.js'
 const METRIC = 'stevec_request'
 const COLUMNS = 'sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision'
 /** Answers for which no request went to the origin. UPDATING is answered from the cache while another request refreshes it. */
-const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
+export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 
 /**
  * @typedef {object} Counts
@@ -24,6 +24,8 @@ const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @property {number | null} last_done_at_us
  */
 
+/** @typedef {{doneAtUs: number, durationMs: number, status: number, cacheStatus: string}} Sample */
+
 /**
  * Turns k6's CSV, which holds a dozen metrics a request, into one row a request, and counts.
  * @param {object} options
@@ -31,7 +33,7 @@ const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @param {string} options.target  csv.gz; not there when this fails
  * @param {import('../../scenarios/plan.js').Plan} options.plan
  * @param {boolean} [options.withPop]  a column more: the point of presence that answered, '' where none did
- * @param {(sample: {doneAtUs: number, durationMs: number}) => void} [options.onSample]
+ * @param {(sample: Sample) => void} [options.onSample]
  * @returns {Promise<Counts>}
  * @throws {Error} when the file is truncated or its columns are not k6's
  */
@@ -88,7 +90,7 @@ export async function extractSamples ({ source, target, plan, withPop = false, o
     counts.duration_max_ms = Math.max(counts.duration_max_ms ?? 0, durationMs)
     counts.first_sent_at_us = Math.min(counts.first_sent_at_us ?? Infinity, sentAtUs)
     counts.last_done_at_us = Math.max(counts.last_done_at_us ?? 0, doneAtUs)
-    onSample({ doneAtUs, durationMs })
+    onSample({ doneAtUs, durationMs, status, cacheStatus })
     const pop = withPop ? fact('pop') : ''
     if (pop !== '') pops[pop] = (pops[pop] ?? 0) + 1
     return `${sentAtUs},${iteration},${pageName(requestAt(plan, iteration).page)},${cell('method')},${status},${fact('error_code')},${cacheStatus},${durationMs},${fact('size_bytes')},${fact('revision')}${withPop ? `,${pop}` : ''}\n`
@@ -104,8 +106,11 @@ export async function extractSamples ({ source, target, plan, withPop = false, o
   return withPop ? { ...counts, pops } : counts
 }
 
-/** @param {AsyncIterable<Buffer>} chunks */
-async function * linesOf (chunks) {
+/**
+ * @param {AsyncIterable<Buffer>} chunks
+ * @returns {AsyncIterable<string[]>}
+ */
+export async function * linesOf (chunks) {
   let rest = ''
   for await (const chunk of chunks) {
     const lines = (rest + chunk.toString('latin1')).split('\n')

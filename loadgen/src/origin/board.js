@@ -38,6 +38,7 @@ export async function openBoard ({ config, stack, outlive = false, signal, onPro
       address: new URL(state.url).host,
       ssh,
       seenFromThere: seenFromGuest,
+      inherited: config.wikiEnvironment,
       booted,
       close
     })

@@ -45,6 +45,7 @@ export async function openHost ({ user, host, sshPort, httpPort }, { config, onP
     address: `${host}:${httpPort}`,
     ssh,
     seenFromThere: (uri) => uri,
+    inherited: config.wikiEnvironment,
     booted: false,
     close: async () => {}
   })

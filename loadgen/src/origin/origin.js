@@ -16,13 +16,19 @@ import { openHost, parseHost } from './host.js'
  */
 
 /**
+ * Settings of the wiki, over those that it takes from this command's environment; undefined takes one of those away.
+ * @typedef {Record<string, string | undefined>} WikiEnvironment
+ */
+
+/**
  * What a start is told.
  * @typedef {object} OriginStart
  * @property {string} directory  the stack's own
  * @property {string} mongodbUri  as this machine reaches it
  * @property {number} wikiPort  of 127.0.0.1, where the wiki itself is to answer
  * @property {number} nginxPort  of 127.0.0.1, free, for an origin that needs one
- * @property {Record<string, string>} wikiEnvironment  settings of the wiki
+ * @property {number} purgePort  of 127.0.0.1, where the edge is told of edits: the wiki reaches it under this name, too
+ * @property {WikiEnvironment} wikiEnvironment
  * @property {boolean} outlive  see startProcess
  * @property {string[]} cgroups  see startProcess
  * @property {AbortSignal} [signal]
@@ -36,6 +42,10 @@ import { openHost, parseHost } from './host.js'
  * @property {OriginFacts} facts
  * @property {(options: OriginStart) => Promise<{address: string, configHash: string | null}>} start  makes it a wiki with this database and these settings; `address` is its nginx
  * @property {() => OriginRecord} record  for those who find the stack later
+ * @property {(wikiEnvironment: WikiEnvironment) => Promise<void>} restartWiki  of a started one: other settings; its nginx and its database go on
+ * @property {() => Promise<void>} killNginx  as a crash would: nothing is finished, nothing more is logged; the wiki lives on
+ * @property {() => Promise<void>} startNginx  again, as it was
+ * @property {() => number | null} nginxPid  of its master, when that is a child of this process
  * @property {(directory: string) => Promise<void>} fetchLog  brings <directory>/origin/access.log up to date
  * @property {(onSample: (sample: import('@stevec/arm-image/origin-sample').OriginSample) => void) => import('@stevec/arm-image/origin-sample').Sampler} sample  once a second, until it is stopped
  * @property {() => Promise<void>} close  of what was opened for it
@@ -51,7 +61,7 @@ import { openHost, parseHost } from './host.js'
 
 /**
  * @typedef {object} OpenOptions
- * @property {{stateDirectory: string, imageDirectory: string, mongodbUri?: string}} config
+ * @property {{stateDirectory: string, imageDirectory: string, mongodbUri?: string, wikiEnvironment: Record<string, string>}} config
  * @property {'wiki' | 'lab'} stack  whose origin it will be
  * @property {boolean} [outlive]  see startProcess
  * @property {AbortSignal} signal

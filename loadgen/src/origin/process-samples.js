@@ -8,11 +8,11 @@ const INTERVAL_MS = 1_000
 /**
  * What processes of this machine, and those that they started, use in each second: CPU as a share of all of this machine's, and resident memory, in which
  * pages that two of them share count twice. Network and temperature are the whole machine's, so they are not said. proc_pid_stat(5), proc_tid_children(5)
- * @param {import('../stack/processes.js').ProcessIdentity[]} processes
+ * @param {() => import('../stack/processes.js').ProcessIdentity[]} processesNow  asked each time: one that is killed and started again by a trial is another
  * @param {(sample: import('@stevec/arm-image/origin-sample').OriginSample) => void} onSample
  * @returns {import('@stevec/arm-image/origin-sample').Sampler}
  */
-export function sampleProcesses (processes, onSample) {
+export function sampleProcesses (processesNow, onSample) {
   const [ticksPerS, pageBytes] = ['CLK_TCK', 'PAGESIZE'].map((name) => Number(execFileSync('getconf', [name], { encoding: 'utf8' })))
   /** @type {(error: Error) => void} */
   let fail = () => {}
@@ -27,14 +27,14 @@ export function sampleProcesses (processes, onSample) {
   ended.catch(() => {})
   let before = look()
   const timer = setInterval(() => {
-    const dead = processes.find((identity) => !isAlive(identity))
+    const dead = processesNow().find((identity) => !isAlive(identity))
     if (dead !== undefined) {
       clearInterval(timer)
       fail(new Error(`${dead.name} has ended`))
       return
     }
     const now = look()
-    // A worker that has ended takes its ticks along.
+    // One that has ended takes its ticks along.
     const busyS = Math.max(0, now.ticks - before.ticks) / ticksPerS
     onSample({
       time_s: Date.now() / 1000,
@@ -56,7 +56,7 @@ export function sampleProcesses (processes, onSample) {
 
   function look () {
     const found = { atMs: performance.now(), ticks: 0, pages: 0 }
-    for (const pid of processes.flatMap(({ pid }) => [pid, ...childrenOf(pid)])) {
+    for (const pid of processesNow().flatMap(({ pid }) => [pid, ...childrenOf(pid)])) {
       const stat = read(`/proc/${pid}/stat`)
       // The name, in parentheses, may itself have spaces.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

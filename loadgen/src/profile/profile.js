@@ -19,7 +19,7 @@ export class ProfileError extends Error {}
  * @property {string} name
  * @property {string} title
  * @property {string} [why]
- * @property {{cpu_share: number | null, delay_ms: number, memory_bytes: number | null}} origin
+ * @property {{cpu_share: number | null, delay_ms: number, memory_bytes: number | null, page_reads_at_once?: number}} origin
  * @property {{client_edge_rtt_ms: number, client_origin_rtt_ms: number, edge_origin_rtt_ms: number, uplink_mbit_per_s: number | null}} links
  * @property {{overhead_ms: number}} client
  * @property {{experiment: 'read-hot', origin_cores: number, mean_ms: {source: number, local: number, cached: number}}} [calibration]

@@ -33,6 +33,8 @@ export async function startMongod ({ port, directory, outlive = false, cgroups, 
     args: ['--dbpath', path.join(home, 'data'), '--port', String(listen), '--bind_ip', '127.0.0.1', '--nounixsocket',
       '--replSet', REPLICA_SET, '--oplogSize', '128', '--wiredTigerCacheSizeGB', '0.25', '--quiet',
       '--setParameter', 'diagnosticDataCollectionEnabled=false',
+      // Default 60: for so long nobody could edit the pages whose edits a wiki had under way when it was killed.
+      '--setParameter', 'transactionLifetimeLimitSeconds=10',
       // Nobody else could take over: waiting for an election before going down would only cost a second.
       '--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'],
     logFile,
@@ -51,9 +53,15 @@ export async function startMongod ({ port, directory, outlive = false, cgroups, 
     await stop()
     throw new Error(`mongod did not become ready on port ${listen}: ${/** @type {Error} */ (error).message}\n${tail}`)
   }
-  const uriFor = (/** @type {string} */ database) => `mongodb://127.0.0.1:${listen}/${database}?replicaSet=${REPLICA_SET}`
-  return { uri: uriFor('stevec'), uriFor, port: listen, stop }
+  const uriFor = (/** @type {string} */ database) => mongodUri(listen, database)
+  return { uri: mongodUri(listen), uriFor, port: listen, stop }
 }
+
+/**
+ * @param {number} port  of a mongod that was started here
+ * @param {string} [database]
+ */
+export const mongodUri = (port, database = 'stevec') => `mongodb://127.0.0.1:${port}/${database}?replicaSet=${REPLICA_SET}`
 
 /**
  * Makes the node the primary of its own set, also when the data was last served on another port.

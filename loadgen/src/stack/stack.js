@@ -2,14 +2,16 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
+import { needsPurges } from '../../../wiki-app/src/cache-policy.js'
 import { DEFAULT_PORTS, readConfig } from '../config.js'
 import { createLocalOrigin } from '../origin/local.js'
-import { restoreWiki } from '../origin/remote.js'
+import { restoreOrigin } from '../origin/remote.js'
 import { engageProfile } from '../profile/apply.js'
 import { removeGroups } from '../profile/cgroup.js'
 import { createLimits } from '../profile/limits.js'
 import { loadProfile } from '../profile/profile.js'
 import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
+import { makeCacheDirectory, removeCache, startCache } from './cache.js'
 import { doorsOf, HOSTS, request } from './doors.js'
 import { startMongod } from './mongod.js'
 import { freePorts, isFree } from './ports.js'
@@ -36,6 +38,8 @@ export class StackError extends Error {}
  * @param {import('../origin/origin.js').Origin} [options.origin]  where the wiki and its nginx run; default: here
  * @param {boolean} [options.outlive]  true: goes on when this process ends
  * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
+ * @param {import('@stevec/nginx').EdgeOptions} [options.edgeOptions]
+ * @param {import('./cache.js').CacheName} [options.cache]  what stands at the door `cached`; default our edge
  * @param {import('../profile/profile.js').Profile} [options.profile]  where origin and client stand; default: `none`
  * @param {boolean} [options.engage]  false: everything runs at full speed until `engageProfile`
  * @param {AbortSignal} [options.signal]  gives up between two parts, and stops what was started
@@ -43,13 +47,15 @@ export class StackError extends Error {}
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, origin = createLocalOrigin(), outlive = false, wikiEnvironment = {}, profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, origin = createLocalOrigin(), outlive = false, wikiEnvironment = {}, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
 
-  const [edgeListen, nginxPort, localListen, edgeToOrigin, localToOrigin, edgeControl, localControl, toxiproxyApi] = await freePorts(8, Object.values(ports))
+  const spare = await freePorts(8, Object.values(ports))
+  const [cacheListen, clientToCache, cacheToOrigin, cacheControl] = await freePorts(4, [...Object.values(ports), ...spare])
+  const [edgeListen, nginxPort, localListen, edgeToOrigin, localToOrigin, edgeControl, localControl, toxiproxyApi] = spare
   const tokens = { edge: randomBytes(16).toString('hex'), local: randomBytes(16).toString('hex') }
   /** @type {import('./state.js').StackState} */
   const state = {
@@ -69,13 +75,19 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     links_api: `http://127.0.0.1:${toxiproxyApi}`,
     origin: origin.record()
   }
+  if (cache !== 'edge') {
+    state.cache = { name: cache, directory: makeCacheDirectory(), port: cacheListen, origin_port: cacheToOrigin, public_port: clientToCache, control_port: cacheControl, control_token: randomBytes(16).toString('hex') }
+    state.doors.cached = { ...state.doors.cached, url: `http://${HOSTS.cached}:${clientToCache}`, path: `${cache} (caching) → origin → wiki` }
+    if (cache === 'nginx') state.controls.cache = { url: `http://127.0.0.1:${cacheControl}`, token: state.cache.control_token }
+  }
   const next = (/** @type {string} */ part) => {
     signal?.throwIfAborted()
     onProgress(part)
   }
-  /** Written down at once, so that an interrupted start can still be cleaned up. @param {ProcessIdentity} identity */
+  /** Written down at once, so that an interrupted start can still be cleaned up. One that is started again takes the place of the former. @param {ProcessIdentity} identity */
   const started = ({ name, pid, start_ticks: startTicks }) => {
-    state.processes.push({ name, pid, start_ticks: startTicks })
+    const former = state.processes.findIndex((identity) => identity.name === name)
+    state.processes[former === -1 ? state.processes.length : former] = { name, pid, start_ticks: startTicks }
     writeState(directory, state)
   }
 
@@ -96,12 +108,24 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
       uri = mongod.uri
     }
 
-    const { address: originAddress, configHash } = await origin.start({ directory, mongodbUri: uri, wikiPort: ports.wiki, nginxPort, wikiEnvironment, outlive, cgroups, signal, onStart: started, onPart: next })
+    const { address: originAddress, configHash } = await origin.start({
+      directory,
+      mongodbUri: uri,
+      wikiPort: ports.wiki,
+      nginxPort,
+      purgePort: edgeControl,
+      wikiEnvironment: wikiSettings(state, wikiEnvironment),
+      outlive,
+      cgroups,
+      signal,
+      onStart: started,
+      onPart: next
+    })
     if (configHash !== null) state.config_hashes['nginx/origin'] = configHash
 
     next('nginx')
     const roles = /** @type {const} */ ([
-      { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge },
+      { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge, ...edgeOptions },
       { role: 'local', port: localListen, sourcePort: localToOrigin, sourcePublicPort: ports.origin, sourceHost: HOSTS.source, controlPort: localControl, controlToken: tokens.local }
     ])
     const modulesDirectory = nginxModulesDirectory(nginx.path) ?? ''
@@ -111,6 +135,11 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
       started(await startProcess({ name: `nginx ${role.role}`, command: prepared.command, args: prepared.args, logFile: logOf(directory, `nginx ${role.role}`), outlive }))
     }
 
+    if (state.cache) {
+      next(cache)
+      state.config_hashes[`cache/${cache}`] = await startCache(state.cache, directory, started)
+    }
+
     next('links')
     await startToxiproxy({
       links: [
@@ -118,7 +147,8 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
         { name: 'client-origin', listen: ports.origin, upstream: originAddress },
         { name: 'client-local', listen: ports.local, upstream: `127.0.0.1:${localListen}` },
         { name: 'local-origin', listen: localToOrigin, upstream: originAddress },
-        { name: 'edge-origin', listen: edgeToOrigin, upstream: originAddress }
+        { name: 'edge-origin', listen: edgeToOrigin, upstream: originAddress },
+        ...(state.cache ? [{ name: 'client-cache', listen: clientToCache, upstream: `127.0.0.1:${cacheListen}` }, { name: 'cache-origin', listen: cacheToOrigin, upstream: originAddress }] : [])
       ],
       port: toxiproxyApi,
       logFile: logOf(directory, 'toxiproxy'),
@@ -138,6 +168,17 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
 }
 
 /**
+ * Gives the wiki of a running stack other settings. Only the wiki is started again: its database and the caches stay as they are.
+ * @param {import('./state.js').StackState} state
+ * @param {import('../origin/origin.js').Origin} origin  as the stack was started with
+ * @param {Record<string, string>} wikiEnvironment
+ * @throws {Error} when it does not become ready
+ */
+export async function restartWiki (state, origin, wikiEnvironment) {
+  await origin.restartWiki(wikiSettings(state, wikiEnvironment))
+}
+
+/**
  * Stops a stack's processes, the last started first, and forgets it. Nothing happens when there is none.
  * @param {string} directory
  * @returns {Promise<string[]>} the names of what was stopped
@@ -147,11 +188,12 @@ export async function stopStack (directory) {
   if (state === null) return []
   const stopped = []
   // What was set there is in memory only, and set anew by the next stack: an origin that has gone away need not be waited for.
-  if (state.origin?.ssh) await restoreWiki(state.origin.ssh).catch(() => {})
+  if (state.origin?.ssh) await restoreOrigin(state.origin.ssh).catch(() => {})
   for (const identity of [...state.processes].reverse()) {
     if (isAlive(identity)) stopped.push(identity.name)
     await stopProcess(identity)
   }
+  if (state.cache) removeCache(state.cache)
   const left = await removeGroups(state.cgroups ?? [])
   // Kept on record, so that the next start or stop tries again.
   if (left.length > 0) writeState(directory, { ...state, processes: [], cgroups: left })
@@ -202,6 +244,35 @@ async function refuseTakenPorts (ports, ownMongod) {
   const taken = []
   for (const [name, port] of wanted) if (!await isFree(port)) taken.push(`port ${port} (${name}) is already taken; free it, or choose another with ${name.toUpperCase()}_PORT=… or --${name}-port`)
   if (taken.length > 0) throw new StackError(taken.join('\n'))
+}
+
+const NO_PURGES = Object.freeze({ PURGE_ZONE: undefined, PURGE_URL: undefined, PURGE_TOKEN: undefined, PURGE_TOKEN_FILE: undefined })
+
+/**
+ * What the wiki of a stack is told: what is asked, how it works where it stands, and whom it tells of edits.
+ * @param {import('./state.js').StackState} state
+ * @param {Record<string, string>} asked
+ * @returns {import('../origin/origin.js').WikiEnvironment}
+ */
+function wikiSettings (state, asked) {
+  const { page_reads_at_once: readsAtOnce } = state.profile.asked.origin
+  const placed = readsAtOnce === undefined ? {} : { PAGE_READS_AT_ONCE: String(readsAtOnce) }
+  return { ...asked, ...placed, ...purgeSettings(state, asked, readConfig().childEnvironment) }
+}
+
+/**
+ * Under a policy that tells caches of edits the wiki tells the stack's own edge, unless whoever starts it named another zone in the environment. What is
+ * measured tells no zone of anybody's.
+ * @param {import('./state.js').StackState} state
+ * @param {Record<string, string>} wikiEnvironment
+ * @param {NodeJS.ProcessEnv} inherited
+ * @returns {import('../origin/origin.js').WikiEnvironment}
+ */
+function purgeSettings ({ controls: { edge }, doors }, wikiEnvironment, inherited) {
+  const measured = wikiEnvironment.CACHE_POLICY !== undefined
+  if (!measured && inherited.PURGE_ZONE !== undefined) return {}
+  if (!needsPurges(wikiEnvironment.CACHE_POLICY ?? inherited.CACHE_POLICY ?? '')) return measured ? NO_PURGES : {}
+  return { ...NO_PURGES, PURGE_ZONE: 'stevec', PURGE_URL: edge.url, PURGE_TOKEN: edge.token, PUBLIC_URL: doors.cached.url }
 }
 
 /**

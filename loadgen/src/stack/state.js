@@ -9,7 +9,8 @@ import { isAlive } from './processes.js'
  * @property {string} started_at
  * @property {import('../config.js').Ports} ports
  * @property {Record<import('./doors.js').DoorName, import('./doors.js').Door>} doors
- * @property {Record<'edge' | 'local', {url: string, token: string}>} controls  purge listeners
+ * @property {Record<string, {url: string, token: string}>} controls  purge listeners, by role; `cache` where nginx's own cache stands at the door `cached`
+ * @property {import('./cache.js').CacheAtDoor | null} [cache]  what stands there instead of the edge
  * @property {Record<string, string>} config_hashes
  * @property {import('./processes.js').ProcessIdentity[]} processes  in the order of their start
  * @property {string[]} cgroups  directories that were made for this stack, or were about to be

@@ -11,8 +11,8 @@ const linksDigest = createHash('sha256').update(readdirSync(LINKS_DIRECTORY).fil
 
 /**
  * What the lab runs but does not bring along in npm or Python packages.
- * `optional` ones are installed only when they are asked for; `setup` is the word to ask with when it is not their name. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
- * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], optional?: boolean, setup?: string}>}
+ * `optional` ones are installed only when they are asked for; `setup` is the word to ask with when it is not their name. `package` names that of Debian for a tool that set-up leaves to you. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
+ * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], optional?: boolean, setup?: string, package?: string}>}
  */
 export const TOOLS = {
   mongod: { variable: 'MONGOD_BIN', binary: 'mongod', minimum: '4.4.0', pinned: '6.0.5', versionArgs: ['--version'] },
@@ -20,7 +20,10 @@ export const TOOLS = {
   k6: { variable: 'K6_BIN', binary: 'k6', minimum: '1.8.1', pinned: '1.8.1', versionArgs: ['version'] },
   toxiproxy: { variable: 'TOXIPROXY_BIN', binary: 'stevec-links', minimum: '2.12.0', pinned: `2.12.0-${linksDigest}`, versionArgs: ['-version'] },
   chromium: { variable: 'CHROMIUM_BIN', binary: 'chromium', otherNames: ['chromium-browser', 'google-chrome'], minimum: '120.0.0', versionArgs: ['--version'], optional: true },
-  qemu: { variable: 'QEMU_BIN', binary: 'qemu-system-arm', minimum: '7.2.0', versionArgs: ['--version'], setup: 'image' }
+  varnish: { variable: 'VARNISHD_BIN', binary: 'varnishd', minimum: '6.0.0', versionArgs: ['-V'], optional: true, package: 'varnish' },
+  trafficserver: { variable: 'TRAFFIC_SERVER_BIN', binary: 'traffic_server', minimum: '9.0.0', versionArgs: ['-V'], optional: true, package: 'trafficserver' },
+  squid: { variable: 'SQUID_BIN', binary: 'squid', minimum: '5.0', versionArgs: ['-v'], optional: true, package: 'squid' },
+  qemu: { variable: 'QEMU_BIN', binary: 'qemu-system-arm', minimum: '7.2.0', versionArgs: ['--version'], optional: true, setup: 'image' }
 }
 
 /** Debian keeps servers where a plain user's PATH does not look. */
@@ -72,9 +75,18 @@ export function locateTool (name, config = readConfig()) {
  */
 export function requireTool (name) {
   const tool = locateTool(name)
-  const wanted = TOOLS[name].setup ?? (TOOLS[name].optional ? name : undefined)
-  if (tool === null) throw new ToolError(`${name} is missing; run \`${wanted ? `./stevec setup --with ${wanted}` : 'make setup'}\` (or set ${TOOLS[name].variable} to one of your own)`)
+  if (tool === null) throw new ToolError(`${name} is missing; ${remedyFor(name)}`)
   return tool
+}
+
+/**
+ * @param {string} name  of a tool that is missing
+ * @returns {string} what to do
+ */
+export function remedyFor (name) {
+  const { variable, optional, setup = name, package: debian } = TOOLS[name]
+  const command = debian ? `apt-get install --no-install-recommends ${debian}` : optional ? `./stevec setup --with ${setup}` : 'make setup'
+  return `run \`${command}\` (or set ${variable} to one of your own)`
 }
 
 /**
@@ -123,7 +135,7 @@ function findCjson () {
 function versionOf (name, binary) {
   const { status, stdout, stderr } = spawnSync(binary, TOOLS[name].versionArgs, { encoding: 'utf8', timeout: 20_000 })
   if (status !== 0) return null
-  return /(\d+\.\d+\.\d+)/.exec(`${stdout}${stderr}`)?.[1] ?? null
+  return /(\d+\.\d+(?:\.\d+)?)/.exec(`${stdout}${stderr}`)?.[1] ?? null
 }
 
 /** @param {string} file */

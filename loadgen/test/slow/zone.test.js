@@ -70,7 +70,7 @@ describe('the experiments through a zone', () => {
     assert.equal(exitCode, 0, stdout + stderr)
     for (const expected of [
       /^through the zone wiki\.localhost, verified 20/m,
-      /^read-hot: door=local is left out: the door local stands on the client's machine/m,
+      /^ {2}left out: the door local stands on the client's machine/m,
       /^about 3425 requests of at most 50000: 3000 by the probes, 24 to prove caches cold, 101 to write pages, 300 to warm up$/m,
       /^writes page-000001 to page-000100 and cold-proof on the wiki at http:\/\/source\.localhost:\d+; .*\n[^]*wrote 100 pages and read them 300 times/m,
       /^purge 1 hosts: .*again in 1\.\d s$/m,

@@ -1,7 +1,9 @@
 import createError from '@fastify/error'
+import mongoose from 'mongoose'
 import { hashOf } from '../hash.js'
 import { withMissing } from '../markdown/missing.js'
 import { inTransaction } from '../transaction.js'
+import { createGatheredRead } from './gathered.js'
 import { titleKey } from './name.js'
 import { createTargets, outdated } from './targets.js'
 import { createTurns } from './turns.js'
@@ -49,6 +51,8 @@ const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, ta
 /** @typedef {Pick<Page, '_id' | keyof typeof VIEW_FIELDS>} PageView */
 /** @typedef {Pick<Page, '_id' | keyof typeof SOURCE_FIELDS>} PageSource */
 
+const UPGRADED_AT_ONCE = 100
+
 /** A page that keeps being made outdated while it is rendered is shown as it is; the next reader tries again. */
 const REFRESH_ATTEMPTS_MAX = 3
 
@@ -65,11 +69,24 @@ export const currentRevision = (head) => head === null || head.deleted_at != nul
  * @param {ReturnType<typeof import('./model.js').defineModels>} options.models
  * @param {import('../markdown/renderer.js').Renderer} options.renderer
  * @param {Outbox} [options.outbox]
+ * @param {number} options.readsAtOnce  pages that one read of the database brings at most
  */
-export function createPageStore ({ models, renderer, outbox = { add: async () => {}, added: () => {} } }) {
+export function createPageStore ({ models, renderer, outbox = { add: async () => {}, added: () => {} }, readsAtOnce }) {
   const inTurn = createTurns()
   const { Pages, Revisions } = models
   const targets = createTargets(models)
+  const readView = createGatheredRead({ readMany: readViews, keysMax: readsAtOnce })
+
+  /**
+   * By the driver itself: mongoose would cast and copy each document, and nothing of it is changed.
+   * @param {string[]} names
+   * @returns {Promise<Map<string, PageView>>}
+   */
+  async function readViews (names) {
+    const collection = /** @type {import('mongoose').mongo.Collection<PageView>} */ (/** @type {unknown} */ (Pages.collection))
+    const pages = await collection.find({ _id: { $in: names } }, { projection: VIEW_FIELDS, promoteBuffers: true }).toArray()
+    return new Map(pages.map((page) => [page._id, page]))
+  }
 
   /**
    * The one way in which a page changes: its newest state and the revision that keeps it, both or neither, durable when this returns.
@@ -150,7 +167,41 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
     }))
   }
 
+  /**
+   * Notes where a page leads to and that it is there, which older versions did not.
+   * @param {string} name
+   */
+  async function upgradePage (name) {
+    const old = { _id: name, links: mongoose.trusted({ $exists: false }) }
+    const source = await Pages.findOne(old, { content: 1, revision: 1, deleted_at: 1 }).lean().exec()
+    if (source === null) return
+    // What cannot be rendered any more leads nowhere, and says so when it is looked at.
+    const links = source.deleted_at != null ? [] : await renderer.render(source.content).then((rendered) => rendered.links, () => [])
+    await inTransaction(Pages.db, async (session) => {
+      const head = /** @type {Head | null} */ (await Pages.findOne({ ...old, revision: source.revision }, HEAD_FIELDS, { session }).lean().exec())
+      if (head === null) return
+      const tags = head.tags ?? []
+      await targets.relink(session, [], waysFrom({ ...head, links }))
+      await targets.retag(session, [], tags)
+      await targets.become(session, name, whatIs(head), null)
+      await Pages.updateOne({ _id: name }, { $set: { links, tags, renderer: outdated() } }, { session }).exec()
+    })
+  }
+
   return {
+    /**
+     * Brings pages that an older version has stored up to this one. Begun anew it goes on where it was, and several processes may do it at once.
+     * @returns {Promise<number>} how many there were
+     */
+    async upgrade () {
+      for (let count = 0; ; count += UPGRADED_AT_ONCE) {
+        /** @type {{_id: string}[]} */
+        const old = await Pages.find({ links: mongoose.trusted({ $exists: false }) }, { _id: 1 }).limit(UPGRADED_AT_ONCE).lean().exec()
+        for (const { _id } of old) await upgradePage(_id)
+        if (old.length < UPGRADED_AT_ONCE) return count + old.length
+      }
+    },
+
     /**
      * What a reader sees, in one read unless it has to be rendered again. What is no page any more is still found: its `deleted_at` is not null.
      * @param {string} name
@@ -158,7 +209,7 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
      */
     async findView (name) {
       for (let attempt = 1; ; attempt++) {
-        const page = await Pages.findOne({ _id: name }, VIEW_FIELDS).lean().exec()
+        const page = await readView(name)
         if (page === null || page.deleted_at != null || page.renderer === renderer.version || attempt > REFRESH_ATTEMPTS_MAX) return page
         const refreshed = await refresh(name)
         if (refreshed !== null) return refreshed

@@ -1,9 +1,12 @@
+/** Far longer than an edit takes: only one that hangs, with a database that does not answer, holds a turn for so long. */
+const TURN_MAX_MS = 1_000
+
 /**
  * Lets work of one key run one after the other and work of different keys side by side. Within one process this spares
- * writers of the same page from undoing each other's transactions again and again.
+ * writers of the same page from undoing each other's transactions again and again. It is no lock: work that hangs is overtaken.
  */
 export function createTurns () {
-  /** The last piece of work of each key that has any. @type {Map<string, Promise<unknown>>} */
+  /** When the last piece of work of each key that has any is over, or overtaken. @type {Map<string, Promise<void>>} */
   const last = new Map()
 
   /**
@@ -13,13 +16,18 @@ export function createTurns () {
    * @returns {Promise<T>}
    */
   return async function inTurn (key, work) {
-    const before = last.get(key) ?? Promise.resolve()
-    // Whether the one before succeeded is not this one's concern.
-    const mine = before.then(work, work)
+    const before = last.get(key)
+    let over = () => {}
+    /** @type {Promise<void>} */
+    const mine = new Promise((resolve) => { over = resolve })
     last.set(key, mine)
+    await before
+    const timer = setTimeout(over, TURN_MAX_MS)
     try {
-      return await mine
+      return await work()
     } finally {
+      clearTimeout(timer)
+      over()
       if (last.get(key) === mine) last.delete(key)
     }
   }

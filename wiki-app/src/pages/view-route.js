@@ -1,4 +1,5 @@
 import fresh from 'fresh'
+import { tagOf } from '../invalidation.js'
 import { HTML } from '../views.js'
 import { entityTag, pageDocument } from './document.js'
 import { isMisspelt, nameIn } from './address.js'
@@ -6,31 +7,64 @@ import { editUrl, historyUrl, viewUrl } from './name.js'
 import { PageMissing } from './store.js'
 
 /**
- * `GET /wiki/{name}`: the page, the same for everybody, so that a cache can answer for the wiki.
- * @type {import('fastify').FastifyPluginAsync<{store: import('./store.js').PageStore, policy: import('../cache-policy.js').CachePolicy}>}
+ * A page with what is sent of it, made when it is first asked for: what is deleted or has moved has nothing to send.
+ * @typedef {object} View
+ * @property {import('./store.js').PageView} page
+ * @property {() => {etag: string, 'last-modified': string}} validators
+ * @property {() => Buffer} document
  */
-export async function viewRoute (app, { store, policy }) {
+
+/** @param {import('./store.js').PageView} page @returns {View} */
+function viewOf (page) {
+  /** @type {Buffer | undefined} */
+  let document
+  /** @type {ReturnType<View['validators']> | undefined} */
+  let validators
+  return {
+    page,
+    validators: () => (validators ??= { etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() }),
+    document: () => (document ??= pageDocument(page))
+  }
+}
+
+/**
+ * `GET /wiki/{name}`: the page, the same for everybody, so that a cache can answer for the wiki.
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   store: import('./store.js').PageStore,
+ *   policy: import('../cache-policy.js').CachePolicy,
+ *   cache?: import('./origin-cache.js').OriginCache<View>
+ * }>}
+ */
+export async function viewRoute (app, { store, policy, cache }) {
+  const read = async (/** @type {string} */ name) => {
+    const page = await store.findView(name)
+    return page && viewOf(page)
+  }
+
   app.get('/wiki/*', async (request, reply) => {
     const name = nameIn(request)
     // One page, one URL: otherwise caches would hold copies that differ in age.
-    if (isMisspelt(request, viewUrl(name))) return reply.header('cache-control', policy.cacheControl).redirect(viewUrl(name), 301)
+    if (isMisspelt(request, viewUrl(name))) return reply.headers(policy.headers).redirect(viewUrl(name), 301)
 
-    const page = await store.findView(name)
+    const saved = savedRevision(request.query)
+    // An author is sent back to what was just saved, of which a copy here may not know yet.
+    const view = saved !== null || cache === undefined ? await read(name) : cache.get(name) ?? await cache.through(name, () => read(name))
+    const page = view && view.page
+    const caching = policy.purgedBy === 'tags' ? { ...policy.headers, 'cache-tag': tagOf(name) } : policy.headers
     // Not 301: someone may write a page under the old name again.
-    if (page?.redirect_to) return reply.headers({ 'cache-control': policy.cacheControl, 'page-revision': page.revision }).redirect(viewUrl(page.redirect_to), 302)
-    if (page === null || page.deleted_at != null) throw Object.assign(new PageMissing(name), { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) })
+    if (page?.redirect_to) return reply.headers({ ...caching, 'page-revision': page.revision }).redirect(viewUrl(page.redirect_to), 302)
+    if (view === null || page === null || page.deleted_at != null) throw Object.assign(new PageMissing(name), { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) })
 
     reply.type(HTML).header('page-revision', page.revision)
-    const saved = savedRevision(request.query)
     if (saved !== null && saved <= page.revision) {
       reply.header('cache-control', 'private, no-store')
-      return pageDocument(page, savedNotice(saved, policy.staleS))
+      return pageDocument(page, savedNotice(saved, policy))
     }
 
-    const validators = { etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() }
-    reply.headers(validators).header('cache-control', policy.cacheControl)
+    const validators = view.validators()
+    reply.headers(validators).headers(caching)
     if (fresh(request.headers, validators)) return reply.code(304).send()
-    return pageDocument(page)
+    return view.document()
   })
 }
 
@@ -46,11 +80,17 @@ function savedRevision (query) {
 
 /**
  * @param {number} revision
- * @param {number} staleS
+ * @param {import('../cache-policy.js').CachePolicy} policy
  */
-function savedNotice (revision, staleS) {
-  const others = staleS > 0
+function savedNotice (revision, { staleS, purgedBy }) {
+  if (purgedBy !== null) return notice(revision, 'The caches are being told: others see it from then on, mostly within a second.')
+  return notice(revision, staleS > 0
     ? `Others who read through a caching door may see the previous text for up to ${staleS} s.`
-    : 'Everybody sees it from now on.'
-  return `<p class="notice" role="status">Saved as revision ${revision}. ${others}</p>`
+    : 'Everybody sees it from now on.')
 }
+
+/**
+ * @param {number} revision
+ * @param {string} others  when they see it
+ */
+const notice = (revision, others) => `<p class="notice" role="status">Saved as revision ${revision}. ${others}</p>`

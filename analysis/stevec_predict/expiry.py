@@ -46,12 +46,25 @@ def page_distribution(requests, pages, span_s, ttl_s):
         raise ValueError("the model needs positive numbers")
     rate = requests / (pages * span_s)
     refills = min(int(np.ceil(span_s / ttl_s)), REFILLS_MAX)
-    k = np.arange(refills)
+    survival = np.concatenate([[1.0], more_than(np.arange(refills), rate, span_s, ttl_s), [0.0]])
+    return np.clip(survival[:-1] - survival[1:], 0, None)
+
+
+def more_than(k, rate, span_s, ttl_s):
+    """P(more than `k` misses within `span_s`) of a page that is asked for with `rate` (1/s); arrays broadcast."""
     left_s = np.clip(span_s - k * ttl_s, 0, None)
     # The distribution function of Erlang(k + 1, λ) is the regularised incomplete gamma function.
-    more_than = gammainc(k + 1, rate * left_s)
-    survival = np.concatenate([[1.0], more_than, [0.0]])
-    return np.clip(survival[:-1] - survival[1:], 0, None)
+    return gammainc(k + 1, rate * left_s)
+
+
+def fills(rate, span_s, ttl_s):
+    """Expected misses of a page within `span_s`; shape of `rate`."""
+    total = np.zeros_like(rate)
+    k = 0
+    while k * ttl_s < span_s:
+        total += more_than(k, rate, span_s, ttl_s)
+        k += 1
+    return total
 
 
 def _convolve_power(distribution, times):

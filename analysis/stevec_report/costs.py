@@ -1,0 +1,73 @@
+"""What a million views cost by the measured offload, from the newest file of prices."""
+
+from statistics import fmean
+
+from stevec_predict.cost import ORIGIN_PER_S, Measured, PricesError, cost_per_million_views, newest_prices
+from stevec_report import wording
+from stevec_report.blocks import Cell, Column, Table, Words
+from stevec_report.offload import measure_offload
+
+PARTS = (
+    ("cdn_requests", "CDN, requests"),
+    ("cdn_egress", "CDN, egress"),
+    ("cdn_purges", "CDN, purges"),
+    ("origin_egress", "origin, egress"),
+    ("origin_hours", "origin, hours"),
+    ("total", "together"),
+)
+
+
+def cost_block(analysis, groups, label):
+    """The table of costs, or a note that there is none.
+
+    Args:
+        groups: [({column: text}, door, outcomes)], a row each; the columns are the same in all.
+        label: what the rows are.
+    """
+    try:
+        prices = newest_prices()
+    except PricesError as error:
+        return Words("note", f"No costs: {error}")
+    rows = []
+    for names, door, outcomes in groups:
+        measured = [(o, m) for o in outcomes if (m := measure_offload(analysis, o))]
+        if not measured:
+            continue
+        costs = cost_per_million_views(
+            mean_of(measured),
+            prices,
+            page_bytes=fmean(m.read_bytes for _, m in measured),
+            origin_capacity_per_s=ORIGIN_PER_S,
+        )[door]
+        numbers = tuple(o.number for o, _ in measured)
+        rows.append(names | costs | {"trials": Cell(" ".join(map(str, numbers)), trials=numbers)})
+    if not rows:
+        return Words("note", "No costs: no valid trial without a background.")
+    columns = [Column(name, name, "text", left=True) for name in groups[0][0]]
+    columns += [Column(key, text) for key, text in PARTS]
+    columns.append(Column("trials", "from trials", "text", left=True))
+    examples = wording.join_words(name.replace("_", " ") for name in prices.examples)
+    note = (
+        f"{prices.currency}, by list prices of {prices.date} in {prices.file}, without free allowances; put in your "
+        f"own there, and build the report again. Views, edits and purges in the shares that were measured, bodies of "
+        f"the measured size; each URL or tag named is a purge. An origin serves {wording.grouped(ORIGIN_PER_S)} "
+        "requests a second while it costs, and what it costs when idle is not in it."
+        + (f" Examples without a source: {examples}." if examples else "")
+    )
+    return Table("cost", f"What a million views cost, by {label}.", note, columns, rows)
+
+
+def mean_of(measured):
+    """The means over trials, as `cost_per_million_views` takes them; `measured` is [(outcome, Offload)]."""
+    outcomes = [o for o, _ in measured]
+    seconds = sum(o.stats.span_s for o in outcomes) or 1.0
+    named = sum(o.record.purges.urls + o.record.purges.tags for o in outcomes if o.record.purges)
+    in_bytes = [m.bytes for _, m in measured]
+    requests = fmean(m.requests for _, m in measured)
+    return Measured(
+        offload_requests=requests,
+        offload_bytes=requests if None in in_bytes else fmean(in_bytes),
+        reads_per_s=sum(o.stats.reads for o in outcomes) / seconds,
+        edits_per_s=sum(o.stats.writes for o in outcomes) / seconds,
+        purges_per_s=named / seconds,
+    )

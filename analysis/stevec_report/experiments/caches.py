@@ -1,0 +1,162 @@
+"""The same requests through different caches: hit ratio, freshness, latency, throughput."""
+
+import statistics
+
+from stevec_report import wording
+from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.figures import beside_each_other
+from stevec_report.freshness import FreshnessError, measure
+
+NAMES = {
+    "edge": "our edge",
+    "nginx": "nginx",
+    "varnish": "Varnish",
+    "trafficserver": "Traffic Server",
+    "squid": "Squid",
+}
+
+
+def blocks(analysis):
+    """What was left out, what the run says of the hypothesis, the table by cache, and the picture of it."""
+    rows = [_row(analysis, cache) for cache in _caches(analysis)]
+    return [
+        *[Words("note", f"Left out: {text}.") for text in _left_out(analysis)],
+        Words("p", _say(rows)),
+        _table(rows),
+        Figure(
+            "caches-figure",
+            "Hit ratio, stale reads and throughput by cache",
+            "Above and in the middle the paced trials, below those at full speed. Each dot is one trial; hollow: "
+            "the load generator was the limit, so that it says little of the cache.",
+            lambda: beside_each_other.draw(_panels(analysis, rows)),
+        ),
+    ]
+
+
+def evidence(analysis):
+    """Beside the study, which had one CDN."""
+    return None
+
+
+def _left_out(analysis):
+    value = analysis.run.experiment.get("left_out")
+    entries = value[: len(NAMES)] if isinstance(value, list) else []
+    return [str(entry.get("reason"))[:300] for entry in entries if isinstance(entry, dict)]
+
+
+def _caches(analysis):
+    there = {o.record.setting("cache", "edge") for o in analysis.valid}
+    return [name for name in NAMES if name in there]
+
+
+def _row(analysis, cache):
+    own = [o for o in analysis.valid if o.record.setting("cache", "edge") == cache]
+    paced = [o for o in own if o.record.setting("model") == "open"]
+    fast = [o for o in own if o.record.setting("model") == "closed"]
+    numbers = tuple(o.number for o in own)
+    fresh = [f for f in (_freshness(analysis, o) for o in paced) if f]
+    return {
+        "cache": NAMES[cache],
+        "hits": [o.stats.served_reads / o.stats.reads for o in paced if o.stats.reads],
+        "stale": [f.stale_ratio for f in fresh if f.stale_ratio is not None],
+        "speeds": [(o.stats.completed_per_s, o.limited) for o in fast if o.stats.completed_per_s],
+        "paced": paced,
+        "fast": fast,
+        "staleness_p95_s": _mean([f.summary()["staleness_p95_s"] for f in fresh]),
+        "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+    }
+
+
+def _freshness(analysis, outcome):
+    try:
+        return measure(analysis.run.path / outcome.folder)
+    except FreshnessError:
+        return None
+
+
+def _say(rows):
+    hits = [(row["cache"], _mean(row["hits"])) for row in rows if row["hits"]]
+    stale = [(row["cache"], _mean(row["stale"])) for row in rows if row["stale"]]
+    if not hits:
+        return "There is no valid trial with a pace."
+    ratios = [ratio for _, ratio in hits]
+    apart = 100 * (max(ratios) - min(ratios))
+    text = f"Hit ratios of {wording.count_of(len(hits), 'cache')} lie within {apart:.1f} points"
+    if stale:
+        parts = wording.join_words(f"{name} {wording.percent(ratio)}" for name, ratio in stale)
+        text += f"; stale were of the reads through {parts}"
+    return f"{text}."
+
+
+def _table(rows):
+    columns = [
+        Column("cache", "cache", "text", left=True),
+        Column("hit_ratio", "hit ratio of reads", "percent", group="paced"),
+        Column("origin_reads", "reads at the origin", "count", group="paced"),
+        Column("stale_ratio", "stale reads", "percent", group="paced"),
+        Column("staleness_p95_s", "stale by p95, s", group="paced"),
+        Column("p50_ms", "p50, ms", group="paced"),
+        Column("p99_ms", "p99", group="paced"),
+        Column("failed_share", "failed", "percent", group="paced"),
+        Column("per_s", "answered, 1/s", group="full speed"),
+        Column("fast_p50_ms", "p50, ms", group="full speed"),
+        Column("fast_p99_ms", "p99", group="full speed"),
+        Column("generator", "generator", "text", left=True, group="full speed"),
+        Column("trials", "from trials", "text", left=True),
+    ]
+    return Table(
+        "caches",
+        "The same requests through different caches.",
+        "Means over the trials, times the median over the trials of each trial's own. Served are answers for which the "
+        "origin was not asked, as the cache itself says, and the law of the counter holds each to its word. A read is "
+        "stale if it returned a revision older than the newest one acknowledged before it was sent.",
+        columns,
+        [_shown(row) for row in rows],
+    )
+
+
+def _shown(row):
+    paced, fast = row["paced"], row["fast"]
+    sent = sum(o.stats.requests for o in paced)
+    return {
+        "cache": row["cache"],
+        "hit_ratio": _mean(row["hits"]),
+        "origin_reads": _mean([o.record.counter_reads for o in paced]),
+        "stale_ratio": _mean(row["stale"]),
+        "staleness_p95_s": row["staleness_p95_s"],
+        "p50_ms": _median([o.stats.p50_ms for o in paced]),
+        "p99_ms": _median([o.stats.p99_ms for o in paced]),
+        "failed_share": sum(o.stats.failures for o in paced) / sent if sent else None,
+        "per_s": _median([speed for speed, _ in row["speeds"]]),
+        "fast_p50_ms": _median([o.stats.p50_ms for o in fast]),
+        "fast_p99_ms": _median([o.stats.p99_ms for o in fast]),
+        "generator": "limited" if any(limited for _, limited in row["speeds"]) else "",
+        "trials": row["trials"],
+    }
+
+
+def _panels(analysis, rows):
+    names = [row["cache"] for row in rows]
+    return [
+        {
+            "title": "Hit ratio of reads, %",
+            "names": names,
+            "points": [[(100 * ratio, False) for ratio in row["hits"]] for row in rows],
+        },
+        {
+            "title": "Stale reads, %",
+            "names": names,
+            "points": [[(100 * ratio, False) for ratio in row["stale"]] for row in rows],
+        },
+        {"title": "Answered a second at full speed", "names": names, "points": [row["speeds"] for row in rows]},
+    ]
+
+
+def _mean(values):
+    values = [value for value in values if value is not None]
+    return statistics.fmean(values) if values else None
+
+
+def _median(values):
+    values = [value for value in values if value is not None]
+    return statistics.median(values) if values else None

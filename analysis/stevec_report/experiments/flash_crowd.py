@@ -1,0 +1,194 @@
+"""A crowd for one page: what reaches the origin while there is no fresh copy, and how long readers wait."""
+
+import statistics
+
+import numpy as np
+
+from stevec_report import wording
+from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.figures import waits_over_time
+
+BIN_S = 0.1
+FACTORS = ("moment", "protection")
+
+
+def blocks(analysis):
+    """What the run says of the hypothesis, the table, and the longest wait over time."""
+    found = [_cell(analysis, moment, protection) for moment, protection in _cells(analysis)]
+    return [
+        Words("p", _say(found)),
+        _table(found),
+        Figure(
+            "waits-over-time",
+            "Longest wait in the course of a trial",
+            f"Longest wait of those who asked in each {1000 * BIN_S:g} ms (logarithmic), over all trials of a cell, "
+            "since the first request. Grey: while the crowd is there.",
+            lambda: waits_over_time.draw(_panels(analysis, found)),
+        ),
+    ]
+
+
+def evidence(analysis):
+    """Beside the study, which had no such crowd."""
+    return None
+
+
+def _cells(analysis):
+    """(moment, protection) of the valid trials, in the order of the experiment's definition."""
+    factors = analysis.run.experiment.get("factors", {})
+    order = [list(factors.get(name, {})) for name in FACTORS]
+    there = {tuple(o.record.cell.get(name, "") for name in FACTORS) for o in analysis.valid}
+    return sorted(there, key=lambda cell: [*(_place(levels, level) for levels, level in zip(order, cell, strict=True))])
+
+
+def _place(levels, level):
+    return (levels.index(level) if level in levels else len(levels), level)
+
+
+def _cell(analysis, moment, protection):
+    trials = [
+        o
+        for o in analysis.valid
+        if (o.record.cell.get("moment", ""), o.record.cell.get("protection", "")) == (moment, protection)
+    ]
+    return {
+        "moment": moment,
+        "protection": protection,
+        "trials": trials,
+        "asked": [_asked(analysis, o) for o in trials],
+    }
+
+
+def _asked(analysis, outcome):
+    """How many readers had to wait for the origin, at most at once, and the median time of their answers, in ms."""
+    rows = analysis.samples.query(
+        "SELECT sent_at_us, duration_ms FROM {samples} WHERE NOT served ORDER BY sent_at_us", [outcome.number]
+    )
+    if not rows:
+        return {"readers": 0, "at_once": 0, "fetch_ms": None}
+    sent, durations = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    done = np.sort(sent + np.round(1000 * durations).astype(np.int64))
+    under_way = np.arange(1, sent.size + 1) - np.searchsorted(done, sent, side="right")
+    return {"readers": sent.size, "at_once": int(under_way.max()), "fetch_ms": float(np.median(durations))}
+
+
+def _say(found):
+    if not found:
+        return "There is no valid trial."
+    texts = []
+    for moment in dict.fromkeys(own["moment"] for own in found):
+        parts = [
+            f"{own['protection']} {wording.three_digits(_mean([o.record.counter_requests for o in own['trials']]))} "
+            f"(longest wait {wording.three_digits(_longest(own))} ms)"
+            for own in found
+            if own["moment"] == moment
+        ]
+        texts.append(f"{moment}: {', '.join(parts)}")
+    text = f"Requests that reached the origin, a trial. {'; '.join(texts)}."
+    expected = _arrivals(next((own for own in found if own["protection"] == "none"), None))
+    if expected is not None:
+        text += (
+            f" At the height of the crowd about {wording.three_digits(expected)} readers come while one fetch takes: "
+            "without collapsing so many ask the origin each time that there is no fresh copy."
+        )
+    return text
+
+
+def _arrivals(own):
+    """Readers that come at the height of the burst while the origin answers one, or None."""
+    if own is None:
+        return None
+    record = own["trials"][0].record
+    burst = record.setting("burst")
+    fetches = [asked["fetch_ms"] for asked in own["asked"] if asked["fetch_ms"]]
+    if not isinstance(burst, dict) or not fetches:
+        return None
+    return record.number("rate_per_s") * burst.get("factor", 1) * statistics.median(fetches) / 1000
+
+
+def _longest(own):
+    return max((o.stats.max_ms for o in own["trials"] if o.stats.max_ms), default=None)
+
+
+def _table(found):
+    columns = [
+        Column("moment", "moment", "text", left=True),
+        Column("protection", "protection", "text", left=True),
+        Column("requests", "requests", "count"),
+        Column("origin_requests", "reached the origin"),
+        Column("waiting_at_once", "readers waiting for it at once, most", "count"),
+        Column("failed_share", "failed", "percent"),
+        Column("p50_ms", "p50, ms"),
+        Column("p99_ms", "p99"),
+        Column("max_ms", "longest"),
+        Column("dropped", "dropped", "count"),
+        Column("generator", "generator", "text", left=True),
+        Column("trials", "from trials", "text", left=True),
+    ]
+    return Table(
+        "flash-crowd",
+        "A crowd for one page.",
+        "Requests and what reached the origin are means over the trials, percentiles the median over the trials, the "
+        "longest wait is that of all. Readers who wait at the edge for somebody else's fetch do not wait for the "
+        "origin themselves, though as long.",
+        columns,
+        [_row(own) for own in found],
+    )
+
+
+def _row(own):
+    trials = own["trials"]
+    numbers = tuple(o.number for o in trials)
+    sent = sum(o.stats.requests for o in trials)
+    return {
+        "moment": own["moment"],
+        "protection": own["protection"],
+        "requests": sent / len(trials),
+        "origin_requests": _mean([o.record.counter_requests for o in trials]),
+        "waiting_at_once": max(asked["at_once"] for asked in own["asked"]),
+        "failed_share": sum(o.stats.failures for o in trials) / sent,
+        "p50_ms": _median([o.stats.p50_ms for o in trials]),
+        "p99_ms": _median([o.stats.p99_ms for o in trials]),
+        "max_ms": _longest(own),
+        "dropped": sum(o.record.dropped_iterations for o in trials),
+        "generator": "limited" if any(o.limited for o in trials) else "",
+        "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+    }
+
+
+def _panels(analysis, found):
+    panels = []
+    for moment in dict.fromkeys(own["moment"] for own in found):
+        lines, crowd = [], None
+        for own in (own for own in found if own["moment"] == moment):
+            burst = own["trials"][0].record.setting("burst")
+            if isinstance(burst, dict):
+                crowd = (burst["at_s"], burst["at_s"] + burst["ramp_s"] + burst["for_s"])
+            lines.append({"label": own["protection"], **_waits(analysis, own["trials"])})
+        panels.append({"title": moment, "lines": lines, "crowd_s": crowd})
+    return panels
+
+
+def _waits(analysis, trials):
+    longest = {}
+    for outcome in trials:
+        rows = analysis.samples.query(
+            "SELECT CAST(floor((sent_at_us - $first) / (1e6 * $bin)) AS INTEGER) AS bin, max(duration_ms) "
+            "FROM {samples} GROUP BY 1",
+            [outcome.number],
+            first=outcome.stats.first_sent_us,
+            bin=BIN_S,
+        )
+        for at, wait_ms in rows:
+            longest[at] = max(longest.get(at, 0.0), wait_ms)
+    bins = sorted(longest)
+    return {"seconds": [(at + 0.5) * BIN_S for at in bins], "waits_ms": [longest[at] for at in bins]}
+
+
+def _mean(values):
+    return statistics.fmean(values) if values else None
+
+
+def _median(values):
+    values = [value for value in values if value is not None]
+    return statistics.median(values) if values else None

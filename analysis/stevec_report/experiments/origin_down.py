@@ -1,0 +1,162 @@
+"""The origin killed under load: what readers get by policy, and how long until all is well again."""
+
+import statistics
+
+from stevec_report import wording
+from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.figures import answers_over_time
+
+BIN_S = 0.5
+OLD = "cache_status IN ('STALE', 'UPDATING')"
+
+
+def blocks(analysis):
+    """What the run says of the hypothesis, the table by policy, and the answers over time."""
+    found = [_of_policy(analysis, policy) for policy in _policies(analysis)]
+    return [
+        Words("p", _say(found)),
+        _table(found),
+        Figure(
+            "answers-over-time",
+            "What readers get while the origin is down, by policy",
+            f"What those got who asked in each {1000 * BIN_S:g} ms, all trials of a policy together, since the origin "
+            "was killed: an answer that is current as far as the cache knows, a copy whose time is up, or an error. "
+            "Lines: killed, and answering again.",
+            lambda: answers_over_time.draw([_panel(analysis, own) for own in found]),
+        ),
+    ]
+
+
+def evidence(analysis):
+    """Beside the study, in which nothing failed on purpose."""
+    return None
+
+
+def _policies(analysis):
+    """Levels of the factor that there are, in the order of the experiment's definition."""
+    order = list(analysis.run.experiment.get("factors", {}).get("policy", {}))
+    there = {o.record.cell.get("policy", "") for o in analysis.valid if o.record.fault}
+    return sorted(there, key=lambda level: (order.index(level) if level in order else len(order), level))
+
+
+def _of_policy(analysis, policy):
+    trials = [o for o in analysis.valid if o.record.fault and o.record.cell.get("policy", "") == policy]
+    return {"policy": policy, "trials": trials, "seen": [_seen(analysis, o) for o in trials]}
+
+
+def _seen(analysis, outcome):
+    """What readers got during the outage, from the kill until the origin answered again, and when errors came."""
+    fault = outcome.record.fault
+    asked, failed, old, first_failed, last_failed, longest = analysis.samples.query(
+        "SELECT count(*) FILTER (down), count(*) FILTER (down AND NOT answered), "
+        f"count(*) FILTER (down AND answered AND {OLD}), min(done_at_us) FILTER (NOT answered), "
+        "max(done_at_us) FILTER (NOT answered), max(duration_ms) FILTER (down) FROM (SELECT *, "
+        "sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT) AS done_at_us, "
+        "sent_at_us BETWEEN $kill AND $back AS down FROM {samples})",
+        [outcome.number],
+        kill=fault.kill_began_us,
+        back=fault.answering_us,
+    )[0]
+    return {
+        "outage_s": (fault.answering_us - fault.kill_began_us) / 1e6,
+        "asked": asked,
+        "failed": failed,
+        "old": old,
+        "errors_from_s": None if first_failed is None else (first_failed - fault.kill_began_us) / 1e6,
+        # Errors after the origin answers again; none is a recovery at once.
+        "recovery_s": None if last_failed is None else max(0.0, (last_failed - fault.answering_us) / 1e6),
+        "longest_ms": longest,
+    }
+
+
+def _say(found):
+    if not found:
+        return "There is no valid trial in which the origin was down."
+    outage = statistics.fmean(seen["outage_s"] for own in found for seen in own["seen"])
+    parts = [f"{own['policy']} {wording.percent(_share(own, 'failed'))}" for own in found]
+    spared = [own["policy"] for own in found if _share(own, "failed") == 0]
+    text = (
+        f"The origin was down for {wording.three_digits(outage)} s a trial. Of those who asked meanwhile so many got "
+        f"an error: {', '.join(parts)}."
+    )
+    if spared:
+        text += f" Nobody got one with {wording.join_words(spared)}."
+    return text
+
+
+def _share(own, key):
+    asked = sum(seen["asked"] for seen in own["seen"])
+    return sum(seen[key] for seen in own["seen"]) / asked if asked else None
+
+
+def _table(found):
+    columns = [
+        Column("policy", "policy", "text", left=True),
+        Column("outage_s", "outage, s"),
+        Column("asked", "asked meanwhile", "count"),
+        Column("failed_share", "got an error", "percent"),
+        Column("old_share", "got an old copy", "percent"),
+        Column("errors_from_s", "first error after, s"),
+        Column("recovery_s", "last error after it is back, s"),
+        Column("longest_ms", "longest wait, ms"),
+        Column("failed", "errors in all", "count"),
+        Column("cut_off", "of the counter unsure", "count"),
+        Column("trials", "from trials", "text", left=True),
+    ]
+    return Table(
+        "origin-down",
+        "What readers get while the origin is down.",
+        "From the kill of the origin's nginx until the wiki answered through it again; shares are of those who asked "
+        "in that time. An old copy is one whose time is up (STALE, UPDATING). The first error counts from the kill, "
+        "the last from the moment the wiki answered again, 0 if none came after it, a dash if there was none at all; "
+        "means over the trials, the longest wait is that of all. Unsure: requests under way at the kill that the "
+        "counter may have or not.",
+        columns,
+        [_row(own) for own in found],
+    )
+
+
+def _row(own):
+    trials = own["trials"]
+    numbers = tuple(o.number for o in trials)
+    return {
+        "policy": own["policy"],
+        "outage_s": _mean([seen["outage_s"] for seen in own["seen"]]),
+        "asked": sum(seen["asked"] for seen in own["seen"]),
+        "failed_share": _share(own, "failed"),
+        "old_share": _share(own, "old"),
+        "errors_from_s": _mean([seen["errors_from_s"] for seen in own["seen"]]),
+        "recovery_s": _mean([seen["recovery_s"] for seen in own["seen"]]),
+        "longest_ms": max((seen["longest_ms"] for seen in own["seen"] if seen["longest_ms"] is not None), default=None),
+        "failed": sum(o.stats.failures for o in trials),
+        "cut_off": sum(o.stats.cut_off for o in trials),
+        "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+    }
+
+
+def _panel(analysis, own):
+    """{"title", "seconds", "current", "old", "failed", "back_s"}: shares in bins that count from the kill."""
+    bins = {}
+    for outcome in own["trials"]:
+        rows = analysis.samples.query(
+            "SELECT CAST(floor((sent_at_us - $kill) / (1e6 * $bin)) AS INTEGER) AS bin, count(*), "
+            f"count(*) FILTER (NOT answered), count(*) FILTER (answered AND {OLD}) FROM {{samples}} GROUP BY 1",
+            [outcome.number],
+            kill=outcome.record.fault.kill_began_us,
+            bin=BIN_S,
+        )
+        for at, asked, failed, old in rows:
+            bins[at] = tuple(map(sum, zip(bins.get(at, (0, 0, 0)), (asked, failed, old), strict=True)))
+    at = sorted(bins)
+    return {
+        "title": own["policy"],
+        "seconds": [(k + 0.5) * BIN_S for k in at],
+        "failed": [bins[k][1] / bins[k][0] for k in at],
+        "old": [bins[k][2] / bins[k][0] for k in at],
+        "back_s": statistics.fmean(seen["outage_s"] for seen in own["seen"]),
+    }
+
+
+def _mean(values):
+    values = [value for value in values if value is not None]
+    return statistics.fmean(values) if values else None

@@ -1,0 +1,173 @@
+"""Reads as an encyclopaedia has them: what the popularity of pages does to a cache, and rare edits to freshness."""
+
+import itertools
+import statistics
+
+from stevec_report import wording
+from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.figures import hits_by_rank
+from stevec_report.freshness import FreshnessError, measure
+
+STALE_MAX = 0.01  # of the reads, in the hypothesis
+UNIFORM = 0.0
+
+
+def blocks(analysis):
+    """What the run says of the hypothesis, the table by popularity, and the hit ratio by a page's rank."""
+    found = [_of_exponent(analysis, exponent) for exponent in _exponents(analysis)]
+    return [
+        Words("p", _say(found)),
+        _table(found),
+        Figure(
+            "hits-by-rank",
+            "Hit ratio by the rank of a page",
+            "Share of the reads that the cache served, by the rank of the page (1 is the most read one, of a "
+            "uniform popularity any), in classes that double. The steeper the popularity, the more of the reads "
+            "fall on the left.",
+            lambda: hits_by_rank.draw([_line(analysis, own) for own in found]),
+        ),
+    ]
+
+
+def evidence(analysis):
+    """Beside the study: it drew its pages uniformly, so none of its hypotheses is decided here."""
+    return None
+
+
+def exponent_of(outcome):
+    """The Zipf exponent of the reads of a trial, 0 where they are uniform."""
+    popularity = outcome.record.setting("popularity", "uniform")
+    return float(popularity.get("zipf", UNIFORM)) if isinstance(popularity, dict) else UNIFORM
+
+
+def _exponents(analysis):
+    return sorted({exponent_of(o) for o in analysis.valid})
+
+
+def _of_exponent(analysis, exponent):
+    trials = [o for o in analysis.valid if exponent_of(o) == exponent and o.stats.reads]
+    return {
+        "name": "uniform" if exponent == UNIFORM else f"Zipf {exponent:g}",
+        "exponent": exponent,
+        "trials": trials,
+        "hits": {o.repetition: o.stats.served_reads / o.stats.reads for o in trials},
+        "bytes": [_bytes_spared(analysis, o) for o in trials],
+        "freshness": [f for f in (_freshness(analysis, o) for o in trials) if f],
+    }
+
+
+def _freshness(analysis, outcome):
+    try:
+        return measure(analysis.run.path / outcome.folder)
+    except FreshnessError:
+        return None
+
+
+def _bytes_spared(analysis, outcome):
+    """Share of the bytes of the answers to reads that did not come from the origin. A 304 carries none."""
+    rows = analysis.samples.query(
+        "SELECT sum(size_bytes) FILTER (served OR cache_status = 'REVALIDATED'), sum(size_bytes) "
+        "FROM {samples} WHERE is_read AND answered",
+        [outcome.number],
+    )
+    spared, total = rows[0] if rows else (None, None)
+    return (spared or 0) / total if total else None
+
+
+def _say(found):
+    if not found:
+        return "There is no valid trial."
+    hits = [(own["name"], statistics.fmean(own["hits"].values())) for own in found]
+    text = "The cache served " + wording.join_words(
+        f"{wording.percent(ratio)} of the reads ({name})" for name, ratio in hits
+    )
+    if len(found) > 1:
+        rises = all(
+            low["hits"][r] < high["hits"][r]
+            for low, high in itertools.pairwise(found)
+            for r in low["hits"].keys() & high["hits"].keys()
+        )
+        text += (
+            "; in every repetition the more, the steeper"
+            if rises
+            else "; not in every repetition the more, the steeper"
+        )
+    ratios = [f.stale_ratio for own in found for f in own["freshness"] if f.stale_ratio is not None]
+    if ratios:
+        below = sum(ratio < STALE_MAX for ratio in ratios)
+        text += (
+            f". Stale were {wording.percent(max(ratios))} of the reads at most, below "
+            f"{wording.percent(STALE_MAX)} in {below} of {wording.count_of(len(ratios), 'trial')}"
+        )
+    return f"{text}."
+
+
+def _table(found):
+    columns = [
+        Column("popularity", "popularity", "text", left=True),
+        Column("pages", "pages", "count"),
+        Column("distinct_pages", "of them asked for", "count"),
+        Column("reads", "reads", "count"),
+        Column("edits", "edits", "count"),
+        Column("hit_ratio", "hit ratio of reads", "percent"),
+        Column("offload_bytes", "bytes spared the origin", "percent"),
+        Column("stale_ratio", "stale reads", "percent"),
+        Column("staleness_p95_s", "stale by p95, s"),
+        Column("p50_ms", "p50, ms"),
+        Column("p99_ms", "p99"),
+        Column("trials", "from trials", "text", left=True),
+    ]
+    return Table(
+        "popularity",
+        "What the popularity of pages is worth to a cache.",
+        "Means over the trials; times are the median over the trials of each trial's own. Pages and draws are the same "
+        "in all rows of a repetition, only the law by which a draw becomes a page differs. A read is stale if it "
+        "returned a revision older than the newest one acknowledged before it was sent.",
+        columns,
+        [_row(own) for own in found],
+    )
+
+
+def _row(own):
+    trials = own["trials"]
+    numbers = tuple(o.number for o in trials)
+    behind = [f.summary()["staleness_p95_s"] for f in own["freshness"]]
+    return {
+        "popularity": own["name"],
+        "pages": trials[0].record.number("pages"),
+        "distinct_pages": statistics.fmean(o.stats.distinct_pages for o in trials),
+        "reads": statistics.fmean(o.stats.reads for o in trials),
+        "edits": statistics.fmean(o.stats.writes for o in trials),
+        "hit_ratio": statistics.fmean(own["hits"].values()),
+        "offload_bytes": _mean(own["bytes"]),
+        "stale_ratio": _mean([f.stale_ratio for f in own["freshness"]]),
+        "staleness_p95_s": _mean(behind),
+        "p50_ms": _median([o.stats.p50_ms for o in trials]),
+        "p99_ms": _median([o.stats.p99_ms for o in trials]),
+        "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+    }
+
+
+def _line(analysis, own):
+    rows = analysis.samples.query(
+        "SELECT CAST(floor(log2(CAST(regexp_extract(page, '[0-9]+$') AS BIGINT))) AS INTEGER) AS class, "
+        "count(*), count(*) FILTER (served) FROM {samples} "
+        "WHERE is_read AND answered AND regexp_matches(page, '^page-0*[1-9][0-9]*$') GROUP BY 1 ORDER BY 1",
+        [o.number for o in own["trials"]],
+    )
+    # The middle of the ranks 2^k to below 2^(k+1), on a logarithmic axis.
+    return {
+        "label": own["name"],
+        "ranks": [2 ** (k + 0.5) if k else 1 for k, _, _ in rows],
+        "ratios": [served / reads for _, reads, served in rows],
+    }
+
+
+def _mean(values):
+    values = [value for value in values if value is not None]
+    return statistics.fmean(values) if values else None
+
+
+def _median(values):
+    values = [value for value in values if value is not None]
+    return statistics.median(values) if values else None

@@ -1,0 +1,53 @@
+"""What readers get in the course of a trial: current answers, old copies, errors; a panel for each policy."""
+
+from matplotlib.ticker import FuncFormatter
+
+from stevec_report import plot_style
+
+PANEL_IN = 1.15
+PANELS_MAX = 8
+KINDS = (("current", "sky_blue", None), ("old copy", "yellow", "///"), ("error", "vermilion", "xxx"))
+
+
+def draw(panels):
+    """Draw the panels.
+
+    Args:
+        panels: list of {"title", "seconds", "old", "failed", "back_s"}: middles of the bins since the origin was
+            killed, the shares of those who asked in each that got an old copy and an error, and when it was back.
+    """
+    panels = panels[:PANELS_MAX]
+    rows = max(1, len(panels))
+    figure, all_axes = plot_style.new_figure(0.9 + PANEL_IN * rows, rows=rows, sharex=True)
+    for axes, panel in zip(all_axes, panels, strict=False):
+        current = [1 - old - failed for old, failed in zip(panel["old"], panel["failed"], strict=True)]
+        layers = axes.stackplot(
+            panel["seconds"],
+            [current, panel["old"], panel["failed"]],
+            colors=[plot_style.OKABE_ITO[colour] for _, colour, _ in KINDS],
+            labels=[name for name, _, _ in KINDS],
+            linewidth=0,
+            step="mid",
+        )
+        for layer, (_, _, hatch) in zip(layers, KINDS, strict=True):
+            layer.set(hatch=hatch, edgecolor="white", linewidth=0)
+        for moment in (0, panel["back_s"]):
+            axes.axvline(moment, color=plot_style.INK, linewidth=1, linestyle="dashed")
+        axes.set_title(panel["title"])
+        axes.set_ylim(0, 1)
+        axes.set_yticks([0, 0.5, 1])
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{100 * value:g} %"))
+        axes.tick_params(axis="both", length=0)
+        axes.margins(x=0)
+    all_axes[-1].set_xlabel("seconds since the origin was killed")
+    all_axes[-1].xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}".replace("-", "−")))
+    figure.legend(
+        *all_axes[0].get_legend_handles_labels(),
+        loc="outside upper left",
+        ncols=3,
+        frameon=False,
+        fontsize=8.5,
+        borderpad=0.1,
+        columnspacing=1.0,
+    )
+    return figure

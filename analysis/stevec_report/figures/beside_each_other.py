@@ -1,0 +1,45 @@
+"""Several measures of the same few things: a panel a measure, a row a thing, a dot a trial."""
+
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from stevec_report import plot_style
+
+ROW_IN = 0.24
+
+
+def draw(panels):
+    """Draw the panels.
+
+    Args:
+        panels: list of {"title", "names", "points"}: for each name a list of (value, whether the load generator was
+            the limit). Axes begin at 0.
+    """
+    rows = max((len(panel["names"]) for panel in panels), default=1)
+    figure, all_axes = plot_style.new_figure(len(panels) * (0.75 + ROW_IN * rows), rows=len(panels))
+    for axes, panel in zip(all_axes, panels, strict=True):
+        highest = 0.0
+        for row, points in enumerate(panel["points"]):
+            for value, limited in points:
+                axes.plot(
+                    value,
+                    row,
+                    marker="o",
+                    markersize=6,
+                    markerfacecolor="none" if limited else plot_style.OKABE_ITO["blue"],
+                    markeredgecolor=plot_style.MUTED if limited else "white",
+                    markeredgewidth=0.9,
+                    linestyle="none",
+                    zorder=3,
+                )
+                highest = max(highest, value)
+        axes.set_title(panel["title"])
+        axes.set_yticks(range(len(panel["names"])), panel["names"])
+        axes.set_ylim(len(panel["names"]) - 0.5, -0.5)
+        axes.set_xlim(0, 1.08 * highest or 1)
+        axes.xaxis.set_major_locator(MaxNLocator(5))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
+        axes.grid(True)
+        axes.tick_params(axis="both", length=0)
+        axes.tick_params(axis="y", labelcolor=plot_style.INK)
+        axes.spines["left"].set_visible(False)
+    return figure

@@ -1,0 +1,97 @@
+"""Stale reads against what a cache takes from the origin: one panel a rate of edits, one point a policy."""
+
+from matplotlib.ticker import FuncFormatter
+
+from stevec_report import plot_style
+
+PANEL_HEIGHT_IN = 3.1
+LINEAR_TO = 0.1  # percent; a logarithm has no 0, and no stale read at all is a result
+TICKS = (0, 0.1, 1, 10, 100)
+NEAR_X, NEAR_FACTOR = 6.0, 1.6  # points nearer than this share a label
+
+
+def draw(panels):
+    """Draw the panels.
+
+    Args:
+        panels: [{"title", "points": [{"label", "door", "offload", "stale", "front"}]}], `offload` and `stale` being
+            `Interval` in percent.
+    """
+    figure, axes = plot_style.new_figure(PANEL_HEIGHT_IN * len(panels) + 0.3, rows=len(panels), sharex=True)
+    for own, panel in zip(axes, panels, strict=True):
+        _draw_panel(own, panel)
+    axes[-1].set_xlabel("reads kept from the origin, %")
+    return figure
+
+
+def _draw_panel(axes, panel):
+    points = panel["points"]
+    front = sorted((p for p in points if p["front"]), key=lambda p: (p["offload"].centre, p["stale"].centre))
+    axes.plot(
+        [p["offload"].centre for p in front],
+        [p["stale"].centre for p in front],
+        color=plot_style.MUTED,
+        linewidth=1,
+        linestyle="dashed",
+        drawstyle="steps-pre",  # whoever wants at least so much offload gets the next point's freshness
+        zorder=1,
+    )
+    for point in points:
+        colour = plot_style.door_colour(point["door"])
+        x, y = point["offload"], point["stale"]
+        axes.errorbar(x.centre, y.centre, _reach(y), _reach(x), fmt="none", ecolor=colour, elinewidth=0.9, zorder=2)
+        axes.plot(
+            x.centre,
+            y.centre,
+            marker=plot_style.door_marker(point["door"]),
+            markersize=6,
+            markerfacecolor=colour if point["front"] else "white",
+            markeredgecolor=colour,
+            zorder=3,
+            clip_on=False,
+        )
+    for labels, x, y in _groups(points):
+        right = x > 55
+        axes.annotate(
+            ",\n".join(labels),
+            (x, y),
+            xytext=(-7 if right else 7, 5),
+            textcoords="offset points",
+            ha="right" if right else "left",
+            va="bottom",
+            fontsize=8.5,
+        )
+    axes.set_title(panel["title"])
+    axes.set_ylabel("stale reads, %")
+    axes.set_yscale("symlog", linthresh=LINEAR_TO, linscale=0.5)
+    axes.set_ylim(0, 100)
+    axes.set_xlim(-3, 103)
+    axes.set_yticks(TICKS)
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
+    axes.minorticks_off()
+    axes.yaxis.grid(True)
+    axes.tick_params(axis="both", length=0)
+    axes.spines["left"].set_visible(False)
+
+
+def _reach(interval):
+    """How far the interval goes down and up from its centre, as `errorbar` takes it; nothing for a single trial."""
+    if interval.low is None:
+        return [[0], [0]]
+    return [[max(0, interval.centre - interval.low)], [max(0, interval.high - interval.centre)]]
+
+
+def _groups(points):
+    """[(labels, x, y)]: points that lie on each other share a label, at the highest of them."""
+    groups = []
+    for point in points:
+        x, y = point["offload"].centre, point["stale"].centre
+        for group in groups:
+            low, high = sorted((group[2] + LINEAR_TO, y + LINEAR_TO))
+            if abs(group[1] - x) < NEAR_X and high / low < NEAR_FACTOR:
+                group[0].append(point["label"])
+                group[2] = max(group[2], y)
+                break
+        else:
+            groups.append([[point["label"]], x, y])
+    return groups

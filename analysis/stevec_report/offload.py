@@ -1,0 +1,52 @@
+"""What a cache took from the origin in one trial, in reads and in bytes. Edits reach the origin under every policy."""
+
+import gzip
+import json
+from dataclasses import dataclass
+
+READS = ("GET", "HEAD")
+
+
+@dataclass(frozen=True)
+class Offload:
+    """Shares of the reads: answered by a cache (`hit_ratio`), kept from the origin in requests, and in bytes of bodies.
+
+    `requests` is below `hit_ratio` by what the edge asked for on its own. `bytes` is None if the origin's log does
+    not tell them. `read_bytes` is the mean body of a read.
+    """
+
+    hit_ratio: float
+    requests: float
+    bytes: float | None
+    read_bytes: float
+
+
+def measure_offload(analysis, outcome):
+    """Return the `Offload` of a valid trial without a background, or None if it read nothing."""
+    record, stats = outcome.record, outcome.stats
+    if stats.background is not None or not stats.reads:
+        return None
+    ((client_bytes,),) = analysis.samples.query(
+        "SELECT coalesce(sum(size_bytes) FILTER (is_read AND answered), 0) FROM {samples}", [outcome.number]
+    )
+    origin_bytes = _bytes_of_reads(analysis.run.path / outcome.folder / "origin.log.gz")
+    return Offload(
+        hit_ratio=stats.served_reads / stats.reads,
+        requests=1 - record.counter_reads / stats.reads,
+        bytes=1 - origin_bytes / client_bytes if client_bytes and origin_bytes is not None else None,
+        read_bytes=client_bytes / stats.reads,
+    )
+
+
+def _bytes_of_reads(log):
+    """Bytes of bodies that the nginx in front of the wiki sent for reads; None if a line does not say."""
+    total = 0
+    try:
+        with gzip.open(log, "rb") as lines:
+            for line in lines:
+                entry = json.loads(line)
+                if entry["method"] in READS:
+                    total += int(entry["sent_bytes"])
+    except (OSError, EOFError, ValueError, TypeError, KeyError):
+        return None
+    return total

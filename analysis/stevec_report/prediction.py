@@ -1,0 +1,205 @@
+"""Prediction beside measurement: what a model says of each cell, and what its trials were.
+
+Each trial is predicted by itself, from its settings, what it sent and how long it took, and nothing else that was
+measured. The reads of a background go through the same cache, so they are in both.
+"""
+
+import statistics
+from dataclasses import dataclass
+
+from stevec_predict import CellPrediction, ScenarioError, draws_of_cell, predict_cell
+from stevec_report import outcomes as all_outcomes
+from stevec_report.blocks import Cell, Column, Table
+from stevec_report.intervals import Interval, t_interval
+from stevec_report.wording import join_words
+
+FAILED_MAX = 0.01  # a model has an origin that answers
+RATIOS = (("hit", "hit ratio, %"), ("stale", "stale reads, %"))
+NOTE = (
+    "Per cent of the reads, a background's included; points for differences. “95 % of trials” is where a trial lies if "
+    "the model is right, by chance alone (simulated trials); the measured mean has its t interval over the trials, and "
+    "so has the difference, measured − predicted, trial by trial. Each trial is predicted from its settings, what it "
+    "sent and how long it took. A cache counts lifetimes in whole seconds, which no model does: where a lifetime is a "
+    "few seconds, that is in the difference."
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One valid trial: what was predicted, and the measured ratios; the stale ratio is None where nothing was edited
+    while it was read."""
+
+    number: int
+    predicted: CellPrediction
+    hit_ratio: float
+    stale_ratio: float | None
+
+
+@dataclass(frozen=True)
+class CellCompared:
+    """One cell. `missing` says why there is no model, or no measurement; `trials` is then empty."""
+
+    cell: tuple
+    trials: tuple[Compared, ...]
+    missing: str
+
+    def gaps(self, ratio):
+        """Measured − predicted of each trial, for "hit" or "stale"."""
+        return [
+            getattr(one, f"{ratio}_ratio") - getattr(one.predicted, f"{ratio}_ratio").centre
+            for one in self.trials
+            if getattr(one, f"{ratio}_ratio") is not None
+        ]
+
+    def inside(self, ratio):
+        """How many trials lie in their interval."""
+        return sum(
+            getattr(one.predicted, f"{ratio}_ratio").holds(getattr(one, f"{ratio}_ratio"))
+            for one in self.trials
+            if getattr(one, f"{ratio}_ratio") is not None
+        )
+
+
+def compare_cells(analysis):
+    """Return a list of `CellCompared`, one for each cell, in the order in which cells are shown."""
+    return [
+        _compare_cell(cell, [o for o in members if o.valid], analysis.run.doors)
+        for cell, members in all_outcomes.cells(analysis.outcomes).items()
+    ]
+
+
+def table(compared):
+    """The table of a run. `compared` is as `compare_cells` returns it."""
+    columns = [Column("cell", "cell", "text", left=True)]
+    for key, label in RATIOS:
+        columns += [
+            Column(f"{key}_predicted", "predicted (95 % of trials)", "interval", label),
+            Column(f"{key}_measured", "measured (95 % interval)", "interval", label),
+            Column(f"{key}_difference", "difference", "interval", label),
+            Column(f"{key}_inside", "inside", "text", label),
+        ]
+    columns += [
+        Column("model", "model", "text", left=True, wrap=True),
+        Column("trials", "from trials", "text", left=True),
+    ]
+    return Table("prediction", "Prediction beside measurement.", NOTE, columns, [_row(one) for one in compared])
+
+
+def summary_table(compared_by_experiment):
+    """The table of a study: one row an experiment. The argument is {name: list of `CellCompared`}."""
+    columns = [
+        Column("experiment", "experiment", "text", left=True),
+        Column("cells", "cells", "count"),
+        Column("modelled", "with a model", "count"),
+    ]
+    for key, label in RATIOS:
+        columns += [
+            Column(f"{key}_trials", "trials", "count", label),
+            Column(f"{key}_inside", "inside", "count", label),
+            Column(f"{key}_largest", "largest difference of a cell, points", "number", label),
+        ]
+    rows = []
+    for name, cells in compared_by_experiment.items():
+        with_model = [one for one in cells if one.trials]
+        row = {"experiment": Cell(name, anchor=name), "cells": len(cells), "modelled": len(with_model)}
+        for key, _ in RATIOS:
+            gaps = [one.gaps(key) for one in with_model if one.gaps(key)]
+            means = [statistics.fmean(values) for values in gaps]
+            row |= {
+                f"{key}_trials": sum(map(len, gaps)),
+                f"{key}_inside": sum(one.inside(key) for one in with_model),
+                f"{key}_largest": 100 * max(means, key=abs) if means else None,
+            }
+        rows.append(row)
+    note = (
+        "Of all cells: how many trials lie where 95 % of them should if the model is right, and how far the mean of a "
+        "cell is from its prediction at most. Each section has its cells one by one, with the models."
+    )
+    return Table("predictions", "Prediction beside measurement.", note, columns, rows)
+
+
+def _compare_cell(cell, valid, doors):
+    if not valid:
+        return CellCompared(cell, (), "no valid trial")
+    failed = sum(o.stats.failures for o in valid) / sum(o.stats.requests for o in valid)
+    if failed > FAILED_MAX:
+        return CellCompared(cell, (), f"no model: {100 * failed:.3g} % of the requests failed")
+    try:
+        middle = sorted(valid, key=lambda o: o.stats.span_s)[len(valid) // 2]
+        draws = draws_of_cell(_settings(middle, doors), **_facts(middle))
+        trials = [
+            Compared(o.number, predict_cell(_settings(o, doors), **_facts(o), draws=draws), _hit_ratio(o), _stale(o))
+            for o in valid
+            if o.stats.reads
+        ]
+    except (ScenarioError, KeyError, TypeError, ValueError) as error:
+        why = f"the setting {error} is missing" if isinstance(error, KeyError) else str(error)
+        return CellCompared(cell, (), f"no model: {why}")
+    return CellCompared(cell, tuple(trials), "" if trials else "there are no reads")
+
+
+def _settings(outcome, doors):
+    """The settings of a trial; a door that is said not to cache is none that does, whatever its name."""
+    settings = outcome.record.settings
+    return settings if doors[outcome.door].caching else settings | {"door": "source"}
+
+
+def _facts(outcome):
+    background = outcome.stats.background
+    return {
+        "duration_s": _span_s(outcome.stats),
+        "requests": outcome.stats.iterations,
+        "other_reads": background.requests if background else 0,
+    }
+
+
+def _span_s(stats):
+    first, last = stats.first_sent_us, stats.last_done_us
+    if stats.background:
+        first, last = min(first, stats.background.first_sent_us), max(last, stats.background.last_done_us)
+    return (last - first) / 1e6
+
+
+def _hit_ratio(outcome):
+    stats = outcome.stats
+    reads, served = stats.reads, stats.served_reads
+    if stats.background:
+        reads, served = reads + stats.background.requests, served + stats.background.served_by_cache
+    return served / reads
+
+
+def _stale(outcome):
+    """None where no page was edited: nobody can read an old one then."""
+    return outcome.stats.stale_ratio
+
+
+def _row(one):
+    row = {"cell": all_outcomes.cell_text(one.cell)}
+    if not one.trials:
+        return row | {"model": one.missing}
+    numbers = tuple(trial.number for trial in one.trials)
+    models = {trial.predicted.model for trial in one.trials}
+    row |= {"model": join_words(sorted(models)), "trials": Cell(" ".join(map(str, numbers)), trials=numbers)}
+    for key, _ in RATIOS:
+        gaps = one.gaps(key)
+        if not gaps:
+            continue
+        predicted = [getattr(trial.predicted, f"{key}_ratio") for trial in one.trials]
+        measured = [getattr(trial, f"{key}_ratio") for trial in one.trials]
+        inside = one.inside(key)
+        row |= {
+            f"{key}_predicted": Interval(*_means(predicted), len(predicted)),
+            f"{key}_measured": _percent(t_interval([value for value in measured if value is not None])),
+            f"{key}_difference": _percent(t_interval(gaps)),
+            f"{key}_inside": Cell(f"{inside} of {len(gaps)}", mark="valid" if inside == len(gaps) else ""),
+        }
+    return row
+
+
+def _means(predicted):
+    return [100 * statistics.fmean(getattr(one, name) for one in predicted) for name in ("centre", "low", "high")]
+
+
+def _percent(interval):
+    bounds = (None if bound is None else 100 * bound for bound in (interval.low, interval.high))
+    return Interval(100 * interval.centre, *bounds, interval.n)

@@ -1,0 +1,64 @@
+"""The command: python -m stevec_verify RUN@MS …
+
+Prints a JSON object {run: what the analysis says of it}. Each RUN ends with @MS, at how many clients the mean response
+time goes over so many milliseconds, or with @ alone, where nobody asks for that. Nothing is computed here that a report
+does not compute with the same code.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from stevec_report import saturation
+from stevec_report.analysis import analyse
+from stevec_report.intervals import geometric_mean
+from stevec_report.run_folder import read_run
+
+
+def describe(path, limit_ms):
+    """Return what the analysis says of the run in `path`, as plain values."""
+    analysis = analyse(read_run(Path(path)))
+    try:
+        trials = [_describe_trial(analysis, outcome) for outcome in analysis.outcomes]
+        levels = {}
+        for outcome in analysis.valid:
+            levels.setdefault(outcome.record.number("vus"), []).append(outcome.mean_ms)
+        means = [geometric_mean(levels[level]).centre for level in sorted(levels)]
+        knee = None if limit_ms is None else saturation.crossing(sorted(levels), means, limit_ms)
+        return {"trials": trials, "crossing_vus": knee}
+    finally:
+        analysis.close()
+
+
+def _describe_trial(analysis, outcome):
+    record, stats = outcome.record, outcome.stats
+    found = {"trial": outcome.number, "valid": outcome.valid, "reasons": list(outcome.reasons)}
+    if record is None or stats is None:
+        return found
+    found |= {
+        "vus": record.number("vus"),
+        "requests": stats.requests,
+        "served_by_cache": stats.served_by_cache,
+        "hit_ratio": stats.served_reads / stats.reads if stats.reads else None,
+        "completed_per_s": stats.completed_per_s,
+        "mean_ms": stats.mean_ms,
+        "generator_cpu_share": record.generator_cpu_share,
+        "generator_limited": outcome.limited,
+    }
+    if stats.stale_ratio is not None:
+        freshness = analysis.samples.freshness(outcome.number)
+        found["freshness"] = freshness.summary() | {"versions_behind_sum": int(freshness.versions_behind.sum())}
+    return found
+
+
+def main(arguments):
+    """Describe each run and print them."""
+    described = {}
+    for argument in arguments:
+        path, _, limit_ms = argument.rpartition("@")
+        described[path] = describe(path, float(limit_ms) if limit_ms else None)
+    print(json.dumps(described))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

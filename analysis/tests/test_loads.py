@@ -1,0 +1,249 @@
+"""The experiments that are not the study's: what their tables and words say of made data."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from run_folder_fixture import build_run_folder, edit_json, edit_samples, find_trial, write_gzip
+from scipy.stats import chi2
+
+from stevec_predict.popularity import zipf
+from stevec_report.experiments import module_for
+
+ROOT = Path(__file__).resolve().parents[2]
+# How often the lab's plan chooses each page, as JSON; run by node, as k6 and the lab do.
+COUNTS = """
+import { requestAt } from './loadgen/scenarios/plan.js'
+const { plan, edits } = JSON.parse(process.argv[1])
+const seen = new Array(plan.pages).fill(0)
+for (let index = 0; index < plan.requests; index++) {
+  const { page, edit } = requestAt(plan, index)
+  if (edit === edits) seen[page] += 1
+}
+console.log(JSON.stringify(seen))
+"""
+
+
+def table(analysis, name):
+    return next(b for b in module_for(analysis.name).blocks(analysis) if getattr(b, "name", "") == name)
+
+
+def words(analysis):
+    return next(b.text for b in module_for(analysis.name).blocks(analysis) if hasattr(b, "kind"))
+
+
+@pytest.mark.parametrize(("exponent", "edits"), [(0.5, False), (0.9, False), (0.9, True)])
+def test_the_lab_draws_pages_by_the_law_that_the_prediction_has(exponent, edits):
+    pages, popularity = 500, {"zipf": exponent}
+    plan = {"seed": 11, "stream": 5, "requests": 200_000, "pages": pages, "edit_ratio": 0.5}
+    plan |= {"popularity": "uniform" if edits else popularity, "edit_popularity": popularity}
+    command = ["node", "--input-type=module", "--eval", COUNTS, json.dumps({"plan": plan, "edits": edits})]
+    seen = np.array(json.loads(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout))
+    law = zipf(pages, exponent)
+    expected = seen.sum() * law.share
+    low, high = chi2.ppf([0.001, 0.999], pages - 1)
+    assert law.pages.tolist() == [1] * pages
+    assert low < ((seen - expected) ** 2 / expected).sum() < high
+
+
+def test_wikipedia_like_tells_popularities_apart(tmp_path, analyse_run):
+    levels = {
+        "uniform": {"popularity": "uniform", "edit_popularity": "uniform", "pages": 400},
+        "zipf-0-9": {"popularity": {"zipf": 0.9}, "edit_popularity": {"zipf": 0.9}, "pages": 20},
+    }
+    run = build_run_folder(
+        tmp_path, experiment="wikipedia-like", factors={"popularity": levels}, requests=500, edit_ratio=0.02
+    )
+    analysis = analyse_run(run)
+    rows = table(analysis, "popularity").rows
+    assert [row["popularity"] for row in rows] == ["uniform", "Zipf 0.9"]
+    # The toy cache serves what was asked for before, and forgets at an edit.
+    assert rows[0]["hit_ratio"] < 0.6 < 0.8 < rows[1]["hit_ratio"]
+    assert rows[0]["offload_bytes"] == pytest.approx(rows[0]["hit_ratio"])
+    assert rows[1]["stale_ratio"] == 0
+    assert "in every repetition the more, the steeper" in words(analysis)
+    assert "Stale were 0 % of the reads at most, below 1 % in 4 of 4 trials" in words(analysis)
+
+
+def test_a_page_that_is_read_by_law_is_a_hit_where_it_ranks_high(tmp_path, analyse_run):
+    factors = {"popularity": {"uniform": {"popularity": "uniform"}}}
+    run = build_run_folder(tmp_path, experiment="wikipedia-like", factors=factors, requests=300, pages=8)
+    analysis = analyse_run(run)
+    module = module_for("wikipedia-like")
+    line = module._line(analysis, module._of_exponent(analysis, 0.0))
+    # Ranks 1, 2 to 3, 4 to 7; the toy's page 0 has none.
+    assert [round(rank, 2) for rank in line["ranks"]] == [1, 2.83, 5.66]
+    assert all(0.9 < ratio < 1 for ratio in line["ratios"])
+    assert table(analysis, "hits-by-rank").draw().axes[0].get_xlabel() == "rank of the page"
+
+
+def test_flash_crowd_counts_who_waits_for_the_origin_at_once(tmp_path, analyse_run):
+    burst = {"factor": 10, "at_s": 0, "ramp_s": 0, "for_s": 2}
+    factors = {
+        "moment": {"expiry": {"ttl_s": 2, "burst": burst}},
+        "protection": {"none": {"collapsing": False}, "collapsing": {"collapsing": True}},
+    }
+    open_model = {"model": "open", "rate_per_s": 100, "bound": "either", "duration_max_s": 5}
+    run = build_run_folder(tmp_path, experiment="flash-crowd", factors=factors, pages=1, requests=300, **open_model)
+    number, folder = find_trial(run, 1, protection="none")
+
+    def at_once(lines):
+        # Ten readers at the same moment, none of whom is served; ten others after them, one by one.
+        begin = int(lines[1].split(",")[0])
+        found = [lines[0]]
+        for i in range(20):
+            sent = begin + (0 if i < 10 else i * 100_000)
+            found.append(f"{sent},{i},page-000000,GET,200,,MISS,200.0,5210,1")
+        return found
+
+    edit_samples(folder, at_once)
+    edit_json(
+        folder / "trial.json", lambda t: t.update(requests_sent=20, served_by_cache=0, reads_sent=20, writes_sent=0)
+    )
+    edit_json(folder / "trial.json", lambda t: t.update(counter={"requests": 20, "reads": 20, "writes": 0}))
+    edit_json(folder / "trial.json", lambda t: t.update(log_lines={}, cache_statuses={"MISS": 20}))
+    analysis = analyse_run(run)
+    assert [o.reasons for o in analysis.outcomes if o.number == number] == [()]
+    module = module_for("flash-crowd")
+    outcome = next(o for o in analysis.outcomes if o.number == number)
+    assert module._asked(analysis, outcome) == {"readers": 20, "at_once": 10, "fetch_ms": 200.0}
+    rows = table(analysis, "flash-crowd").rows
+    assert [row["protection"] for row in rows] == ["none", "collapsing"]
+    assert rows[0]["waiting_at_once"] == 10
+    # 100 a second, ten times as many in the crowd, 0.2 s for a fetch, where nothing else was measured.
+    assert module._arrivals({"trials": [outcome], "asked": [module._asked(analysis, outcome)]}) == pytest.approx(200)
+    assert "without collapsing so many ask the origin" in words(analysis)
+    panels = module._panels(analysis, [module._cell(analysis, "expiry", "none")])
+    assert panels[0]["crowd_s"] == (0, 2)
+    assert panels[0]["lines"][0]["waits_ms"][0] == 200
+    assert table(analysis, "waits-over-time").draw().axes[0].get_title() == "expiry"
+
+
+DOWN = {"model": "open", "rate_per_s": 100, "bound": "either", "duration_max_s": 8, "pages": 5, "requests": 700}
+KILL_MS, DEAD_MS, STARTED_MS, BACK_MS = 2000, 2010, 4000, 4100
+
+
+@pytest.fixture
+def outage(tmp_path):
+    """A run of origin-down: readers of `ttl` get errors from 0.5 s after the kill until the origin is back, those of
+    `ttl-sie` old copies. Two requests of `ttl` were cut off, one of which the wiki had counted."""
+    run = build_run_folder(
+        tmp_path,
+        experiment="origin-down",
+        repetitions=1,
+        factors={"policy": {"ttl": {"ttl_s": 1}, "ttl-sie": {"ttl_s": 1, "stale_if_error_s": 60}}},
+        **DOWN,
+    )
+    for policy in ("ttl", "ttl-sie"):
+        _, folder = find_trial(run, 1, policy=policy)
+        seen = {}
+
+        def break_off(lines, policy=policy, seen=seen):
+            begin = seen["begin_us"] = int(lines[1].split(",")[0])
+            found = [lines[0]]
+            for line in lines[1:]:
+                cells = line.split(",")
+                after_ms = (int(cells[0]) - begin) / 1000
+                # At 100 a second one is sent at the kill itself: it is under way.
+                if after_ms == KILL_MS or KILL_MS + 500 <= after_ms < BACK_MS:
+                    cells[4], cells[6], cells[7] = (
+                        ("502", "MISS", "8.0") if policy == "ttl" else ("200", "STALE", "8.0")
+                    )
+                elif KILL_MS < after_ms < BACK_MS:
+                    cells[6] = "HIT"
+                found.append(",".join(cells))
+            seen["lines"] = [line.split(",") for line in found[1:]]
+            return found
+
+        edit_samples(folder, break_off)
+        failed = sum(cells[4] == "502" for cells in seen["lines"])
+        served = sum(cells[6] in ("HIT", "STALE") for cells in seen["lines"])
+        answered = len(seen["lines"]) - served - failed
+        fault = {"kind": "origin-down", "cut_off": 1}
+        for name, at_ms in (
+            ("kill_began", KILL_MS),
+            ("dead", DEAD_MS),
+            ("started", STARTED_MS),
+            ("answering", BACK_MS),
+        ):
+            fault[f"{name}_at_us"] = seen["begin_us"] + 1000 * at_ms
+
+        def tell(trial, fault=fault, failed=failed, served=served, answered=answered):
+            trial |= {"fault": fault, "requests_failed": failed, "served_by_cache": served, "log_lines": {}}
+            # The wiki had counted the one that was cut off.
+            trial["counter"] = {"requests": answered + 1, "reads": answered + 1, "writes": 0}
+
+        edit_json(folder / "trial.json", tell)
+    return run
+
+
+def test_origin_down_shows_what_readers_get(outage, analyse_run):
+    analysis = analyse_run(outage)
+    assert [outcome.reasons for outcome in analysis.outcomes] == [(), ()]
+    assert analysis.law.holds
+    ttl, sie = table(analysis, "origin-down").rows
+    assert [ttl["policy"], sie["policy"]] == ["ttl", "ttl-sie"]
+    # 2.1 s at 100 a second and the first of the next; of these the first, and those from 0.5 s on.
+    assert (ttl["asked"], ttl["outage_s"]) == (211, 2.1)
+    assert ttl["failed_share"] == pytest.approx(161 / 211)
+    assert (ttl["errors_from_s"], ttl["recovery_s"], ttl["old_share"]) == (0.008, 0, 0)
+    assert (sie["failed_share"], sie["errors_from_s"], sie["recovery_s"]) == (0, None, None)
+    assert sie["old_share"] == pytest.approx(161 / 211)
+    assert "Nobody got one with ttl-sie." in words(analysis)
+    module = module_for("origin-down")
+    panel = module._panel(analysis, module._of_policy(analysis, "ttl"))
+    by_second = dict(zip(panel["seconds"], panel["failed"], strict=True))
+    assert (by_second[-0.25], by_second[0.25], by_second[1.25], by_second[2.75]) == (0, 0.02, 1, 0)
+    assert table(analysis, "answers-over-time").draw().axes[1].get_title() == "ttl-sie"
+
+
+@pytest.mark.parametrize(("more", "reason"), [(1, "but the counter says"), (-2, "but the counter says"), (-1, None)])
+def test_the_counter_of_an_outage_may_be_off_by_what_was_cut_off_and_no_more(outage, analyse_run, more, reason):
+    number, folder = find_trial(outage, 1, policy="ttl")
+
+    def miscount(trial):
+        trial["counter"] = {
+            name: max(0, count + (more if name != "writes" else 0)) for name, count in trial["counter"].items()
+        }
+
+    edit_json(folder / "trial.json", miscount)
+    outcome = next(o for o in analyse_run(outage).outcomes if o.number == number)
+    assert outcome.valid == (reason is None)
+    assert reason is None or reason in outcome.reasons[0]
+
+
+def test_a_log_of_an_outage_lacks_no_more_than_was_cut_off(outage, analyse_run):
+    _, folder = find_trial(outage, 1, policy="ttl")
+    counter = json.loads((folder / "trial.json").read_text())["counter"]["requests"]
+    for missing, valid in ((1, True), (2, False)):
+        write_gzip(folder / "origin.log.gz", b"{}\n" * (counter - missing))
+        edit_json(folder / "trial.json", lambda t, n=counter - missing: t.update(log_lines={"origin": n}))
+        outcome = next(o for o in analyse_run(outage).outcomes if o.folder == f"trials/{folder.name}")
+        assert outcome.valid is valid
+
+
+def test_caches_are_set_beside_each_other(tmp_path, analyse_run):
+    load = {
+        "paced": {"model": "open", "rate_per_s": 100, "edit_ratio": 0.02},
+        "full-speed": {"model": "closed", "rate_per_s": None, "edit_ratio": 0},
+    }
+    factors = {"cache": ["squid", "edge"], "load": load}
+    run = build_run_folder(tmp_path, experiment="caches", repetitions=2, factors=factors, requests=300, pages=20)
+    missing = [{"level": "varnish", "reason": "varnish is not on this machine; run `apt-get install varnish`"}]
+    edit_json(run / "manifest.json", lambda manifest: manifest["experiment"].update(left_out=missing))
+    for repetition in (1, 2):
+        edit_json(
+            find_trial(run, repetition, cache="edge", load="full-speed")[1] / "trial.json",
+            lambda trial: trial["k6"].update(generator_limited=True),
+        )
+    analysis = analyse_run(run)
+    assert words(analysis) == "Left out: varnish is not on this machine; run `apt-get install varnish`."
+    edge, squid = table(analysis, "caches").rows
+    assert [edge["cache"], squid["cache"]] == ["our edge", "Squid"]
+    assert (edge["generator"], squid["generator"]) == ("limited", "")
+    assert 0.8 < edge["hit_ratio"] < 1
+    assert (edge["stale_ratio"], edge["failed_share"]) == (0, 0)
+    assert squid["per_s"] > 0
+    assert [axes.get_title() for axes in table(analysis, "caches-figure").draw().axes][1] == "Stale reads, %"

@@ -1,0 +1,53 @@
+// Caches of other projects that can stand where the edge stands. They are found on the machine, never brought along.
+import { createHash } from 'node:crypto'
+import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { squid } from './squid.js'
+import { trafficserver } from './trafficserver.js'
+import { varnish } from './varnish.js'
+
+/**
+ * @typedef {object} Place
+ * @property {string} directory  of this cache alone; its content is replaced
+ * @property {number} port  to listen on, of 127.0.0.1
+ * @property {number} originPort  of 127.0.0.1
+ * @property {number} memoryBytes  for pages
+ */
+
+/**
+ * What to write and with which arguments to start it, in the foreground. With `user` it runs as that user when we are root, and its files are that user's.
+ * @typedef {{files: Record<string, string>, directories?: string[], args: string[], user?: string}} Configuration
+ */
+
+/** @typedef {(place: Place) => Configuration} Configure */
+
+const CONFIGURES = { varnish, trafficserver, squid }
+
+/** @typedef {keyof typeof CONFIGURES} OtherCache */
+
+export const OTHER_CACHES = /** @type {OtherCache[]} */ (Object.keys(CONFIGURES))
+
+/**
+ * Writes a configuration into an empty folder. What an earlier process stored there is gone.
+ * @param {OtherCache} name
+ * @param {Omit<Place, 'memoryBytes'> & {binary: string, memoryBytes?: number}} place
+ * @returns {{command: string, args: string[], sha256: string}}
+ * @throws {Error} when its user is not there
+ */
+export function prepareCache (name, { binary, directory, port, originPort, memoryBytes = 256 * 1024 ** 2 }) {
+  const { files, directories = [], args, user } = CONFIGURES[name]({ directory, port, originPort, memoryBytes })
+  rmSync(directory, { recursive: true, force: true })
+  const made = [directory, ...directories]
+  for (const each of made) mkdirSync(each, { recursive: true, mode: 0o755 })
+  for (const [file, text] of Object.entries(files)) writeFileSync(file, text)
+  const neutral = CONFIGURES[name]({ directory: '.', port: 0, originPort: 0, memoryBytes })
+  const sha256 = `sha256:${createHash('sha256').update(JSON.stringify([neutral.files, neutral.args])).digest('hex')}`
+  if (user === undefined || process.getuid?.() !== 0) return { command: binary, args, sha256 }
+
+  const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, user], { encoding: 'utf8' })))
+  for (const each of [...made, ...Object.keys(files)]) chownSync(each, uid, gid)
+  chmodSync(path.dirname(directory), 0o755)
+  // The kernel forgets what is to happen when the parent dies when the user changes, so it is said again.
+  return { command: 'setpriv', args: ['--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--pdeathsig', 'TERM', '--', binary, ...args], sha256 }
+}

@@ -1,0 +1,33 @@
+import path from 'node:path'
+
+/**
+ * Squid as a reverse proxy that keeps pages in memory. Collapsing is off by default and on here, as in all the others. Squid says HIT also of an answer that the
+ * origin has just confirmed with a 304, so it could not be told who asked the origin: its conditional requests are made unconditional, and expired pages are MISS.
+ * http://www.squid-cache.org/Doc/config/
+ * @type {import('./index.js').Configure}
+ */
+export function squid ({ directory, port, originPort, memoryBytes }) {
+  const configuration = path.join(directory, 'squid.conf')
+  return {
+    files: {
+      [configuration]: `http_port 127.0.0.1:${port} accel vhost defaultsite=wiki.localhost
+cache_peer 127.0.0.1 parent ${originPort} 0 no-query no-digest originserver name=origin
+http_access allow all
+cache_mem ${memoryBytes} bytes
+maximum_object_size_in_memory 8 MB
+memory_cache_shared off
+collapsed_forwarding on
+request_header_access If-None-Match deny all
+request_header_access If-Modified-Since deny all
+access_log none
+cache_store_log none
+cache_log /dev/null
+pid_filename none
+pinger_enable off
+coredump_dir /
+shutdown_lifetime 0 seconds
+`
+    },
+    args: ['-N', '-f', configuration]
+  }
+}

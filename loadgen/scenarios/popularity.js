@@ -1,0 +1,56 @@
+// How often each page is chosen. Node and k6 both run this file, so nothing of either may be used here.
+
+/**
+ * `uniform`, or Zipf's law: page i of n (from 1, the most read first) gets the share i^−s / Σ k^−s (L. Breslau et al., "Web caching and Zipf-like
+ * distributions: evidence and implications", INFOCOM 1999, section 3). analysis/stevec_predict/popularity.py predicts with the same.
+ * @typedef {'uniform' | {zipf: number}} Popularity
+ */
+
+/** One attempt in a few is refused at most, so that so many in a row never are. */
+const ATTEMPTS_MAX = 64
+
+/** @typedef {(uniform: (attempt: number) => number) => number} Sampler  from draws in [0, 1) to a page, 0…pages − 1 */
+
+/** @type {Map<string, Sampler>} */
+const samplers = new Map()
+
+/**
+ * @param {Popularity} popularity
+ * @param {number} pages
+ * @param {(attempt: number) => number} uniform  a draw in [0, 1); another for each attempt
+ * @returns {number} 0…pages − 1
+ */
+export function choosePage (popularity, pages, uniform) {
+  if (popularity === 'uniform') return Math.floor(uniform(0) * pages)
+  const key = `${pages}/${popularity.zipf}`
+  let sampler = samplers.get(key)
+  if (sampler === undefined) samplers.set(key, sampler = zipfSampler(pages, popularity.zipf))
+  return sampler(uniform)
+}
+
+/**
+ * Rejection-inversion (W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", ACM TOMACS 6(3), 1996):
+ * exactly Zipf's law, without a table, which each of hundreds of VUs would hold for itself.
+ * @param {number} pages
+ * @param {number} exponent  above 0
+ * @returns {Sampler}
+ */
+function zipfSampler (pages, exponent) {
+  const q = 1 - exponent
+  const logarithmic = Math.abs(q) < 1e-9
+  const weight = (/** @type {number} */ x) => x ** -exponent
+  const integral = (/** @type {number} */ x) => logarithmic ? Math.log(x) : (x ** q - 1) / q
+  const inverse = (/** @type {number} */ y) => logarithmic ? Math.exp(y) : (1 + y * q) ** (1 / q)
+  const begin = integral(1.5) - 1
+  const end = integral(pages + 0.5)
+  const always = 2 - inverse(integral(2.5) - weight(2))
+  return (uniform) => {
+    for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+      const y = end + uniform(attempt) * (begin - end)
+      const x = inverse(y)
+      const rank = Math.min(pages, Math.max(1, Math.round(x)))
+      if (rank - x <= always || y >= integral(rank + 0.5) - weight(rank)) return rank - 1
+    }
+    return 0
+  }
+}

@@ -1,0 +1,72 @@
+import { BSON } from 'mongodb'
+
+const { EJSON } = BSON
+
+/**
+ * A backup is a gzip file of lines of JSON. The first says what it is, the last how many documents of each collection there have to be, and each between is
+ * `{"c": collection, "d": document}` in canonical Extended JSON v2, which keeps every BSON type. `zcat` shows it, and it can be read without this program.
+ * https://www.mongodb.com/docs/manual/reference/mongodb-extended-json/
+ * @typedef {{format: 'stevec-backup', version: 1, created_at: string, database: string}} Header
+ * @typedef {{end: Record<string, number>}} End  documents by collection
+ */
+
+export const FORMAT = 'stevec-backup'
+export const VERSION = 1
+
+/** What a person types into a sign-in form once more is not worth a copy of who was signed in. */
+export const LEFT_OUT = new Set(['sessions'])
+
+/** A file that is no backup, or not a whole one; the message says which. */
+export class BackupError extends Error {}
+
+/**
+ * @param {string} collection
+ * @param {import('mongodb').Document} document
+ * @returns {string}
+ */
+export const lineOf = (collection, document) => `${JSON.stringify({ c: collection, d: EJSON.serialize(document, { relaxed: false }) })}\n`
+
+/**
+ * Reads a backup from its lines, in order; at the end all of it was there.
+ * @param {AsyncIterable<string>} lines
+ * @returns {AsyncGenerator<{collection: string, document: import('mongodb').Document}, Record<string, number>>}  returns the documents by collection
+ * @throws {BackupError}
+ */
+export async function * documentsIn (lines) {
+  /** @type {Record<string, number>} */
+  const counts = {}
+  let number = 0
+  let end = null
+  for await (const line of lines) {
+    number += 1
+    if (end !== null) throw new BackupError(`line ${number} comes after the end`)
+    const content = parsed(line, number)
+    if (number === 1) {
+      if (content.format !== FORMAT) throw new BackupError('it is not a backup of a wiki')
+      if (content.version !== VERSION) throw new BackupError(`its version is ${content.version}, and only ${VERSION} can be read here`)
+    } else if (content.end) {
+      end = content.end
+    } else {
+      if (typeof content.c !== 'string' || content.d === null || typeof content.d !== 'object') throw new BackupError(`line ${number} is no document`)
+      counts[content.c] = (counts[content.c] ?? 0) + 1
+      yield { collection: content.c, document: EJSON.deserialize(content.d, { relaxed: false }) }
+    }
+  }
+  if (end === null) throw new BackupError('it breaks off: its last line is missing')
+  const all = new Set([...Object.keys(end), ...Object.keys(counts)])
+  for (const name of all) if ((counts[name] ?? 0) !== (end[name] ?? 0)) throw new BackupError(`it has ${counts[name] ?? 0} documents of ${name}, and should have ${end[name] ?? 0}`)
+  return counts
+}
+
+/**
+ * @param {string} line
+ * @param {number} number
+ * @returns {any}
+ */
+function parsed (line, number) {
+  try {
+    return JSON.parse(line)
+  } catch {
+    throw new BackupError(number === 1 ? 'it is not a backup of a wiki' : `line ${number} is damaged`)
+  }
+}

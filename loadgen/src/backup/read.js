@@ -1,0 +1,93 @@
+import { createReadStream } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { createGunzip } from 'node:zlib'
+import { BSON, MongoClient } from 'mongodb'
+import { BackupError, documentsIn } from './format.js'
+
+const SELECTION_MS = 5_000
+/** A message to the server may have 48 MB. */
+const BATCH_MAX_BYTES = 8_000_000
+const BATCH_MAX_DOCUMENTS = 1_000
+
+/**
+ * Puts a backup into a database. The whole file is read and checked before the first document is written.
+ * @param {object} options
+ * @param {string} options.uri  with the database's name
+ * @param {string} options.file
+ * @param {boolean} [options.replace]  false: only into an empty database
+ * @param {AbortSignal} [options.signal]
+ * @param {(what: string, documents: number) => void} [options.onProgress]
+ * @returns {Promise<Record<string, number>>} documents by collection
+ * @throws {BackupError} when the file is not a whole backup, or the database is not empty
+ */
+export async function readBackup ({ uri, file, replace = false, signal, onProgress = () => {} }) {
+  let checked = 0
+  await readAll(file, async () => {
+    signal?.throwIfAborted()
+    if (++checked % 1_000 === 0) onProgress('checking', checked)
+  })
+  const client = new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS, writeConcern: { w: 'majority', journal: true } })
+  try {
+    await client.connect()
+    const db = client.db()
+    const present = (await db.listCollections({ type: 'collection' }, { nameOnly: true }).toArray()).map(({ name }) => name).filter((name) => !name.startsWith('system.'))
+    const used = []
+    for (const name of present) if (await db.collection(name).findOne({}, { projection: { _id: 1 } }) !== null) used.push(name)
+    if (used.length > 0 && !replace) throw new BackupError(`the database ${db.databaseName} is not empty (${used.join(', ')}); name another one, or say --replace to throw away what is in it`)
+    // Those that the backup does not have, too: it is to be the wiki of that moment. The collections stay, with their indexes, for a wiki that runs on them.
+    for (const name of used) await db.collection(name).deleteMany({})
+
+    let name = ''
+    let bytes = 0
+    /** @type {import('mongodb').Document[]} */
+    let batch = []
+    let written = 0
+    const flush = async () => {
+      if (batch.length === 0) return
+      await db.collection(name).insertMany(batch, { ordered: true })
+      written += batch.length
+      onProgress('restoring', written);
+      [batch, bytes] = [[], 0]
+    }
+    const counts = await readAll(file, async (collection, document) => {
+      signal?.throwIfAborted()
+      if (collection !== name) await flush()
+      name = collection
+      batch.push(document)
+      bytes += BSON.calculateObjectSize(document)
+      if (batch.length >= BATCH_MAX_DOCUMENTS || bytes >= BATCH_MAX_BYTES) await flush()
+    })
+    await flush()
+    return counts
+  } finally {
+    await client.close()
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {(collection: string, document: import('mongodb').Document) => Promise<void>} take
+ * @returns {Promise<Record<string, number>>}
+ * @throws {BackupError}
+ */
+async function readAll (file, take) {
+  const source = createReadStream(file)
+  const unzipped = source.pipe(createGunzip())
+  // `pipe` hands no error on.
+  source.on('error', (error) => unzipped.destroy(error))
+  const documents = documentsIn(createInterface({ input: unzipped, crlfDelay: Infinity }))
+  try {
+    for (;;) {
+      const { done, value } = await documents.next()
+      if (done) return value
+      await take(value.collection, value.document)
+    }
+  } catch (error) {
+    const { code } = /** @type {NodeJS.ErrnoException} */ (error)
+    if (code?.startsWith('Z_')) throw new BackupError(`${file}: it is damaged or no gzip file (${code})`)
+    if (error instanceof BackupError) throw new BackupError(`${file}: ${error.message}`)
+    throw error
+  } finally {
+    source.destroy()
+  }
+}

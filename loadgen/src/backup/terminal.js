@@ -1,0 +1,36 @@
+import { DEFAULT_PORTS } from '../config.js'
+import { UsageError } from '../usage-error.js'
+
+const EVERY_MS = 500
+
+/**
+ * @param {string | undefined} given
+ * @param {ReturnType<typeof import('../config.js').readConfig>} config
+ * @returns {string}
+ * @throws {UsageError} when it names no database, as the driver would then take one called test
+ */
+export function wikiUri (given, { mongodbUri, ports }) {
+  const uri = given ?? mongodbUri ?? `mongodb://127.0.0.1:${ports.mongod ?? DEFAULT_PORTS.mongod}/stevec?replicaSet=stevec`
+  if (!/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(uri)) throw new UsageError('the URI has to be mongodb://host[:port]/database, with the name of the wiki’s database')
+  return uri
+}
+
+/** One line on standard error that changes; none where that is no terminal. */
+export function progressLine () {
+  let shownAt = 0
+  return {
+    /**
+     * @param {string} what
+     * @param {number} documents
+     */
+    show (what, documents) {
+      if (!process.stderr.isTTY || performance.now() - shownAt < EVERY_MS) return
+      shownAt = performance.now()
+      process.stderr.write(`\r\u001b[K${what}: ${documents} documents`)
+    },
+    end () { if (shownAt > 0) process.stderr.write('\r\u001b[K') }
+  }
+}
+
+/** @param {Record<string, number>} counts */
+export const countsLine = (counts) => Object.entries(counts).filter(([, count]) => count > 0).map(([name, count]) => `${count} ${name}`).join(', ')

@@ -1,0 +1,91 @@
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import path from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { createGzip } from 'node:zlib'
+import { MongoClient } from 'mongodb'
+import { BackupError, FORMAT, LEFT_OUT, lineOf, VERSION } from './format.js'
+
+const SELECTION_MS = 5_000
+const SNAPSHOT_TOO_OLD = new Set([239, 246])
+
+/**
+ * Writes all of a wiki's database into one file, as it is at one moment, while the wiki goes on.
+ * https://www.mongodb.com/docs/manual/reference/read-concern-snapshot/
+ * @param {object} options
+ * @param {string} options.uri  with the database's name
+ * @param {string} options.file  made, or replaced, when all of it is written
+ * @param {AbortSignal} [options.signal]
+ * @param {(collection: string, documents: number) => void} [options.onProgress]
+ * @returns {Promise<Record<string, number>>} documents by collection
+ * @throws {Error} when the database is not reached, or holds so much that its snapshot is gone before all is read (5 minutes by default)
+ */
+export async function writeBackup ({ uri, file, signal, onProgress = () => {} }) {
+  const client = new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS })
+  const part = `${file}.part`
+  try {
+    await client.connect()
+    const db = client.db()
+    const names = (await db.listCollections({ type: 'collection' }, { nameOnly: true }).toArray()).map(({ name }) => name)
+      .filter((name) => !name.startsWith('system.') && !LEFT_OUT.has(name)).sort()
+    if (names.length === 0) throw new BackupError(`the database ${db.databaseName} is empty: there is no wiki in it`)
+    /** @type {Record<string, number>} */
+    const counts = {}
+    const target = createWriteStream(part, { mode: 0o600 })
+    await once(target, 'open')
+    await pipeline(Readable.from(lines(client, names, counts, onProgress)), createGzip({ level: 6 }), target, { signal })
+    await settle(part, file)
+    return counts
+  } catch (error) {
+    await rm(part, { force: true })
+    if (SNAPSHOT_TOO_OLD.has(/** @type {any} */ (error).code)) throw new BackupError('the database forgot the moment of the backup before all was read; let it remember longer: db.adminCommand({ setParameter: 1, minSnapshotHistoryWindowInSeconds: 3600 })')
+    throw error
+  } finally {
+    await client.close()
+  }
+}
+
+/**
+ * @param {MongoClient} client
+ * @param {string[]} names
+ * @param {Record<string, number>} counts  filled as it goes
+ * @param {(collection: string, documents: number) => void} onProgress
+ */
+async function * lines (client, names, counts, onProgress) {
+  const db = client.db()
+  const session = client.startSession({ snapshot: true })
+  try {
+    yield `${JSON.stringify({ format: FORMAT, version: VERSION, created_at: new Date().toISOString(), database: db.databaseName })}\n`
+    for (const name of names) {
+      counts[name] = 0
+      // Numbers come back as the types that they have: an int32 must not become a double.
+      for await (const document of db.collection(name).find({}, { session, promoteValues: false, promoteBuffers: false })) {
+        yield lineOf(name, document)
+        counts[name] += 1
+        if (counts[name] % 1_000 === 0) onProgress(name, counts[name])
+      }
+      onProgress(name, counts[name])
+    }
+    yield `${JSON.stringify({ end: counts })}\n`
+  } finally {
+    await session.endSession()
+  }
+}
+
+/**
+ * A file of that name is whole, also when the machine fails now.
+ * @param {string} part
+ * @param {string} file
+ */
+async function settle (part, file) {
+  const flush = async (/** @type {string} */ name) => {
+    const handle = await open(name, 'r')
+    await handle.sync()
+    await handle.close()
+  }
+  await flush(part)
+  await rename(part, file)
+  await flush(path.dirname(path.resolve(file)))
+}

@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { request } from '../stack/doors.js'
+import { waitUntil } from '../stack/processes.js'
+
+/** On a busy machine k6 takes long to begin. */
+const BEGIN_TIMEOUT_MS = 120_000
+const BACK_TIMEOUT_MS = 60_000
+const ANSWER_TIMEOUT_MS = 2_000
+
+/**
+ * What is to go wrong in a trial, counted from its first answer.
+ * @typedef {{kind: 'origin-down', from_s: number, for_s: number}} Fault
+ */
+
+/**
+ * When it went wrong, microseconds since 1970. The nginx of the origin was alive before `kill_began_at_us` and dead after `dead_at_us`; it was started at
+ * `started_at_us`, and the wiki answered through it at `answering_at_us`.
+ * @typedef {{kind: 'origin-down', kill_began_at_us: number, dead_at_us: number, started_at_us: number, answering_at_us: number}} FaultTimes
+ */
+
+const nowUs = () => Date.now() * 1000
+/** Date has whole milliseconds. */
+const CLOCK_RESOLUTION_US = 1000
+
+/**
+ * Kills the origin's nginx and starts it again at the planned times. The wiki behind it lives on, and its counter with it.
+ * @param {object} options
+ * @param {Fault} options.fault
+ * @param {import('../origin/origin.js').Origin} options.origin
+ * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door  that leads to the origin alone
+ * @param {() => Promise<boolean>} options.begun  whether a request of the trial has been answered
+ * @param {() => void} options.onKill  called just before
+ * @param {AbortSignal} options.signal
+ * @returns {Promise<FaultTimes>}
+ * @throws {Error} when no request comes, or the origin does not die or does not come back
+ */
+export async function causeFault ({ fault, origin, door, begun, onKill, signal }) {
+  if (!await waitUntil(async () => signal.aborted || await begun(), BEGIN_TIMEOUT_MS)) throw new Error('no request came for the fault to begin with')
+  await delay(fault.from_s * 1000, undefined, { signal })
+  onKill()
+  const killBeganAtUs = nowUs()
+  await origin.killNginx()
+  const deadAtUs = nowUs() + CLOCK_RESOLUTION_US
+  await delay(fault.for_s * 1000, undefined, { signal })
+  const startedAtUs = nowUs()
+  await origin.startNginx()
+  const answers = () => request(`${door.url}/healthz`, { timeoutMs: ANSWER_TIMEOUT_MS }).then(({ status }) => status === 200, () => false)
+  if (!await waitUntil(answers, BACK_TIMEOUT_MS, 5)) throw new Error('the origin\'s nginx does not answer after it was started again; the stack\'s folder has its log')
+  return { kind: fault.kind, kill_began_at_us: killBeganAtUs, dead_at_us: deadAtUs, started_at_us: startedAtUs, answering_at_us: nowUs() }
+}
+
+/**
+ * Whether the wiki may have counted a request although its answer came from elsewhere: it was under way when the origin's nginx was killed, and was then
+ * answered with an error or with a stale copy.
+ * @param {import('./samples.js').Sample} sample
+ * @param {FaultTimes} times
+ */
+export function wasCutOff ({ doneAtUs, durationMs, status, cacheStatus }, { kill_began_at_us: from, dead_at_us: until }) {
+  return doneAtUs >= from && doneAtUs - durationMs * 1000 <= until && (status === 0 || status >= 400 || cacheStatus === 'STALE')
+}

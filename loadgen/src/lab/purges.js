@@ -1,0 +1,66 @@
+import { createReadStream, existsSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { createInterface } from 'node:readline'
+import { MongoClient } from 'mongodb'
+import { waitUntil } from '../stack/processes.js'
+
+/** Longer than the wiki takes to tell the caches of all that a trial edited, twice, where they answer. */
+const TOLD_WITHIN_MS = 60_000
+
+/**
+ * What the wiki told the edge in a trial.
+ * @typedef {object} Purges
+ * @property {number} calls  of the purge API
+ * @property {number} failed  of them, answered with 400 or above; the wiki repeats those
+ * @property {number} urls  named in them, each edit's twice
+ * @property {number} tags
+ * @property {number} hosts
+ */
+
+/**
+ * Waits until the wiki has told the caches of every edit, twice: then nothing of one trial reaches into the next.
+ * @param {string} mongodbUri  of the wiki's database, where its queue is
+ * @returns {Promise<boolean>} whether it has, within a minute
+ */
+export async function waitUntilTold (mongodbUri) {
+  const client = new MongoClient(mongodbUri, { serverSelectionTimeoutMS: TOLD_WITHIN_MS })
+  try {
+    const queue = client.db().collection('purges')
+    return await waitUntil(async () => await queue.countDocuments() === 0, TOLD_WITHIN_MS, 50) ?? false
+  } finally {
+    await client.close()
+  }
+}
+
+/**
+ * Where the log of the edge's control listener ends now.
+ * @param {string} stackDirectory
+ * @returns {number} bytes
+ */
+export function purgeLogEnd (stackDirectory) {
+  const file = purgeLog(stackDirectory)
+  return existsSync(file) ? statSync(file).size : 0
+}
+
+/**
+ * Counts what the log has since then, without the lab's own calls, which purge everything.
+ * @param {string} stackDirectory
+ * @param {number} start  bytes, from purgeLogEnd
+ * @returns {Promise<Purges>}
+ */
+export async function purgesSince (stackDirectory, start) {
+  const purges = { calls: 0, failed: 0, urls: 0, tags: 0, hosts: 0 }
+  for await (const line of createInterface({ input: createReadStream(purgeLog(stackDirectory), { start }) })) {
+    const { kind, items, status } = JSON.parse(line)
+    if (kind === 'everything') continue
+    purges.calls += 1
+    if (status >= 400) purges.failed += 1
+    else if (kind === 'files') purges.urls += items
+    else if (kind === 'tags') purges.tags += items
+    else if (kind === 'hosts') purges.hosts += items
+  }
+  return purges
+}
+
+/** @param {string} stackDirectory */
+const purgeLog = (stackDirectory) => path.join(stackDirectory, 'edge/control.log')

@@ -1,0 +1,214 @@
+import { createReadStream, existsSync } from 'node:fs'
+import path from 'node:path'
+import { pipeline } from 'node:stream'
+import { createGunzip } from 'node:zlib'
+import { linesOf, SERVED_BY_CACHE } from './samples.js'
+
+/** Differences that a sentence names; a trial whose logs are another trial's has thousands. */
+const NAMED_MAX = 3
+
+/**
+ * Something that was seen so many times, by what it was: `GET /wiki/page-000001 200 HIT revision 3`.
+ * @typedef {Map<string, number>} Tally
+ */
+
+/**
+ * Holds what the client saw, what the log of the door's nginx says and what the origin's log says against each other, request by request. Counts alone can agree
+ * by chance: a stranger's request makes up for one that was lost, a hit that was none for a miss that was none. What was asked for, answered, by whom and with
+ * which revision cannot. Reads the kept files, which are what anybody can check later.
+ * @param {object} options
+ * @param {string} options.directory  of the trial
+ * @param {import('./logs.js').LogRole | null} options.doorRole  whose log has a line for each request through the door; null: what stands there keeps none of ours
+ * @param {import('./counter.js').Counter} options.counter
+ * @returns {Promise<string[]>} what does not agree, in sentences
+ */
+export async function reconcile ({ directory, doorRole, counter }) {
+  try {
+    return await compare({ directory, doorRole, counter })
+  } catch (error) {
+    const { message } = /** @type {Error} */ (error)
+    return [message]
+  }
+}
+
+/** @param {Parameters<typeof reconcile>[0]} options */
+async function compare ({ directory, doorRole, counter }) {
+  const kept = (/** @type {string} */ role) => existsSync(path.join(directory, `${role}.log.gz`))
+  if (!kept('origin')) return []
+  const client = await readSamples(directory)
+  const origin = await readLog(directory, 'origin')
+  /** @type {string[]} */
+  const problems = []
+  const { reads, writes } = origin
+  if (counter.reads !== reads || counter.writes !== writes) {
+    problems.push(`the origin's log has ${reads} reads and ${writes} writes, but the counter says ${counter.reads} and ${counter.writes}`)
+  }
+  const door = doorRole === 'origin' ? origin : doorRole !== null && kept(doorRole) ? await readLog(directory, doorRole) : null
+  if (door !== null) {
+    // What had no answer is in the log or is not, with whatever status nginx gave it.
+    const [unseen, alone] = differences(client.seen, door.seen, client.unanswered, new Map())
+    if (unseen.length + alone.length > 0) problems.push(`the client and the log of its door tell different stories: ${inWords(unseen, 'only the client has')}${unseen.length > 0 && alone.length > 0 ? '; ' : ''}${inWords(alone, 'only the log has')}`)
+  }
+  if (doorRole !== 'origin') {
+    const forwarded = door ?? client
+    // A request that the origin never had, or did not finish, may be in its log or not; what is renewed while an old copy is served is in no log but the origin's.
+    const [lost, strange] = differences(forwarded.forwarded, origin.answered, forwarded.failed, sum(forwarded.failed, forwarded.renewable))
+    if (lost.length + strange.length > 0) problems.push(`what went past the cache is not what reached the origin: ${inWords(lost, 'only the former has')}${lost.length > 0 && strange.length > 0 ? '; ' : ''}${inWords(strange, 'only the latter has')}`)
+  }
+  return problems
+}
+
+/**
+ * @param {Tally} one
+ * @param {Tally} other
+ * @param {Tally} spareOne  what of `one` may be missing in the other, by method and address
+ * @param {Tally} spareOther  what of `other` may be missing in `one`
+ * @returns {[[string, number][], [string, number][]]} what only one has, and what only the other has
+ */
+function differences (one, other, spareOne, spareOther) {
+  const onlyOne = excess(one, other)
+  const onlyOther = excess(other, one)
+  return [excuse(onlyOne, spareOne), excuse(onlyOther, sum(spareOther, spareOne))]
+}
+
+/**
+ * @param {Tally} one
+ * @param {Tally} other
+ * @returns {[string, number][]}
+ */
+function excess (one, other) {
+  /** @type {[string, number][]} */
+  const found = []
+  for (const [key, count] of one) {
+    const more = count - (other.get(key) ?? 0)
+    if (more > 0) found.push([key, more])
+  }
+  return found
+}
+
+/**
+ * @param {[string, number][]} found
+ * @param {Tally} spare  by method and address
+ * @returns {[string, number][]} what of it is not spared
+ */
+function excuse (found, spare) {
+  const left = new Map(spare)
+  return found.flatMap(([key, count]) => {
+    const address = addressOf(key)
+    const excused = Math.min(count, left.get(address) ?? 0)
+    left.set(address, (left.get(address) ?? 0) - excused)
+    return excused < count ? [([key, count - excused])] : []
+  })
+}
+
+/**
+ * @param {[string, number][]} found
+ * @param {string} who
+ */
+function inWords (found, who) {
+  if (found.length === 0) return ''
+  const total = found.reduce((all, [, count]) => all + count, 0)
+  const named = found.slice(0, NAMED_MAX).map(([key, count]) => count === 1 ? key : `${count} × ${key}`)
+  return `${who} ${total}: ${named.join(', ')}${found.length > NAMED_MAX ? ', …' : ''}`
+}
+
+/** @param {string} key */
+const addressOf = (key) => key.split(' ', 2).join(' ')
+
+/**
+ * @param {Tally} tally
+ * @param {string} key
+ */
+const add = (tally, key) => { tally.set(key, (tally.get(key) ?? 0) + 1) }
+
+/**
+ * @param {Tally} one
+ * @param {Tally} other
+ */
+function sum (one, other) {
+  const total = new Map(one)
+  for (const [key, count] of other) total.set(key, (total.get(key) ?? 0) + count)
+  return total
+}
+
+/**
+ * What one witness saw, as tallies.
+ * @typedef {object} Witness
+ * @property {Tally} seen  method, address, status, cache status and revision of each request
+ * @property {Tally} forwarded  method and address of each that a cache sent on
+ * @property {Tally} answered  method and address of each
+ * @property {Tally} failed  of each that was answered with a 5xx, or that the client gave up (499 in nginx's log)
+ * @property {Tally} renewable  of each that was answered with a copy that is being renewed (RFC 5861)
+ * @property {Tally} unanswered  of each that had no answer
+ * @property {number} reads
+ * @property {number} writes
+ */
+
+/** @returns {Witness} */
+const newWitness = () => ({ seen: new Map(), forwarded: new Map(), answered: new Map(), failed: new Map(), renewable: new Map(), unanswered: new Map(), reads: 0, writes: 0 })
+
+/**
+ * @param {Witness} witness
+ * @param {{method: string, uri: string, status: number, cacheStatus: string, revision: string, forwarded: number}} request
+ */
+function witnessed (witness, { method, uri, status, cacheStatus, revision, forwarded }) {
+  const address = `${method} ${uri}`
+  add(witness.seen, `${address} ${status}${cacheStatus && ` ${cacheStatus}`}${revision && ` revision ${revision}`}`)
+  add(witness.answered, address)
+  for (let times = 0; times < forwarded; times++) add(witness.forwarded, address)
+  if (status >= 499) add(witness.failed, address)
+  if (cacheStatus === 'UPDATING' || cacheStatus === 'STALE') add(witness.renewable, address)
+  if (method === 'GET' || method === 'HEAD') witness.reads += 1
+  else witness.writes += 1
+}
+
+/** @param {string} directory */
+async function readSamples (directory) {
+  const witness = newWitness()
+  for (const name of ['samples.csv.gz', 'background.csv.gz']) {
+    let header = true
+    await eachLine(path.join(directory, name), (line) => {
+      const [, , page, method, status, , cacheStatus, , , revision] = line.split(',')
+      if (header) {
+        header = false
+      } else if (status === '0') {
+        add(witness.unanswered, `${method} /wiki/${page}`)
+        add(witness.failed, `${method} /wiki/${page}`)
+      } else {
+        witnessed(witness, { method, uri: `/wiki/${page}`, status: Number(status), cacheStatus, revision, forwarded: SERVED_BY_CACHE.has(cacheStatus) ? 0 : 1 })
+      }
+    })
+  }
+  return witness
+}
+
+/**
+ * @param {string} directory
+ * @param {string} role
+ */
+async function readLog (directory, role) {
+  const witness = newWitness()
+  await eachLine(path.join(directory, `${role}.log.gz`), (line) => {
+    const { method, uri, status, cache_status: cacheStatus, upstream_status: upstream = '', page_revision: revision = '' } = JSON.parse(line)
+    // Tries of several servers are told apart by commas and colons (ngx_http_upstream_module, $upstream_status).
+    witnessed(witness, { method, uri, status, cacheStatus, revision, forwarded: upstream.split(/[,:]/).filter(Boolean).length })
+  })
+  return witness
+}
+
+/**
+ * @param {string} file  compressed; one that is not there has no lines
+ * @param {(line: string) => void} take
+ * @throws {Error} when it is cut off, or `take` cannot read a line
+ */
+async function eachLine (file, take) {
+  if (!existsSync(file)) return
+  const text = createGunzip()
+  // The error comes out where the text is read.
+  pipeline(createReadStream(file), text, () => {})
+  try {
+    for await (const lines of linesOf(text)) for (const line of lines) if (line !== '') take(line)
+  } catch (error) {
+    throw new Error(`${path.basename(file)} cannot be read: ${/** @type {Error} */ (error).message}`)
+  }
+}

@@ -1,0 +1,306 @@
+import { cpSync, readFileSync, truncateSync, statSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { draw } from '../../scenarios/plan.js'
+import { GENERATOR_LIMIT } from '../lab/generator.js'
+import { doKnownRun } from './known-run.js'
+import { watchMachine } from './machine.js'
+
+/**
+ * One line of the table.
+ * @typedef {object} Row
+ * @property {string} check
+ * @property {string} what
+ * @property {string} known
+ * @property {string} measured
+ * @property {string} bound
+ * @property {boolean} pass
+ */
+
+/**
+ * A case that was measured: what the analysis is asked, and what its answers prove.
+ * @typedef {object} Measured
+ * @property {{run: string, limitMs?: number}[]} ask
+ * @property {(said: (run: string) => any) => Row[]} rows
+ */
+
+/** @typedef {{directory: string, signal: AbortSignal, short: boolean}} Context */
+
+/** @typedef {{name: string, title: string, long?: boolean, measure: (context: Context) => Promise<Measured>}} Case */
+
+const WITHIN = 0.05
+/** Says of a case that it could not be staged. */
+export const CROWDED = 'others had'
+const SERVERS = 4
+const REVISION = 1
+
+/**
+ * A number beside what it should be.
+ * @param {string} check
+ * @param {string} what
+ * @param {number} known
+ * @param {number | null | undefined} measured
+ * @param {number} within  0: it must be that number
+ * @param {string} unit
+ * @returns {Row}
+ */
+export function numberRow (check, what, known, measured, within, unit = '') {
+  const shown = (/** @type {number | null | undefined} */ value) => value === null || value === undefined ? 'nothing' : `${Number.isInteger(value) ? value : value.toPrecision(4)}${unit && ` ${unit}`}`
+  const pass = typeof measured === 'number' && Math.abs(measured - known) <= within * Math.abs(known)
+  return { check, what, known: shown(known), measured: shown(measured), bound: within === 0 ? 'exact' : `± ${100 * within} %`, pass }
+}
+
+/**
+ * Something that must be said, or must not.
+ * @param {string} check
+ * @param {string} what
+ * @param {string} known
+ * @param {string[]} reasons  that were given
+ * @param {RegExp} wanted  what one of them must say
+ * @returns {Row}
+ */
+export function caughtRow (check, what, known, reasons, wanted) {
+  const found = reasons.find((reason) => wanted.test(reason))
+  return { check, what, known, measured: found ?? (reasons.length === 0 ? 'nothing was said' : reasons.join('; ')), bound: 'invalid, and why', pass: found !== undefined }
+}
+
+/** c servers of s ms each: no more than c ÷ s requests a second are answered, and with N > c clients each waits N · s ÷ c. @type {Case} */
+const capacity = {
+  name: 'known-capacity',
+  title: `an origin of ${SERVERS} servers`,
+  async measure (context) {
+    const serviceMs = context.short ? 60 : 100
+    const levels = context.short ? [1, 6, 10] : [1, 2, 4, 6, 7, 9, 10, 12]
+    const seconds = context.short ? 2 : 4
+    /** When each server is free; a late timer delays an answer, never the schedule. @type {number[]} */
+    const free = Array(SERVERS).fill(0)
+    const run = await doKnownRun({
+      name: this.name,
+      settings: { pages: 10 },
+      factors: {
+        clients: Object.fromEntries(levels.map((vus) => [`n${vus}`, { vus, requests: Math.round(seconds * 1000 / serviceMs * Math.min(vus, SERVERS)) }]))
+      },
+      behaviour: {
+        answer () {
+          const now = performance.now()
+          const next = free.indexOf(Math.min(...free))
+          free[next] = Math.max(now, free[next]) + serviceMs
+          return { hit: false, revision: REVISION, afterMs: free[next] - now }
+        }
+      }
+    }, context)
+    const limitMs = 2 * serviceMs
+    return {
+      ask: [{ run, limitMs }],
+      rows: (said) => {
+        const { trials, crossing_vus: crossing } = said(run)
+        const busiest = trials.reduce((/** @type {any} */ most, /** @type {any} */ trial) => trial.vus > most.vus ? trial : most)
+        return [
+          numberRow('capacity', `${SERVERS} servers of ${serviceMs} ms: requests a second`, SERVERS * 1000 / serviceMs, busiest.completed_per_s, WITHIN, '1/s'),
+          numberRow('knee', `clients at which the mean goes over ${limitMs} ms`, 2 * SERVERS, crossing, WITHIN),
+          { check: 'generator', what: 'is not called the limit where it is not', known: 'no', measured: trials.some((/** @type {any} */ trial) => trial.generator_limited) ? 'yes' : 'no', bound: 'exact', pass: trials.every((/** @type {any} */ trial) => trial.valid && !trial.generator_limited) }
+        ]
+      }
+    }
+  }
+}
+
+/** A cache that answers seven of ten requests, in a known order. @type {Case} */
+const hitRatio = {
+  name: 'known-hits',
+  title: 'a cache of known hit ratio',
+  async measure (context) {
+    const requests = context.short ? 1_000 : 10_000
+    const run = await doKnownRun({
+      name: this.name,
+      // A lifetime shorter than a trial: theory has no number of misses then, and does not say that each page is one.
+      settings: { door: 'cached', pages: 100, requests, vus: 4, ttl_s: 1, connection_reuse: true },
+      behaviour: { answer: ({ index }) => ({ hit: index * 7 % 10 < 7, revision: REVISION }) }
+    }, context)
+    const corrupted = tampered(run, (trial) => changeJson(trial, 'trial.json', (value) => { value.counter = { ...value.counter, requests: value.counter.requests + 1, reads: value.counter.reads + 1 } }))
+    const set = tampered(run, (trial) => changeJson(trial, 'trial.json', (value) => { value.monotonic_s += 0.2 }))
+    const cutOff = tampered(run, (trial) => {
+      const file = path.join(trial, 'samples.csv.gz')
+      truncateSync(file, Math.floor(statSync(file).size * 0.7))
+    })
+    return {
+      ask: [run, corrupted, set, cutOff].map((each) => ({ run: each })),
+      rows: (said) => {
+        const [trial] = said(run).trials
+        const reasons = (/** @type {string} */ each) => said(each).trials[0].reasons
+        return [
+          { ...numberRow('hits', `of ${requests} requests that the cache answered`, requests * 0.7, trial.served_by_cache, 0), ...(trial.valid ? {} : { pass: false, measured: trial.reasons.join('; ') }) },
+          numberRow('hit ratio', 'of the reads', 0.7, trial.hit_ratio, 0),
+          caughtRow('counter', 'changed by 1 in the results', 'a difference of 1', reasons(corrupted), /but the counter says/),
+          caughtRow('clock', 'set by 0.2 s, in the results', 'a step of −0.2 s', reasons(set), /the clock stepped by −0\.2 s/),
+          caughtRow('samples', 'a file that is cut off', 'it is not whole', reasons(cutOff), /samples\.csv\.gz is (cut off|damaged)/)
+        ]
+      }
+    }
+  }
+}
+
+/** Revisions that lag by a known number behind what was acknowledged. One client, so that the order of events is beyond doubt. @type {Case} */
+const history = {
+  name: 'known-history',
+  title: 'a history of known staleness',
+  async measure (context) {
+    const requests = context.short ? 200 : 2_000
+    /** @type {Map<string, number[]>} page → when each of its revisions was acknowledged, from revision 1 */
+    const acknowledged = new Map()
+    const known = { stale: 0, versions: 0, behindMs: /** @type {number[]} */ ([]) }
+    const run = await doKnownRun({
+      name: this.name,
+      // More than the tolerance lies between an answer and the next request.
+      settings: { pages: 5, requests, edit_ratio: 0.2, pause_s: 0.004, connection_reuse: true },
+      behaviour: {
+        answer ({ method, page, index }) {
+          const times = acknowledged.get(page) ?? [-Infinity]
+          acknowledged.set(page, times)
+          if (method === 'POST') return { hit: false, revision: times.push(performance.now()) }
+          const newest = times.length
+          const lag = Math.floor(draw(1, 1, index) * 4)
+          const revision = Math.max(1, newest - (lag === 3 ? 4 : lag))
+          if (revision < newest) {
+            known.stale += 1
+            known.versions += newest - revision
+            known.behindMs.push(performance.now() - times[revision])
+          }
+          return { hit: false, revision }
+        }
+      }
+    }, context)
+    return {
+      ask: [{ run }],
+      rows: (said) => {
+        const [{ freshness, valid }] = said(run).trials
+        const longestS = Math.max(...known.behindMs) / 1000
+        return [
+          { ...numberRow('stale reads', `of ${requests} requests, a fifth of them edits`, known.stale, freshness?.reads_stale, 0), ...(valid ? {} : { pass: false }) },
+          numberRow('versions', 'behind, all stale reads together', known.versions, freshness?.versions_behind_sum, 0),
+          numberRow('uncertain', 'reads that the tolerance spares', 0, freshness?.reads_uncertain, 0),
+          numberRow('seconds', 'behind, at most', longestS, freshness?.staleness_max_s, WITHIN, 's')
+        ]
+      }
+    }
+  }
+}
+
+/** A server that does next to nothing for each request: k6 is the limit, and the trial must say so. @type {Case} */
+const generatorLimited = {
+  name: 'known-generator-limit',
+  title: 'a generator that is the limit',
+  async measure (context) {
+    const threads = process.env.GOMAXPROCS
+    // As many threads as it takes to have most of the machine, whoever else works on it.
+    process.env.GOMAXPROCS = '32'
+    const machine = watchMachine()
+    try {
+      const run = await doKnownRun({
+        name: this.name,
+        settings: { pages: 100, requests: context.short ? 8_000 : 40_000, vus: 100, connection_reuse: true },
+        lean: true,
+        behaviour: { answer: () => ({ hit: false, revision: REVISION }) }
+      }, context)
+      const others = machine.others(trialOf(run).k6.generator_cpu_s)
+      return {
+        ask: [{ run }],
+        rows: (said) => {
+          const [trial] = said(run).trials
+          // Who has not got so much of the machine cannot use it: then nothing is proved, and that is said.
+          const crowded = !trial.generator_limited && others > 1 - GENERATOR_LIMIT - 0.1
+          return [{
+            check: 'generator',
+            what: 'is called the limit where it is',
+            known: 'yes',
+            measured: `${trial.generator_limited ? 'yes' : 'no'} (${percent(trial.generator_cpu_share)} of the cores${crowded ? `, and ${CROWDED} ${percent(others)}` : ''})`,
+            bound: `above ${100 * GENERATOR_LIMIT} %`,
+            pass: trial.valid && trial.generator_limited
+          }]
+        }
+      }
+    } finally {
+      if (threads === undefined) delete process.env.GOMAXPROCS
+      else process.env.GOMAXPROCS = threads
+    }
+  }
+}
+
+const honest = { answer: () => ({ hit: false, revision: REVISION }) }
+
+/** What is wrong with the counts of a trial while it runs: the lab itself must say so. @type {{name: string, what: string, known: string, says: RegExp, behaviour?: Partial<import('./known-server.js').Behaviour>}[]} */
+const LIES = [
+  { name: 'counter-high', what: 'says one request too many', known: 'a difference of 1', says: /30 requests sent ≠ 0 served by cache \+ 31 at the origin/, behaviour: { count: (counter) => ({ ...counter, requests: counter.requests + 1, reads: counter.reads + 1 }) } },
+  { name: 'counter-kinds', what: 'takes one read for a write, in all as many', known: 'the sum is right', says: /0 writes sent ≠ 1 writes at the origin/, behaviour: { count: ({ requests, reads, writes }) => ({ requests, reads: reads - 1, writes: writes + 1 }) } },
+  { name: 'log-stranger', what: 'a stranger makes up for a line that is lost', known: 'all counts agree', says: /only the log has 1: GET \/wiki\/somebody-elses/, behaviour: { log: ([first, ...rest]) => [{ ...first, uri: '/wiki/somebody-elses' }, ...rest] } }
+]
+
+/** @type {Case} */
+const lies = {
+  name: 'known-lies',
+  title: 'counts that are wrong',
+  async measure (context) {
+    /** @type {{lie: typeof LIES[number], run: string}[]} */
+    const done = []
+    for (const lie of LIES) done.push({ lie, run: await doKnownRun({ name: lie.name, settings: { pages: 5, requests: 30 }, behaviour: { ...honest, ...lie.behaviour } }, context) })
+    let answered = 0
+    const stepped = await doKnownRun({
+      name: 'clock-step',
+      settings: { pages: 5, requests: 30 },
+      behaviour: {
+        answer ({ index }) {
+          answered = index
+          return honest.answer()
+        }
+      },
+      wallClockMs: () => Date.now() + (answered > 10 ? 200 : 0)
+    }, context)
+    return {
+      ask: [],
+      rows: () => [
+        ...done.map(({ lie, run }) => caughtRow(lie.name.startsWith('log') ? 'log' : 'counter', lie.what, lie.known, reasonsOf(run), lie.says)),
+        caughtRow('clock', 'set by 0.2 s during the trial', 'a step of 0.2 s', reasonsOf(stepped), /the clock was set during the trial/)
+      ]
+    }
+  }
+}
+
+/** @type {Case[]} */
+export const CASES = [capacity, hitRatio, history, generatorLimited, lies]
+
+/**
+ * What the lab wrote into the only trial of a run.
+ * @param {string} run
+ * @returns {string[]}
+ */
+const reasonsOf = (run) => trialOf(run).invalid_reasons
+
+/** @param {string} run */
+const trialOf = (run) => JSON.parse(readFileSync(path.join(run, 'trials/0001/trial.json'), 'utf8'))
+
+/** @param {number} share */
+const percent = (share) => `${(100 * share).toFixed(0)} %`
+
+/**
+ * A copy of a run in which something is not as it was.
+ * @param {string} run
+ * @param {(trialDirectory: string) => void} change
+ */
+function tampered (run, change) {
+  const copy = `${run}-${copies++}`
+  cpSync(run, copy, { recursive: true })
+  change(path.join(copy, 'trials/0001'))
+  return copy
+}
+let copies = 0
+
+/**
+ * @param {string} directory
+ * @param {string} name
+ * @param {(value: any) => void} change
+ */
+function changeJson (directory, name, change) {
+  const file = path.join(directory, name)
+  const value = JSON.parse(readFileSync(file, 'utf8'))
+  change(value)
+  writeFileSync(file, JSON.stringify(value))
+}

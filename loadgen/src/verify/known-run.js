@@ -1,0 +1,85 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { purgeAndProveCold } from '../lab/cold.js'
+import { readCounter } from '../lab/counter.js'
+import { loadDefinition } from '../lab/definition.js'
+import { createLogs } from '../lab/logs.js'
+import { createProgress } from '../lab/progress.js'
+import { runExperiment } from '../lab/run.js'
+import { storesPages } from '../lab/storing.js'
+import { loadProfile } from '../profile/profile.js'
+import { KnownServer } from './known-server.js'
+
+/**
+ * @typedef {object} KnownRun
+ * @property {string} name
+ * @property {Partial<import('../lab/definition.js').Settings>} settings
+ * @property {Record<string, import('../lab/definition.js').Factor>} [factors]
+ * @property {number} [repetitions]
+ * @property {import('./known-server.js').Behaviour} behaviour
+ * @property {boolean} [lean]  a server that does as little as can be
+ * @property {() => number} [wallClockMs]
+ */
+
+/**
+ * Runs the lab as `stevec run` does, against a server that is known instead of a stack: the same k6, plan, trial, judge and files.
+ * @param {KnownRun} known
+ * @param {{directory: string, signal: AbortSignal}} context
+ * @returns {Promise<string>} the folder of the run
+ */
+export async function doKnownRun ({ name, settings, factors, repetitions = 1, behaviour, lean = false, wallClockMs }, { directory, signal }) {
+  const place = path.join(directory, name)
+  mkdirSync(place, { recursive: true })
+  const file = path.join(place, `${name}.json`)
+  const { door = 'source' } = settings
+  writeFileSync(file, JSON.stringify({
+    id: 'V',
+    name,
+    title: name,
+    why: 'Its answer is known.',
+    hypothesis: 'It is measured.',
+    expected: 'What is known.',
+    settings: { page_size_chars: 100, duration_max_s: 120, ...settings, door },
+    factors: factors ?? { door: [door] },
+    presets: { quick: { repetitions } }
+  }))
+  const definition = loadDefinition(file, 'quick')
+  const stackDirectory = path.join(place, 'stack')
+  const server = new KnownServer(stackDirectory, door === 'cached', behaviour)
+  const { url, close } = await (lean ? server.listenLean() : server.listen())
+  const run = path.join(place, 'run')
+  try {
+    const site = knownSite({ url, stackDirectory, caching: server.caching })
+    const profile = loadProfile('none', { stateDirectory: place })
+    await runExperiment({ definition, directory: run, preset: 'quick', seed: 1, command: 'stevec verify', profile, site, signal, progress: createProgress(() => {}), wallClockMs })
+  } finally {
+    close()
+    rmSync(stackDirectory, { recursive: true, force: true })
+  }
+  return run
+}
+
+/**
+ * What the lab asks of a site, with nothing to be prepared.
+ * @param {{url: string, stackDirectory: string, caching: boolean}} options
+ * @returns {import('../lab/site.js').Site}
+ */
+function knownSite ({ url, stackDirectory, caching }) {
+  const door = { url, caching, path: 'a server of known answers' }
+  const doors = { source: door, nocache: door, local: door, cached: door }
+  return {
+    identity: {},
+    facts: { target: null },
+    logs: createLogs(stackDirectory),
+    hasPops: false,
+    start: async () => ({ doors, config_hashes: {} }),
+    prepare: async () => ({ doors, warmUpRequests: 0 }),
+    proveCold: (settings) => purgeAndProveCold({ door, stores: storesPages(door, settings), controls: {}, wikiUrl: url }),
+    readCounter: () => readCounter(url),
+    causeFault: async () => { throw new Error('a server of known answers is not made to fail') },
+    watchPurges: () => async () => null,
+    admit: async () => {},
+    ended () {},
+    close: async () => {}
+  }
+}

@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { CASES, caughtRow, CROWDED, numberRow } from '../src/verify/cases.js'
+import { tableLines, verify } from '../src/verify/verify.js'
+import { createSandbox } from './helper.js'
+
+test('the lab measures what is known, and finds out what is wrong', async (t) => {
+  const sandbox = await createSandbox()
+  const { exitCode, stdout, stderr } = await sandbox.stevec(['verify', '--short', '--json'])
+  const { pass, rows } = JSON.parse(stdout)
+  // A machine on which others take the processors cannot show that the generator takes them.
+  const crowded = rows.filter((/** @type {{measured: string}} */ { measured }) => measured.includes(CROWDED))
+  if (crowded.length > 0) t.diagnostic(`not shown: ${crowded[0].measured}`)
+  assert.deepEqual(rows.filter((/** @type {{pass: boolean}} */ row) => !row.pass && !crowded.includes(row)), [], stderr)
+  assert.equal(exitCode, pass ? 0 : 1)
+  assert.deepEqual(new Set(rows.map((/** @type {{check: string}} */ { check }) => check)), new Set(['capacity', 'knee', 'generator', 'hits', 'hit ratio', 'counter', 'clock', 'samples', 'stale reads', 'versions', 'uncertain', 'seconds', 'log']))
+  sandbox.remove()
+})
+
+test('a number outside of its bound, and a lie that nobody noticed, do not pass', () => {
+  assert.equal(numberRow('knee', 'clients', 8, 8.39, 0.05).pass, true)
+  assert.equal(numberRow('knee', 'clients', 8, 8.41, 0.05).pass, false)
+  assert.equal(numberRow('hits', 'requests', 700, 701, 0).pass, false)
+  assert.equal(numberRow('knee', 'clients', 8, null, 0.05).measured, 'nothing')
+  assert.deepEqual([caughtRow('counter', '', '', [], /counter/).pass, caughtRow('counter', '', '', ['the clock was set'], /counter/).pass], [false, false])
+  assert.equal(caughtRow('counter', '', '', ['other', 'the counter says'], /counter/).measured, 'the counter says')
+  assert.match(tableLines([numberRow('hits', 'requests', 700, 701, 0)])[1], /700 +701 +exact +NO$/)
+})
+
+test('an instrument that counts wrong is found out', async () => {
+  const [hits] = CASES.filter(({ name }) => name === 'known-hits')
+  /** A cache of which the lab hears of fewer hits than there were. @type {import('../src/verify/cases.js').Case} */
+  const wrong = {
+    ...hits,
+    measure: async (context) => {
+      const measured = await hits.measure(context)
+      return { ...measured, rows: (said) => measured.rows((run) => ({ trials: said(run).trials.map((/** @type {any} */ trial) => ({ ...trial, served_by_cache: trial.served_by_cache - 1 })) })) }
+    }
+  }
+  const rows = await verify({ short: true, signal: new AbortController().signal, say: () => {}, cases: [wrong] })
+  assert.deepEqual(rows.filter(({ pass }) => !pass).map(({ check, measured }) => [check, measured]), [['hits', '699']])
+})

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import mongoose from 'mongoose'
+import { startMongod } from '../../loadgen/src/stack/mongod.js'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { createOriginCache } from '../src/pages/origin-cache.js'
+import { get, save, useWiki } from './helper.js'
+
+const quiet = /** @type {any} */ ({ warn () {} })
+const view = (/** @type {string} */ text) => ({ page: { html: Buffer.from(text) } })
+
+describe('copies of pages in the wiki\'s own memory', () => {
+  /** @type {Awaited<ReturnType<typeof startMongod>>} */
+  let mongod
+  /** @type {mongoose.Connection} */
+  let connection
+  before(async () => {
+    mongod = await startMongod()
+    connection = await mongoose.createConnection(mongod.uri).asPromise()
+  })
+  after(async () => {
+    await connection.close()
+    await mongod.stop()
+  })
+
+  /** @param {import('node:test').TestContext} t */
+  async function listening (t, { maxBytes = 1_000_000, collection = t.name.replaceAll(' ', '-') } = {}) {
+    const pages = /** @type {import('mongodb').Db} */ (connection.db).collection(/** @type {any} */ (collection))
+    const cache = createOriginCache({ connection, collection, maxBytes, log: quiet })
+    await cache.open()
+    t.after(cache.close)
+    assert.ok(await waitUntil(async () => { await cache.through('first', async () => view('x')); return cache.get('first') !== undefined }, 5_000, 20))
+    return { cache, pages }
+  }
+
+  test('are good until the page changes, whoever changes it', async (t) => {
+    const { cache, pages } = await listening(t)
+    await cache.through('a', async () => view('old'))
+    await cache.through('b', async () => view('other'))
+    assert.equal(cache.get('a')?.page.html.toString(), 'old')
+    await pages.insertOne(/** @type {any} */ ({ _id: 'a' }))
+    assert.ok(await waitUntil(() => cache.get('a') === undefined, 5_000, 5))
+    assert.equal(cache.get('b')?.page.html.toString(), 'other')
+    await cache.through('a', async () => view('new'))
+    await pages.deleteOne({ _id: /** @type {any} */ ('a') })
+    assert.ok(await waitUntil(() => cache.get('a') === undefined, 5_000, 5))
+  })
+
+  test('are not kept of a read that a change has overtaken', async (t) => {
+    const { cache, pages } = await listening(t)
+    await cache.through('witness', async () => view('x'))
+    const seen = await cache.through('a', async () => {
+      await pages.insertMany(/** @type {any[]} */ ([{ _id: 'a' }, { _id: 'witness' }]))
+      assert.ok(await waitUntil(() => cache.get('witness') === undefined, 5_000, 5))
+      return view('read before the change')
+    })
+    assert.equal(seen?.page.html.toString(), 'read before the change')
+    assert.equal(cache.get('a'), undefined)
+  })
+
+  test('go when the collection does', async (t) => {
+    const { cache, pages } = await listening(t)
+    await pages.insertOne(/** @type {any} */ ({ _id: 'a' }))
+    await cache.through('b', async () => view('x'))
+    await pages.drop()
+    assert.ok(await waitUntil(() => cache.get('b') === undefined, 5_000, 5))
+  })
+
+  test('take no more memory than they may', async (t) => {
+    const { cache } = await listening(t, { maxBytes: 100_000 })
+    for (let page = 0; page < 100; page++) await cache.through(String(page), async () => view('x'.repeat(1_000)))
+    const kept = Array.from({ length: 100 }, (_, page) => cache.get(String(page))).filter(Boolean).length
+    assert.ok(kept >= 5 && kept <= 10, `${kept} pages`)
+  })
+
+  test('are not used when the database falls silent', async (t) => {
+    const own = await startMongod()
+    const connection = await mongoose.createConnection(own.uri, { serverSelectionTimeoutMS: 500 }).asPromise()
+    const cache = createOriginCache({ connection, collection: 'pages', maxBytes: 1_000_000, log: quiet })
+    await cache.open()
+    assert.ok(await waitUntil(async () => { await cache.through('a', async () => view('x')); return cache.get('a') !== undefined }, 5_000, 20))
+    const { pid } = await /** @type {import('mongodb').Db} */ (connection.db).admin().serverStatus()
+    process.kill(Number(pid), 'SIGSTOP')
+    try {
+      assert.ok(await waitUntil(() => cache.get('a') === undefined, 3_000, 10))
+    } finally {
+      process.kill(Number(pid), 'SIGCONT')
+    }
+    assert.ok(await waitUntil(async () => { await cache.through('b', async () => view('x')); return cache.get('b') !== undefined }, 20_000, 20))
+    await cache.close()
+    await connection.close()
+    await own.stop()
+  })
+})
+
+const wiki = useWiki()
+
+test('a wiki that keeps pages in memory does not ask for them again, shows an edit soon to all and at once to its author', async (t) => {
+  const app = await wiki.build(t, { ORIGIN_CACHE_MIB: '8', MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
+  await save(app, 'Kept', 'one')
+  let finds = 0
+  const client = /** @type {mongoose.Connection} */ (mongoose.connections.at(-1)).getClient()
+  client.on('commandStarted', ({ commandName }) => { if (commandName === 'find') finds++ })
+  const asks = async () => {
+    const before = finds
+    assert.equal((await get(app, '/wiki/Kept')).statusCode, 200)
+    return finds > before
+  }
+  assert.ok(await waitUntil(async () => !await asks(), 5_000, 5))
+  const { headers, body } = await get(app, '/wiki/Kept')
+  assert.match(body, /one/)
+  assert.equal((await get(app, '/wiki/Kept', { 'if-none-match': String(headers.etag) })).statusCode, 304)
+  assert.equal(await asks(), false)
+
+  await save(app, 'Kept', 'two')
+  assert.match((await get(app, '/wiki/Kept?saved=2')).body, /two/)
+  assert.ok(await waitUntil(async () => /two/.test((await get(app, '/wiki/Kept')).body), 5_000, 5))
+  assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/Kept', headers: { 'if-match': '*' } })).statusCode, 204)
+  assert.ok(await waitUntil(async () => (await get(app, '/wiki/Kept')).statusCode === 404, 5_000, 5))
+})

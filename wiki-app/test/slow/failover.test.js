@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { createClient } from '../../torture/client.js'
+import { createEditors } from '../../torture/editors.js'
+import { holds, judge } from '../../torture/oracle.js'
+import { createPlace } from '../../torture/place.js'
+import { primaryOf } from '../../torture/replica-set.js'
+import { stored } from '../../torture/torture.js'
+
+const EDITORS = 8
+const READERS = 2
+const WORK_MAX_MS = 90_000
+
+test('three mongods, two wikis: the primary is killed under load, another takes over, and no acknowledged edit is lost', { timeout: 400_000 }, async (t) => {
+  const place = await createPlace({ wikis: 2, members: 3 })
+  t.after(() => place.remove())
+  await place.start()
+  const client = createClient(place.url, EDITORS + READERS)
+  t.after(() => client.close())
+  const editors = createEditors({ client, seed: 4, editors: EDITORS, readers: READERS })
+  t.after(() => editors.stop())
+  const reach = async (/** @type {number} */ more) => {
+    const wanted = editors.acknowledged() + more
+    assert.ok(await waitUntil(() => editors.acknowledged() >= wanted, WORK_MAX_MS), place.log())
+  }
+
+  editors.start()
+  await reach(100)
+  const killed = await primaryOf(place.uri)
+  const killedAt = performance.now()
+  await place.killMember(killed)
+  const before = editors.acknowledged()
+  await reach(1)
+  const firstMs = performance.now() - killedAt
+  await reach(100)
+  await editors.stop()
+
+  assert.notEqual(await primaryOf(place.uri), killed)
+  t.diagnostic(`${before} edits before, ${editors.acknowledged() - before} after; the first one ${Math.round(firstMs)} ms after the kill, longest time without one ${editors.gapMs()} ms`)
+  assert.deepEqual(editors.unexpected, [])
+  assert.deepEqual(place.mistakes(), [])
+  const findings = judge(editors.edits, editors.reads, await stored(place.uri))
+  assert.ok(holds(findings), JSON.stringify(findings))
+})

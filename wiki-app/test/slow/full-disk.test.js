@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import test from 'node:test'
+import { startMongod } from '../../../loadgen/src/stack/mongod.js'
+import { freePorts } from '../../../loadgen/src/stack/ports.js'
+import { isAlive, waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { judge } from '../../torture/oracle.js'
+import { stored } from '../../torture/torture.js'
+import { buildApp } from '../../src/app.js'
+import { readConfig } from '../../src/config.js'
+import { get, save } from '../helper.js'
+
+const DISK_MB = 400
+const RECOVERY_MAX_MS = 60_000
+const EDITS_MAX = 4_000
+
+const isRoot = process.getuid?.() === 0
+
+test('the database\'s disk is full: a clear 503 or 507, nothing is torn, and it goes on when there is space', { skip: isRoot ? false : 'needs root, to mount a small tmpfs', timeout: 400_000 }, async (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-full-'))
+  const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m`, 'tmpfs', directory], { encoding: 'utf8' })
+  if (mount.status !== 0) {
+    rmSync(directory, { recursive: true })
+    return t.skip(`no tmpfs can be mounted here: ${mount.stderr.trim()}`)
+  }
+  /** @type {import('../../../loadgen/src/stack/processes.js').ProcessIdentity | undefined} */
+  let process
+  const [port] = await freePorts(1)
+  const start = () => startMongod({ port, directory, onStart: (identity) => { process = identity } })
+  let mongod = await start()
+  t.after(async () => {
+    await mongod.stop()
+    // The kernel lets go of a dead process's files a moment after its end.
+    assert.ok(await waitUntil(() => spawnSync('umount', [directory]).status === 0, 10_000), 'the tmpfs is unmounted')
+    rmSync(directory, { recursive: true })
+  })
+  const uri = mongod.uriFor('wiki')
+  const app = await buildApp(readConfig({ MONGODB_URI: uri, LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0' }))
+  t.after(() => app.close())
+  assert.equal((await save(app, 'before', 'text')).statusCode, 201)
+
+  // All that is left, so that the database is the next one to ask for space.
+  const ballast = path.join(directory, 'ballast')
+  const free = Number(spawnSync('df', ['--output=avail', '-k', directory], { encoding: 'utf8' }).stdout.trim().split('\n').pop())
+  writeFileSync(ballast, Buffer.alloc(Math.max(0, free - 20_000) * 1024))
+
+  /** @type {Map<string, number>} */
+  const acknowledged = new Map()
+  let refused = null
+  for (let index = 0; index < EDITS_MAX && refused === null; index++) {
+    const answer = await save(app, `page ${index}`, `text ${index} ${randomBytes(10_000).toString('hex')}`)
+    if (answer.statusCode === 201) acknowledged.set(`page ${index}`, index)
+    // A busy machine may take too long to render one.
+    else if (answer.statusCode !== 422) refused = answer
+  }
+  assert.ok(refused, 'the disk was never full')
+  t.diagnostic(`${acknowledged.size} pages until ${refused.statusCode}: ${refused.json().detail}; mongod ${process && isAlive(process) ? 'lives on' : 'ended itself'}`)
+  assert.ok([503, 507].includes(refused.statusCode), refused.body)
+  assert.equal((await get(app, '/healthz')).statusCode, 200)
+
+  rmSync(ballast)
+  // MongoDB ends itself rather than risk what it has (WiredTiger cannot write its journal); whoever runs it starts it again.
+  if (process && !await waitUntil(() => !isAlive(/** @type {NonNullable<typeof process>} */ (process)), 2_000)) t.diagnostic('mongod was not started again')
+  else mongod = await start()
+  assert.ok(await waitUntil(async () => (await save(app, 'after', 'text')).statusCode < 300, RECOVERY_MAX_MS), 'it works again')
+  for (const [name, index] of acknowledged) assert.match((await get(app, `/raw/${encodeURIComponent(name)}`)).body, new RegExp(`^text ${index} `), name)
+  const { gaps, torn_pages: pages, torn_counts: counts } = judge([], [], await stored(uri))
+  assert.deepEqual({ gaps, pages, counts }, { gaps: 0, pages: 0, counts: 0 })
+})

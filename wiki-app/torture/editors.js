@@ -1,0 +1,142 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { draw } from '../../loadgen/scenarios/plan.js'
+
+/** @typedef {import('./oracle.js').Edit} Edit */
+/** @typedef {import('./oracle.js').Read} Read */
+
+/** Few, so that editors meet on pages, in the counts of tags and in those of links. */
+const PAGES = 48
+const MISSING = 24
+const TAGS = Array.from({ length: 16 }, (_, index) => `tag ${index}`)
+/** Readers are there to see, not to take the time of the editors. */
+const READ_EVERY_MS = 50
+/** Between two tries while nothing answers. */
+const PAUSE_MS = 20
+
+/**
+ * People who edit a few pages at once, sometimes on a text that they have read, sometimes without looking, and note what became of it.
+ * @param {object} options
+ * @param {import('./client.js').Client} options.client
+ * @param {number} options.seed
+ * @param {number} options.editors  at once
+ * @param {number} options.readers  at once
+ */
+export function createEditors ({ client, seed, editors, readers }) {
+  /** @type {Edit[]} */
+  const edits = []
+  /** @type {Read[]} */
+  const reads = []
+  /** Answers that no rule of the wiki explains, such as 500. @type {string[]} */
+  const unexpected = []
+  /** Requests that were not done, though nobody asked for something impossible. @type {string[]} */
+  const failed = []
+  let answered = 0
+  let lastMs = performance.now()
+  let gapMs = 0
+  let moment = 0
+  let acknowledged = 0
+  let drawn = 0
+  let stopping = new AbortController()
+  /** @type {Promise<void>[]} */
+  let working = []
+  const random = () => draw(seed, 0, drawn++)
+  const pick = (/** @type {number} */ below) => Math.floor(random() * below)
+  const pageOf = (/** @type {number} */ index) => `torture/${index}`
+  const urlOf = (/** @type {string} */ page) => `/api/v1/pages/${encodeURIComponent(page)}`
+
+  /**
+   * @param {string} page
+   * @returns {Promise<number | null>} its revision, 0 for no page, null when that could not be learnt
+   */
+  async function look (page) {
+    const started = ++moment
+    const { status, body } = await client.ask('GET', urlOf(page))
+    answered++
+    if (status === 404) return 0
+    if (status !== 200) {
+      failed.push(`GET: ${status}`)
+      return null
+    }
+    const { revision } = JSON.parse(body)
+    reads.push({ page, started, revision })
+    return revision
+  }
+
+  /** @param {Edit} edit */
+  async function send (edit) {
+    const { id, page, kind, base } = edit
+    const said = { summary: id, author: `editor ${pick(editors)}`, ...(base !== null && { base_revision: base }) }
+    if (kind === 'delete') return client.ask('DELETE', `${urlOf(page)}?${new URLSearchParams(Object.entries(said).map(([key, value]) => [key, String(value)]))}`)
+    const content = `${id} [[${pageOf(pick(PAGES))}]] [[nobody wrote ${pick(MISSING)}]]\n\n${'words and words '.repeat(pick(60))}`
+    return client.ask('PUT', urlOf(page), { json: { ...said, content, tags: TAGS.filter(() => random() < 0.1) } })
+  }
+
+  async function edit () {
+    const page = pageOf(pick(PAGES))
+    const chance = random()
+    const kind = chance < 0.06 ? 'delete' : 'save'
+    const base = random() < 0.4 ? await look(page) : null
+    if (kind === 'delete' && base === 0) return
+    /** @type {Edit} */
+    const edit = { id: `edit-${seed}-${edits.length}-`, page, kind, base, started: ++moment, ended: Infinity, outcome: 'unknown', revision: null }
+    edits.push(edit)
+    const { status, headers, body } = await send(edit).catch((error) => {
+      // Nobody was there to take it.
+      if (error.code === 'ECONNREFUSED') edit.outcome = 'refused'
+      throw error
+    })
+    edit.ended = ++moment
+    answered++
+    if (status === 200 || status === 201 || status === 204) {
+      edit.outcome = 'acknowledged'
+      edit.revision = status === 204 ? Number(headers['page-revision']) : JSON.parse(body).revision
+      acknowledged++
+      gapMs = Math.max(gapMs, performance.now() - lastMs)
+      lastMs = performance.now()
+    } else if (status === 404 || status === 412) {
+      edit.outcome = 'refused'
+    } else if (status !== 503 && status !== 502) {
+      unexpected.push(`${status} ${body}`)
+    }
+    if (status < 500) return
+    failed.push(`${kind}: ${status}`)
+    await delay(PAUSE_MS)
+  }
+
+  /** @param {() => Promise<unknown>} work */
+  async function goOn (work) {
+    while (!stopping.signal.aborted) {
+      try {
+        await work()
+      } catch (error) {
+        failed.push(/** @type {Error} */ (error).message)
+        if (/no answer/.test(/** @type {Error} */ (error).message)) unexpected.push(/** @type {Error} */ (error).message)
+        await delay(PAUSE_MS)
+      }
+    }
+  }
+
+  return {
+    edits,
+    reads,
+    unexpected,
+    failed,
+    answered: () => answered,
+    /** The longest time without an acknowledged edit, while they are at work. */
+    gapMs: () => Math.round(gapMs),
+    acknowledged: () => acknowledged,
+    /** They begin, or go on. */
+    start () {
+      stopping = new AbortController()
+      lastMs = performance.now()
+      working = [...Array.from({ length: editors }, () => goOn(edit)), ...Array.from({ length: readers }, () => goOn(() => look(pageOf(pick(PAGES))).then(() => delay(READ_EVERY_MS))))]
+    },
+    /** Each finishes what it is at. */
+    async stop () {
+      stopping.abort()
+      await Promise.all(working)
+    }
+  }
+}
+
+/** @typedef {ReturnType<typeof createEditors>} Editors */

@@ -1,0 +1,122 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { prepareRole } from '@stevec/nginx'
+import { startMongod } from '../../loadgen/src/stack/mongod.js'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
+import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
+import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+import { startReplicaSet } from './replica-set.js'
+
+const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
+const READY_MAX_MS = 60_000
+const DEAD_MAX_MS = 10_000
+const MISTAKES_MAX = 20
+
+/** @typedef {import('../../loadgen/src/stack/processes.js').ProcessIdentity} ProcessIdentity */
+
+/**
+ * A database and wikis, each a process of its own that can be killed and started again at its place; with the origin's nginx before them when there are several.
+ * @param {object} [options]
+ * @param {number} [options.wikis]
+ * @param {number} [options.members]  of the database's replica set
+ * @param {Record<string, string>} [options.settings]  of the wikis
+ */
+export async function createPlace ({ wikis: count = 1, members = 1, settings = {} } = {}) {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-place-'))
+  const [nginxPort, ...ports] = await freePorts(1 + count + members)
+  const [wikiPorts, databasePorts] = [ports.slice(0, count), ports.slice(count)]
+  const logFile = (/** @type {number} */ index) => path.join(directory, `wiki-${index}.log`)
+  /** @type {Map<string, ProcessIdentity>} */
+  const running = new Map()
+  const wikiUrl = (/** @type {number} */ index) => `http://127.0.0.1:${wikiPorts[index]}`
+  const url = count > 1 ? `http://127.0.0.1:${nginxPort}` : wikiUrl(0)
+  const uri = `mongodb://${databasePorts.map((port) => `127.0.0.1:${port}`).join(',')}/wiki?replicaSet=stevec`
+
+  /** @param {string} name */
+  async function kill (name) {
+    const identity = running.get(name)
+    if (identity === undefined || !isAlive(identity)) return
+    process.kill(identity.pid, 'SIGKILL')
+    if (!await waitUntil(() => !isAlive(identity), DEAD_MAX_MS, 2)) throw new Error(`${name} outlived SIGKILL`)
+  }
+
+  const answers = (/** @type {string} */ address) => fetch(address).then(({ ok }) => ok, () => false)
+
+  return {
+    url,
+    wikiUrl,
+    uri,
+    /** @throws {Error} with the end of its log when it does not become ready */
+    async startDatabase () {
+      if (members === 1) await startMongod({ port: databasePorts[0], directory, onStart: (identity) => { running.set('mongod', identity) } })
+      else await startReplicaSet({ ports: databasePorts, directory, onStart: (identity) => { running.set(identity.name, identity) } })
+    },
+
+    /**
+     * @param {number} [index]
+     * @param {string} [until]  what it then answers; `/healthz` does not wait for its database
+     * @throws {Error} as above
+     */
+    async startWiki (index = 0, until = '/healthz') {
+      const wiki = await startProcess({
+        name: `wiki ${index}`,
+        command: process.execPath,
+        args: [SERVER],
+        logFile: logFile(index),
+        env: { PATH: process.env.PATH, WRITES_PER_MINUTE: '0', ...settings, PORT: String(wikiPorts[index]), MONGODB_URI: uri }
+      })
+      running.set(wiki.name, wiki)
+      const up = await waitUntil(() => !isAlive(wiki) || answers(wikiUrl(index) + until), READY_MAX_MS)
+      if (!up || !isAlive(wiki)) throw new Error(`the wiki did not come up:\n${logTail(logFile(index))}`)
+    },
+
+    /** The origin's nginx, before all wikis. */
+    async startNginx () {
+      const { path: binary } = requireTool('nginx')
+      const home = path.join(directory, 'nginx')
+      const { command, args } = await prepareRole({ role: 'origin', port: nginxPort, wikiPort: wikiPorts }, { directory: home, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
+      mkdirSync(home, { recursive: true })
+      running.set('nginx', await startProcess({ name: 'nginx', command, args, logFile: path.join(home, 'nginx.log') }))
+      if (!await waitUntil(() => answers(`${url}/healthz`), READY_MAX_MS)) throw new Error(`nginx does not answer:\n${logTail(path.join(home, 'nginx.log'))}`)
+    },
+
+    /** All of it. */
+    async start () {
+      await this.startDatabase()
+      await Promise.all(wikiPorts.map((_, index) => this.startWiki(index, '/readyz')))
+      if (count > 1) await this.startNginx()
+    },
+
+    killMongod: () => kill('mongod'),
+    /** @param {number} port  of the member */
+    killMember: (port) => kill(`mongod ${port}`),
+    killWiki: (index = 0) => kill(`wiki ${index}`),
+
+    /**
+     * As whoever replaces it: SIGTERM, and it has its time to finish.
+     * @param {number} index
+     */
+    async stopWiki (index) {
+      const wiki = running.get(`wiki ${index}`)
+      if (wiki) await stopProcess(wiki)
+    },
+
+    /** @param {number} [index] */
+    wiki: (index = 0) => running.get(`wiki ${index}`),
+    log: () => wikiPorts.map((_, index) => logTail(logFile(index), 50)).join('\n'),
+    /** What the wikis have logged as their own mistakes, each once. @returns {string[]} */
+    mistakes: () => [...new Set(wikiPorts.flatMap((_, index) => readFileSync(logFile(index), 'utf8').split('\n')).filter((line) => line.includes('"unexpected error"')).map((line) => {
+      const { err } = JSON.parse(line)
+      return `${err.type}: ${err.message}\n${err.stack}`
+    }))].slice(0, MISTAKES_MAX),
+
+    async remove () {
+      for (const identity of [...running.values()].reverse()) await stopProcess(identity)
+      rmSync(directory, { recursive: true, force: true })
+    }
+  }
+}
+
+/** @typedef {Awaited<ReturnType<typeof createPlace>>} Place */

@@ -1,0 +1,121 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { MongoClient } from 'mongodb'
+import { draw } from '../../loadgen/scenarios/plan.js'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { createClient } from './client.js'
+import { createEditors } from './editors.js'
+import { holds, judge } from './oracle.js'
+import { createPlace } from './place.js'
+
+const EDITORS = 16
+const READERS = 4
+const TRIAL_MAX_MS = 300_000
+/** Kills fall anywhere within an edit, which takes some milliseconds. */
+const MOMENT_MAX_MS = 25
+const BETWEEN_MAX_MS = 5
+
+export const VICTIMS = /** @type {const} */ (['wiki', 'mongod', 'both'])
+
+/**
+ * @typedef {object} Trial
+ * @property {typeof VICTIMS[number]} killed
+ * @property {number} acknowledged  edits, in this trial
+ * @property {number} killed_after  of them, the kill came
+ * @property {number} unknown  edits whose fate the client was not told
+ * @property {boolean} held  whether, at its end, every promise about all edits so far was kept
+ * @property {number} back_after_ms  from the kill to the next acknowledged edit, starting again included
+ */
+
+/**
+ * Kills the wiki, its database, or both with SIGKILL at random moments while people edit, starts them again, and judges in the end, and after each
+ * trial, whether every promise about edits was kept.
+ * @param {object} options
+ * @param {number} options.trials
+ * @param {number} options.edits  acknowledged ones in all, at least
+ * @param {number} options.seed
+ * @param {AbortSignal} [options.signal]  ends it early; nothing it started is left
+ * @param {(trial: Trial, number: number) => void} [options.onTrial]
+ * @returns {Promise<{trials: Trial[], edits: number, acknowledged: number, unknown: number, reads: number, unexpected: string[], findings: import('./oracle.js').Findings}>}
+ * @throws {Error} when something does not come back in time
+ */
+export async function torture ({ trials: count, edits: wanted, seed, signal, onTrial = () => {} }) {
+  const place = await createPlace()
+  const client = createClient(place.url, EDITORS + READERS)
+  const editors = createEditors({ client, seed, editors: EDITORS, readers: READERS })
+  const random = (/** @type {number} */ trial, /** @type {number} */ index) => draw(seed, 1 + trial, index)
+  /** @type {Trial[]} */
+  const trials = []
+  try {
+    await place.start()
+    let findings = judge([], [], { revisions: [], pages: [], targets: [], tags: [] })
+    for (let number = 0; number < count; number++) {
+      const before = editors.acknowledged()
+      const target = Math.ceil(wanted * (number + 1) / count)
+      const killAt = before + Math.max(1, Math.round((target - before) * (0.1 + 0.8 * random(number, 0))))
+      const killed = VICTIMS[number % VICTIMS.length]
+      editors.start()
+      await reach(killAt)
+      await delay(MOMENT_MAX_MS * random(number, 1))
+      const killedAt = performance.now()
+      const killedAfter = editors.acknowledged()
+      await kill(killed, random(number, 2) < 0.5, BETWEEN_MAX_MS * random(number, 3))
+      await Promise.all([killed !== 'wiki' && place.startDatabase(), killed !== 'mongod' && place.startWiki()])
+      await reach(editors.acknowledged() + 1)
+      const backAfterMs = Math.round(performance.now() - killedAt)
+      await reach(target)
+      await editors.stop()
+      findings = judge(editors.edits, editors.reads, await stored(place.uri))
+      trials.push({ killed, acknowledged: editors.acknowledged() - before, killed_after: killedAfter - before, unknown: editors.edits.filter(({ outcome }) => outcome === 'unknown').length - sum(trials, 'unknown'), back_after_ms: backAfterMs, held: holds(findings) })
+      onTrial(trials[number], number + 1)
+    }
+    return { trials, edits: editors.edits.length, acknowledged: editors.acknowledged(), unknown: sum(trials, 'unknown'), reads: editors.reads.length, unexpected: [...editors.unexpected, ...place.mistakes()], findings }
+  } finally {
+    await editors.stop()
+    client.close()
+    await place.remove()
+  }
+
+  /** @param {number} acknowledged */
+  async function reach (acknowledged) {
+    const reached = await waitUntil(() => signal?.aborted || editors.acknowledged() >= acknowledged, TRIAL_MAX_MS, 1)
+    signal?.throwIfAborted()
+    if (reached) return
+    throw new Error(`only ${editors.acknowledged()} of ${acknowledged} edits were acknowledged within ${TRIAL_MAX_MS / 1000} s; the end of the wiki's log:\n${place.log()}`)
+  }
+
+  /**
+   * @param {typeof VICTIMS[number]} victim
+   * @param {boolean} wikiFirst
+   * @param {number} betweenMs
+   */
+  async function kill (victim, wikiFirst, betweenMs) {
+    const [wiki, mongod] = [() => place.killWiki(), () => place.killMongod()]
+    if (victim === 'wiki') return wiki()
+    if (victim === 'mongod') return mongod()
+    const [first, second] = wikiFirst ? [wiki, mongod] : [mongod, wiki]
+    await Promise.all([first(), delay(betweenMs).then(second)])
+  }
+}
+
+/**
+ * Everything that is to be judged, of one moment.
+ * @param {string} uri
+ * @returns {Promise<import('./oracle.js').Stored>}
+ */
+export async function stored (uri) {
+  const client = new MongoClient(uri)
+  const session = client.startSession({ snapshot: true })
+  const all = (/** @type {string} */ name) => /** @type {Promise<any>} */ (client.db().collection(name).find({}, { session }).project({ html: 0 }).toArray())
+  try {
+    return { revisions: await all('revisions'), pages: await all('pages'), targets: await all('targets'), tags: await all('tags') }
+  } finally {
+    await session.endSession()
+    await client.close()
+  }
+}
+
+/**
+ * @param {Trial[]} trials
+ * @param {'unknown'} key
+ */
+const sum = (trials, key) => trials.reduce((total, trial) => total + trial[key], 0)
