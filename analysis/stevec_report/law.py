@@ -13,7 +13,9 @@ counts are then compared with ours, so that a mistake in either shows.
 Where the origin's nginx was killed (`fault`), failed requests are asked for nothing: each never left the cache, or was
 under way at the kill, and which of these the wiki had counted it alone can tell. So
 
-    answered ≤ counter ≤ answered + cut off,    answered = sent − served by a cache − failed.
+    answered ≤ counter ≤ answered + cut off + refreshes,    answered = sent − served by a cache − failed,
+
+as nobody saw which of the edge's own requests met an origin.
 """
 
 from dataclasses import dataclass
@@ -144,10 +146,11 @@ def _check_balance(record, stats, caching):
 def _check_fault(record, stats, answered):
     found = []
     counter = record.counter_requests
-    if not answered <= counter <= answered + stats.cut_off:
+    if not answered <= counter <= answered + stats.cut_off + record.refreshes:
+        own = f", and the edge sent {record.refreshes} of its own" if record.refreshes else ""
         found.append(
-            f"the origin answered {answered} requests, and {stats.cut_off} were cut off when it was killed, but the "
-            f"counter says {counter}"
+            f"the origin answered {answered} requests, and {stats.cut_off} were cut off when it was killed{own}, but "
+            f"the counter says {counter}"
         )
     if stats.cut_off != record.fault.cut_off:
         found.append(

@@ -199,11 +199,34 @@ def test_origin_down_shows_what_readers_get(outage, analyse_run):
     assert table(analysis, "answers-over-time").draw().axes[1].get_title() == "ttl-sie"
 
 
-@pytest.mark.parametrize(("more", "reason"), [(1, "but the counter says"), (-2, "but the counter says"), (-1, None)])
-def test_the_counter_of_an_outage_may_be_off_by_what_was_cut_off_and_no_more(outage, analyse_run, more, reason):
+@pytest.mark.parametrize(
+    ("more", "refreshes", "reason"),
+    [
+        (1, 0, "but the counter says"),
+        (-2, 0, "but the counter says"),
+        (-1, 0, None),
+        (5, 5, None),
+        (6, 5, "and the edge sent 5 of its own, but the counter says"),
+    ],
+)
+def test_the_counter_of_an_outage_may_be_off_by_what_nobody_saw_and_no_more(
+    outage, analyse_run, more, refreshes, reason
+):
     number, folder = find_trial(outage, 1, policy="ttl")
+    if refreshes:
+
+        def renewing(lines):
+            # Who is answered while the edge renews: as many as it sent requests of its own.
+            rows = [line.split(",") for line in lines]
+            hits = [row for row in rows if row[6] == "HIT"][:refreshes]
+            for row in hits:
+                row[6] = "UPDATING"
+            return [",".join(row) for row in rows]
+
+        edit_samples(folder, renewing)
 
     def miscount(trial):
+        trial["refreshes"] = refreshes
         trial["counter"] = {
             name: max(0, count + (more if name != "writes" else 0)) for name, count in trial["counter"].items()
         }

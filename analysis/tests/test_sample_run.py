@@ -1,4 +1,4 @@
-"""The committed study. The real stack made it, so what the lab writes and what is read here stay in step."""
+"""The committed study and run of the policies. The real stack made them, so what the lab writes is what is read."""
 
 from pathlib import Path
 
@@ -9,7 +9,8 @@ from stevec_report.__main__ import main
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "results" / "sample"
-RUNS = sorted((SAMPLE / "runs").iterdir())
+POLICY = ROOT / "results" / "sample-policy"
+RUNS = [*sorted((SAMPLE / "runs").iterdir()), POLICY]
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
@@ -20,11 +21,18 @@ def test_law_of_the_counter_holds_in_every_trial(analyse_run, run):
     assert [o.reasons for o in read.outcomes if not o.valid] == []
 
 
-@pytest.mark.parametrize("figure", ["read-hot/figure-1.3", "mixed-write/figure-1.7"])
-def test_pictures_of_the_docs_are_those_that_the_sample_gives(tmp_path, figure):
+@pytest.mark.parametrize(
+    ("sample", "figure", "name"),
+    [
+        (SAMPLE, "read-hot/figure-1.3", "figure-1.3"),
+        (SAMPLE, "mixed-write/figure-1.7", "figure-1.7"),
+        (POLICY, "freshness-offload", "policy"),
+    ],
+)
+def test_pictures_of_the_docs_are_those_that_the_sample_gives(tmp_path, sample, figure, name):
     drawn = tmp_path / "drawn.svg"
-    assert main([str(SAMPLE), "--figure", figure, "--output", str(drawn)]) == 0
-    committed = ROOT / "docs" / "figures" / f"{figure.rpartition('/')[2]}.svg"
+    assert main([str(sample), "--figure", figure, "--output", str(drawn)]) == 0
+    committed = ROOT / "docs" / "figures" / f"{name}.svg"
     assert drawn.read_bytes() == committed.read_bytes(), "run `make figures`"
 
 

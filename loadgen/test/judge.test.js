@@ -123,6 +123,12 @@ describe('a trial in which the origin was killed', () => {
     test(`whose counter ${what} is invalid`, () => assert.match(problemsOf({ ...good(), ...change }).join('\n'), message))
   }
 
+  test('may count what the edge asked for on its own, which the origin was there to answer or was not', () => {
+    const counting = (/** @type {number} */ requests) => ({ ...good(), refreshes: 40, counter: { requests, reads: requests, writes: 0 }, logLines: { edge: 1000, origin: requests, local: 0 }, logLinesExpected: { edge: 1000, origin: requests, local: 0 } })
+    for (const requests of [100, 120, 143]) assert.deepEqual(problemsOf(counting(requests)), [])
+    for (const requests of [99, 144]) assert.match(problemsOf(counting(requests)).join(), new RegExp(`the counter says ${requests}; .*, and the edge sent 40 of its own`))
+  })
+
   test('takes for cut off what was under way at the kill and was not answered by the origin', () => {
     for (const change of [{}, { status: 0, cacheStatus: '' }, { status: 200, cacheStatus: 'STALE' }, { doneAtUs: 5_004_000, durationMs: 0 }]) assert.ok(wasCutOff(answer(change), times), JSON.stringify(change))
     for (const change of [{ status: 200 }, { status: 200, cacheStatus: 'UPDATING' }, { doneAtUs: 4_999_999 }, { doneAtUs: 5_010_000, durationMs: 5 }]) assert.ok(!wasCutOff(answer(change), times), JSON.stringify(change))

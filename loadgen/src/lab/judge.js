@@ -97,17 +97,19 @@ export function problemsOf (findings) {
 
 /**
  * The counts of a trial in which the origin was killed. A request that failed is asked for nothing: it never left the edge, or was under way at the kill. So
- * the counter has every request that the origin answered, and beyond these at most those that the kill cut off; the origin's log lacks at most these.
+ * the counter has every request that the origin answered, and beyond these at most those that the kill cut off and those that the edge sent on its own, of
+ * which nobody saw whether the origin was there to answer; the origin's log lacks at most what was cut off.
  * @param {Findings} findings
  * @param {number} answered  requests that the origin must have answered
  */
-function problemsOfFault ({ fault, samples, counter, logLines, logLinesExpected }, answered) {
+function problemsOfFault ({ fault, samples, counter, refreshes, logLines, logLinesExpected }, answered) {
   /** @type {string[]} */
   const problems = []
   const say = (/** @type {boolean} */ wrong, /** @type {() => string} */ text) => { if (wrong) problems.push(text()) }
   const cutOff = fault?.cut_off ?? 0
   say(!fault, () => 'the fault that was asked for did not happen')
-  say(counter.requests < answered || counter.requests > answered + cutOff, () => `the counter says ${counter.requests}; the origin answered ${answered}, and ${cutOff} were cut off when it was killed`)
+  const own = refreshes > 0 ? `, and the edge sent ${refreshes} of its own` : ''
+  say(counter.requests < answered || counter.requests > answered + cutOff + refreshes, () => `the counter says ${counter.requests}; the origin answered ${answered}, and ${cutOff} were cut off when it was killed${own}`)
   say(counter.writes > (samples?.writes_sent ?? 0), () => `${counter.writes} writes at the origin, but ${samples?.writes_sent ?? 0} were sent`)
   for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
     const most = logLinesExpected[role]

@@ -78,13 +78,12 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
   const readView = createGatheredRead({ readMany: readViews, keysMax: readsAtOnce })
 
   /**
-   * By the driver itself: mongoose would cast and copy each document, and nothing of it is changed.
    * @param {string[]} names
    * @returns {Promise<Map<string, PageView>>}
    */
   async function readViews (names) {
-    const collection = /** @type {import('mongoose').mongo.Collection<PageView>} */ (/** @type {unknown} */ (Pages.collection))
-    const pages = await collection.find({ _id: { $in: names } }, { projection: VIEW_FIELDS, promoteBuffers: true }).toArray()
+    /** @type {PageView[]} */
+    const pages = await driverOf(Pages).find({ _id: { $in: names } }, { projection: VIEW_FIELDS, promoteBuffers: true }).toArray()
     return new Map(pages.map((page) => [page._id, page]))
   }
 
@@ -104,28 +103,28 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
   async function commit (name, change, { author = '', summary = '' }, rendered, precondition) {
     const deleted = rendered === null
     const written = await inTurn(name, () => inTransaction(Pages.db, async (session) => {
-      const before = /** @type {Head | null} */ (await Pages.findOne({ _id: name }, HEAD_FIELDS, { session }).lean().exec())
+      const now = new Date()
+      const links = rendered?.links ?? []
+      const state = rendered === null
+        ? { deleted_at: now, redirect_to: null, links, tags: [] }
+        : { title_key: titleKey(name), content: change.content, content_bytes: change.contentBytes, links, modified_at: now, deleted_at: null, redirect_to: null, ...change.tags && { tags: change.tags }, ...await shownAs(name, rendered, now, session) }
+      // Read and written in one step: what the precondition refuses is undone with the transaction.
+      const before = await replaceHead(name, state, now, session)
       precondition(before)
       const revision = (before?.revision ?? 0) + 1
       // A page that was renamed took its revisions along.
       const follows = before === null || before.redirect_to ? null : before.revision
-      const tags = deleted ? [] : change.tags ?? (currentRevision(before) === 0 ? [] : before?.tags ?? [])
-      const links = rendered?.links ?? []
-      const now = new Date()
-      await Revisions.insertMany([{ page: name, revision, follows, content: change.content, content_bytes: change.contentBytes, tags, author, summary, deleted, created_at: now }], { session, lean: true })
+      const tags = deleted ? [] : change.tags ?? before?.tags ?? []
+      await driverOf(Revisions).insertOne({ page: name, revision, follows, content: change.content, content_bytes: change.contentBytes, tags, author, summary, deleted, created_at: now }, { session })
       await targets.relink(session, waysFrom(before), waysFrom({ _id: name, links }))
       await targets.retag(session, before?.tags ?? [], tags)
       const linking = await targets.become(session, name, deleted ? null : 'page', whatIs(before))
-      const state = rendered === null
-        ? { deleted_at: now, redirect_to: null, links, tags }
-        : { title_key: titleKey(name), content: change.content, content_bytes: change.contentBytes, tags, links, modified_at: now, deleted_at: null, redirect_to: null, ...await shownAs(rendered, tags, now, session) }
-      await Pages.updateOne({ _id: name }, { $set: { ...state, revision }, $setOnInsert: { created_at: now } }, { session, upsert: true }).exec()
       await outbox.add([{
         name,
         revision,
         authors: [author],
         tags: union(before?.tags ?? [], tags),
-        linking: linking.filter((other) => other !== name),
+        linking,
         links: changed(before?.links ?? [], links),
         listed: deleted || currentRevision(before) === 0
       }], session)
@@ -136,15 +135,28 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
   }
 
   /**
+   * Writes a page's newest state, one revision further.
+   * @param {string} name
+   * @param {Partial<Page>} state
+   * @param {Date} now
+   * @param {import('mongoose').ClientSession} session
+   * @returns {Promise<Head | null>} what was there before
+   */
+  async function replaceHead (name, state, now, session) {
+    const onInsert = { created_at: now, ...state.tags === undefined && { tags: [] } }
+    return driverOf(Pages).findOneAndUpdate({ _id: name }, { $set: state, $inc: { revision: 1 }, $setOnInsert: onInsert }, { projection: HEAD_FIELDS, upsert: true, returnDocument: 'before', session })
+  }
+
+  /**
    * What is stored of a rendered text.
+   * @param {string} name
    * @param {{html: string, links: string[]}} rendered
-   * @param {string[]} tags
    * @param {Date} now
    * @param {import('mongoose').ClientSession} session
    */
-  async function shownAs ({ html: rendered, links }, tags, now, session) {
-    const html = withMissing(rendered, await targets.missing(links, session))
-    return { html, html_hash: hashOf(html, now.toISOString(), tags.join()), renderer: renderer.version, rendered_at: now }
+  async function shownAs (name, { html: rendered, links }, now, session) {
+    const html = withMissing(rendered, await targets.missing(links.filter((link) => link !== name), session))
+    return { html, html_hash: hashOf(html, now.toISOString()), renderer: renderer.version, rendered_at: now }
   }
 
   /**
@@ -161,7 +173,7 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
       const page = await Pages.findOne(same, { ...VIEW_FIELDS, links: 1 }, { session }).lean().exec()
       if (page === null) return null
       await targets.relink(session, waysFrom(page), waysFrom({ _id: name, links: rendered.links }))
-      const shown = { ...await shownAs(rendered, page.tags ?? [], new Date(), session), links: rendered.links }
+      const shown = { ...await shownAs(name, rendered, new Date(), session), links: rendered.links }
       await Pages.updateOne(same, { $set: shown }, { session }).exec()
       return { ...page, ...shown }
     }))
@@ -332,6 +344,13 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
 }
 
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
+
+/**
+ * The driver itself, for views and saves: mongoose would cast and copy each document, and what these read and write is made here.
+ * @template Document
+ * @param {import('mongoose').Model<Document>} Model
+ */
+const driverOf = ({ collection }) => /** @type {import('mongoose').mongo.Collection<import('mongoose').mongo.OptionalId<Document>>} */ (/** @type {unknown} */ (collection))
 
 /**
  * @param {Head | null} head

@@ -39,14 +39,14 @@ export function createTargets ({ Pages, Targets, Tags }) {
      * @param {string} name
      * @param {import('./model.js').Target['is']} is
      * @param {import('./model.js').Target['is']} was
-     * @returns {Promise<string[]>} names of those pages, at most 1001
+     * @returns {Promise<string[]>} names of those pages, at most 1001, without the one itself
      */
     async become (session, name, is, was) {
       if (is === was) return []
       await Targets.updateOne({ _id: name }, { $set: { is }, $setOnInsert: { sources: 0 } }, { session, upsert: true }).exec()
       if (is === null) await Targets.deleteOne({ _id: name, is: null, sources: 0 }, { session }).exec()
       if ((is === null) === (was === null)) return []
-      const linking = { links: name, deleted_at: null }
+      const linking = { links: name, deleted_at: null, _id: mongoose.trusted({ $ne: name }) }
       await Pages.updateMany(linking, { $set: { renderer: outdated() } }, { session }).exec()
       /** @type {{_id: string}[]} */
       const pages = await Pages.find(linking, { _id: 1 }, { session }).sort({ title_key: 1, _id: 1 }).limit(LINKING_MAX + 1).lean().exec()
