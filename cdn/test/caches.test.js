@@ -68,6 +68,13 @@ for (const name of OTHER_CACHES) {
         return status !== 'HIT' && status
       }, 10_000)
       assert.ok(again === 'MISS' || again === 'EXPIRED', String(again))
+      const late = await waitUntil(async () => {
+        asked = 0
+        const crowd = await Promise.all(Array.from({ length: 20 }, () => get('/short')))
+        return crowd.some((status) => status !== 'HIT') && crowd
+      }, 10_000)
+      assert.ok(late)
+      assert.equal(late.filter((status) => status !== 'HIT').length, asked, 'who waited for the request of another was served by the cache')
       await killGroup(running)
       await start()
       assert.equal(await get('/page'), 'MISS')

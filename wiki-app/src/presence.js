@@ -77,22 +77,32 @@ export function createPresence ({ found, lost }) {
      * @template T
      * @template This
      * @param {(this: This, ...args: Args) => T | Promise<T>} work
-     * @returns {(this: This, ...args: Args) => Promise<T>}
+     * @returns {(this: This, ...args: Args) => T | Promise<T>}
      * @throws {Error} for which `isUnavailable` is true
      */
     whilePresent (work) {
       return function (...args) {
-        if (!present) return Promise.reject(absent())
-        return new Promise((resolve, reject) => {
-          const refuse = (/** @type {Error} */ error) => { waiting.delete(refuse); reject(error) }
-          waiting.add(refuse)
-          new Promise((resolve) => { resolve(work.apply(this, args)) }).then((result) => {
-            waiting.delete(refuse)
-            resolve(/** @type {T} */ (result))
-          }, refuse)
-        })
+        if (!present) throw absent()
+        const begun = work.apply(this, args)
+        return begun instanceof Promise ? orRefused(begun) : begun
       }
     }
+  }
+
+  /**
+   * @template T
+   * @param {Promise<T>} begun
+   * @returns {Promise<T>}
+   */
+  function orRefused (begun) {
+    return new Promise((resolve, reject) => {
+      const refuse = (/** @type {Error} */ error) => { waiting.delete(refuse); reject(error) }
+      waiting.add(refuse)
+      begun.then((result) => {
+        waiting.delete(refuse)
+        resolve(result)
+      }, refuse)
+    })
   }
 }
 

@@ -1,8 +1,9 @@
 import path from 'node:path'
 
 /**
- * Squid as a reverse proxy that keeps pages in memory. Collapsing is off by default and on here, as in all the others. Squid says HIT also of an answer that the
- * origin has just confirmed with a 304, so it could not be told who asked the origin: its conditional requests are made unconditional, and expired pages are MISS.
+ * Squid as a reverse proxy that keeps pages in memory. Collapsing is off by default and on here, as in all the others. Its own X-Cache says MISS also to who waited
+ * for the request of another, so what it did is told from whether it turned to the origin; and as it says HIT of what the origin has just confirmed with a 304, its
+ * conditional requests are made unconditional, and expired pages are MISS.
  * http://www.squid-cache.org/Doc/config/
  * @type {import('./index.js').Configure}
  */
@@ -17,6 +18,9 @@ cache_mem ${memoryBytes} bytes
 maximum_object_size_in_memory 8 MB
 memory_cache_shared off
 collapsed_forwarding on
+acl asked hier_code FIRSTUP_PARENT
+reply_header_add X-Cache-Status "MISS" asked
+reply_header_add X-Cache-Status "HIT" !asked
 request_header_access If-None-Match deny all
 request_header_access If-Modified-Since deny all
 access_log none

@@ -11,6 +11,8 @@ const InvalidName = createError('WIKI_INVALID_NAME', 'This cannot be the name of
 const CONTROL = /[\p{Cc}\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/u
 const LONE_SURROGATE = /\p{Cs}/u
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
+/** What most names are: nothing in them has to be spelled, or encoded, otherwise. */
+const PLAIN = /^(?=.{1,200}$)[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
 
 /**
  * The one spelling of a page's name: Unicode NFC (UAX #15), no white space around it or around a slash, single spaces within.
@@ -20,6 +22,7 @@ const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
  * @throws {Error} 400 when no page can have this name
  */
 export function canonicalName (raw) {
+  if (PLAIN.test(raw)) return raw
   if (LONE_SURROGATE.test(raw) || CONTROL.test(raw)) throw new InvalidName('it has characters that cannot be shown')
   if (raw.length > RAW_MAX_CHARS) throw new InvalidName(`it is longer than ${NAME_MAX_CHARS} characters`)
   if (raw.includes('\\')) throw new InvalidName('it has a backslash')
@@ -63,7 +66,7 @@ export const titleKey = (text) => text.normalize('NFC').toLowerCase()
  * The one encoding of a name in a path. RFC 3986 §3.3 lets these stand in a segment, and addresses are read by people, too.
  * @param {string} name
  */
-export const encodeName = (name) => encodeURIComponent(name).replace(/%(?:2F|3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent)
+export const encodeName = (name) => PLAIN.test(name) ? name : encodeURIComponent(name).replace(/%(?:2F|3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent)
 
 /** @param {string} name */
 export const viewUrl = (name) => `/wiki/${encodeName(name)}`

@@ -41,14 +41,28 @@ export async function viewRoute (app, { store, policy, cache }) {
     return page && viewOf(page)
   }
 
-  app.get('/wiki/*', async (request, reply) => {
+  // What is kept here is answered at once, without a promise: that is what keeping it is for.
+  app.get('/wiki/*', (request, reply) => {
     const name = nameIn(request)
     // One page, one URL: otherwise caches would hold copies that differ in age.
     if (isMisspelt(request, viewUrl(name))) return reply.headers(policy.headers).redirect(viewUrl(name), 301)
 
     const saved = savedRevision(request.query)
     // An author is sent back to what was just saved, of which a copy here may not know yet.
-    const view = saved !== null || cache === undefined ? await read(name) : cache.get(name) ?? await cache.through(name, () => read(name))
+    const kept = saved === null ? cache?.get(name) : undefined
+    if (kept !== undefined) return answer(name, null, kept, request, reply)
+    const reading = saved !== null || cache === undefined ? read(name) : cache.through(name, () => read(name))
+    return reading.then((view) => answer(name, saved, view, request, reply))
+  })
+
+  /**
+   * @param {string} name
+   * @param {number | null} saved  the revision that the reader has just made
+   * @param {View | null} view
+   * @param {import('fastify').FastifyRequest} request
+   * @param {import('fastify').FastifyReply} reply
+   */
+  function answer (name, saved, view, request, reply) {
     const page = view && view.page
     const caching = policy.purgedBy === 'tags' ? { ...policy.headers, 'cache-tag': tagOf(name) } : policy.headers
     // Not 301: someone may write a page under the old name again.
@@ -65,7 +79,7 @@ export async function viewRoute (app, { store, policy, cache }) {
     reply.headers(validators).headers(caching)
     if (fresh(request.headers, validators)) return reply.code(304).send()
     return view.document()
-  })
+  }
 }
 
 /**
