@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify torture test-cloudflare bench flame bench-cost bench-peers bench-edge bench-report figures lock
+.PHONY: help setup demo up down test test-slow verify torture test-cloudflare image image-lock test-image bench flame bench-cost bench-peers bench-edge bench-report figures lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -33,6 +33,18 @@ torture: setup ## kill -9 of the wiki, of mongod and of both under editing: is a
 
 test-cloudflare: setup ## the doors on a real zone and off again; CLOUDFLARE_TEST_ZONE=example.com and a token
 	@node --test-reporter=spec cdn/test/live/cloudflare.js
+
+image: ## a card image of the origin for a Banana Pi, as root (arm-image/README.md)
+	@./stevec setup --with image
+	@node arm-image/bin/build.js $(if $(XZ),--xz)
+
+image-lock: ## today's Debian packages for the image
+	@./stevec setup --with image
+	@node arm-image/bin/build.js --renew-lock
+
+test-image: ## boot the image in QEMU (minutes)
+	@./stevec setup --with image
+	@node --test --test-timeout=3600000 --test-reporter=spec arm-image/test/boot/*.test.js
 
 bench: setup ## the wiki's speed as ratios to a bare server and the bare driver, its memory, its start
 	@node wiki-app/bench/speed.js

@@ -1,7 +1,7 @@
 import neostandard from 'neostandard'
 
 export default [
-  ...neostandard({ noJsx: true, ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**'] }),
+  ...neostandard({ noJsx: true, ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**', 'arm-image/build/**'] }),
   {
     files: ['wiki-app/src/assets/**', 'wiki-app/test/browser/**'],
     languageOptions: { globals: Object.fromEntries(['addEventListener', 'getComputedStyle', 'document', 'location', 'localStorage', 'navigator', 'sessionStorage', 'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList', 'XMLHttpRequest'].map((name) => [name, 'readonly'])) }

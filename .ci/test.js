@@ -29,7 +29,7 @@ const javaScriptTests = (/** @type {string} */ name, /** @type {string[]} */ fol
  */
 const SUITES = {
   all: () => [
-    [javaScriptTests('tests JavaScript', ['wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test'])],
+    [javaScriptTests('tests JavaScript', ['wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test', 'arm-image/test'])],
     [
       { name: 'lint JavaScript', command: bin('eslint'), args: ['.', '--max-warnings', '0'] },
       { name: 'lint Python', command: venv('ruff'), args: ['check', '--quiet', 'analysis'] },

@@ -20,9 +20,14 @@ ARGUABLE = {
     "the memory": ("host", "memory_bytes"),
     "the kernel": ("host", "kernel"),
     "the versions": ("versions",),
+    "the origin": ("origin", "kind"),
+    "whether the origin was emulated": ("origin", "emulated"),
+    "the origin's machine": ("origin", "machine"),
     # The same profile, calibrated anew, is another board.
     "what was fitted": ("profile", "calibration", "fitted"),
 }
+# What manifests did not say before the origin was a choice.
+DEFAULTS = {"origin": {"kind": "local", "emulated": False, "machine": None}}
 SHOWN_MAX_CHARS = 120
 
 
@@ -30,7 +35,7 @@ def differences(one, other, names):
     """Return sentences on the fields of `names` (`FATAL`, `ARGUABLE`) in which two manifests differ."""
     found = []
     for what, path in names.items():
-        a, b = _at(one, path), _at(other, path)
+        a, b = _at(DEFAULTS | one, path), _at(DEFAULTS | other, path)
         if a != b:
             if isinstance(a, dict) and isinstance(b, dict):
                 keys = [key for key in sorted(a.keys() | b.keys()) if a.get(key) != b.get(key)]

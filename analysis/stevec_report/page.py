@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from stevec_report import expectations, study_report, svg, verdicts, wording
 from stevec_report.blocks import Table, Words
+from stevec_report.origin import EMULATED
 from stevec_report.provenance import describe_results, describe_run
 from stevec_report.threats import list_threats
 
@@ -55,6 +56,7 @@ def render(results, parts, decided, head_tables):
         inline_svg=svg.inline,
         count_of=wording.count_of,
         join_words=wording.join_words,
+        emulated_words=EMULATED,
         threats=list_threats(results, parts),
         provenance=describe_results(results),
         describe_run=describe_run,

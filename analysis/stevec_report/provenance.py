@@ -25,7 +25,14 @@ def describe_results(results):
     if manifest.get("resumed_at"):
         made.insert(5, ("resumed", manifest["resumed_at"]))
     target = list(results.target.items())
-    return _as_text([("How it was made", made), ("Target", target), ("Profile", _profile(results.profile))])
+    return _as_text(
+        [
+            ("How it was made", made),
+            ("Target", target),
+            ("Profile", _profile(results.profile)),
+            ("Origin", _items(manifest, "origin")),
+        ]
+    )
 
 
 def describe_run(run):

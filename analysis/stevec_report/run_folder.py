@@ -12,6 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from stevec_report import SCHEMA_VERSION
+from stevec_report.origin import read_origin
 
 MANIFEST_MAX_BYTES = 8_000_000
 TRIAL_JSON_MAX_BYTES = 1_000_000
@@ -184,6 +185,11 @@ class Run:
         """The manifest's `profile`, or {} if it has none."""
         value = self.manifest.get("profile")
         return value if isinstance(value, dict) else {}
+
+    @property
+    def origin(self):
+        """The machine that the wiki ran on."""
+        return read_origin(self.manifest)
 
     @property
     def target(self):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from stevec_report.origin import read_origin
 from stevec_report.run_folder import NAME_PATTERN, Run, RunFolderError, get, read_manifest, read_run
 
 RUNS_MAX = 100
@@ -36,6 +37,11 @@ class Study:
         """The manifest's `profile`, or {} if it has none."""
         value = self.manifest.get("profile")
         return value if isinstance(value, dict) else {}
+
+    @property
+    def origin(self):
+        """The machine that the wiki ran on."""
+        return read_origin(self.manifest)
 
     @property
     def target(self):

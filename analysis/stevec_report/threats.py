@@ -2,6 +2,7 @@
 
 from urllib.parse import urlsplit
 
+from stevec_report.origin import EMULATED
 from stevec_report.wording import count_of, join_words
 
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
@@ -11,8 +12,9 @@ def list_threats(results, parts):
     """Return [(short name, sentences)] on a run or study and its readable parts, the general ones last."""
     parts = [part for part in parts if part.run]
     threats = [
-        _describe_zone(results.target) if results.target else _describe_profile(results.profile),
-        _describe_loopback(parts),
+        ("An emulated origin", EMULATED) if results.origin.emulated else None,
+        _describe_zone(results.target) if results.target else _describe_profile(results.profile, results.origin),
+        _describe_loopback(parts) if results.origin.kind != "ssh" else None,
         _describe_generator(parts),
         _describe_loop(parts),
         _describe_failures(parts),
@@ -52,10 +54,15 @@ def _describe_zone(target):
     )
 
 
-def _describe_profile(profile):
+def _describe_profile(profile, origin):
     name = str(profile.get("name", "none"))[:60]
     missing = profile.get("missing")
     missing = [str(text)[:300] for text in missing[:20]] if isinstance(missing, list) else []
+    if name == "none" and origin.kind != "local":
+        return (
+            "Where origin and client stand",
+            "No profile: the origin has all of its own machine, and the links to it are as they are.",
+        )
     if name == "none":
         return (
             "Where origin and client stand",

@@ -19,7 +19,7 @@ const upstream = /** @type {import('node:net').AddressInfo} */ (server.address()
 const [listen, port] = await freePorts(2)
 /** @type {import('../src/stack/processes.js').ProcessIdentity[]} */
 const started = []
-const api = await startToxiproxy({ links: [{ name: 'client-origin', listen, upstream }], port, logFile: path.join(directory, 'log'), outlive: false, onStart: (identity) => started.push(identity) })
+const api = await startToxiproxy({ links: [{ name: 'client-origin', listen, upstream: `127.0.0.1:${upstream}` }], port, logFile: path.join(directory, 'log'), outlive: false, onStart: (identity) => started.push(identity) })
 
 /** @param {number} to @param {string} url @param {http.Agent | false} agent @returns {Promise<number>} milliseconds */
 function get (to, url, agent) {

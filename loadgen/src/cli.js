@@ -15,6 +15,7 @@ const COMMANDS = {
   setup: () => import('./commands/setup.js').then((module) => module.command),
   up: () => import('./commands/up.js').then((module) => module.command),
   edge: () => import('./commands/edge.js').then((module) => module.command),
+  board: () => import('./commands/board.js').then((module) => module.command),
   down: () => import('./commands/down.js').then((module) => module.command),
   status: () => import('./commands/status.js').then((module) => module.command),
   run: () => import('./commands/run.js').then((module) => module.command),

@@ -30,15 +30,19 @@ export function readConfig (env = process.env) {
     ports,
     mongodbUri: env.MONGODB_URI || undefined,
     /** What the user names comes first when a tool is looked for. @type {Record<string, string | undefined>} */
-    binaries: { mongod: env.MONGOD_BIN || undefined, k6: env.K6_BIN || undefined, nginx: env.NGINX_BIN || undefined, toxiproxy: env.TOXIPROXY_BIN || undefined, chromium: env.CHROMIUM_BIN || undefined, varnish: env.VARNISHD_BIN || undefined, trafficserver: env.TRAFFIC_SERVER_BIN || undefined, squid: env.SQUID_BIN || undefined },
+    binaries: { mongod: env.MONGOD_BIN || undefined, k6: env.K6_BIN || undefined, nginx: env.NGINX_BIN || undefined, toxiproxy: env.TOXIPROXY_BIN || undefined, chromium: env.CHROMIUM_BIN || undefined, varnish: env.VARNISHD_BIN || undefined, trafficserver: env.TRAFFIC_SERVER_BIN || undefined, squid: env.SQUID_BIN || undefined, qemu: env.QEMU_BIN || undefined },
     /** Errors with their stack. */
     debug: Boolean(env.STEVEC_DEBUG),
     searchPath: env.PATH ?? '',
     /** Where stacks keep their state; the tests give each its own. */
     stateDirectory: path.resolve(env.STEVEC_STATE || path.join(ROOT, '.stevec')),
     resultsDirectory: path.resolve(env.STEVEC_RESULTS || path.join(ROOT, 'results')),
+    /** Where images for boards are built, and taken from. */
+    imageDirectory: path.resolve(env.STEVEC_IMAGE || path.join(ROOT, 'arm-image/build')),
     toolsDirectory: path.resolve(env.STEVEC_TOOLS || path.join(ROOT, '.tools')),
     cloudflare: { token: env.CLOUDFLARE_API_TOKEN, tokenFile: env.CLOUDFLARE_API_TOKEN_FILE, apiUrl: env.CLOUDFLARE_API_URL || undefined },
+    /** What the wiki takes from here when it runs on another machine. @type {Record<string, string>} */
+    wikiEnvironment: Object.fromEntries(Object.entries(env).flatMap(([name, value]) => value !== undefined && /^(CACHE_(POLICY|TTL_S|STALE_WHILE_REVALIDATE_S|STALE_IF_ERROR_S|CDN_TTL_S)|PURGE_(ZONE|URL|TOKEN|REPEAT_AFTER_S)|PUBLIC_URL|(PAGE|UPLOAD)_MAX_BYTES|PAGE_READS_AT_ONCE|ORIGIN_CACHE_MIB|WRITES_PER_MINUTE|ACCESS)$/.test(name) ? [[name, value]] : [])),
     /** k6 and the wiki must not be steered by variables that were meant for something else, nor know a token. */
     childEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => !/^(K6|CLOUDFLARE)_/.test(name)))
   }

@@ -38,7 +38,7 @@ describe('links', () => {
     const ports = await freePorts(names.length + 1)
     url = Object.fromEntries(names.map((name, index) => [name, `http://127.0.0.1:${ports[index]}`]))
     api = await startToxiproxy({
-      links: names.map((name, index) => ({ name, listen: ports[index], upstream })),
+      links: names.map((name, index) => ({ name, listen: ports[index], upstream: `127.0.0.1:${upstream}` })),
       port: ports[names.length],
       logFile: path.join(directory, 'log'),
       outlive: false,

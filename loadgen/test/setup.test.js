@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
@@ -22,8 +22,20 @@ test('a browser that is there is taken, and one that is missing comes from apt-g
   else assert.match(String(blocked), /apt-get install -y --no-install-recommends chromium[^]*CHROMIUM_BIN/)
 })
 
+test('what builds images is taken when all of it is there, and otherwise comes from apt-get or with the command to type', (t) => {
+  const programs = mkdtempSync(path.join(tmpdir(), 'stevec-path-'))
+  t.after(() => rmSync(programs, { recursive: true }))
+  for (const program of ['mmdebstrap', 'arch-test', 'qemu-arm-static', 'genimage', 'mke2fs', 'xz', 'ssh']) writeFileSync(path.join(programs, program), '', { mode: 0o755 })
+  const step = () => /** @type {import('../src/tools/steps.js').Step} */ (steps(['image'], readConfig({ PATH: programs })).at(-1))
+  if (!existsSync('/usr/sbin/qemu-system-arm')) assert.equal(step().present(), null)
+  writeFileSync(path.join(programs, 'qemu-system-arm'), '#!/bin/sh\necho QEMU emulator version 10.0.2', { mode: 0o755 })
+  assert.equal(step().present(), 'mmdebstrap, genimage, qemu 10.0.2 (PATH)')
+  if (process.getuid?.() === 0) assert.equal(step().blocked(), null)
+  else assert.match(String(step().blocked()), /sudo apt-get install -y --no-install-recommends mmdebstrap/)
+})
+
 test('what cannot be asked for is refused with what can', () => {
   const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--with', 'netscape'], { encoding: 'utf8' })
   assert.equal(status, 2)
-  assert.match(stderr, /--with must be one of chromium, not "netscape"/)
+  assert.match(stderr, /--with must be one of chromium, image, not "netscape"/)
 })

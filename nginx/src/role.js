@@ -19,8 +19,9 @@ const UNQUOTABLE = /["$\\\n\r]/
 
 /**
  * What a role needs besides its folder; ports are of 127.0.0.1.
- * @typedef {{role: 'origin', port: number, wikiPort: number | number[], requestsAtOnceMax?: number}} OriginRole
+ * @typedef {{role: 'origin', port: number, wikiPort: number | number[], listenAddress?: string, requestsAtOnceMax?: number}} OriginRole
  *   wikiPort: several wikis of one database, when there is a list
+ *   listenAddress: default 127.0.0.1
  *   requestsAtOnceMax: under way at each wiki; what comes besides is answered 503 here, at a fraction of what it would cost the wiki to say so; default: no limit
  * @typedef {{role: 'edge', port: number, publicPort: number, originPort: number, cachedHost: string, nocacheHost: string, controlPort: number, controlToken: string} & EdgeOptions} EdgeRole  in the wiki's stack
  * @typedef {{role: 'edge', port: number, listenAddress?: string, origin: Origin, controlPort: number, controlToken: string} & EdgeOptions} LoneEdgeRole  in front of any application
@@ -66,21 +67,22 @@ export async function prepareRole (role, { directory, binary, modulesDirectory }
 
 /**
  * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
- * @param {{directory: string, modulesDirectory: string}} where
+ * @param {{directory: string, modulesDirectory: string, sources?: string, user?: string}} where  for another machine: the folder nginx/ there,
+ *   and the user of its workers, empty for whoever starts it
  * @returns {string} the configuration
  * @throws {Error} when a path cannot stand in an nginx configuration
  */
-export function render (role, { directory, modulesDirectory }) {
+export function render (role, { directory, modulesDirectory, sources = SOURCES, user = process.getuid?.() === 0 ? userInfo().username : '' }) {
   const cached = role.role !== 'origin'
-  const paths = [directory, modulesDirectory, SOURCES, ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : [])]
+  const paths = [directory, modulesDirectory, sources, ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : [])]
   for (const value of paths) {
     if (UNQUOTABLE.test(value)) throw new Error(`nginx cannot use a path with quotes, dollar signs or backslashes: ${value}`)
   }
   return eta.render(`./${role.role}`, {
     ...(role.role === 'edge' ? edgeView(role, directory) : role.role === 'origin' ? originView(role) : role),
     directory,
-    sources: SOURCES,
-    user: process.getuid?.() === 0 ? userInfo().username : '',
+    sources,
+    user,
     modules: cached ? ['ndk_http_module', 'ngx_http_lua_module'].map((name) => `${modulesDirectory}/${name}.so`) : []
   })
 }

@@ -30,7 +30,7 @@ before(async () => {
   mongod = await startMongod()
   const [listen, port] = await freePorts(2)
   api = await startToxiproxy({
-    links: [{ name: 'database', listen, upstream: mongod.port }],
+    links: [{ name: 'database', listen, upstream: `127.0.0.1:${mongod.port}` }],
     port,
     logFile: path.join(directory, 'log'),
     outlive: false,

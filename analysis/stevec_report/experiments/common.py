@@ -4,6 +4,7 @@ from stevec_report import outcomes as all_outcomes
 from stevec_report import staleness, wording
 from stevec_report.averages import median
 from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Figure, Table, Words, trials_cell
+from stevec_report.experiments import origin_load
 from stevec_report.figures import drift as drift_figure
 from stevec_report.figures import response_times
 from stevec_report.intervals import drift as fit_drift
@@ -30,6 +31,7 @@ def blocks(analysis, strips):
                 lambda: draw_response_times(analysis, strips),
             )
         )
+    found += origin_load.blocks(analysis)
     found += _drift_blocks(analysis)
     found += _error_blocks(analysis)
     found.append(trial_table(analysis))
@@ -47,7 +49,7 @@ def cell_table(analysis):
         Column("max_ms", "max"),
         Column("served_share", "served by cache", "percent"),
         Column("failed_share", "failed", "percent"),
-        Column("per_s", "answered, 1/s"),
+        *([] if analysis.run.origin.emulated else [Column("per_s", "answered, 1/s")]),
         TRIALS_COLUMN,
     ]
     rows = []
@@ -64,9 +66,10 @@ def cell_table(analysis):
             "max_ms": max((o.stats.max_ms for o in valid if o.mean_ms), default=None),
             "served_share": sum(o.stats.served_by_cache for o in valid) / requests if requests else None,
             "failed_share": sum(o.stats.failures for o in valid) / requests if requests else None,
-            "per_s": median([o.stats.completed_per_s for o in valid]),
             "trials": trials_cell(numbers),
         }
+        if not analysis.run.origin.emulated:
+            row["per_s"] = median([o.stats.completed_per_s for o in valid])
         for level in PERCENTILES:
             row[f"p{_level_key(level)}_ms"] = median([_percentile(o, level) for o in valid])
         rows.append(row)

@@ -11,6 +11,7 @@ from stevec_report.experiments.beside_study import run_label
 from stevec_report.figures import figure_1_5, figure_1_6, saturation
 from stevec_report.hypothesis_tests import PairedTest, paired_test
 from stevec_report.intervals import geometric_mean
+from stevec_report.origin import without_capacity
 from stevec_report.verdicts import Claim, Evidence, test_claim
 
 STUDY_SETTINGS = {
@@ -58,6 +59,8 @@ def blocks(analysis):
             )
         )
         found.append(_level_table(analysis, door, table, path))
+    if analysis.run.origin.emulated:
+        return [*found, without_capacity("A curve of saturation, with the load at which a door gives way,")]
     doors = {door: _saturation(analysis, door) for door in analysis.run.doors}
     found.append(
         Figure(
@@ -200,12 +203,13 @@ def _by_level(analysis, door):
 def _level_table(analysis, door, table, path):
     study = reference.read_series(table, "mean_ms", index="parallel")[path]
     rates = reference.read_series(table, "background_rate_per_min", index="parallel")[path]
+    emulated = analysis.run.origin.emulated
     levels = sorted(study.keys() | {n for n in analysis.levels("background_vus") if isinstance(n, int)})
     columns = [
         Column("parallel", "parallel", "text"),
         Column("study_background_per_min", "background, 1/min", "count", "the study"),
         Column("study_mean_ms", "mean, ms", "count", "the study"),
-        Column("background_per_min", "background, 1/min", "count", "this run"),
+        *([] if emulated else [Column("background_per_min", "background, 1/min", "count", "this run")]),
         Column("mean_ms", "mean, ms (95 % interval)", "interval", "this run"),
         Column("p99_ms", "p99", "number", "this run"),
         Column("failed_share", "probe failed", "percent", "this run"),
@@ -225,7 +229,11 @@ def _level_table(analysis, door, table, path):
                 "parallel": level,
                 "study_background_per_min": rates.get(level),
                 "study_mean_ms": study.get(level),
-                "background_per_min": statistics.fmean(rates_per_min) if rates_per_min else None,
+                **(
+                    {}
+                    if emulated
+                    else {"background_per_min": statistics.fmean(rates_per_min) if rates_per_min else None}
+                ),
                 "mean_ms": geometric_mean(means) if means else None,
                 "p99_ms": max((o.stats.p99_ms for o in trials if o.mean_ms), default=None),
                 "failed_share": sum(o.stats.failures for o in trials) / sent if sent else None,

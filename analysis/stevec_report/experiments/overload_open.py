@@ -5,12 +5,15 @@ import statistics
 from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, trials_cell
 from stevec_report.figures import saturation
 from stevec_report.intervals import geometric_mean
+from stevec_report.origin import without_capacity
 
 KEEPS_UP = 0.95  # of the offered rate
 
 
 def blocks(analysis):
     """The saturation curve over the offered rate, and its table."""
+    if analysis.run.origin.emulated:
+        return [without_capacity("What each door answers of an offered rate")]
     doors = {door: {"points": _points(analysis, door), "law": None, "knee": None} for door in analysis.run.doors}
     return [
         Figure(

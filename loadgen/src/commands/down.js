@@ -1,4 +1,7 @@
 import path from 'node:path'
+import { boardDirectory } from '../origin/board.js'
+import { stopBoard } from '../stack/board.js'
+import { readState } from '../stack/state.js'
 import { stopStack } from '../stack/stack.js'
 import { acquireLock, LockedError } from '../lab/lock.js'
 import { configWith, refuseMore } from './options.js'
@@ -14,7 +17,10 @@ Does nothing when there are none.`,
   async run ({ values, positionals }) {
     refuseMore(positionals, 0)
     const { stateDirectory } = configWith(values)
-    const stopped = await stopStack(path.join(stateDirectory, 'wiki'))
+    const directory = path.join(stateDirectory, 'wiki')
+    const booted = readState(directory)?.origin?.booted
+    const stopped = await stopStack(directory)
+    if (booted && await stopBoard(boardDirectory(stateDirectory))) stopped.push('the board')
     await clearDeadLab(stateDirectory)
     process.stdout.write(stopped.length > 0 ? `stopped ${stopped.join(', ')}\n` : 'nothing was up\n')
     return 0

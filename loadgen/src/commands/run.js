@@ -12,6 +12,7 @@ import { experimentOf, findRun, findUnfinished, runName } from '../lab/results.j
 import { refuseOtherwise } from '../lab/resume.js'
 import { runExperiment } from '../lab/run.js'
 import { openSite } from '../lab/site.js'
+import { originOption, refuseTwiceLimited } from '../origin/origin.js'
 import { runDirectory, runStudy, STUDY } from '../lab/study.js'
 import { freePorts } from '../stack/ports.js'
 import { requireTool } from '../tools/locate.js'
@@ -39,6 +40,8 @@ Experiments: ${experimentNames().join(', ')}
   --only LIST          of an experiment: cells, as factor=level,…  (levels of one factor are alternatives)
                        of the study: experiments, by name or id
   --profile NAME       where origin and client stand: none (default: this machine as it is), banana-pi, or a file of your own
+  --origin WHERE       where the wiki and its nginx run: local (default: this machine), board (the emulated one: found, or switched on; see
+                       stevec board --help), or ssh://[user@]host[:port], a board of your own (arm-image/README.md)
   --resume [RUN]       go on with an unfinished run or study (default: the newest); trials that are there are kept
   --watch              k6's dashboard of each trial's probe, on loopback
   --report             write the report as well
@@ -50,6 +53,7 @@ Examples:
   stevec run study --preset quick --report
   stevec run study --only E3,mixed-write --repetitions 4
   stevec run overload --preset full --only door=source,background_vus=0,background_vus=250
+  stevec run read-hot --origin board
   stevec run my-experiment.json --seed 7 --watch
   stevec run read-hot --target cloudflare --zone example.com
   stevec run overload --target cloudflare --only background_vus=0,background_vus=10 --max-requests 20000
@@ -61,6 +65,7 @@ Examples:
     vus: { type: 'string' },
     only: { type: 'string' },
     profile: { type: 'string' },
+    origin: { type: 'string' },
     resume: { type: 'boolean' },
     watch: { type: 'boolean' },
     report: { type: 'boolean' },
@@ -78,16 +83,19 @@ Examples:
       repetitions: integerOption(values.repetitions, '--repetitions', { least: 1, most: 1000 }),
       vus: integerOption(values.vus, '--vus', { least: 1, most: 2000 }),
       only: values.only === undefined ? undefined : String(values.only).split(',').map((part) => part.trim()).filter(Boolean),
-      profile: values.profile === undefined ? undefined : loadProfile(values.profile, config)
+      profile: values.profile === undefined ? undefined : loadProfile(values.profile, config),
+      origin: values.origin
     }
     const job = values.resume ? resumed(config, positionals[0], asked) : started(config, positionals[0], asked)
+    const openOrigin = originOption(job.origin)
+    refuseTwiceLimited(job.profile, job.origin)
     requireTool('k6')
     const signal = interruptSignal()
     const progress = createProgress((text) => process.stdout.write(text))
     const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
     if (watchPort !== undefined) progress.watching(watchPort)
     const site = job.target === null
-      ? await openSite({ config, seed: job.seed, profile: job.profile, signal, progress })
+      ? await openSite({ config, seed: job.seed, profile: job.profile, openOrigin, signal, progress })
       : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
     let invalid
     try {
@@ -102,7 +110,7 @@ Examples:
 }
 
 /** @typedef {import('./target-options.js').ZoneTarget | null} Target  null: a stack of its own */
-/** @typedef {{target?: Target, preset?: 'quick' | 'full', seed?: number, repetitions?: number, vus?: number, only?: string[], profile?: import('../profile/profile.js').Profile}} Asked */
+/** @typedef {{target?: Target, preset?: 'quick' | 'full', seed?: number, repetitions?: number, vus?: number, only?: string[], profile?: import('../profile/profile.js').Profile, origin?: string}} Asked */
 
 /**
  * @typedef {object} Job
@@ -110,6 +118,7 @@ Examples:
  * @property {'quick' | 'full'} preset
  * @property {number} seed
  * @property {import('../profile/profile.js').Profile} profile
+ * @property {string} [origin]
  * @property {Target} target
  * @property {{definition: import('../lab/definition.js').Definition, directory: string}[]} runs
  * @property {(context: any) => Promise<{trials: number, invalid: number}>} run
@@ -122,9 +131,9 @@ Examples:
  * @param {Asked} asked
  * @returns {Job}
  */
-function started (config, name, { target = null, preset = 'quick', seed = 1, repetitions, vus, only, profile = loadProfile('none', config) }) {
+function started (config, name, { target = null, preset = 'quick', seed = 1, repetitions, vus, only, profile = loadProfile('none', config), origin }) {
   if (name === undefined) throw new UsageError(`name an experiment: ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
-  const common = { preset, seed, profile, target }
+  const common = { preset, seed, profile, target, origin }
   const fit = fitTo(target)
   const directoryFor = (/** @type {string} */ run) => path.join(config.resultsDirectory, runName(new Date(), run, gitState().commit))
   if (name === 'study') {
@@ -175,7 +184,7 @@ function resumed ({ resultsDirectory }, name, asked) {
   /** @type {Target} */
   const target = manifest.target ? { kind: manifest.target.kind, zone: manifest.target.zone } : null
   refuseOtherwise(directory, { ...manifest, target }, { preset: asked.preset, seed: asked.seed, profile: asked.profile, target: asked.target })
-  const common = { directory, preset, seed, profile: asked.profile ?? profile, target }
+  const common = { directory, preset, seed, profile: asked.profile ?? profile, target, origin: sameOrigin(manifest, asked.origin) }
   const fit = fitTo(target)
   if (manifest.kind === 'study') {
     const names = manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => experiment)
@@ -191,6 +200,19 @@ function resumed ({ resultsDirectory }, name, asked) {
     ? loadDefinition(file, preset, { repetitions: asked.repetitions ?? before.repetitions, vus: asked.vus ?? before.settings.vus, only: cellsOption(asked.only) ?? levelsOf(before.factors) })
     : before
   return experimentJob(common, fit(definition))
+}
+
+/**
+ * @param {Record<string, any>} manifest  of what is gone on with
+ * @param {string | undefined} asked
+ * @returns {string} --origin, as it was
+ * @throws {UsageError} when it was another, or only the user can say where it is
+ */
+function sameOrigin (manifest, asked) {
+  const kind = manifest.origin?.kind ?? 'local'
+  if (asked !== undefined && asked.split(':')[0] !== kind) throw new UsageError(`the origin of this run was ${kind}, so it cannot be gone on with at ${asked}`)
+  if (asked === undefined && kind === 'ssh') throw new UsageError('the origin of this run was a machine of your own; name it again with --origin ssh://…')
+  return asked ?? kind
 }
 
 /**

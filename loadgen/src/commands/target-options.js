@@ -28,7 +28,7 @@ export function targetOption (values, stateDirectory) {
     if (lost !== undefined && !(values.resume && lost === 'max-requests' && target === undefined)) throw new UsageError(`--${lost} is for --target cloudflare`)
     return { target: target === 'stack' ? null : undefined, maxRequests }
   }
-  const foreign = ['profile', ...Object.keys(PORT_OPTIONS)].find((name) => values[name] !== undefined)
+  const foreign = ['profile', 'origin', ...Object.keys(PORT_OPTIONS)].find((name) => values[name] !== undefined)
   if (foreign !== undefined) throw new UsageError(`--${foreign} is for a stack of one's own: origin and client of a zone stand where they stand`)
   return { target: { kind: 'cloudflare', zone: values.zone ?? onlyZone(stateDirectory) }, maxRequests }
 }

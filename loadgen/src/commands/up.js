@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { DEFAULT_PORTS } from '../config.js'
 import { doorLines } from '../lab/progress.js'
+import { originOption, refuseTwiceLimited } from '../origin/origin.js'
 import { profileLines } from '../profile/apply.js'
 import { loadProfile, profileNames } from '../profile/profile.js'
 import { isRunning, readState } from '../stack/state.js'
@@ -19,6 +20,8 @@ export const command = {
 Starts mongod, the wiki, nginx in its three roles and the links between them, waits until every door answers, and leaves them running.
 What you write is kept in .stevec/ over \`stevec down\`.
 
+  --origin WHERE     where the wiki and its nginx run: local (default), board (in QEMU: found, or switched on until \`stevec down\`),
+                     or ssh://[user@]host[:port], a board of your own
   --profile NAME     where the origin and the client stand: ${profileNames().join(', ')}, or a file of your own (default none)
 ${PORT_HELP}
 
@@ -28,35 +31,47 @@ With CACHE_POLICY=purge-url or purge-tag the wiki tells the emulated edge of eac
 Examples:
   stevec up
   stevec up --edge-port 9080
+  stevec up --origin board
   stevec up --profile banana-pi        # after \`stevec calibrate\`, as slow as the study's board
   CACHE_TTL_S=10 stevec up
   CACHE_POLICY=purge-tag stevec up`,
-  options: { profile: { type: 'string' }, ...PORT_OPTIONS },
+  options: { profile: { type: 'string' }, origin: { type: 'string' }, ...PORT_OPTIONS },
   async run ({ values, positionals }) {
     refuseMore(positionals, 0)
     const config = configWith(values)
     const directory = path.join(config.stateDirectory, 'wiki')
     const profile = loadProfile(values.profile ?? 'none', config)
+    const openOrigin = originOption(values.origin)
+    refuseTwiceLimited(profile, values.origin)
     const present = readState(directory)
     if (present !== null && isRunning(present)) {
       const other = values.profile !== undefined && present.profile?.name !== profile.name
       if (other) throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; \`stevec down\` first`)
+      const elsewhere = values.origin !== undefined && (present.origin?.facts.kind ?? 'local') !== values.origin.split(':')[0]
+      if (elsewhere) throw new UsageError(`already up, with the origin ${present.origin?.facts.kind ?? 'local'}; \`stevec down\` first`)
       process.stdout.write(`already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`)
       return 0
     }
     const signal = interruptSignal()
     await stopStack(directory)
+    const say = (/** @type {string} */ text) => { process.stderr.write(`${text}\n`) }
+    const origin = await openOrigin({ config, stack: 'wiki', outlive: true, signal, onProgress: say })
     const state = await startStack({
       directory,
       databaseDirectory: path.join(config.stateDirectory, 'database'),
       mongodbUri: config.mongodbUri,
       ports: { ...DEFAULT_PORTS, ...config.ports },
+      origin,
       outlive: true,
       profile,
       requestsAtOnceMax: REQUESTS_AT_ONCE_MAX,
       signal,
-      onProgress: (part) => process.stderr.write(`starting ${part} …\n`)
+      onProgress: (part) => say(`starting ${part} …`)
+    }).catch(async (error) => {
+      await origin.close()
+      throw error
     })
+    if (origin.facts.emulated) say('the origin is emulated: how fast it answers says nothing of a real board')
     if (values.profile !== undefined) for (const line of profileLines(profile)) process.stderr.write(`${line}\n`)
     process.stdout.write(`up:\n${doorLines(state.doors).map((line) => `  ${line}\n`).join('')}the counter is at /wiki/stevec of each; stop with \`stevec down\` (or make down)\n`)
     return 0

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { killOrigin, startOrigin } from '../stack/outage.js'
+import { request } from '../stack/doors.js'
 import { waitUntil } from '../stack/processes.js'
 
 /** On a busy machine k6 takes long to begin. */
 const BEGIN_TIMEOUT_MS = 120_000
+const BACK_TIMEOUT_MS = 60_000
+const ANSWER_TIMEOUT_MS = 2_000
 
 /**
  * What is to go wrong in a trial, counted from its first answer.
@@ -24,24 +26,27 @@ const CLOCK_RESOLUTION_US = 1000
  * Kills the origin's nginx and starts it again at the planned times. The wiki behind it lives on, and its counter with it.
  * @param {object} options
  * @param {Fault} options.fault
- * @param {import('../stack/state.js').StackState} options.stack
- * @param {string} options.stackDirectory
- * @param {() => boolean} options.begun  whether a request of the trial has been answered
+ * @param {import('../origin/origin.js').Origin} options.origin
+ * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door  that leads to the origin alone
+ * @param {() => Promise<boolean>} options.begun  whether a request of the trial has been answered
  * @param {() => void} options.onKill  called just before
  * @param {AbortSignal} options.signal
  * @returns {Promise<FaultTimes>}
  * @throws {Error} when no request comes, or the origin does not die or does not come back
  */
-export async function causeFault ({ fault, stack, stackDirectory, begun, onKill, signal }) {
-  if (!await waitUntil(() => signal.aborted || begun(), BEGIN_TIMEOUT_MS)) throw new Error('no request came for the fault to begin with')
+export async function causeFault ({ fault, origin, door, begun, onKill, signal }) {
+  if (!await waitUntil(async () => signal.aborted || await begun(), BEGIN_TIMEOUT_MS)) throw new Error('no request came for the fault to begin with')
   await delay(fault.from_s * 1000, undefined, { signal })
   onKill()
   const killBeganAtUs = nowUs()
-  await killOrigin(stack)
+  await origin.killNginx()
   const deadAtUs = nowUs() + CLOCK_RESOLUTION_US
   await delay(fault.for_s * 1000, undefined, { signal })
-  const { startedAtMs, answeringAtMs } = await startOrigin(stack, stackDirectory)
-  return { kind: fault.kind, kill_began_at_us: killBeganAtUs, dead_at_us: deadAtUs, started_at_us: startedAtMs * 1000, answering_at_us: answeringAtMs * 1000 }
+  const startedAtUs = nowUs()
+  await origin.startNginx()
+  const answers = () => request(`${door.url}/healthz`, { timeoutMs: ANSWER_TIMEOUT_MS }).then(({ status }) => status === 200, () => false)
+  if (!await waitUntil(answers, BACK_TIMEOUT_MS, 5)) throw new Error('the origin\'s nginx does not answer after it was started again; the stack\'s folder has its log')
+  return { kind: fault.kind, kill_began_at_us: killBeganAtUs, dead_at_us: deadAtUs, started_at_us: startedAtUs, answering_at_us: nowUs() }
 }
 
 /**

@@ -38,7 +38,8 @@ const TICKS_PER_S = 100
  */
 
 /**
- * Starts the k6 processes of one trial. Only here, and while no other child of this process ends but by `disregard`, as the CPU time of a process is told apart by when it ended.
+ * Starts the k6 processes of one trial. Only here, and while no other child of this process ends but by `disregard`, as the CPU time of a process is told apart by when it ended
+ * (ssh, with which an origin elsewhere is killed and started again in a trial with a fault, is counted with them: hundredths of a second).
  * @param {AbortSignal} signal  stops them
  */
 export function createGenerators (signal) {

@@ -20,10 +20,12 @@ export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 /**
  * The access logs of what is measured, cut into trials.
  * @param {string} stackDirectory
+ * @param {() => Promise<void>} [fetch]  brings what an origin elsewhere has logged here
  */
-export const createLogs = (stackDirectory) => ({
+export const createLogs = (stackDirectory, fetch = async () => {}) => ({
+  fetch,
   ends: () => logEnds(stackDirectory),
-  waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected) => waitForLogLines(stackDirectory, starts, expected),
+  waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected) => waitForLogLines(stackDirectory, starts, expected, fetch),
   keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory) => keepLogs(stackDirectory, starts, directory),
   refreshes: (/** @type {PerRole} */ starts) => countRefreshes(stackDirectory, starts),
   /** What the kept logs, the samples and the counter do not agree on, in sentences. */
@@ -40,7 +42,7 @@ export const createLogs = (stackDirectory) => ({
 const NOTHING = /** @type {PerRole} */ ({})
 
 /** Of what is measured elsewhere, where nobody can read them. @type {Logs} */
-export const NO_LOGS = Object.freeze({ ends: () => NOTHING, waitFor: async () => NOTHING, keep: async () => {}, refreshes: async () => 0, reconcile: async () => [], linesOf: () => NOTHING })
+export const NO_LOGS = Object.freeze({ fetch: async () => {}, ends: () => NOTHING, waitFor: async () => NOTHING, keep: async () => {}, refreshes: async () => 0, reconcile: async () => [], linesOf: () => NOTHING })
 
 /**
  * Where each nginx role's access log ends now.
@@ -59,12 +61,14 @@ export function logEnds (stackDirectory) {
  * @param {string} stackDirectory
  * @param {PerRole} starts  bytes, from logEnds
  * @param {PerRole} expected  lines since then
+ * @param {() => Promise<void>} [fetchLog]  brings what the origin logs here
  * @returns {Promise<PerRole>} lines that are there; fewer than expected when they did not come in time
  */
-export async function waitForLogLines (stackDirectory, starts, expected) {
+export async function waitForLogLines (stackDirectory, starts, expected, fetchLog = async () => {}) {
   const found = perRole(() => 0)
   for (const role of LOG_ROLES) {
     await waitUntil(async () => {
+      if (role === 'origin') await fetchLog()
       found[role] = await countLines(logFile(stackDirectory, role), starts[role])
       return found[role] >= expected[role]
     }, LATE_MS)

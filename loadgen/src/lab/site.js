@@ -6,7 +6,6 @@ import { disengageProfile, engageProfile } from '../profile/apply.js'
 import { emptyCache } from '../stack/cache.js'
 import { request } from '../stack/doors.js'
 import { mongodUri } from '../stack/mongod.js'
-import { originOf } from '../stack/outage.js'
 import { isAlive } from '../stack/processes.js'
 import { flexiblePorts, restartWiki, startStack, stopStack } from '../stack/stack.js'
 import { PROBE_PAGE, PROBE_TEXT, purgeAndProveCold } from './cold.js'
@@ -50,15 +49,16 @@ const atDoorCached = ({ cache, collapsing }) => ({ cache, collapsing })
 /**
  * The wiki under test: a stack and a database of its own, so that a wiki that someone uses is neither measured nor written to. It outlasts a run, for a study.
  * @param {object} options
- * @param {{stateDirectory: string, mongodbUri?: string, ports: Partial<import('../config.js').Ports>}} options.config
+ * @param {{stateDirectory: string, imageDirectory: string, mongodbUri?: string, wikiEnvironment: Record<string, string>, ports: Partial<import('../config.js').Ports>}} options.config
  * @param {number} options.seed  of what pages say
  * @param {import('../profile/profile.js').Profile} options.profile
+ * @param {ReturnType<typeof import('../origin/origin.js').originOption>} options.openOrigin  where the wiki runs
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  * @returns {Promise<Site>}
  * @throws {import('./lock.js').LockedError} when another one is in use
  */
-export async function openSite ({ config, seed, profile, signal, progress }) {
+export async function openSite ({ config, seed, profile, openOrigin, signal, progress }) {
   const stackDirectory = path.join(config.stateDirectory, 'lab')
   const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
   const database = config.mongodbUri === undefined ? null : labDatabase(config.mongodbUri)
@@ -81,7 +81,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
   let originDelayMs = 0
   /** What stands at the door `cached`. @type {ReturnType<typeof atDoorCached>} */
   let atCached = { cache: 'edge', collapsing: true }
-  const logs = createLogs(stackDirectory)
+  const logs = createLogs(stackDirectory, () => origin.fetchLog(stackDirectory))
   const sizes = createPageSizes(seed)
 
   const stop = async () => {
@@ -115,7 +115,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
     if (stack !== null && isWell() && isDeepStrictEqual(atCached, atDoorCached(settings)) && grownBytes() < GROWTH_MAX_BYTES) {
       if (isDeepStrictEqual(caching, wanted)) return stack
       await disengage(stack)
-      await restartWiki(stack, { directory: stackDirectory, mongodbUri: database?.uri, wikiEnvironment: { ...wanted, ...OPEN_TO_TRIALS }, profile })
+      await restartWiki(stack, origin, { ...wanted, ...OPEN_TO_TRIALS })
       caching = wanted
       warmUpRequests = 0
       connections = 0
@@ -136,6 +136,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
       directory: stackDirectory,
       mongodbUri: database?.uri,
       ports,
+      origin,
       wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
       edgeOptions: { collapse: atCached.collapsing },
       cache: atCached.cache,
@@ -149,14 +150,19 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
   }
 
   await stop()
+  const origin = await openOrigin({ config, stack: 'lab', signal, onProgress: progress.note }).catch((error) => {
+    release()
+    throw error
+  })
   return {
     // A stack can be made anew anywhere.
     identity: {},
-    facts: { target: null },
+    facts: { target: null, origin: origin.facts },
     logs,
     // The emulated edge names one and the same.
     hasPops: false,
     start,
+    sample: origin.sample,
 
     watchPurges (settings) {
       const start = purgeLogEnd(stackDirectory)
@@ -203,7 +209,11 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
 
     async causeFault (fault, { generators, begun }) {
       const running = /** @type {import('../stack/state.js').StackState} */ (stack)
-      return causeFault({ fault, stack: running, stackDirectory, signal, begun, onKill: () => generators.disregard(originOf(running).pid) })
+      const onKill = () => {
+        const pid = origin.nginxPid()
+        if (pid !== null) generators.disregard(pid)
+      }
+      return causeFault({ fault, origin, door: running.doors.source, signal, begun, onKill })
     },
 
     readCounter: () => readCounter(wikiUrl),
@@ -217,6 +227,7 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
 
     async close () {
       await stop()
+      await origin.close()
       await database?.drop().catch((error) => progress.warn(`the run's database could not be dropped: ${error.message}`))
       release()
       progress.stopped()
@@ -232,12 +243,13 @@ export async function openSite ({ config, seed, profile, signal, progress }) {
  * @property {Record<string, unknown>} identity  what of a manifest must be as it was when its run is gone on with
  * @property {Record<string, unknown>} facts  what more the manifest of a run has
  * @property {import('./logs.js').Logs} logs
+ * @property {import('../origin/origin.js').Origin['sample']} [sample]  what the origin is busy with; not where nobody can look
  * @property {boolean} hasPops  whether answers tell which of many points of presence gave them
  * @property {(settings: import('./definition.js').Settings) => Promise<{doors: Doors, config_hashes: Record<string, string>}>} start  for such a trial
  * @property {(settings: import('./definition.js').Settings) => Promise<{doors: Doors, warmUpRequests: number}>} prepare  makes it what such a trial begins with: its pages are there at their sizes, and the wiki is warm
  * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold  empties the caches and proves it at the trial's door; leaves the counter at 0
  * @property {(settings: import('./definition.js').Settings) => () => Promise<(import('./purges.js').Purges & {told: boolean}) | null>} watchPurges  what the wiki tells the caches from now on; to be asked after the trial, waits until all is told. null: nothing, or nobody can know
- * @property {(fault: NonNullable<import('./definition.js').Settings['fault']>, during: {generators: import('./generator.js').Generators, begun: () => boolean}) => Promise<import('./fault.js').FaultTimes>} causeFault  `begun`: whether a request of the trial was answered
+ * @property {(fault: NonNullable<import('./definition.js').Settings['fault']>, during: {generators: import('./generator.js').Generators, begun: () => Promise<boolean>}) => Promise<import('./fault.js').FaultTimes>} causeFault  `begun`: whether a request of the trial was answered
  * @property {() => Promise<import('./counter.js').Counter>} readCounter  and sets it to 0
  * @property {(trial: import('./matrix.js').PlannedTrial) => Promise<void>} admit  when the trial may begin; throws when it may not
  * @property {(trial: import('./matrix.js').PlannedTrial, requestsSent: number) => void} ended  to be told of each trial

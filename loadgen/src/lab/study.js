@@ -47,6 +47,7 @@ export async function runStudy ({ directory, definitions, preset, repetitions, s
     command,
     seed,
     profile,
+    origin: site.facts.origin,
     started_at: new Date().toISOString(),
     finished_at: null,
     resumed_at: [],

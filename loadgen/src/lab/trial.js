@@ -5,6 +5,7 @@ import { startBackground } from './background.js'
 import { wasCutOff } from './fault.js'
 import { createGenerators, GENERATOR_LIMIT, RAW_SUFFIX, round } from './generator.js'
 import { expectedCounter, problemsOf } from './judge.js'
+import { keepOriginSamples } from './origin-samples.js'
 import { backgroundPlan, requestsPlanned } from './matrix.js'
 import { extractSamples } from './samples.js'
 import { storesPages } from './storing.js'
@@ -120,7 +121,8 @@ function nothingMeasured (logLines) {
     fault: null,
     k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false },
     background: null,
-    overlap: null
+    overlap: null,
+    origin_samples: null
   }
 }
 
@@ -136,6 +138,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const { logs } = site
   const door = doors[settings.door]
 
+  await logs.fetch()
   const beforeProof = logs.ends()
   const stores = storesPages(door, settings)
   const coldProof = await site.proveCold(settings)
@@ -143,20 +146,18 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
   const logStarts = logs.ends()
   const purgesOf = site.watchPurges(settings)
 
-  const generators = createGenerators(signal)
-  const { background_vus: vus } = settings
+  const looking = keepOriginSamples(site, directory)
   const probeSettings = { ...settings, url: door.url, plan: plan.plan, mark: `t${trial.trial}`, until_url: null }
-  const background = vus === 0 ? null : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
-  const backgroundCpuS = background?.cpuSeconds() ?? 0
-  const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
-  const [k6, fault] = await Promise.all([
-    probe.done,
-    settings.fault === null ? null : site.causeFault(settings.fault, { generators, begun: () => totalOf(logs.ends()) > totalOf(logStarts) })
-  ])
-  // Both shares of the time in which the probe ran: the background's start and end do not disturb it.
-  const backgroundShare = background === null ? 0 : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())
-  k6.generator_limited = k6.generator_cpu_share + Math.max(0, backgroundShare) > GENERATOR_LIMIT
-  const backgroundK6 = background === null ? null : await background.stop()
+  /** @type {import('./origin-samples.js').Kept | null} */
+  let originSamples
+  /** @type {Awaited<ReturnType<typeof generateLoad>>} */
+  let load
+  try {
+    load = await generateLoad({ site, settings, probeSettings, logStarts, directory, signal, watchPort })
+  } finally {
+    originSamples = await looking.stop()
+  }
+  const { probe, k6, background, backgroundK6, fault } = load
   signal.throwIfAborted()
   const purges = await purgesOf()
 
@@ -235,7 +236,7 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
     background: backgroundK6 === null
       ? null
       : {
-          vus,
+          vus: settings.background_vus,
           started_at_us: backgroundSamples?.first_sent_at_us ?? null,
           finished_at_us: backgroundSamples?.last_done_at_us ?? null,
           requests_sent: backgroundSamples?.requests_sent ?? 0,
@@ -247,12 +248,42 @@ async function measure ({ site, signal, watchPort }, trial, directory, elapsed) 
           rate_per_min: ratePerMinute(doneAtUs, samples),
           k6: backgroundK6
         },
-    overlap
+    overlap,
+    origin_samples: originSamples
   }
 }
 
 /** @param {import('./logs.js').PerRole} sizes */
 const totalOf = (sizes) => Object.values(sizes).reduce((sum, bytes) => sum + bytes, 0)
+
+/**
+ * The probe, its background and what goes wrong meanwhile.
+ * @param {object} options
+ * @param {import('./site.js').Site} options.site
+ * @param {import('./definition.js').Settings} options.settings
+ * @param {Omit<import('./generator.js').GeneratorSettings, 'summary_file'>} options.probeSettings
+ * @param {import('./logs.js').PerRole} options.logStarts
+ * @param {string} options.directory
+ * @param {AbortSignal} options.signal
+ * @param {number} [options.watchPort]
+ */
+async function generateLoad ({ site, settings, probeSettings, logStarts, directory, signal, watchPort }) {
+  const generators = createGenerators(signal)
+  const { background_vus: vus, fault: planned } = settings
+  const background = vus === 0 ? null : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
+  const backgroundCpuS = background?.cpuSeconds() ?? 0
+  const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
+  const begun = async () => {
+    await site.logs.fetch()
+    return totalOf(site.logs.ends()) > totalOf(logStarts)
+  }
+  const [k6, fault] = await Promise.all([probe.done, planned === null ? null : site.causeFault(planned, { generators, begun })])
+  // Both shares of the time in which the probe ran: the background's start and end do not disturb it.
+  const backgroundShare = background === null ? 0 : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())
+  k6.generator_limited = k6.generator_cpu_share + Math.max(0, backgroundShare) > GENERATOR_LIMIT
+  const backgroundK6 = background === null ? null : await background.stop()
+  return { probe, k6, background, backgroundK6, fault }
+}
 
 /**
  * @param {import('./samples.js').Counts | null} probe

@@ -5,8 +5,7 @@ import { prepareCache } from '@stevec/cdn/caches'
 import { prepareRole } from '@stevec/nginx'
 import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
 import { HOSTS, request } from './doors.js'
-import { killGroup } from './outage.js'
-import { startProcess, waitUntil } from './processes.js'
+import { killGroup, startProcess, waitUntil } from './processes.js'
 import { writeState } from './state.js'
 
 const READY_TIMEOUT_MS = 60_000

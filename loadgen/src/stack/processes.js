@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
+const GONE_TIMEOUT_MS = 10_000
+
 /**
  * A process as the kernel knows it: a pid alone may be reused by a stranger, a pid with its start time may not.
  * @typedef {object} ProcessIdentity
@@ -79,6 +81,32 @@ export async function stopProcess (identity, timeoutMs = 15_000) {
     try { process.kill(identity.pid, signal) } catch { return }
     await waitUntil(() => !isAlive(identity), patienceMs)
   }
+}
+
+/**
+ * Kills a process and all that it has started, as a crash would, and waits until they are gone.
+ * @param {ProcessIdentity} identity  of one that startProcess started, and so leads a process group of its own
+ * @throws {Error} when it does not die
+ */
+export async function killGroup (identity) {
+  const all = [identity, ...descendants(identity)]
+  if (isAlive(identity)) process.kill(-identity.pid, 'SIGKILL')
+  const gone = await waitUntil(() => all.every((each) => !isAlive(each)), GONE_TIMEOUT_MS, 1)
+  if (!gone) throw new Error(`${identity.name} (${identity.pid}) does not die`)
+}
+
+/**
+ * @param {ProcessIdentity} identity
+ * @returns {ProcessIdentity[]}
+ */
+function descendants ({ name, pid }) {
+  let children = ''
+  try {
+    children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+  } catch {
+    // It is gone already.
+  }
+  return children.trim().split(' ').filter(Boolean).map((child) => ({ name, pid: Number(child), start_ticks: startTicks(Number(child)) ?? -1 })).flatMap((child) => [child, ...descendants(child)])
 }
 
 /**

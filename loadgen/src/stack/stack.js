@@ -3,7 +3,9 @@ import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
 import { needsPurges } from '../../../wiki-app/src/cache-policy.js'
-import { DEFAULT_PORTS, readConfig, ROOT } from '../config.js'
+import { DEFAULT_PORTS, readConfig } from '../config.js'
+import { createLocalOrigin } from '../origin/local.js'
+import { restoreOrigin } from '../origin/remote.js'
 import { engageProfile } from '../profile/apply.js'
 import { removeGroups } from '../profile/cgroup.js'
 import { createLimits } from '../profile/limits.js'
@@ -11,7 +13,7 @@ import { loadProfile } from '../profile/profile.js'
 import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
 import { makeCacheDirectory, removeCache, startCache } from './cache.js'
 import { doorsOf, HOSTS, request } from './doors.js'
-import { mongodUri, startMongod } from './mongod.js'
+import { startMongod } from './mongod.js'
 import { freePorts, isFree } from './ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from './processes.js'
 import { isRunning, readState, removeState, writeState } from './state.js'
@@ -26,13 +28,14 @@ const READY_TIMEOUT_MS = 60_000
 export class StackError extends Error {}
 
 /**
- * Starts mongod, the wiki, the three nginx roles and the links between them, and waits until every door answers.
+ * Starts mongod, the origin, the other two nginx roles and the links between them, and waits until every door answers.
  * What was started is stopped again when anything fails.
  * @param {object} options
  * @param {string} options.directory  the stack's own: state, logs, caches, and the database unless `databaseDirectory`
  * @param {string} [options.databaseDirectory]  one that is kept over restarts
  * @param {string} [options.mongodbUri]  a database of the user's instead of our own mongod
  * @param {Ports} options.ports
+ * @param {import('../origin/origin.js').Origin} [options.origin]  where the wiki and its nginx run; default: here
  * @param {boolean} [options.outlive]  true: goes on when this process ends
  * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
  * @param {number} [options.requestsAtOnceMax]  that the origin's nginx lets be under way at the wiki; default: any number
@@ -45,7 +48,7 @@ export class StackError extends Error {}
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, outlive = false, wikiEnvironment = {}, requestsAtOnceMax, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, origin = createLocalOrigin(), outlive = false, wikiEnvironment = {}, requestsAtOnceMax, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
@@ -53,7 +56,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
 
   const spare = await freePorts(8, Object.values(ports))
   const [cacheListen, clientToCache, cacheToOrigin, cacheControl] = await freePorts(4, [...Object.values(ports), ...spare])
-  const [edgeListen, originListen, localListen, edgeToOrigin, localToOrigin, edgeControl, localControl, toxiproxyApi] = spare
+  const [edgeListen, nginxPort, localListen, edgeToOrigin, localToOrigin, edgeControl, localControl, toxiproxyApi] = spare
   const tokens = { edge: randomBytes(16).toString('hex'), local: randomBytes(16).toString('hex') }
   /** @type {import('./state.js').StackState} */
   const state = {
@@ -70,7 +73,8 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     cgroups: [],
     profile,
     limits: { controllers: {}, directories: [], missing: {} },
-    links_api: `http://127.0.0.1:${toxiproxyApi}`
+    links_api: `http://127.0.0.1:${toxiproxyApi}`,
+    origin: origin.record()
   }
   if (cache !== 'edge') {
     state.cache = { name: cache, directory: makeCacheDirectory(), port: cacheListen, origin_port: cacheToOrigin, public_port: clientToCache, control_port: cacheControl, control_token: randomBytes(16).toString('hex') }
@@ -81,9 +85,10 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     signal?.throwIfAborted()
     onProgress(part)
   }
-  /** Written down at once, so that an interrupted start can still be cleaned up. @param {ProcessIdentity} identity */
+  /** Written down at once, so that an interrupted start can still be cleaned up. One that is started again takes the place of the former. @param {ProcessIdentity} identity */
   const started = ({ name, pid, start_ticks: startTicks }) => {
-    state.processes.push({ name, pid, start_ticks: startTicks })
+    const former = state.processes.findIndex((identity) => identity.name === name)
+    state.processes[former === -1 ? state.processes.length : former] = { name, pid, start_ticks: startTicks }
     writeState(directory, state)
   }
 
@@ -104,12 +109,24 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
       uri = mongod.uri
     }
 
-    next('wiki')
-    await startWiki({ state, uri, directory, outlive, wikiEnvironment: { ...wikiEnvironment, ...wikiEnvironmentOf(profile) }, onStart: started })
+    const { address: originAddress, configHash } = await origin.start({
+      directory,
+      mongodbUri: uri,
+      wikiPort: ports.wiki,
+      nginxPort,
+      purgePort: edgeControl,
+      wikiEnvironment: wikiSettings(state, wikiEnvironment),
+      requestsAtOnceMax,
+      outlive,
+      cgroups,
+      signal,
+      onStart: started,
+      onPart: next
+    })
+    if (configHash !== null) state.config_hashes['nginx/origin'] = configHash
 
     next('nginx')
     const roles = /** @type {const} */ ([
-      { role: 'origin', port: originListen, wikiPort: ports.wiki, requestsAtOnceMax },
       { role: 'edge', port: edgeListen, publicPort: ports.edge, originPort: edgeToOrigin, cachedHost: HOSTS.cached, nocacheHost: HOSTS.nocache, controlPort: edgeControl, controlToken: tokens.edge, ...edgeOptions },
       { role: 'local', port: localListen, sourcePort: localToOrigin, sourcePublicPort: ports.origin, sourceHost: HOSTS.source, controlPort: localControl, controlToken: tokens.local }
     ])
@@ -117,7 +134,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     for (const role of roles) {
       const prepared = await prepareRole(role, { directory: path.join(directory, role.role), binary: nginx.path, modulesDirectory })
       state.config_hashes[`nginx/${role.role}`] = prepared.sha256
-      started(await startProcess({ name: `nginx ${role.role}`, command: prepared.command, args: prepared.args, logFile: logOf(directory, `nginx ${role.role}`), outlive, cgroups: role.role === 'origin' ? cgroups : [] }))
+      started(await startProcess({ name: `nginx ${role.role}`, command: prepared.command, args: prepared.args, logFile: logOf(directory, `nginx ${role.role}`), outlive }))
     }
 
     if (state.cache) {
@@ -128,12 +145,12 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     next('links')
     await startToxiproxy({
       links: [
-        { name: 'client-edge', listen: ports.edge, upstream: edgeListen },
-        { name: 'client-origin', listen: ports.origin, upstream: originListen },
-        { name: 'client-local', listen: ports.local, upstream: localListen },
-        { name: 'local-origin', listen: localToOrigin, upstream: originListen },
-        { name: 'edge-origin', listen: edgeToOrigin, upstream: originListen },
-        ...(state.cache ? [{ name: 'client-cache', listen: clientToCache, upstream: cacheListen }, { name: 'cache-origin', listen: cacheToOrigin, upstream: originListen }] : [])
+        { name: 'client-edge', listen: ports.edge, upstream: `127.0.0.1:${edgeListen}` },
+        { name: 'client-origin', listen: ports.origin, upstream: originAddress },
+        { name: 'client-local', listen: ports.local, upstream: `127.0.0.1:${localListen}` },
+        { name: 'local-origin', listen: localToOrigin, upstream: originAddress },
+        { name: 'edge-origin', listen: edgeToOrigin, upstream: originAddress },
+        ...(state.cache ? [{ name: 'client-cache', listen: clientToCache, upstream: `127.0.0.1:${cacheListen}` }, { name: 'cache-origin', listen: cacheToOrigin, upstream: originAddress }] : [])
       ],
       port: toxiproxyApi,
       logFile: logOf(directory, 'toxiproxy'),
@@ -154,22 +171,13 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
 
 /**
  * Gives the wiki of a running stack other settings. Only the wiki is started again: its database and the caches stay as they are.
- * @param {import('./state.js').StackState} state  of a stack that does not outlive this process
- * @param {object} options
- * @param {string} options.directory
- * @param {string} [options.mongodbUri]  as the stack was started with
- * @param {Record<string, string>} options.wikiEnvironment
- * @param {import('../profile/profile.js').Profile} options.profile  as the stack was started with
- * @throws {StackError} when it does not become ready
+ * @param {import('./state.js').StackState} state
+ * @param {import('../origin/origin.js').Origin} origin  as the stack was started with
+ * @param {Record<string, string>} wikiEnvironment
+ * @throws {Error} when it does not become ready
  */
-export async function restartWiki (state, { directory, mongodbUri = mongodUri(state.ports.mongod), wikiEnvironment, profile }) {
-  const at = state.processes.findIndex(({ name }) => name === 'wiki')
-  await stopProcess(state.processes[at])
-  const onStart = (/** @type {ProcessIdentity} */ { name, pid, start_ticks: startTicks }) => {
-    state.processes[at] = { name, pid, start_ticks: startTicks }
-    writeState(directory, state)
-  }
-  await startWiki({ state, uri: mongodbUri, directory, outlive: false, wikiEnvironment: { ...wikiEnvironment, ...wikiEnvironmentOf(profile) }, onStart })
+export async function restartWiki (state, origin, wikiEnvironment) {
+  await origin.restartWiki(wikiSettings(state, wikiEnvironment))
 }
 
 /**
@@ -181,6 +189,8 @@ export async function stopStack (directory) {
   const state = readState(directory)
   if (state === null) return []
   const stopped = []
+  // What was set there is in memory only, and set anew by the next stack: an origin that has gone away need not be waited for.
+  if (state.origin?.ssh) await restoreOrigin(state.origin.ssh).catch(() => {})
   for (const identity of [...state.processes].reverse()) {
     if (isAlive(identity)) stopped.push(identity.name)
     await stopProcess(identity)
@@ -241,13 +251,15 @@ async function refuseTakenPorts (ports, ownMongod) {
 const NO_PURGES = Object.freeze({ PURGE_ZONE: undefined, PURGE_URL: undefined, PURGE_TOKEN: undefined, PURGE_TOKEN_FILE: undefined })
 
 /**
-/**
- * How the wiki works where it stands.
- * @param {import('../profile/profile.js').Profile} profile
- * @returns {Record<string, string>}
+ * What the wiki of a stack is told: what is asked, how it works where it stands, and whom it tells of edits.
+ * @param {import('./state.js').StackState} state
+ * @param {Record<string, string>} asked
+ * @returns {import('../origin/origin.js').WikiEnvironment}
  */
-function wikiEnvironmentOf ({ asked: { origin } }) {
-  return origin.page_reads_at_once === undefined ? {} : { PAGE_READS_AT_ONCE: String(origin.page_reads_at_once) }
+function wikiSettings (state, asked) {
+  const { page_reads_at_once: readsAtOnce } = state.profile.asked.origin
+  const placed = readsAtOnce === undefined ? {} : { PAGE_READS_AT_ONCE: String(readsAtOnce) }
+  return { ...asked, ...placed, ...purgeSettings(state, asked, readConfig().childEnvironment) }
 }
 
 /**
@@ -256,34 +268,13 @@ function wikiEnvironmentOf ({ asked: { origin } }) {
  * @param {import('./state.js').StackState} state
  * @param {Record<string, string>} wikiEnvironment
  * @param {NodeJS.ProcessEnv} inherited
- * @returns {NodeJS.ProcessEnv}
+ * @returns {import('../origin/origin.js').WikiEnvironment}
  */
 function purgeSettings ({ controls: { edge }, doors }, wikiEnvironment, inherited) {
   const measured = wikiEnvironment.CACHE_POLICY !== undefined
   if (!measured && inherited.PURGE_ZONE !== undefined) return {}
   if (!needsPurges(wikiEnvironment.CACHE_POLICY ?? inherited.CACHE_POLICY ?? '')) return measured ? NO_PURGES : {}
   return { ...NO_PURGES, PURGE_ZONE: 'stevec', PURGE_URL: edge.url, PURGE_TOKEN: edge.token, PUBLIC_URL: doors.cached.url }
-}
-
-/**
- * @param {{state: import('./state.js').StackState, uri: string, directory: string, outlive: boolean, wikiEnvironment: Record<string, string>, onStart: (identity: ProcessIdentity) => void}} options
- */
-async function startWiki ({ state, uri, directory, outlive, wikiEnvironment, onStart }) {
-  const { ports: { wiki: port }, limits: { directories: cgroups } } = state
-  const logFile = logOf(directory, 'wiki')
-  const inherited = readConfig().childEnvironment
-  const wiki = await startProcess({
-    name: 'wiki',
-    command: process.execPath,
-    args: [path.join(ROOT, 'wiki-app/src/server.js')],
-    logFile,
-    outlive,
-    cgroups,
-    env: { ...inherited, NODE_ENV: 'production', ...wikiEnvironment, ...purgeSettings(state, wikiEnvironment, inherited), HOST: '127.0.0.1', PORT: String(port), MONGODB_URI: uri }
-  })
-  onStart(wiki)
-  const ready = await waitUntil(async () => !isAlive(wiki) || answers(`http://127.0.0.1:${port}/readyz`), READY_TIMEOUT_MS, 50)
-  if (!ready || !isAlive(wiki)) throw new StackError(`the wiki did not become ready on port ${port}:\n${logTail(logFile) || `(its log ${logFile} is empty)`}`)
 }
 
 /**

@@ -17,6 +17,7 @@ import { isAlive } from './processes.js'
  * @property {import('../profile/profile.js').Profile} profile  where origin and client stand
  * @property {import('../profile/cgroup.js').Group} limits  what the origin's processes were started in
  * @property {string} links_api  toxiproxy's
+ * @property {import('../origin/origin.js').OriginRecord} origin
  */
 
 /**

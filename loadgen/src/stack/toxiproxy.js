@@ -7,9 +7,9 @@ const READY_TIMEOUT_MS = 60_000
 const API_TIMEOUT_MS = 10_000
 
 /**
- * A link between two hops: what connects to `listen` reaches `upstream` (ports of 127.0.0.1). It carries bytes unchanged until a
+ * A link between two hops: what connects to port `listen` of 127.0.0.1 reaches `upstream` (host:port). It carries bytes unchanged until a
  * profile gives it a latency or a bandwidth.
- * @typedef {{name: string, listen: number, upstream: number}} Link
+ * @typedef {{name: string, listen: number, upstream: string}} Link
  */
 
 /**
@@ -32,7 +32,7 @@ export async function startToxiproxy ({ links, port, logFile, outlive, onStart }
   if (!up) throw new Error(`toxiproxy did not answer on port ${port} within ${READY_TIMEOUT_MS / 1000} s; its log is ${logFile}`)
   const response = await fetch(`${api}/populate`, {
     method: 'POST',
-    body: JSON.stringify(links.map((link) => ({ name: link.name, listen: `127.0.0.1:${link.listen}`, upstream: `127.0.0.1:${link.upstream}`, enabled: true })))
+    body: JSON.stringify(links.map((link) => ({ name: link.name, listen: `127.0.0.1:${link.listen}`, upstream: link.upstream, enabled: true })))
   })
   if (!response.ok) throw new Error(`toxiproxy refused the links: ${await response.text()}`)
   return api

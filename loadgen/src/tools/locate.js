@@ -11,8 +11,8 @@ const linksDigest = createHash('sha256').update(readdirSync(LINKS_DIRECTORY).fil
 
 /**
  * What the lab runs but does not bring along in npm or Python packages.
- * `optional` ones are installed only when they are asked for. `package` names that of Debian for a tool that set-up leaves to you. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
- * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], optional?: boolean, package?: string}>}
+ * `optional` ones are installed only when they are asked for; `setup` is the word to ask with when it is not their name. `package` names that of Debian for a tool that set-up leaves to you. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
+ * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], optional?: boolean, setup?: string, package?: string}>}
  */
 export const TOOLS = {
   mongod: { variable: 'MONGOD_BIN', binary: 'mongod', minimum: '4.4.0', pinned: '6.0.5', versionArgs: ['--version'] },
@@ -22,7 +22,8 @@ export const TOOLS = {
   chromium: { variable: 'CHROMIUM_BIN', binary: 'chromium', otherNames: ['chromium-browser', 'google-chrome'], minimum: '120.0.0', versionArgs: ['--version'], optional: true },
   varnish: { variable: 'VARNISHD_BIN', binary: 'varnishd', minimum: '6.0.0', versionArgs: ['-V'], optional: true, package: 'varnish' },
   trafficserver: { variable: 'TRAFFIC_SERVER_BIN', binary: 'traffic_server', minimum: '9.0.0', versionArgs: ['-V'], optional: true, package: 'trafficserver' },
-  squid: { variable: 'SQUID_BIN', binary: 'squid', minimum: '5.0', versionArgs: ['-v'], optional: true, package: 'squid' }
+  squid: { variable: 'SQUID_BIN', binary: 'squid', minimum: '5.0', versionArgs: ['-v'], optional: true, package: 'squid' },
+  qemu: { variable: 'QEMU_BIN', binary: 'qemu-system-arm', minimum: '7.2.0', versionArgs: ['--version'], optional: true, setup: 'image' }
 }
 
 /** Debian keeps servers where a plain user's PATH does not look. */
@@ -83,8 +84,8 @@ export function requireTool (name) {
  * @returns {string} what to do
  */
 export function remedyFor (name) {
-  const { variable, optional, package: debian } = TOOLS[name]
-  const command = debian ? `apt-get install --no-install-recommends ${debian}` : optional ? `./stevec setup --with ${name}` : 'make setup'
+  const { variable, optional, setup = name, package: debian } = TOOLS[name]
+  const command = debian ? `apt-get install --no-install-recommends ${debian}` : optional ? `./stevec setup --with ${setup}` : 'make setup'
   return `run \`${command}\` (or set ${variable} to one of your own)`
 }
 

@@ -22,8 +22,21 @@ const VENV = path.join(ROOT, '.venv')
 
 /** Runs a command, its output in the set-up log; rejects with the end of the output when it fails. @typedef {(command: string, args: string[], env?: Record<string, string>) => Promise<void>} Runner */
 
+/** Each package with the program that tells whether it is there. */
+const IMAGE_PACKAGES = Object.freeze({
+  mmdebstrap: 'mmdebstrap',
+  'arch-test': 'arch-test',
+  'qemu-user-static': 'qemu-arm-static',
+  genimage: 'genimage',
+  e2fsprogs: 'mke2fs',
+  'xz-utils': 'xz',
+  'openssh-client': 'ssh',
+  'qemu-system-arm': 'qemu-system-arm',
+  'debian-archive-keyring': null
+})
+
 /** What only some work needs. @type {Record<string, (config: Config) => Step>} */
-const OPTIONAL_STEPS = { chromium }
+export const OPTIONAL_STEPS = { chromium, image }
 
 /**
  * What the project needs on this machine, in the order in which it is told.
@@ -70,6 +83,21 @@ function chromium (config) {
       await aptInstall(run, ['chromium'])
       if (locateTool('chromium') === null) throw new ToolError(`the chromium that apt-get installed does not run here or is older than ${TOOLS.chromium.minimum}; name another in CHROMIUM_BIN`)
     }
+  }
+}
+
+/** @param {Config} config @returns {Step} */
+function image (config) {
+  const packages = Object.keys(IMAGE_PACKAGES)
+  const directories = [...config.searchPath.split(path.delimiter), '/usr/sbin', '/sbin']
+  const there = (/** @type {string} */ program) => directories.some((directory) => directory !== '' && existsSync(path.join(directory, program)))
+  return {
+    name: 'what builds and boots images',
+    lane: 'apt',
+    how: 'Debian packages, apt-get',
+    present: () => Object.values(IMAGE_PACKAGES).every((program) => program === null || there(program)) ? `mmdebstrap, genimage, ${toolText('qemu', config)}` : null,
+    blocked: () => aptBlocked('what builds and boots the board\'s image', packages, 'build it on a Debian'),
+    install: (run) => aptInstall(run, packages)
   }
 }
 

@@ -1,0 +1,115 @@
+"""The blocks on what the origin was busy with while it was measured."""
+
+import statistics
+
+from stevec_report import outcomes as all_outcomes
+from stevec_report import wording
+from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.figures import origin_load
+from stevec_report.origin import read_samples
+
+TRIALS_DRAWN_MAX = 60
+POINTS_MAX = 400  # drawn of one trial
+
+
+def blocks(analysis):
+    """A figure and a table, or nothing where no trial looked at its origin."""
+    found, problems = _read(analysis)
+    notes = []
+    if problems:
+        shown = ", ".join(map(str, problems[:20]))
+        many = wording.count_of(len(problems), "trial")
+        notes = [
+            Words(
+                "note",
+                f"What the origin was busy with cannot be read in {many} ({shown}).",
+            )
+        ]
+    if not found:
+        return notes
+    drawn = found[:TRIALS_DRAWN_MAX]
+    left_out = f" The first {len(drawn)} of {len(found)} trials are drawn." if len(drawn) < len(found) else ""
+    return [
+        Figure(
+            "origin-load",
+            "What the origin was busy with",
+            "What the origin was busy with, once a second, one line a trial: the share of its processors that worked, "
+            f"{_of_what(analysis)}. Trials of a door that a cache answers leave it idle.{left_out}",
+            lambda: origin_load.draw([_line(outcome, samples) for outcome, samples in drawn]),
+        ),
+        _table(found),
+        *notes,
+    ]
+
+
+def _of_what(analysis):
+    if analysis.run.origin.kind == "local":
+        return "and the memory of the wiki and its nginx, which share this machine with everything else"
+    return "its memory in use, what it sent over its network, and its temperature where it has a thermometer"
+
+
+def _read(analysis):
+    """([(outcome, samples)] of valid trials, numbers of trials whose file is no good)."""
+    found, problems = [], []
+    for outcome in analysis.valid:
+        try:
+            samples = read_samples(analysis.run.path / outcome.folder / "origin.csv.gz")
+        except ValueError:
+            problems.append(outcome.number)
+            continue
+        if samples and samples.times_us:
+            found.append((outcome, samples))
+    return found, problems
+
+
+def _line(outcome, samples):
+    step = -(-len(samples.times_us) // POINTS_MAX)
+    return {
+        "door": outcome.door,
+        "seconds": [(time - outcome.stats.first_sent_us) / 1e6 for time in samples.times_us[::step]],
+        "cpu": samples.cpu[::step],
+        "memory": samples.memory[::step],
+        "sent": samples.sent[::step],
+        "temperature": samples.temperature[::step],
+    }
+
+
+def _table(found):
+    columns = [
+        Column("cell", "cell", "text", left=True),
+        Column("cpu_mean", "processors busy, mean", "percent"),
+        Column("cpu_max", "most", "percent"),
+        Column("memory_max_mb", "memory, most, MB"),
+        Column("temperature_max_c", "temperature, most, °C"),
+        Column("seconds", "samples", "count"),
+        Column("trials", "from trials", "text", left=True),
+    ]
+    samples_of = {outcome.number: samples for outcome, samples in found}
+    rows = []
+    for cell, members in all_outcomes.cells([outcome for outcome, _ in found]).items():
+        numbers = tuple(o.number for o in members)
+        own = [samples_of[number] for number in numbers]
+        cpu = _values(own, "cpu")
+        memory = _values(own, "memory")
+        rows.append(
+            {
+                "cell": all_outcomes.cell_text(cell),
+                "cpu_mean": statistics.fmean(cpu) if cpu else None,
+                "cpu_max": max(cpu, default=None),
+                "memory_max_mb": max(memory) / 1e6 if memory else None,
+                "temperature_max_c": max(_values(own, "temperature"), default=None),
+                "seconds": sum(len(samples.times_us) for samples in own),
+                "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+            }
+        )
+    return Table(
+        "origin-load",
+        "What the origin was busy with, by cell.",
+        "From samples once a second, while the probe and the background ran.",
+        columns,
+        rows,
+    )
+
+
+def _values(own, name):
+    return [value for samples in own for value in getattr(samples, name) if value is not None]

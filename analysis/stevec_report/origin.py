@@ -1,0 +1,98 @@
+"""The machine that the wiki ran on, as manifest.json says, and what it was busy with, from origin.csv.gz of a trial."""
+
+import csv
+import gzip
+import math
+import zlib
+from dataclasses import dataclass
+
+from stevec_report.blocks import Words
+
+HEADER = ["time_us", "cpu_ratio", "memory_used_bytes", "temperature_c", "received_bytes", "sent_bytes"]
+ROWS_MAX = 100_000  # more than a day, once a second
+LINE_MAX_CHARS = 500
+TIME_MAX_US = 10**16
+VALUE_MAX = 1e15
+
+EMULATED = (
+    "The origin of these measurements was emulated: its processor is a program, which takes other proportions for each "
+    "instruction than silicon does. Counts, cache statuses and hit ratios are as true as anywhere. How long an answer "
+    "of the origin took, and how many it could give, says nothing of a real board; whatever would claim a capacity is "
+    "left out of this report."
+)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """`kind` is local, board or ssh; `facts` is what else the manifest says, {} for a run from before it did."""
+
+    kind: str
+    emulated: bool
+    facts: dict
+
+
+@dataclass(frozen=True)
+class OriginSamples:
+    """What the origin did in each second of a trial; all lists are as long as `times_us` (microseconds since 1970).
+
+    `cpu` is the busy share of all its processors (0 to 1), `memory` in bytes, `temperature` in °C, `received` and
+    `sent` bytes in that second. None where a value could not be had.
+    """
+
+    times_us: list[int]
+    cpu: list[float | None]
+    memory: list[float | None]
+    temperature: list[float | None]
+    received: list[float | None]
+    sent: list[float | None]
+
+
+def read_origin(manifest):
+    """Return the `Origin` of a run's or study's manifest."""
+    value = manifest.get("origin")
+    facts = value if isinstance(value, dict) else {}
+    kind = facts.get("kind")
+    return Origin(kind if kind in ("local", "board", "ssh") else "local", facts.get("emulated") is True, facts)
+
+
+def read_samples(path):
+    """Return the `OriginSamples` in the file `path`, or None where there is none.
+
+    ValueError with a sentence if it is damaged, too long, or no table of samples.
+    """
+    if not path.is_file():
+        return None
+    rows = []
+    try:
+        with gzip.open(path, "rt", encoding="ascii", newline="") as file:
+            if file.readline(LINE_MAX_CHARS).rstrip("\r\n").split(",") != HEADER:
+                raise ValueError("has another header")
+            while line := file.readline(LINE_MAX_CHARS):
+                if len(rows) == ROWS_MAX:
+                    raise ValueError(f"has more than {ROWS_MAX} rows")
+                rows.append(_read_row(line))
+    except (EOFError, gzip.BadGzipFile, zlib.error, OSError, UnicodeDecodeError) as error:
+        raise ValueError("is cut off or damaged") from error
+    columns = list(zip(*rows, strict=True)) if rows else [[]] * len(HEADER)
+    return OriginSamples(*(list(column) for column in columns))
+
+
+def without_capacity(what):
+    """The words in the place of something that would claim what an emulated origin can take. `what` begins one."""
+    return Words("note", f"{what} would claim what the origin can take. It was emulated, so there is none here.")
+
+
+def _read_row(line):
+    fields = next(csv.reader([line]), [])
+    if len(fields) != len(HEADER) or not fields[0].isdecimal() or int(fields[0]) > TIME_MAX_US:
+        raise ValueError("has a row that is no sample")
+    return [int(fields[0]), *(_number(field) for field in fields[1:])]
+
+
+def _number(field):
+    if field == "":
+        return None
+    value = float(field)
+    if not math.isfinite(value) or abs(value) > VALUE_MAX:
+        raise ValueError("has a value that is no measurement")
+    return value

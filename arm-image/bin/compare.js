@@ -1,0 +1,31 @@
+#!/usr/bin/env node
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { parseTree, treeDifferences } from '../src/tree.js'
+
+const HELP = `Usage: arm-image/bin/compare.js FIRST SECOND
+
+Lists what differs between two builds' root filesystems, file by file: content, rights, owner, time.
+FIRST and SECOND are folders of builds, or their files.jsonl. Ends with 0 when nothing differs, 1 when something does.
+
+Example:
+  STEVEC_IMAGE=/tmp/again make image && arm-image/bin/compare.js arm-image/build/lamobo-r1 /tmp/again/lamobo-r1
+`
+
+const args = process.argv.slice(2)
+if (args.includes('--help') || args.length !== 2) {
+  process.stdout.write(HELP)
+  process.exitCode = args.includes('--help') ? 0 : 2
+} else {
+  const lists = args.map((place) => existsSync(place) && statSync(place).isDirectory() ? path.join(place, 'files.jsonl') : place)
+  const missing = lists.find((file) => !existsSync(file))
+  if (missing !== undefined) {
+    process.stderr.write(`compare: there is no ${missing}\n`)
+    process.exitCode = 2
+  } else {
+    const [first, second] = lists.map((file) => parseTree(readFileSync(file, 'utf8')))
+    const differences = treeDifferences(first, second)
+    process.stdout.write(differences.length === 0 ? `the same: ${first.length} files, folders and links\n` : `${differences.map((difference) => `${difference}\n`).join('')}${differences.length} of ${first.length} differ\n`)
+    process.exitCode = differences.length === 0 ? 0 : 1
+  }
+}

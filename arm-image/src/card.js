@@ -1,0 +1,72 @@
+import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { BOARDS } from '../recipe.js'
+import { BuildError } from './run.js'
+
+const MIB = 1024 ** 2
+/** Where the first stage is looked for on the card, and where the filesystem begins, well behind it. https://linux-sunxi.org/Bootable_SD_card */
+export const SPL_OFFSET_BYTES = 8 * 1024
+export const ROOT_OFFSET_BYTES = 4 * MIB
+
+/** What was new in ext4 after U-Boot learned to read it. */
+const FEATURES_OFF = '^metadata_csum_seed,^orphan_file'
+
+/**
+ * The card: a partition table, the boot loader, one ext4 filesystem; made without loop devices.
+ * @param {object} options
+ * @param {string} options.tree
+ * @param {string} options.digest  of the tree, from which everything random is derived
+ * @param {Record<string, string>} options.parameters
+ * @param {number} options.epoch
+ * @param {string} options.work  a folder for what is made on the way
+ * @param {string} options.output  the image
+ * @param {import('./run.js').Run} options.run
+ */
+export async function makeCard ({ tree, digest, parameters, epoch, work, output, run }) {
+  const sizeBytes = Number.parseInt(parameters.IMAGE_SIZE) * 1024 ** 3
+  const uuid = digest.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-4$3-a$4-$5')
+  const rootfs = path.join(work, 'rootfs.ext4')
+  rmSync(rootfs, { force: true })
+  writeFileSync(rootfs, '')
+  truncateSync(rootfs, sizeBytes - ROOT_OFFSET_BYTES)
+  await run('mke2fs', ['-q', '-t', 'ext4', '-L', 'stevec', '-U', uuid, '-E', `hash_seed=${uuid},root_owner=0:0`, '-O', FEATURES_OFF, '-m', '1', '-d', tree, rootfs], { E2FSPROGS_FAKE_TIME: String(epoch) })
+
+  const { uBoot } = BOARDS[parameters.BOARD]
+  const loader = uBoot === null ? null : path.join(tree, 'usr/lib/u-boot', uBoot, 'u-boot-sunxi-with-spl.bin')
+  if (loader !== null && SPL_OFFSET_BYTES + statSync(loader).size > ROOT_OFFSET_BYTES) throw new BuildError(`${loader} does not fit in front of the filesystem`)
+  const configuration = path.join(work, 'genimage.cfg')
+  writeFileSync(configuration, genimageConfiguration({ name: path.basename(output), rootfs, loader, signature: digest.slice(0, 8) }))
+  mkdirSync(path.join(work, 'empty'), { recursive: true })
+  await run('genimage', ['--config', configuration, '--rootpath', path.join(work, 'empty'), '--tmppath', path.join(work, 'genimage'), '--inputpath', work, '--outputpath', path.dirname(output)])
+  rmSync(rootfs)
+  if (statSync(output).size !== sizeBytes) truncateSync(output, sizeBytes)
+}
+
+/**
+ * @param {{name: string, rootfs: string, loader: string | null, signature: string}} card
+ * @returns {string} https://github.com/pengutronix/genimage#the-configuration-file
+ */
+export function genimageConfiguration ({ name, rootfs, loader, signature }) {
+  const boot = loader === null
+    ? ''
+    : `  partition boot-loader {
+    in-partition-table = false
+    offset = ${SPL_OFFSET_BYTES}
+    image = "${loader}"
+  }
+`
+  return `image "${name}" {
+  hdimage {
+    partition-table-type = "mbr"
+    disk-signature = 0x${signature}
+    align = 1M
+  }
+${boot}  partition root {
+    partition-type = 0x83
+    bootable = true
+    offset = ${ROOT_OFFSET_BYTES}
+    image = "${rootfs}"
+  }
+}
+`
+}

@@ -1,0 +1,153 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { closeSync, existsSync, fsyncSync, openSync, readdirSync, readFileSync, readSync, realpathSync, statSync, writeSync } from 'node:fs'
+import path from 'node:path'
+import { sha256File } from './tree.js'
+
+const CHUNK_BYTES = 4 * 1024 ** 2
+/** Sectors of sysfs are this long, whatever the disk's are. https://docs.kernel.org/admin-guide/abi-stable-files.html */
+const SECTOR_BYTES = 512
+/** No card is larger yet; a disk of somebody's data may be. */
+const SIZE_MAX_BYTES = 2 * 1024 ** 4
+
+/** It must not be written to, or writing went wrong; the message says why. */
+export class FlashError extends Error {}
+
+/**
+ * What the kernel says about a disk; files of /sys and /proc, which tests give their own.
+ * @typedef {object} Kernel
+ * @property {string} sys  /sys
+ * @property {string} mountinfo  /proc/self/mountinfo
+ * @property {string} swaps  /proc/swaps
+ */
+
+/** @type {Kernel} */
+export const KERNEL = Object.freeze({ sys: '/sys', mountinfo: '/proc/self/mountinfo', swaps: '/proc/swaps' })
+
+/**
+ * @param {string} name  of a block device in /sys/class/block, such as sdb
+ * @param {number} imageBytes
+ * @param {Kernel} [kernel]
+ * @returns {{model: string, sizeBytes: number}}
+ * @throws {FlashError} when it is not a whole, removable, unused disk that the image fits on
+ */
+export function checkDisk (name, imageBytes, kernel = KERNEL) {
+  const folder = path.join(kernel.sys, 'class/block', name)
+  if (!existsSync(folder)) throw new FlashError(`the kernel knows no disk ${name}`)
+  if (existsSync(path.join(folder, 'partition'))) throw new FlashError(`${name} is a partition; name the whole disk, ${path.basename(path.dirname(realpathSync(folder)))}`)
+  // First of all, so that it is what the message says.
+  const uses = usesOf(name, kernel)
+  const system = uses.find(({ where }) => ['/', '/boot', '/boot/efi', '/usr', '/var', '/home', 'swap'].includes(where))
+  if (system !== undefined) throw new FlashError(`${name} holds the running system (${system.device} is ${system.where})`)
+  // Card readers without USB say that they are not removable, though the card is.
+  const removable = read(folder, 'removable') === '1' || read(folder, 'device/type') === 'SD'
+  if (!removable) throw new FlashError(`${name} is not removable, so it is not a card`)
+  if (read(folder, 'ro') === '1') throw new FlashError(`${name} is write-protected`)
+  const sizeBytes = Number(read(folder, 'size')) * SECTOR_BYTES
+  if (!(sizeBytes > 0)) throw new FlashError(`there is no card in ${name}`)
+  if (sizeBytes < imageBytes) throw new FlashError(`${name} has ${gigabytes(sizeBytes)}, and the image needs ${gigabytes(imageBytes)}`)
+  if (sizeBytes > SIZE_MAX_BYTES) throw new FlashError(`${name} has ${gigabytes(sizeBytes)}: that is no card`)
+  if (uses.length > 0) throw new FlashError(`${name} is in use (${uses.map(({ device, where }) => `${device} is ${where}`).join(', ')}); umount it first`)
+  return { sizeBytes, model: [read(folder, 'device/vendor'), read(folder, 'device/model') || read(folder, 'device/name')].filter(Boolean).join(' ') || 'no name' }
+}
+
+/**
+ * @param {string} name
+ * @param {Kernel} kernel
+ * @returns {{device: string, where: string}[]} what is mounted, or swap, of the disk, its partitions, and whatever stands on them (RAID, LVM, encryption)
+ */
+function usesOf (name, kernel) {
+  /** Number "8:1" and name of each device. @type {Map<string, string>} */
+  const devices = new Map()
+  const follow = (/** @type {string} */ device) => {
+    const folder = path.join(kernel.sys, 'class/block', device)
+    const number = read(folder, 'dev')
+    if (number === '' || devices.has(number)) return
+    devices.set(number, device)
+    for (const entry of readdirSync(folder)) if (existsSync(path.join(folder, entry, 'partition'))) follow(entry)
+    if (existsSync(path.join(folder, 'holders'))) for (const holder of readdirSync(path.join(folder, 'holders'))) follow(holder)
+  }
+  follow(name)
+  const names = new Set(devices.values())
+  const mounts = readFileSync(kernel.mountinfo, 'utf8').trimEnd().split('\n').flatMap((row) => {
+    // proc_pid_mountinfo(5): the third field is the device's number, the fifth where; behind " - ", type and source. btrfs has numbers of its own.
+    const fields = row.split(' ')
+    const source = fields[fields.indexOf('-') + 2] ?? ''
+    const device = devices.get(fields[2]) ?? (source.startsWith('/dev/') && names.has(deviceName(source)) ? deviceName(source) : undefined)
+    return device === undefined ? [] : [{ device, where: fields[4] }]
+  })
+  const swaps = readFileSync(kernel.swaps, 'utf8').trimEnd().split('\n').slice(1).map((row) => deviceName(row.split(/\s/)[0])).filter((device) => names.has(device)).map((device) => ({ device, where: 'swap' }))
+  return [...mounts, ...swaps]
+}
+
+/** @param {string} file */
+function deviceName (file) {
+  return path.basename(existsSync(file) ? realpathSync(file) : file)
+}
+
+/**
+ * @param {string} folder
+ * @param {string} file
+ */
+function read (folder, file) {
+  try {
+    return readFileSync(path.join(folder, file), 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
+
+/** @param {number} bytes */
+export const gigabytes = (bytes) => `${(bytes / 1e9).toFixed(1)} GB`
+
+/**
+ * @param {string} device  a path
+ * @returns {string} its name in /sys/class/block
+ * @throws {FlashError} when it is not a block device
+ */
+export function blockDeviceName (device) {
+  const status = statSync(device, { throwIfNoEntry: false })
+  if (status === undefined) throw new FlashError(`there is no ${device}`)
+  if (!status.isBlockDevice()) throw new FlashError(`${device} is not a disk`)
+  return path.basename(realpathSync(device))
+}
+
+/**
+ * Writes an image and reads it back.
+ * @param {object} options
+ * @param {string} options.image
+ * @param {string} options.sha256  that the image has by its manifest
+ * @param {string} options.target
+ * @param {(phase: 'write' | 'verify', doneBytes: number, totalBytes: number) => void} [options.onProgress]
+ * @throws {FlashError} when the image is not what its manifest says, or the card does not give back what was written
+ */
+export function writeImage ({ image, sha256, target, onProgress = () => {} }) {
+  const totalBytes = statSync(image).size
+  // Before anything is overwritten, and the file is read into memory for the writing at once.
+  if (sha256File(image) !== sha256) throw new FlashError(`${image} is damaged: its SHA-256 is not the one in manifest.json; build or fetch it again`)
+  const isDevice = statSync(target).isBlockDevice()
+  const source = openSync(image, 'r')
+  // Exclusive: of a disk that somebody mounted a moment ago, the kernel then refuses it (open(2), O_EXCL).
+  const card = openSync(target, isDevice ? 0o2 | 0o200 : 'r+')
+  const written = createHash('sha256')
+  try {
+    const buffer = Buffer.alloc(CHUNK_BYTES)
+    for (let doneBytes = 0; doneBytes < totalBytes;) {
+      const length = readSync(source, buffer, 0, CHUNK_BYTES, doneBytes)
+      if (length === 0) throw new FlashError(`${image} became shorter while it was written`)
+      for (let offset = 0; offset < length;) offset += writeSync(card, buffer, offset, length - offset, doneBytes + offset)
+      written.update(buffer.subarray(0, length))
+      doneBytes += length
+      // Else the kernel takes all of it at once, and the progress tells nothing.
+      fsyncSync(card)
+      onProgress('write', doneBytes, totalBytes)
+    }
+  } finally {
+    closeSync(card)
+    closeSync(source)
+  }
+  // What is read back has to come from the card and not from memory.
+  if (isDevice) execFileSync('blockdev', ['--flushbufs', target])
+  const found = sha256File(target, (doneBytes) => onProgress('verify', doneBytes, totalBytes), totalBytes)
+  if (written.digest('hex') !== sha256 || found !== sha256) throw new FlashError(`${target} does not give back what was written to it: the card is worn out or counterfeit, or the reader bad`)
+}

@@ -1,0 +1,149 @@
+import { spawn } from 'node:child_process'
+import { createConnection } from 'node:net'
+import { mkdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { MACHINES } from '@stevec/arm-image/board'
+import { parsePort, readConfig } from '../config.js'
+import { startMongod } from '../stack/mongod.js'
+import { boardReady, boardSsh, readBoardState, requireBoard, startBoard, stopBoard, writeBoardState } from '../stack/board.js'
+import { isAlive } from '../stack/processes.js'
+import { UsageError } from '../usage-error.js'
+import { interruptSignal, refuseMore } from './options.js'
+
+/** Ctrl-] as in telnet: nothing that a console needs. */
+const LEAVE_CONSOLE = 0x1d
+
+/** @type {Record<string, (values: Record<string, any>, rest: string[]) => Promise<number>>} */
+const VERBS = { up, down, status, ssh, console: attach }
+
+/** @type {import('../cli.js').Command} */
+export const command = {
+  summary: 'boot the Banana Pi\'s root filesystem in QEMU',
+  help: `Usage: stevec board up [--machine NAME] [--port N] | down | status | ssh [-- COMMAND …] | console
+
+Boots an image that \`make image\` built: nginx and the wiki on an emulated ARM board with two Cortex-A7 and 1 GB, their database on this machine.
+An emulated CPU is no measure of a real one: requests a second of it are not the board's.
+
+  up               switch it on and wait until the wiki has its database (some minutes)
+  down             switch it off; what was written to its card is forgotten
+  status           whether it is up, and where
+  ssh              a shell on it, as root; or run COMMAND there
+  console          its serial line; Ctrl-] leaves
+
+  --machine NAME   virt (default): the image's kernel and root filesystem, the quicker way
+                   bpim2u: Banana Pi M2 Ultra, from the card through SPL and U-Boot (QEMU 8.1 or newer, an image with BOARD=bpi-m2-ultra)
+  --port N         of the board's nginx on 127.0.0.1; default: a free one
+
+Environment: MONGODB_URI (your own database instead of one of ours), QEMU_BIN, STEVEC_IMAGE (where images are).
+
+Examples:
+  stevec board up
+  stevec board ssh -- systemctl --failed
+  stevec board up --machine bpim2u --port 8090`,
+  options: { machine: { type: 'string' }, port: { type: 'string' } },
+  async run ({ values, positionals }) {
+    const [verb, ...rest] = positionals
+    if (verb === undefined || !Object.hasOwn(VERBS, verb)) throw new UsageError(`say what: ${Object.keys(VERBS).join(', ')}`)
+    if (verb !== 'ssh') refuseMore(rest, 0)
+    return VERBS[verb](values, rest)
+  }
+}
+
+const directoryOf = () => path.join(readConfig().stateDirectory, 'board')
+
+/** @param {Record<string, any>} values */
+async function up (values) {
+  const machine = values.machine ?? 'virt'
+  if (!Object.hasOwn(MACHINES, machine)) throw new UsageError(`--machine is ${Object.keys(MACHINES).join(' or ')}, not "${machine}"`)
+  const httpPort = values.port === undefined ? undefined : parsePort(values.port, '--port')
+  const config = readConfig()
+  const directory = directoryOf()
+  const present = readBoardState(directory)
+  if (present?.processes.some(isAlive)) {
+    await boardReady(directory, { signal: interruptSignal() })
+    process.stdout.write(`already up since ${present.started_at}: ${present.url}/ (machine ${present.machine})\n`)
+    return 0
+  }
+  await stopBoard(directory)
+  const signal = interruptSignal()
+  const startedAt = performance.now()
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  /** @type {import('../stack/processes.js').ProcessIdentity[]} */
+  const before = []
+  try {
+    let mongodbUri = config.mongodbUri
+    if (mongodbUri === undefined) {
+      process.stderr.write('starting mongod …\n')
+      const database = path.join(directory, 'database')
+      mkdirSync(database, { recursive: true, mode: 0o700 })
+      const mongod = await startMongod({ directory: database, outlive: true, onStart: ({ name, pid, start_ticks: ticks }) => before.push({ name, pid, start_ticks: ticks }) })
+      mongodbUri = mongod.uri
+    }
+    process.stderr.write(`switching the board on (machine ${machine}; a minute or two, more on a busy machine) …\n`)
+    const state = await startBoard({ directory, imageDirectory: config.imageDirectory, machine, mongodbUri, outlive: true, httpPort })
+    writeBoardState(directory, { ...state, processes: [...before, ...state.processes] })
+    await boardReady(directory, { signal, onProgress: progress(startedAt) })
+    process.stdout.write(`up after ${Math.round((performance.now() - startedAt) / 1000)} s, emulated: ${state.url}/\na shell: stevec board ssh   off: stevec board down\n`)
+    return 0
+  } catch (error) {
+    const state = readBoardState(directory)
+    if (state === null) writeBoardState(directory, /** @type {any} */ ({ processes: before }))
+    await stopBoard(directory)
+    throw error
+  }
+}
+
+/** @param {number} startedAt */
+function progress (startedAt) {
+  return (/** @type {string} */ text) => { process.stderr.write(`  ${String(Math.round((performance.now() - startedAt) / 1000)).padStart(4)} s  ${text.slice(0, 110)}\n`) }
+}
+
+async function down () {
+  process.stdout.write(await stopBoard(directoryOf()) ? 'the board is off\n' : 'no board was up\n')
+  return 0
+}
+
+async function status () {
+  const state = readBoardState(directoryOf())
+  const running = state?.processes.every(isAlive)
+  process.stdout.write(state === null ? 'no board is up\n' : running ? `up since ${state.started_at}: ${state.url}/ (machine ${state.machine}, emulated)\n` : 'the board, or its database, ended by itself; `stevec board up` starts it again\n')
+  return running ? 0 : 1
+}
+
+/**
+ * @param {Record<string, any>} _values
+ * @param {string[]} rest
+ * @returns {Promise<number>} the exit code of what ran there
+ */
+function ssh (_values, rest) {
+  const child = spawn('ssh', boardSsh(directoryOf(), rest), { stdio: 'inherit' })
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('exit', (code) => resolve(code ?? 1))
+  })
+}
+
+/** @returns {Promise<number>} */
+function attach () {
+  const directory = directoryOf()
+  requireBoard(directory)
+  process.stdout.write(readFileSync(path.join(directory, 'console.log')))
+  const socket = createConnection(path.join(directory, 'console.sock'))
+  return new Promise((resolve, reject) => {
+    const leave = () => {
+      socket.destroy()
+      if (process.stdin.isTTY) process.stdin.setRawMode(false)
+      process.stdin.pause()
+      resolve(0)
+    }
+    socket.once('error', reject)
+    socket.once('close', leave)
+    socket.pipe(process.stdout)
+    if (process.stdin.isTTY) process.stdin.setRawMode(true)
+    process.stdin.on('data', (keys) => {
+      if (keys.includes(LEAVE_CONSOLE)) leave()
+      else socket.write(keys)
+    })
+    process.stdin.once('end', leave)
+  })
+}

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import test from 'node:test'
+import { prepareCard, provideKey, qemuArguments } from '@stevec/arm-image/board'
+import { seenFromGuest } from '../src/stack/board.js'
+import { createSandbox } from './helper.js'
+
+/** @param {import('node:test').TestContext} t */
+async function sandbox (t) {
+  const place = await createSandbox()
+  t.after(() => rmSync(place.directory, { recursive: true, force: true }))
+  return { ...place, env: { STEVEC_IMAGE: path.join(place.directory, 'images') } }
+}
+
+test('without an image the board does not go up, leaves no database running, and says what builds one', async (t) => {
+  const place = await sandbox(t)
+  const { exitCode, stderr } = await place.stevec(['board', 'up'], place.env)
+  assert.equal(exitCode, 1)
+  assert.match(stderr, /there is no image that machine virt boots; run: sudo make image\n/)
+  const other = await place.stevec(['board', 'up', '--machine', 'bpim2u'], place.env)
+  assert.match(other.stderr, /sudo make image BOARD=bpi-m2-ultra\n/)
+  assert.deepEqual(place.processes(), [])
+})
+
+test('what is asked of a board that is not up is answered so, and a second `down` is no mistake', async (t) => {
+  const place = await sandbox(t)
+  for (const verb of ['ssh', 'console']) {
+    const { exitCode, stderr } = await place.stevec(['board', verb], place.env)
+    assert.equal(exitCode, 1)
+    assert.match(stderr, /no board is up; run `stevec board up`/)
+  }
+  assert.deepEqual(await place.stevec(['board', 'down'], place.env), { exitCode: 0, stdout: 'no board was up\n', stderr: '' })
+  assert.equal((await place.stevec(['board', 'status'], place.env)).stdout, 'no board is up\n')
+})
+
+test('what cannot be understood is refused with what can', async (t) => {
+  const place = await sandbox(t)
+  for (const [args, expected] of /** @type {[string[], RegExp][]} */ ([
+    [[], /say what: up, down, status, ssh, console/],
+    [['explode'], /say what: up, down/],
+    [['up', '--machine', 'pdp11'], /--machine is virt or bpim2u, not "pdp11"/],
+    [['up', '--port', '0'], /--port must be a port/],
+    [['down', 'now'], /"now" is one argument too many/]
+  ])) {
+    const { exitCode, stderr } = await place.stevec(['board', ...args], place.env)
+    assert.notEqual(exitCode, 0)
+    assert.match(stderr, expected)
+  }
+})
+
+test('the guest reaches this machine\'s database by another name, and any other by its own', () => {
+  assert.equal(seenFromGuest('mongodb://127.0.0.1:27027/stevec?replicaSet=stevec'), 'mongodb://10.0.2.2:27027/stevec?directConnection=true')
+  assert.equal(seenFromGuest('mongodb://me:p%40ss@localhost:1/x'), 'mongodb://me:p%40ss@10.0.2.2:1/x?directConnection=true')
+  assert.equal(seenFromGuest('mongodb://db.example:27017/x?replicaSet=a'), 'mongodb://db.example:27017/x?replicaSet=a')
+})
+
+test('a card that debugfs cannot write to is an error, not a board without its settings', async (t) => {
+  const { directory } = await createSandbox()
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const image = path.join(directory, 'image')
+  const { publicKey, privateKey } = provideKey(path.join(directory, 'key'))
+  assert.equal(provideKey(path.join(directory, 'key')).publicKey, publicKey, 'made once')
+  assert.match(readFileSync(privateKey, 'utf8'), /BEGIN OPENSSH PRIVATE KEY/)
+  writeFileSync(image, Buffer.alloc(5 * 1024 ** 2))
+  assert.throws(() => prepareCard({ image, card: path.join(directory, 'card'), mongodbUri: 'mongodb://h/x', publicKey, work: directory }), /debugfs could not write \/etc\/stevec\/wiki\.env/)
+  assert.ok(!existsSync(path.join(directory, 'wiki.env')), 'the address of the database does not lie about')
+})
+
+test('QEMU listens to this machine alone, and a path that its sockets cannot have is refused', () => {
+  const options = /** @type {const} */ ({ machine: 'virt', directory: '/i', card: '/c', consoleSocket: '/s', consoleLog: '/l', httpPort: 1, sshPort: 2 })
+  for (const machine of /** @type {const} */ (['virt', 'bpim2u'])) {
+    const forwarded = qemuArguments({ ...options, machine }).filter((argument) => argument.includes('hostfwd'))
+    assert.equal(forwarded.length, 1)
+    assert.deepEqual(forwarded[0].match(/hostfwd=[^,]*/g), ['hostfwd=tcp:127.0.0.1:1-:80', 'hostfwd=tcp:127.0.0.1:2-:22'])
+  }
+  assert.throws(() => qemuArguments({ ...options, consoleSocket: `/${'x'.repeat(120)}` }), /too long a path for a socket/)
+})

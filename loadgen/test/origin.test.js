@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import test from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { keepOriginSamples } from '../src/lab/origin-samples.js'
+import { parseHost } from '../src/origin/host.js'
+import { originOption, refuseTwiceLimited } from '../src/origin/origin.js'
+import { sampleProcesses } from '../src/origin/process-samples.js'
+import { readProfile } from '../src/profile/profile.js'
+import { startTicks, waitUntil } from '../src/stack/processes.js'
+import { createSandbox } from './helper.js'
+
+/** @param {import('node:test').TestContext} t */
+async function sandbox (t) {
+  const place = await createSandbox()
+  t.after(() => place.remove())
+  return place
+}
+
+test('an origin that cannot be understood is refused before anything starts', async (t) => {
+  for (const text of ['bord', '', 'ssh://', 'ssh://-oProxyCommand=x', 'ssh://me:secret@host', 'ssh://host/path', 'ssh://host?http_port=0', 'ssh://host?other=1', 'ssh://a%20b', 'ssh://-x@host']) {
+    assert.throws(() => originOption(text), /^Error: --origin /, text)
+  }
+  assert.deepEqual(parseHost('ssh://stevec.local'), { user: 'root', host: 'stevec.local', sshPort: 22, httpPort: 80 })
+  assert.deepEqual(parseHost('ssh://me@192.168.1.7:2222?http_port=8090'), { user: 'me', host: '192.168.1.7', sshPort: 2222, httpPort: 8090 })
+  const place = await sandbox(t)
+  const { exitCode, stderr } = await place.stevec(['run', 'read-hot', '--origin', 'moon'])
+  assert.deepEqual([exitCode, place.processes(), existsSync(place.results)], [2, [], false])
+  assert.match(stderr, /--origin is local, board or ssh:\/\/\[user@\]host\[:port\], not "moon"/)
+})
+
+test('a profile that slows this machine down does not go with an origin that is slow by itself', () => {
+  const profile = (/** @type {string} */ name) => ({ name, sha256: '', asked: readProfile(name).profile, applied: { cpu: false, memory: false, links: false }, missing: [], calibration: null })
+  assert.throws(() => refuseTwiceLimited(profile('banana-pi'), 'board'), /banana-pi makes this machine as slow as a board, and --origin board is one/)
+  refuseTwiceLimited(profile('banana-pi'), 'local')
+  refuseTwiceLimited(profile('none'), 'board')
+})
+
+test('without an image of the board nothing of a stack is left, and what builds one is said', async (t) => {
+  const place = await sandbox(t)
+  for (const args of [['run', 'read-hot'], ['up']]) {
+    const { exitCode, stderr } = await place.stevec([...args, '--origin', 'board'], { STEVEC_IMAGE: path.join(place.directory, 'images') })
+    assert.equal(exitCode, 1)
+    assert.match(stderr, /there is no image that machine virt boots; run: sudo make image\n/)
+    assert.deepEqual(place.processes(), [])
+  }
+  assert.equal(existsSync(place.results), false)
+})
+
+test('a machine of one\'s own needs a database that it reaches, too', async (t) => {
+  const place = await sandbox(t)
+  for (const env of /** @type {Record<string, string>[]} */ ([{}, { MONGODB_URI: 'mongodb://localhost:27017/x' }])) {
+    const { exitCode, stderr } = await place.stevec(['run', 'read-hot', '--origin', 'ssh://stevec.invalid'], env)
+    assert.equal(exitCode, 1)
+    assert.match(stderr, /needs a database that both it and this machine reach: set MONGODB_URI/)
+  }
+})
+
+test('a run is gone on with at the origin where it began', async (t) => {
+  const place = await sandbox(t)
+  const run = path.join(place.results, '20261121T000000Z-read-hot-0000000')
+  mkdirSync(run, { recursive: true })
+  const manifest = (/** @type {string} */ kind) => writeFileSync(path.join(run, 'manifest.json'), JSON.stringify({
+    schema_version: 2, kind: 'run', status: 'interrupted', experiment: { name: 'read-hot', settings: {}, factors: {} }, preset: 'quick', seed: 1, origin: { kind }
+  }))
+  manifest('board')
+  assert.match((await place.stevec(['run', '--resume', path.basename(run), '--origin', 'local'])).stderr, /the origin of this run was board, so it cannot be gone on with at local/)
+  manifest('ssh')
+  assert.match((await place.stevec(['run', '--resume', path.basename(run)])).stderr, /name it again with --origin ssh:/)
+})
+
+test('what a process of this machine and its children use is seen once a second, and kept with the trial', async (t) => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-samples-'))
+  const child = spawn('sh', ['-c', 'while :; do :; done & wait'], { detached: true })
+  const pid = /** @type {number} */ (child.pid)
+  t.after(() => {
+    process.kill(-pid, 'SIGKILL')
+    rmSync(directory, { recursive: true })
+  })
+  const identity = { name: 'busy', pid, start_ticks: /** @type {number} */ (startTicks(pid)) }
+  let samples = 0
+  const kept = keepOriginSamples({
+    sample: (onSample) => sampleProcesses(() => [identity], (sample) => {
+      samples += 1
+      onSample(sample)
+    })
+  }, directory)
+  await waitUntil(() => samples >= 2, 60_000)
+  assert.deepEqual(await kept.stop(), { rows: samples, problem: null })
+  const [header, ...rows] = gunzipSync(readFileSync(path.join(directory, 'origin.csv.gz'))).toString().trimEnd().split('\n')
+  assert.equal(header, 'time_us,cpu_ratio,memory_used_bytes,temperature_c,received_bytes,sent_bytes')
+  for (const [timeUs, cpu, memory, ...rest] of rows.map((row) => row.split(','))) {
+    assert.ok(Math.abs(Number(timeUs) / 1e6 - Date.now() / 1000) < 60)
+    assert.ok(Number(cpu) > 0 && Number(cpu) <= 1, cpu)
+    assert.ok(Number(memory) > 100_000, memory)
+    assert.deepEqual(rest, ['', '', ''])
+  }
+})
+
+test('a process that has ended is no idle origin', async () => {
+  await assert.rejects(sampleProcesses(() => [{ name: 'the wiki', pid: 2 ** 22 + 1, start_ticks: 1 }], () => {}).ended, /the wiki has ended/)
+})
