@@ -11,7 +11,7 @@ from stevec_predict import CellPrediction, ScenarioError, draws_of_cell, predict
 from stevec_predict.cell import PURGE_DELAYS_OF_A_SITE_S, PURGE_DELAYS_S
 from stevec_report import outcomes as all_outcomes
 from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Table, trials_cell
-from stevec_report.intervals import Interval, t_interval
+from stevec_report.intervals import Interval, clipped, t_interval
 from stevec_report.wording import join_words
 
 NOBODY_EDITS = "nobody edits"
@@ -194,7 +194,7 @@ def _row(one):
         inside = one.inside(key)
         row |= {
             f"{key}_predicted": Interval(*_means(predicted), len(predicted)),
-            f"{key}_measured": _percent(t_interval([value for value in measured if value is not None])),
+            f"{key}_measured": _percent(clipped(t_interval([value for value in measured if value is not None]))),
             f"{key}_difference": _percent(t_interval(gaps)),
             f"{key}_inside": Cell(f"{inside} of {len(gaps)}", mark="valid" if inside == len(gaps) else ""),
         }
