@@ -100,6 +100,7 @@ class TrialRecord:
     `proof_statuses` are the cache statuses that the cold proof saw, one a request.
     `cell` is {factor: level as text}, `settings` the settings as they held. `clock_step_s` is how far the
     clock on the wall and the monotonic one fell apart in the trial (None if the trial does not say).
+    `stolen_cpu_share` is what the host of the machine gave to others, of all cores (None if the trial does not say).
     `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without any.
     """
 
@@ -134,6 +135,7 @@ class TrialRecord:
     refreshes: int = 0
     purges: Purges | None = None
     fault: Fault | None = None
+    stolen_cpu_share: float | None = None
 
     def setting(self, name, default=None):
         """The value of a setting as it held in this trial."""
@@ -396,6 +398,7 @@ def _read_record(value, number, doors, plans):
         refreshes=_optional_count(value, "refreshes") or 0,
         purges=_read_purges(value.get("purges")),
         fault=_read_fault(value.get("fault")),
+        stolen_cpu_share=_optional_number(k6, "stolen_cpu_share"),
     )
 
 

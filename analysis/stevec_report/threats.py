@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 from stevec_report.origin import EMULATED
 from stevec_report.wording import count_of, join_words
 
+STOLEN_SHARE_MIN = 0.02  # of all cores; below, it is lost in what a trial varies by anyway
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
@@ -16,6 +17,7 @@ def list_threats(results, parts):
         _describe_zone(results.target) if results.target else _describe_profile(results.profile, results.origin),
         _describe_loopback(parts) if results.origin.kind != "ssh" else None,
         _describe_generator(parts),
+        _describe_host(parts),
         _describe_loop(parts),
         _describe_failures(parts),
     ]
@@ -114,6 +116,20 @@ def _describe_generator(parts):
     if dropped:
         sentences.append(f"It dropped {count_of(dropped, 'iteration')} for which no requester was free.")
     return ("The generator", " ".join(sentences))
+
+
+def _describe_host(parts):
+    records = [o.record for part in parts for o in part.outcomes if o.record]
+    stolen = [record.stolen_cpu_share for record in records if record.stolen_cpu_share is not None]
+    if not stolen or max(stolen) < STOLEN_SHARE_MIN:
+        return None
+    many = sum(share >= STOLEN_SHARE_MIN for share in stolen)
+    return (
+        "A shared host",
+        f"This machine is a guest, and its host gave up to {100 * max(stolen):.0f} % of the processor time that was "
+        f"wanted here to others; in {many} of {count_of(len(stolen), 'trial')} it was "
+        f"{100 * STOLEN_SHARE_MIN:.0f} % or more. Those waited for something that the experiment does not vary.",
+    )
 
 
 def _describe_loop(parts):

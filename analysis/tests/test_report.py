@@ -198,6 +198,20 @@ def test_invalid_trials_are_said_and_marked(run_folder, capsys):
 
 
 @pytest.mark.usefixtures("without_pictures")
+@pytest.mark.parametrize(("shares", "said"), [((0.31, 0.001), True), ((0.019, 0.0), False), ((None, None), False)])
+def test_a_host_that_gave_the_processor_to_others_is_told(run_folder, shares, said):
+    for number, share in enumerate(shares, start=1):
+        edit_json(
+            run_folder / f"trials/{number:04d}/trial.json",
+            lambda trial, share=share: trial["k6"].update(stolen_cpu_share=share),
+        )
+    assert main([str(run_folder)]) == 0
+    text = read_page(run_folder).text
+    assert ("gave up to 31 % of the processor time" in text) == said
+    assert ("in 1 of 2 trials it was 2 % or more" in text) == said
+
+
+@pytest.mark.usefixtures("without_pictures")
 def test_a_run_without_one_valid_trial_still_has_a_report(run_folder):
     for folder in (run_folder / "trials").iterdir():
         (folder / "samples.csv.gz").unlink()

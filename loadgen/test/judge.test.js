@@ -8,7 +8,7 @@ import { storesPages } from '../src/lab/storing.js'
 
 const trialOf = (/** @type {string} */ experiment, /** @type {(trial: import('../src/lab/matrix.js').PlannedTrial) => boolean} */ wanted) =>
   /** @type {import('../src/lab/matrix.js').PlannedTrial} */ (planRun(loadDefinition(experiment, 'quick'), 1).trials.find(wanted))
-const k6 = { exit_code: 0, dropped_iterations: 0, wall_s: 2, generator_cpu_s: 0.5, generator_cpu_share: 0.1, generator_limited: false }
+const k6 = { exit_code: 0, dropped_iterations: 0, wall_s: 2, generator_cpu_s: 0.5, generator_cpu_share: 0.1, generator_limited: false, stolen_cpu_share: 0 }
 
 describe('how many requests must reach the wiki', () => {
   const expected = (/** @type {string} */ experiment, /** @type {Record<string, unknown>} */ cell, stores = true, wallS = 2) =>

@@ -50,7 +50,7 @@ describe('an experiment through a zone', () => {
 
   test('has no exact counter where several machines may each ask the origin, and keeps it where none stores', () => {
     const [cached, nocache] = ['cached', 'nocache'].map((door) => trialsOf('read-hot', { only: { door: [door] }, repetitions: 1 })[0])
-    const k6 = { exit_code: 0, dropped_iterations: 0, wall_s: 3, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false }
+    const k6 = { exit_code: 0, dropped_iterations: 0, wall_s: 3, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false, stolen_cpu_share: 0 }
     assert.equal(expectedCounter({ trial: cached, stores: true, k6 }), cached.plan.distinct_pages)
     assert.equal(expectedCounter({ trial: cached, stores: true, severalCaches: true, k6 }), null)
     assert.equal(expectedCounter({ trial: nocache, stores: false, k6 }), 1000)

@@ -26,8 +26,8 @@ const TICKS_PER_S = 100
  */
 
 /**
- * How a k6 process did; generator_cpu_share is of all cores.
- * @typedef {{exit_code: number | null, dropped_iterations: number, wall_s: number, generator_cpu_s: number, generator_cpu_share: number, generator_limited: boolean}} GeneratorFacts
+ * How a k6 process did; shares are of all cores. stolen_cpu_share: what the host of this machine gave to other machines meanwhile, though it was wanted here; null where the kernel does not tell.
+ * @typedef {{exit_code: number | null, dropped_iterations: number, wall_s: number, generator_cpu_s: number, generator_cpu_share: number, generator_limited: boolean, stolen_cpu_share: number | null}} GeneratorFacts
  */
 
 /**
@@ -58,6 +58,7 @@ export function createGenerators (signal) {
       const csvFile = path.join(directory, `${name}${RAW_SUFFIX}`)
       const logFile = path.join(directory, `${name}.log`)
       const startedAt = performance.now()
+      const stolenBeforeS = stolenCpuSeconds()
       const k6 = await startProcess({
         name: 'k6',
         command: requireTool('k6').path,
@@ -79,8 +80,10 @@ export function createGenerators (signal) {
         const cpuS = totalS - attributedS
         attributedS = totalS
         if (statSync(logFile).size === 0) rmSync(logFile)
-        const share = cpuS / (wallS * availableParallelism())
-        return { exit_code: exitCode, dropped_iterations: droppedIterations(summaryFile), wall_s: round(wallS), generator_cpu_s: round(cpuS), generator_cpu_share: round(share), generator_limited: share > GENERATOR_LIMIT }
+        const ofCores = (/** @type {number} */ seconds) => round(seconds / (wallS * availableParallelism()))
+        const share = ofCores(cpuS)
+        const stolenS = stolenCpuSeconds()
+        return { exit_code: exitCode, dropped_iterations: droppedIterations(summaryFile), wall_s: round(wallS), generator_cpu_s: round(cpuS), generator_cpu_share: share, generator_limited: share > GENERATOR_LIMIT, stolen_cpu_share: stolenS === null || stolenBeforeS === null ? null : ofCores(stolenS - stolenBeforeS) }
       })
       return { done, cpuSeconds: () => ended ? 0 : cpuSeconds(k6.pid), csvFile }
     },
@@ -128,6 +131,23 @@ function statTimes (process, index) {
   const stat = readFileSync(`/proc/${process}/stat`, 'latin1')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[index]) + Number(fields[index + 1])) / TICKS_PER_S
+}
+
+function stolenCpuSeconds () {
+  try {
+    return stolenSecondsIn(readFileSync('/proc/stat', 'latin1'))
+  } catch {
+    return null
+  }
+}
+
+/**
+ * @param {string} stat  /proc/stat
+ * @returns {number | null} processor time since boot, of all cores together, that a virtual machine wanted and its host did not give (proc(5): steal)
+ */
+export function stolenSecondsIn (stat) {
+  const ticks = /^cpu +(?:\d+ +){7}(\d+)/m.exec(stat)?.[1]
+  return ticks === undefined ? null : Number(ticks) / TICKS_PER_S
 }
 
 /** @param {string} summaryFile */

@@ -119,7 +119,7 @@ function nothingMeasured (logLines) {
     duration_max_ms: null,
     log_lines: logLines,
     fault: null,
-    k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false },
+    k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false, stolen_cpu_share: null },
     background: null,
     overlap: null,
     origin_samples: null
