@@ -39,6 +39,7 @@ export class DefinitionError extends Error {}
  * @property {number} stale_if_error_s
  * @property {import('../stack/cache.js').CacheName} cache
  * @property {boolean} collapsing
+ * @property {number} origin_cache_mib
  * @property {number} origin_delay_ms
  * @property {import('./fault.js').Fault | null} fault
  * @property {number} duration_max_s
@@ -70,6 +71,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   stale_if_error_s: 0,
   cache: 'edge',
   collapsing: true,
+  origin_cache_mib: 0,
   origin_delay_ms: 0,
   fault: null,
   duration_max_s: 600,

@@ -34,6 +34,7 @@ export const cachingFor = (settings) => ({
   CACHE_TTL_S: String(settings.ttl_s),
   CACHE_STALE_WHILE_REVALIDATE_S: String(settings.stale_while_revalidate_s),
   CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s),
+  ORIGIN_CACHE_MIB: String(settings.origin_cache_mib),
   // Nothing is on its way for longer here, and a trial need not wait for the default's ten seconds.
   PURGE_REPEAT_AFTER_S: '1'
 })
