@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { pageText } from '../../scenarios/content.js'
 import { pageName } from '../../scenarios/plan.js'
 import { request } from '../stack/doors.js'
@@ -8,7 +9,7 @@ const CONCURRENCY = 16
 const PROGRESS_EVERY_MS = 10_000
 /** Each is durable before it is answered, and a slow disk makes the last of many wait for all before it. */
 const TIMEOUT_MS = 60_000
-/** A wiki that limits writes lets the next ones through within a minute. */
+/** A wiki that limits writes lets the next ones through within a minute, and one that takes its database for silent, as a starved one does, finds it again sooner. */
 const REFUSALS_MAX = 10
 
 /** The message says what the wiki said. */
@@ -43,8 +44,10 @@ export async function writePages ({ wikiUrl, seed, pages, signal, onLimit, onPro
           method: 'POST', headers: { 'content-type': 'text/markdown' }, body: pageText(seed, page, sizeChars), timeoutMs: TIMEOUT_MS
         })
         if (status === 201 || status === 200) break
-        if (status !== 429 || onLimit === undefined || refusals === REFUSALS_MAX) throw new PageRefused(pageName(page), status, body)
-        await onLimit(Number(headers['retry-after']) || 1)
+        const retryAfterS = Number(headers['retry-after']) || 1
+        const wait = status === 503 ? () => delay(1000 * retryAfterS, undefined, { signal }) : status === 429 && onLimit !== undefined ? () => onLimit(retryAfterS) : null
+        if (wait === null || refusals === REFUSALS_MAX) throw new PageRefused(pageName(page), status, body)
+        await wait()
       }
       if (performance.now() - saidAt < PROGRESS_EVERY_MS) continue
       saidAt = performance.now()

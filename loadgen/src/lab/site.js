@@ -28,6 +28,9 @@ const CONNECTIONS_KEPT_MS = 540_000
 /** Their connections are opened in no time. */
 const FEW_CLIENTS = 16
 
+/** Of an emulated CPU nobody reads a time, and each takes it up to a second. */
+const EMULATED_WARM_UP_REQUESTS = 300
+
 /** What the wiki is told of caching for such a trial. @param {import('./definition.js').Settings} settings */
 export const cachingFor = (settings) => ({
   CACHE_POLICY: settings.policy,
@@ -186,7 +189,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
       if (warmUpRequests > 0) for (const { sizeChars } of missing) writtenBytes += sizeChars
       if (warmUpRequests === 0) {
         await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: PROBE_TEXT })
-        warmUpRequests = await warmUp({ door: ready.doors.nocache, pages: settings.pages, signal })
+        warmUpRequests = await warmUp({ door: ready.doors.nocache, pages: settings.pages, requests: origin.facts.emulated ? EMULATED_WARM_UP_REQUESTS : undefined, signal })
         progress.ready(missing.length, warmUpRequests)
       }
       if (opening) {

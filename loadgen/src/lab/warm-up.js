@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { pageName } from '../../scenarios/plan.js'
 import { request } from '../stack/doors.js'
 
@@ -5,6 +6,9 @@ const REQUESTS = 3_000
 const CONCURRENCY = 4
 /** The first reads of an emulated board, beside other work, have taken more than ten seconds. */
 const READ_WITHIN_MS = 60_000
+/** Under the first load a starved wiki may take its database for silent, and says so with a 503. */
+const UNAVAILABLE_MAX = 30
+const UNAVAILABLE_WAIT_MS = 1_000
 const CONNECTING_WITHIN_MS = 60_000
 
 /**
@@ -20,12 +24,14 @@ const CONNECTING_WITHIN_MS = 60_000
  */
 export async function warmUp ({ door, pages, requests = REQUESTS, signal }) {
   let next = 0
+  let unavailable = 0
   const reader = async () => {
     while (next < requests) {
       signal.throwIfAborted()
       const page = next++ % pages
       const { status } = await request(`${door.url}/wiki/${pageName(page)}`, { timeoutMs: READ_WITHIN_MS })
-      if (status !== 200) throw new Error(`${pageName(page)} answered ${status} during the warm-up`)
+      if (status === 503 && ++unavailable <= UNAVAILABLE_MAX) await delay(UNAVAILABLE_WAIT_MS, undefined, { signal })
+      else if (status !== 200) throw new Error(`${pageName(page)} answered ${status} during the warm-up`)
     }
   }
   await Promise.all(Array.from({ length: CONCURRENCY }, reader))
