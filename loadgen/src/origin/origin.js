@@ -92,8 +92,8 @@ export function originOption (text = 'local') {
  * @throws {UsageError} when the two do not go together
  */
 export function refuseTwiceLimited ({ name, asked }, origin) {
-  const limited = asked.origin.cpu_share !== null || asked.origin.memory_bytes !== null || asked.origin.delay_ms > 0
-  if (origin !== undefined && origin !== 'local' && limited) {
-    throw new UsageError(`the profile ${name} makes this machine as slow as a board, and --origin ${origin} is one: leave one of the two out, or take a profile that has links only`)
-  }
+  if (origin === undefined || origin === 'local') return
+  const { cpu_share: cpuShare, memory_bytes: memoryBytes, delay_ms: delayMs } = asked.origin
+  if (cpuShare === null && memoryBytes === null && delayMs === 0) return
+  throw new UsageError(`the profile ${name} makes this machine as slow as a board, and --origin ${origin} is one: leave one of the two out, or take a profile that has links only`)
 }
