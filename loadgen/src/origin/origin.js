@@ -90,9 +90,9 @@ export function originOption (text = 'local') {
  * @param {string | undefined} origin  as asked for
  * @throws {UsageError} when the two do not go together
  */
-export function refuseTwiceLimited ({ name, asked }, origin) {
-  const limited = asked.origin.cpu_share !== null || asked.origin.memory_bytes !== null || asked.origin.delay_ms > 0
-  if (origin !== undefined && origin !== 'local' && limited) {
+export function refuseTwiceLimited ({ name, asked }, origin = 'local') {
+  if (origin === 'local') return
+  if (asked.origin.cpu_share !== null || asked.origin.memory_bytes !== null || asked.origin.delay_ms > 0) {
     throw new UsageError(`the profile ${name} makes this machine as slow as a board, and --origin ${origin} is one: leave one of the two out, or take a profile that has links only`)
   }
 }
