@@ -151,12 +151,15 @@ for (const policy of ['purge-url', 'purge-tag']) {
   test(`under ${policy} the edge keeps a page until it is edited, and nobody else keeps it`, async (t) => {
     const [port] = await freePorts(1)
     const edge = await startEdgeBefore(t, port)
-    await startServer(t, { PORT: String(port), MONGODB_URI: wiki.freshUri(), CACHE_POLICY: policy, PUBLIC_URL: `http://${edge.host}`, PURGE_ZONE: 'stevec', PURGE_TOKEN: edge.control.token, PURGE_URL: edge.control.url, PURGE_REPEAT_AFTER_S: '1' })
+    const uri = wiki.freshUri()
+    const queue = await openQueue(t, uri)
+    await startServer(t, { PORT: String(port), MONGODB_URI: uri, CACHE_POLICY: policy, PUBLIC_URL: `http://${edge.host}`, PURGE_ZONE: 'stevec', PURGE_TOKEN: edge.control.token, PURGE_URL: edge.control.url, PURGE_REPEAT_AFTER_S: '1' })
     const cached = async (/** @type {string} */ name) => {
       const { body, cache } = await edge.get(`/wiki/${name}`)
       return `${cache} ${/text \d/.exec(body)?.[0]}`
     }
     for (const name of ['a', 'b']) await write(`http://127.0.0.1:${port}/wiki/${name}`, 'text 1')
+    assert.ok(await waitUntil(async () => await queue.countDocuments({}) === 0, WAIT_MAX_MS), 'of their first texts the edge has been told twice')
     for (const name of ['a', 'b']) assert.ok(await waitUntil(async () => await cached(name) === 'HIT text 1', WAIT_MAX_MS))
     await write(`http://127.0.0.1:${port}/wiki/a`, 'text 2')
     assert.ok(await waitUntil(async () => await cached('a') === 'HIT text 2', WAIT_MAX_MS))
