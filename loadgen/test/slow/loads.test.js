@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
@@ -91,15 +92,22 @@ describe('a run of wikipedia-like', () => {
 })
 
 describe('a run of caches', () => {
-  test('asks the same of nginx and of whatever other cache is on the machine, and empties each before its trial', async () => {
+  test('asks the same of nginx and of whatever other cache is on the machine, and empties each before its trial', async (t) => {
     const others = OTHER_CACHES.filter((name) => locateTool(name) !== null)
-    await afterRun(['caches', '--only', ['load=paced', ...['nginx', ...others].map((name) => `cache=${name}`)].join()], (directory, sandbox) => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'stevec-caches-test-'))
+    t.after(() => rmSync(folder, { recursive: true, force: true }))
+    const file = path.join(folder, 'caches.json')
+    const definition = JSON.parse(readFileSync(new URL('../../experiments/caches.json', import.meta.url), 'utf8'))
+    // So few that a slow machine sends them at their times, too.
+    const settings = { ...definition.presets.quick.settings, pages: 50, rate_per_s: 50, requests: 500 }
+    writeFileSync(file, JSON.stringify({ ...definition, $schema: undefined, expectations: undefined, factors: { cache: ['nginx', ...others] }, presets: { quick: { repetitions: 1, settings } } }))
+    await afterRun([file], (directory, sandbox) => {
       const trials = trialsOf(directory)
       assert.deepEqual(trials.map(({ cell }) => cell.cache).sort(), ['nginx', ...others].sort())
       for (const trial of trials) {
         assert.deepEqual([trial.cell.cache, trial.valid, trial.cold_proof.observed.join()], [trial.cell.cache, true, 'MISS,HIT,MISS'])
         assert.equal(trial.requests_sent - trial.served_by_cache, trial.counter.requests)
-        assert.ok(trial.cache_statuses.HIT > 1200, trial.cell.cache)
+        assert.ok(trial.cache_statuses.HIT > 150, trial.cell.cache)
       }
       assert.deepEqual(sandbox.processes(), [])
     })
