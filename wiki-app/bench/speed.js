@@ -1,7 +1,7 @@
 // How fast the wiki is, as ratios to what a bare server and the bare driver reach in the same minute of the same machine, and what it takes
 // of the processor and of memory: make bench. About five minutes.
 import { pageText } from '../../loadgen/scenarios/content.js'
-import { driverSaves } from './driver-saves.js'
+import { openBareDriver } from './driver-saves.js'
 import { load } from './load.js'
 import { describeMachine } from './machine.js'
 import { residentMb } from './process.js'
@@ -68,8 +68,9 @@ try {
     ({ method: /** @type {const} */ ('POST'), path: path(anyPage()), headers: { 'content-type': 'text/markdown' }, body: TEXTS[anyPage()] }))
   const at = (/** @type {import('./servers.js').Server} */ { url, pid }, /** @type {number} */ connections, /** @type {Parameters<typeof load>[0]['requests']} */ requests, expected = 200) =>
     load({ url, connections, requests, expected, pids: [pid] })
+  const bareDriver = await openBareDriver(mongod.uriFor('bare'), TEXTS)
   const driver = async (/** @type {number} */ concurrency) =>
-    ({ requests: 0, rate_per_s: await driverSaves(mongod.uriFor('bare'), { concurrency, texts: TEXTS }), cpu_us: [], generator_cpu_share: 0 })
+    ({ requests: 0, rate_per_s: await bareDriver.saves(concurrency), cpu_us: [], generator_cpu_share: 0 })
 
   note(`memory after ${MEMORY_AFTER_REQUESTS.join(', ')} views …`)
   /** @type {number[]} */
@@ -118,6 +119,7 @@ try {
   console.log(`memory, MB: ${MEMORY_AFTER_REQUESTS.map((requests, index) => `${residentMbs[index].toFixed(0)} after ${requests} views`).join(', ')}; ${residentMb(wiki.pid).toFixed(0)} after ${wikiRequests} requests, saves among them`)
   console.log(`start to ready, ms (${STARTS} starts): median ${median(startsMs).toFixed(0)}, least ${Math.min(...startsMs).toFixed(0)}, most ${Math.max(...startsMs).toFixed(0)}`)
   console.log(JSON.stringify(Object.fromEntries(Object.entries(found).map(([name, rounds]) => [name, Number(median(rounds.map(({ ratio }) => ratio)).toFixed(3))]))))
+  await bareDriver.close()
 } finally {
   await servers.stopAll()
 }
