@@ -52,7 +52,7 @@ bench: setup ## the wiki's speed as ratios to a bare server and the bare driver,
 flame: setup ## where the time of a page view goes: a flame graph, and the functions that take most
 	@node wiki-app/bench/flame.js
 
-bench-cost: setup ## what a request costs against the number of pages and against their size; eight minutes
+bench-cost: setup ## what a request costs against the number of pages and against their size
 	@node wiki-app/bench/cost.js
 
 bench-peers: setup ## this wiki beside others, those that are installed (node wiki-app/bench/peers.js --help)

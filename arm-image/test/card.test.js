@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { closeSync, mkdirSync, mkdtempSync, openSync, readSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
@@ -9,24 +9,12 @@ import { makeCard, ROOT_OFFSET_BYTES, SPL_OFFSET_BYTES } from '../src/card.js'
 import { readParameters } from '../src/parameters.js'
 import { createRun } from '../src/run.js'
 import { listTree, treeDigest } from '../src/tree.js'
+import { bytes } from './bytes.js'
 
 const TOOLS = ['genimage', 'mke2fs', 'debugfs', 'ssh-keygen']
 const missing = TOOLS.filter((tool) => spawnSync('sh', ['-c', 'command -v "$0"', tool]).status !== 0)
 const skip = missing.length > 0 && `${missing.join(', ')} missing; \`./stevec setup --with image\` installs what is needed`
 const EPOCH = 1_700_000_000
-
-/**
- * @param {string} file
- * @param {number} offset
- * @param {number} length
- */
-function bytes (file, offset, length) {
-  const buffer = Buffer.alloc(length)
-  const descriptor = openSync(file, 'r')
-  readSync(descriptor, buffer, 0, length, offset)
-  closeSync(descriptor)
-  return buffer
-}
 
 test('a card is laid out as the boards boot it, the same each time, and takes the settings of one board without being mounted', { skip }, async (t) => {
   const place = mkdtempSync(path.join(tmpdir(), 'stevec-card-'))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
 import test from 'node:test'
 import { BOARDS } from '../recipe.js'
@@ -7,6 +7,7 @@ import { debugfs, readImageFile } from '../src/board.js'
 import { ROOT_OFFSET_BYTES, SPL_OFFSET_BYTES } from '../src/card.js'
 import { buildDirectory, ROOT } from '../src/parameters.js'
 import { parseTree, sha256File, treeDigest } from '../src/tree.js'
+import { bytes } from './bytes.js'
 
 const SECTOR_BYTES = 512
 /** Room for a card of 1 GB, and for an `apt upgrade` on it. */
@@ -15,19 +16,6 @@ const ROOTFS_MAX_BYTES = 600 * 1024 ** 2
 const directory = buildDirectory()
 const built = Object.keys(BOARDS).filter((board) => existsSync(path.join(directory, board, 'manifest.json')))
 if (built.length === 0) test('the structure of an image', { skip: 'no image is built; `sudo make image` builds one' }, () => {})
-
-/**
- * @param {string} file
- * @param {number} offset
- * @param {number} length
- */
-function bytes (file, offset, length) {
-  const buffer = Buffer.alloc(length)
-  const descriptor = openSync(file, 'r')
-  readSync(descriptor, buffer, 0, length, offset)
-  closeSync(descriptor)
-  return buffer
-}
 
 for (const board of built) {
   const here = path.join(directory, board)

@@ -1,7 +1,7 @@
 // How fast the wiki is, as ratios to what a bare server and the bare driver reach in the same minute of the same machine, and what it takes
-// of the processor and of memory: make bench. About five minutes.
+// of the processor and of memory: make bench.
 import { pageText } from '../../loadgen/scenarios/content.js'
-import { openBareDriver } from './driver-saves.js'
+import { openBareDriver } from './bare-driver.js'
 import { load } from './load.js'
 import { describeMachine } from './machine.js'
 import { residentMb } from './process.js'
