@@ -1,3 +1,4 @@
+import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 
 /** Below the kernel's ephemeral range (32768 and up), so that no outgoing connection can take a port between the check and its use. */
@@ -17,18 +18,35 @@ export function isFree (port) {
 }
 
 /**
+ * Speaks for a port by holding the UDP port of the same number, which nothing here uses, until this process ends: between the check and whoever listens
+ * in the end there can be seconds, in which another process would find the port free as well. The kernel forgets it, however the process ends.
+ * @param {number} port
+ * @returns {Promise<boolean>} false: another process speaks for it, or this one has done so before
+ */
+function speakFor (port) {
+  return new Promise((resolve) => {
+    const socket = createSocket('udp4')
+    socket.once('error', () => resolve(false))
+    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => {
+      socket.unref()
+      resolve(true)
+    })
+  })
+}
+
+/**
  * @param {number} count
  * @param {number[]} [except]  ports that are free still but spoken for
- * @returns {Promise<number[]>} different ports that nobody listens on
+ * @returns {Promise<number[]>} different ports that nobody listens on, and that `freePorts` gives to nobody else while this process lives
  * @throws {Error} when too few are found in a bounded number of attempts
  */
 export async function freePorts (count, except = []) {
-  /** @type {Set<number>} */
-  const found = new Set()
-  for (let attempt = 0; attempt < ATTEMPTS_MAX && found.size < count; attempt++) {
+  /** @type {number[]} */
+  const found = []
+  for (let attempt = 0; attempt < ATTEMPTS_MAX && found.length < count; attempt++) {
     const port = FREE_RANGE.first + Math.floor(Math.random() * (FREE_RANGE.last - FREE_RANGE.first + 1))
-    if (!found.has(port) && !except.includes(port) && await isFree(port)) found.add(port)
+    if (!except.includes(port) && await isFree(port) && await speakFor(port)) found.push(port)
   }
-  if (found.size < count) throw new Error(`fewer than ${count} free ports between ${FREE_RANGE.first} and ${FREE_RANGE.last}`)
-  return [...found]
+  if (found.length < count) throw new Error(`fewer than ${count} free ports between ${FREE_RANGE.first} and ${FREE_RANGE.last}`)
+  return found
 }
