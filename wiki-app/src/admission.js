@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { createUnderWay } from './under-way.js'
 
 const RETRY_AFTER_S = 2
 /** How often it is looked at what waits, while anything does. */
@@ -24,8 +25,8 @@ const Busy = createError('WIKI_BUSY', 'More is asked of the wiki than it can ans
 export function createAdmission ({ waitMaxMs, workMaxMs = WORK_MAX_MS }) {
   const busy = Object.assign(new Busy(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
   let atWorkMax = AT_WORK.first
-  /** When each began; in the order in which they did. @type {Set<{since: number}>} */
-  const atWork = new Set()
+  /** When each began. @type {import('./under-way.js').UnderWay<{since: number}>} */
+  const atWork = createUnderWay()
   /** @type {{since: number, isGone: () => boolean, begin: () => void, refuse: (error: Error) => void}[]} */
   const waiting = []
   /** @type {NodeJS.Timeout | undefined} */
@@ -45,10 +46,7 @@ export function createAdmission ({ waitMaxMs, workMaxMs = WORK_MAX_MS }) {
     const now = performance.now()
     const fresh = waiting.findIndex(({ since }) => now - since < waitMaxMs)
     const late = waiting.splice(0, fresh === -1 ? waiting.length : fresh)
-    for (const work of atWork) {
-      if (now - work.since < workMaxMs) break
-      atWork.delete(work)
-    }
+    for (const work of atWork.all()) if (now - work.since >= workMaxMs) atWork.remove(work)
     if (done > 0) {
       atWorkMax = doneMs / done > WORK_MS
         ? Math.max(AT_WORK.min, Math.floor(0.8 * atWorkMax))
@@ -86,7 +84,7 @@ export function createAdmission ({ waitMaxMs, workMaxMs = WORK_MAX_MS }) {
     try {
       return await begun
     } finally {
-      if (atWork.delete(mine) && timer !== undefined) {
+      if (atWork.remove(mine) && timer !== undefined) {
         done++
         doneMs += performance.now() - mine.since
       }

@@ -1,4 +1,5 @@
 import mongoose from 'mongoose'
+import { createUnderWay } from './under-way.js'
 
 const { mongo } = mongoose
 
@@ -25,8 +26,8 @@ export function createPresence ({ found, lost }) {
   let asking = false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-  /** Refuses what waits for the database. @type {Set<(error: Error) => void>} */
-  const waiting = new Set()
+  /** What waits for the database. @type {import('./under-way.js').UnderWay<{refuse: (error: Error) => void}>} */
+  const waiting = createUnderWay()
 
   function heard () {
     silentTicks = 0
@@ -46,8 +47,7 @@ export function createPresence ({ found, lost }) {
     present = false
     lost()
     const error = absent()
-    for (const refuse of waiting) refuse(error)
-    waiting.clear()
+    for (const wait of waiting.all()) wait.refuse(error)
   }
 
   return {
@@ -96,12 +96,12 @@ export function createPresence ({ found, lost }) {
    */
   function orRefused (begun) {
     return new Promise((resolve, reject) => {
-      const refuse = (/** @type {Error} */ error) => { waiting.delete(refuse); reject(error) }
-      waiting.add(refuse)
+      const wait = { refuse: (/** @type {Error} */ error) => { waiting.remove(wait); reject(error) } }
+      waiting.add(wait)
       begun.then((result) => {
-        waiting.delete(refuse)
+        waiting.remove(wait)
         resolve(result)
-      }, refuse)
+      }, wait.refuse)
     })
   }
 }
