@@ -2,12 +2,12 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { dropGroup, setCpuShare } from '../../loadgen/src/profile/cgroup.js'
 import { createLimits } from '../../loadgen/src/profile/limits.js'
 import { startMongod } from '../../loadgen/src/stack/mongod.js'
 import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
+import { WIKI_ARGUMENTS } from '../src/start.js'
 import { DURATION_S, load } from './load.js'
 
 const HELP = `Usage: node wiki-app/bench/scaling.js
@@ -25,7 +25,6 @@ const CONNECTIONS = 64
 const SHARE = 0.12
 const COUNTS = [1, 2, 4]
 const TEXT = 'Lorem ipsum dolor sit amet, [a link](https://example.org/) and *more* text. '.repeat(66)
-const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
 const READY_MAX_MS = 30_000
 /** sysconf(_SC_CLK_TCK) of every Linux there is. */
 const TICKS_PER_S = 100
@@ -62,7 +61,7 @@ async function measure (workers, cpuShare) {
   const wiki = await startProcess({
     name: 'wiki',
     command: process.execPath,
-    args: [SERVER],
+    args: [...WIKI_ARGUMENTS],
     logFile,
     cgroups: limits.directories,
     env: { PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port), MONGODB_URI: mongod.uri, WORKERS: String(workers), WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0' }

@@ -1,16 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { startMongod } from '../../loadgen/src/stack/mongod.js'
 import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
+import { WIKI_ARGUMENTS } from '../src/start.js'
 
 const READY_MAX_MS = 60_000
 const READY_POLL_MS = 5
 /** The least that a benchmark wants of a wiki: what is wrong, and as many edits as it makes. */
 const WIKI_SETTINGS = { NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'warn', WRITES_PER_MINUTE: '0' }
-const WIKI = '../src/server.js'
 
 /**
  * @typedef {object} Server
@@ -74,16 +73,15 @@ export function createServers () {
 
     /**
      * A program of Node's on a free port that it takes from PORT.
-     * @param {string} file  beside this one
+     * @param {string[]} args  the last is its file
      * @param {Record<string, string>} env
-     * @param {string[]} [nodeArguments]
      */
-    async node (file, env, nodeArguments = []) {
+    async node (args, env) {
       const [port] = await freePorts(1)
       return start({
-        name: path.basename(file, '.js'),
+        name: path.basename(args[args.length - 1], '.js'),
         command: process.execPath,
-        args: [...nodeArguments, fileURLToPath(new URL(file, import.meta.url))],
+        args,
         env: { ...env, PORT: String(port) },
         url: `http://127.0.0.1:${port}`,
         readyPath: '/readyz'
@@ -96,7 +94,7 @@ export function createServers () {
      * @param {string[]} [nodeArguments]
      */
     wiki (uri, settings = {}, nodeArguments = []) {
-      return this.node(WIKI, { ...WIKI_SETTINGS, MONGODB_URI: uri, ...settings }, nodeArguments)
+      return this.node([...nodeArguments, ...WIKI_ARGUMENTS], { ...WIKI_SETTINGS, MONGODB_URI: uri, ...settings })
     }
   }
 }

@@ -1,5 +1,6 @@
 // How fast the wiki is, as ratios to what a bare server and the bare driver reach in the same minute of the same machine, and what it takes
 // of the processor and of memory: make bench.
+import { fileURLToPath } from 'node:url'
 import { pageText } from '../../loadgen/scenarios/content.js'
 import { openBareDriver } from './bare-driver.js'
 import { load } from './load.js'
@@ -60,7 +61,7 @@ try {
   const wiki = await servers.wiki(mongod.uri)
   startsMs.push(wiki.ready_ms)
   const keeping = await servers.wiki(mongod.uri, { ORIGIN_CACHE_MIB: '64' })
-  const bare = await servers.node('./bare.js', { SIZE_BYTES: String(median(pages.map(({ bytes }) => bytes))) })
+  const bare = await servers.node([fileURLToPath(new URL('bare.js', import.meta.url))], { SIZE_BYTES: String(median(pages.map(({ bytes }) => bytes))) })
 
   const views = pages.map((_, page) => ({ path: path(page) }))
   const known = pages.map(({ etag }, page) => ({ path: path(page), headers: { 'if-none-match': etag } }))

@@ -81,7 +81,8 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     trustProxy: false,
     routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
     // A schema refuses what it does not describe; nothing is quietly dropped or converted.
-    ajv: { customOptions: { removeAdditional: false, coerceTypes: false } },
+    // That the schemas themselves are well made is tested, and need not be found out at each start.
+    ajv: { customOptions: { removeAdditional: false, coerceTypes: false, validateSchema: false } },
     // For URLs that cannot be decoded no hook runs.
     frameworkErrors: (error, request, reply) => {
       const ownReply = /** @type {import('fastify').FastifyReply} */ (/** @type {unknown} */ (reply))

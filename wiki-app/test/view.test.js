@@ -107,6 +107,24 @@ test('a view is exactly one database read, whatever it answers', async (t) => {
   }
 })
 
+test('pages that are together more than one answer of the database can hold are all sent', async (t) => {
+  const app = await wiki.build(t, { MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
+  const names = Array.from({ length: 6 }, (_, index) => `large ${index}`)
+  for (const name of names) await save(app, name, 'text')
+  const client = mongoose.connections[mongoose.connections.length - 1].getClient()
+  await client.db().collection('pages').updateMany({}, { $set: { html: Buffer.alloc(3_000_000, 'x') } })
+
+  /** @type {string[]} */
+  const commands = []
+  client.on('commandStarted', ({ commandName }) => commands.push(commandName))
+  const answers = await Promise.all(names.map((name) => get(app, `/wiki/${encodeURIComponent(name)}`)))
+  for (const { statusCode, body } of answers) {
+    assert.equal(statusCode, 200)
+    assert.ok(body.includes('x'.repeat(3_000_000)))
+  }
+  assert.ok(commands.includes('killCursors'), 'what was begun is not left to time out')
+})
+
 test('the policy in force is on the page, and the author’s notice says what it means', async (t) => {
   for (const [settings, cacheControl, notice] of /** @type {[Record<string, string>, string, RegExp][]} */ ([
     [{ CACHE_POLICY: 'ttl', CACHE_TTL_S: '60' }, 'public, max-age=60', /Saved as revision 1\. Others .* for up to 60 s\./],

@@ -1,15 +1,14 @@
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { prepareRole } from '@stevec/nginx'
 import { startMongod } from '../../loadgen/src/stack/mongod.js'
 import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
 import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+import { WIKI_ARGUMENTS } from '../src/start.js'
 import { startReplicaSet } from './replica-set.js'
 
-const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
 const READY_MAX_MS = 60_000
 const DEAD_MAX_MS = 10_000
 const MISTAKES_MAX = 20
@@ -22,11 +21,12 @@ const MISTAKES_MAX = 20
  * @param {number} [options.wikis]
  * @param {number} [options.members]  of the database's replica set
  * @param {Record<string, string>} [options.settings]  of the wikis
+ * @param {Record<string, string>} [options.env]  of the wikis and of a lone database, beside this process's
  * @param {string[]} [options.cgroups]  directories of the control groups that the wikis run in
  * @param {boolean} [options.behindNginx]  default: when there are several wikis
  * @param {number} [options.requestsAtOnceMax]  see nginx/src/role.js
  */
-export async function createPlace ({ wikis: count = 1, members = 1, settings = {}, cgroups = [], behindNginx = count > 1, requestsAtOnceMax } = {}) {
+export async function createPlace ({ wikis: count = 1, members = 1, settings = {}, env = {}, cgroups = [], behindNginx = count > 1, requestsAtOnceMax } = {}) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-place-'))
   const [nginxPort, ...ports] = await freePorts(1 + count + members)
   const [wikiPorts, databasePorts] = [ports.slice(0, count), ports.slice(count)]
@@ -55,7 +55,7 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     uri,
     /** @throws {Error} with the end of its log when it does not become ready */
     async startDatabase () {
-      if (members === 1) await startMongod({ port: databasePorts[0], directory, onStart: (identity) => { running.set('mongod', identity) } })
+      if (members === 1) await startMongod({ port: databasePorts[0], directory, env: { ...process.env, ...env }, onStart: (identity) => { running.set('mongod', identity) } })
       else await startReplicaSet({ ports: databasePorts, directory, onStart: (identity) => { running.set(identity.name, identity) } })
     },
 
@@ -68,10 +68,10 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
       const wiki = await startProcess({
         name: `wiki ${index}`,
         command: process.execPath,
-        args: [SERVER],
+        args: [...WIKI_ARGUMENTS],
         logFile: logFile(index),
         cgroups,
-        env: { PATH: process.env.PATH, WRITES_PER_MINUTE: '0', ...settings, PORT: String(wikiPorts[index]), MONGODB_URI: uri }
+        env: { PATH: process.env.PATH, WRITES_PER_MINUTE: '0', ...env, ...settings, PORT: String(wikiPorts[index]), MONGODB_URI: uri }
       })
       running.set(wiki.name, wiki)
       const up = await waitUntil(() => !isAlive(wiki) || answers(wikiUrl(index) + until), READY_MAX_MS)

@@ -2,7 +2,8 @@ import { mkdirSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
-import { readConfig, ROOT } from '../config.js'
+import { WIKI_ARGUMENTS } from '../../../wiki-app/src/start.js'
+import { readConfig } from '../config.js'
 import { request } from '../stack/doors.js'
 import { isAlive, killGroup, logTail, startProcess, stopProcess, waitUntil } from '../stack/processes.js'
 import { requireTool } from '../tools/locate.js'
@@ -33,7 +34,7 @@ export function createLocalOrigin () {
     const wiki = await startProcess({
       name: 'wiki',
       command: process.execPath,
-      args: [path.join(ROOT, 'wiki-app/src/server.js')],
+      args: [...WIKI_ARGUMENTS],
       logFile,
       outlive,
       cgroups,

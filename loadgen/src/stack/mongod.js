@@ -16,11 +16,12 @@ const READY_TIMEOUT_MS = 60_000
  * @param {string} [options.directory]  holds data/ and mongod.log; default: a temporary one that `stop` removes
  * @param {boolean} [options.outlive]  see startProcess
  * @param {string[]} [options.cgroups]  see startProcess
+ * @param {NodeJS.ProcessEnv} [options.env]  see startProcess
  * @param {(identity: import('./processes.js').ProcessIdentity) => void} [options.onStart]  called before it is ready, so that nothing started is forgotten
  * @returns {Promise<{uri: string, uriFor: (database: string) => string, port: number, stop: () => Promise<void>}>}
  * @throws {Error} when it is not primary within 60 s, with the end of its log
  */
-export async function startMongod ({ port, directory, outlive = false, cgroups, onStart = () => {} } = {}) {
+export async function startMongod ({ port, directory, outlive = false, cgroups, env, onStart = () => {} } = {}) {
   const tool = requireTool('mongod')
   const home = directory ?? mkdtempSync(path.join(tmpdir(), 'stevec-mongod-'))
   const listen = port ?? (await freePorts(1))[0]
@@ -39,7 +40,8 @@ export async function startMongod ({ port, directory, outlive = false, cgroups, 
       '--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'],
     logFile,
     outlive,
-    cgroups
+    cgroups,
+    env
   })
   onStart(mongod)
   const stop = async () => {

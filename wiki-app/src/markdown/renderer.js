@@ -1,6 +1,5 @@
 import createError from '@fastify/error'
 import { Piscina } from 'piscina'
-import toHtml from './html.js'
 import { RENDERER_VERSION } from './version.js'
 
 const TooLarge = createError('WIKI_PAGE_TOO_LARGE', 'The page would have %d bytes of %s; at most %d are possible.', 413)
@@ -9,6 +8,8 @@ const TooMany = createError('WIKI_RENDERER_BUSY', 'Too many long texts are being
 
 /** Markup outweighs the text only in pages that are made to do harm; ordinary ones stay below twice their Markdown. */
 const HTML_FACTOR_MAX = 4
+/** With the first text that is written, not when the wiki starts: it mostly reads, and this is a fifth of all there is to load. */
+const loadToHtml = async () => (await import('./html.js')).default
 /** What takes longer than a few milliseconds goes to another thread. */
 const HERE_MAX_BYTES = 8_192
 const DEADLINE_MS = 5_000
@@ -63,7 +64,7 @@ export function createRenderer ({ maxBytes, deadlineMs = DEADLINE_MS }) {
     async render (markdown) {
       const contentBytes = limit(Buffer.byteLength(markdown), maxBytes, 'Markdown')
       const task = { markdown, maxBytes: HTML_FACTOR_MAX * maxBytes }
-      const { bytes, html, links } = contentBytes <= HERE_MAX_BYTES ? toHtml(task) : await elsewhere(task)
+      const { bytes, html, links } = contentBytes <= HERE_MAX_BYTES ? (await loadToHtml())(task) : await elsewhere(task)
       limit(bytes, task.maxBytes, 'HTML')
       return { contentBytes, html, links }
     },
