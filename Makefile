@@ -22,7 +22,8 @@ test: ## lint, types and all tests
 	@./stevec setup --with chromium
 	@node .ci/test.js
 
-test-slow: setup ## runs that are interrupted, killed and gone on with, a study, a run through a zone, failover, a full disk
+test-slow: ## runs that are interrupted, killed and gone on with, a study, a run through a zone, failover, a full disk, clocks that are set
+	@./stevec setup --with faketime
 	@node .ci/test.js slow
 
 verify: setup ## the lab measures what is known, to see that it can be trusted

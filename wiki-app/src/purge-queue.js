@@ -14,7 +14,7 @@ import mongoose from 'mongoose'
  */
 /** @type {Timing} */
 const TIMING = { gatherMs: 50, repeatAfterMs: 10_000, retryMs: 500, retryMaxMs: 60_000, lookMs: 5_000 }
-/** Longer than a purge takes. Whoever has died with entries in hand is stood in for after it. */
+/** Longer than a purge takes, and the longest that anything is put off. Whoever has died with entries in hand is stood in for after it. */
 const LEASE_MS = 60_000
 const ENTRIES_PER_TURN = 200
 /** Beyond these it is cheaper for everybody to forget all. */
@@ -68,6 +68,8 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   /** @param {mongoose.Types.ObjectId[]} ids */
   const among = (ids) => ({ _id: mongoose.trusted({ $in: ids }) })
   const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
+  // What is put off for longer than anything ever is was dated by a clock that has been set back since, or that of a machine whose clock is wrong.
+  const due = () => ({ $or: [{ due_at: mongoose.trusted({ $lte: new Date() }) }, { due_at: mongoose.trusted({ $gt: inMs(Math.max(LEASE_MS, repeatAfterMs)) }) }] })
 
   /**
    * Tells what is due.
@@ -75,7 +77,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
    */
   async function turn () {
     /** @type {Entry[]} */
-    const entries = await Entries.find({ due_at: mongoose.trusted({ $lte: new Date() }) }).sort({ due_at: 1 }).limit(ENTRIES_PER_TURN).lean().exec()
+    const entries = await Entries.find(due()).sort({ due_at: 1 }).limit(ENTRIES_PER_TURN).lean().exec()
     if (entries.length === 0) {
       const next = await Entries.findOne({}, { due_at: 1 }).sort({ due_at: 1 }).lean().exec()
       return next === null ? lookMs : Math.min(lookMs, Math.max(0, next.due_at.getTime() - Date.now()))

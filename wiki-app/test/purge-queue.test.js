@@ -62,6 +62,15 @@ test('what is due together is told together, each URL once, and once more later;
   assert.deepEqual(caches.told, [all, all])
 })
 
+test('what a clock that was an hour ahead has dated is told at once', async (t) => {
+  const uri = wiki.freshUri()
+  const queue = await openQueue(t, uri)
+  await queue.insertOne({ everything: false, urls: ['/wiki/a'], again: false, due_at: new Date(Date.now() + 3_600_000) })
+  const caches = createCaches()
+  await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
+  assert.ok(await waitUntil(() => caches.count('/wiki/a') === 2, WAIT_MAX_MS))
+})
+
 test('caches that are away hold up no edit; when they are back, they are told of all, by whoever lives then', async (t) => {
   const uri = wiki.freshUri()
   const caches = createCaches()

@@ -20,6 +20,7 @@ export const TOOLS = {
   k6: { variable: 'K6_BIN', binary: 'k6', minimum: '1.8.1', pinned: '1.8.1', versionArgs: ['version'] },
   toxiproxy: { variable: 'TOXIPROXY_BIN', binary: 'stevec-links', minimum: '2.12.0', pinned: `2.12.0-${linksDigest}`, versionArgs: ['-version'] },
   chromium: { variable: 'CHROMIUM_BIN', binary: 'chromium', otherNames: ['chromium-browser', 'google-chrome'], minimum: '120.0.0', versionArgs: ['--version'], optional: true },
+  faketime: { variable: 'FAKETIME_BIN', binary: 'faketime', minimum: '0.9.8', versionArgs: ['--version'], optional: true },
   varnish: { variable: 'VARNISHD_BIN', binary: 'varnishd', minimum: '6.0.0', versionArgs: ['-V'], optional: true, package: 'varnish' },
   trafficserver: { variable: 'TRAFFIC_SERVER_BIN', binary: 'traffic_server', minimum: '9.0.0', versionArgs: ['-V'], optional: true, package: 'trafficserver' },
   squid: { variable: 'SQUID_BIN', binary: 'squid', minimum: '5.0', versionArgs: ['-v'], optional: true, package: 'squid' },

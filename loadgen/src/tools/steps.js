@@ -36,7 +36,11 @@ const IMAGE_PACKAGES = Object.freeze({
 })
 
 /** What only some work needs. @type {Record<string, (config: Config) => Step>} */
-export const OPTIONAL_STEPS = { chromium, image }
+export const OPTIONAL_STEPS = {
+  chromium: testTool('chromium', 'Chromium, in which the wiki is tested,'),
+  faketime: testTool('faketime', 'faketime, which sets clocks of the slow tests,'),
+  image
+}
 
 /**
  * What the project needs on this machine, in the order in which it is told.
@@ -71,19 +75,24 @@ function nginx (config) {
   }
 }
 
-/** @param {Config} config @returns {Step} */
-function chromium (config) {
-  return {
-    name: 'chromium',
+/**
+ * A tool that only tests need, and that its Debian package brings whole.
+ * @param {string} name  of the tool and of its package
+ * @param {string} what  it is, for whoever has to install it
+ * @returns {(config: Config) => Step}
+ */
+function testTool (name, what) {
+  return (config) => ({
+    name,
     lane: 'apt',
     how: 'a Debian package, apt-get',
-    present: () => toolText('chromium', config),
-    blocked: () => aptBlocked('Chromium, in which the wiki is tested,', ['chromium'], 'name your own in CHROMIUM_BIN'),
+    present: () => toolText(name, config),
+    blocked: () => aptBlocked(what, [name], `name your own in ${TOOLS[name].variable}`),
     async install (run) {
-      await aptInstall(run, ['chromium'])
-      if (locateTool('chromium') === null) throw new ToolError(`the chromium that apt-get installed does not run here or is older than ${TOOLS.chromium.minimum}; name another in CHROMIUM_BIN`)
+      await aptInstall(run, [name])
+      if (locateTool(name) === null) throw new ToolError(`the ${name} that apt-get installed does not run here or is older than ${TOOLS[name].minimum}; name another in ${TOOLS[name].variable}`)
     }
-  }
+  })
 }
 
 /** @param {Config} config @returns {Step} */

@@ -1,7 +1,7 @@
-import fresh from 'fresh'
 import { changeIn, preconditionOf } from '../pages/change.js'
 import { writableName } from '../pages/name.js'
 import { PageMissing } from '../pages/store.js'
+import { hasCurrent } from '../pages/validators.js'
 import { canonicalTags } from '../pages/tags.js'
 import { markdownIn } from '../pages/text.js'
 import { askedName, nameIn, pageUrl } from './address.js'
@@ -76,7 +76,7 @@ export async function pageApi (app, { store, policy: { listControl } }) {
     const { revision, content, tags, modified_at: modifiedAt } = page
     const validators = { etag: pageTag(page), 'last-modified': modifiedAt.toUTCString() }
     reply.headers({ ...validators, 'cache-control': listControl })
-    if (fresh(request.headers, validators)) return reply.code(304).send()
+    if (hasCurrent(request.headers, validators)) return reply.code(304).send()
     return { name, revision, content, content_bytes: Buffer.byteLength(content), tags: tags ?? [], modified_at: modifiedAt }
   })
 

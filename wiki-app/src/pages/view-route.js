@@ -1,10 +1,10 @@
-import fresh from 'fresh'
 import { tagOf } from '../invalidation.js'
 import { HTML } from '../views.js'
 import { entityTag, pageDocument } from './document.js'
 import { isMisspelt, nameIn } from './address.js'
 import { editUrl, historyUrl, viewUrl } from './name.js'
 import { PageMissing } from './store.js'
+import { hasCurrent } from './validators.js'
 
 /**
  * A page with what is sent of it, made when it is first asked for: what is deleted or has moved has nothing to send.
@@ -77,7 +77,7 @@ export async function viewRoute (app, { store, policy, cache }) {
 
     const validators = view.validators()
     reply.headers(validators).headers(caching)
-    if (fresh(request.headers, validators)) return reply.code(304).send()
+    if (hasCurrent(request.headers, validators)) return reply.code(304).send()
     return view.document()
   }
 }

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import test from 'node:test'
+import { waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { locateTool } from '../../../loadgen/src/tools/locate.js'
+import { createClient } from '../../torture/client.js'
+import { createEditors } from '../../torture/editors.js'
+import { holds, judge } from '../../torture/oracle.js'
+import { createPlace } from '../../torture/place.js'
+import { stored } from '../../torture/torture.js'
+
+const EDITORS = 8
+const READERS = 2
+const EDITS_BETWEEN = 40
+const WORK_MAX_MS = 90_000
+const HOUR_S = 3600
+/** A page that no editor knows of. */
+const DATED = 'dated'
+const faketime = locateTool('faketime')
+
+/**
+ * A clock for processes that are started with `env`, which can be set while they run; what they measure intervals with goes on as it is (faketime(1)).
+ * @param {import('node:test').TestContext} t
+ */
+function createClock (t) {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-clock-'))
+  t.after(() => rmSync(directory, { recursive: true, force: true }))
+  const file = path.join(directory, 'offset')
+  // Replaced whole, as it is read all the time.
+  const set = (/** @type {number} */ offsetS) => {
+    writeFileSync(`${file}.new`, `${offsetS >= 0 ? '+' : ''}${offsetS}\n`)
+    renameSync(`${file}.new`, file)
+  }
+  set(0)
+  const library = spawnSync(faketime?.path ?? '', ['-m', '-f', '+0s', 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' }).stdout.trim()
+  assert.match(library, /libfaketime/)
+  return { set, env: { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' } }
+}
+
+test('the clocks of wiki and database are set forth and back under load: no edit is lost or out of line, and nobody is told that an old copy is good', { timeout: 400_000, skip: faketime === null && 'faketime is missing; `./stevec setup --with faketime` installs it' }, async (t) => {
+  const clock = createClock(t)
+  const place = await createPlace({ env: clock.env })
+  t.after(() => place.remove())
+  await place.start()
+  const client = createClient(place.url, EDITORS + READERS + 1)
+  t.after(() => client.close())
+  const editors = createEditors({ client, seed: 5, editors: EDITORS, readers: READERS })
+  t.after(() => editors.stop())
+  /** @type {import('../../torture/oracle.js').Edit[]} */
+  const own = []
+  async function write (/** @type {string} */ text) {
+    const id = `dated ${own.length}`
+    const started = 2 * own.length
+    const { status, body } = await client.ask('PUT', `/api/v1/pages/${DATED}`, { json: { content: `${id}: ${text}`, summary: id } })
+    own.push({ id, page: DATED, kind: 'save', base: null, started, ended: started + 1, outcome: 'acknowledged', revision: JSON.parse(body).revision })
+    return status
+  }
+  const read = (/** @type {Record<string, string>} */ headers = {}) => client.ask('GET', `/wiki/${DATED}`, { headers })
+  const hourOf = (/** @type {{headers: import('node:http').IncomingHttpHeaders}} */ { headers }) => Math.round((Date.parse(String(headers['last-modified'])) - Date.now()) / 1000 / HOUR_S)
+
+  assert.equal(await write('before'), 201)
+  editors.start()
+  let copy = await read()
+  for (const [step, hours] of [1, -2, 24, 0].entries()) {
+    clock.set(hours * HOUR_S)
+    const wanted = editors.acknowledged() + EDITS_BETWEEN
+    assert.ok(await waitUntil(() => editors.acknowledged() >= wanted, WORK_MAX_MS), place.log())
+
+    assert.equal(await write(`text of step ${step}`), 200)
+    const since = await read({ 'if-modified-since': String(copy.headers['last-modified']) })
+    assert.equal(since.status, 200, 'what is newer is sent, however it is dated')
+    assert.match(since.body, new RegExp(`text of step ${step}`))
+    assert.equal(hourOf(since) + 0, hours, 'the wiki goes by the clock that was set')
+    assert.equal((await read({ 'if-modified-since': String(since.headers['last-modified']) })).status, 304)
+    copy = since
+  }
+  await editors.stop()
+
+  t.diagnostic(`${editors.acknowledged()} edits, ${editors.failed.length} told to try again; longest time without one ${editors.gapMs()} ms`)
+  assert.deepEqual(editors.unexpected, [])
+  assert.deepEqual(place.mistakes(), [])
+  const findings = judge([...editors.edits, ...own], editors.reads, await stored(place.uri))
+  assert.ok(holds(findings), JSON.stringify(findings))
+})
