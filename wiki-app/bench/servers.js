@@ -64,9 +64,10 @@ export function createServers () {
     stopAll,
     start,
 
+    /** With memory enough for what is measured: otherwise saves would tell of a database that is short of it. */
     async mongod () {
       let pid = 0
-      const mongod = await startMongod({ onStart: (identity) => { pid = identity.pid } })
+      const mongod = await startMongod({ cacheGib: 1, onStart: (identity) => { pid = identity.pid } })
       stops.push(mongod.stop)
       return { ...mongod, pid }
     },

@@ -16,12 +16,13 @@ const READY_TIMEOUT_MS = 60_000
  * @param {string} [options.directory]  holds data/ and mongod.log; default: a temporary one that `stop` removes
  * @param {boolean} [options.outlive]  see startProcess
  * @param {string[]} [options.cgroups]  see startProcess
+ * @param {number} [options.cacheGib]  of the database's own memory; the default is for small machines, and many edits a second want more
  * @param {NodeJS.ProcessEnv} [options.env]  see startProcess
  * @param {(identity: import('./processes.js').ProcessIdentity) => void} [options.onStart]  called before it is ready, so that nothing started is forgotten
  * @returns {Promise<{uri: string, uriFor: (database: string) => string, port: number, stop: () => Promise<void>}>}
  * @throws {Error} when it is not primary within 60 s, with the end of its log
  */
-export async function startMongod ({ port, directory, outlive = false, cgroups, env, onStart = () => {} } = {}) {
+export async function startMongod ({ port, directory, outlive = false, cgroups, env, cacheGib = 0.25, onStart = () => {} } = {}) {
   const tool = requireTool('mongod')
   const home = directory ?? mkdtempSync(path.join(tmpdir(), 'stevec-mongod-'))
   const listen = port ?? (await freePorts(1))[0]
@@ -32,7 +33,7 @@ export async function startMongod ({ port, directory, outlive = false, cgroups, 
     name: 'mongod',
     command: tool.path,
     args: ['--dbpath', path.join(home, 'data'), '--port', String(listen), '--bind_ip', '127.0.0.1', '--nounixsocket',
-      '--replSet', REPLICA_SET, '--oplogSize', '128', '--wiredTigerCacheSizeGB', '0.25', '--quiet',
+      '--replSet', REPLICA_SET, '--oplogSize', '128', '--wiredTigerCacheSizeGB', String(cacheGib), '--quiet',
       '--setParameter', 'diagnosticDataCollectionEnabled=false',
       // Default 60: for so long nobody could edit the pages whose edits a wiki had under way when it was killed.
       '--setParameter', 'transactionLifetimeLimitSeconds=10',
