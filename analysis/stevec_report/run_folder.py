@@ -163,23 +163,15 @@ class Trial:
 
 
 @dataclass(frozen=True)
-class Run:
-    """A complete run: `manifest` is the whole JSON object, the rest are its checked parts.
-
-    `doors` are those that a trial used, `notes` sentences about the folder as a whole.
-    """
+class ResultsFolder:
+    """What a run and a study have in common; `manifest` is the whole JSON object."""
 
     path: Path
     manifest: dict
-    experiment: dict
-    doors: dict[str, Door]
-    plans: dict[str, Plan]
-    trials: list[Trial]
-    notes: list[str]
 
     @property
     def name(self):
-        """The name of the folder, which is the name of the run."""
+        """The name of the folder, which is that of the run or the study."""
         return self.path.name
 
     @property
@@ -198,6 +190,20 @@ class Run:
         """The manifest's `target`: a zone, or {} for a stack of the lab's own."""
         value = self.manifest.get("target")
         return value if isinstance(value, dict) else {}
+
+
+@dataclass(frozen=True)
+class Run(ResultsFolder):
+    """A complete run: the checked parts of its manifest.
+
+    `doors` are those that a trial used, `notes` sentences about the folder as a whole.
+    """
+
+    experiment: dict
+    doors: dict[str, Door]
+    plans: dict[str, Plan]
+    trials: list[Trial]
+    notes: list[str]
 
 
 def read_manifest(path):

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from stevec_report.origin import read_origin
-from stevec_report.run_folder import NAME_PATTERN, Run, RunFolderError, get, read_manifest, read_run
+from stevec_report.run_folder import NAME_PATTERN, ResultsFolder, Run, RunFolderError, get, read_manifest, read_run
 
 RUNS_MAX = 100
 
@@ -20,34 +19,10 @@ class StudyRun:
 
 
 @dataclass(frozen=True)
-class Study:
-    """A complete study: its whole manifest, and its runs in their order."""
+class Study(ResultsFolder):
+    """A complete study, with its runs in their order."""
 
-    path: Path
-    manifest: dict
     runs: list[StudyRun]
-
-    @property
-    def name(self):
-        """The name of the folder."""
-        return self.path.name
-
-    @property
-    def profile(self):
-        """The manifest's `profile`, or {} if it has none."""
-        value = self.manifest.get("profile")
-        return value if isinstance(value, dict) else {}
-
-    @property
-    def origin(self):
-        """The machine that the wiki ran on."""
-        return read_origin(self.manifest)
-
-    @property
-    def target(self):
-        """The manifest's `target`: a zone, or {} for a stack of the lab's own."""
-        value = self.manifest.get("target")
-        return value if isinstance(value, dict) else {}
 
 
 def read_results(path):

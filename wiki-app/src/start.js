@@ -5,4 +5,4 @@ import { fileURLToPath } from 'node:url'
  * itself; nearly all that a view makes is garbage once it is answered, so small spaces do as well, in half the memory (`make bench`).
  * https://nodejs.org/api/cli.html#--max-semi-space-sizesize-in-mib; V8's others: `node --v8-options`.
  */
-export const WIKI_ARGUMENTS = Object.freeze(['--max-semi-space-size=4', '--heap-growing-percent=40', fileURLToPath(new URL('server.js', import.meta.url))])
+export const WIKI_ARGUMENTS = Object.freeze(['--max-semi-space-size=4', '--heap-growing-percent=20', fileURLToPath(new URL('server.js', import.meta.url))])
