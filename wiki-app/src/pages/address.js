@@ -19,7 +19,7 @@ const askedName = ({ params }) => /** @type {{'*': string}} */ (params)['*']
  */
 export function isMisspelt (request, url) {
   // A request target with scheme and host (RFC 9112 §3.2.2) comes from proxies, which keep nothing under it.
-  return request.url.startsWith('/') && request.url.split('?', 1)[0] !== url
+  return request.url !== url && request.url.startsWith('/') && request.url.split('?', 1)[0] !== url
 }
 
 /**
