@@ -62,11 +62,19 @@ export const namesAbove = (name) => name.split('/').slice(0, -1).map((_, index, 
  */
 export const titleKey = (text) => text.normalize('NFC').toLowerCase()
 
+/** What was encoded last: a page's document has its name in six addresses. */
+let [lastName, lastEncoded] = ['', '']
+
 /**
  * The one encoding of a name in a path. RFC 3986 §3.3 lets these stand in a segment, and addresses are read by people, too.
  * @param {string} name
  */
-export const encodeName = (name) => PLAIN.test(name) ? name : encodeURIComponent(name).replace(/%(?:2F|3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent)
+export function encodeName (name) {
+  if (name === lastName) return lastEncoded
+  lastEncoded = PLAIN.test(name) ? name : encodeURIComponent(name).replace(/%(?:2F|3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent)
+  lastName = name
+  return lastEncoded
+}
 
 /** @param {string} name */
 export const viewUrl = (name) => `/wiki/${encodeName(name)}`
