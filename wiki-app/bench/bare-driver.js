@@ -34,7 +34,8 @@ export async function openBareDriver (uri, texts) {
   async function save () {
     const number = next++
     const name = `page-${number % PAGES}`
-    const changed = state(number % PAGES, 7 * number + 1)
+    // Another text each time a page's turn comes, as to save what is there already leaves the index of words as it is.
+    const changed = state(number % PAGES, 7 * number + 13 * Math.floor(number / PAGES) + 1)
     await client.withSession((session) => session.withTransaction(async () => {
       await pages.updateOne({ _id: name }, { $set: changed, $inc: { revision: 1 } }, { session })
       await revisions.insertOne({ page: name, revision: number, follows: null, content: changed.content, content_bytes: changed.content_bytes, tags: [], author: '', summary: '', deleted: false, created_at: changed.modified_at }, { session })
