@@ -74,3 +74,4 @@ figures: setup ## the pictures of the docs, from the samples in results/
 	  PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample --figure $$figure --output docs/figures/$$(basename $$figure).svg; \
 	done
 	@PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample-policy --figure freshness-offload --output docs/figures/policy.svg
+	@.venv/bin/python analysis/bench/cost.py docs/figures/cost.csv --output docs/figures/cost.svg > /dev/null
