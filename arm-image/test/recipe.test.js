@@ -12,6 +12,7 @@ import { layOver } from '../src/overlay.js'
 import { HERE, readParameters } from '../src/parameters.js'
 import { line, listTree, parseTree, treeDifferences, treeDigest } from '../src/tree.js'
 import { refuseForeignCode, wikiSettings } from '../src/wiki.js'
+import { WIKI_ARGUMENTS } from '../../wiki-app/src/start.js'
 
 const SYSTEM = path.join(HERE, 'overlays/system')
 const UNITS = path.join(SYSTEM, 'etc/systemd/system')
@@ -150,6 +151,12 @@ test('services have no rights that they do not use, and together leave the board
   assert.equal(tmpfs.length, 2)
   assert.ok(mebibytes + tmpfs[0] + tmpfs[1] <= 1024, `${mebibytes} MiB and ${tmpfs} MiB`)
   assert.ok(mebibytes <= 1024 * 0.7, `${mebibytes} MiB`)
+})
+
+test('the board starts its wiki with the settings of V8 that it has elsewhere', () => {
+  const command = /^ExecStart=(.+)$/m.exec(readFileSync(path.join(UNITS, 'stevec-wiki.service'), 'utf8'))?.[1].split(' ') ?? []
+  const settings = WIKI_ARGUMENTS.slice(0, -1)
+  assert.deepEqual(command.filter((argument) => settings.includes(argument)), settings)
 })
 
 test('every unit of ours that wants to start does, and none of its links leads nowhere', () => {
