@@ -15,13 +15,15 @@ const GONE_TIMEOUT_MS = 10_000
 /**
  * The start time of a living process, from /proc/<pid>/stat (proc(5)).
  * @param {number} pid
- * @returns {number | null} clock ticks since boot; null when it is gone or a zombie
+ * @returns {number | null} clock ticks since boot; null when it is gone, or a zombie of which no thread is left
  */
 export function startTicks (pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    return fields[0] === 'Z' || fields[0] === 'X' ? null : Number(fields[19])
+    // Of a process that was killed the first thread is a zombie while others, which still hold its ports and locks, are ending: field 20 counts them.
+    const ended = (fields[0] === 'Z' || fields[0] === 'X') && Number(fields[17]) <= 1
+    return ended ? null : Number(fields[19])
   } catch {
     return null
   }
