@@ -38,6 +38,7 @@ import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } fr
 import { createPurgeQueue } from './purge-queue.js'
 import { refuseCrossSite } from './same-origin.js'
 import { SECURITY_HEADERS } from './security-headers.js'
+import { compilersFactory } from './validation.js'
 
 /** Percent-encoding, JSON escapes and form encoding make a text longer; its own length is checked after decoding. */
 const ENCODED_BODY_FACTOR = 3
@@ -82,6 +83,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
     // A schema refuses what it does not describe; nothing is quietly dropped or converted.
     // That the schemas themselves are well made is tested, and need not be found out at each start.
+    schemaController: { compilersFactory },
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, validateSchema: false } },
     // For URLs that cannot be decoded no hook runs.
     frameworkErrors: (error, request, reply) => {
@@ -182,7 +184,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   await app.register(authorRevertRoutes, { authorRevert: createAuthorRevert({ models, store, history }) })
   if (users && sessions) await app.register(signInRoutes, { users, sessions, clientKey, secure })
-  refuseOtherMethods(app, knownRoutes)
+  refuseOtherMethods(app, knownRoutes, { maxParamLength: PARAMETER_MAX_CHARS })
 
   await app.ready()
   return app

@@ -1,5 +1,6 @@
-import { METHODS, STATUS_CODES } from 'node:http'
+import { STATUS_CODES } from 'node:http'
 import createError from '@fastify/error'
+import createRouter from 'find-my-way'
 import { pathOf } from './observe/request-log.js'
 import { SECURITY_HEADERS } from './security-headers.js'
 import { HTML, renderView, wantsHtml } from './views.js'
@@ -49,7 +50,7 @@ export function answerNotFound () {
 }
 
 /**
- * Notes each route from now on.
+ * Notes the address of each route from now on.
  * @param {import('fastify').FastifyInstance} app
  * @returns {Map<string, string>} URL pattern and what there is to say to methods that it has not
  */
@@ -63,28 +64,40 @@ export function noteRoutes (app) {
 }
 
 /**
- * Makes every noted URL answer 405 with Allow to the methods that it has not (RFC 9110 §15.5.6). Fastify by itself says 404.
+ * Makes every noted URL answer 405 with Allow to the methods that it has not (RFC 9110 §15.5.6). Fastify by itself says 404, and a route for each method
+ * that Node can parse would be some two thousand of them: a tenth of the wiki's start, and as much of its memory.
  * @param {import('fastify').FastifyInstance} app
  * @param {ReturnType<typeof noteRoutes>} known
+ * @param {object} options
+ * @param {number} options.maxParamLength  as the routes have it
  */
-export function refuseOtherMethods (app, known) {
-  // WebDAV's and others that Node can parse but Fastify does not know. CONNECT never reaches a route.
-  for (const method of METHODS) {
-    if (method !== 'CONNECT' && !app.supportedMethods.includes(method)) app.addHttpMethod(method)
+export function refuseOtherMethods (app, known, { maxParamLength }) {
+  const has = (/** @type {string} */ method, /** @type {string} */ url) => app.hasRoute({ method: /** @type {import('fastify').HTTPMethods} */ (method), url })
+  const methods = app.supportedMethods.filter((method) => [...known.keys()].some((url) => has(method, url)))
+  const addresses = createRouter({ maxParamLength })
+  const add = (/** @type {string} */ method, /** @type {string} */ url, /** @type {Address} */ address) => addresses.on(/** @type {import('find-my-way').HTTPMethod} */ (method), url, () => {}, address)
+  const find = (/** @type {string} */ method, /** @type {string} */ url) => /** @type {Address | undefined} */ (addresses.find(/** @type {import('find-my-way').HTTPMethod} */ (method), url)?.store)
+  for (const [url, reason] of known) {
+    for (const method of methods.filter((method) => has(method, url))) add(method, url, { allowed: true, reason })
   }
+  const refusal = (/** @type {import('fastify').FastifyRequest} */ { method, url }) => {
+    const found = methods.map((method) => /** @type {const} */ ([method, find(method, url)])).filter(([, address]) => address !== undefined)
+    if (found.length === 0) return undefined
+    const allow = found.filter(([, address]) => address?.allowed).map(([method]) => method).join(', ')
+    const reason = found.map(([, address]) => address?.reason).find(Boolean) ?? ''
+    return Object.assign(new MethodNotAllowed(method, allow, reason), { headers: { allow } })
+  }
+
   const config = { role: 'anyone' }
   for (const [url, reason] of [...known]) {
-    const has = (/** @type {string} */ method) => app.hasRoute({ method: /** @type {import('fastify').HTTPMethods} */ (method), url })
-    const allow = app.supportedMethods.filter(has).join(', ')
-    app.route({
-      method: app.supportedMethods.filter((method) => !has(method)),
-      url,
-      config,
-      // Before the body is read: there is nothing to do with it.
-      onRequest: (request, _reply, done) => {
-        done(Object.assign(new MethodNotAllowed(request.method, allow, reason), { headers: { allow } }))
-      },
-      handler: answerNotFound
-    })
+    // A wider pattern has a route for these, which must not be taken for this address.
+    const elsewhere = methods.filter((method) => !has(method, url) && find(method, url) !== undefined)
+    if (elsewhere.length === 0) continue
+    for (const method of elsewhere) add(method, url, { allowed: false, reason })
+    app.route({ method: elsewhere, url, config, onRequest: (request, _reply, done) => { done(refusal(request)) }, handler: answerNotFound })
   }
+  // Before the body is read: there is nothing to do with it.
+  app.addHook('onRequest', (request, _reply, done) => { done(request.is404 ? refusal(request) : undefined) })
 }
+
+/** @typedef {{allowed: boolean, reason: string}} Address */

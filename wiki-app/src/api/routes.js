@@ -53,8 +53,6 @@ export async function apiRoutes (app, { store, history, finding, pictures, pictu
   app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
   for (const schema of SHARED_SCHEMAS) app.addSchema(schema)
-  // The schemas of answers describe them, and a test holds them to it; to compile them would be a tenth of the wiki's start.
-  app.setSerializerCompiler(() => JSON.stringify)
 
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', policy.listControl)
