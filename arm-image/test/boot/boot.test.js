@@ -1,54 +1,18 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import test from 'node:test'
-import { readConfig } from '../../../loadgen/src/config.js'
-import { boardLogs, boardReady, boardSsh, onBoard, startBoard, stopBoard } from '../../../loadgen/src/stack/board.js'
+import { boardLogs, boardReady, boardSsh, onBoard } from '../../../loadgen/src/stack/board.js'
 import { startMongod } from '../../../loadgen/src/stack/mongod.js'
-import { freePorts } from '../../../loadgen/src/stack/ports.js'
 import { waitUntil } from '../../../loadgen/src/stack/processes.js'
-import { locateTool } from '../../../loadgen/src/tools/locate.js'
-import { createSandbox, json, trialsOf } from '../../../loadgen/test/helper.js'
+import { json, trialsOf } from '../../../loadgen/test/helper.js'
 import { sampleOrigin } from '../../src/origin-sample.js'
+import { ANY_BOARD, skipReason, switchOn } from './boards.js'
 
-const { imageDirectory } = readConfig()
-const qemu = locateTool('qemu')
-const machines = qemu === null ? '' : spawnSync(qemu.path, ['-M', 'help'], { encoding: 'utf8' }).stdout
 const SAMPLES = 3
 const PATIENCE_MS = 600_000
 
-/**
- * @param {string} machine
- * @param {string[]} boards
- * @returns {string | false} why it cannot be tested here
- */
-function skipReason (machine, boards) {
-  if (qemu === null) return 'qemu-system-arm is missing; `./stevec setup --with image` installs it'
-  if (!machines.includes(`\n${machine} `)) return `QEMU ${qemu.version} has no machine ${machine}; 8.1 or newer has`
-  if (!boards.some((board) => existsSync(path.join(imageDirectory, board, 'manifest.json')))) return `no image for it is built; sudo make image BOARD=${boards[0]}`
-  return false
-}
-
-/**
- * A board of its own, whose database is not there yet.
- * @param {import('node:test').TestContext} t
- * @param {import('@stevec/arm-image/board').Machine} machine
- */
-async function switchOn (t, machine) {
-  const sandbox = await createSandbox()
-  // Where `stevec --origin board` finds it.
-  const directory = path.join(sandbox.directory, 'state/board')
-  const [port] = await freePorts(1)
-  t.after(async () => {
-    await stopBoard(directory)
-    sandbox.remove()
-  })
-  const state = await startBoard({ directory, imageDirectory, machine, mongodbUri: `mongodb://127.0.0.1:${port}/stevec?replicaSet=stevec` })
-  return { sandbox, directory, state, port, onProgress: (/** @type {string} */ text) => t.diagnostic(text) }
-}
-
-test('virt: the root filesystem boots without a complaint, waits for its database and says so, and is a wiki when that comes', { skip: skipReason('virt', ['lamobo-r1', 'bananapi', 'bpi-m2-ultra', 'qemu-virt']) }, async (t) => {
+test('virt: the root filesystem boots without a complaint, waits for its database and says so, and is a wiki when that comes', { skip: skipReason('virt', ANY_BOARD) }, async (t) => {
   const { sandbox, directory, state, port, onProgress } = await switchOn(t, 'virt')
   await boardReady(directory, { path: '/healthz', onProgress })
 
