@@ -61,7 +61,8 @@ describe('a run of flash-crowd', () => {
         const perSecond = new Array(8).fill(0)
         for (const { sentAtUs } of samples) perSecond[Math.floor((sentAtUs - first) / 1e6)] += 1
         assert.equal(trial.valid, true)
-        assert.equal(trial.requests_planned, samples.length + trial.k6.dropped_iterations)
+        const unbegun = trial.requests_planned - samples.length - trial.k6.dropped_iterations
+        assert.ok(unbegun >= 0 && unbegun < trial.requests_planned / 10, `${unbegun} neither sent nor dropped: k6 was held up at its end`)
         // At the height five hundred a second are asked for, afterwards ten.
         assert.ok(Math.max(...perSecond) > 5 * perSecond[5], String(perSecond))
         // Late by the origin's delay, and more by what the wiki needs.

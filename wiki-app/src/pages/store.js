@@ -46,9 +46,11 @@ export const PageMissing = createError('WIKI_PAGE_MISSING', 'There is no page na
 
 const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1, redirect_to: 1, tags: 1, links: 1 }
 const VIEW_FIELDS = { revision: 1, html: 1, html_hash: 1, renderer: 1, rendered_at: 1, content_bytes: 1, modified_at: 1, deleted_at: 1, redirect_to: 1, tags: 1 }
+const VALIDATOR_FIELDS = { revision: 1, html_hash: 1, renderer: 1, rendered_at: 1, deleted_at: 1, redirect_to: 1 }
 const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, tags: 1, modified_at: 1 }
 
 /** @typedef {Pick<Page, '_id' | keyof typeof VIEW_FIELDS>} PageView */
+/** @typedef {Pick<Page, '_id' | keyof typeof VALIDATOR_FIELDS>} PageValidators  what tells whether somebody's copy is the newest */
 /** @typedef {Pick<Page, '_id' | keyof typeof SOURCE_FIELDS>} PageSource */
 
 const UPGRADED_AT_ONCE = 100
@@ -75,30 +77,36 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
   const inTurn = createTurns()
   const { Pages, Revisions } = models
   const targets = createTargets(models)
-  const readView = createGatheredRead({ readMany: readViews, keysMax: readsAtOnce })
+  /** @type {(name: string) => Promise<PageView | null>} */
+  const readView = gathered(VIEW_FIELDS)
+  /** @type {(name: string) => Promise<PageValidators | null>} */
+  const readValidators = gathered(VALIDATOR_FIELDS)
 
-  /**
-   * @param {string[]} names
-   * @returns {Promise<Map<string, PageView>>}
-   */
-  async function readViews (names) {
-    const filter = { _id: { $in: names } }
-    const pages = await readBatch(filter, names.length) ?? await driverOf(Pages).find(filter, { projection: VIEW_FIELDS, promoteBuffers: true }).toArray()
-    return new Map(pages.map((page) => [page._id, page]))
+  /** @param {Record<string, number>} projection */
+  function gathered (projection) {
+    return createGatheredRead({
+      keysMax: readsAtOnce,
+      readMany: async (names) => {
+        const filter = { _id: { $in: names } }
+        const pages = await readBatch(filter, projection, names.length) ?? await driverOf(Pages).find(filter, { projection, promoteBuffers: true }).toArray()
+        return new Map(pages.map((page) => [page._id, page]))
+      }
+    })
   }
 
   /**
    * The same without a cursor of the driver's, which costs a tenth of a page view and keeps the answer in memory until V8 collects old objects.
    * @param {object} filter
+   * @param {Record<string, number>} projection
    * @param {number} pagesMax
-   * @returns {Promise<PageView[] | null>} null when they are not all in one answer, of 16 MiB at most, or the command failed: it is not sent again, as a find is
+   * @returns {Promise<any[] | null>} null when they are not all in one answer, of 16 MiB at most, or the command failed: it is not sent again, as a find is
    */
-  async function readBatch (filter, pagesMax) {
+  async function readBatch (filter, projection, pagesMax) {
     const { db } = /** @type {{db: import('mongodb').Db}} */ (/** @type {unknown} */ (Pages.db))
     const find = Pages.collection.name
     try {
       // With one more than there can be, the answer says that it is the last.
-      const { cursor: { id, firstBatch } } = await db.command({ find, filter, projection: VIEW_FIELDS, batchSize: pagesMax + 1 }, { promoteBuffers: true })
+      const { cursor: { id, firstBatch } } = await db.command({ find, filter, projection, batchSize: pagesMax + 1 }, { promoteBuffers: true })
       if (Number(id) === 0) return firstBatch
       db.command({ killCursors: find, cursors: [id] }).catch(() => {})
     } catch {}
@@ -244,6 +252,16 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
         const refreshed = await refresh(name)
         if (refreshed !== null) return refreshed
       }
+    },
+
+    /**
+     * What a view would be validated by, without its text: a reader who has the newest one needs no more.
+     * @param {string} name
+     * @returns {Promise<PageValidators | null>} null also for a page that has to be rendered again first
+     */
+    async findValidators (name) {
+      const page = await readValidators(name)
+      return page?.renderer === renderer.version ? page : null
     },
 
     /**

@@ -9,3 +9,9 @@ import fresh from 'fresh'
 export function hasCurrent (headers, validators) {
   return fresh(headers, validators) && (headers['if-none-match'] !== undefined || headers['if-modified-since'] === validators['last-modified'])
 }
+
+/**
+ * Whether a reader asks for a page only if it is another than the one that they have (RFC 9110 §13.1).
+ * @param {import('node:http').IncomingHttpHeaders} headers  of the request
+ */
+export const isConditional = (headers) => headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined

@@ -4,7 +4,7 @@ import { entityTag, pageDocument } from './document.js'
 import { isMisspelt, nameIn } from './address.js'
 import { editUrl, historyUrl, viewUrl } from './name.js'
 import { PageMissing } from './store.js'
-import { hasCurrent } from './validators.js'
+import { hasCurrent, isConditional } from './validators.js'
 
 /**
  * A page with what is sent of it, made when it is first asked for: what is deleted or has moved has nothing to send.
@@ -14,6 +14,9 @@ import { hasCurrent } from './validators.js'
  * @property {() => Buffer} document
  */
 
+/** @param {import('./store.js').PageValidators} page */
+const validatorsOf = (page) => ({ etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() })
+
 /** @param {import('./store.js').PageView} page @returns {View} */
 function viewOf (page) {
   /** @type {Buffer | undefined} */
@@ -22,7 +25,7 @@ function viewOf (page) {
   let validators
   return {
     page,
-    validators: () => (validators ??= { etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() }),
+    validators: () => (validators ??= validatorsOf(page)),
     document: () => (document ??= pageDocument(page))
   }
 }
@@ -51,9 +54,22 @@ export async function viewRoute (app, { store, policy, cache }) {
     // An author is sent back to what was just saved, of which a copy here may not know yet.
     const kept = saved === null ? cache?.get(name) : undefined
     if (kept !== undefined) return answer(name, null, kept, request, reply)
-    const reading = saved !== null || cache === undefined ? read(name) : cache.through(name, () => read(name))
-    return reading.then((view) => answer(name, saved, view, request, reply))
+    if (saved === null && cache !== undefined) return cache.through(name, () => read(name)).then((view) => answer(name, null, view, request, reply))
+    if (saved === null && isConditional(request.headers)) return revalidate(name, request, reply)
+    return read(name).then((view) => answer(name, saved, view, request, reply))
   })
+
+  /**
+   * For somebody who has a copy: mostly it is the newest, and then the text is not read.
+   * @param {string} name
+   * @param {import('fastify').FastifyRequest} request
+   * @param {import('fastify').FastifyReply} reply
+   */
+  async function revalidate (name, request, reply) {
+    const page = await store.findValidators(name)
+    if (page === null || page.deleted_at != null || page.redirect_to || !hasCurrent(request.headers, validatorsOf(page))) return answer(name, null, await read(name), request, reply)
+    return describe(reply, page, validatorsOf(page)).code(304).send()
+  }
 
   /**
    * @param {string} name
@@ -64,21 +80,31 @@ export async function viewRoute (app, { store, policy, cache }) {
    */
   function answer (name, saved, view, request, reply) {
     const page = view && view.page
-    const caching = policy.purgedBy === 'tags' ? { ...policy.headers, 'cache-tag': tagOf(name) } : policy.headers
     // Not 301: someone may write a page under the old name again.
-    if (page?.redirect_to) return reply.headers({ ...caching, 'page-revision': page.revision }).redirect(viewUrl(page.redirect_to), 302)
+    if (page?.redirect_to) return reply.headers(cachingOf(name)).header('page-revision', page.revision).redirect(viewUrl(page.redirect_to), 302)
     if (view === null || page === null || page.deleted_at != null) throw Object.assign(new PageMissing(name), { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) })
-
-    reply.type(HTML).header('page-revision', page.revision)
     if (saved !== null && saved <= page.revision) {
-      reply.header('cache-control', 'private, no-store')
+      reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
       return pageDocument(page, savedNotice(saved, policy))
     }
-
     const validators = view.validators()
-    reply.headers(validators).headers(caching)
+    describe(reply, page, validators)
     if (hasCurrent(request.headers, validators)) return reply.code(304).send()
     return view.document()
+  }
+
+  /**
+   * @param {import('fastify').FastifyReply} reply
+   * @param {import('./store.js').PageValidators} page
+   * @param {ReturnType<typeof validatorsOf>} validators
+   */
+  function describe (reply, page, validators) {
+    return reply.type(HTML).header('page-revision', page.revision).headers(validators).headers(cachingOf(page._id))
+  }
+
+  /** @param {string} name */
+  function cachingOf (name) {
+    return policy.purgedBy === 'tags' ? { ...policy.headers, 'cache-tag': tagOf(name) } : policy.headers
   }
 }
 
