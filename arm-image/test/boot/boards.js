@@ -1,9 +1,11 @@
+import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { readConfig } from '../../../loadgen/src/config.js'
 import { startBoard, stopBoard } from '../../../loadgen/src/stack/board.js'
 import { freePorts } from '../../../loadgen/src/stack/ports.js'
+import { waitUntil } from '../../../loadgen/src/stack/processes.js'
 import { locateTool } from '../../../loadgen/src/tools/locate.js'
 import { createSandbox } from '../../../loadgen/test/helper.js'
 
@@ -42,4 +44,21 @@ export async function switchOn (t, machine) {
   })
   const state = await startBoard({ directory, imageDirectory, machine, mongodbUri: `mongodb://127.0.0.1:${port}/stevec?replicaSet=stevec` })
   return { sandbox, directory, state, port, onProgress: (/** @type {string} */ text) => t.diagnostic(text) }
+}
+
+/** What loads and renders for the first time may take an emulated CPU longer than its nginx waits. */
+const WRITTEN_WITHIN_MS = 600_000
+
+/**
+ * Writes the page `Board`.
+ * @param {string} url  of a board
+ * @param {string} body
+ */
+export async function writePage (url, body) {
+  let status = 0
+  const written = await waitUntil(async () => {
+    status = (await fetch(`${url}/wiki/Board`, { method: 'POST', headers: { 'Content-Type': 'text/markdown' }, body })).status
+    return status === 200 || status === 201
+  }, WRITTEN_WITHIN_MS, 1_000)
+  assert.ok(written, `the page was not written: ${status}`)
 }

@@ -8,7 +8,7 @@ import test from 'node:test'
 import { boardReady, onBoard } from '../../../loadgen/src/stack/board.js'
 import { startMongod } from '../../../loadgen/src/stack/mongod.js'
 import { json, trialsOf } from '../../../loadgen/test/helper.js'
-import { switchOn } from './boards.js'
+import { switchOn, writePage } from './boards.js'
 
 /** ssh.test.js starts this in a network of its own, and says these. */
 const { SHARED_ADDRESS = '', SSH_SETTINGS = '' } = process.env
@@ -27,8 +27,7 @@ test('a run over ssh: counts add up, and the machine has its own wiki again', as
   t.after(() => { shared.close() })
 
   await boardReady(directory, { onProgress })
-  const written = await fetch(`${state.url}/wiki/Board`, { method: 'POST', headers: { 'Content-Type': 'text/markdown' }, body: '# Its own' })
-  assert.equal(written.status, 201)
+  await writePage(state.url, '# Its own')
 
   const [host, httpPort] = ['127.0.0.1', new URL(state.url).port]
   const origin = `ssh://${host}:${state.ssh_port}?http_port=${httpPort}`
