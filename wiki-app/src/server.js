@@ -2,11 +2,13 @@ import cluster from 'node:cluster'
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.js'
 import { ConfigError, readConfig } from './config.js'
+import { keepTickShape } from './tick-shape.js'
 
 const CLOSE_MAX_MS = 10_000
 /** By which people, terminals and supervisors end a process. */
 const STOP_SIGNALS = /** @type {('SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGTERM')[]} */ (['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'])
 
+keepTickShape()
 try {
   const config = readConfig()
   if (config.WORKERS === 1) sayListening(await serve(config))
