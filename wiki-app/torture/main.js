@@ -10,18 +10,20 @@ what was acknowledged with what is stored. Everything is on free ports and in a 
 
   --trials N   kills, in turn of the wiki, mongod and both (default 21)
   --edits N    acknowledged edits in all, at least (default 10500)
+  --workers N  processes of the wiki (default 1); with more, one of them is killed alone in every fourth trial
   --seed N     same seed, same kills and texts; the machine's timing differs still (default: the time)
 
 Examples:
   make torture
   node wiki-app/torture/main.js --trials 60 --edits 30000 --seed 7
+  node wiki-app/torture/main.js --workers 3 --trials 20
 `
 
-const { values } = parseArgs({ options: { trials: { type: 'string' }, edits: { type: 'string' }, seed: { type: 'string' }, help: { type: 'boolean', short: 'h' } }, strict: true })
+const { values } = parseArgs({ options: { trials: { type: 'string' }, edits: { type: 'string' }, workers: { type: 'string' }, seed: { type: 'string' }, help: { type: 'boolean', short: 'h' } }, strict: true })
 if (values.help) {
   process.stdout.write(HELP)
 } else {
-  const [trials, edits, seed] = [whole('trials', 21, 1_000), whole('edits', 10_500, 1_000_000), whole('seed', Math.floor(Date.now() / 1000) % 1_000_000, 2 ** 31)]
+  const [trials, edits, workers, seed] = [whole('trials', 21, 1_000), whole('edits', 10_500, 1_000_000), whole('workers', 1, 64), whole('seed', Math.floor(Date.now() / 1000) % 1_000_000, 2 ** 31)]
   const row = (/** @type {(string | number)[]} */ ...cells) => console.log(`| ${cells.join(' | ')} |`)
   console.log(`seed ${seed}\n`)
   row('trial', 'killed', 'after edits', 'acknowledged', 'fate unknown', 'back after, ms', 'so far')
@@ -33,6 +35,7 @@ if (values.help) {
     trials,
     edits,
     seed,
+    workers,
     signal: interrupted.signal,
     onTrial: (trial, number) => row(`${number}/${trials}`, trial.killed, trial.killed_after, trial.acknowledged, trial.unknown, trial.back_after_ms, trial.held ? 'all kept' : 'BROKEN')
   }).catch((error) => {
@@ -45,6 +48,7 @@ if (values.help) {
   for (const answer of new Set(unexpected)) console.log(`unexpected answer: ${answer}`)
   console.log(JSON.stringify({
     seed,
+    workers,
     trials: result.trials.length,
     acknowledged: result.acknowledged,
     unknown: result.unknown,
@@ -59,7 +63,7 @@ if (values.help) {
 }
 
 /**
- * @param {'trials' | 'edits' | 'seed'} name
+ * @param {'trials' | 'edits' | 'workers' | 'seed'} name
  * @param {number} otherwise
  * @param {number} most
  */

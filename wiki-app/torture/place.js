@@ -99,6 +99,14 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     /** @param {number} port  of the member */
     killMember: (port) => kill(`mongod ${port}`),
     killWiki: (index = 0) => kill(`wiki ${index}`),
+    /**
+     * One process of the first wiki's, which starts another in its place.
+     * @param {number} chance  from 0 to 1
+     */
+    killWorker (chance) {
+      const workers = this.workers()
+      process.kill(workers[Math.floor(chance * workers.length)], 'SIGKILL')
+    },
 
     /**
      * As whoever replaces it: SIGTERM, and it has its time to finish.

@@ -15,10 +15,12 @@ const MOMENT_MAX_MS = 25
 const BETWEEN_MAX_MS = 5
 
 export const VICTIMS = /** @type {const} */ (['wiki', 'mongod', 'both'])
+/** Of a wiki of several processes one may die alone. */
+export const WORKERS_VICTIMS = /** @type {const} */ ([...VICTIMS, 'worker'])
 
 /**
  * @typedef {object} Trial
- * @property {typeof VICTIMS[number]} killed
+ * @property {typeof WORKERS_VICTIMS[number]} killed
  * @property {number} acknowledged  edits, in this trial
  * @property {number} killed_after  of them, the kill came
  * @property {number} unknown  edits whose fate the client was not told
@@ -33,13 +35,15 @@ export const VICTIMS = /** @type {const} */ (['wiki', 'mongod', 'both'])
  * @param {number} options.trials
  * @param {number} options.edits  acknowledged ones in all, at least
  * @param {number} options.seed
+ * @param {number} [options.workers]  processes of the wiki; of several, one of them is killed alone in every fourth trial
  * @param {AbortSignal} [options.signal]  ends it early; nothing it started is left
  * @param {(trial: Trial, number: number) => void} [options.onTrial]
  * @returns {Promise<{trials: Trial[], edits: number, acknowledged: number, unknown: number, reads: number, unexpected: string[], findings: import('./oracle.js').Findings}>}
  * @throws {Error} when something does not come back in time
  */
-export async function torture ({ trials: count, edits: wanted, seed, signal, onTrial = () => {} }) {
-  const place = await createPlace()
+export async function torture ({ trials: count, edits: wanted, seed, workers = 1, signal, onTrial = () => {} }) {
+  const place = await createPlace({ settings: { WORKERS: String(workers) } })
+  const victims = workers > 1 ? WORKERS_VICTIMS : VICTIMS
   const client = createClient(place.url, EDITORS + READERS)
   const editors = createEditors({ client, seed, editors: EDITORS, readers: READERS })
   const random = (/** @type {number} */ trial, /** @type {number} */ index) => draw(seed, 1 + trial, index)
@@ -52,14 +56,15 @@ export async function torture ({ trials: count, edits: wanted, seed, signal, onT
       const before = editors.acknowledged()
       const target = Math.ceil(wanted * (number + 1) / count)
       const killAt = before + Math.max(1, Math.round((target - before) * (0.1 + 0.8 * random(number, 0))))
-      const killed = VICTIMS[number % VICTIMS.length]
+      const killed = victims[number % victims.length]
       editors.start()
       await reach(killAt)
       await delay(MOMENT_MAX_MS * random(number, 1))
       const killedAt = performance.now()
       const killedAfter = editors.acknowledged()
-      await kill(killed, random(number, 2) < 0.5, BETWEEN_MAX_MS * random(number, 3))
-      await Promise.all([killed !== 'wiki' && place.startDatabase(), killed !== 'mongod' && place.startWiki()])
+      await kill(killed, random(number, 2), BETWEEN_MAX_MS * random(number, 3))
+      const [wikiIsGone, mongodIsGone] = [killed === 'wiki' || killed === 'both', killed === 'mongod' || killed === 'both']
+      await Promise.all([mongodIsGone && place.startDatabase(), wikiIsGone && place.startWiki()])
       await reach(editors.acknowledged() + 1)
       const backAfterMs = Math.round(performance.now() - killedAt)
       await reach(target)
@@ -84,15 +89,16 @@ export async function torture ({ trials: count, edits: wanted, seed, signal, onT
   }
 
   /**
-   * @param {typeof VICTIMS[number]} victim
-   * @param {boolean} wikiFirst
+   * @param {Trial['killed']} victim
+   * @param {number} chance  from 0 to 1: which worker, or which of both first
    * @param {number} betweenMs
    */
-  async function kill (victim, wikiFirst, betweenMs) {
+  async function kill (victim, chance, betweenMs) {
     const [wiki, mongod] = [() => place.killWiki(), () => place.killMongod()]
     if (victim === 'wiki') return wiki()
     if (victim === 'mongod') return mongod()
-    const [first, second] = wikiFirst ? [wiki, mongod] : [mongod, wiki]
+    if (victim === 'worker') return place.killWorker(chance)
+    const [first, second] = chance < 0.5 ? [wiki, mongod] : [mongod, wiki]
     await Promise.all([first(), delay(betweenMs).then(second)])
   }
 }
