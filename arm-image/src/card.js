@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { BOARDS } from '../recipe.js'
@@ -30,6 +31,7 @@ export async function makeCard ({ tree, digest, parameters, epoch, work, output,
   writeFileSync(rootfs, '')
   truncateSync(rootfs, sizeBytes - ROOT_OFFSET_BYTES)
   await run('mke2fs', ['-q', '-t', 'ext4', '-L', 'stevec', '-U', uuid, '-E', `hash_seed=${uuid},root_owner=0:0`, '-O', FEATURES_OFF, '-m', '1', '-d', tree, rootfs], { E2FSPROGS_FAKE_TIME: String(epoch) })
+  await setTimes({ rootfs, epoch, work, run })
 
   const { uBoot } = BOARDS[parameters.BOARD]
   const loader = uBoot === null ? null : path.join(tree, 'usr/lib/u-boot', uBoot, 'u-boot-sunxi-with-spl.bin')
@@ -40,6 +42,23 @@ export async function makeCard ({ tree, digest, parameters, epoch, work, output,
   await run('genimage', ['--config', configuration, '--rootpath', path.join(work, 'empty'), '--tmppath', path.join(work, 'genimage'), '--inputpath', work, '--outputpath', path.dirname(output)])
   rmSync(rootfs)
   if (statSync(output).size !== sizeBytes) truncateSync(output, sizeBytes)
+}
+
+/**
+ * Mke2fs up to 1.47.0 takes the times of access and of the last change over from the files built from, which nobody can set there. debugfs(8)
+ * @param {object} options
+ * @param {string} options.rootfs  just made: its inodes in use are the first ones
+ * @param {number} options.epoch
+ * @param {string} options.work
+ * @param {import('./run.js').Run} options.run
+ */
+async function setTimes ({ rootfs, epoch, work, run }) {
+  const head = execFileSync('dumpe2fs', ['-h', rootfs], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
+  const count = (/** @type {string} */ what) => Number(new RegExp(`^${what}: +(\\d+)$`, 'm').exec(head)?.[1])
+  const last = count('Inode count') - count('Free inodes')
+  const commands = path.join(work, 'times.debugfs')
+  writeFileSync(commands, Array.from({ length: last }, (_, index) => ['atime', 'ctime'].map((field) => `set_inode_field <${index + 1}> ${field} @${epoch}\n`).join('')).join(''))
+  await run('debugfs', ['-w', '-f', commands, rootfs], { E2FSPROGS_FAKE_TIME: String(epoch) })
 }
 
 /**
