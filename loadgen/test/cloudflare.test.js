@@ -1,34 +1,22 @@
 import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import { LEAST, startFake, TOKEN } from '../../cdn/test/fake/cloudflare.js'
 import { keepVerified, requireVerified } from '../src/cloudflare/verified.js'
 import { waitUntil } from '../src/stack/processes.js'
-import { createSandbox } from './helper.js'
-import { openShell } from './shell.js'
+import { useShell } from './shell.js'
 
 const ZONE = ['--zone', 'example.com', '--origin', '203.0.113.7']
 
-/** @type {Awaited<ReturnType<typeof createSandbox>>} */
-let sandbox
-/** @type {ReturnType<typeof openShell>} */
-let shell
-before(async () => {
-  sandbox = await createSandbox()
-  shell = openShell(sandbox.env)
-})
-after(() => {
-  shell?.close()
-  sandbox?.remove()
-})
+const { sandbox, run: inShell } = useShell()
 
 /** @param {import('node:test').TestContext} t */
 async function setUp (t) {
   const fake = await startFake(t)
   const environment = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_API_URL: fake.url, CLOUDFLARE_API_TOKEN_FILE: '' }
   /** @param {string[]} args @param {Record<string, string>} [extra] */
-  const stevec = (args, extra) => shell.run(['cloudflare', ...args], { ...environment, ...extra })
+  const stevec = (args, extra) => inShell(['cloudflare', ...args], { ...environment, ...extra })
   return { fake, environment, stevec }
 }
 
@@ -66,8 +54,8 @@ test('plan, apply with the id of the plan, apply again, destroy: each says what 
 test('the token comes from a file of mode 600, a token that may too much is warned about, and neither shows anywhere', async (t) => {
   const { fake, environment: given } = await setUp(t)
   // Processes of their own, as a person has them: each sees no more than its environment.
-  const stevec = (/** @type {string[]} */ args, /** @type {Record<string, string>} */ extra) => sandbox.stevec(['cloudflare', ...args], { ...given, ...extra })
-  const file = path.join(sandbox.directory, 'token')
+  const stevec = (/** @type {string[]} */ args, /** @type {Record<string, string>} */ extra) => sandbox().stevec(['cloudflare', ...args], { ...given, ...extra })
+  const file = path.join(sandbox().directory, 'token')
   writeFileSync(file, TOKEN, { mode: 0o600 })
   fake.tokens.set(TOKEN, { id: 'a'.repeat(32), status: 'active', permissions: [...LEAST, '#billing:edit'], zones: [fake.zone.id] })
   const environment = { CLOUDFLARE_API_TOKEN: '', CLOUDFLARE_API_TOKEN_FILE: file, STEVEC_DEBUG: '1' }
@@ -88,7 +76,7 @@ test('the token comes from a file of mode 600, a token that may too much is warn
 test('an interrupted apply ends, and applying again finishes it', async (t) => {
   const { fake, stevec, environment } = await setUp(t)
   fake.fail({ match: /^POST .*dns_records/, skip: 1, how: 'stall' })
-  const { child, done } = sandbox.start(['cloudflare', 'apply', ...ZONE, '--yes'], environment)
+  const { child, done } = sandbox().start(['cloudflare', 'apply', ...ZONE, '--yes'], environment)
   assert.ok(await waitUntil(() => fake.writes().length === 4, 20_000))
   child.kill('SIGKILL')
   await done
@@ -133,7 +121,7 @@ test('what was not understood, and what is missing, is said with the next step',
 
 test('analytics of a run: what Cloudflare counted in each trial\'s time stands beside what we sent', async (t) => {
   const { fake, stevec } = await setUp(t)
-  const run = path.join(sandbox.directory, 'run')
+  const run = path.join(sandbox().directory, 'run')
   const trial = (/** @type {number} */ number, /** @type {string} */ door, /** @type {number} */ minute) => {
     mkdirSync(path.join(run, 'trials', `000${number}`), { recursive: true })
     writeFileSync(path.join(run, 'trials', `000${number}`, 'trial.json'), JSON.stringify({ trial: number, door, started_at: `2026-03-01T10:0${minute}:00.500Z`, finished_at: `2026-03-01T10:0${minute}:30.000Z`, requests_sent: 4, cold_proof: { observed: ['MISS', 'HIT', 'MISS'] }, background: null, cache_statuses: { MISS: 1, HIT: 3 } }))
@@ -167,7 +155,7 @@ test('analytics of a run: what Cloudflare counted in each trial\'s time stands b
 })
 
 test('an experiment runs only on a zone that was verified, lately and with success', () => {
-  const state = path.join(sandbox.directory, 'state')
+  const state = path.join(sandbox().directory, 'state')
   assert.throws(() => requireVerified(state, 'example.com'), /nobody has verified the zone example\.com yet: stevec cloudflare verify --zone example\.com/)
   const doors = { cached: 'https://wiki.example.com', nocache: 'https://nocache.example.com', source: 'http://source.example.com' }
   const verified = { zone: 'example.com', verified_at: new Date().toISOString(), ok: true, doors, checks: [] }

@@ -1,5 +1,7 @@
 import { fork } from 'node:child_process'
+import { after, before } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { createSandbox } from './helper.js'
 
 const CHILD = fileURLToPath(new URL('shell-child.js', import.meta.url))
 
@@ -8,7 +10,7 @@ const CHILD = fileURLToPath(new URL('shell-child.js', import.meta.url))
  * What concerns the process itself (signals, its environment) wants `sandbox.stevec` or `sandbox.start`.
  * @param {Record<string, string | undefined>} env
  */
-export function openShell (env) {
+function openShell (env) {
   const child = fork(CHILD, { env, stdio: ['pipe', 'inherit', 'inherit', 'ipc'] })
   return {
     /**
@@ -26,5 +28,28 @@ export function openShell (env) {
       child.send({ args, env: { ...env, ...extra } })
     }),
     close: () => { child.disconnect() }
+  }
+}
+
+/**
+ * A sandbox and a shell in it for the tests of a file, or of a suite.
+ */
+export function useShell () {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  /** @type {ReturnType<typeof openShell>} */
+  let shell
+  before(async () => {
+    sandbox = await createSandbox()
+    shell = openShell(sandbox.env)
+  })
+  after(() => {
+    shell?.close()
+    sandbox?.remove()
+  })
+  return {
+    sandbox: () => sandbox,
+    /** @type {ReturnType<typeof openShell>['run']} */
+    run: (args, extra) => shell.run(args, extra)
   }
 }

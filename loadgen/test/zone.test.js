@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { startFake, TOKEN } from '../../cdn/test/fake/cloudflare.js'
 import { BudgetError, checkBudget, requestsOf, requestsOfTrial, total } from '../src/cloudflare/budget.js'
 import { fitToZone, oneCaching } from '../src/cloudflare/fit.js'
@@ -12,7 +12,7 @@ import { expectedCounter } from '../src/lab/judge.js'
 import { planRun } from '../src/lab/matrix.js'
 import { createProgress } from '../src/lab/progress.js'
 import { createSandbox, json } from './helper.js'
-import { openShell } from './shell.js'
+import { useShell } from './shell.js'
 
 const doors = { cached: 'https://wiki.example.com', nocache: 'https://nocache.example.com', source: 'http://source.example.com' }
 /** @type {import('../src/cloudflare/verified.js').Verified} */
@@ -96,26 +96,15 @@ describe('the budget', () => {
 })
 
 describe('stevec run --target cloudflare refuses, before the first request to a door,', () => {
-  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
-  let sandbox
-  /** @type {ReturnType<typeof openShell>} */
-  let shell
-  before(async () => {
-    sandbox = await createSandbox()
-    shell = openShell(sandbox.env)
-  })
-  after(() => {
-    shell?.close()
-    sandbox?.remove()
-  })
-  const state = () => path.join(sandbox.directory, 'state')
+  const { sandbox, run: inShell } = useShell()
+  const state = () => path.join(sandbox().directory, 'state')
   const environment = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_API_TOKEN_FILE: '', CLOUDFLARE_API_URL: 'http://127.0.0.1:9' }
   const zone = ['--target', 'cloudflare', '--zone', 'example.com']
 
   /** @param {[string[], number, RegExp][]} cases @param {Record<string, string>} [extra] */
   async function refuse (cases, extra) {
     for (const [args, exitCode, message] of cases) {
-      const done = await shell.run(['run', ...args], { ...environment, ...extra })
+      const done = await inShell(['run', ...args], { ...environment, ...extra })
       assert.equal(done.exitCode, exitCode, `${args.join(' ')}: ${done.stdout}${done.stderr}`)
       assert.match(done.stderr, message)
       assert.ok(!(done.stdout + done.stderr).includes(TOKEN))
@@ -154,12 +143,12 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
     keepVerified(state(), { ...verified, zone: 'example.org' })
     await refuse([[['read-hot', '--target', 'cloudflare'], 2, /name the zone: --zone example\.com, or --zone example\.org/]])
     assert.deepEqual(readdirSync(state()).sort(), ['cloudflare-example.com.json', 'cloudflare-example.org.json'])
-    assert.throws(() => readdirSync(sandbox.results), /ENOENT/)
+    assert.throws(() => readdirSync(sandbox().results), /ENOENT/)
   })
 
   test('to go on elsewhere than a run began', async () => {
     keepVerified(state(), verified)
-    const directory = path.join(sandbox.results, '20261121T100000Z-read-hot-abc1234')
+    const directory = path.join(sandbox().results, '20261121T100000Z-read-hot-abc1234')
     mkdirSync(path.join(directory, 'trials'), { recursive: true })
     const definition = fitToZone(loadDefinition('read-hot', 'quick', { repetitions: 1 }))
     const manifest = { schema_version: 2, kind: 'run', status: 'interrupted', experiment: definition, preset: 'quick', seed: 1, profile: { name: 'none' }, target: { kind: 'cloudflare', zone: 'example.com', doors } }
