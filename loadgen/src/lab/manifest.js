@@ -36,6 +36,30 @@ export function readManifest (runDirectory) {
   }
 }
 
+/**
+ * Does the work of a run and has its manifest say how that ended, however it did.
+ * @param {object} options
+ * @param {string} options.directory
+ * @param {Record<string, any> & {status: RunStatus}} options.manifest
+ * @param {AbortSignal} options.signal
+ * @param {() => Promise<void>} work
+ * @throws {Error} what `work` throws
+ */
+export async function whileRunning ({ directory, manifest, signal }, work) {
+  manifest.status = 'running'
+  writeManifest(directory, manifest)
+  try {
+    await work()
+    manifest.status = 'complete'
+  } catch (error) {
+    manifest.status = signal.aborted ? 'interrupted' : 'failed'
+    throw error
+  } finally {
+    manifest.finished_at = new Date().toISOString()
+    writeManifest(directory, manifest)
+  }
+}
+
 /** @returns {{commit: string | null, dirty: boolean | null}} nulls outside a git checkout */
 export function gitState () {
   const git = (/** @type {string[]} */ ...args) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()

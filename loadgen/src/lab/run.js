@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { gitState, hostFacts, readManifest, SCHEMA_VERSION, versions, writeManifest } from './manifest.js'
+import { gitState, hostFacts, readManifest, SCHEMA_VERSION, versions, whileRunning } from './manifest.js'
 import { planRun } from './matrix.js'
 import { createRunDirectory, ResultsError } from './results.js'
 import { refuseOtherwise } from './resume.js'
@@ -40,11 +40,9 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
   if (before !== null) {
     const { commit } = gitState()
     if (commit !== manifest.git?.commit) progress.warn(`the code has changed since this run began (${manifest.git?.commit?.slice(0, 7)}, now ${commit?.slice(0, 7)})`)
-    manifest.status = 'running'
     if (rest.length > 0) manifest.resumed_at.push(new Date().toISOString())
   }
-  writeManifest(directory, manifest)
-  try {
+  await whileRunning({ directory, manifest, signal }, async () => {
     let brokenInARow = 0
     if (rest.length > 0) {
       await site.start(rest[0].settings)
@@ -62,14 +60,7 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
       brokenInARow = result.requests_sent === 0 && !result.valid ? brokenInARow + 1 : 0
       if (brokenInARow === BROKEN_IN_A_ROW_MAX) throw new Error(`${brokenInARow} trials in a row could not be done; the last: ${result.invalid_reasons.join('; ')}`)
     }
-    manifest.status = 'complete'
-  } catch (error) {
-    manifest.status = signal.aborted ? 'interrupted' : 'failed'
-    throw error
-  } finally {
-    manifest.finished_at = new Date().toISOString()
-    writeManifest(directory, manifest)
-  }
+  })
   progress.finished({ directory, trials: trials.length, invalid })
   return { trials: trials.length, invalid }
 

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { gitState, readManifest, SCHEMA_VERSION, writeManifest } from './manifest.js'
+import { gitState, readManifest, SCHEMA_VERSION, whileRunning, writeManifest } from './manifest.js'
 import { refuseOtherwise } from './resume.js'
 import { runExperiment } from './run.js'
 
@@ -55,11 +55,9 @@ export async function runStudy ({ directory, definitions, preset, repetitions, s
     ...site.identity,
     runs: definitions.map(({ id, name }) => ({ experiment: name, id, directory: runDirectory(name), status: 'planned' }))
   }
-  manifest.status = 'running'
-  writeManifest(directory, manifest)
   const total = { trials: 0, invalid: 0 }
   const startedMs = performance.now()
-  try {
+  await whileRunning({ directory, manifest, signal }, async () => {
     for (const [index, definition] of definitions.entries()) {
       const run = manifest.runs[index]
       const ownDirectory = path.join(directory, run.directory)
@@ -73,14 +71,7 @@ export async function runStudy ({ directory, definitions, preset, repetitions, s
         writeManifest(directory, manifest)
       }
     }
-    manifest.status = 'complete'
-  } catch (error) {
-    manifest.status = signal.aborted ? 'interrupted' : 'failed'
-    throw error
-  } finally {
-    manifest.finished_at = new Date().toISOString()
-    writeManifest(directory, manifest)
-  }
+  })
   progress.studyFinished({ directory, ...total, experiments: definitions.length, seconds: (performance.now() - startedMs) / 1000 })
   return total
 }
