@@ -7,8 +7,8 @@ import { request } from '../stack/doors.js'
 const CONCURRENCY = 16
 /** Silence for longer than this looks like a hang. */
 const PROGRESS_EVERY_MS = 10_000
-/** Each is durable before it is answered, and a slow disk makes the last of many wait for all before it. */
-const TIMEOUT_MS = 60_000
+/** Each is durable before it is answered, and a slow disk makes the last of many wait for all before it; with the first, a wiki loads what it needs for writing. */
+export const WRITE_TIMEOUT_MS = 60_000
 /** A wiki that limits writes lets the next ones through within a minute, and one that takes its database for silent, as a starved one does, finds it again sooner. */
 const REFUSALS_MAX = 10
 
@@ -41,7 +41,7 @@ export async function writePages ({ wikiUrl, seed, pages, signal, onLimit, onPro
       for (let refusals = 0; ; refusals++) {
         signal.throwIfAborted()
         const { status, headers, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, {
-          method: 'POST', headers: { 'content-type': 'text/markdown' }, body: pageText(seed, page, sizeChars), timeoutMs: TIMEOUT_MS
+          method: 'POST', headers: { 'content-type': 'text/markdown' }, body: pageText(seed, page, sizeChars), timeoutMs: WRITE_TIMEOUT_MS
         })
         if (status === 201 || status === 200) break
         const retryAfterS = Number(headers['retry-after']) || 1

@@ -15,7 +15,7 @@ import { causeFault } from './fault.js'
 import { acquireLock } from './lock.js'
 import { createLogs } from './logs.js'
 import { createPageSizes } from './page-sizes.js'
-import { writePages } from './pages.js'
+import { WRITE_TIMEOUT_MS, writePages } from './pages.js'
 import { purgeLogEnd, purgesSince, waitUntilTold } from './purges.js'
 import { storesPages } from './storing.js'
 import { openConnections, warmUp } from './warm-up.js'
@@ -188,7 +188,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
       // What a new stack begins with is not what trials added to it.
       if (warmUpRequests > 0) for (const { sizeChars } of missing) writtenBytes += sizeChars
       if (warmUpRequests === 0) {
-        await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: PROBE_TEXT })
+        await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: PROBE_TEXT, timeoutMs: WRITE_TIMEOUT_MS })
         warmUpRequests = await warmUp({ door: ready.doors.nocache, pages: settings.pages, requests: origin.facts.emulated ? EMULATED_WARM_UP_REQUESTS : undefined, signal })
         progress.ready(missing.length, warmUpRequests)
       }
