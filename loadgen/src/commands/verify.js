@@ -15,7 +15,8 @@ and counts, logs, samples and clocks that are wrong and must be found out.
   --json    {"pass": …, "rows": […]} instead of a table
 
 Nothing of it is kept. The origin is timed and the generator takes most of the machine for some seconds, so that
-nothing else should measure at the same time.
+nothing else should measure at the same time. What is timed and does not hold while others work on the machine is
+measured again, three times at most; that it was so is said ("disturbance" in a row of --json).
 Exit code: 0 all of it holds, 1 something does not or could not be run, 130 interrupted.
 
 Examples:

@@ -109,7 +109,7 @@ function dashboard (port) {
 }
 
 /** The CPU time of children that have ended and been waited for (proc(5): cutime and cstime). */
-const childrenCpuSeconds = () => statTimes('self', 13)
+export const childrenCpuSeconds = () => statTimes('self', 13)
 
 /**
  * The CPU time of a living process, all its threads (proc(5): utime and stime).

@@ -1,24 +1,49 @@
 import { readFileSync } from 'node:fs'
 import os from 'node:os'
+import { Worker } from 'node:worker_threads'
+import { childrenCpuSeconds } from '../lab/generator.js'
 
 /** Linux's USER_HZ, the unit of /proc/stat. */
 const TICKS_PER_S = 100
 /** Columns of /proc/stat in which the processors did nothing: idle, iowait (proc(5)). */
 const IDLE = [3, 4]
+/** Of the cores, or of the time: with more of it taken away, what is timed is not what is known. */
+const DISTURBED_SHARE = 0.1
+/** A thread that is woken later than this was held up; below it are the ordinary delays of a timer. */
+const PAUSE_MIN_MS = 20
 
-/** Begins to watch what the machine's processors do. */
+/**
+ * Sleeps and looks how long it slept, in a thread of its own: what holds it up holds up everything here, and is not our doing (jHiccup, https://github.com/giltene/jHiccup).
+ * Atomics.wait sleeps without an event loop, which could be late by itself.
+ */
+const WITNESS = `
+const { workerData: { shared, pauseMinMs } } = require('node:worker_threads')
+const cells = new Int32Array(shared)
+const [STOP, PAUSED_MS] = [0, 1]
+let atMs = performance.now()
+while (Atomics.wait(cells, STOP, 0, 5) === 'timed-out') {
+  const nowMs = performance.now()
+  if (nowMs - atMs > pauseMinMs) Atomics.add(cells, PAUSED_MS, Math.round(nowMs - atMs))
+  atMs = nowMs
+}`
+
+/**
+ * Begins to watch whether the machine is ours: this process's, and its children's that have ended when the watch does.
+ * @returns {() => string | undefined} ends it: what others did, in words, where it was too much to time anything
+ */
 export function watchMachine () {
   const begin = read()
-  return {
-    /**
-     * @param {number} oursS  processor time of the work that was watched, this process's excepted
-     * @returns {number} 0 to 1: the share of all cores that others had meanwhile
-     */
-    others (oursS) {
-      const end = read()
-      const busyS = end.busyS - begin.busyS - oursS - (end.ownS - begin.ownS)
-      return Math.max(0, busyS / ((end.atS - begin.atS) * os.availableParallelism()))
-    }
+  const cells = new Int32Array(new SharedArrayBuffer(8))
+  const witness = new Worker(WITNESS, { eval: true, workerData: { shared: cells.buffer, pauseMinMs: PAUSE_MIN_MS } })
+  witness.unref()
+  return () => {
+    Atomics.store(cells, 0, 1)
+    Atomics.notify(cells, 0)
+    const end = read()
+    const wallS = end.atS - begin.atS
+    const others = (end.busyS - begin.busyS - (end.oursS - begin.oursS)) / (wallS * os.availableParallelism())
+    const paused = Atomics.load(cells, 1) / 1000 / wallS
+    return others > DISTURBED_SHARE || paused > DISTURBED_SHARE ? `others had ${percent(Math.max(0, others))} of the cores, and all was held up for ${percent(paused)} of the time` : undefined
   }
 }
 
@@ -26,5 +51,8 @@ function read () {
   const times = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0].split(/\s+/).slice(1, 9).map(Number)
   const busy = times.reduce((sum, ticks, column) => IDLE.includes(column) ? sum : sum + ticks, 0)
   const own = process.cpuUsage()
-  return { atS: performance.now() / 1000, busyS: busy / TICKS_PER_S, ownS: (own.user + own.system) / 1e6 }
+  return { atS: performance.now() / 1000, busyS: busy / TICKS_PER_S, oursS: (own.user + own.system) / 1e6 + childrenCpuSeconds() }
 }
+
+/** @param {number} share */
+const percent = (share) => `${(100 * share).toFixed(0)} %`
