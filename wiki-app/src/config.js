@@ -1,4 +1,4 @@
-import envSchema from 'env-schema'
+import { customCleanEnv, makeExactValidator, str } from 'envalid'
 import mongoose from 'mongoose'
 import { parseApiUrl, readToken } from '@stevec/cdn/wiki'
 import { ACCESS_MODES } from './access/roles.js'
@@ -12,57 +12,45 @@ const MIB = 1_048_576
  * Every setting, with its default and, in words, what is allowed.
  * A page's Markdown and its HTML share one MongoDB document of at most 16 MiB, hence the upper limit of PAGE_MAX_BYTES.
  */
-const SCHEMA = {
-  type: 'object',
-  properties: {
-    HOST: { type: 'string', minLength: 1, default: '127.0.0.1', description: 'an address or host name to listen on' },
-    PORT: { type: 'integer', minimum: 0, maximum: 65_535, default: 3000, description: 'a whole number from 0 (any free port) to 65535' },
-    WORKERS: { type: 'integer', minimum: 1, maximum: 64, default: 1, description: 'a whole number of processes from 1 to 64' },
-    MONGODB_URI: {
-      type: 'string',
-      default: 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec',
-      description: 'mongodb://[user:password@]host[:port][,…]/database[?options]'
-    },
-    CACHE_POLICY: { type: 'string', enum: CACHE_POLICY_NAMES, default: 'ttl', description: `one of ${CACHE_POLICY_NAMES.join(', ')}` },
-    CACHE_TTL_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 180, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
-    CACHE_STALE_WHILE_REVALIDATE_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 60, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
-    CACHE_STALE_IF_ERROR_S: { type: 'integer', minimum: 0, maximum: 31_536_000, default: 0, description: 'a whole number of seconds from 0 to 31536000 (a year)' },
-    // As many as the driver brings in one answer, so that no read needs a second.
-    PAGE_READS_AT_ONCE: { type: 'integer', minimum: 1, maximum: 100, default: 100, description: 'a whole number from 1 (a read of the database for each page view) to 100' },
-    ORIGIN_CACHE_MIB: { type: 'integer', minimum: 0, maximum: 16_384, default: 0, description: 'a whole number of MiB from 0 (off) to 16384' },
-    // A lost purge is not mended before it ends.
-    CACHE_CDN_TTL_S: { type: 'integer', minimum: 1, maximum: 31_536_000, default: 86_400, description: 'a whole number of seconds from 1 to 31536000 (a year)' },
-    PAGE_MAX_BYTES: { type: 'integer', minimum: 1, maximum: 3 * MIB, default: MIB, description: 'a whole number of bytes from 1 to 3145728' },
-    UPLOAD_MAX_BYTES: { type: 'integer', minimum: 1, maximum: 50 * MIB, default: 5 * MIB, description: 'a whole number of bytes from 1 to 52428800' },
-    LOG_LEVEL: {
-      type: 'string',
-      enum: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'],
-      default: 'warn',
-      description: 'one of fatal, error, warn, info, debug, trace, silent'
-    },
-    ACCESS: { type: 'string', enum: ACCESS_MODES, default: 'open', description: `one of ${ACCESS_MODES.join(', ')}` },
-    USERS_FILE: { type: 'string', minLength: 1, description: 'the path of a file that wiki-app/bin/user.js has made; ACCESS=users needs it, and nothing else does' },
-    // Whether cookies are only for https cannot be told from a request, as whoever ends TLS may stand in front.
-    PUBLIC_URL: { type: 'string', description: 'the address of the wiki as visitors see it, without a path: https://wiki.example' },
-    // A person saves a few times a minute; this is for what does not get tired.
-    WRITES_PER_MINUTE: { type: 'integer', minimum: 0, maximum: 100_000, default: 60, description: 'a whole number from 0 (no limit) to 100000' },
-    // With the work itself it stays below a second.
-    QUEUE_WAIT_MAX_MS: { type: 'integer', minimum: 0, maximum: 60_000, default: 500, description: 'a whole number of milliseconds from 0 (nobody is refused) to 60000' },
-    // Only nginx on the same machine is believed when it says for whom it asks: anybody can send that header.
-    TRUSTED_PROXIES: { type: 'string', default: 'loopback', description: 'loopback, linklocal, uniquelocal, addresses or CIDR blocks with commas between, or none' },
-    // Caches are told of edits when their zone is named.
-    PURGE_ZONE: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'the id of the zone of the CDN in front, letters, digits, - and _, or not set for no purges' },
-    PURGE_URL: { type: 'string', description: 'the address of a purge API in the form of Cloudflare\'s, https, or http on this machine; not set: Cloudflare\'s own' },
-    PURGE_TOKEN: { type: 'string', minLength: 1, description: 'the token for it' },
-    PURGE_TOKEN_FILE: { type: 'string', minLength: 1, description: 'the path of a file with the token for it, which its owner alone may read' },
-    PURGE_REPEAT_AFTER_S: { type: 'integer', minimum: 1, maximum: 3600, default: 10, description: 'a whole number of seconds from 1 to 3600' },
-    METRICS_PORT: { type: 'integer', minimum: 1, maximum: 65_535, description: 'a whole number from 1 to 65535, or not set for no metrics' },
-    // Metrics tell of the inside, so nobody else sees them unless asked for.
-    METRICS_HOST: { type: 'string', minLength: 1, default: '127.0.0.1', description: 'an address or host name for the metrics to listen on' }
-  }
+const SETTINGS = {
+  HOST: text(isThere, { default: '127.0.0.1', desc: 'an address or host name to listen on' }),
+  PORT: integer(0, 65_535, { default: 3000, desc: 'a whole number from 0 (any free port) to 65535' }),
+  WORKERS: integer(1, 64, { default: 1, desc: 'a whole number of processes from 1 to 64' }),
+  MONGODB_URI: text(isMongodbUri, { default: 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec', desc: 'mongodb://[user:password@]host[:port][,…]/database[?options]' }),
+  CACHE_POLICY: str({ choices: CACHE_POLICY_NAMES, default: 'ttl', desc: `one of ${CACHE_POLICY_NAMES.join(', ')}` }),
+  CACHE_TTL_S: integer(0, 31_536_000, { default: 180, desc: 'a whole number of seconds from 0 to 31536000 (a year)' }),
+  CACHE_STALE_WHILE_REVALIDATE_S: integer(0, 31_536_000, { default: 60, desc: 'a whole number of seconds from 0 to 31536000 (a year)' }),
+  CACHE_STALE_IF_ERROR_S: integer(0, 31_536_000, { default: 0, desc: 'a whole number of seconds from 0 to 31536000 (a year)' }),
+  // As many as the driver brings in one answer, so that no read needs a second.
+  PAGE_READS_AT_ONCE: integer(1, 100, { default: 100, desc: 'a whole number from 1 (a read of the database for each page view) to 100' }),
+  ORIGIN_CACHE_MIB: integer(0, 16_384, { default: 0, desc: 'a whole number of MiB from 0 (off) to 16384' }),
+  // A lost purge is not mended before it ends.
+  CACHE_CDN_TTL_S: integer(1, 31_536_000, { default: 86_400, desc: 'a whole number of seconds from 1 to 31536000 (a year)' }),
+  PAGE_MAX_BYTES: integer(1, 3 * MIB, { default: MIB, desc: 'a whole number of bytes from 1 to 3145728' }),
+  UPLOAD_MAX_BYTES: integer(1, 50 * MIB, { default: 5 * MIB, desc: 'a whole number of bytes from 1 to 52428800' }),
+  LOG_LEVEL: str({ choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], default: 'warn', desc: 'one of fatal, error, warn, info, debug, trace, silent' }),
+  ACCESS: str({ choices: ACCESS_MODES, default: 'open', desc: `one of ${ACCESS_MODES.join(', ')}` }),
+  USERS_FILE: text(isThere, { default: undefined, desc: 'the path of a file that wiki-app/bin/user.js has made; ACCESS=users needs it, and nothing else does' }),
+  // Whether cookies are only for https cannot be told from a request, as whoever ends TLS may stand in front.
+  PUBLIC_URL: text(isOrigin, { default: undefined, desc: 'the address of the wiki as visitors see it, without a path: https://wiki.example' }),
+  // A person saves a few times a minute; this is for what does not get tired.
+  WRITES_PER_MINUTE: integer(0, 100_000, { default: 60, desc: 'a whole number from 0 (no limit) to 100000' }),
+  // With the work itself it stays below a second.
+  QUEUE_WAIT_MAX_MS: integer(0, 60_000, { default: 500, desc: 'a whole number of milliseconds from 0 (nobody is refused) to 60000' }),
+  // Only nginx on the same machine is believed when it says for whom it asks: anybody can send that header.
+  TRUSTED_PROXIES: text((proxies) => trustOf(proxies) !== null, { default: 'loopback', desc: 'loopback, linklocal, uniquelocal, addresses or CIDR blocks with commas between, or none' }),
+  // Caches are told of edits when their zone is named.
+  PURGE_ZONE: text((id) => /^[A-Za-z0-9_-]{1,64}$/.test(id), { default: undefined, desc: 'the id of the zone of the CDN in front, letters, digits, - and _, or not set for no purges' }),
+  PURGE_URL: text(isApiUrl, { default: undefined, desc: 'the address of a purge API in the form of Cloudflare\'s, https, or http on this machine; not set: Cloudflare\'s own' }),
+  PURGE_TOKEN: text(isThere, { default: undefined, desc: 'the token for it' }),
+  PURGE_TOKEN_FILE: text(isThere, { default: undefined, desc: 'the path of a file with the token for it, which its owner alone may read' }),
+  PURGE_REPEAT_AFTER_S: integer(1, 3600, { default: 10, desc: 'a whole number of seconds from 1 to 3600' }),
+  METRICS_PORT: integer(1, 65_535, { default: undefined, desc: 'a whole number from 1 to 65535, or not set for no metrics' }),
+  // Metrics tell of the inside, so nobody else sees them unless asked for.
+  METRICS_HOST: text(isThere, { default: '127.0.0.1', desc: 'an address or host name for the metrics to listen on' })
 }
 
-/** @typedef {keyof typeof SCHEMA.properties} Setting */
+/** @typedef {keyof typeof SETTINGS} Setting */
 
 /**
  * @typedef {object} Config
@@ -97,7 +85,8 @@ const SCHEMA = {
 
 export { ConfigError }
 
-const SECRET = new Set(['MONGODB_URI', 'PURGE_TOKEN'])
+/** @type {Set<Setting>} */
+const SECRET = new Set(['MONGODB_URI', 'PURGE_TOKEN', 'PURGE_URL'])
 const HIDDEN = '(not shown, it may hold a password)'
 
 /**
@@ -107,20 +96,13 @@ const HIDDEN = '(not shown, it may hold a password)'
  * @throws {ConfigError} naming each bad variable, its value and what is allowed
  */
 export function readConfig (env = process.env) {
-  const given = Object.fromEntries(Object.keys(SCHEMA.properties).filter((name) => env[name] !== undefined).map((name) => [name, env[name]]))
-  let config
-  try {
-    config = /** @type {Config} */ (envSchema({ schema: SCHEMA, data: given, env: false }))
-  } catch (error) {
-    const { errors } = /** @type {{errors: {instancePath: string}[]}} */ (error)
-    const names = new Set(errors.map(({ instancePath }) => /** @type {Setting} */ (instancePath.slice(1))))
-    throw new ConfigError([...names].map((name) => complaint(name, SECRET.has(name) ? HIDDEN : JSON.stringify(env[name]))).join('; '))
-  }
-  if (!isMongodbUri(config.MONGODB_URI)) throw new ConfigError(complaint('MONGODB_URI', HIDDEN))
-  if (config.PUBLIC_URL !== undefined && !isOrigin(config.PUBLIC_URL)) throw new ConfigError(complaint('PUBLIC_URL', JSON.stringify(config.PUBLIC_URL)))
-  if (trustOf(config.TRUSTED_PROXIES) === null) throw new ConfigError(complaint('TRUSTED_PROXIES', JSON.stringify(config.TRUSTED_PROXIES)))
-  if ((config.ACCESS === 'users') !== (config.USERS_FILE !== undefined)) throw new ConfigError(`ACCESS=${config.ACCESS} is not allowed ${config.USERS_FILE ? 'with' : 'without'} USERS_FILE: ${SCHEMA.properties.USERS_FILE.description}`)
-  if (config.PURGE_URL !== undefined && !isApiUrl(config.PURGE_URL)) throw new ConfigError(complaint('PURGE_URL', HIDDEN))
+  const config = customCleanEnv(env, SETTINGS, (values) => /** @type {Config} */ (Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))), {
+    reporter ({ errors }) {
+      const names = /** @type {Setting[]} */ (Object.keys(errors))
+      if (names.length > 0) throw new ConfigError(names.map((name) => complaint(name, SECRET.has(name) ? HIDDEN : JSON.stringify(env[name]))).join('; '))
+    }
+  })
+  if ((config.ACCESS === 'users') !== (config.USERS_FILE !== undefined)) throw new ConfigError(`ACCESS=${config.ACCESS} is not allowed ${config.USERS_FILE ? 'with' : 'without'} USERS_FILE: ${SETTINGS.USERS_FILE.desc}`)
   if (needsPurges(config.CACHE_POLICY) && config.PURGE_ZONE === undefined) {
     throw new ConfigError(`CACHE_POLICY=${config.CACHE_POLICY} is not allowed without PURGE_ZONE, PUBLIC_URL and PURGE_TOKEN or PURGE_TOKEN_FILE: the CDN would keep old pages for ${config.CACHE_CDN_TTL_S} s, as nobody tells it of edits`)
   }
@@ -134,7 +116,7 @@ export function readConfig (env = process.env) {
  */
 function withPurgeToken (config) {
   const { PURGE_TOKEN: token, PURGE_TOKEN_FILE: file } = config
-  if (config.PUBLIC_URL === undefined) throw new ConfigError(`PURGE_ZONE is not allowed without PUBLIC_URL, under which caches know the pages: it must be ${SCHEMA.properties.PUBLIC_URL.description}`)
+  if (config.PUBLIC_URL === undefined) throw new ConfigError(`PURGE_ZONE is not allowed without PUBLIC_URL, under which caches know the pages: it must be ${SETTINGS.PUBLIC_URL.desc}`)
   try {
     return { ...config, PURGE_TOKEN: readToken({ token, file, variable: 'PURGE_TOKEN', fileVariable: 'PURGE_TOKEN_FILE' }) }
   } catch (error) {
@@ -146,7 +128,7 @@ function withPurgeToken (config) {
  * @param {Setting} name
  * @param {string} value  as it may be shown
  */
-const complaint = (name, value) => `${name}=${value} is not allowed: it must be ${SCHEMA.properties[name].description}`
+const complaint = (name, value) => `${name}=${value} is not allowed: it must be ${SETTINGS[name].desc}`
 
 /**
  * The driver is the one who knows its URIs and options; its constructor reads them without connecting.
@@ -174,4 +156,36 @@ function isOrigin (text) {
   if (!URL.canParse(text)) return false
   const { protocol, origin } = new URL(text)
   return (protocol === 'https:' || protocol === 'http:') && text.replace(/\/$/, '').toLowerCase() === origin
+}
+
+/** @param {string} text */
+function isThere (text) {
+  return text !== ''
+}
+
+/**
+ * @param {(text: string) => boolean} allows
+ * @param {Told<string>} told
+ */
+function text (allows, told) {
+  return makeExactValidator((given) => allows(given) ? given : refuse())(/** @type {any} */ (told))
+}
+
+/**
+ * @param {number} least
+ * @param {number} most
+ * @param {Told<number>} told
+ */
+function integer (least, most, told) {
+  return makeExactValidator((given) => /^\d{1,9}$/.test(given) && Number(given) >= least && Number(given) <= most ? Number(given) : refuse())(/** @type {any} */ (told))
+}
+
+/**
+ * @template T
+ * @typedef {{default: T | undefined, desc: string}} Told
+ */
+
+/** @returns {never} nobody reads it: what is allowed is said by readConfig */
+function refuse () {
+  throw new Error('not allowed')
 }
