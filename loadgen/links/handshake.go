@@ -22,46 +22,13 @@ func (toxic *HandshakeToxic) NewState() interface{} { return new(handshakeState)
 // Pipe passes everything on, the first chunk late.
 func (toxic *HandshakeToxic) Pipe(stub *toxics.ToxicStub) {
 	state := stub.State.(*handshakeState)
-	for {
-		select {
-		case <-stub.Interrupt:
-			return
-		case chunk := <-stub.Input:
-			if chunk == nil {
-				stub.Close()
-				return
-			}
-			if !state.done {
-				state.done = true
-				due := chunk.Timestamp.Add(time.Duration(toxic.Delay * float64(time.Millisecond)))
-				if !passAt(stub, chunk, due) {
-					return
-				}
-				continue
-			}
-			stub.Output <- chunk
+	passEach(stub, func(chunk *stream.StreamChunk) time.Time {
+		if state.done {
+			return chunk.Timestamp
 		}
-	}
-}
-
-// passAt hands a chunk on when its time has come, and says whether the toxic may go on; interrupted, it hands it on at once.
-// A later latency counts from the time in the chunk, so that is moved along.
-func passAt(stub *toxics.ToxicStub, chunk *stream.StreamChunk, due time.Time) bool {
-	if wait := time.Until(due); wait > 0 {
-		timer := time.NewTimer(wait)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-stub.Interrupt:
-			stub.Output <- chunk
-			return false
-		}
-	}
-	if due.After(chunk.Timestamp) {
-		chunk.Timestamp = due
-	}
-	stub.Output <- chunk
-	return true
+		state.done = true
+		return chunk.Timestamp.Add(time.Duration(toxic.Delay * float64(time.Millisecond)))
+	})
 }
 
 func init() { toxics.Register("handshake", new(HandshakeToxic)) }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/Shopify/toxiproxy/v2/stream"
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
@@ -53,24 +54,12 @@ func (toxic *UplinkToxic) GetBufferSize() int { return 8 }
 // Pipe passes each chunk on when the uplink has sent it.
 func (toxic *UplinkToxic) Pipe(stub *toxics.ToxicStub) {
 	link := uplinkOf(toxic.Name)
-	for {
-		select {
-		case <-stub.Interrupt:
-			return
-		case chunk := <-stub.Input:
-			if chunk == nil {
-				stub.Close()
-				return
-			}
-			due := chunk.Timestamp
-			if toxic.Rate > 0 {
-				due = link.reserve(len(chunk.Data), toxic.Rate, due)
-			}
-			if !passAt(stub, chunk, due) {
-				return
-			}
+	passEach(stub, func(chunk *stream.StreamChunk) time.Time {
+		if toxic.Rate <= 0 {
+			return chunk.Timestamp
 		}
-	}
+		return link.reserve(len(chunk.Data), toxic.Rate, chunk.Timestamp)
+	})
 }
 
 func init() { toxics.Register("uplink", new(UplinkToxic)) }
