@@ -67,8 +67,11 @@ export async function viewRoute (app, { store, policy, cache }) {
    */
   async function revalidate (name, request, reply) {
     const page = await store.findValidators(name)
-    if (page === null || page.deleted_at != null || page.redirect_to || !hasCurrent(request.headers, validatorsOf(page))) return answer(name, null, await read(name), request, reply)
-    return describe(reply, page, validatorsOf(page)).code(304).send()
+    if (page !== null && page.deleted_at == null && !page.redirect_to) {
+      const validators = validatorsOf(page)
+      if (hasCurrent(request.headers, validators)) return describe(reply, page, validators).code(304).send()
+    }
+    return answer(name, null, await read(name), request, reply)
   }
 
   /**
