@@ -14,6 +14,8 @@ from matplotlib import font_manager
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from stevec_report.tolerance import TOLERATED_MS
+
 WIDTH_IN = 4.5
 PNG_DPI = 200
 INK = "#1d2330"
@@ -103,6 +105,19 @@ def legend_above(figure, axes, columns, **spacing):
     spacing = {"borderpad": 0.1, "columnspacing": 1.0} | spacing
     handles = axes.get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper left", ncols=columns, frameon=False, fontsize=8.5, **spacing)
+
+
+def mark_tolerated(axes, text, x, **placed):
+    """Draw what a user tolerates across axes of milliseconds, with `text` on it at `x`, a share of their width."""
+    axes.axhline(TOLERATED_MS, color=INK, linewidth=1, linestyle="dashed", zorder=1)
+    axes.annotate(
+        text,
+        (x, TOLERATED_MS),
+        xycoords=("axes fraction", "data"),
+        textcoords="offset points",
+        fontsize=8.5,
+        **placed,
+    )
 
 
 def to_svg(figure):

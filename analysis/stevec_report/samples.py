@@ -18,6 +18,7 @@ from pathlib import Path
 import duckdb
 
 from stevec_report.freshness import FreshnessError, measure_files
+from stevec_report.tolerance import TOLERATED_MS
 
 COLUMNS = {
     "sent_at_us": "BIGINT",
@@ -59,7 +60,6 @@ ERROR_CODES = {
     1220: "connection reset",
 }
 PERCENTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
-LIMIT_MS = 4000  # what a user tolerates, in the study
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ class TrialStats:
 
     The times are None if nothing was answered. Percentiles interpolate linearly (type 7 of Hyndman & Fan,
     "Sample quantiles in statistical packages", The American Statistician 50(4), 1996). `slow` are answered
-    requests that took longer than LIMIT_MS. `freshness` is None where nothing was read, or nothing edited. `pops` are
-    requests by point of presence, {} where none is named. `wait_ms` is the mean over all requests, in which one that
-    failed counts with the time it took and at least with LIMIT_MS: where a server gives way, the times of those who
-    were answered are those of the lucky ones.
+    requests that took longer than TOLERATED_MS. `freshness` is None where nothing was read, or nothing edited. `pops`
+    are requests by point of presence, {} where none is named. `wait_ms` is the mean over all requests, in which one
+    that failed counts with the time it took and at least with TOLERATED_MS: where a server gives way, the times
+    of those who were answered are those of the lucky ones.
     """
 
     requests: int
@@ -317,10 +317,10 @@ def _condense(samples, number, with_background):
                max(sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)),
                sum(CAST(round(duration_ms * 1000000) AS BIGINT)) FILTER (answered),
                sum(CAST(round(1000000 * CASE WHEN answered THEN duration_ms
-                   ELSE greatest(duration_ms, {LIMIT_MS}) END) AS BIGINT)),
+                   ELSE greatest(duration_ms, {TOLERATED_MS}) END) AS BIGINT)),
                quantile_cont(duration_ms, [{levels}]) FILTER (answered),
                max(duration_ms) FILTER (answered),
-               count(*) FILTER (answered AND duration_ms > {LIMIT_MS}), count(*) FILTER (status = 0)
+               count(*) FILTER (answered AND duration_ms > {TOLERATED_MS}), count(*) FILTER (status = 0)
         FROM read_parquet(?)
         """,
         file,

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-LIMIT_MS = 4000.0  # what a user tolerates, in the study
 DEGRADED = 2.0  # times the mean without load
 R2_MIN = 0.9
 

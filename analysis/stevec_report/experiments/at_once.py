@@ -4,7 +4,7 @@ import statistics
 
 from stevec_report import wording
 from stevec_report.blocks import TRIALS_COLUMN, Column, Table, Words, trials_cell
-from stevec_report.saturation import LIMIT_MS
+from stevec_report.tolerance import TOLERATED_MS
 
 
 def blocks(analysis):
@@ -69,7 +69,7 @@ def _say(rows):
         if longest is None:
             texts.append(f"at {row['door']} nothing was answered")
             continue
-        over = "over" if longest > LIMIT_MS else "under"
+        over = "over" if longest > TOLERATED_MS else "under"
         limited = ", and the load generator was at its limit" if row["generator"] else ""
         texts.append(
             f"at {row['door']} the last reader waited {wording.three_digits(longest / 1000)} s, {over} the 4 s that "

@@ -12,6 +12,7 @@ from stevec_report.figures import figure_1_5, figure_1_6, saturation
 from stevec_report.hypothesis_tests import PairedTest, paired_test
 from stevec_report.intervals import geometric_mean
 from stevec_report.origin import without_capacity
+from stevec_report.tolerance import TOLERATED_MS
 from stevec_report.verdicts import Claim, Evidence, test_claim
 
 STUDY_SETTINGS = {
@@ -23,7 +24,6 @@ STUDY_SETTINGS = {
 DOORS = ("source", "cached")
 TABLES = {"source": ("1.4", "without"), "cached": ("1.5", "with")}
 DEGRADED = 2.0  # "far less": the source degrades by at least this factor more than cached
-LIMIT_MS = model.LIMIT_MS
 RULE = (
     "Slower under load: the ratio of the probe's mean response times source ÷ cached is above 1, over pairs "
     "(level, repetition) at all levels with a background. Degrades more: in the upper half of those levels that "
@@ -168,7 +168,7 @@ def _degrades_more(source, cached):
 
 def _fails(analysis):
     over = [
-        level for level in analysis.levels("background_vus") if (mean_at(analysis, "source", level) or 0) > LIMIT_MS
+        level for level in analysis.levels("background_vus") if (mean_at(analysis, "source", level) or 0) > TOLERATED_MS
     ]
     if over:
         text = f"the mean at source is over 4 s from {over[0]} requesters on."
@@ -262,7 +262,7 @@ def _saturation(analysis, door):
             points.append(_point(level, trials))
     good = [p for p in points if not p["limited"]]
     timed = [p for p in good if p["mean_ms"]]
-    knee = model.crossing([p["load"] for p in timed], [p["mean_ms"] for p in timed], LIMIT_MS)
+    knee = model.crossing([p["load"] for p in timed], [p["mean_ms"] for p in timed], TOLERATED_MS)
     law = None
     if any(p["load"] > 0 for p in good):
         # The probe is one more requester.

@@ -4,10 +4,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from stevec_report import plot_style
 from stevec_report.intervals import geometric_mean
+from stevec_report.tolerance import TOLERATED_MS
 
 HEIGHT_IN = 5.4
-LIMIT_MS = 4000
-LIMIT_SHOWN_FROM = 0.4  # of the limit: below, the line would only squeeze the curve
+TOLERATED_SHOWN_FROM = 0.4  # of it: below, its line would only squeeze the curve
 
 
 def draw(study, ours, door, ours_label):
@@ -48,18 +48,9 @@ def _draw_line(axes, levels, values, door):
 
 def _finish(axes, highest):
     top = 1.12 * highest or 1
-    if highest > LIMIT_SHOWN_FROM * LIMIT_MS:
-        top = max(top, 1.12 * LIMIT_MS)
-        axes.axhline(LIMIT_MS, color=plot_style.INK, linewidth=1, linestyle="dashed", zorder=1)
-        axes.annotate(
-            "4 s: what a user tolerates",
-            (0.99, LIMIT_MS),
-            xycoords=("axes fraction", "data"),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="right",
-            fontsize=8.5,
-        )
+    if highest > TOLERATED_SHOWN_FROM * TOLERATED_MS:
+        top = max(top, 1.12 * TOLERATED_MS)
+        plot_style.mark_tolerated(axes, "4 s: what a user tolerates", 0.99, xytext=(0, 3), ha="right")
     axes.set_ylim(0, top)
     axes.set_ylabel("mean response time, ms")
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))

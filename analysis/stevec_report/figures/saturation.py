@@ -4,9 +4,9 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
 
 from stevec_report import plot_style
+from stevec_report.tolerance import TOLERATED_MS
 
 HEIGHT_IN = 6.6
-LIMIT_MS = 4000
 
 
 def draw(doors, load_label, offered=False):
@@ -26,16 +26,8 @@ def draw(doors, load_label, offered=False):
     for name, door in doors.items():
         _draw_door(rate, time, failed, name, door)
     slowest = max((p["p99_ms"] or p["mean_ms"] or 0 for d in doors.values() for p in d["points"]), default=0)
-    if slowest > LIMIT_MS / 20:
-        time.axhline(LIMIT_MS, color=plot_style.INK, linewidth=1, linestyle="dashed", zorder=1)
-        time.annotate(
-            "4 s",
-            (0.0, LIMIT_MS),
-            xycoords=("axes fraction", "data"),
-            xytext=(3, 3),
-            textcoords="offset points",
-            fontsize=8.5,
-        )
+    if slowest > TOLERATED_MS / 20:
+        plot_style.mark_tolerated(time, "4 s", 0.0, xytext=(3, 3))
     _finish(rate, time, failed, load_label)
     plot_style.legend_above(figure, rate, 3, handlelength=1.8)
     return figure
