@@ -62,7 +62,8 @@ describe('a run of flash-crowd', () => {
         for (const { sentAtUs } of samples) perSecond[Math.floor((sentAtUs - first) / 1e6)] += 1
         assert.equal(trial.valid, true)
         const unbegun = trial.requests_planned - samples.length - trial.k6.dropped_iterations
-        assert.ok(unbegun >= 0 && unbegun < trial.requests_planned / 10, `${unbegun} neither sent nor dropped: k6 was held up at its end`)
+        // k6 is told of two beats more than are planned, and may have dropped those, too.
+        assert.ok(unbegun >= -2 && unbegun < trial.requests_planned / 10, `${unbegun} neither sent nor dropped: k6 was held up at its end`)
         // At the height five hundred a second are asked for, afterwards ten.
         assert.ok(Math.max(...perSecond) > 5 * perSecond[5], String(perSecond))
         // Late by the origin's delay, and more by what the wiki needs.
