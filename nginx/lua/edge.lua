@@ -1,17 +1,15 @@
 -- What the edge does with a request. Statuses: https://developers.cloudflare.com/cache/concepts/cache-responses/
 local cache_control = require("cache_control")
-local conditional = require("conditional")
 local flights = require("flight")
 local freshness = require("freshness")
 local purges = require("purges")
 local requests = require("request")
-local segments = require("segments")
 local settings = require("settings")
 local store = require("store")
 local vary = require("vary")
-local answers = require("answer")
 local origin = require("origin")
 local rays = require("ray")
+local reply = require("reply")
 
 local floor = math.floor
 
@@ -20,138 +18,8 @@ local _M = {}
 -- A request waits for another's fetch until nothing has arrived for so long, then asks the origin itself.
 local COLLAPSE_PATIENCE_S = 5
 local COLLAPSE_ATTEMPTS_MAX = 3
-local FILE_READ_BYTES = 128 * 1024
-local UNSENT_BYTES_MAX = 256 * 1024
 -- RFC 9110 §8.6: these say how long their body is even if there is none.
 local BODY_EXPECTED = { POST = true, PUT = true, PATCH = true }
--- RFC 9110 §15.4.5: a 304 says nothing of the body that it does not have.
-local NOT_IN_304 = { ["content-type"] = true, ["content-encoding"] = true, ["content-language"] = true, ["content-range"] = true }
-
-local function say(status, text)
-  ngx.status = status
-  ngx.header["Content-Type"] = "text/plain; charset=utf-8"
-  ngx.header["Content-Length"] = #text + 1
-  ngx.say(text)
-end
-
--- Lines of one name come together: nginx takes them as a list.
-local function send_headers(headers, except)
-  local out, seen = ngx.header, {}
-  for index = 1, #headers do
-    local name, value = headers[index][1], headers[index][2]
-    if not except or not except[string.lower(name)] then
-      local lower = string.lower(name)
-      local before = seen[lower]
-      if before == nil then
-        seen[lower] = value
-        out[name] = value
-      else
-        if type(before) ~= "table" then before = { before } end
-        before[#before + 1] = value
-        seen[lower] = before
-        out[name] = before
-      end
-    end
-  end
-end
-
--- Which names come more than once is the same for every answer from an entry.
-local function prepare(entry)
-  local names, values, positions = {}, {}, {}
-  for _, header in ipairs(entry.headers) do
-    local lower = string.lower(header[1])
-    local position = positions[lower]
-    if not position then
-      position = #names + 1
-      positions[lower], names[position], values[position] = position, header[1], header[2]
-    elseif type(values[position]) == "table" then
-      table.insert(values[position], header[2])
-    else
-      values[position] = { values[position], header[2] }
-    end
-  end
-  entry.names, entry.values = names, values
-end
-
-local function send_file(entry, first, last)
-  local file = segments.open(entry.body_segment)
-  if not file then return ngx.exit(ngx.ERROR) end
-  file:seek("set", entry.body_offset + first)
-  local left = last - first + 1
-  while left > 0 do
-    local data = file:read(math.min(left, FILE_READ_BYTES))
-    if not data then break end
-    left = left - #data
-    if not ngx.print(data) or not ngx.flush(true) then break end
-  end
-  file:close()
-  -- Cut short: the client must not take it for whole.
-  if left > 0 then return ngx.exit(ngx.ERROR) end
-end
-
--- nginx would judge them again by the headers that are sent, and turn the answer into its own 304 or 412. Whoever is to judge
--- them has done so, RFC 9111 §4.3.2.
-local function hide_conditions()
-  for _, name in ipairs({ "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since" }) do ngx.req.clear_header(name) end
-end
-
-local function serve(entry, word, request, now_s)
-  local var, header = ngx.var, ngx.header
-  local age = string.format("%d", floor(freshness.age_s(entry, now_s)))
-  var.cache_status, var.age_s, var.page_revision = word, age, entry.revision
-  local size, fields = entry.body_bytes, nil
-  if request.special then fields = request.fields() end
-  local only_head = request.method == "HEAD"
-  -- Opened before anything is said: it may have been evicted.
-  if not entry.body and not only_head then
-    local file = segments.open(entry.body_segment)
-    if not file then
-      store.forget(entry)
-      return false
-    end
-    file:close()
-  end
-  if not entry.names then prepare(entry) end
-
-  local first, last
-  if fields and conditional.not_modified(entry, fields, now_s) then
-    ngx.status = 304
-    send_headers(entry.headers, NOT_IN_304)
-    header["CF-Cache-Status"], header["Age"] = word, age
-    ngx.send_headers()
-    return true
-  end
-  ngx.status = entry.status
-  local names, values = entry.names, entry.values
-  for index = 1, #names do header[names[index]] = values[index] end
-  header["CF-Cache-Status"], header["Age"] = word, age
-  if fields and not only_head then
-    first, last = conditional.range(entry, fields, size)
-    if first == "none" then
-      ngx.status = 416
-      header["Content-Range"] = "bytes */" .. size
-      header["Content-Length"] = 0
-      header["Content-Type"], header["Content-Encoding"] = nil, nil
-      ngx.send_headers()
-      return true
-    elseif first == "all" then
-      first = nil
-    else
-      ngx.status = 206
-      header["Content-Range"] = "bytes " .. first .. "-" .. last .. "/" .. size
-    end
-  end
-  if fields then hide_conditions() end
-  if entry.status ~= 204 then header["Content-Length"] = first and last - first + 1 or size end
-  if only_head or entry.status == 204 then
-    ngx.send_headers()
-  elseif entry.body then
-    ngx.print(first and conditional.slice(entry.body, first, last) or entry.body)
-  else
-    send_file(entry, first or 0, last or size - 1)
-  end
-  return true
-end
 
 -- What a client asks of a cache, RFC 9111 §5.2.1. Cloudflare does not listen to it.
 local function demands_of(request)
@@ -187,77 +55,8 @@ local function note_origin(flight)
   var.origin_duration_s = flight.origin_duration_s and string.format("%.3f", flight.origin_duration_s) or ""
 end
 
--- Sends a body as `next` brings it; `dry` tells that the next piece is not there yet, and `close` is called at the end.
--- Returns false when the client has gone.
-local function send_pieces(next, dry, close)
-  local unsent_bytes = 0
-  while true do
-    local chunk, cut_short = next()
-    if not chunk then
-      if close then close() end
-      if cut_short then
-        ngx.log(ngx.WARN, "the origin's answer was cut short: ", cut_short)
-        ngx.exit(ngx.ERROR)
-      end
-      return true
-    end
-    local sent = ngx.print(chunk)
-    unsent_bytes = unsent_bytes + #chunk
-    -- When nothing more is there yet, and before nginx holds too much for a client that reads slowly.
-    if sent and (unsent_bytes > UNSENT_BYTES_MAX or dry()) then
-      sent = ngx.flush(true)
-      unsent_bytes = 0
-    end
-    if not sent then
-      if close then close() end
-      return false
-    end
-  end
-end
-
--- The age that an answer arrived with. Cloudflare tells one of answers from its cache only.
-local function send_age(answer)
-  if answer.fields.age and settings.profile ~= "cloudflare" then ngx.header["Age"] = answer.fields.age[1] end
-end
-
--- Hands on the answer of a fetch as it comes.
-local function relay(flight, word, request)
-  local answer = flight.answer
-  local length = answer.length
-  ngx.status = answer.status
-  send_headers(answers.kept_headers(answer.headers, answer.fields))
-  send_age(answer)
-  ngx.header["CF-Cache-Status"] = word
-  ngx.var.cache_status = word
-  ngx.var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
-  if request.special then hide_conditions() end
-  if request.method == "HEAD" or answer.framing == "none" then
-    local says = answer.fields["content-length"]
-    if request.method == "HEAD" and says then ngx.header["Content-Length"] = says[1] end
-    ngx.send_headers()
-    return flights.leave(flight)
-  end
-  -- All of it may be there already: then its length is known, whatever the origin said.
-  if not length and flight.closed and not flight.cut_short then length = flight.queued_bytes end
-  if length then ngx.header["Content-Length"] = length end
-  if length == 0 then ngx.send_headers() end
-  -- A known head goes out although no byte of the body is there yet.
-  if flight.first > flight.last and not flight.closed then
-    ngx.send_headers()
-    ngx.flush()
-  end
-  if not send_pieces(function() return flights.next(flight) end, function() return flights.dry(flight) end) then flights.leave(flight) end
-end
-
-local function fail(failure, request, word)
-  ngx.header["CF-Cache-Status"] = word or "MISS"
-  ngx.var.cache_status = word or "MISS"
-  ngx.log(ngx.WARN, "no answer from the origin for ", request.address, ": ", failure.why)
-  say(failure.status, failure.status == 504 and "504 Gateway Timeout: the origin did not answer in time" or "502 Bad Gateway: the origin could not be reached, or its answer could not be read")
-end
-
 local function serve_stale(entry, request)
-  return entry and flights.stale_if_error(entry) and serve(entry, "STALE", request, ngx.now())
+  return entry and flights.stale_if_error(entry) and reply.entry(entry, "STALE", request, ngx.now())
 end
 
 -- What the fetch that this request started has brought.
@@ -265,12 +64,12 @@ local function answer_from(flight, entry, request)
   flights.wait_head(flight)
   note_origin(flight)
   if flight.failure then
-    if not serve_stale(entry, request) then fail(flight.failure, request) end
+    if not serve_stale(entry, request) then reply.fail(flight.failure, request) end
     return
   end
-  if flight.result then return serve(flight.result, "REVALIDATED", request, ngx.now()) end
+  if flight.result then return reply.entry(flight.result, "REVALIDATED", request, ngx.now()) end
   local word = flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS"
-  return relay(flight, word, request)
+  return reply.relay(flight, word, request)
 end
 
 local function start(request, options)
@@ -282,10 +81,14 @@ local function start(request, options)
   return flight
 end
 
+local function refuse()
+  return reply.say(503, "503 Service Unavailable: too many requests at once")
+end
+
 -- The client has a condition or wants a range of what is not stored: the whole answer is fetched, stored, and then judged.
 local function fetch_whole(request, key, entry)
   local flight = start(request, { key = key, method = "GET", entry = entry, collapsing = true })
-  if not flight then return say(503, "503 Service Unavailable: too many requests at once") end
+  if not flight then return refuse() end
   flights.wait_head(flight)
   note_origin(flight)
   if flight.failure or flight.result then return answer_from(flight, entry, request) end
@@ -294,14 +97,14 @@ local function fetch_whole(request, key, entry)
     flights.leave(flight)
     if flights.wait_end(flight, COLLAPSE_PATIENCE_S) == "stored" then
       local stored = store.find(request.base, request)
-      if stored and serve(stored, word, request, ngx.now()) then return end
+      if stored and reply.entry(stored, word, request, ngx.now()) then return end
     end
   else
     flights.leave(flight)
   end
   -- It cannot be stored: the origin judges what the client asked.
   local direct = start(request, { key = key, method = request.method, own_conditions = true, no_store = true })
-  if not direct then return say(503, "503 Service Unavailable: too many requests at once") end
+  if not direct then return refuse() end
   return answer_from(direct, nil, request)
 end
 
@@ -313,35 +116,15 @@ local function can_follow(flight, request)
   return not entry.selection or vary.key(entry.base, entry.selection, request) == vary.key(entry.base, entry.selection, flight.request)
 end
 
--- Answers from a large body while it is still arriving. Returns false when it cannot, and nothing was said.
-local function follow(flight, request)
-  local growing, var, header = flight.growing, ngx.var, ngx.header
-  local entry = growing.entry
-  local file = segments.open(growing.segment)
-  if not file then return false end
-  local age = string.format("%d", floor(freshness.age_s(entry, ngx.now())))
-  var.cache_status, var.age_s, var.page_revision = "HIT", age, entry.revision
-  ngx.status = entry.status
-  send_headers(entry.headers)
-  header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, growing.length
-  local offset = 0
-  send_pieces(function()
-    local data = flights.read_growing(flight, file, offset)
-    offset = offset + (data and #data or 0)
-    return data, not data and offset < growing.length and "the fetch that it comes from has failed" or nil
-  end, function() return growing.bytes <= offset end, function() file:close() end)
-  return true
-end
-
 -- Waits for another request's fetch of the same. Returns true when the request is answered.
 local function wait_for_other(flight, request, entry)
   repeat
     local outcome = flight.outcome
-    if not outcome and can_follow(flight, request) and follow(flight, request) then return true end
+    if not outcome and can_follow(flight, request) and reply.growing(flight, request) then return true end
     if outcome == "failed" then
       if serve_stale(entry, request) then return true end
       if flight.failure then
-        fail(flight.failure, request)
+        reply.fail(flight.failure, request)
         return true
       end
     end
@@ -358,16 +141,16 @@ local function get(request)
     local now_s = ngx.now()
     entry, key = store.find(request.base, request)
     local use = entry and usable(entry, demands, now_s)
-    if use == "fresh" and serve(entry, "HIT", request, now_s) then return end
-    if use == "stale" and serve(entry, "STALE", request, now_s) then return end
+    if use == "fresh" and reply.entry(entry, "HIT", request, now_s) then return end
+    if use == "stale" and reply.entry(entry, "STALE", request, now_s) then return end
     if use == "update" then
       if not flights.find(key) and start(request, { key = key, method = "GET", entry = entry, collapsing = true }) then ngx.var.refreshes = 1 end
-      if serve(entry, "UPDATING", request, now_s) then return end
+      if reply.entry(entry, "UPDATING", request, now_s) then return end
     end
     if use then entry = nil end
     if demands["only-if-cached"] ~= nil then
       ngx.header["CF-Cache-Status"] = "MISS"
-      return say(504, "504 Gateway Timeout: not in the cache, and the request wants nothing else")
+      return reply.say(504, "504 Gateway Timeout: not in the cache, and the request wants nothing else")
     end
     if alone or request.fields().authorization or not flights.shareable(key) then
       alone = true
@@ -388,29 +171,29 @@ local function get(request)
   local whole = settings.profile == "cloudflare" or entry ~= nil
   if request.method == "HEAD" and settings.profile ~= "cloudflare" then
     local flight = start(request, { key = key, method = "HEAD", entry = entry, own_conditions = true })
-    if not flight then return say(503, "503 Service Unavailable: too many requests at once") end
+    if not flight then return refuse() end
     flights.wait_head(flight)
     note_origin(flight)
     if flight.failure then
-      if not serve_stale(entry, request) then fail(flight.failure, request) end
+      if not serve_stale(entry, request) then reply.fail(flight.failure, request) end
       return
     end
-    return relay(flight, flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS", request)
+    return reply.relay(flight, flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS", request)
   end
   if conditions and not whole then
     -- RFC 9111 §4.3.1 leaves it to the origin; a 200 can still be stored.
     local flight = start(request, { key = key, method = "GET", own_conditions = true, no_store = demands["no-store"] ~= nil or fields.range ~= nil })
-    if not flight then return say(503, "503 Service Unavailable: too many requests at once") end
+    if not flight then return refuse() end
     return answer_from(flight, nil, request)
   end
   if conditions and not alone then return fetch_whole(request, key, entry) end
   if conditions and not (entry and (entry.etag or entry.last_modified)) then
     local flight = start(request, { key = key, method = request.method, own_conditions = true, no_store = true })
-    if not flight then return say(503, "503 Service Unavailable: too many requests at once") end
+    if not flight then return refuse() end
     return answer_from(flight, entry, request)
   end
   local flight = start(request, { key = key, method = "GET", entry = entry, collapsing = not alone, no_store = demands["no-store"] ~= nil })
-  if not flight then return say(503, "503 Service Unavailable: too many requests at once") end
+  if not flight then return refuse() end
   return answer_from(flight, entry, request)
 end
 
@@ -481,22 +264,18 @@ local function pass(request, word)
   local answer, why = origin.fetch(request.method, request.uri, request.host, lines, body)
   ngx.update_time()
   var.origin_duration_s = string.format("%.3f", ngx.now() - started_s)
-  if not answer then return fail({ status = why == "timeout" and 504 or 502, why = why }, request, word) end
+  if not answer then return reply.fail({ status = why == "timeout" and 504 or 502, why = why }, request, word) end
   var.origin_status = answer.status
-  var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
   invalidate(request, answer)
-  if request.special then hide_conditions() end
-  ngx.status = answer.status
-  send_headers(answers.kept_headers(answer.headers, answer.fields))
+  reply.head(answer, request)
   local header = ngx.header
-  send_age(answer)
   header["CF-Cache-Status"] = word
   local length = answer.length
   if answer.framing == "none" and request.method == "HEAD" then length = answer.fields["content-length"] and answer.fields["content-length"][1] end
   if length then header["Content-Length"] = length end
   ngx.send_headers()
   if answer.framing == "none" then return origin.release(answer) end
-  if send_pieces(function() return origin.read(answer) end, function() return origin.dry(answer) end) then
+  if reply.pieces(function() return origin.read(answer) end, function() return origin.dry(answer) end) then
     return origin.release(answer)
   end
   origin.abandon(answer)
@@ -506,7 +285,7 @@ local function read_request()
   local request, reason = requests.read()
   if request then return request end
   ngx.var.cache_status = "DYNAMIC"
-  say(400, "400 Bad Request: " .. reason)
+  reply.say(400, "400 Bad Request: " .. reason)
 end
 
 --- Answers a request.

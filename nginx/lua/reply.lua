@@ -1,0 +1,238 @@
+-- What a client is sent: an entry of the cache, the answer of a fetch as it comes, or a word of the edge's own.
+local answers = require("answer")
+local conditional = require("conditional")
+local flights = require("flight")
+local freshness = require("freshness")
+local segments = require("segments")
+local settings = require("settings")
+local store = require("store")
+
+local floor = math.floor
+
+local _M = {}
+
+local FILE_READ_BYTES = 128 * 1024
+local UNSENT_BYTES_MAX = 256 * 1024
+-- RFC 9110 §15.4.5: a 304 says nothing of the body that it does not have.
+local NOT_IN_304 = { ["content-type"] = true, ["content-encoding"] = true, ["content-language"] = true, ["content-range"] = true }
+
+--- A word of the edge's own.
+function _M.say(status, text)
+  ngx.status = status
+  ngx.header["Content-Type"] = "text/plain; charset=utf-8"
+  ngx.header["Content-Length"] = #text + 1
+  ngx.say(text)
+end
+
+-- Lines of one name come together: nginx takes them as a list.
+local function send_headers(headers, except)
+  local out, seen = ngx.header, {}
+  for index = 1, #headers do
+    local name, value = headers[index][1], headers[index][2]
+    if not except or not except[string.lower(name)] then
+      local lower = string.lower(name)
+      local before = seen[lower]
+      if before == nil then
+        seen[lower] = value
+        out[name] = value
+      else
+        if type(before) ~= "table" then before = { before } end
+        before[#before + 1] = value
+        seen[lower] = before
+        out[name] = before
+      end
+    end
+  end
+end
+
+-- Which names come more than once is the same for every answer from an entry.
+local function prepare(entry)
+  local names, values, positions = {}, {}, {}
+  for _, header in ipairs(entry.headers) do
+    local lower = string.lower(header[1])
+    local position = positions[lower]
+    if not position then
+      position = #names + 1
+      positions[lower], names[position], values[position] = position, header[1], header[2]
+    elseif type(values[position]) == "table" then
+      table.insert(values[position], header[2])
+    else
+      values[position] = { values[position], header[2] }
+    end
+  end
+  entry.names, entry.values = names, values
+end
+
+local function send_file(entry, first, last)
+  local file = segments.open(entry.body_segment)
+  if not file then return ngx.exit(ngx.ERROR) end
+  file:seek("set", entry.body_offset + first)
+  local left = last - first + 1
+  while left > 0 do
+    local data = file:read(math.min(left, FILE_READ_BYTES))
+    if not data then break end
+    left = left - #data
+    if not ngx.print(data) or not ngx.flush(true) then break end
+  end
+  file:close()
+  -- Cut short: the client must not take it for whole.
+  if left > 0 then return ngx.exit(ngx.ERROR) end
+end
+
+-- nginx would judge them again by the headers that are sent, and turn the answer into its own 304 or 412. Whoever is to judge
+-- them has done so, RFC 9111 §4.3.2.
+local function hide_conditions()
+  for _, name in ipairs({ "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since" }) do ngx.req.clear_header(name) end
+end
+
+--- Answers from an entry; `word` is the status that is told. Returns false when its body is gone, and nothing was said.
+function _M.entry(entry, word, request, now_s)
+  local var, header = ngx.var, ngx.header
+  local age = string.format("%d", floor(freshness.age_s(entry, now_s)))
+  var.cache_status, var.age_s, var.page_revision = word, age, entry.revision
+  local size, fields = entry.body_bytes, nil
+  if request.special then fields = request.fields() end
+  local only_head = request.method == "HEAD"
+  -- Opened before anything is said: it may have been evicted.
+  if not entry.body and not only_head then
+    local file = segments.open(entry.body_segment)
+    if not file then
+      store.forget(entry)
+      return false
+    end
+    file:close()
+  end
+  if not entry.names then prepare(entry) end
+
+  local first, last
+  if fields and conditional.not_modified(entry, fields, now_s) then
+    ngx.status = 304
+    send_headers(entry.headers, NOT_IN_304)
+    header["CF-Cache-Status"], header["Age"] = word, age
+    ngx.send_headers()
+    return true
+  end
+  ngx.status = entry.status
+  local names, values = entry.names, entry.values
+  for index = 1, #names do header[names[index]] = values[index] end
+  header["CF-Cache-Status"], header["Age"] = word, age
+  if fields and not only_head then
+    first, last = conditional.range(entry, fields, size)
+    if first == "none" then
+      ngx.status = 416
+      header["Content-Range"] = "bytes */" .. size
+      header["Content-Length"] = 0
+      header["Content-Type"], header["Content-Encoding"] = nil, nil
+      ngx.send_headers()
+      return true
+    elseif first == "all" then
+      first = nil
+    else
+      ngx.status = 206
+      header["Content-Range"] = "bytes " .. first .. "-" .. last .. "/" .. size
+    end
+  end
+  if fields then hide_conditions() end
+  if entry.status ~= 204 then header["Content-Length"] = first and last - first + 1 or size end
+  if only_head or entry.status == 204 then
+    ngx.send_headers()
+  elseif entry.body then
+    ngx.print(first and conditional.slice(entry.body, first, last) or entry.body)
+  else
+    send_file(entry, first or 0, last or size - 1)
+  end
+  return true
+end
+
+--- Sends a body as `next` brings it; `dry` tells that the next piece is not there yet, and `close` is called at the end.
+-- Returns false when the client has gone.
+function _M.pieces(next, dry, close)
+  local unsent_bytes = 0
+  while true do
+    local chunk, cut_short = next()
+    if not chunk then
+      if close then close() end
+      if cut_short then
+        ngx.log(ngx.WARN, "the origin's answer was cut short: ", cut_short)
+        ngx.exit(ngx.ERROR)
+      end
+      return true
+    end
+    local sent = ngx.print(chunk)
+    unsent_bytes = unsent_bytes + #chunk
+    -- When nothing more is there yet, and before nginx holds too much for a client that reads slowly.
+    if sent and (unsent_bytes > UNSENT_BYTES_MAX or dry()) then
+      sent = ngx.flush(true)
+      unsent_bytes = 0
+    end
+    if not sent then
+      if close then close() end
+      return false
+    end
+  end
+end
+
+--- The head of an origin's answer, but for what the edge says itself.
+function _M.head(answer, request)
+  ngx.status = answer.status
+  send_headers(answers.kept_headers(answer.headers, answer.fields))
+  -- The age that an answer arrived with. Cloudflare tells one of answers from its cache only.
+  if answer.fields.age and settings.profile ~= "cloudflare" then ngx.header["Age"] = answer.fields.age[1] end
+  ngx.var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
+  if request.special then hide_conditions() end
+end
+
+--- Hands on the answer of a fetch as it comes.
+function _M.relay(flight, word, request)
+  local answer = flight.answer
+  local length = answer.length
+  _M.head(answer, request)
+  ngx.header["CF-Cache-Status"] = word
+  ngx.var.cache_status = word
+  if request.method == "HEAD" or answer.framing == "none" then
+    local says = answer.fields["content-length"]
+    if request.method == "HEAD" and says then ngx.header["Content-Length"] = says[1] end
+    ngx.send_headers()
+    return flights.leave(flight)
+  end
+  -- All of it may be there already: then its length is known, whatever the origin said.
+  if not length and flight.closed and not flight.cut_short then length = flight.queued_bytes end
+  if length then ngx.header["Content-Length"] = length end
+  if length == 0 then ngx.send_headers() end
+  -- A known head goes out although no byte of the body is there yet.
+  if flight.first > flight.last and not flight.closed then
+    ngx.send_headers()
+    ngx.flush()
+  end
+  if not _M.pieces(function() return flights.next(flight) end, function() return flights.dry(flight) end) then flights.leave(flight) end
+end
+
+--- Says that the origin gave no answer.
+function _M.fail(failure, request, word)
+  ngx.header["CF-Cache-Status"] = word or "MISS"
+  ngx.var.cache_status = word or "MISS"
+  ngx.log(ngx.WARN, "no answer from the origin for ", request.address, ": ", failure.why)
+  _M.say(failure.status, failure.status == 504 and "504 Gateway Timeout: the origin did not answer in time" or "502 Bad Gateway: the origin could not be reached, or its answer could not be read")
+end
+
+--- Answers from a large body while it is still arriving. Returns false when it cannot, and nothing was said.
+function _M.growing(flight, request)
+  local growing, var, header = flight.growing, ngx.var, ngx.header
+  local entry = growing.entry
+  local file = segments.open(growing.segment)
+  if not file then return false end
+  local age = string.format("%d", floor(freshness.age_s(entry, ngx.now())))
+  var.cache_status, var.age_s, var.page_revision = "HIT", age, entry.revision
+  ngx.status = entry.status
+  send_headers(entry.headers)
+  header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, growing.length
+  local offset = 0
+  _M.pieces(function()
+    local data = flights.read_growing(flight, file, offset)
+    offset = offset + (data and #data or 0)
+    return data, not data and offset < growing.length and "the fetch that it comes from has failed" or nil
+  end, function() return growing.bytes <= offset end, function() file:close() end)
+  return true
+end
+
+return _M
