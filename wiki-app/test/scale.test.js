@@ -5,7 +5,8 @@ import { fillWiki } from '../bench/fill.js'
 import { FINDING_URLS } from '../bench/urls.js'
 import { createFinding } from '../src/pages/finding.js'
 import { defineModels } from '../src/pages/model.js'
-import { get, useWiki } from './helper.js'
+import { renderView } from '../src/views.js'
+import { get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
@@ -53,6 +54,30 @@ test('a search that takes too long is given up, and says what to do', async () =
   try {
     const finding = createFinding(defineModels(connection), { searchMaxMs: 1 })
     await assert.rejects(finding.byText({ q: '"no page has these words in this order" common the', skip: 0, limit: 20 }), { statusCode: 422, message: /rarer words/ })
+  } finally {
+    await connection.close()
+  }
+})
+
+test('where titles are too many to be looked through, those that begin with the words are shown, and that others are left out is said', async (t) => {
+  const uri = wiki.freshUri()
+  await fillWiki(uri, { pages: PAGES, revisions: 1 })
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await save(app, 'Page 999 itself', 'x')
+  const connection = await mongoose.createConnection(uri).asPromise()
+  try {
+    const finding = createFinding(defineModels(connection))
+    const titles = async (/** @type {number | undefined} */ patienceMs) => {
+      const { items, more, complete } = await finding.byTitle({ q: 'page 999', limit: 50, patienceMs })
+      return [items.length, more, complete]
+    }
+    // 999 and 9990 to 9999.
+    assert.deepEqual(await titles(undefined), [12, false, true])
+    assert.deepEqual(await titles(60_000), [12, false, true])
+    assert.deepEqual(await titles(1), [1, false, false])
+    const nothing = { title: '', q: 'zzz', titles: [], pages: [], texts: [], part: 1, first: true, firstUrl: '/', nextUrl: null, nothing: '' }
+    assert.match(renderView('search', { ...nothing, allTitles: false, moreTitlesUrl: '/?q=zzz' }), /No title begins with “zzz”\..*<a href="\/\?q=zzz">Look further into the titles</s)
+    assert.match(renderView('list', { ...nothing, textsUrl: '/search?q=zzz' }), /too many pages to look for it further in their titles\. <a href="\/search\?q=zzz">/)
   } finally {
     await connection.close()
   }

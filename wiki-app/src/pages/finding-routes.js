@@ -10,6 +10,9 @@ import { canonicalTag } from './tags.js'
 const PAGES_PER_PART = 50
 const TITLES_PER_SEARCH = 10
 const TEXTS_PER_PART = 20
+/** For titles that have the words further in, beside a search in texts; and where nothing else was asked for. */
+const TITLES_PATIENCE_MS = 200
+const LIST_PATIENCE_MS = 1_000
 /** Nobody reads further, and each further part costs the database all before it. */
 const TEXT_PARTS_MAX = 50
 
@@ -47,13 +50,14 @@ export async function findingRoutes (app, { finding, policy }) {
   app.get('/', { schema: TITLES_SCHEMA }, async (request, reply) => {
     const { q: asked = '', after } = /** @type {{q?: string, after?: string}} */ (request.query)
     const q = asked.trim()
-    const { items, more } = await finding.byTitle({ q, after, limit: PAGES_PER_PART })
+    const { items, more, complete } = await finding.byTitle({ q, after, limit: PAGES_PER_PART, patienceMs: LIST_PATIENCE_MS })
     return answer(request, reply, 'list', {
       title: q === '' ? 'Pages' : `Titles with “${q}”`,
       q,
       here: q === '' ? '/' : null,
       pages: items.map(shown),
-      nothing: q === '' ? 'There are no pages yet. Give the first one a name and write it.' : `No title has “${q}” in it.`,
+      nothing: q === '' ? 'There are no pages yet. Give the first one a name and write it.' : `No title ${complete ? `has “${q}” in it` : `begins with “${q}”`}.`,
+      textsUrl: complete ? null : withQuery('/search', { q }),
       newName: items.length > 0 ? '' : q,
       ...parts('/', { ...(q && { q }) }, after, more ? items[items.length - 1]._id : null)
     })
@@ -65,14 +69,15 @@ export async function findingRoutes (app, { finding, policy }) {
     const [titles, texts] = q === ''
       ? [null, null]
       : await Promise.all([
-        part === 1 ? finding.byTitle({ q, limit: TITLES_PER_SEARCH }) : null,
+        part === 1 ? finding.byTitle({ q, limit: TITLES_PER_SEARCH, patienceMs: TITLES_PATIENCE_MS }) : null,
         finding.byText({ q, skip: (part - 1) * TEXTS_PER_PART, limit: TEXTS_PER_PART })
       ])
     return answer(request, reply, 'search', {
       title: q === '' ? 'Search' : `Search for “${q}”`,
       q,
       titles: titles?.items.map(shown) ?? [],
-      moreTitlesUrl: titles?.more ? withQuery('/', { q }) : null,
+      allTitles: titles?.complete ?? true,
+      moreTitlesUrl: titles !== null && (titles.more || !titles.complete) ? withQuery('/', { q }) : null,
       texts: texts?.items.map(({ name, modifiedAt, content }) => ({ ...shown({ _id: name, modified_at: modifiedAt }), excerpt: excerpt(content, q) })) ?? [],
       unranked: texts !== null && !texts.ranked,
       part,

@@ -34,8 +34,8 @@ export function createFinding ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_
    * @param {object} filter
    * @param {number} limit
    */
-  const inOrder = (filter, limit) => inTime(Pages.find({ deleted_at: null, ...filter }, LIST_FIELDS)
-    .sort({ title_key: 1, _id: 1 }).limit(limit).maxTimeMS(searchMaxMs).lean().exec())
+  const inOrder = (filter, limit, maxMs = searchMaxMs) => inTime(Pages.find({ deleted_at: null, ...filter }, LIST_FIELDS)
+    .sort({ title_key: 1, _id: 1 }).limit(limit).maxTimeMS(maxMs).lean().exec())
 
   /**
    * @param {object} filter
@@ -45,11 +45,13 @@ export function createFinding ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_
 
   return {
     /**
-     * Pages in the order of their titles. With `q` those that have it in their title, first those that begin with it.
-     * @param {Part & {q: string}} options  `q`: '' for all
-     * @returns {Promise<Found<PageItem>>}
+     * Pages in the order of their titles. With `q` those that have it in their title, first those that begin with it. That they begin with it an index tells; that they
+     * have it further in, all titles have to be looked through for.
+     * @param {Part & {q: string, patienceMs?: number}} options  `q`: '' for all; `patienceMs`: for titles that have it further in, which are left out when it is over
+     * @returns {Promise<Found<PageItem> & {complete: boolean}>}  `complete`: none was left out
+     * @throws {Error} 422 when it takes too long, and no patience was given
      */
-    async byTitle ({ q, after, limit }) {
+    async byTitle ({ q, after, limit, patienceMs }) {
       const groups = searchGroups(titleKey(q))
       const start = after === undefined ? 0 : Math.max(0, groups.findIndex(({ test }) => test(titleKey(after))))
       /** @type {PageItem[]} */
@@ -57,9 +59,15 @@ export function createFinding ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_
       for (const [index, { filter }] of groups.entries()) {
         if (index < start || found.length > limit) continue
         const conditions = index === start && after !== undefined ? [filter, behind(after)] : [filter]
-        found.push(...await inOrder({ $and: conditions }, limit + 1 - found.length))
+        const furtherIn = index > 0
+        const items = await inOrder({ $and: conditions }, limit + 1 - found.length, furtherIn ? patienceMs : undefined).catch((error) => {
+          if (furtherIn && patienceMs !== undefined && error instanceof SearchTooLong) return null
+          throw error
+        })
+        if (items === null) return { ...partOf(found, limit), complete: false }
+        found.push(...items)
       }
-      return partOf(found, limit)
+      return { ...partOf(found, limit), complete: true }
     },
 
     /**
