@@ -16,8 +16,8 @@ Measures the processor time that a request takes, of the wiki and of mongod, aga
 a search and a save) and against their size (1 kB … 1 MB, a view, a 304 and a save). The unit is the trial: a wiki freshly started,
 warmed up, and loaded for some seconds; all points once in a random order, then all again. About eight minutes.
 
-  --pages-max N   the largest wiki: 100, 1000, 10000 (default), 100000 or 1000000 pages; the full form, with the last, has to store some
-                  10 GB of documents first, which takes long
+  --pages-max N   the largest wiki: 100, 1000, 10000 (default), 100000 or 1000000 pages; the full form, with the last, stores some
+                  10 GB of documents first, ten minutes on two cores
   --trials N      of each point (default 5)
   --output FILE   (default results/bench/cost.csv; written after each trial, and begun anew each time)
 
