@@ -127,6 +127,13 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
 
   const admission = createAdmission({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
 
+  /** @param {import('node:http').IncomingMessage} request @returns {boolean} whether it may be answered before the framework, whose hooks would count it, sees it */
+  function takeFirst ({ method = '' }) {
+    if (!database.isPresent()) return false
+    counter.add(method)
+    return true
+  }
+
   drainOnClose(app)
   // What needs no database is answered whatever happens.
   app.addHook('onRoute', (route) => {
@@ -167,7 +174,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
   await app.register(healthRoutes, { database })
   await app.register(counterRoute, { counter })
   await app.register(assetRoutes)
-  await app.register(viewRoute, { store, policy, cache })
+  await app.register(viewRoute, { store, policy, cache, takeFirst: watchers.length === 0 ? takeFirst : undefined })
   await app.register(findingRoutes, { finding, policy })
   await app.register(editRoutes, { store, history })
   await app.register(historyRoutes, { store, history, policy })

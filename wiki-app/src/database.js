@@ -118,6 +118,7 @@ export function createDatabase (uri, log) {
       if (connection.db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
       await connection.db.command({ ping: 1 }, { timeoutMS: PING_TIMEOUT_MS })
     },
+    isPresent: presence.isPresent,
     whilePresent: presence.whilePresent,
     /**
      * Whether it is the database's absence that made something fail.

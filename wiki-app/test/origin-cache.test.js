@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { after, before, describe, test } from 'node:test'
 import mongoose from 'mongoose'
 import { startMongod } from '../../loadgen/src/stack/mongod.js'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { viewUrl } from '../src/pages/name.js'
 import { createOriginCache } from '../src/pages/origin-cache.js'
 import { get, save, useWiki } from './helper.js'
 
@@ -117,4 +120,61 @@ test('a wiki that keeps pages in memory does not ask for them again, shows an ed
   assert.ok(await waitUntil(async () => /two/.test((await get(app, '/wiki/Kept')).body), 5_000, 5))
   assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/Kept', headers: { 'if-match': '*' } })).statusCode, 204)
   assert.ok(await waitUntil(async () => (await get(app, '/wiki/Kept')).statusCode === 404, 5_000, 5))
+})
+
+test('what is kept is answered without the framework, to the byte as the framework answers it, and is counted; all else is left to it', async (t) => {
+  const app = await wiki.build(t, { ORIGIN_CACHE_MIB: '8' })
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  const names = ['Kept', 'Žaba & Co./Über uns', 'a+b (c)', 'Gone', 'Old name']
+  for (const name of names) await save(app, name, `The text of ${name}.`)
+  await app.inject({ method: 'DELETE', url: viewUrl('Gone'), headers: { 'if-match': '*' } })
+  assert.equal((await app.inject({ method: 'POST', url: '/edit/rename/Old%20name', headers: { 'content-type': 'application/x-www-form-urlencoded' }, payload: 'to=New+name' })).statusCode, 201)
+
+  let handled = 0
+  const count = () => { handled++ }
+  subscribe('tracing:fastify.request.handler:start', count)
+  t.after(() => unsubscribe('tracing:fastify.request.handler:start', count))
+  /** @param {string} url @param {Record<string, string>} [headers] */
+  const ask = async (url, headers = {}, method = 'GET') => {
+    const before = handled
+    const response = await fetch(address + url, { method, headers, redirect: 'manual' })
+    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text(), byFramework: handled > before }
+  }
+  const own = new Set(['date', 'connection', 'keep-alive'])
+  const withoutOwn = (/** @type {Record<string, unknown>} */ headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => !own.has(name)).map(([name, value]) => [name, String(value)]))
+
+  for (const name of names.slice(0, 3)) {
+    assert.ok(await waitUntil(async () => !(await ask(viewUrl(name))).byFramework, 5_000, 5), name)
+    await app.inject('/wiki/stevec')
+    const [first, framework] = [await ask(viewUrl(name)), await get(app, viewUrl(name))]
+    assert.equal(first.byFramework, false)
+    assert.deepEqual([first.status, first.body], [framework.statusCode, framework.body])
+    assert.deepEqual(withoutOwn(first.headers), withoutOwn(framework.headers))
+    assert.deepEqual((await get(app, '/wiki/stevec')).json(), { requests: 2, reads: 2, writes: 0 })
+
+    const etag = first.headers.etag
+    const spelling = viewUrl(name).replace(/[Ka]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+    for (const [url, headers, method, status] of /** @type {[string, Record<string, string>, string, number][]} */ ([
+      // fetch asks for a new copy by itself where it is told of an old one, unless it is told what to say.
+      [viewUrl(name), { 'if-none-match': etag, 'cache-control': 'max-age=0' }, 'GET', 304], [viewUrl(name), {}, 'HEAD', 200], [`${viewUrl(name)}?saved=1`, {}, 'GET', 200], [`${viewUrl(name)}?x`, {}, 'GET', 200], [spelling, {}, 'GET', 301]
+    ])) {
+      const answer = await ask(url, headers, method)
+      assert.deepEqual([answer.status, answer.byFramework], [status, true], `${method} ${url}`)
+    }
+  }
+  for (const [name, status] of /** @type {[string, number][]} */ ([['Gone', 404], ['Old name', 302], ['%', 400], ['never-written', 404]])) {
+    for (let time = 0; time < 3; time++) assert.equal((await ask(name === '%' ? '/wiki/%' : viewUrl(name))).status, status, name)
+  }
+})
+
+test('where requests are watched, none is answered without the framework', async (t) => {
+  const app = await wiki.build(t, { ORIGIN_CACHE_MIB: '8', METRICS_PORT: String((await freePorts(1))[0]) })
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  await save(app, 'Kept', 'text')
+  let handled = 0
+  const count = () => { handled++ }
+  subscribe('tracing:fastify.request.handler:start', count)
+  t.after(() => unsubscribe('tracing:fastify.request.handler:start', count))
+  for (let asked = 0; asked < 50; asked++) assert.equal((await fetch(`${address}/wiki/Kept`)).status, 200)
+  assert.equal(handled, 50)
 })

@@ -1,5 +1,7 @@
 import { tagOf } from '../invalidation.js'
+import { SECURITY_HEADERS } from '../security-headers.js'
 import { HTML } from '../views.js'
+import { answerFirst } from './answer-first.js'
 import { entityTag, pageDocument } from './document.js'
 import { isMisspelt, nameIn } from './address.js'
 import { editUrl, historyUrl, viewUrl } from './name.js'
@@ -12,36 +14,55 @@ import { hasCurrent, isConditional } from './validators.js'
  * @property {import('./store.js').PageView} page
  * @property {() => {etag: string, 'last-modified': string}} validators
  * @property {() => Buffer} document
+ * @property {() => string[]} head  names and values of all headers in turn
  */
 
 /** @param {import('./store.js').PageValidators} page */
 const validatorsOf = (page) => ({ etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() })
 
-/** @param {import('./store.js').PageView} page @returns {View} */
-function viewOf (page) {
-  /** @type {Buffer | undefined} */
-  let document
-  /** @type {ReturnType<View['validators']> | undefined} */
-  let validators
-  return {
-    page,
-    validators: () => (validators ??= validatorsOf(page)),
-    document: () => (document ??= pageDocument(page))
-  }
-}
+/** @param {import('./store.js').PageValidators} page  false: it has been deleted, or has moved */
+const isThere = (page) => page.deleted_at == null && !page.redirect_to
 
 /**
  * `GET /wiki/{name}`: the page, the same for everybody, so that a cache can answer for the wiki.
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('./store.js').PageStore,
  *   policy: import('../cache-policy.js').CachePolicy,
- *   cache?: import('./origin-cache.js').OriginCache<View>
- * }>}
+ *   cache?: import('./origin-cache.js').OriginCache<View>,
+ *   takeFirst?: (request: import('node:http').IncomingMessage) => boolean
+ * }>}  `takeFirst`: whether a page that is kept may be answered before the framework sees the request; counts it if so
  */
-export async function viewRoute (app, { store, policy, cache }) {
+export async function viewRoute (app, { store, policy, cache, takeFirst }) {
+  /** @param {import('./store.js').PageView} page @returns {View} */
+  function viewOf (page) {
+    /** @type {Buffer | undefined} */
+    let document
+    /** @type {ReturnType<View['validators']> | undefined} */
+    let validators
+    /** @type {string[] | undefined} */
+    let head
+    const view = {
+      page,
+      validators: () => (validators ??= validatorsOf(page)),
+      document: () => (document ??= pageDocument(page)),
+      head: () => (head ??= Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML, ...headersOf(page, view.validators()), 'content-length': view.document().length }).flat().map(String))
+    }
+    return view
+  }
+
   const read = async (/** @type {string} */ name) => {
     const page = await store.findView(name)
     return page && viewOf(page)
+  }
+
+  if (cache !== undefined && takeFirst !== undefined) {
+    answerFirst(app, (request) => {
+      const { method, url = '' } = request
+      if (method !== 'GET' || !url.startsWith('/wiki/') || url.includes('?') || isConditional(request.headers)) return undefined
+      const view = cache.get(decoded(url.slice('/wiki/'.length)))
+      // In any other spelling it is not the page that is sent.
+      return view !== undefined && isThere(view.page) && viewUrl(view.page._id) === url && takeFirst(request) ? view : undefined
+    })
   }
 
   // What is kept here is answered at once, without a promise: that is what keeping it is for.
@@ -67,7 +88,7 @@ export async function viewRoute (app, { store, policy, cache }) {
    */
   async function revalidate (name, request, reply) {
     const page = await store.findValidators(name)
-    if (page !== null && page.deleted_at == null && !page.redirect_to) {
+    if (page !== null && isThere(page)) {
       const validators = validatorsOf(page)
       if (hasCurrent(request.headers, validators)) return describe(reply, page, validators).code(304).send()
     }
@@ -101,13 +122,26 @@ export async function viewRoute (app, { store, policy, cache }) {
    * @param {import('./store.js').PageValidators} page
    * @param {ReturnType<typeof validatorsOf>} validators
    */
-  function describe (reply, page, validators) {
-    return reply.type(HTML).header('page-revision', page.revision).headers(validators).headers(cachingOf(page._id))
-  }
+  const describe = (reply, page, validators) => reply.type(HTML).headers(headersOf(page, validators))
+
+  /**
+   * @param {import('./store.js').PageValidators} page
+   * @param {ReturnType<typeof validatorsOf>} validators
+   */
+  const headersOf = (page, validators) => ({ 'page-revision': page.revision, ...validators, ...cachingOf(page._id) })
 
   /** @param {string} name */
   function cachingOf (name) {
     return policy.purgedBy === 'tags' ? { ...policy.headers, 'cache-tag': tagOf(name) } : policy.headers
+  }
+}
+
+/** @param {string} text  as it stands in an address */
+function decoded (text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
 }
 
