@@ -7,7 +7,7 @@ import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../lo
 import { WIKI_ARGUMENTS } from '../src/start.js'
 
 const READY_MAX_MS = 60_000
-const READY_POLL_MS = 5
+const READY_POLL_MS = 20
 /** The least that a benchmark wants of a wiki: what is wrong, and as many edits as it makes. */
 const WIKI_SETTINGS = { NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'warn', WRITES_PER_MINUTE: '0' }
 

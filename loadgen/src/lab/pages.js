@@ -7,8 +7,11 @@ import { request } from '../stack/doors.js'
 const CONCURRENCY = 16
 /** Silence for longer than this looks like a hang. */
 const PROGRESS_EVERY_MS = 10_000
-/** Each is durable before it is answered, and a slow disk makes the last of many wait for all before it; with the first, a wiki loads what it needs for writing. */
-export const WRITE_TIMEOUT_MS = 60_000
+/**
+ * Each is durable before it is answered, and a slow disk makes the last of many wait for all before it; with the first, a wiki loads what it needs for writing,
+ * which took an emulated board over a minute on a machine that was busy.
+ */
+export const WRITE_TIMEOUT_MS = 300_000
 /** A wiki that limits writes lets the next ones through within a minute, and one that takes its database for silent, as a starved one does, finds it again sooner. */
 const REFUSALS_MAX = 10
 
