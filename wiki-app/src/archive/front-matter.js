@@ -4,7 +4,7 @@ import createError from '@fastify/error'
 const InvalidFrontMatter = createError('WIKI_INVALID_FRONT_MATTER', 'The front matter, the part between two lines “---”, cannot be read: %s.', 400)
 
 const require = createRequire(import.meta.url)
-/** Loaded when an archive is made or read: its 72 modules are a fourteenth of what a start loads otherwise. @returns {typeof import('yaml')} */
+/** Loaded when an archive is made or read, and not at each start: it is many modules. @returns {typeof import('yaml')} */
 const yaml = () => require('yaml')
 
 /** More than the longest name, all tags and a hundred former names take. */

@@ -3,6 +3,7 @@ import { isMisspelt, nameIn } from './address.js'
 import { LINE } from './change.js'
 import { readableTime } from './document.js'
 import { excerpt } from './excerpt.js'
+import { SEARCH_MAX_MS } from './finding.js'
 import { linksUrl, tagUrl, viewUrl } from './name.js'
 import { sendRevalidated } from './revalidated.js'
 import { canonicalTag } from './tags.js'
@@ -10,9 +11,8 @@ import { canonicalTag } from './tags.js'
 const PAGES_PER_PART = 50
 const TITLES_PER_SEARCH = 10
 const TEXTS_PER_PART = 20
-/** For titles that have the words further in, beside a search in texts; and where nothing else was asked for. */
+/** For titles that have the words further in, beside a search in texts. */
 const TITLES_PATIENCE_MS = 200
-const LIST_PATIENCE_MS = 1_000
 /** Nobody reads further, and each further part costs the database all before it. */
 const TEXT_PARTS_MAX = 50
 
@@ -50,7 +50,7 @@ export async function findingRoutes (app, { finding, policy }) {
   app.get('/', { schema: TITLES_SCHEMA }, async (request, reply) => {
     const { q: asked = '', after } = /** @type {{q?: string, after?: string}} */ (request.query)
     const q = asked.trim()
-    const { items, more, complete } = await finding.byTitle({ q, after, limit: PAGES_PER_PART, patienceMs: LIST_PATIENCE_MS })
+    const { items, more, complete } = await finding.byTitle({ q, after, limit: PAGES_PER_PART, patienceMs: SEARCH_MAX_MS })
     return answer(request, reply, 'list', {
       title: q === '' ? 'Pages' : `Titles with “${q}”`,
       q,

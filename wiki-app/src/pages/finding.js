@@ -10,7 +10,7 @@ const LIST_FIELDS = { revision: 1, modified_at: 1 }
 const SearchTooLong = createError('WIKI_SEARCH_TOO_LONG', 'This search takes too long. Longer or rarer words are found sooner.', 422)
 
 /** A search may not take the whole server's time. */
-const SEARCH_MAX_MS = 1_000
+export const SEARCH_MAX_MS = 1_000
 /** https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const MAX_TIME_MS_EXPIRED = 50
 /** Comparing hits means reading each; the index gives them in an order that is good enough for words that so many pages have. */

@@ -20,7 +20,7 @@ import { hasCurrent, isConditional } from './validators.js'
 /** @param {import('./store.js').PageValidators} page */
 const validatorsOf = (page) => ({ etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() })
 
-/** @param {import('./store.js').PageValidators} page  false: it has been deleted, or has moved */
+/** @param {import('./store.js').PageValidators} page @returns {boolean} false: it has been deleted, or has moved */
 const isThere = (page) => page.deleted_at == null && !page.redirect_to
 
 /**
