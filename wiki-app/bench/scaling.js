@@ -8,22 +8,26 @@ import { startMongod } from '../../loadgen/src/stack/mongod.js'
 import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
 import { WIKI_ARGUMENTS } from '../src/start.js'
-import { DURATION_S, load } from './load.js'
+import { load } from './load.js'
 
+const ROUNDS = 3
+const PAGES = 1_000
+/** For each process: reads of one turn of the event loop are one command to the database, so a process with fewer of them would be dearer by itself. */
+const CONNECTIONS = 64
+/** For each process, before it is measured: V8 compiles what is used often while the process still has all of a core. */
+const WARM_UP_REQUESTS = 10_000
+const DURATION_S = 8
+const SHARE = 0.12
+const COUNTS = [1, 2, 4]
 const HELP = `Usage: node wiki-app/bench/scaling.js
 
-Page views a second with WORKERS=1, 2 and 4, 64 connections, 1000 pages of 5 kB, in two ways:
+Page views a second with WORKERS=1, 2 and 4, each process with ${CONNECTIONS} connections, 1000 pages of 5 kB, in two ways:
 
   slow cores   each process may have ${0.12 * 100} % of a core, so that this machine has cores to spare for the load and the database: what n of them do, as a
                ratio to n times what one does. Needs root and cgroups.
   this machine as many processes as it has cores. They share these with the load and the database, so the ratio is of the machine, and not of the wiki; what
                tells of the wiki is the CPU time that a view takes in all its processes.
 `
-const ROUNDS = 3
-const PAGES = 1_000
-const CONNECTIONS = 64
-const SHARE = 0.12
-const COUNTS = [1, 2, 4]
 const TEXT = 'Lorem ipsum dolor sit amet, [a link](https://example.org/) and *more* text. '.repeat(66)
 const READY_MAX_MS = 30_000
 /** sysconf(_SC_CLK_TCK) of every Linux there is. */
@@ -69,12 +73,11 @@ async function measure (workers, cpuShare) {
   try {
     if (!await waitUntil(() => isAlive(wiki) && readFileSync(logFile, 'utf8').includes(`:${port}`) && fetch(`${url}/readyz`).then(({ ok }) => ok, () => false), READY_MAX_MS)) throw new Error(`the wiki is not ready:\n${logTail(logFile)}`)
     if ((await fetch(`${url}/wiki/page-0`)).status === 404) await fill(url)
-    const ask = () => load({ url, connections: CONNECTIONS, requests: views, expected: 200 })
-    // Compiled as it would be after a while.
-    await ask()
+    const connections = CONNECTIONS * workers
+    await load({ url, connections, requests: views, amount: WARM_UP_REQUESTS * workers })
     if (cpuShare !== null) setCpuShare(limits, cpuShare)
     const before = cpuS(wiki.pid)
-    const { rate_per_s: rate, generator_cpu_share: generator } = await ask()
+    const { rate_per_s: rate, generator_cpu_share: generator } = await load({ url, connections, requests: views, duration_s: DURATION_S })
     return { rate, generator, cpuUs: (cpuS(wiki.pid) - before) / (rate * DURATION_S) * 1e6 }
   } finally {
     setCpuShare(limits, null)
