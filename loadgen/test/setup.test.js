@@ -37,5 +37,5 @@ test('what builds images is taken when all of it is there, and otherwise comes f
 test('what cannot be asked for is refused with what can', () => {
   const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--with', 'netscape'], { encoding: 'utf8' })
   assert.equal(status, 2)
-  assert.match(stderr, /--with must be one of chromium, faketime, image, not "netscape"/)
+  assert.match(stderr, /--with must be one of chromium, faketime, wrk, image, not "netscape"/)
 })

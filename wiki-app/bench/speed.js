@@ -7,6 +7,7 @@ import { load } from './load.js'
 import { describeMachine } from './machine.js'
 import { residentMb } from './process.js'
 import { createServers } from './servers.js'
+import { loadWithWrk } from './wrk.js'
 
 const ROUNDS = 5
 const PAGES = 1_000
@@ -67,8 +68,9 @@ try {
   const known = pages.map(({ etag }, page) => ({ path: path(page), headers: { 'if-none-match': etag } }))
   const saves = () => Array.from({ length: SAVES_OF_A_CONNECTION }, () =>
     ({ method: /** @type {const} */ ('POST'), path: path(anyPage()), headers: { 'content-type': 'text/markdown' }, body: TEXTS[anyPage()] }))
-  const at = (/** @type {import('./servers.js').Server} */ { url, pid }, /** @type {number} */ connections, /** @type {Parameters<typeof load>[0]['requests']} */ requests, expected = 200) =>
-    load({ url, connections, requests, expected, pids: [pid] })
+  const at = (/** @type {import('./servers.js').Server} */ { url, pid }, /** @type {number} */ connections, /** @type {{path: string, headers?: Record<string, string>}[]} */ requests, expected = 200) =>
+    loadWithWrk({ directory: servers.directory, url, connections, requests, expected, pid })
+  const save = (/** @type {number} */ connections) => load({ url: wiki.url, connections, requests: saves, pids: [wiki.pid] })
   const bareDriver = await openBareDriver(mongod.uriFor('bare'), TEXTS)
   const driver = async (/** @type {number} */ concurrency) =>
     ({ requests: 0, rate_per_s: await bareDriver.saves(concurrency), cpu_us: [], generator_cpu_share: 0 })
@@ -89,8 +91,8 @@ try {
     view_c64: [() => at(bare, 64, views), () => at(wiki, 64, views)],
     not_modified_c16: [() => at(bare, 16, views), () => at(wiki, 16, known, 304)],
     origin_cache_c16: [() => at(bare, 16, views), () => at(keeping, 16, views)],
-    save_c1: [() => driver(1), () => at(wiki, 1, saves)],
-    save_c16: [() => driver(16), () => at(wiki, 16, saves)]
+    save_c1: [() => driver(1), () => save(1)],
+    save_c16: [() => driver(16), () => save(16)]
   }
   /** @type {Record<string, {ratio: number, base: import('./load.js').Load, ours: import('./load.js').Load}[]>} */
   const found = Object.fromEntries(Object.keys(measures).map((name) => [name, []]))

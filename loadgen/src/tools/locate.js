@@ -11,8 +11,8 @@ const linksDigest = createHash('sha256').update(readdirSync(LINKS_DIRECTORY).fil
 
 /**
  * What the lab runs but does not bring along in npm or Python packages.
- * `optional` ones are installed only when they are asked for; `setup` is the word to ask with when it is not their name. `package` names that of Debian for a tool that set-up leaves to you. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH.
- * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], optional?: boolean, setup?: string, package?: string}>}
+ * `optional` ones are installed only when they are asked for; `setup` is the word to ask with when it is not their name. `package` names that of Debian for a tool that set-up leaves to you. `pinned` is the version that set-up installs, `minimum` the oldest that is taken from PATH. `versionStatus` is how a tool ends that has told its version.
+ * @type {Record<string, {variable: string, binary: string, otherNames?: string[], minimum: string, pinned?: string, versionArgs: string[], versionStatus?: number, optional?: boolean, setup?: string, package?: string}>}
  */
 export const TOOLS = {
   mongod: { variable: 'MONGOD_BIN', binary: 'mongod', minimum: '4.4.0', pinned: '6.0.5', versionArgs: ['--version'] },
@@ -21,6 +21,7 @@ export const TOOLS = {
   toxiproxy: { variable: 'TOXIPROXY_BIN', binary: 'stevec-links', minimum: '2.12.0', pinned: `2.12.0-${linksDigest}`, versionArgs: ['-version'] },
   chromium: { variable: 'CHROMIUM_BIN', binary: 'chromium', otherNames: ['chromium-browser', 'google-chrome'], minimum: '120.0.0', versionArgs: ['--version'], optional: true },
   faketime: { variable: 'FAKETIME_BIN', binary: 'faketime', minimum: '0.9.8', versionArgs: ['--version'], optional: true },
+  wrk: { variable: 'WRK_BIN', binary: 'wrk', minimum: '4.1.0', versionArgs: ['--version'], versionStatus: 1, optional: true },
   varnish: { variable: 'VARNISHD_BIN', binary: 'varnishd', minimum: '6.0.0', versionArgs: ['-V'], optional: true, package: 'varnish' },
   trafficserver: { variable: 'TRAFFIC_SERVER_BIN', binary: 'traffic_server', minimum: '9.0.0', versionArgs: ['-V'], optional: true, package: 'trafficserver' },
   squid: { variable: 'SQUID_BIN', binary: 'squid', minimum: '5.0', versionArgs: ['-v'], optional: true, package: 'squid' },
@@ -135,7 +136,7 @@ function findCjson () {
  */
 function versionOf (name, binary) {
   const { status, stdout, stderr } = spawnSync(binary, TOOLS[name].versionArgs, { encoding: 'utf8', timeout: 20_000 })
-  if (status !== 0) return null
+  if (status !== (TOOLS[name].versionStatus ?? 0)) return null
   return /(\d+\.\d+(?:\.\d+)?)/.exec(`${stdout}${stderr}`)?.[1] ?? null
 }
 

@@ -39,6 +39,7 @@ const IMAGE_PACKAGES = Object.freeze({
 export const OPTIONAL_STEPS = {
   chromium: testTool('chromium', 'Chromium, in which the wiki is tested,'),
   faketime: testTool('faketime', 'faketime, which sets clocks of the slow tests,'),
+  wrk: testTool('wrk', 'wrk, which makes the load of the benchmarks,'),
   image
 }
 

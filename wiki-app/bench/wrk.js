@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { locateTool } from '../../loadgen/src/tools/locate.js'
+import { cpuSeconds, endedChildrenCpuSeconds } from './process.js'
+
+const DURATION_S = 4
+/** What the script prints at the end: requests, µs, and errors of connecting, reading, writing, waiting and status (400 and above). https://github.com/wg/wrk/blob/master/SCRIPTING */
+const RESULT = /^stevec (\d+) (\d+) (\d+) (\d+)$/m
+
+/**
+ * Requests a second that a server answers, each connection waiting for its answer before it asks again, from a program that takes a tenth of what one in
+ * JavaScript does: beside a fast server, and a database, on two cores that would be what is measured. Each request is drawn at random.
+ * @param {object} options
+ * @param {string} options.directory  for the script of the load
+ * @param {string} options.url
+ * @param {number} options.connections
+ * @param {{path: string, headers?: Record<string, string>}[]} options.requests  all are GET
+ * @param {number} [options.expected]  the status of their answers; what is answered otherwise is an error
+ * @param {number} [options.pid]  of the process whose time is wanted
+ * @returns {Promise<import('./load.js').Load>}
+ * @throws {Error} when wrk is missing, with what installs it, or an answer was another
+ */
+export async function loadWithWrk ({ directory, url, connections, requests, expected = 200, pid }) {
+  const wrk = locateTool('wrk')
+  if (wrk === null) throw new Error('wrk is missing, which makes the load; `./stevec setup --with wrk` installs it')
+  // wrk itself takes every status below 400 for good.
+  for (const { path, headers } of [requests[0], requests[requests.length - 1]]) {
+    const { status } = await fetch(url + path, { headers: { 'cache-control': 'max-age=0', ...headers } })
+    if (status !== expected) throw new Error(`${url}${path}: ${status} instead of ${expected}`)
+  }
+  const script = path.join(directory, 'load.lua')
+  writeFileSync(script, scriptOf(requests))
+  const [serverBefore, wrkBefore] = [pid === undefined ? 0 : cpuSeconds(pid), endedChildrenCpuSeconds()]
+  const startedAt = performance.now()
+  const child = spawn(wrk.path, ['--threads', '1', '--connections', String(connections), '--duration', `${DURATION_S}s`, '--script', script, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const output = (await child.stdout.setEncoding('utf8').toArray()).join('')
+  if (child.exitCode === null) await once(child, 'exit')
+  const elapsedMs = performance.now() - startedAt
+  const [, answers, durationUs, socketErrors, statusErrors] = (RESULT.exec(output) ?? []).map(Number)
+  if (child.exitCode !== 0 || !(answers > 1) || socketErrors + statusErrors > 0) throw new Error(`${url}: wrk ended with ${child.exitCode} and said:\n${output}`)
+  return {
+    requests: answers,
+    rate_per_s: answers / durationUs * 1e6,
+    cpu_us: pid === undefined ? [] : [(cpuSeconds(pid) - serverBefore) / answers * 1e6],
+    generator_cpu_share: (endedChildrenCpuSeconds() - wrkBefore) / (elapsedMs / 1000)
+  }
+}
+
+/**
+ * JSON's strings of plain ASCII are Lua's, too.
+ * @param {{path: string, headers?: Record<string, string>}[]} requests
+ */
+const scriptOf = (requests) => `
+local asked = {}
+function init()
+  math.randomseed(${Date.now() % 1e9})
+${requests.map(({ path, headers = {} }) => `  asked[#asked + 1] = wrk.format("GET", ${JSON.stringify(path)}, {${Object.entries(headers).map(([name, value]) => `[${JSON.stringify(name)}] = ${JSON.stringify(value)}`).join(', ')}})`).join('\n')}
+end
+function request() return asked[math.random(#asked)] end
+function done(summary)
+  local errors = summary.errors
+  io.write(string.format("stevec %d %d %d %d\\n", summary.requests, summary.duration, errors.connect + errors.read + errors.write + errors.timeout, errors.status))
+end
+`
