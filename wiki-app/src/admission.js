@@ -94,6 +94,17 @@ export function createAdmission ({ waitMaxMs, workMaxMs = WORK_MAX_MS }) {
 
   return {
     /**
+     * Begins work that would not have to wait for its turn.
+     * @template T
+     * @param {() => Promise<T>} work
+     * @returns {Promise<T> | undefined} undefined: it would
+     */
+    atOnce (work) {
+      if (waitMaxMs === 0) return work()
+      return atWork.size < atWorkMax && waiting.length === 0 ? /** @type {Promise<T>} */ (beginWork(work)) : undefined
+    },
+
+    /**
      * The same handler, which waits for its turn.
      * @param {import('fastify').RouteHandlerMethod} handler
      * @returns {import('fastify').RouteHandlerMethod}

@@ -127,12 +127,11 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
 
   const admission = createAdmission({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
 
-  /** @param {import('node:http').IncomingMessage} request @returns {boolean} whether it may be answered before the framework, whose hooks would count it, sees it */
-  function takeFirst ({ method = '' }) {
-    if (!database.isPresent()) return false
-    counter.add(method)
-    return true
-  }
+  // What is answered before the framework, whose hooks would do the same; a request is counted when it comes. Who wants to watch requests wants to see all of them.
+  const countedFirst = new WeakSet()
+  const first = watchers.length > 0
+    ? undefined
+    : { begun: counter.add, left: (/** @type {object} */ request) => { countedFirst.add(request) }, isPresent: database.isPresent, atOnce: /** @type {typeof admission.atOnce} */ (database.whilePresent(admission.atOnce)) }
 
   drainOnClose(app)
   // What needs no database is answered whatever happens.
@@ -153,7 +152,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
   if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
   app.addHook('onRequest', (request, reply, done) => {
     const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)
-    if (counted) counter.add(request.method)
+    if (counted && !countedFirst.has(request.raw)) counter.add(request.method)
     reply.headers(SECURITY_HEADERS)
     done()
   })
@@ -174,7 +173,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
   await app.register(healthRoutes, { database })
   await app.register(counterRoute, { counter })
   await app.register(assetRoutes)
-  await app.register(viewRoute, { store, policy, cache, takeFirst: watchers.length === 0 ? takeFirst : undefined })
+  await app.register(viewRoute, { store, policy, cache, first })
   await app.register(findingRoutes, { finding, policy })
   await app.register(editRoutes, { store, history })
   await app.register(historyRoutes, { store, history, policy })

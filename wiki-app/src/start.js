@@ -7,4 +7,4 @@ import { fileURLToPath } from 'node:url'
  * for good, and that kept each request until V8 collected old objects, eleven times a second instead of once; three starts in ten, at twice the cost of a view.
  * https://nodejs.org/api/cli.html#--max-semi-space-sizesize-in-mib; V8's others: `node --v8-options`.
  */
-export const WIKI_ARGUMENTS = Object.freeze(['--max-semi-space-size=4', '--heap-growing-percent=40', '--no-allocation-site-pretenuring', fileURLToPath(new URL('server.js', import.meta.url))])
+export const WIKI_ARGUMENTS = Object.freeze(['--max-semi-space-size=4', '--heap-growing-percent=30', '--no-allocation-site-pretenuring', fileURLToPath(new URL('server.js', import.meta.url))])

@@ -122,8 +122,17 @@ test('a wiki that keeps pages in memory does not ask for them again, shows an ed
   assert.ok(await waitUntil(async () => (await get(app, '/wiki/Kept')).statusCode === 404, 5_000, 5))
 })
 
-test('what is kept is answered without the framework, to the byte as the framework answers it, and is counted; all else is left to it', async (t) => {
-  const app = await wiki.build(t, { ORIGIN_CACHE_MIB: '8' })
+for (const [what, cacheMib, byFrameworkAgain] of /** @type {[string, string, boolean][]} */ ([['a page that is kept', '8', true], ['a page of the database', '0', false]])) {
+  test(`${what} is answered without the framework, to the byte as the framework answers it, and is counted; all else is left to it`, (t) => answersFirst(t, cacheMib, byFrameworkAgain))
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {string} cacheMib
+ * @param {boolean} byFrameworkAgain  whether a reader who has a copy is answered by it
+ */
+async function answersFirst (t, cacheMib, byFrameworkAgain) {
+  const app = await wiki.build(t, { ORIGIN_CACHE_MIB: cacheMib })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const names = ['Kept', 'Žaba & Co./Über uns', 'a+b (c)', 'Gone', 'Old name']
   for (const name of names) await save(app, name, `The text of ${name}.`)
@@ -154,21 +163,29 @@ test('what is kept is answered without the framework, to the byte as the framewo
 
     const etag = first.headers.etag
     const spelling = viewUrl(name).replace(/[Ka]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
+    // fetch asks for a new copy by itself where it is told of an old one, unless it is told what to say.
+    const known = { 'if-none-match': etag, 'cache-control': 'max-age=0' }
+    const [again, frameworkAgain] = [await ask(viewUrl(name), known), await get(app, viewUrl(name), known)]
+    assert.deepEqual([again.status, again.body, again.byFramework], [304, '', byFrameworkAgain])
+    assert.deepEqual(withoutOwn(again.headers), withoutOwn(frameworkAgain.headers))
+    assert.equal((await ask(viewUrl(name), { ...known, 'if-none-match': '"another"' })).body, first.body)
+
     for (const [url, headers, method, status] of /** @type {[string, Record<string, string>, string, number][]} */ ([
-      // fetch asks for a new copy by itself where it is told of an old one, unless it is told what to say.
-      [viewUrl(name), { 'if-none-match': etag, 'cache-control': 'max-age=0' }, 'GET', 304], [viewUrl(name), {}, 'HEAD', 200], [`${viewUrl(name)}?saved=1`, {}, 'GET', 200], [`${viewUrl(name)}?x`, {}, 'GET', 200], [spelling, {}, 'GET', 301]
+      [viewUrl(name), {}, 'HEAD', 200], [`${viewUrl(name)}?saved=1`, {}, 'GET', 200], [`${viewUrl(name)}?x`, {}, 'GET', 200], [spelling, {}, 'GET', 301]
     ])) {
       const answer = await ask(url, headers, method)
       assert.deepEqual([answer.status, answer.byFramework], [status, true], `${method} ${url}`)
     }
   }
   for (const [name, status] of /** @type {[string, number][]} */ ([['Gone', 404], ['Old name', 302], ['%', 400], ['never-written', 404]])) {
+    await app.inject('/wiki/stevec')
     for (let time = 0; time < 3; time++) assert.equal((await ask(name === '%' ? '/wiki/%' : viewUrl(name))).status, status, name)
+    assert.deepEqual((await get(app, '/wiki/stevec')).json(), { requests: 3, reads: 3, writes: 0 })
   }
-})
+}
 
 test('where requests are watched, none is answered without the framework', async (t) => {
-  const app = await wiki.build(t, { ORIGIN_CACHE_MIB: '8', METRICS_PORT: String((await freePorts(1))[0]) })
+  const app = await wiki.build(t, { METRICS_PORT: String((await freePorts(1))[0]) })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   await save(app, 'Kept', 'text')
   let handled = 0

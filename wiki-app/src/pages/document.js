@@ -1,16 +1,29 @@
 import { hashOf } from '../hash.js'
 import { escapeHtml, renderView } from '../views.js'
-import { editUrl, historyUrl, linksUrl, namesAbove, rawUrl, revisionUrl, tagUrl, viewUrl } from './name.js'
+import { editUrl, encodeName, historyUrl, linksUrl, namesAbove, rawUrl, revisionUrl, tagUrl, viewUrl } from './name.js'
 
 /** @typedef {import('./store.js').PageView} PageView */
 
 /** Cannot be part of a template. */
 const MARK = '\u0000'
-const FIELDS = ['title', 'noticeHtml', 'aboveHtml', 'contentHtml', 'tagsHtml', 'editUrl', 'historyUrl', 'linksUrl', 'rawUrl', 'revisionUrl', 'revision', 'modifiedAt', 'modified', 'size']
+/** The name whose page the template is rendered for: a page's own stands in its place in all addresses. */
+const NAME = 'name-of-the-page'
 
-/** The page's template, rendered once and cut where a page's own data goes: constant text and names of fields alternate. */
-const PIECES = renderView('page', Object.fromEntries(FIELDS.map((field) => [field, `${MARK}${field}${MARK}`]))).split(MARK)
-const CONTENT_AT = PIECES.indexOf('contentHtml')
+/** @typedef {'title' | 'noticeHtml' | 'aboveHtml' | 'contentHtml' | 'tagsHtml' | 'address' | 'revision' | 'modifiedAt' | 'modified' | 'size'} Field */
+const mark = (/** @type {Field} */ field) => `${MARK}${field}${MARK}`
+
+/** The page's template, rendered once and cut where a page's own data goes: constant text and names of fields alternate. @type {(Buffer | Field)[]} */
+const PIECES = renderView('page', {
+  ...Object.fromEntries(/** @type {Field[]} */ (['title', 'noticeHtml', 'aboveHtml', 'contentHtml', 'tagsHtml', 'revision', 'modifiedAt', 'modified', 'size']).map((field) => [field, mark(field)])),
+  editUrl: editUrl(NAME),
+  historyUrl: historyUrl(NAME),
+  linksUrl: linksUrl(NAME),
+  rawUrl: rawUrl(NAME),
+  revisionUrl: revisionUrl(NAME, /** @type {any} */ (mark('revision')))
+}).replaceAll(NAME, mark('address')).split(MARK).map((piece, index) => index % 2 === 0 ? Buffer.from(piece) : /** @type {Field} */ (piece))
+const CONSTANT_BYTES = PIECES.reduce((sum, piece) => typeof piece === 'string' ? sum : sum + piece.length, 0)
+/** Of a unit of JavaScript's strings in UTF-8. */
+const UNIT_BYTES_MAX = 3
 
 /**
  * A page as a reader gets it.
@@ -18,26 +31,37 @@ const CONTENT_AT = PIECES.indexOf('contentHtml')
  * @param {string} [noticeHtml]  a word to this reader only
  * @returns {Buffer} an HTML document in UTF-8
  */
-export function pageDocument (page, noticeHtml = '') {
-  const modifiedAt = page.modified_at.toISOString()
-  /** @type {Record<string, string>} */
-  const values = {
-    title: escapeHtml(page._id),
+export function pageDocument ({ _id: name, html, tags, revision, modified_at: modified, content_bytes: contentBytes }, noticeHtml = '') {
+  const modifiedAt = modified.toISOString()
+  /** @type {Record<Field, string>} */
+  const texts = {
+    title: escapeHtml(name),
     noticeHtml,
-    aboveHtml: aboveHtml(page._id),
-    tagsHtml: tagsHtml(page.tags ?? []),
-    editUrl: escapeHtml(editUrl(page._id)),
-    historyUrl: escapeHtml(historyUrl(page._id)),
-    linksUrl: escapeHtml(linksUrl(page._id)),
-    rawUrl: escapeHtml(rawUrl(page._id)),
-    revisionUrl: escapeHtml(revisionUrl(page._id, page.revision)),
-    revision: String(page.revision),
+    aboveHtml: aboveHtml(name),
+    contentHtml: '',
+    tagsHtml: tagsHtml(tags ?? []),
+    address: escapeHtml(encodeName(name)),
+    revision: String(revision),
     modifiedAt,
     modified: readableTime(modifiedAt),
-    size: readableSize(page.content_bytes)
+    size: readableSize(contentBytes)
   }
-  const fill = (/** @type {string[]} */ pieces) => Buffer.from(pieces.map((piece, index) => index % 2 === 0 ? piece : values[piece]).join(''))
-  return Buffer.concat([fill(PIECES.slice(0, CONTENT_AT)), page.html, fill(PIECES.slice(CONTENT_AT + 1))])
+  let bytesMax = CONSTANT_BYTES + html.length
+  for (const piece of PIECES) if (typeof piece === 'string') bytesMax += UNIT_BYTES_MAX * texts[piece].length
+
+  // Written where it is sent from: joined as a string first, it would be garbage twice.
+  const document = Buffer.allocUnsafe(bytesMax)
+  let end = 0
+  for (const piece of PIECES) {
+    if (typeof piece === 'string' && piece !== 'contentHtml') {
+      end += document.write(texts[piece], end)
+    } else {
+      const bytes = piece === 'contentHtml' ? html : piece
+      document.set(bytes, end)
+      end += bytes.length
+    }
+  }
+  return document.subarray(0, end)
 }
 
 /**
@@ -48,8 +72,8 @@ const link = (url, text) => `<a href="${escapeHtml(url)}" dir="auto">${escapeHtm
 
 /** @param {string} name */
 function aboveHtml (name) {
+  if (!name.includes('/')) return ''
   const above = namesAbove(name)
-  if (above.length === 0) return ''
   return `<nav class="above" aria-label="Pages above">${above.map((each) => link(viewUrl(each), each.slice(each.lastIndexOf('/') + 1))).join(' / ')} /</nav>\n`
 }
 

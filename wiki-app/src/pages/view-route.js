@@ -1,3 +1,4 @@
+import { COUNTER_NAME } from '../counter.js'
 import { tagOf } from '../invalidation.js'
 import { SECURITY_HEADERS } from '../security-headers.js'
 import { HTML } from '../views.js'
@@ -8,14 +9,9 @@ import { editUrl, historyUrl, viewUrl } from './name.js'
 import { PageMissing } from './store.js'
 import { hasCurrent, isConditional } from './validators.js'
 
-/**
- * A page with what is sent of it, made when it is first asked for: what is deleted or has moved has nothing to send.
- * @typedef {object} View
- * @property {import('./store.js').PageView} page
- * @property {() => {etag: string, 'last-modified': string}} validators
- * @property {() => Buffer} document
- * @property {() => string[]} head  names and values of all headers in turn
- */
+const PAGES = '/wiki/'
+const COUNTER_URL = `${PAGES}${COUNTER_NAME}`
+const HEAD = Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML }).flat()
 
 /** @param {import('./store.js').PageValidators} page */
 const validatorsOf = (page) => ({ etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() })
@@ -23,46 +19,72 @@ const validatorsOf = (page) => ({ etag: entityTag(page), 'last-modified': page.r
 /** @param {import('./store.js').PageValidators} page @returns {boolean} false: it has been deleted, or has moved */
 const isThere = (page) => page.deleted_at == null && !page.redirect_to
 
+/** @typedef {ReturnType<typeof validatorsOf>} Validators */
+
+/** A page with what is sent of it, made when it is first asked for: what is deleted or has moved has nothing to send. */
+export class View {
+  /** @type {Validators | undefined} */
+  #validators
+  /** @type {Buffer | undefined} */
+  #document
+  /** @type {import('./answer-first.js').Ready | undefined} */
+  #ready
+
+  /** @param {import('./store.js').PageView} page */
+  constructor (page) { this.page = page }
+
+  get validators () { return (this.#validators ??= validatorsOf(this.page)) }
+  get document () { return (this.#document ??= pageDocument(this.page)) }
+
+  /**
+   * @param {(page: import('./store.js').PageValidators, validators: Validators) => string[]} headOf
+   * @returns {import('./answer-first.js').Ready}
+   */
+  ready (headOf) {
+    return (this.#ready ??= { status: 200, head: [...headOf(this.page, this.validators), 'content-length', String(this.document.length)], document: this.document })
+  }
+}
+
 /**
  * `GET /wiki/{name}`: the page, the same for everybody, so that a cache can answer for the wiki.
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('./store.js').PageStore,
  *   policy: import('../cache-policy.js').CachePolicy,
  *   cache?: import('./origin-cache.js').OriginCache<View>,
- *   takeFirst?: (request: import('node:http').IncomingMessage) => boolean
- * }>}  `takeFirst`: whether a page that is kept may be answered before the framework sees the request; counts it if so
+ *   first?: {begun: (method: string) => void, left: (request: import('node:http').IncomingMessage) => void, isPresent: () => boolean, atOnce: <T>(read: () => Promise<T>) => Promise<T> | undefined}
+ * }>}  `first`: with it pages are answered before the framework sees the request, while the database is present; `atOnce` begins a read that need not wait for others
  */
-export async function viewRoute (app, { store, policy, cache, takeFirst }) {
-  /** @param {import('./store.js').PageView} page @returns {View} */
-  function viewOf (page) {
-    /** @type {Buffer | undefined} */
-    let document
-    /** @type {ReturnType<View['validators']> | undefined} */
-    let validators
-    /** @type {string[] | undefined} */
-    let head
-    const view = {
-      page,
-      validators: () => (validators ??= validatorsOf(page)),
-      document: () => (document ??= pageDocument(page)),
-      head: () => (head ??= Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML, ...headersOf(page, view.validators()), 'content-length': view.document().length }).flat().map(String))
-    }
-    return view
-  }
+export async function viewRoute (app, { store, policy, cache, first }) {
+  const caching = Object.entries(policy.headers).flat()
+  const read = (/** @type {string} */ name) => store.findView(name).then((page) => page && new View(page))
 
-  const read = async (/** @type {string} */ name) => {
-    const page = await store.findView(name)
-    return page && viewOf(page)
-  }
-
-  if (cache !== undefined && takeFirst !== undefined) {
+  if (first !== undefined) {
     answerFirst(app, (request) => {
-      const { method, url = '' } = request
-      if (method !== 'GET' || !url.startsWith('/wiki/') || url.includes('?') || isConditional(request.headers)) return undefined
-      const view = cache.get(decoded(url.slice('/wiki/'.length)))
+      const { method, url = '', headers } = request
+      if (method !== 'GET' || !url.startsWith(PAGES) || url === COUNTER_URL || url.includes('?') || !first.isPresent()) return undefined
+      const name = decoded(url.slice(PAGES.length))
       // In any other spelling it is not the page that is sent.
-      return view !== undefined && isThere(view.page) && viewUrl(view.page._id) === url && takeFirst(request) ? view : undefined
-    })
+      if (viewUrl(name) !== url) return undefined
+      if (cache === undefined) return first.atOnce(() => isConditional(headers) ? readyAgain(name, headers) : store.findView(name).then(readyView))
+      const kept = isConditional(headers) ? undefined : cache.get(name)
+      return kept !== undefined && isThere(kept.page) ? kept.ready(headOf) : undefined
+    }, first)
+  }
+
+  /** @param {import('./store.js').PageView | null} page */
+  const readyView = (page) => page !== null && isThere(page) ? new View(page).ready(headOf) : undefined
+
+  /**
+   * For somebody who has a copy: mostly it is the newest, and then the text is not read.
+   * @param {string} name
+   * @param {import('node:http').IncomingHttpHeaders} headers
+   * @returns {Promise<import('./answer-first.js').Ready | undefined>}
+   */
+  async function readyAgain (name, headers) {
+    const page = await store.findValidators(name)
+    if (page === null || !isThere(page)) return undefined
+    const validators = validatorsOf(page)
+    return hasCurrent(headers, validators) ? { status: 304, head: headOf(page, validators) } : readyView(await store.findView(name))
   }
 
   // What is kept here is answered at once, without a promise: that is what keeping it is for.
@@ -111,24 +133,33 @@ export async function viewRoute (app, { store, policy, cache, takeFirst }) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
       return pageDocument(page, savedNotice(saved, policy))
     }
-    const validators = view.validators()
+    const { validators } = view
     describe(reply, page, validators)
     if (hasCurrent(request.headers, validators)) return reply.code(304).send()
-    return view.document()
+    return view.document
   }
 
   /**
    * @param {import('fastify').FastifyReply} reply
    * @param {import('./store.js').PageValidators} page
-   * @param {ReturnType<typeof validatorsOf>} validators
+   * @param {Validators} validators
    */
   const describe = (reply, page, validators) => reply.type(HTML).headers(headersOf(page, validators))
 
   /**
    * @param {import('./store.js').PageValidators} page
-   * @param {ReturnType<typeof validatorsOf>} validators
+   * @param {Validators} validators
    */
   const headersOf = (page, validators) => ({ 'page-revision': page.revision, ...validators, ...cachingOf(page._id) })
+
+  /**
+   * @param {import('./store.js').PageValidators} page
+   * @param {Validators} validators
+   * @returns {string[]} the same with those of every answer, names and values in turn
+   */
+  const headOf = (page, validators) => [
+    ...HEAD, 'page-revision', String(page.revision), 'etag', validators.etag, 'last-modified', validators['last-modified'], ...caching, ...(policy.purgedBy === 'tags' ? ['cache-tag', tagOf(page._id)] : [])
+  ]
 
   /** @param {string} name */
   function cachingOf (name) {
