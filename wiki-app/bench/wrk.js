@@ -18,11 +18,12 @@ const RESULT = /^stevec (\d+) (\d+) (\d+) (\d+)$/m
  * @param {number} options.connections
  * @param {{path: string, headers?: Record<string, string>}[]} options.requests  all are GET
  * @param {number} [options.expected]  the status of their answers; what is answered otherwise is an error
+ * @param {number} [options.duration_s]  whole seconds
  * @param {number} [options.pid]  of the process whose time is wanted
  * @returns {Promise<import('./load.js').Load>}
  * @throws {Error} when wrk is missing, with what installs it, or an answer was another
  */
-export async function loadWithWrk ({ directory, url, connections, requests, expected = 200, pid }) {
+export async function loadWithWrk ({ directory, url, connections, requests, expected = 200, duration_s: duration = DURATION_S, pid }) {
   const wrk = locateTool('wrk')
   if (wrk === null) throw new Error('wrk is missing, which makes the load; `./stevec setup --with wrk` installs it')
   // wrk itself takes every status below 400 for good.
@@ -34,7 +35,7 @@ export async function loadWithWrk ({ directory, url, connections, requests, expe
   writeFileSync(script, scriptOf(requests))
   const [serverBefore, wrkBefore] = [pid === undefined ? 0 : cpuSeconds(pid), endedChildrenCpuSeconds()]
   const startedAt = performance.now()
-  const child = spawn(wrk.path, ['--threads', '1', '--connections', String(connections), '--duration', `${DURATION_S}s`, '--script', script, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(wrk.path, ['--threads', '1', '--connections', String(connections), '--duration', `${duration}s`, '--script', script, url], { stdio: ['ignore', 'pipe', 'inherit'] })
   const output = (await child.stdout.setEncoding('utf8').toArray()).join('')
   if (child.exitCode === null) await once(child, 'exit')
   const elapsedMs = performance.now() - startedAt
