@@ -46,6 +46,15 @@ const TEMPORARY_CODES = new Set([50, 64, 91, 189, 10_107, 11_600, 11_602, 13_435
  */
 export const causeOf = (error) => error instanceof mongo.MongoBulkWriteError && error.errorResponse instanceof Error ? error.errorResponse : error
 
+/** @type {WeakMap<import('mongoose').Connection, number>} */
+const losses = new WeakMap()
+
+/**
+ * How often the database of a connection was lost, each time with a refusal to all that waited for it: what was begun before has nobody to tell of its end.
+ * @param {import('mongoose').Connection} connection
+ */
+export const lossesOf = (connection) => losses.get(connection) ?? 0
+
 /**
  * A connection that is kept or sought again for as long as the application lives.
  * @param {string} uri
@@ -59,7 +68,10 @@ export function createDatabase (uri, log) {
   let upgrade = async () => 0
 
   const presence = createPresence({
-    lost: () => { if (!closing.signal.aborted) log.warn('database lost') },
+    lost: () => {
+      losses.set(connection, lossesOf(connection) + 1)
+      if (!closing.signal.aborted) log.warn('database lost')
+    },
     found: () => { if (missed) log.warn('database found'); missed = true }
   })
 

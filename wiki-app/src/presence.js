@@ -72,7 +72,7 @@ export function createPresence ({ found, lost }) {
 
     /**
      * The same function, but it throws at once while the database is away, and does not wait any longer once it is.
-     * What it had begun goes on by itself; a write may still come to pass, as with any answer that is lost on its way.
+     * What it had begun goes on by itself; a transaction is given up before it is committed (transaction.js), unless its commit was on its way.
      * @template {any[]} Args
      * @template T
      * @template This

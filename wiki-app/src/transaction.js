@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
-import { causeOf } from './database.js'
+import { causeOf, lossesOf } from './database.js'
 import { createTurns } from './pages/turns.js'
 
-const { MongoServerError } = mongoose.mongo
+const { MongoNetworkTimeoutError, MongoServerError } = mongoose.mongo
 
 /** A proxy waits 30 s for an answer. */
 const DEADLINE_MS = 20_000
@@ -23,23 +23,34 @@ const LostRace = createError('WIKI_LOST_RACE', 'Others kept changing the same pa
 const againInTurn = createTurns({ maxMs: AGAIN_MAX_MS })
 
 /**
+ * Asked for when a request comes, it tells later whether its sender still waits: all who wait when the database is lost are told so at once.
+ * @param {import('mongoose').Connection} connection
+ * @returns {() => boolean}
+ */
+export function stillWanted (connection) {
+  const losses = lossesOf(connection)
+  return () => lossesOf(connection) === losses
+}
+
+/**
  * Runs database work that happens as a whole or not at all, durable when this returns.
  * The driver's own `withTransaction` also waits up to two minutes for a server that is away; here that is the caller's error at once.
  * https://www.mongodb.com/docs/manual/core/transactions/
  * @template T
  * @param {import('mongoose').Connection} connection  to a replica set: a lone server has no transactions
  * @param {(session: import('mongoose').ClientSession) => Promise<T>} work  may run several times
+ * @param {() => boolean} [wanted]  false: whoever wanted it has been told that it was not done, and so it is not
  * @returns {Promise<T>}
- * @throws {Error} what `work` throws, the driver's error, or 503 when the race was lost for 20 s
+ * @throws {Error} what `work` throws, the driver's error, also when the database was away meanwhile, or 503 when the race was lost for 20 s
  */
-export async function inTransaction (connection, work) {
+export async function inTransaction (connection, work, wanted = stillWanted(connection)) {
   const deadline = performance.now() + DEADLINE_MS
-  const first = await attempt(connection, work)
+  const first = await attempt(connection, work, wanted)
   if (!('lost' in first)) return first.result
   return againInTurn(String(connection.id), async () => {
     for (let pauseMs = 1; performance.now() < deadline; pauseMs = Math.min(2 * pauseMs, PAUSE_MAX_MS)) {
       await sleep(Math.random() * pauseMs)
-      const again = await attempt(connection, work)
+      const again = await attempt(connection, work, wanted)
       if (!('lost' in again)) return again.result
     }
     throw Object.assign(new LostRace(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
@@ -50,13 +61,15 @@ export async function inTransaction (connection, work) {
  * @template T
  * @param {import('mongoose').Connection} connection
  * @param {(session: import('mongoose').ClientSession) => Promise<T>} work
+ * @param {() => boolean} wanted
  * @returns {Promise<{result: T} | {lost: true}>}
  */
-async function attempt (connection, work) {
+async function attempt (connection, work, wanted) {
   const session = await connection.startSession()
   try {
     session.startTransaction({ readConcern: { level: 'snapshot' }, writeConcern: { w: 'majority', journal: true } })
     const result = await work(session)
+    if (!wanted()) throw new MongoNetworkTimeoutError('the database was away meanwhile')
     await session.commitTransaction()
     await session.endSession()
     return { result }

@@ -19,6 +19,7 @@ const REFUSAL_MAX_MS = 4_000
 
 /** @type {Awaited<ReturnType<typeof startMongod>>} */
 let mongod
+let mongodPid = 0
 /** @type {import('../../loadgen/src/stack/processes.js').ProcessIdentity} */
 let toxiproxy
 /** @type {string} */
@@ -27,7 +28,7 @@ let api
 let uri
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-faults-'))
 before(async () => {
-  mongod = await startMongod()
+  mongod = await startMongod({ onStart: ({ pid }) => { mongodPid = pid } })
   const [listen, port] = await freePorts(2)
   api = await startToxiproxy({
     links: [{ name: 'database', listen, upstream: `127.0.0.1:${mongod.port}` }],
@@ -94,6 +95,21 @@ test('connections that stay open and carry nothing: 503 for reads and writes, an
   t.diagnostic(`works again ${Math.round(performance.now() - healed)} ms after`)
   assert.ok(await waitUntil(async () => (await save(app, 'there', 'text')).statusCode < 300, RECOVERY_MAX_MS), 'also the page of a write that was cut off')
   assert.ok(await waitUntil(() => sockets() <= socketsBefore + 20, RECOVERY_MAX_MS), 'connections are not kept for ever')
+})
+
+test('an edit that was refused as the database did not answer is not made when it does again', async (t) => {
+  const directUri = mongod.uriFor('refused')
+  const app = await buildApp(readConfig({ MONGODB_URI: directUri, LOG_LEVEL: 'silent' }))
+  t.after(() => app.close())
+  assert.equal((await save(app, 'a', 'before')).statusCode, 201)
+  process.kill(mongodPid, 'SIGSTOP')
+  t.after(() => process.kill(mongodPid, 'SIGCONT'))
+  assert.equal((await save(app, 'a', 'refused')).statusCode, 503)
+  process.kill(mongodPid, 'SIGCONT')
+  assert.ok(await waitUntil(async () => (await save(app, 'a', 'after')).statusCode < 300, RECOVERY_MAX_MS))
+  const { headers, body } = await get(app, '/wiki/a')
+  assert.match(body, /after/)
+  assert.equal(headers['page-revision'], '2')
 })
 
 test('a database that is slow is not taken for one that is away', async (t) => {

@@ -2,7 +2,7 @@ import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { hashOf } from '../hash.js'
 import { withMissing } from '../markdown/missing.js'
-import { inTransaction } from '../transaction.js'
+import { inTransaction, stillWanted } from '../transaction.js'
 import { createGatheredRead } from './gathered.js'
 import { titleKey } from './name.js'
 import { createTargets, outdated } from './targets.js'
@@ -124,9 +124,10 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
    * @param {Attribution} attribution
    * @param {{html: string, links: string[]} | null} rendered  null for a deletion
    * @param {Precondition} precondition
+   * @param {() => boolean} [wanted]  from when it was asked for: it may wait for its turn until nobody wants it any more
    * @returns {Promise<{revision: number, before: Head | null}>}
    */
-  async function commit (name, change, { author = '', summary = '' }, rendered, precondition) {
+  async function commit (name, change, { author = '', summary = '' }, rendered, precondition, wanted = stillWanted(Pages.db)) {
     const deleted = rendered === null
     const written = await inTurn(name, () => inTransaction(Pages.db, async (session) => {
       const now = new Date()
@@ -155,7 +156,7 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
         listed: deleted || currentRevision(before) === 0
       }], session)
       return { revision, before }
-    }))
+    }, wanted))
     outbox.added()
     return written
   }
@@ -303,8 +304,9 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
      * @throws {Error} 413 when it, or the HTML that it becomes, is too large; 422 when it takes too long to render; what `precondition` throws
      */
     async save (name, { content, tags }, attribution = {}, precondition = () => {}) {
+      const wanted = stillWanted(Pages.db)
       const { contentBytes, ...rendered } = await renderer.render(content)
-      const { revision, before } = await commit(name, { content, contentBytes, tags }, attribution, rendered, precondition)
+      const { revision, before } = await commit(name, { content, contentBytes, tags }, attribution, rendered, precondition, wanted)
       return { revision, contentBytes, created: currentRevision(before) === 0 }
     },
 
@@ -334,6 +336,7 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
      * @throws {Error} 404 when there is no such page, 409 when the new name is taken; what `precondition` throws
      */
     async rename (name, target, { author = '', summary = '' } = {}, precondition = () => {}) {
+      const wanted = stillWanted(Pages.db)
       const renamed = await inTurn(name, () => inTransaction(Pages.db, async (session) => {
         const page = await Pages.findOne({ _id: name }, null, { session }).lean().exec()
         if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
@@ -363,7 +366,7 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
           { name: target, revision, authors: [author], tags, linking, links: [name], listed: true }
         ], session)
         return revision
-      }))
+      }, wanted))
       outbox.added()
       return renamed
     },
