@@ -3,23 +3,23 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { locateTool } from '../../loadgen/src/tools/locate.js'
+import { DURATION_S } from './load.js'
 import { cpuSeconds, endedChildrenCpuSeconds } from './process.js'
 
-const DURATION_S = 4
 /** What the script prints at the end: requests, µs, and errors of connecting, reading, writing, waiting and status (400 and above). https://github.com/wg/wrk/blob/master/SCRIPTING */
 const RESULT = /^stevec (\d+) (\d+) (\d+) (\d+)$/m
 
 /**
- * Requests a second that a server answers, each connection waiting for its answer before it asks again, from a program that takes a tenth of what one in
+ * Requests a second that a server answers, each connection waiting for its answer before it asks again, from a program that takes less than half of what one in
  * JavaScript does: beside a fast server, and a database, on two cores that would be what is measured. Each request is drawn at random.
  * @param {object} options
  * @param {string} options.directory  for the script of the load
  * @param {string} options.url
  * @param {number} options.connections
  * @param {{path: string, headers?: Record<string, string>}[]} options.requests  all are GET
- * @param {number} [options.expected]  the status of their answers; what is answered otherwise is an error
+ * @param {number} [options.expected]  the status of their answers, which is looked at before; under load what has 400 and above is an error
  * @param {number} [options.duration_s]  whole seconds
- * @param {number} [options.pid]  of the process whose time is wanted
+ * @param {number} options.pid  of the process whose time is wanted
  * @returns {Promise<import('./load.js').Load>}
  * @throws {Error} when wrk is missing, with what installs it, or an answer was another
  */
@@ -33,7 +33,7 @@ export async function loadWithWrk ({ directory, url, connections, requests, expe
   }
   const script = path.join(directory, 'load.lua')
   writeFileSync(script, scriptOf(requests))
-  const [serverBefore, wrkBefore] = [pid === undefined ? 0 : cpuSeconds(pid), endedChildrenCpuSeconds()]
+  const [serverBefore, wrkBefore] = [cpuSeconds(pid), endedChildrenCpuSeconds()]
   const startedAt = performance.now()
   const child = spawn(wrk.path, ['--threads', '1', '--connections', String(connections), '--duration', `${duration}s`, '--script', script, url], { stdio: ['ignore', 'pipe', 'inherit'] })
   const output = (await child.stdout.setEncoding('utf8').toArray()).join('')
@@ -44,7 +44,7 @@ export async function loadWithWrk ({ directory, url, connections, requests, expe
   return {
     requests: answers,
     rate_per_s: answers / durationUs * 1e6,
-    cpu_us: pid === undefined ? [] : [(cpuSeconds(pid) - serverBefore) / answers * 1e6],
+    cpu_us: [(cpuSeconds(pid) - serverBefore) / answers * 1e6],
     generator_cpu_share: (endedChildrenCpuSeconds() - wrkBefore) / (elapsedMs / 1000)
   }
 }

@@ -65,26 +65,35 @@ export async function viewRoute (app, { store, policy, cache, first }) {
       const name = decoded(url.slice(PAGES.length))
       // In any other spelling it is not the page that is sent.
       if (viewUrl(name) !== url) return undefined
-      if (cache === undefined) return first.atOnce(() => isConditional(headers) ? readyAgain(name, headers) : store.findView(name).then(readyView))
+      if (cache === undefined) return first.atOnce(() => readyFor(name, headers))
       const kept = isConditional(headers) ? undefined : cache.get(name)
       return kept !== undefined && isThere(kept.page) ? kept.ready(headOf) : undefined
     }, first)
   }
 
-  /** @param {import('./store.js').PageView | null} page */
-  const readyView = (page) => page !== null && isThere(page) ? new View(page).ready(headOf) : undefined
+  /**
+   * @param {string} name
+   * @param {import('node:http').IncomingHttpHeaders} headers
+   * @returns {Promise<import('./answer-first.js').Ready | undefined>} undefined: there is no page to send
+   */
+  async function readyFor (name, headers) {
+    const known = isConditional(headers) ? await findKnown(name, headers) : null
+    if (known !== null) return { status: 304, head: headOf(known.page, known.validators) }
+    const page = await store.findView(name)
+    return page !== null && isThere(page) ? new View(page).ready(headOf) : undefined
+  }
 
   /**
    * For somebody who has a copy: mostly it is the newest, and then the text is not read.
    * @param {string} name
    * @param {import('node:http').IncomingHttpHeaders} headers
-   * @returns {Promise<import('./answer-first.js').Ready | undefined>}
+   * @returns {Promise<{page: import('./store.js').PageValidators, validators: Validators} | null>} null: the text has to be read
    */
-  async function readyAgain (name, headers) {
+  async function findKnown (name, headers) {
     const page = await store.findValidators(name)
-    if (page === null || !isThere(page)) return undefined
+    if (page === null || !isThere(page)) return null
     const validators = validatorsOf(page)
-    return hasCurrent(headers, validators) ? { status: 304, head: headOf(page, validators) } : readyView(await store.findView(name))
+    return hasCurrent(headers, validators) ? { page, validators } : null
   }
 
   // What is kept here is answered at once, without a promise: that is what keeping it is for.
@@ -103,18 +112,13 @@ export async function viewRoute (app, { store, policy, cache, first }) {
   })
 
   /**
-   * For somebody who has a copy: mostly it is the newest, and then the text is not read.
    * @param {string} name
    * @param {import('fastify').FastifyRequest} request
    * @param {import('fastify').FastifyReply} reply
    */
   async function revalidate (name, request, reply) {
-    const page = await store.findValidators(name)
-    if (page !== null && isThere(page)) {
-      const validators = validatorsOf(page)
-      if (hasCurrent(request.headers, validators)) return describe(reply, page, validators).code(304).send()
-    }
-    return answer(name, null, await read(name), request, reply)
+    const known = await findKnown(name, request.headers)
+    return known === null ? answer(name, null, await read(name), request, reply) : describe(reply, known.page, known.validators).code(304).send()
   }
 
   /**
