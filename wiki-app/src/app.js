@@ -185,7 +185,9 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     pictures: files,
     pictureMaxBytes: config.UPLOAD_MAX_BYTES,
     files: () => pageFiles(models),
-    importFiles: createImport({ store, maxBytes: config.PAGE_MAX_BYTES })
+    importFiles: createImport({
+      store, maxBytes: config.PAGE_MAX_BYTES, isUnavailable: database.isUnavailable, log: app.log
+    })
   })
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })
   await app.register(authorRevertRoutes, { authorRevert: createAuthorRevert({ models, store, history }) })

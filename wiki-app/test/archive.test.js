@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test, { after } from 'node:test'
 import fc from 'fast-check'
+import mongoose from 'mongoose'
 import yauzl from 'yauzl'
 import yazl from 'yazl'
 import { get, save, useWiki } from './helper.js'
@@ -264,6 +265,48 @@ test('a body that is too large or of another type is refused before it is kept',
   }
   for (const query of ['?on_conflict=x', '?other=1', '?author=a&author=b', '?author=%00']) assert.equal((await send(app, await zipOf([['a.md', 'x']]), query)).statusCode, 400, query)
 })
+
+test('what nobody expected of one file refuses that file, and the log has the cause', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  const errors = t.mock.method(app.log, 'error', () => {})
+  const warnings = t.mock.method(app.log, 'warn', () => {})
+  const text = (/** @type {string} */ name) => `---\ntags: [x]\n---\ntext of ${name}`
+  const zip = await zipOf(['a', 'b', 'c', 'd'].map((name) => [`${name}.md`, text(name)]))
+  assert.equal((await imported(app, zip)).totals.created, 4)
+  const { connection, db } = await openDatabase(t, uri)
+  // As no wiki would have it.
+  const broken = { $in: /** @type {any[]} */ (['b', 'c']) }
+  assert.equal((await db.collection('pages').updateMany({ _id: broken }, { $set: { tags: 7 } })).modifiedCount, 2)
+
+  const { lines, totals } = await imported(app, zip)
+  assert.deepEqual(lines.map(({ result }) => result), ['unchanged', 'refused', 'refused', 'unchanged'])
+  assert.deepEqual([totals.done, totals.refused], [true, 2])
+  for (const { reason } of lines.slice(1, 3)) assert.match(reason, /^Something went wrong in the wiki with this file/)
+  assert.equal(errors.mock.callCount(), 1, 'one cause, one line')
+  const [{ err, path: file }] = /** @type {any[]} */ (errors.mock.calls[0].arguments)
+  assert.match(err.message, /tags\.join/)
+  assert.match(file, /^[bc]\.md$/)
+
+  assert.equal(warnings.mock.callCount(), 0)
+  await connection.close()
+  const away = await imported(app, zip)
+  assert.equal(away.totals.done, false)
+  assert.match(away.totals.reason, /Send the same file again/)
+  assert.equal(warnings.mock.callCount(), 1)
+  assert.match(String(warnings.mock.calls[0].arguments[0]), /^an import broke off: .*(connect|closed)/i)
+})
+
+/**
+ * The connection of the wiki that was built last, and its database.
+ * @param {import('node:test').TestContext} t
+ * @param {string} uri
+ */
+async function openDatabase (t, uri) {
+  const client = await mongoose.mongo.MongoClient.connect(uri)
+  t.after(() => client.close())
+  return { connection: mongoose.connections[mongoose.connections.length - 1], db: client.db() }
+}
 
 test('imports and exports at the same time have a limit; whoever goes away leaves nothing behind and frees the place', async (t) => {
   const app = await wiki.build(t)

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import mongoose from 'mongoose'
 import { startMongod } from '../../loadgen/src/stack/mongod.js'
@@ -93,6 +96,38 @@ describe('copies of pages in the wiki\'s own memory', () => {
     await cache.close()
     await connection.close()
     await own.stop()
+  })
+
+  test('each outage of the database is logged once, with its cause', async (t) => {
+    const directory = mkdtempSync(path.join(tmpdir(), 'stevec-origin-cache-'))
+    t.after(() => rmSync(directory, { recursive: true, force: true }))
+    const [port] = await freePorts(1)
+    let own = await startMongod({ port, directory })
+    const connection = await mongoose.createConnection(own.uri, { serverSelectionTimeoutMS: 500 }).asPromise()
+    /** @type {string[]} */
+    const lines = []
+    const log = /** @type {any} */ ({ warn: (/** @type {string} */ line) => lines.push(line) })
+    const cache = createOriginCache({ connection, collection: 'pages', maxBytes: 1_000_000, log })
+    await cache.open()
+    t.after(async () => { await cache.close(); await connection.close(); await own.stop() })
+    for (const outage of [1, 2]) {
+      const keeps = async () => {
+        await cache.through('a', async () => view('x'))
+        return cache.get('a') !== undefined
+      }
+      assert.ok(await waitUntil(keeps, 60_000, 20))
+      // Longer than what passes for a stream that broke again at once.
+      const heardMs = performance.now()
+      assert.ok(await waitUntil(async () => performance.now() - heardMs > 4_000 && await keeps(), 60_000, 20))
+      await own.stop()
+      assert.ok(await waitUntil(() => lines.length >= outage, 60_000, 20), `outage ${outage}`)
+      const loggedMs = performance.now()
+      // Some more attempts, each of which fails.
+      assert.ok(await waitUntil(() => performance.now() - loggedMs > 1_500, 60_000, 20))
+      assert.equal(lines.length, outage)
+      assert.match(lines[outage - 1], /no changes of pages are heard of, so none is kept: .*(closed|ECONNREFUSED)/)
+      own = await startMongod({ port, directory })
+    }
   })
 })
 

@@ -12,6 +12,9 @@ const Refused = createError('WIKI_IMPORT_REFUSED', '%s', 400)
 /** Each waits for the disk most of the time. */
 const SAVES_AT_ONCE = 4
 const ATTEMPTS_MAX = 3
+/** Of one import: a mistake that every file of a large zip meets must not fill the log. */
+const CAUSES_LOGGED_MAX = 10
+const UNEXPECTED = 'Something went wrong in the wiki with this file. It has been logged.'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -36,8 +39,10 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * @param {object} options
  * @param {import('../pages/store.js').PageStore} options.store
  * @param {number} options.maxBytes  of a page
+ * @param {(error: unknown) => boolean} options.isUnavailable  whether the database's absence is the cause
+ * @param {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} options.log
  */
-export function createImport ({ store, maxBytes }) {
+export function createImport ({ store, maxBytes, isUnavailable, log }) {
   /**
    * @param {AsyncIterable<import('./unzip.js').Unzipped>} files
    * @param {object} options
@@ -50,6 +55,8 @@ export function createImport ({ store, maxBytes }) {
     const totals = { done: true, created: 0, replaced: 0, unchanged: 0, kept: 0, refused: 0 }
     /** Names of pages, so that no file undoes another one. @type {Set<string>} */
     const seen = new Set()
+    /** @type {Set<string>} */
+    const logged = new Set()
     /** @type {Promise<ImportLine>[]} */
     const underWay = []
     const next = async () => {
@@ -60,7 +67,8 @@ export function createImport ({ store, maxBytes }) {
     }
     try {
       for await (const file of whole(files, totals)) {
-        const line = take(file, seen).then((page) => save(page, attribution, onConflict)).catch((error) => refusal(file.path, error))
+        const line = take(file, seen).then((page) => save(page, attribution, onConflict))
+          .catch((error) => refusal(file.path, error, logged))
         // Whoever waits for it comes later.
         line.catch(() => {})
         underWay.push(line)
@@ -68,7 +76,8 @@ export function createImport ({ store, maxBytes }) {
         await otherWork()
       }
       while (underWay.length > 0) yield await next()
-    } catch {
+    } catch (error) {
+      log.warn(`an import broke off: ${/** @type {Error} */ (error).message}`)
       breakOff(totals, 'The wiki could not go on. Send the same file again in a moment: what is done already is left as it is.')
     } finally {
       await Promise.allSettled(underWay)
@@ -114,6 +123,24 @@ export function createImport ({ store, maxBytes }) {
       }
     }
   }
+
+  /**
+   * @param {string} path
+   * @param {unknown} error
+   * @param {Set<string>} logged  causes, so that each is logged once
+   * @returns {ImportLine}
+   * @throws what stops the other files, too
+   */
+  function refusal (path, error, logged) {
+    if (isForClient(error)) return { path, result: 'refused', reason: error.message }
+    const { message, statusCode } = /** @type {Error & {statusCode?: number}} */ (error)
+    if (statusCode === 503 || isUnavailable(error)) throw error
+    if (!logged.has(message) && logged.size < CAUSES_LOGGED_MAX) {
+      log.error({ err: error, path }, 'unexpected error with a file of an import')
+      logged.add(message)
+    }
+    return { path, result: 'refused', reason: UNEXPECTED }
+  }
 }
 
 /**
@@ -134,16 +161,6 @@ async function * whole (files, totals) {
     if (!isForClient(error)) throw error
     breakOff(totals, error.message)
   }
-}
-
-/**
- * @param {string} path
- * @param {unknown} error
- * @returns {ImportLine}
- */
-function refusal (path, error) {
-  if (!isForClient(error)) throw error
-  return { path, result: 'refused', reason: error.message }
 }
 
 /**

@@ -29,6 +29,7 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
   const reads = new Map()
   const closing = new AbortController()
   let heardUntilMs = 0
+  let missed = false
   let following = Promise.resolve()
 
   const hears = () => performance.now() < heardUntilMs
@@ -48,6 +49,7 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
     const stream = /** @type {import('mongodb').Db} */ (connection.db).collection(collection).watch([{ $project: { operationType: 1, documentKey: 1 } }], { maxAwaitTimeMS: AWAIT_MS })
     const stop = () => { stream.close().catch(() => {}) }
     closing.signal.addEventListener('abort', stop, { once: true })
+    const sinceMs = performance.now()
     try {
       while (!closing.signal.aborted) {
         const change = /** @type {null | {operationType: string, documentKey?: {_id: string}}} */ (/** @type {unknown} */ (await stream.tryNext()))
@@ -56,6 +58,8 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
         if (change?.documentKey) forget(change.documentKey._id)
         else if (change) forgetAll()
         heardUntilMs = performance.now() + SILENCE_MAX_MS
+        // A stream that breaks again at once is still the same outage.
+        if (performance.now() - sinceMs > SILENCE_MAX_MS) missed = false
       }
     } finally {
       closing.signal.removeEventListener('abort', stop)
@@ -66,12 +70,11 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
   }
 
   async function followOn () {
-    let missed = false
     while (!closing.signal.aborted) {
       try {
         if (connection.db) await follow()
       } catch (error) {
-        // Once: it is tried again every other second, and pages are read from the database meanwhile.
+        // Once an outage: it is tried again every other second, and pages are read from the database meanwhile.
         if (!missed && !closing.signal.aborted) log.warn(`no changes of pages are heard of, so none is kept: ${/** @type {Error} */ (error).message}`)
         missed = true
       }
