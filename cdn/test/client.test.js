@@ -72,7 +72,7 @@ test('what will be refused again is not tried again, and said with its reason', 
   ])) {
     const before = fake.requests.length
     await assert.rejects(attempt, (error) => error instanceof CloudflareError && error.kind === kind && message.test(error.message), String(message))
-    const { refused } = await attempt().catch((error) => error)
+    const { refused } = /** @type {any} */ (await attempt().catch((error) => error))
     assert.equal(refused, kind === 'refused', 'what the call names is at fault only where the API says so')
     assert.equal(fake.requests.length, before + 2)
   }

@@ -11,7 +11,12 @@ import mongoose from 'mongoose'
  * @property {mongoose.Types.ObjectId | null} [claim]  the queue that tells caches of it now
  */
 const schema = new mongoose.Schema({
-  everything: Boolean, urls: [String], tags: [String], again: Boolean, due_at: Date, claim: mongoose.Schema.Types.ObjectId
+  everything: Boolean,
+  urls: [String],
+  tags: [String],
+  again: Boolean,
+  due_at: Date,
+  claim: mongoose.Schema.Types.ObjectId
 }, { collection: 'purges', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 schema.index({ due_at: 1 })
 
@@ -67,7 +72,8 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
       const [twice, once] = [entries.filter(({ again }) => again), entries.filter(({ again }) => !again)]
       if (twice.length > 0) await Entries.deleteMany({ ...among(twice), claim }).exec()
       if (once.length === 0) return
-      await Entries.updateMany({ ...among(once), claim }, { claim: null, again: true, due_at: inMs(repeatAfterMs) }).exec()
+      const next = { claim: null, again: true, due_at: inMs(repeatAfterMs) }
+      await Entries.updateMany({ ...among(once), claim }, next).exec()
     },
 
     /**

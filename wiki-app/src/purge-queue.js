@@ -49,8 +49,8 @@ const SHOWN_CHARS_MAX = 200
 
 /**
  * Tells the caches in front of the wiki what edits made stale. An entry is written in the transaction of its edit and
- * leaves when the caches have been told twice, so no crash loses an edit, and no edit waits for a cache. Several processes share
- * the entries: each claims its own, and wakes for its own edits and repeats alone.
+ * leaves when the caches have been told twice, so no crash loses an edit, and no edit waits for a cache. Several
+ * processes share the entries: each claims its own, and wakes for its own edits and repeats alone.
  * @param {object} options
  * @param {import('mongoose').Connection} options.connection
  * @param {Purge} options.purge

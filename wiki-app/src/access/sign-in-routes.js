@@ -1,22 +1,35 @@
 import createError from '@fastify/error'
-import { createTurns } from '../pages/turns.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { cookieIn, SIGN_IN_URL, sessionCookie } from './access.js'
+import { createDevices } from './devices.js'
+import { createFairTurns } from './fair-turns.js'
 import { SESSION_S } from './sessions.js'
 import { NAME_MAX_CHARS, userKey } from './users.js'
 
 export const SIGN_OUT_URL = '/edit/sign-out'
 
 const WINDOW_MS = 15 * 60_000
-const FAILURES_PER_CLIENT_MAX = 10
-/** More than for one client: otherwise anybody could keep anybody else from signing in. */
+/**
+ * Failures of one address, or of one browser from which the name has signed in before (devices.js). Attackers at other
+ * addresses cannot keep the owner of a name out, and those at the owner's address cannot keep out the owner's browser.
+ */
+const FAILURES_MAX = 10
+/**
+ * Failures of strangers with one name. Beyond, each address has fewer guesses, which slows down an attacker with very
+ * many addresses. An owner in a new place still has two.
+ */
 const FAILURES_PER_NAME_MAX = 50
-/** Each check takes memory and a third of a second, so they are made one after the other, and no queue gets long. */
-const WAITING_MAX = 20
-const WAITING_RETRY_S = 10
+const FAILURES_UNDER_ATTACK_MAX = 2
+/** Each check takes memory and a third of a second, so they are made one after the other. */
+const WAITING = { waitingMax: 20, waitingPerKeyMax: 3 }
+const WAITING_RETRY_S = 5
+/** A year; browsers keep none for longer than 400 days. */
+const DEVICE_S = 365 * 86_400
 
 const WrongPassword = createError('WIKI_WRONG_PASSWORD', 'This name and this password do not go together.', 401)
 const TooManyFailures = createError('WIKI_TOO_MANY_FAILURES', 'Signing in failed too often, from your address or with this name. Try again in %d s.', 429)
+const TooManyAtOnce = createError('WIKI_SIGN_INS_AT_ONCE',
+  'More sign-ins are waiting, from your address or from everywhere, than can be checked soon. Try again in %d s.', 429)
 
 const TEXT = { type: 'string', maxLength: 2_000 }
 const FORM_SCHEMA = { querystring: { type: 'object', properties: { to: TEXT } } }
@@ -39,20 +52,37 @@ const BODY_MAX_BYTES = 16_384
 export async function signInRoutes (app, { users, sessions, clientKey, secure }) {
   const name = sessionCookie(secure)
   const attributes = { path: '/edit', httpOnly: true, sameSite: /** @type {const} */ ('strict'), secure }
-  const inTurn = createTurns()
-  let waiting = 0
+  const deviceName = secure ? '__Secure-device' : 'device'
+  const deviceAttributes = { ...attributes, path: SIGN_IN_URL, maxAge: DEVICE_S }
+  const devices = createDevices(users)
+  const inTurn = createFairTurns(WAITING)
 
-  const failures = [
-    app.createRateLimit({ max: FAILURES_PER_CLIENT_MAX, timeWindow: WINDOW_MS, keyGenerator: clientKey }),
-    app.createRateLimit({ max: FAILURES_PER_NAME_MAX, timeWindow: WINDOW_MS, keyGenerator: ({ body }) => userKey(/** @type {{name: string}} */ (body).name) })
-  ]
+  const nameIn = (/** @type {import('fastify').FastifyRequest} */ { body }) => /** @type {{name: string}} */ (body).name
+  /** @param {import('fastify').FastifyRequest} request @returns {string | null} null: a stranger */
+  const deviceOf = (request) => devices.idOf(cookieIn(request, deviceName), nameIn(request))
+  /** @param {import('fastify').FastifyRequest} request */
+  const guesserOf = (request) => deviceOf(request) ?? clientKey(request)
+
+  const failuresOfGuesser = app.createRateLimit({ max: FAILURES_MAX, timeWindow: WINDOW_MS, keyGenerator: guesserOf })
+  const failuresWithName = app.createRateLimit({
+    max: FAILURES_PER_NAME_MAX, timeWindow: WINDOW_MS, keyGenerator: (request) => userKey(nameIn(request))
+  })
 
   /** @param {import('fastify').FastifyRequest} request */
   async function refuseGuessing (request) {
-    for (const count of failures) {
-      const result = await count(request, { increment: false })
-      if (!result.isAllowed && result.remaining === 0) throw retryLater(result.ttlInSeconds)
-    }
+    const [own, withName] = await Promise.all([failuresOfGuesser, failuresWithName]
+      .map((count) => count(request, { increment: false })))
+    if (own.isAllowed || withName.isAllowed) return
+    const attacked = withName.remaining === 0 && deviceOf(request) === null
+    const failuresMax = attacked ? FAILURES_UNDER_ATTACK_MAX : FAILURES_MAX
+    if (own.max - own.remaining < failuresMax) return
+    throw retryLater(new TooManyFailures(own.ttlInSeconds), own.ttlInSeconds)
+  }
+
+  /** @param {import('fastify').FastifyRequest} request */
+  async function noteFailure (request) {
+    await failuresOfGuesser(request)
+    if (deviceOf(request) === null) await failuresWithName(request)
   }
 
   app.addHook('onRequest', (_request, reply, done) => {
@@ -69,14 +99,17 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
 
   app.post(SIGN_IN_URL, { config, schema: SIGN_IN_SCHEMA, bodyLimit: BODY_MAX_BYTES }, async (request, reply) => {
     const { name: given, password, to } = /** @type {{name: string, password: string, to?: string}} */ (request.body)
-    if (waiting >= WAITING_MAX) throw retryLater(WAITING_RETRY_S)
-    waiting++
-    const user = await inTurn('', async () => {
+    await refuseGuessing(request)
+    const user = await inTurn(guesserOf(request), async () => {
+      // What waited before it may have failed.
       await refuseGuessing(request)
       const user = await users.check(given, password)
-      if (user === null) for (const count of failures) await count(request)
+      if (user === null) await noteFailure(request)
       return user
-    }).finally(() => { waiting-- })
+    }, {
+      first: deviceOf(request) !== null,
+      refusal: () => retryLater(new TooManyAtOnce(WAITING_RETRY_S), WAITING_RETRY_S)
+    })
     const target = localTarget(to)
     if (user === null) {
       const refusal = new WrongPassword()
@@ -87,6 +120,7 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
     // Always a new token: one that somebody else may have put into this browser must not become worth anything.
     await end(request)
     reply.setCookie(name, await sessions.begin(user), { ...attributes, maxAge: SESSION_S })
+    reply.setCookie(deviceName, devices.begin(user), deviceAttributes)
     return reply.redirect(target, 303)
   })
 
@@ -106,8 +140,8 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
 /** @param {{to: string, name?: string, refusal?: string}} data */
 const form = (data) => renderView('sign-in', { title: 'Sign in', name: '', refusal: '', ...data, signInUrl: SIGN_IN_URL, nameMaxChars: NAME_MAX_CHARS })
 
-/** @param {number} seconds */
-const retryLater = (seconds) => Object.assign(new TooManyFailures(seconds), { headers: { 'retry-after': String(seconds) } })
+/** @param {Error} error @param {number} seconds */
+const retryLater = (error, seconds) => Object.assign(error, { headers: { 'retry-after': String(seconds) } })
 
 /**
  * Where to go after signing in: an address of ours below /edit/, as browsers will read it. Everything else leads home.
