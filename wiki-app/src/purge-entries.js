@@ -1,7 +1,7 @@
 import mongoose from 'mongoose'
 
 /**
- * @typedef {object} Entry  what an edit made stale, and which caches have not been told of twice
+ * @typedef {object} Entry  what an edit made stale, until the caches have been told twice
  * @property {mongoose.Types.ObjectId} _id
  * @property {boolean} everything
  * @property {string[]} urls

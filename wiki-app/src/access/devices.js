@@ -18,7 +18,7 @@ export function createDevices (users) {
 
   return {
     /**
-     * @param {import('./users.js').User} user  who has just proved it
+     * @param {import('./users.js').User} user  of a sign-in that has just succeeded
      * @returns {string} for the cookie
      */
     begin (user) {
