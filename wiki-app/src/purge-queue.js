@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import mongoose from 'mongoose'
+import { markedBy } from './invalidation.js'
 
 /** @typedef {import('./invalidation.js').Stale} Stale */
 
@@ -10,10 +11,11 @@ import mongoose from 'mongoose'
  *   once more after the longest that an answer may take on its way
  * @property {number} retryMs  the first pause after a failure; doubles up to `retryMaxMs`
  * @property {number} retryMaxMs
+ * @property {number} confirmMs  the longest that an author waits for the caches' confirmation
  * @property {number} lookMs  how often what another process left behind is looked for
  */
 /** @type {Timing} */
-const TIMING = { gatherMs: 50, repeatAfterMs: 10_000, retryMs: 500, retryMaxMs: 60_000, lookMs: 5_000 }
+const TIMING = { gatherMs: 50, repeatAfterMs: 10_000, retryMs: 500, retryMaxMs: 60_000, confirmMs: 2_000, lookMs: 5_000 }
 /** Longer than a purge takes, and the longest that anything is put off. Whoever has died with entries in hand is stood in for after it. */
 const LEASE_MS = 60_000
 const ENTRIES_PER_TURN = 200
@@ -21,6 +23,8 @@ const ENTRIES_PER_TURN = 200
 const ITEMS_MAX = 5_000
 const ENTRIES_MAX = 10_000
 const CLOSE_MAX_MS = 2_000
+/** How often an author's wait looks at what another process may have told. */
+const OTHERS_LOOK_MS = 200
 
 /**
  * @typedef {object} Entry  what an edit made stale and the caches have not been told twice
@@ -45,7 +49,7 @@ schema.index({ due_at: 1 })
  * @param {Partial<Timing>} [options.timing]
  */
 export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {} }) {
-  const { gatherMs, repeatAfterMs, retryMs, retryMaxMs, lookMs } = { ...TIMING, ...timing }
+  const { gatherMs, repeatAfterMs, retryMs, retryMaxMs, confirmMs, lookMs } = { ...TIMING, ...timing }
   const Entries = /** @type {mongoose.Model<Entry>} */ (/** @type {unknown} */ (connection.model('Purge', schema)))
   const closing = new AbortController()
   let wake = () => {}
@@ -53,6 +57,8 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   let failures = 0
   /** @type {Promise<void>} */
   let working = Promise.resolve()
+  /** Ends of waits for the next purge. @type {Set<() => void>} */
+  const waits = new Set()
 
   /** @param {number} ms */
   const pause = (ms) => sleep(ms, undefined, { signal: closing.signal, ref: false }).catch(() => {})
@@ -95,9 +101,38 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     }
     if (failures > 0) log.warn('caches are told again of what is stale')
     failures = 0
+    await finish(entries)
+    for (const end of waits) end()
+    return 0
+  }
+
+  /** @param {Entry[]} entries  that the caches were told of */
+  async function finish (entries) {
     await Entries.deleteMany(among(entries.filter(({ again }) => again).map(({ _id }) => _id))).exec()
     await Entries.updateMany(among(entries.filter(({ again }) => !again).map(({ _id }) => _id)), { again: true, due_at: inMs(repeatAfterMs) }).exec()
-    return 0
+  }
+
+  /** @param {number} ms  at most */
+  function nextPurge (ms) {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        waits.delete(end)
+        resolve(undefined)
+      }
+      const timer = setTimeout(end, ms)
+      waits.add(end)
+    })
+  }
+
+  /**
+   * @param {string[]} names
+   * @returns {Promise<boolean>} whether the caches have confirmed a purge for each edit of these pages
+   */
+  async function isTold (names) {
+    const { urls, tags } = markedBy(names)
+    const of = [{ everything: true }, { urls: mongoose.trusted({ $in: urls }) }, { tags: mongoose.trusted({ $in: tags }) }]
+    return await Entries.exists({ again: false, $or: of }).exec() === null
   }
 
   /**
@@ -140,6 +175,21 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     added () {
       woken = true
       wake()
+    },
+    isTold,
+    /**
+     * Waits until it is so, at most `confirmMs`, and not for caches that are away.
+     * @param {string[]} names
+     */
+    async waitUntilTold (names) {
+      const endsAt = performance.now() + confirmMs
+      const cachesAnswer = () => failures === 0 && !closing.signal.aborted
+      while (cachesAnswer() && performance.now() < endsAt) {
+        const purge = nextPurge(Math.min(OTHERS_LOOK_MS, endsAt - performance.now()))
+        // The edit is made, so a database that goes away now is no error of this answer.
+        if (await isTold(names).catch(() => true)) return
+        await purge
+      }
     },
     async open () {
       working = work()
