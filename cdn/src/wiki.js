@@ -11,7 +11,8 @@ export { readToken } from './cloudflare/token.js'
  * @param {string} [options.apiUrl]  of Cloudflare, or of what speaks its purge API, such as the emulated edge
  * @param {string} options.zoneId
  * @param {string} options.publicUrl  scheme and host of the wiki as visitors ask for it
- * @returns {Promise<(stale: {everything: true} | {everything: false, urls: string[], tags: string[]}) => Promise<void>>}  everything: of this host
+ * @returns {Promise<(stale: {everything: true} | {everything: false, urls: string[], tags: string[]}) => Promise<void>>}
+ *   everything: of this host. It rejects with a CloudflareError, whose `refused` and `retryAfterMs` say what to do next.
  */
 export async function createPurgeOf ({ token, apiUrl, zoneId, publicUrl }) {
   // Its caller keeps a queue and knows when to come back.

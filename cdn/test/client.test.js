@@ -72,10 +72,14 @@ test('what will be refused again is not tried again, and said with its reason', 
   ])) {
     const before = fake.requests.length
     await assert.rejects(attempt, (error) => error instanceof CloudflareError && error.kind === kind && message.test(error.message), String(message))
-    assert.equal(fake.requests.length, before + 1)
+    const { refused } = await attempt().catch((error) => error)
+    assert.equal(refused, kind === 'refused', 'what the call names is at fault only where the API says so')
+    assert.equal(fake.requests.length, before + 2)
   }
   fake.fail({ match: ZONES, how: 'text' })
-  await assert.rejects(findZone(clientOf(fake), 'example.com'), /is not Cloudflare's API/)
+  await assert.rejects(findZone(clientOf(fake), 'example.com'), (error) => {
+    return error instanceof CloudflareError && !error.refused && /is not Cloudflare's API/.test(error.message)
+  })
 })
 
 test('an interrupted call ends at once', async (t) => {

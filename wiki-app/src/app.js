@@ -54,7 +54,7 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * The wiki, ready to `listen` or `inject`. It starts without its database, too: until that is found it answers 503.
  * @param {import('./config.js').Config} config
  * @param {object} [caches]  in front of the wiki, which knows none of them
- * @param {(stale: import('./invalidation.js').Stale) => Promise<void>} [caches.purge]  makes them forget
+ * @param {import('./purge-queue.js').Purge} [caches.purge]  makes them forget
  * @param {Partial<import('./purge-queue.js').Timing>} [caches.timing]
  * @param {object} [others]  processes that answer for the same wiki
  * @param {import('./counter.js').Counter} [others.counter]  of all of them

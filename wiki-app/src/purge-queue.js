@@ -1,64 +1,87 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import mongoose from 'mongoose'
-import { markedBy } from './invalidation.js'
+import { createPurgeEntries } from './purge-entries.js'
 
 /** @typedef {import('./invalidation.js').Stale} Stale */
+/** @typedef {import('./purge-entries.js').Entry} Entry */
+
+/**
+ * Makes the caches in front forget.
+ * @typedef {(stale: Stale) => Promise<void>} Purge  rejects with a `PurgeError` when they did not
+ */
+/**
+ * @typedef {Error & {refused?: boolean, retryAfterMs?: number}} PurgeError
+ *   `refused`: the caches' API has read the call, and refuses what it names each time (a 400, mostly);
+ *   `retryAfterMs`: the API wants no call before that (RFC 9110 §10.2.3)
+ */
 
 /**
  * @typedef {object} Timing
  * @property {number} gatherMs  edits of one moment are told together
- * @property {number} repeatAfterMs  a cache that asked before an edit and stores the answer after the purge would keep the old text: all is purged
- *   once more after the longest that an answer may take on its way
+ * @property {number} repeatAfterMs  a cache may store an answer that was on its way during the first purge: the second
+ *   one follows after the longest such way
  * @property {number} retryMs  the first pause after a failure; doubles up to `retryMaxMs`
  * @property {number} retryMaxMs
  * @property {number} confirmMs  the longest that an author waits for the caches' confirmation
- * @property {number} lookMs  how often what another process left behind is looked for
+ * @property {number} lookMs  how often each process looks for entries that another one left behind
+ * @property {number} leaseMs  longer than a purge takes
+ * @property {number} everythingAfterMs  entries refused within it become one purge of everything
  */
 /** @type {Timing} */
-const TIMING = { gatherMs: 50, repeatAfterMs: 10_000, retryMs: 500, retryMaxMs: 60_000, confirmMs: 2_000, lookMs: 5_000 }
-/** Longer than a purge takes, and the longest that anything is put off. Whoever has died with entries in hand is stood in for after it. */
-const LEASE_MS = 60_000
+const TIMING = {
+  gatherMs: 50,
+  repeatAfterMs: 10_000,
+  retryMs: 500,
+  retryMaxMs: 60_000,
+  confirmMs: 2_000,
+  lookMs: 10_000,
+  leaseMs: 60_000,
+  everythingAfterMs: 10_000
+}
 const ENTRIES_PER_TURN = 200
-/** Beyond these it is cheaper for everybody to forget all. */
+/** Beyond these a purge of everything is cheaper for all. */
 const ITEMS_MAX = 5_000
 const ENTRIES_MAX = 10_000
+/** Calls of one turn that look for refused entries: enough for two among 200. */
+const REFUSALS_PER_TURN_MAX = 16
+/** A Retry-After beyond is a mistake. */
+const RETRY_AFTER_MAX_MS = 3_600_000
 const CLOSE_MAX_MS = 2_000
 /** How often an author's wait looks at what another process may have told. */
 const OTHERS_LOOK_MS = 200
+const SHOWN_ITEMS_MAX = 5
+const SHOWN_CHARS_MAX = 200
 
 /**
- * @typedef {object} Entry  what an edit made stale and the caches have not been told twice
- * @property {mongoose.Types.ObjectId} _id
- * @property {boolean} everything
- * @property {string[]} urls
- * @property {string[]} [tags]  not there in what an earlier version wrote
- * @property {boolean} again  whether they have been told once
- * @property {Date} due_at  not before; while it is in somebody's hands, when that is over at the latest
- */
-const schema = new mongoose.Schema({ everything: Boolean, urls: [String], tags: [String], again: Boolean, due_at: Date }, { collection: 'purges', versionKey: false, strict: 'throw', strictQuery: 'throw' })
-schema.index({ due_at: 1 })
-
-/**
- * Tells the caches in front of the wiki what edits made stale. An entry is written in the transaction of its edit and leaves when the caches were told twice,
- * so each edit is told at least once more than any crash, of the wiki or of the caches, can take away, and no edit waits for a cache.
+ * Tells the caches in front of the wiki what edits made stale. An entry is written in the transaction of its edit and
+ * leaves when the caches have been told twice, so no crash loses an edit, and no edit waits for a cache. Several processes share
+ * the entries: each claims its own, and wakes for its own edits and repeats alone.
  * @param {object} options
- * @param {mongoose.Connection} options.connection
- * @param {(stale: Stale) => Promise<void>} options.purge  rejects when the caches were not reached
+ * @param {import('mongoose').Connection} options.connection
+ * @param {Purge} options.purge
  * @param {(commit: import('./pages/store.js').Commit) => Stale} options.staleOf  what an edit made stale
- * @param {import('fastify').FastifyBaseLogger} options.log
+ * @param {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} options.log
  * @param {Partial<Timing>} [options.timing]
  */
 export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {} }) {
-  const { gatherMs, repeatAfterMs, retryMs, retryMaxMs, confirmMs, lookMs } = { ...TIMING, ...timing }
-  const Entries = /** @type {mongoose.Model<Entry>} */ (/** @type {unknown} */ (connection.model('Purge', schema)))
+  const { gatherMs, repeatAfterMs, retryMs, retryMaxMs, confirmMs, lookMs, leaseMs, everythingAfterMs } = { ...TIMING, ...timing }
+  const queue = createPurgeEntries(connection, { leaseMs, repeatAfterMs })
   const closing = new AbortController()
   let wake = () => {}
   let woken = false
   let failures = 0
+  let unreadable = false
   /** @type {Promise<void>} */
   let working = Promise.resolve()
-  /** Ends of waits for the next purge. @type {Set<() => void>} */
+  /** Ends of waits for the next confirmation. @type {Set<() => void>} */
   const waits = new Set()
+
+  function wakeUp () {
+    woken = true
+    wake()
+  }
+
+  /** @param {number} ms */
+  const wakeUpIn = (ms) => { setTimeout(wakeUp, ms).unref() }
 
   /** @param {number} ms */
   const pause = (ms) => sleep(ms, undefined, { signal: closing.signal, ref: false }).catch(() => {})
@@ -71,49 +94,95 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     if (gather) await pause(gatherMs)
   }
 
-  /** @param {mongoose.Types.ObjectId[]} ids */
-  const among = (ids) => ({ _id: mongoose.trusted({ $in: ids }) })
-  const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
-  // What is put off for longer than anything ever is was dated by a clock that has been set back since, or that of a machine whose clock is wrong.
-  const due = () => ({ $or: [{ due_at: mongoose.trusted({ $lte: new Date() }) }, { due_at: mongoose.trusted({ $gt: inMs(Math.max(LEASE_MS, repeatAfterMs)) }) }] })
-
   /**
-   * Tells what is due.
-   * @returns {Promise<number>} milliseconds until something may be due
+   * Tells caches of the entries, all in one call where that is accepted. A refused call is halved until the refused
+   * entry is alone, so the others are told.
+   * @param {Entry[]} entries
+   * @returns {Promise<number>} milliseconds for which the caches are left alone
    */
-  async function turn () {
-    /** @type {Entry[]} */
-    const entries = await Entries.find(due()).sort({ due_at: 1 }).limit(ENTRIES_PER_TURN).lean().exec()
-    if (entries.length === 0) {
-      const next = await Entries.findOne({}, { due_at: 1 }).sort({ due_at: 1 }).lean().exec()
-      return next === null ? lookMs : Math.min(lookMs, Math.max(0, next.due_at.getTime() - Date.now()))
+  async function tell (entries) {
+    const batches = [entries]
+    for (let refusals = 0; batches.length > 0 && !closing.signal.aborted;) {
+      const batch = /** @type {Entry[]} */ (batches.pop())
+      const stale = together(batch)
+      try {
+        await purge(stale)
+      } catch (thrown) {
+        const error = /** @type {PurgeError} */ (thrown)
+        // A purge of everything names no entry: its refusal is of the settings, and nothing is given up for it.
+        if (error.refused !== true || stale.everything) return failed([batch, ...batches].flat(), error)
+        refusals += 1
+        if (batch.length === 1 || refusals >= REFUSALS_PER_TURN_MAX) await giveUp(batch, stale, error)
+        else batches.push(batch.slice(batch.length >> 1), batch.slice(0, batch.length >> 1))
+        continue
+      }
+      if (failures > 0) log.warn('caches are told again of what is stale')
+      failures = 0
+      await queue.told(batch)
+      for (const end of waits) end()
+      if (batch.some(({ again }) => !again)) wakeUpIn(repeatAfterMs)
     }
-    const ids = entries.map(({ _id }) => _id)
-    await Entries.updateMany(among(ids), { due_at: inMs(LEASE_MS) }).exec()
-    const urls = [...new Set(entries.flatMap((entry) => entry.urls))]
-    const tags = [...new Set(entries.flatMap((entry) => entry.tags ?? []))]
-    const everything = urls.length + tags.length > ITEMS_MAX || entries.some((entry) => entry.everything)
-    try {
-      await purge(everything ? { everything } : { everything, urls, tags })
-    } catch (error) {
-      await failed(ids, /** @type {Error} */ (error))
-      return Math.min(retryMaxMs, retryMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
-    }
-    if (failures > 0) log.warn('caches are told again of what is stale')
-    failures = 0
-    await finish(entries)
-    for (const end of waits) end()
+    if (batches.length > 0) await queue.putOff(batches.flat(), 0)
     return 0
   }
 
-  /** @param {Entry[]} entries  that the caches were told of */
-  async function finish (entries) {
-    await Entries.deleteMany(among(entries.filter(({ again }) => again).map(({ _id }) => _id))).exec()
-    await Entries.updateMany(among(entries.filter(({ again }) => !again).map(({ _id }) => _id)), { again: true, due_at: inMs(repeatAfterMs) }).exec()
+  /**
+   * Dropped, a refused entry would leave its page old in the caches for their whole lifetime, a day with some policies.
+   * So everything is purged in its place: dear, but seldom, and together for all that are refused within some seconds.
+   * @param {Entry[]} entries
+   * @param {Stale & {everything: false}} stale  what they name
+   * @param {Error} error
+   */
+  async function giveUp (entries, { urls, tags }, error) {
+    const named = [...urls, ...tags]
+    const items = named.slice(0, SHOWN_ITEMS_MAX).map((item) => item.slice(0, SHOWN_CHARS_MAX))
+    log.error({ items, items_count: named.length, entries_count: entries.length },
+      `the caches refuse to forget these, so they are told to forget everything instead: ${error.message}`)
+    await queue.replaceByEverything(entries, everythingAfterMs)
+    wakeUpIn(everythingAfterMs)
+  }
+
+  /**
+   * @param {Entry[]} entries
+   * @param {PurgeError} error
+   * @returns {Promise<number>} milliseconds until the next attempt
+   */
+  async function failed (entries, { message, retryAfterMs = 0 }) {
+    failures += 1
+    // The first, the second, the fourth, the eighth …
+    if (Number.isInteger(Math.log2(failures))) {
+      log.warn(`caches were not told of what is stale, trying on (attempt ${failures}): ${message}`)
+    }
+    const backoffMs = Math.min(retryMaxMs, retryMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
+    const waitMs = Math.max(backoffMs, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS))
+    // Other processes, which may reach the caches, do not wait for longer than the lease.
+    await queue.putOff(entries, waitMs)
+    const all = await queue.beyond(ENTRIES_MAX)
+    if (all.length > 0) await queue.replaceByEverything(all, waitMs)
+    return waitMs
+  }
+
+  /**
+   * @returns {Promise<{found: boolean, waitMs: number}>}  waitMs: for which new edits do not wake this process
+   */
+  async function turn () {
+    try {
+      const entries = await queue.claim(ENTRIES_PER_TURN)
+      const waitMs = entries.length === 0 ? 0 : await tell(entries)
+      unreadable = false
+      return { found: entries.length > 0, waitMs }
+    } catch (error) {
+      // Once for each outage; what is claimed is due again when the lease is over.
+      if (!unreadable && !closing.signal.aborted) {
+        log.warn(`the queue of purges cannot be read or written, still trying: ${/** @type {Error} */ (error).message}`)
+      }
+      unreadable = true
+      return { found: true, waitMs: retryMs }
+    }
   }
 
   /** @param {number} ms  at most */
-  function nextPurge (ms) {
+  function nextConfirmation (ms) {
     return new Promise((resolve) => {
       const end = () => {
         clearTimeout(timer)
@@ -125,39 +194,13 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     })
   }
 
-  /**
-   * @param {string[]} names
-   * @returns {Promise<boolean>} whether the caches have confirmed a purge for each edit of these pages
-   */
-  async function isTold (names) {
-    const { urls, tags } = markedBy(names)
-    const of = [{ everything: true }, { urls: mongoose.trusted({ $in: urls }) }, { tags: mongoose.trusted({ $in: tags }) }]
-    return await Entries.exists({ again: false, $or: of }).exec() === null
-  }
-
-  /**
-   * @param {mongoose.Types.ObjectId[]} ids
-   * @param {Error} error
-   */
-  async function failed (ids, error) {
-    failures += 1
-    // The first, the second, the fourth, the eighth …
-    if (Number.isInteger(Math.log2(failures))) log.warn(`caches were not told of what is stale, trying on (attempt ${failures}): ${error.message}`)
-    await Entries.updateMany(among(ids), { due_at: new Date() }).exec()
-    if (await Entries.estimatedDocumentCount().exec() <= ENTRIES_MAX) return
-    // What is there before the one for everything is written, that one covers.
-    /** @type {Pick<Entry, '_id'>[]} */
-    const covered = await Entries.find({}, { _id: 1 }).lean().exec()
-    await Entries.insertMany([{ everything: true, urls: [], tags: [], again: false, due_at: new Date() }], { lean: true })
-    await Entries.deleteMany(among(covered.map(({ _id }) => _id))).exec()
-  }
-
   async function work () {
     while (!closing.signal.aborted) {
-      const waitMs = await turn().catch(() => retryMs)
-      // New edits do not make caches that are away come back sooner.
-      if (failures > 0) await pause(waitMs)
-      else if (waitMs > 0) await idle(waitMs)
+      const { found, waitMs } = await turn()
+      // Entries that were put off are due by the end of the pause, whatever milliseconds the timer is early.
+      if (waitMs > 0) await pause(waitMs + gatherMs)
+      // Processes that started together do not look together.
+      else if (!found) await idle(lookMs * (1 + Math.random() / 2))
     }
   }
 
@@ -165,30 +208,25 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     /**
      * Within the transaction of an edit.
      * @param {import('./pages/store.js').Commit[]} commits
-     * @param {mongoose.ClientSession} session
+     * @param {import('mongoose').ClientSession} session
      */
-    async add (commits, session) {
-      const entries = commits.map(staleOf).map((stale) => ({ urls: [], tags: [], ...stale, again: false, due_at: new Date() }))
-      await Entries.insertMany(entries, { session, lean: true })
-    },
+    add: (commits, session) => queue.add(commits.map(staleOf), session),
     /** After it. */
-    added () {
-      woken = true
-      wake()
-    },
-    isTold,
+    added: wakeUp,
+    isTold: queue.isTold,
     /**
-     * Waits until it is so, at most `confirmMs`, and not for caches that are away.
+     * Waits until the caches have been told of each edit of these pages, at most `confirmMs`, and not for caches that
+     * are away.
      * @param {string[]} names
      */
     async waitUntilTold (names) {
       const endsAt = performance.now() + confirmMs
       const cachesAnswer = () => failures === 0 && !closing.signal.aborted
       while (cachesAnswer() && performance.now() < endsAt) {
-        const purge = nextPurge(Math.min(OTHERS_LOOK_MS, endsAt - performance.now()))
+        const confirmation = nextConfirmation(Math.min(OTHERS_LOOK_MS, endsAt - performance.now()))
         // The edit is made, so a database that goes away now is no error of this answer.
-        if (await isTold(names).catch(() => true)) return
-        await purge
+        if (await queue.isTold(names).catch(() => true)) return
+        await confirmation
       }
     },
     async open () {
@@ -203,3 +241,14 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
 }
 
 /** @typedef {ReturnType<typeof createPurgeQueue>} PurgeQueue */
+
+/**
+ * @param {Entry[]} entries
+ * @returns {Stale}
+ */
+function together (entries) {
+  const urls = [...new Set(entries.flatMap((entry) => entry.urls))]
+  const tags = [...new Set(entries.flatMap((entry) => entry.tags ?? []))]
+  const everything = urls.length + tags.length > ITEMS_MAX || entries.some((entry) => entry.everything)
+  return everything ? { everything } : { everything, urls, tags }
+}

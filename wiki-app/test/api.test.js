@@ -105,6 +105,38 @@ test('a renamed page is found under its former name, with its history', async (t
   }
 })
 
+test('an address in another spelling leads where its own spelling does', async (t) => {
+  const app = await wiki.build(t)
+  await put(app, 'Old', { content: 'one', tags: ['x'] })
+  await call(app, 'POST', '/pages/Old/rename', { to: 'New' })
+  for (const rest of ['', '/revisions', '/revisions/1', '/revisions?limit=1', '/difference?from=1&to=2']) {
+    const spellings = [
+      `/api/v1/%70ages/Old${rest}`, `/%61pi/v1/pages/Old${rest}`, `/api/v1/pages/%4fld${rest}`,
+      `/api/v1/pages/Old${rest.replace('revisions', '%72evisions').replace('difference', 'differenc%65')}`,
+      `http://wiki.invalid/api/v1/pages/Old${rest}`
+    ]
+    for (const url of spellings) {
+      const { statusCode, headers } = await get(app, url)
+      assert.deepEqual([statusCode, headers.location], [302, `/api/v1/pages/New${rest}`], url)
+    }
+  }
+  assert.equal((await get(app, '/api/v1/%70ages/Never/revisions')).statusCode, 404)
+  assert.equal((await get(app, '/api/v1/pages/Old/%72evisions/9')).headers.location, '/api/v1/pages/New/revisions/9')
+  for (const [url, location] of [
+    ['/%77iki/New', '/wiki/New'], ['/wiki/%4eew', '/wiki/New'], ['/%77iki/Old', '/wiki/Old'],
+    ['/%68istory/New?before=2', '/history/New?before=2'], ['/%72evision/New/1', '/revision/New/1'],
+    ['/%72aw/New', '/raw/New'], ['/%64ifference/New?from=1&to=2', '/difference/New?from=1&to=2'],
+    ['/%74ags/x', '/tags/x'], ['/%6cinks/New', '/links/New']
+  ]) {
+    const { statusCode, headers } = await get(app, url)
+    assert.deepEqual([statusCode, headers.location], [301, location], url)
+  }
+  assert.equal((await get(app, '/%65dit/new')).statusCode, 200)
+  for (const url of ['/%73earch?q=a', '/%63hanges', '/%63hanges.atom', '/%74ags', '/%77anted']) {
+    assert.equal((await get(app, url)).statusCode, 200, url)
+  }
+})
+
 test('what was can be read, compared and brought back', async (t) => {
   const app = await wiki.build(t)
   await put(app, 'a', { content: 'one\n', author: 'Ana', tags: ['x'] })

@@ -23,6 +23,11 @@ export class CloudflareError extends Error {
   get passing () {
     return this.kind === 'unreachable' || this.kind === 'unavailable' || this.kind === 'rate_limited'
   }
+
+  /** Whether the API has read the call and refuses what it names; the same call without that may succeed. */
+  get refused () {
+    return this.kind === 'refused' && this.status !== undefined
+  }
 }
 
 const ADVICE = {

@@ -1,3 +1,4 @@
+import { queryOf as queryIn } from '../pages/address.js'
 import { changeIn, preconditionOf } from '../pages/change.js'
 import { difference } from '../pages/difference.js'
 import { RevisionIsDeletion, RevisionMissing } from '../pages/history.js'
@@ -77,20 +78,22 @@ export async function historyApi (app, { store, history, policy: { listControl: 
    * A page that got another name took its history along.
    * @param {import('fastify').FastifyRequest} request
    * @param {import('fastify').FastifyReply} reply
+   * @param {string} rest  of the address, behind the page's. A request may spell it in other ways.
    * @param {Error} error  thrown when the page was not renamed
    */
-  async function followRename (request, reply, error) {
+  async function followRename (request, reply, rest, error) {
     const target = await store.findRedirect(nameIn(request))
     if (target === null) throw error
-    const { rest } = /** @type {{rest: string}} */ (/^\/api\/v1\/pages\/[^/]*(?<rest>.*)$/.exec(request.url)?.groups)
-    return reply.header('cache-control', cacheControl).redirect(pageUrl(target) + rest, 302)
+    return reply.header('cache-control', cacheControl).redirect(pageUrl(target) + rest + queryIn(request), 302)
   }
 
   app.get('/pages/:name/revisions', { schema: SCHEMAS.ofPage }, async (request, reply) => {
     const name = nameIn(request)
     const before = readCursor(request, NUMBER)
     const found = await history.ofPage({ page: name, before: before === undefined ? undefined : Number(before), limit: limitIn(request) })
-    if (found.items.length === 0 && before === undefined) return followRename(request, reply, new PageMissing(name))
+    if (found.items.length === 0 && before === undefined) {
+      return followRename(request, reply, '/revisions', new PageMissing(name))
+    }
     return sendPart(request, reply, { cacheControl, found, shown: change, position: ({ revision }) => revision })
   })
 
@@ -98,7 +101,9 @@ export async function historyApi (app, { store, history, policy: { listControl: 
     const name = nameIn(request)
     const { revision: number } = /** @type {{revision: number}} */ (request.params)
     const found = await history.find(name, number)
-    if (found === null) return followRename(request, reply, new RevisionMissing(number, name))
+    if (found === null) {
+      return followRename(request, reply, `/revisions/${number}`, new RevisionMissing(number, name))
+    }
     reply.headers({ 'cache-control': FOR_EVER, 'last-modified': found.created_at.toUTCString() })
     return { ...change(found), content: found.content }
   })
@@ -107,7 +112,9 @@ export async function historyApi (app, { store, history, policy: { listControl: 
     const name = nameIn(request)
     const { from, to } = /** @type {{from: number, to: number}} */ (request.query)
     const [before, after] = await Promise.all([history.find(name, from), history.find(name, to)])
-    if (before === null || after === null) return followRename(request, reply, new RevisionMissing(before === null ? from : to, name))
+    if (before === null || after === null) {
+      return followRename(request, reply, '/difference', new RevisionMissing(before === null ? from : to, name))
+    }
     reply.header('cache-control', FOR_EVER)
     return { name, from, to, lines: difference(before.content, after.content) }
   })

@@ -1,0 +1,251 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { createPurgeOf } from '@stevec/cdn/wiki'
+import mongoose from 'mongoose'
+import { startFake, TOKEN } from '../../cdn/test/fake/cloudflare.js'
+import { startMongod } from '../../loadgen/src/stack/mongod.js'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { createPurgeQueue } from '../src/purge-queue.js'
+
+/** @typedef {import('../src/invalidation.js').Stale} Stale */
+/** @typedef {import('../src/purge-queue.js').Timing} Timing */
+
+const WAIT_MAX_MS = 60_000
+/** Nothing but what a queue knows of by itself wakes it within a test. */
+const SELDOM_MS = 3_600_000
+const QUICK = { gatherMs: 5, repeatAfterMs: 30, retryMs: 5, retryMaxMs: 20, lookMs: 20, everythingAfterMs: 30 }
+
+/** @type {Awaited<ReturnType<typeof startMongod>>} */
+let mongod
+before(async () => { mongod = await startMongod() })
+after(() => mongod.stop())
+
+let databases = 0
+const freshUri = () => mongod.uriFor(`queues_${++databases}`)
+
+/** @param {import('node:test').TestContext} t @param {string} uri */
+async function connect (t, uri) {
+  const options = { monitorCommands: true, bufferCommands: false, autoIndex: false, autoCreate: false }
+  const connection = await mongoose.createConnection(uri, options).asPromise()
+  t.after(() => connection.close())
+  return connection
+}
+
+/**
+ * A queue as one process has it, with a connection of its own, and what it logs and sends to the database.
+ * @param {import('node:test').TestContext} t
+ * @param {string} uri
+ * @param {import('../src/purge-queue.js').Purge} purge
+ * @param {Partial<Timing>} [timing]
+ */
+async function openQueue (t, uri, purge, timing = {}) {
+  const connection = await connect(t, uri)
+  /** @type {string[]} */
+  const commands = []
+  const onPurges = new Set()
+  connection.getClient().on('commandStarted', ({ commandName, command, requestId }) => {
+    if (command[commandName] === 'purges') onPurges.add(requestId)
+  }).on('commandSucceeded', ({ commandName, requestId }) => {
+    if (onPurges.delete(requestId)) commands.push(commandName)
+  })
+  /** @type {{level: string, fields: any, message: string}[]} */
+  const lines = []
+  const note = (/** @type {string} */ level) => (/** @type {any[]} */ ...given) => {
+    const message = given.pop()
+    lines.push({ level, fields: given[0] ?? {}, message })
+  }
+  const log = /** @type {any} */ ({ warn: note('warn'), error: note('error') })
+  const staleOf = (/** @type {any} */ { name }) => ({ everything: /** @type {const} */ (false), urls: [name], tags: [] })
+  const queue = createPurgeQueue({ connection, purge, staleOf, log, timing: { ...QUICK, ...timing } })
+  await queue.open()
+  t.after(queue.close)
+  /** An edit at this process. @param {string[]} names */
+  const edit = async (...names) => {
+    const session = await connection.startSession()
+    await session.withTransaction(() => queue.add(/** @type {any[]} */ (names.map((name) => ({ name }))), session))
+    await session.endSession()
+    queue.added()
+  }
+  return { commands, lines, edit, connection, close: queue.close }
+}
+
+/** The entries themselves. @param {import('node:test').TestContext} t @param {string} uri */
+const entriesOf = async (t, uri) => {
+  const { db } = await connect(t, uri)
+  return /** @type {import('mongodb').Db} */ (db).collection('purges')
+}
+
+/** @param {string[]} urls */
+const dueEntry = (...urls) => ({ everything: false, urls, tags: [], again: false, due_at: new Date(0) })
+
+/** @param {string} message @param {Partial<import('../src/purge-queue.js').PurgeError>} facts */
+const rejection = (message, facts) => Object.assign(new Error(message), facts)
+
+test('two processes never tell the caches of the same entry at once: each is told twice in all', async (t) => {
+  const uri = freshUri()
+  const entries = await entriesOf(t, uri)
+  const urls = Array.from({ length: 1_000 }, (_entry, index) => `/wiki/${index}`)
+  await entries.insertMany(urls.map((url) => dueEntry(url)))
+  /** @type {Map<string, number>} */
+  const told = new Map()
+  const calls = [0, 0]
+  const purgeOf = (/** @type {number} */ queue) => async (/** @type {Stale} */ stale) => {
+    assert.ok(!stale.everything)
+    calls[queue] += 1
+    for (const url of stale.urls) told.set(url, (told.get(url) ?? 0) + 1)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  await Promise.all([0, 1].map((queue) => openQueue(t, uri, purgeOf(queue))))
+  assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
+  assert.deepEqual([...new Set(told.values())], [2])
+  assert.equal(told.size, urls.length)
+  assert.ok(calls[0] > 0 && calls[1] > 0, `both have worked: ${calls}`)
+})
+
+test('a process that is late with its purge does not undo the claim of the one that took over', async (t) => {
+  const uri = freshUri()
+  const entries = await entriesOf(t, uri)
+  await entries.insertOne(dueEntry('/wiki/a'))
+  /** @type {(() => void)[]} */
+  const held = []
+  const hold = () => /** @type {Promise<void>} */ (new Promise((resolve) => { held.push(resolve) }))
+  const late = await openQueue(t, uri, hold, { leaseMs: 3_000, lookMs: SELDOM_MS })
+  assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))
+  await openQueue(t, uri, hold, { leaseMs: 3_000 })
+  assert.ok(await waitUntil(() => held.length === 2, WAIT_MAX_MS), 'the lease ends')
+
+  const claimed = await entries.findOne({})
+  const updates = () => late.commands.filter((name) => name === 'update').length
+  const before = updates()
+  held[0]()
+  assert.ok(await waitUntil(() => updates() > before, WAIT_MAX_MS))
+  assert.deepEqual(await entries.findOne({}), claimed)
+  held[1]()
+  assert.ok(await waitUntil(() => held.length === 3, WAIT_MAX_MS), 'and is repeated as always')
+  held[2]()
+  assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
+})
+
+test('a refused entry does not stop those told with it, and is made good by a purge of everything', async (t) => {
+  const uri = freshUri()
+  const entries = await entriesOf(t, uri)
+  const good = Array.from({ length: 63 }, (_entry, index) => `/wiki/${index}`)
+  await entries.insertMany([...good.slice(0, 20), '/wiki/bad', ...good.slice(20)].map((url) => dueEntry(url)))
+  /** @type {Map<string, number>} */
+  const told = new Map()
+  let everything = 0
+  let refused = 0
+  const { lines } = await openQueue(t, uri, async (stale) => {
+    if (stale.everything) { everything++; return }
+    if (stale.urls.includes('/wiki/bad')) { refused++; throw rejection('400, this URL is too long', { refused: true }) }
+    for (const url of stale.urls) told.set(url, (told.get(url) ?? 0) + 1)
+  })
+  assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS), 'nothing stays for ever')
+  assert.deepEqual([told.size, everything], [good.length, 2])
+  for (const [url, times] of told) assert.ok(times + everything > 2 && times <= 2, `${url} by name: ${times}`)
+  assert.equal(refused, 7, '64 entries are halved six times')
+  assert.equal(lines.length, 1, 'it is logged once')
+  assert.deepEqual([lines[0].level, lines[0].fields.items], ['error', ['/wiki/bad']])
+  assert.match(lines[0].message, /400, this URL is too long/)
+})
+
+test('caches that refuse everything are asked seldom, and are told when their settings are mended', async (t) => {
+  const uri = freshUri()
+  const entries = await entriesOf(t, uri)
+  await entries.insertMany(Array.from({ length: 200 }, (_entry, index) => dueEntry(`/wiki/${index}`)))
+  let mended = false
+  let named = 0
+  /** @type {Stale[]} */
+  const told = []
+  const { lines } = await openQueue(t, uri, async (stale) => {
+    if (mended) { told.push(stale); return }
+    if (!stale.everything) named++
+    throw rejection('400, the token is malformed', { refused: true })
+  })
+  assert.ok(await waitUntil(() => lines.some(({ message }) => /attempt 4/.test(message)), WAIT_MAX_MS))
+  assert.ok(named <= 32, `${named} calls with names for 200 entries`)
+  assert.equal(await entries.countDocuments(), 1, 'what stands for all is not given up')
+  mended = true
+  assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
+  assert.deepEqual(told, [{ everything: true }, { everything: true }])
+})
+
+test('caches that name a time are left alone until then, whatever is edited meanwhile', async (t) => {
+  const retryAfterMs = 1_500
+  /** @type {number[]} */
+  const calls = []
+  const { edit, lines } = await openQueue(t, freshUri(), async () => {
+    calls.push(performance.now())
+    if (calls.length === 1) throw rejection('429, too many', { retryAfterMs })
+  })
+  await edit('/wiki/a')
+  assert.ok(await waitUntil(() => lines.length === 1, WAIT_MAX_MS))
+  await edit('/wiki/b')
+  assert.ok(await waitUntil(() => calls.length >= 2, WAIT_MAX_MS))
+  // Node's timers may be a millisecond early.
+  assert.ok(calls[1] - calls[0] >= retryAfterMs - 1)
+})
+
+test('what Cloudflare refuses of an edit is not what it refuses of all', async (t) => {
+  const fake = await startFake(t)
+  const purge = await createPurgeOf({ zoneId: fake.zone.id, apiUrl: fake.url, token: TOKEN, publicUrl: 'https://example.com' })
+  const uri = freshUri()
+  const entries = await entriesOf(t, uri)
+  // A host of its own: https://example.com.elsewhere/a
+  await entries.insertMany([dueEntry('/wiki/a'), dueEntry('.elsewhere/a'), dueEntry('/wiki/b')])
+  const { lines } = await openQueue(t, uri, purge)
+  assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
+  const purged = fake.zone.purges.map((body) => JSON.stringify(body)).join()
+  for (const path of ['/wiki/a', '/wiki/b']) assert.ok(purged.includes(`"https://example.com${path}"`), path)
+  assert.match(purged, /"hosts":\["example\.com"\]/)
+  assert.deepEqual(lines.map(({ fields }) => fields.items), [['.elsewhere/a']])
+  assert.match(lines[0].message, /Invalid purge item .* \(1048\)/)
+  assert.doesNotMatch(JSON.stringify(lines), new RegExp(TOKEN))
+})
+
+test('a process with nothing to do asks once in a while, and work of another one does not wake it', async (t) => {
+  const uri = freshUri()
+  const lookMs = 100
+  const idle = await Promise.all([1, 2].map(() => openQueue(t, uri, async () => {}, { lookMs })))
+  assert.ok(await waitUntil(() => idle.every(({ commands }) => commands.length > 0), WAIT_MAX_MS))
+  const start = performance.now()
+  const before = idle.map(({ commands }) => commands.length)
+  assert.ok(await waitUntil(() => idle.every(({ commands }, queue) => commands.length > before[queue] + 20), WAIT_MAX_MS))
+  const looks = (performance.now() - start) / lookMs + 1
+  for (const [queue, { commands }] of idle.entries()) {
+    assert.ok(commands.length - before[queue] <= looks, `${commands.length - before[queue]} commands in ${looks} looks`)
+    assert.deepEqual([...new Set(commands)], ['find'])
+  }
+  await Promise.all(idle.map(({ close }) => close()))
+
+  let told = 0
+  const purge = async () => { told += 1 }
+  // Long enough for the other one's first look.
+  const busy = await openQueue(t, uri, purge, { lookMs: SELDOM_MS, repeatAfterMs: 5_000 })
+  await busy.edit('/wiki/a')
+  assert.ok(await waitUntil(() => told === 1, WAIT_MAX_MS))
+  const other = await openQueue(t, uri, purge, { lookMs: SELDOM_MS })
+  assert.ok(await waitUntil(() => told === 2, WAIT_MAX_MS))
+  const entries = await entriesOf(t, uri)
+  assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
+  assert.equal(told, 2)
+  assert.deepEqual(other.commands, ['find'])
+})
+
+test('a database that is away is logged once each time, with the cause, and edits are told when it is back', async (t) => {
+  const uri = freshUri()
+  let told = 0
+  const { connection, lines, edit } = await openQueue(t, uri, async () => { told += 1 })
+  const complaints = () => lines.filter(({ message }) => /queue of purges cannot be read/.test(message))
+  for (const outage of [1, 2]) {
+    await edit(`/wiki/${outage}`)
+    assert.ok(await waitUntil(() => told === 2 * outage, WAIT_MAX_MS))
+    await connection.close()
+    assert.ok(await waitUntil(() => complaints().length === outage, WAIT_MAX_MS))
+    // Some more attempts.
+    await new Promise((resolve) => setTimeout(resolve, 20 * QUICK.retryMs))
+    assert.equal(complaints().length, outage)
+    assert.match(complaints()[outage - 1].message, /closed|connect/i)
+    await connection.openUri(uri)
+  }
+})
