@@ -46,7 +46,7 @@ Examples:
   stevec up --profile banana-pi        # after \`stevec calibrate\`, as slow as the study's board
   CACHE_TTL_S=10 stevec up --policy ttl`,
   options: { profile: { type: 'string' }, origin: { type: 'string' }, policy: { type: 'string' }, ...PORT_OPTIONS },
-  async run ({ values, positionals }) {
+  async run ({ values, positionals, signal = interruptSignal() }) {
     refuseMore(positionals, 0)
     const config = configWith(values)
     const directory = path.join(config.stateDirectory, 'wiki')
@@ -65,7 +65,6 @@ Examples:
       process.stdout.write(`already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`)
       return 0
     }
-    const signal = interruptSignal()
     await stopStack(directory)
     const say = (/** @type {string} */ text) => { process.stderr.write(`${text}\n`) }
     const origin = await openOrigin({ config, stack: 'wiki', outlive: true, signal, onProgress: say })
