@@ -17,6 +17,7 @@
  */
 
 const ASK_EACH_TIME = 'public, no-cache'
+const NO_COPY = 'private, no-store'
 const ALWAYS_NEW = Object.freeze({ staleS: 0, untoldStaleS: 0, purgedBy: null })
 
 /**
@@ -25,14 +26,22 @@ const ALWAYS_NEW = Object.freeze({ staleS: 0, untoldStaleS: 0, purgedBy: null })
  * @param {'urls' | 'tags'} purgedBy
  */
 const purged = (purgedBy) => (/** @type {Lifetimes} */ { cdnTtlS }) => ({
-  headers: { 'cache-control': ASK_EACH_TIME, 'cdn-cache-control': `max-age=${cdnTtlS}` }, listControl: ASK_EACH_TIME, staleS: 0, untoldStaleS: cdnTtlS, purgedBy
+  headers: { 'cache-control': ASK_EACH_TIME, 'cdn-cache-control': `max-age=${cdnTtlS}` },
+  listControl: ASK_EACH_TIME,
+  staleS: 0,
+  untoldStaleS: cdnTtlS,
+  purgedBy
 })
 
 // Any edit can change a list. A copy of one is checked with the wiki each time, so that authors find there what they just wrote.
 /** @satisfies {Record<string, (lifetimes: Lifetimes) => CachePolicy>} */
 const POLICIES = {
   ttl: ({ ttlS }) => ({
-    headers: { 'cache-control': `public, max-age=${ttlS}` }, listControl: ASK_EACH_TIME, staleS: ttlS, untoldStaleS: ttlS, purgedBy: null
+    headers: { 'cache-control': `public, max-age=${ttlS}` },
+    listControl: ASK_EACH_TIME,
+    staleS: ttlS,
+    untoldStaleS: ttlS,
+    purgedBy: null
   }),
   'ttl-swr': ({ ttlS, staleWhileRevalidateS: windowS }) => ({
     headers: { 'cache-control': `public, max-age=${ttlS}, stale-while-revalidate=${windowS}` },
@@ -44,7 +53,7 @@ const POLICIES = {
   'purge-url': purged('urls'),
   'purge-tag': purged('tags'),
   revalidate: () => ({ headers: { 'cache-control': ASK_EACH_TIME }, listControl: ASK_EACH_TIME, ...ALWAYS_NEW }),
-  'no-store': () => ({ headers: { 'cache-control': 'private, no-store' }, listControl: 'private, no-store', ...ALWAYS_NEW })
+  'no-store': () => ({ headers: { 'cache-control': NO_COPY }, listControl: NO_COPY, ...ALWAYS_NEW })
 }
 
 /** @typedef {keyof typeof POLICIES} CachePolicyName */

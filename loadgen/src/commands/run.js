@@ -111,7 +111,7 @@ Examples:
 }
 
 /**
- * Starts the first trial's stack while set-up goes on. Nothing is measured before all is installed: that needs k6, and the
+ * Starts the first trial's stack while set-up goes on. Nothing is measured before all is installed: that needs k6 and idle
  * processors.
  * @param {import('../tools/install.js').SetUp} setUp
  * @param {{job: Job, site: import('../lab/site.js').Site, progress: import('../lab/progress.js').Progress}} context
@@ -120,7 +120,7 @@ async function startDuring (setUp, { job, site, progress }) {
   const [{ settings }] = planRun(job.runs[0].definition, job.seed).trials
   await Promise.all([setUp.all, job.target === null && site.start(settings).then(() => {
     const left = setUp.left()
-    if (left.length > 0) progress.note(`the stack is up; before anything is measured, it is waited for ${left.join(', ')}`)
+    if (left.length > 0) progress.note(`the stack is up; measuring waits for ${left.join(', ')}`)
   })])
 }
 

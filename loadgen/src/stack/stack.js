@@ -38,7 +38,7 @@ export class StackError extends Error {}
  * @param {import('../origin/origin.js').Origin} [options.origin]  where the wiki and its nginx run; default: here
  * @param {boolean} [options.outlive]  true: goes on when this process ends
  * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
- * @param {boolean} [options.keepsZone]  whether PURGE_ZONE of the environment, if set, is told of edits instead of the stack's own edge
+ * @param {boolean} [options.keepsZone]  whether a zone in PURGE_ZONE is told of edits instead of the stack's own edge
  * @param {number} [options.requestsAtOnceMax]  that the origin's nginx lets be under way at the wiki; default: any number
  * @param {import('@stevec/nginx').EdgeOptions} [options.edgeOptions]
  * @param {import('./cache.js').CacheName} [options.cache]  what stands at the door `cached`; default our edge
@@ -49,7 +49,7 @@ export class StackError extends Error {}
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, origin = createLocalOrigin(), outlive = false, wikiEnvironment = {}, keepsZone = wikiEnvironment.CACHE_POLICY === undefined, requestsAtOnceMax, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, origin = createLocalOrigin(), outlive = false, wikiEnvironment = {}, keepsZone = !wikiEnvironment.CACHE_POLICY, requestsAtOnceMax, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
@@ -266,8 +266,8 @@ function wikiSettings (state, asked, keepsZone = false) {
 }
 
 /**
- * Under a policy that tells caches of edits the wiki tells the stack's own edge. A zone that the environment names is told instead only where the wiki is
- * browsed: an experiment tells no zone of a user's.
+ * Under a policy that tells caches of edits the wiki tells the stack's own edge. A zone that the environment names is
+ * told instead only where the wiki is browsed: an experiment tells no zone of a user's.
  * @param {import('./state.js').StackState} state
  * @param {Record<string, string>} wikiEnvironment
  * @param {boolean} keepsZone

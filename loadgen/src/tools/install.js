@@ -17,17 +17,17 @@ const OTHERS_LOOK_MS = 500
 /**
  * @typedef {object} SetUp  one that is under way
  * @property {Promise<void>} browsing  resolves when all that the wiki needs is there
- * @property {Promise<void>} all  resolves when everything is there; rejects with all that failed, once nothing is under way
+ * @property {Promise<void>} all  resolves when everything is there; rejects with all that failed, after the last step
  * @property {() => string[]} left  names of what is not there yet
  */
 
 /**
- * Installs what is missing, and says what it finds and does. Nothing missing: one line, well under a second. Steps run side
- * by side; a step that another set-up works at is waited for.
+ * Installs what is missing, and says what it finds and does. Nothing missing: one line, well under a second. Steps run
+ * side by side; a step that another set-up works at is waited for.
  * @param {object} options
  * @param {(text: string) => void} options.write
  * @param {string[]} [options.optional]  tools that are only installed when they are asked for
- * @param {boolean} [options.onlyBrowsing]  whether only what the wiki needs must be there in the end; the rest may fail
+ * @param {boolean} [options.onlyBrowsing]  whether it begins although what the wiki does not need cannot be installed
  * @param {AbortSignal} [options.signal]  stops it; what is done stays done
  * @param {Step[]} [options.wanted]
  * @returns {SetUp}
@@ -69,7 +69,8 @@ export function beginSetUp ({ write, optional = [], onlyBrowsing = false, signal
     try {
       await installOnce(step, { write, signal })
     } catch (error) {
-      if (!signal?.aborted) write(`  ${step.name}: failed after ${seconds(startedAt)} s${underWay.size > 1 ? '; the others go on' : ''}\n`)
+      const others = underWay.size > 1 ? '; the others go on' : ''
+      if (!signal?.aborted) write(`  ${step.name}: failed after ${seconds(startedAt)} s${others}\n`)
       throw error
     } finally {
       underWay.delete(step)
@@ -79,12 +80,12 @@ export function beginSetUp ({ write, optional = [], onlyBrowsing = false, signal
   }
 
   const heartbeat = setInterval(() => {
-    const now = [...underWay].map(([{ name, purpose }, startedAt]) => `${name}, for ${purpose}: ${seconds(startedAt)} s so far`)
-    write(`  … ${now.join('; ')}\n`)
+    const now = [...underWay].map(([{ name, purpose }, begunAt]) => `${name}, for ${purpose} (${seconds(begunAt)} s)`)
+    write(`  … waiting for ${now.join('; ')}\n`)
   }, HEARTBEAT_MS)
   const all = allOf(missing.map(begin)).finally(() => clearInterval(heartbeat))
   const browsing = Promise.all(missing.filter(({ browsing }) => browsing).map(begin)).then(() => {})
-  // Whoever began this may be busy with something else when it fails.
+  // A failure may come while the caller waits for something else.
   for (const promise of [all, browsing]) promise.catch(() => {})
   return { browsing, all, left: () => missing.filter((step) => !done.has(step)).map(({ name }) => name) }
 }
@@ -94,7 +95,8 @@ export function beginSetUp ({ write, optional = [], onlyBrowsing = false, signal
  * @returns {Step[]} these, and before each the missing ones that it needs
  */
 function withNeeds (some) {
-  return [...new Set(some.flatMap((step) => [...withNeeds(step.needs.filter((need) => need.present() === null)), step]))]
+  const absent = (/** @type {Step} */ step) => step.needs.filter((need) => need.present() === null)
+  return [...new Set(some.flatMap((step) => [...withNeeds(absent(step)), step]))]
 }
 
 /**
@@ -102,7 +104,8 @@ function withNeeds (some) {
  * @throws {ToolError} naming all that failed, after the last one has ended
  */
 async function allOf (outcomes) {
-  const reasons = (await Promise.allSettled(outcomes)).flatMap((outcome) => outcome.status === 'rejected' ? [outcome.reason] : [])
+  const settled = await Promise.allSettled(outcomes)
+  const reasons = settled.flatMap((outcome) => outcome.status === 'rejected' ? [outcome.reason] : [])
   if (reasons.length === 0) return
   const interrupted = reasons.find(({ name }) => name === 'AbortError')
   if (interrupted !== undefined) throw interrupted

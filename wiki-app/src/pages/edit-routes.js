@@ -39,7 +39,7 @@ const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
  * }>}  `waitUntilTold`: that the caches have forgotten these pages, or long enough
  */
 export async function editRoutes (app, { store, history, waitUntilTold = async () => {} }) {
-  /** Pages that an author has changed, by the answer to it. @type {WeakMap<import('fastify').FastifyReply, string[]>} */
+  /** Pages that were changed, by the answer to it. @type {WeakMap<import('fastify').FastifyReply, string[]>} */
   const changed = new WeakMap()
   // In a hook, as a handler that waits counts as work. See docs/decisions/0021.
   app.addHook('onSend', async (_request, reply) => {
