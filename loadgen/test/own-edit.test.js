@@ -64,7 +64,8 @@ describe('the own edit, in a wiki that `stevec up` has started', () => {
           const { body } = await read('/wiki/Busy', door)
           assert.match(body, new RegExp(`text ${edit}\\.`), `${door}, edit ${edit}`)
         }
-        assert.match((await read(next)).body, /The caches have forgotten the previous text\. Everybody sees it from now on/)
+        const saved = await read(next)
+        assert.match(saved.body, /The caches have forgotten the previous text\. Everybody sees it from now on\./)
       }
     } finally {
       done.abort()

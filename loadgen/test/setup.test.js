@@ -56,7 +56,8 @@ test('what cannot be asked for is refused with what can', () => {
 
 test('set-up needs no package, and names what it needs', (t) => {
   const directory = temporary(t)
-  for (const part of ['loadgen/bin', 'loadgen/src', 'loadgen/links', 'package-lock.json', '.npmrc', 'analysis/requirements.txt']) {
+  const folders = ['bin', 'src', 'links'].map((part) => `loadgen/${part}`)
+  for (const part of [...folders, 'package-lock.json', '.npmrc', 'analysis/requirements.txt']) {
     cpSync(path.join(ROOT, part), path.join(directory, part), { recursive: true })
   }
   const command = path.join(directory, 'loadgen/bin/stevec.js')

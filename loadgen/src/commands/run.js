@@ -111,8 +111,7 @@ Examples:
 }
 
 /**
- * Starts the first trial's stack while set-up goes on. Nothing is measured before all is installed: that needs k6 and idle
- * processors.
+ * Starts the first trial's stack while set-up goes on. Measuring waits for all of it: it needs k6 and idle processors.
  * @param {import('../tools/install.js').SetUp} setUp
  * @param {{job: Job, site: import('../lab/site.js').Site, progress: import('../lab/progress.js').Progress}} context
  */

@@ -23,7 +23,7 @@ and new enough, else installs it: nginx by apt-get (as root), k6 and toxiproxy b
 --with image installs by apt-get (as root) what builds the board's image and boots it: mmdebstrap, genimage, QEMU and their like.
 -- up and -- run begin that command as soon as what the wiki needs is there, and install the rest meanwhile: k6 and
 Python packages, which experiments need. \`run\` waits for them before it measures.
-Does nothing when nothing is missing. The next set-up goes on where one was interrupted; two at once wait for each other.`,
+Does nothing when nothing is missing. A set-up goes on where the last was stopped; two at once wait for each other.`,
   options: { with: { type: 'string' } },
   async run ({ values, positionals }) {
     const [name] = positionals

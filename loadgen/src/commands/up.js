@@ -32,9 +32,9 @@ What you write is kept in .stevec/ over \`stevec down\`.
   --policy NAME      how pages are cached: ${CACHE_POLICY_NAMES.join(', ')} (default ${POLICY}; also CACHE_POLICY)
 ${PORT_HELP}
 
-With purge-tag and purge-url the wiki tells the emulated edge of each edit, so the new text shows at once through every
-door. Experiments keep the study's ttl, and --policy ttl shows it: a page may be as old as CACHE_TTL_S (180). If PURGE_ZONE
-names a zone of yours, that zone is told instead, and the default is ttl.
+With purge-tag and purge-url the wiki tells the emulated edge of each edit, so the new text shows at once through
+every door. Experiments keep the study's ttl, and --policy ttl shows it: a page may be as old as CACHE_TTL_S (180).
+If PURGE_ZONE names a zone of yours, that zone is told instead, and the default is ttl.
 
 Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN, and the wiki's
 CACHE_POLICY, CACHE_TTL_S, PAGE_MAX_BYTES.

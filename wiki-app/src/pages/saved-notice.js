@@ -28,6 +28,6 @@ function livedOut ({ staleS }) {
  */
 function purged ({ untoldStaleS }, told) {
   if (told) return `The caches have forgotten the previous text. ${EVERYBODY}`
-  return 'This address shows it. The caches have not confirmed yet that they forgot the previous text: until they do, ' +
-    `you and others may see it elsewhere, for up to ${untoldStaleS} s.`
+  return 'This address shows it. The caches have not confirmed yet that they forgot the previous text: ' +
+    `until they do, you and others may see it elsewhere, for up to ${untoldStaleS} s.`
 }
