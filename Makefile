@@ -8,12 +8,12 @@ help: ## what can be made
 setup: ## install what is missing (quick when nothing is)
 	@./stevec setup
 
-demo: setup ## experiment E1 in its quick form, from nothing to a report
-	@./stevec run read-hot --preset quick --report
+demo: ## experiment E1 in its quick form, from nothing to a report
+	@./stevec setup -- run read-hot --preset quick --report
 	@echo "to browse the wiki with its doors: make up"
 
-up: setup ## the wiki with all its doors, to browse
-	@./stevec up
+up: ## the wiki with all its doors, to browse; then what experiments need
+	@./stevec setup -- up
 
 down: ## stop what `make up` started
 	@./stevec down

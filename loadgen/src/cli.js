@@ -7,7 +7,18 @@ import { UsageError } from './usage-error.js'
  * @property {string} summary  one line for the list of commands
  * @property {string} help  usage, options, examples
  * @property {Record<string, {type: 'string' | 'boolean', short?: string}>} options
- * @property {(invocation: {values: Record<string, any>, positionals: string[], commandLine: string}) => Promise<number>} run  returns the exit code
+ * @property {(invocation: Invocation) => Promise<number>} run  returns the exit code
+ */
+
+/**
+ * @typedef {Early & {values: Record<string, any>, positionals: string[], commandLine: string}} Invocation
+ */
+
+/**
+ * Of a command that begins while set-up goes on.
+ * @typedef {object} Early
+ * @property {import('./tools/install.js').SetUp} [setUp]
+ * @property {AbortSignal} [signal]  of an interrupt, instead of one of the command's own
  */
 
 /** Each is loaded when it is asked for: `setup` has to run before any package is installed. @type {Record<string, () => Promise<Command>>} */
@@ -33,9 +44,10 @@ const COMMANDS = {
 /**
  * The `stevec` command.
  * @param {string[]} argv  without node and script
+ * @param {Early} [early]
  * @returns {Promise<number>} exit code: 0 done, 1 it failed, 2 it was not understood, 130 interrupted
  */
-export async function main (argv) {
+export async function main (argv, early = {}) {
   const [name, ...rest] = argv
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(await overview())
@@ -49,7 +61,7 @@ export async function main (argv) {
       process.stdout.write(`${command.help}\n`)
       return 0
     }
-    return await command.run({ values, positionals, commandLine: ['stevec', ...argv].join(' ') })
+    return await command.run({ ...early, values, positionals, commandLine: ['stevec', ...argv].join(' ') })
   } catch (error) {
     if (/** @type {Error} */ (error).name === 'AbortError') {
       process.stderr.write('interrupted\n')

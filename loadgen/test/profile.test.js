@@ -82,7 +82,7 @@ describe('a wiki that is up with a profile', () => {
     const sandbox = await createSandbox()
     const links = { client_edge_rtt_ms: 40, client_origin_rtt_ms: 60, edge_origin_rtt_ms: 20, uplink_mbit_per_s: null }
     const far = file({ ...none, name: 'far', title: 'Far away', origin: { ...none.origin, delay_ms: 100 }, links, client: { overhead_ms: 10 } }, 'far.json')
-    const up = await sandbox.stevec(['up', '--profile', far])
+    const up = await sandbox.stevec(['up', '--profile', far, '--policy', 'ttl'])
     assert.equal(up.exitCode, 0, up.stderr)
     assert.match(up.stderr, /profile far: Far away \(round trips 40\/60\/20 ms .*100 ms at the origin, 10 ms at the client\)/)
     const { doors } = JSON.parse((await sandbox.stevec(['status', '--json'])).stdout)

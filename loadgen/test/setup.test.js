@@ -1,11 +1,25 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
-import test from 'node:test'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { readConfig, ROOT } from '../src/config.js'
+import { request } from '../src/stack/doors.js'
+import { waitUntil } from '../src/stack/processes.js'
+import { beginSetUp } from '../src/tools/install.js'
+import { requireTool, TOOLS } from '../src/tools/locate.js'
 import { steps } from '../src/tools/steps.js'
+import { createSandbox, STARTED_WITHIN_MS, trialsOf } from './helper.js'
+
+const WAIT_MAX_MS = STARTED_WITHIN_MS
+
+/** @param {import('node:test').TestContext} t */
+function temporary (t) {
+  const directory = mkdtempSync(path.join(os.tmpdir(), 'stevec-setup-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  return directory
+}
 
 test('a browser is only seen to when it is asked for', () => {
   assert.ok(!steps().some(({ name }) => name === 'chromium'))
@@ -13,7 +27,7 @@ test('a browser is only seen to when it is asked for', () => {
 })
 
 test('a browser that is there is taken, and one that is missing comes from apt-get or with the command to type', (t) => {
-  const empty = mkdtempSync(path.join(tmpdir(), 'stevec-path-'))
+  const empty = mkdtempSync(path.join(os.tmpdir(), 'stevec-path-'))
   t.after(() => rmSync(empty, { recursive: true }))
   assert.match(String(steps(['chromium']).at(-1)?.present()), /^chromium \d+\.\d+\.\d+ \(/)
   assert.equal(steps(['chromium'], readConfig({ PATH: empty })).at(-1)?.present(), null)
@@ -23,7 +37,7 @@ test('a browser that is there is taken, and one that is missing comes from apt-g
 })
 
 test('what builds images is taken when all of it is there, and otherwise comes from apt-get or with the command to type', (t) => {
-  const programs = mkdtempSync(path.join(tmpdir(), 'stevec-path-'))
+  const programs = mkdtempSync(path.join(os.tmpdir(), 'stevec-path-'))
   t.after(() => rmSync(programs, { recursive: true }))
   for (const program of ['mmdebstrap', 'arch-test', 'qemu-arm-static', 'genimage', 'mke2fs', 'xz', 'ssh']) writeFileSync(path.join(programs, program), '', { mode: 0o755 })
   const step = () => /** @type {import('../src/tools/steps.js').Step} */ (steps(['image'], readConfig({ PATH: programs })).at(-1))
@@ -38,4 +52,203 @@ test('what cannot be asked for is refused with what can', () => {
   const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--with', 'netscape'], { encoding: 'utf8' })
   assert.equal(status, 2)
   assert.match(stderr, /--with must be one of chromium, faketime, wrk, image, not "netscape"/)
+})
+
+test('set-up needs no package, and names what it needs', (t) => {
+  const directory = temporary(t)
+  const folders = ['bin', 'src', 'links'].map((part) => `loadgen/${part}`)
+  for (const part of [...folders, 'package-lock.json', '.npmrc', 'analysis/requirements.txt']) {
+    cpSync(path.join(ROOT, part), path.join(directory, part), { recursive: true })
+  }
+  const command = path.join(directory, 'loadgen/bin/stevec.js')
+  const env = { PATH: path.join(directory, 'empty') }
+  const { status, stderr } = spawnSync(process.execPath, [command, 'setup', '--', 'up'], { encoding: 'utf8', env })
+  assert.equal(status, 1)
+  assert.match(stderr, /npm is missing; it comes with Node\.js/)
+})
+
+test('what cannot begin after set-up is refused with what can', () => {
+  const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--', 'report'], { encoding: 'utf8' })
+  assert.equal(status, 2)
+  assert.match(stderr, /setup begins up or run, not "report"/)
+})
+
+describe('a set-up of several steps', () => {
+  /**
+   * A step that runs a shell command.
+   * @param {string} name
+   * @param {string} script
+   * @param {Partial<import('../src/tools/steps.js').Step>} [more]
+   * @returns {import('../src/tools/steps.js').Step}
+   */
+  const step = (name, script, more = {}) => ({
+    name,
+    purpose: 'a test',
+    how: 'sh',
+    browsing: false,
+    patient: false,
+    needs: [],
+    after: [],
+    present: () => null,
+    blocked: () => null,
+    install: (run) => run('sh', ['-c', script]),
+    ...more
+  })
+  const tools = process.env.STEVEC_TOOLS
+  /** @type {string} */
+  let directory
+  /** @type {string} */
+  let output
+  beforeEach(() => {
+    directory = mkdtempSync(path.join(os.tmpdir(), 'stevec-setup-'))
+    process.env.STEVEC_TOOLS = directory
+    output = ''
+  })
+  after(() => {
+    if (tools === undefined) delete process.env.STEVEC_TOOLS
+    else process.env.STEVEC_TOOLS = tools
+  })
+  afterEach(() => rmSync(directory, { recursive: true }))
+  const write = (/** @type {string} */ text) => { output += text }
+  const has = (/** @type {string} */ file) => existsSync(path.join(directory, file))
+  /** A command that lasts until the test lets it go on. @param {string} file */
+  const until = (file) => `while [ ! -e ${directory}/${file} ]; do sleep 0.1; done`
+
+  test('begins each when what it needs is there, and gives the processors to what the wiki needs', async () => {
+    const first = step('first', `touch ${directory}/first`)
+    const early = { needs: [first], browsing: true }
+    const wiki = step('wiki', `[ -e ${directory}/first ] && nice >${directory}/wiki`, early)
+    const rest = step('rest', `nice >${directory}/rest; ${until('go-on')}`, { after: [wiki], patient: true })
+    const setUp = beginSetUp({ write, wanted: [rest, wiki] })
+    await setUp.browsing
+    assert.deepEqual(setUp.left(), ['rest'])
+    assert.ok(await waitUntil(() => has('rest'), WAIT_MAX_MS))
+    writeFileSync(path.join(directory, 'go-on'), '')
+    await setUp.all
+    assert.deepEqual(setUp.left(), [])
+    assert.equal(readFileSync(path.join(directory, 'wiki'), 'utf8').trim(), String(os.getPriority()))
+    assert.equal(readFileSync(path.join(directory, 'rest'), 'utf8').trim(), '19')
+    assert.match(output, /to install: wiki, for a test \(sh\)[^]*wiki: done in \d+ s[^]*rest: done in \d+ s/)
+  })
+
+  test('goes on when one fails, says so at once, and names the log in the end', async () => {
+    const bad = step('bad', 'echo no room; exit 3')
+    const setUp = beginSetUp({ write, wanted: [bad, step('good', until('go-on'), { browsing: true })] })
+    assert.ok(await waitUntil(() => /bad: failed after \d+ s; the others go on/.test(output), WAIT_MAX_MS))
+    writeFileSync(path.join(directory, 'go-on'), '')
+    await setUp.browsing
+    const failure = /exit 3 failed \(exit code 3\), all of its output is in \S*setup-bad\.log:\nno room\nMend the cause/
+    await assert.rejects(setUp.all, failure)
+    assert.equal(readFileSync(path.join(directory, 'setup-bad.log'), 'utf8'), 'no room\n')
+  })
+
+  test('is stopped, and leaves no command and no lock', async () => {
+    const stop = new AbortController()
+    const wanted = [step('slow', `echo $$ >${directory}/pid; exec sleep 600`)]
+    const setUp = beginSetUp({ write, signal: stop.signal, wanted })
+    const pid = () => has('pid') ? readFileSync(path.join(directory, 'pid'), 'utf8').trim() : ''
+    assert.ok(await waitUntil(() => pid() !== '', WAIT_MAX_MS))
+    stop.abort()
+    await assert.rejects(setUp.all, { name: 'AbortError' })
+    assert.equal(existsSync(`/proc/${pid()}`), false)
+    assert.equal(has('setup-slow.lock'), false)
+  })
+
+  test('may begin without what the wiki does not need and this machine cannot have, and then says so', async () => {
+    const blocked = () => 'there is no Go here'
+    const wanted = [step('wiki', 'true', { browsing: true }), step('rest', 'true', { blocked })]
+    assert.throws(() => beginSetUp({ write, wanted }), /there is no Go here/)
+    const setUp = beginSetUp({ write, wanted, onlyBrowsing: true })
+    await setUp.browsing
+    await assert.rejects(setUp.all, /there is no Go here/)
+  })
+})
+
+describe('the command', () => {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  before(async () => { sandbox = await createSandbox() })
+  after(async () => {
+    await sandbox.stevec(['down'])
+    sandbox.remove()
+  })
+
+  /** What is here is taken, except for the tool that a test has installed. @param {string} missing */
+  function without (missing) {
+    const others = ['mongod', 'k6', 'toxiproxy'].filter((name) => name !== missing)
+    return Object.fromEntries(others.map((name) => [TOOLS[name].variable, requireTool(name).path]))
+  }
+
+  /** In place of a compiler, which takes minutes: it lasts until the test lets it go on. */
+  function slowGo () {
+    const programs = path.join(sandbox.directory, 'programs')
+    const gate = path.join(sandbox.directory, 'go-on')
+    mkdirSync(programs, { recursive: true })
+    rmSync(gate, { force: true })
+    writeFileSync(path.join(programs, 'go'), `#!/bin/sh
+[ "$1" = version ] && exit 0
+trap 'exit 1' INT TERM
+while [ ! -e ${gate} ]; do sleep 0.1; done
+cp ${requireTool('k6').path} "$GOBIN/k6"
+`, { mode: 0o755 })
+    const tools = mkdtempSync(path.join(sandbox.directory, 'tools-'))
+    const env = { ...without('k6'), STEVEC_TOOLS: tools, PATH: `${programs}:${process.env.PATH}` }
+    return { tools, env, goOn: () => writeFileSync(gate, '') }
+  }
+
+  test('two at once: one compiles, the other waits for it; one that was stopped is gone on with', async () => {
+    const tools = mkdtempSync(path.join(sandbox.directory, 'tools-'))
+    const env = { ...without('toxiproxy'), STEVEC_TOOLS: tools }
+    const partials = () => readdirSync(tools).filter((entry) => /partial|lock/.test(entry))
+    const stopped = sandbox.start(['setup'], env)
+    assert.ok(await waitUntil(() => partials().length > 1 || stopped.child.exitCode !== null, WAIT_MAX_MS))
+    process.kill(/** @type {number} */ (stopped.child.pid), 'SIGTERM')
+    const { exitCode, stderr } = await stopped.done
+    assert.equal(exitCode, 130, stderr)
+    assert.deepEqual(partials(), [])
+
+    const both = [sandbox.start(['setup'], env), sandbox.start(['setup'], env)]
+    const outcomes = await Promise.all(both.map(({ done }) => done))
+    for (const outcome of outcomes) assert.equal(outcome.exitCode, 0, outcome.stderr)
+    const waited = outcomes.filter(({ stdout }) => /toxiproxy: another set-up \(process \d+\) is at it/.test(stdout))
+    assert.equal(waited.length, 1)
+    assert.deepEqual(partials(), [])
+    assert.match((await sandbox.stevec(['setup'], env)).stdout, /^found: .*toxiproxy [\d.]+-\w+ \(\.tools\).*\n$/)
+  })
+
+  test('`setup -- up`: the doors answer while k6 is compiled, Ctrl-C leaves them open, the next goes on', async () => {
+    const { env, goOn } = slowGo()
+    const first = sandbox.start(['setup', '--', 'up'], env)
+    const open = /The wiki can be browsed\. Still to come, for experiments: k6\. Ctrl-C/
+    const saysOpen = () => open.test(first.output.stdout)
+    assert.ok(await waitUntil(() => saysOpen() || first.child.exitCode !== null, WAIT_MAX_MS), first.output.stderr)
+    assert.match(first.output.stdout, /to install: k6, for the load of experiments [^]*up:\n {2}cached +http/)
+    assert.equal((await request(`http://wiki.localhost:${sandbox.ports.edge}/`)).status, 200)
+    // To the group, as a terminal does.
+    process.kill(-(/** @type {number} */ (first.child.pid)), 'SIGINT')
+    assert.equal((await first.done).exitCode, 130)
+    assert.equal((await sandbox.stevec(['status'])).exitCode, 0)
+
+    const second = sandbox.start(['setup', '--', 'up'], env)
+    const saysStillOpen = () => /already up since[^]*Still to come/.test(second.output.stdout)
+    assert.ok(await waitUntil(saysStillOpen, WAIT_MAX_MS), second.output.stderr)
+    goOn()
+    const { exitCode, stdout } = await second.done
+    assert.equal(exitCode, 0)
+    assert.match(stdout, /k6: done in \d+ s\n$/)
+    assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
+  })
+
+  test('`setup -- run`: the stack starts while k6 is compiled, and is measured when all is there', async () => {
+    const { env, goOn } = slowGo()
+    const run = sandbox.start(['setup', '--', 'run', sandbox.experiment({})], env)
+    const waits = () => /the stack is up; measuring waits for k6/.test(run.output.stdout)
+    assert.ok(await waitUntil(() => waits() || run.child.exitCode !== null, WAIT_MAX_MS), run.output.stderr)
+    assert.equal(existsSync(sandbox.results), false)
+    goOn()
+    const { exitCode, stdout, stderr } = await run.done
+    assert.equal(exitCode, 0, `${stdout}${stderr}`)
+    const [name] = readdirSync(sandbox.results)
+    assert.deepEqual(trialsOf(path.join(sandbox.results, name)).map(({ valid }) => valid), [true, true])
+  })
 })

@@ -12,7 +12,7 @@ describe('the stack', () => {
   let doors
   before(async () => {
     sandbox = await createSandbox()
-    const up = await sandbox.stevec(['up'])
+    const up = await sandbox.stevec(['up', '--policy', 'ttl'])
     assert.equal(up.exitCode, 0, up.stderr)
     doors = JSON.parse((await sandbox.stevec(['status', '--json'])).stdout).doors
     await request(`${doors.source.url}/wiki/Hello`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: '# Hello' })

@@ -32,6 +32,7 @@ import { createHistory } from './pages/history.js'
 import { historyRoutes } from './pages/history-routes.js'
 import { defineModels } from './pages/model.js'
 import { createOriginCache } from './pages/origin-cache.js'
+import { createSavedNotice } from './pages/saved-notice.js'
 import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
 import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } from './problem.js'
@@ -173,9 +174,10 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
   await app.register(healthRoutes, { database })
   await app.register(counterRoute, { counter })
   await app.register(assetRoutes)
-  await app.register(viewRoute, { store, policy, cache, first })
+  const savedNotice = createSavedNotice({ policy, isTold: purges?.isTold })
+  await app.register(viewRoute, { store, policy, savedNotice, cache, first })
   await app.register(findingRoutes, { finding, policy })
-  await app.register(editRoutes, { store, history })
+  await app.register(editRoutes, { store, history, waitUntilTold: purges?.waitUntilTold })
   await app.register(historyRoutes, { store, history, policy })
   await app.register(apiRoutes, {
     store,

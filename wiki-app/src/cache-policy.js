@@ -4,6 +4,7 @@
  * @property {Record<string, string>} headers  what a page says to caches: Cache-Control (RFC 9111 §5.2.2, RFC 5861), and CDN-Cache-Control (RFC 9213) where that differs
  * @property {string} listControl  Cache-Control of what shows many pages at once
  * @property {number} staleS  for how many seconds after an edit a cache may still show the previous text, while the wiki answers and caches hear of edits
+ * @property {number} untoldStaleS  the same while caches do not hear of edits
  * @property {null | 'urls' | 'tags'} purgedBy  what caches must be told of each edit for that; null: nothing, copies live out their time
  */
 
@@ -16,6 +17,8 @@
  */
 
 const ASK_EACH_TIME = 'public, no-cache'
+const NO_COPY = 'private, no-store'
+const ALWAYS_NEW = Object.freeze({ staleS: 0, untoldStaleS: 0, purgedBy: null })
 
 /**
  * Who is told of edits keeps a page for long; everybody else asks each time. `s-maxage` would let any shared proxy keep it that nobody tells, so the lifetime is
@@ -23,20 +26,34 @@ const ASK_EACH_TIME = 'public, no-cache'
  * @param {'urls' | 'tags'} purgedBy
  */
 const purged = (purgedBy) => (/** @type {Lifetimes} */ { cdnTtlS }) => ({
-  headers: { 'cache-control': ASK_EACH_TIME, 'cdn-cache-control': `max-age=${cdnTtlS}` }, listControl: ASK_EACH_TIME, staleS: 0, purgedBy
+  headers: { 'cache-control': ASK_EACH_TIME, 'cdn-cache-control': `max-age=${cdnTtlS}` },
+  listControl: ASK_EACH_TIME,
+  staleS: 0,
+  untoldStaleS: cdnTtlS,
+  purgedBy
 })
 
 // Any edit can change a list. A copy of one is checked with the wiki each time, so that authors find there what they just wrote.
 /** @satisfies {Record<string, (lifetimes: Lifetimes) => CachePolicy>} */
 const POLICIES = {
-  ttl: ({ ttlS }) => ({ headers: { 'cache-control': `public, max-age=${ttlS}` }, listControl: ASK_EACH_TIME, staleS: ttlS, purgedBy: null }),
+  ttl: ({ ttlS }) => ({
+    headers: { 'cache-control': `public, max-age=${ttlS}` },
+    listControl: ASK_EACH_TIME,
+    staleS: ttlS,
+    untoldStaleS: ttlS,
+    purgedBy: null
+  }),
   'ttl-swr': ({ ttlS, staleWhileRevalidateS: windowS }) => ({
-    headers: { 'cache-control': `public, max-age=${ttlS}, stale-while-revalidate=${windowS}` }, listControl: ASK_EACH_TIME, staleS: ttlS + windowS, purgedBy: null
+    headers: { 'cache-control': `public, max-age=${ttlS}, stale-while-revalidate=${windowS}` },
+    listControl: ASK_EACH_TIME,
+    staleS: ttlS + windowS,
+    untoldStaleS: ttlS + windowS,
+    purgedBy: null
   }),
   'purge-url': purged('urls'),
   'purge-tag': purged('tags'),
-  revalidate: () => ({ headers: { 'cache-control': ASK_EACH_TIME }, listControl: ASK_EACH_TIME, staleS: 0, purgedBy: null }),
-  'no-store': () => ({ headers: { 'cache-control': 'private, no-store' }, listControl: 'private, no-store', staleS: 0, purgedBy: null })
+  revalidate: () => ({ headers: { 'cache-control': ASK_EACH_TIME }, listControl: ASK_EACH_TIME, ...ALWAYS_NEW }),
+  'no-store': () => ({ headers: { 'cache-control': NO_COPY }, listControl: NO_COPY, ...ALWAYS_NEW })
 }
 
 /** @typedef {keyof typeof POLICIES} CachePolicyName */

@@ -40,6 +40,12 @@ export function tagsFor ({ name, linking }) {
 }
 
 /**
+ * What an entry for an edit of one of these pages has among its addresses or tags.
+ * @param {string[]} names
+ */
+export const markedBy = (names) => ({ urls: names.map(viewUrl), tags: names.map(tagOf) })
+
+/**
  * What a page is tagged with for caches (Cache-Tag, as Cloudflare has it: no capitals are told apart, no spaces, 1024 characters). A hash fits any name.
  * @param {string} name
  */

@@ -1,4 +1,5 @@
 import mongoose from 'mongoose'
+import { markedBy } from './invalidation.js'
 
 /**
  * @typedef {object} Entry  what an edit made stale, until the caches have been told twice
@@ -74,6 +75,16 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
       if (once.length === 0) return
       const next = { claim: null, again: true, due_at: inMs(repeatAfterMs) }
       await Entries.updateMany({ ...among(once), claim }, next).exec()
+    },
+
+    /**
+     * @param {string[]} names
+     * @returns {Promise<boolean>} whether the caches have been told of each edit of these pages
+     */
+    async isTold (names) {
+      const { urls, tags } = markedBy(names)
+      const marks = [{ urls: mongoose.trusted({ $in: urls }) }, { tags: mongoose.trusted({ $in: tags }) }]
+      return await Entries.exists({ again: false, $or: [{ everything: true }, ...marks] }).exec() === null
     },
 
     /**

@@ -21,6 +21,7 @@ import { createPurgeEntries } from './purge-entries.js'
  *   one follows after the longest such way
  * @property {number} retryMs  the first pause after a failure; doubles up to `retryMaxMs`
  * @property {number} retryMaxMs
+ * @property {number} confirmMs  the longest that an author waits for the caches' confirmation
  * @property {number} lookMs  how often each process looks for entries that another one left behind
  * @property {number} leaseMs  longer than a purge takes
  * @property {number} everythingAfterMs  entries refused within it become one purge of everything
@@ -31,6 +32,7 @@ const TIMING = {
   repeatAfterMs: 10_000,
   retryMs: 500,
   retryMaxMs: 60_000,
+  confirmMs: 2_000,
   lookMs: 10_000,
   leaseMs: 60_000,
   everythingAfterMs: 10_000
@@ -44,6 +46,8 @@ const REFUSALS_PER_TURN_MAX = 16
 /** A Retry-After beyond is a mistake. */
 const RETRY_AFTER_MAX_MS = 3_600_000
 const CLOSE_MAX_MS = 2_000
+/** How often an author's wait looks at what another process may have told. */
+const OTHERS_LOOK_MS = 200
 const SHOWN_ITEMS_MAX = 5
 const SHOWN_CHARS_MAX = 200
 
@@ -59,7 +63,7 @@ const SHOWN_CHARS_MAX = 200
  * @param {Partial<Timing>} [options.timing]
  */
 export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {} }) {
-  const { gatherMs, repeatAfterMs, retryMs, retryMaxMs, lookMs, leaseMs, everythingAfterMs } = { ...TIMING, ...timing }
+  const { gatherMs, repeatAfterMs, retryMs, retryMaxMs, confirmMs, lookMs, leaseMs, everythingAfterMs } = { ...TIMING, ...timing }
   const queue = createPurgeEntries(connection, { leaseMs, repeatAfterMs })
   const closing = new AbortController()
   let wake = () => {}
@@ -68,6 +72,8 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   let unreadable = false
   /** @type {Promise<void>} */
   let working = Promise.resolve()
+  /** Ends of waits for the next confirmation. @type {Set<() => void>} */
+  const waits = new Set()
 
   function wakeUp () {
     woken = true
@@ -113,6 +119,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
       if (failures > 0) log.warn('caches are told again of what is stale')
       failures = 0
       await queue.told(batch)
+      for (const end of waits) end()
       if (batch.some(({ again }) => !again)) wakeUpIn(repeatAfterMs)
     }
     if (batches.length > 0) await queue.putOff(batches.flat(), 0)
@@ -174,6 +181,19 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     }
   }
 
+  /** @param {number} ms  at most */
+  function nextConfirmation (ms) {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer)
+        waits.delete(end)
+        resolve(undefined)
+      }
+      const timer = setTimeout(end, ms)
+      waits.add(end)
+    })
+  }
+
   async function work () {
     while (!closing.signal.aborted) {
       const { found, waitMs } = await turn()
@@ -193,6 +213,22 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     add: (commits, session) => queue.add(commits.map(staleOf), session),
     /** After it. */
     added: wakeUp,
+    isTold: queue.isTold,
+    /**
+     * Waits until the caches have been told of each edit of these pages, at most `confirmMs`, and not for caches that
+     * are away.
+     * @param {string[]} names
+     */
+    async waitUntilTold (names) {
+      const endsAt = performance.now() + confirmMs
+      const cachesAnswer = () => failures === 0 && !closing.signal.aborted
+      while (cachesAnswer() && performance.now() < endsAt) {
+        const confirmation = nextConfirmation(Math.min(OTHERS_LOOK_MS, endsAt - performance.now()))
+        // The edit is made, so a database that goes away now is no error of this answer.
+        if (await queue.isTold(names).catch(() => true)) return
+        await confirmation
+      }
+    },
     async open () {
       working = work()
     },

@@ -12,11 +12,20 @@ import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { request } from '../../loadgen/src/stack/doors.js'
 import { startEdge } from '../../nginx/test/edge-helper.js'
-import { get, save, useWiki } from './helper.js'
+import { tagOf } from '../src/invalidation.js'
+import { get, save, submit, useWiki } from './helper.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
 const WAIT_MAX_MS = 15_000
+const TOLD_BY_TAG = Object.freeze({
+  CACHE_POLICY: 'purge-tag',
+  CACHE_CDN_TTL_S: '60',
+  PURGE_ZONE: 'zone',
+  PUBLIC_URL: 'https://wiki.example',
+  PURGE_TOKEN: 'token-in-the-environment'
+})
 const QUICK = { gatherMs: 5, repeatAfterMs: 30, retryMs: 5, retryMaxMs: 20, lookMs: 50 }
+const PATIENT = { ...QUICK, confirmMs: 120_000 }
 
 const wiki = useWiki()
 
@@ -87,6 +96,57 @@ test('caches that are away hold up no edit; when they are back, they are told of
   assert.ok(await waitUntil(async () => await queue.countDocuments() === 0, WAIT_MAX_MS))
   for (const name of ['a', 'b', 'c']) assert.equal(caches.count(`/wiki/${name}`), 2)
   assert.equal((await get(next, '/wiki/a')).statusCode, 200)
+})
+
+test('an author is led on when the caches have confirmed the purge; a program does not wait', async (t) => {
+  const uri = wiki.freshUri()
+  let confirm = () => {}
+  const confirmed = new Promise((resolve) => { confirm = () => resolve(undefined) })
+  const caches = { purge: async () => { await confirmed }, timing: PATIENT }
+  const app = await wiki.build(t, { MONGODB_URI: uri, ...TOLD_BY_TAG }, caches)
+  assert.equal((await save(app, 'a', 'by a program')).statusCode, 201)
+  const seen = await get(app, '/wiki/a?saved=1')
+  assert.match(seen.body, /The caches have not confirmed yet/)
+
+  let answered = false
+  const saving = submit(app, 'b', { content: 'by an author' }).then((answer) => {
+    answered = true
+    return answer
+  })
+  const queue = await openQueue(t, uri)
+  assert.ok(await waitUntil(async () => await queue.countDocuments() === 2, WAIT_MAX_MS))
+  assert.equal(answered, false)
+  confirm()
+  const { statusCode, headers } = await saving
+  assert.equal(statusCode, 303)
+  assert.equal(await queue.countDocuments({ again: false, tags: tagOf('b') }), 0, 'the answer came after the purge')
+  const told = await get(app, String(headers.location))
+  assert.match(told.body, /The caches have forgotten the previous text\. Everybody sees it from now on\./)
+})
+
+test('an author does not wait for caches that are away, and the notice does not promise anything', async (t) => {
+  const caches = createCaches()
+  caches.away = true
+  const app = await wiki.build(t, TOLD_BY_TAG, { purge: (stale) => caches.purge(stale), timing: QUICK })
+  for (const [name, path] of [['a', '/wiki/a?saved=1'], ['b', '/wiki/b?saved=1']]) {
+    assert.equal((await submit(app, name, { content: 'text' })).headers.location, path)
+    assert.match((await get(app, path)).body, /The caches have not confirmed yet .* you and others .* for up to 60 s\./)
+  }
+  caches.away = false
+  const isTold = async () => /The caches have forgotten/.test((await get(app, '/wiki/b?saved=1')).body)
+  assert.ok(await waitUntil(isTold, WAIT_MAX_MS))
+})
+
+test('an author waits for a purge that another process makes', async (t) => {
+  const uri = wiki.freshUri()
+  const caches = createCaches()
+  // The first process does not get to it before the end of this test.
+  const settings = { MONGODB_URI: uri, ...TOLD_BY_TAG }
+  const purge = (/** @type {Stale} */ stale) => caches.purge(stale)
+  const idle = await wiki.build(t, settings, { purge, timing: { ...PATIENT, gatherMs: 600_000 } })
+  await wiki.build(t, settings, { purge, timing: QUICK })
+  const { headers } = await submit(idle, 'a', { content: 'text' })
+  assert.match((await get(idle, String(headers.location))).body, /The caches have forgotten the previous text\./)
 })
 
 test('an edit that is refused, or loses its race, tells nobody anything', async (t) => {

@@ -4,6 +4,7 @@ import { openZone } from '../cloudflare/open-zone.js'
 import { UsageError } from '../usage-error.js'
 import { experimentNames, loadDefinition } from '../lab/definition.js'
 import { gitState, readManifest } from '../lab/manifest.js'
+import { planRun } from '../lab/matrix.js'
 import { leaveOutMissing } from '../lab/missing-caches.js'
 import { loadProfile } from '../profile/profile.js'
 import { createProgress } from '../lab/progress.js'
@@ -72,7 +73,7 @@ Examples:
     ...TARGET_OPTIONS,
     ...PORT_OPTIONS
   },
-  async run ({ values, positionals, commandLine }) {
+  async run ({ values, positionals, commandLine, setUp, signal = interruptSignal() }) {
     refuseMore(positionals, 1)
     const config = configWith(values)
     const { target, maxRequests } = targetOption(values, config.stateDirectory)
@@ -89,8 +90,7 @@ Examples:
     const job = values.resume ? resumed(config, positionals[0], asked) : started(config, positionals[0], asked)
     const openOrigin = originOption(job.origin)
     refuseTwiceLimited(job.profile, job.origin)
-    requireTool('k6')
-    const signal = interruptSignal()
+    if (setUp === undefined) requireTool('k6')
     const progress = createProgress((text) => process.stdout.write(text))
     const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
     if (watchPort !== undefined) progress.watching(watchPort)
@@ -99,7 +99,8 @@ Examples:
       : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
     let invalid
     try {
-      ({ invalid } = await job.run({ ...job, command: commandLine, site, signal, progress, watchPort }))
+      if (setUp !== undefined && setUp.left().length > 0) await startDuring(setUp, { job, site, progress })
+      ;({ invalid } = await job.run({ ...job, command: commandLine, site, signal, progress, watchPort }))
     } finally {
       await site.close()
     }
@@ -107,6 +108,19 @@ Examples:
     if (values.report) await writeReport(job.directory)
     return invalid === 0 ? 0 : 1
   }
+}
+
+/**
+ * Starts the first trial's stack while set-up goes on. Measuring waits for all of it: it needs k6 and idle processors.
+ * @param {import('../tools/install.js').SetUp} setUp
+ * @param {{job: Job, site: import('../lab/site.js').Site, progress: import('../lab/progress.js').Progress}} context
+ */
+async function startDuring (setUp, { job, site, progress }) {
+  const [{ settings }] = planRun(job.runs[0].definition, job.seed).trials
+  await Promise.all([setUp.all, job.target === null && site.start(settings).then(() => {
+    const left = setUp.left()
+    if (left.length > 0) progress.note(`the stack is up; measuring waits for ${left.join(', ')}`)
+  })])
 }
 
 /** @typedef {import('./target-options.js').ZoneTarget | null} Target  null: a stack of its own */

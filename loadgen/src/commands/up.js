@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { CACHE_POLICY_NAMES, needsPurges } from '../../../wiki-app/src/cache-policy.js'
 import { DEFAULT_PORTS } from '../config.js'
 import { doorLines } from '../lab/progress.js'
 import { originOption, refuseTwiceLimited } from '../origin/origin.js'
@@ -12,6 +13,11 @@ import { configWith, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from
 /** What the wiki does in a fraction of a second on a machine as slow as any that is sold. */
 const REQUESTS_AT_ONCE_MAX = 256
 
+/** Shows an edit at once through every door. By tag a page goes in all its forms, also with a query. */
+const POLICY = 'purge-tag'
+/** The wiki's own default, which a user's zone keeps. */
+const ZONE_POLICY = 'ttl'
+
 /** @type {import('../cli.js').Command} */
 export const command = {
   summary: 'start the wiki with all its doors, to browse',
@@ -23,24 +29,29 @@ What you write is kept in .stevec/ over \`stevec down\`.
   --origin WHERE     where the wiki and its nginx run: local (default), board (in QEMU: found, or switched on until \`stevec down\`),
                      or ssh://[user@]host[:port], a board of your own
   --profile NAME     where the origin and the client stand: ${profileNames().join(', ')}, or a file of your own (default none)
+  --policy NAME      how pages are cached: ${CACHE_POLICY_NAMES.join(', ')} (default ${POLICY}; also CACHE_POLICY)
 ${PORT_HELP}
 
-Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN, and the wiki's CACHE_POLICY, CACHE_TTL_S, PAGE_MAX_BYTES.
-With CACHE_POLICY=purge-url or purge-tag the wiki tells the emulated edge of each edit, unless PURGE_ZONE names a zone of yours.
+With purge-tag and purge-url the wiki tells the emulated edge of each edit, so the new text shows at once through
+every door. Experiments keep the study's ttl, and --policy ttl shows it: a page may be as old as CACHE_TTL_S (180).
+If PURGE_ZONE names a zone of yours, that zone is told instead, and the default is ttl.
+
+Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN, and the wiki's
+CACHE_POLICY, CACHE_TTL_S, PAGE_MAX_BYTES.
 
 Examples:
   stevec up
   stevec up --edge-port 9080
   stevec up --origin board
   stevec up --profile banana-pi        # after \`stevec calibrate\`, as slow as the study's board
-  CACHE_TTL_S=10 stevec up
-  CACHE_POLICY=purge-tag stevec up`,
-  options: { profile: { type: 'string' }, origin: { type: 'string' }, ...PORT_OPTIONS },
-  async run ({ values, positionals }) {
+  CACHE_TTL_S=10 stevec up --policy ttl`,
+  options: { profile: { type: 'string' }, origin: { type: 'string' }, policy: { type: 'string' }, ...PORT_OPTIONS },
+  async run ({ values, positionals, signal = interruptSignal() }) {
     refuseMore(positionals, 0)
     const config = configWith(values)
     const directory = path.join(config.stateDirectory, 'wiki')
     const profile = loadProfile(values.profile ?? 'none', config)
+    const policy = policyOption(values.policy, config.wikiEnvironment)
     const openOrigin = originOption(values.origin)
     refuseTwiceLimited(profile, values.origin)
     const present = readState(directory)
@@ -49,10 +60,12 @@ Examples:
       if (other) throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; \`stevec down\` first`)
       const elsewhere = values.origin !== undefined && (present.origin?.facts.kind ?? 'local') !== values.origin.split(':')[0]
       if (elsewhere) throw new UsageError(`already up, with the origin ${present.origin?.facts.kind ?? 'local'}; \`stevec down\` first`)
+      const before = present.cache_policy ?? ZONE_POLICY
+      const otherPolicy = values.policy !== undefined && before !== policy
+      if (otherPolicy) throw new UsageError(`already up, with the policy ${before}; \`stevec down\` first`)
       process.stdout.write(`already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`)
       return 0
     }
-    const signal = interruptSignal()
     await stopStack(directory)
     const say = (/** @type {string} */ text) => { process.stderr.write(`${text}\n`) }
     const origin = await openOrigin({ config, stack: 'wiki', outlive: true, signal, onProgress: say })
@@ -64,6 +77,8 @@ Examples:
       origin,
       outlive: true,
       profile,
+      wikiEnvironment: { CACHE_POLICY: policy },
+      keepsZone: true,
       requestsAtOnceMax: REQUESTS_AT_ONCE_MAX,
       signal,
       onProgress: (part) => say(`starting ${part} …`)
@@ -73,7 +88,30 @@ Examples:
     })
     if (origin.facts.emulated) say('the origin is emulated: how fast it answers says nothing of a real board')
     if (values.profile !== undefined) for (const line of profileLines(profile)) process.stderr.write(`${line}\n`)
-    process.stdout.write(`up:\n${doorLines(state.doors).map((line) => `  ${line}\n`).join('')}the counter is at /wiki/stevec of each; stop with \`stevec down\` (or make down)\n`)
+    process.stdout.write([
+      'up:',
+      ...doorLines(state.doors).map((line) => `  ${line}`),
+      policyLine(policy),
+      'the counter is at /wiki/stevec of each; stop with `stevec down` (or make down)\n'
+    ].join('\n'))
     return 0
   }
+}
+
+/**
+ * @param {string | undefined} asked  --policy
+ * @param {Record<string, string>} environment  the wiki's settings in this command's environment
+ * @returns {string}
+ * @throws {UsageError}
+ */
+function policyOption (asked, { CACHE_POLICY: inherited, PURGE_ZONE: zone }) {
+  const known = asked === undefined || CACHE_POLICY_NAMES.some((name) => name === asked)
+  if (!known) throw new UsageError(`--policy must be one of ${CACHE_POLICY_NAMES.join(', ')}, not "${asked}"`)
+  return asked ?? (inherited || (zone === undefined ? POLICY : ZONE_POLICY))
+}
+
+/** @param {string} policy */
+function policyLine (policy) {
+  if (!needsPurges(policy)) return `cached under the policy ${policy}; wiki-app/README.md says when an edit shows`
+  return `cached under the policy ${policy}: an edit shows at once (the study's policy: stevec up --policy ttl)`
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { isAlive, startTicks } from '../stack/processes.js'
 
@@ -11,21 +11,59 @@ export class LockedError extends Error {}
  * @throws {LockedError} when a living process holds it; what a dead one left is taken over
  */
 export function acquireLock (file) {
+  const { release, holder } = tryLock(file)
+  if (release !== null) return release
+  throw new LockedError(
+    `a run is already under way (process ${holder}); wait for it, or stop it with Ctrl-C where it was started`)
+}
+
+/**
+ * @param {string} file
+ * @returns {{release: () => void, holder: null} | {release: null, holder: number}}  `holder`: the process that has it
+ */
+export function tryLock (file) {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-  for (const retry of [true, false]) {
-    try {
-      writeFileSync(file, JSON.stringify({ name: 'run', pid: process.pid, start_ticks: startTicks(process.pid) }), { flag: 'wx' })
-      return () => rmSync(file, { force: true })
-    } catch (error) {
-      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
-      const holder = readHolder(file)
-      if (!retry || (holder !== null && isAlive(holder))) {
-        throw new LockedError(`a run is already under way (process ${holder?.pid}); wait for it, or stop it with Ctrl-C where it was started`)
+  const own = `${file}.${process.pid}`
+  try {
+    writeFileSync(own, JSON.stringify({ name: 'lock', pid: process.pid, start_ticks: startTicks(process.pid) }))
+    for (;;) {
+      // A link appears with its content, so no process reads a lock that is not written yet.
+      if (succeeds(() => linkSync(own, file), 'EEXIST')) {
+        return { release: () => rmSync(file, { force: true }), holder: null }
       }
-      rmSync(file, { force: true })
+      const holder = readHolder(file)
+      if (holder !== null && isAlive(holder)) return { release: null, holder: holder.pid }
+      takeAway(file, `${own}.dead`)
     }
+  } finally {
+    rmSync(own, { force: true })
   }
-  throw new LockedError(`cannot take ${file}`)
+}
+
+/**
+ * Removes what a dead process left. A rename tells whether another process was faster, and its lock goes back.
+ * @param {string} file
+ * @param {string} aside
+ */
+function takeAway (file, aside) {
+  if (!succeeds(() => renameSync(file, aside), 'ENOENT')) return
+  const holder = readHolder(aside)
+  if (holder !== null && isAlive(holder)) succeeds(() => linkSync(aside, file), 'EEXIST')
+  rmSync(aside, { force: true })
+}
+
+/**
+ * @param {() => void} act
+ * @param {string} otherwise  the code of the error that means no
+ */
+function succeeds (act, otherwise) {
+  try {
+    act()
+    return true
+  } catch (error) {
+    if (/** @type {NodeJS.ErrnoException} */ (error).code !== otherwise) throw error
+    return false
+  }
 }
 
 /** @param {string} file */

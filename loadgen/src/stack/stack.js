@@ -38,6 +38,7 @@ export class StackError extends Error {}
  * @param {import('../origin/origin.js').Origin} [options.origin]  where the wiki and its nginx run; default: here
  * @param {boolean} [options.outlive]  true: goes on when this process ends
  * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
+ * @param {boolean} [options.keepsZone]  whether a zone in PURGE_ZONE is told of edits instead of the stack's own edge
  * @param {number} [options.requestsAtOnceMax]  that the origin's nginx lets be under way at the wiki; default: any number
  * @param {import('@stevec/nginx').EdgeOptions} [options.edgeOptions]
  * @param {import('./cache.js').CacheName} [options.cache]  what stands at the door `cached`; default our edge
@@ -48,7 +49,7 @@ export class StackError extends Error {}
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, origin = createLocalOrigin(), outlive = false, wikiEnvironment = {}, requestsAtOnceMax, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
+export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, origin = createLocalOrigin(), outlive = false, wikiEnvironment = {}, keepsZone = !wikiEnvironment.CACHE_POLICY, requestsAtOnceMax, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
@@ -73,6 +74,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
     cgroups: [],
     profile,
     limits: { controllers: {}, directories: [], missing: {} },
+    cache_policy: wikiEnvironment.CACHE_POLICY ?? null,
     links_api: `http://127.0.0.1:${toxiproxyApi}`,
     origin: origin.record()
   }
@@ -115,7 +117,7 @@ export async function startStack ({ directory, databaseDirectory = directory, mo
       wikiPort: ports.wiki,
       nginxPort,
       purgePort: edgeControl,
-      wikiEnvironment: wikiSettings(state, wikiEnvironment),
+      wikiEnvironment: wikiSettings(state, wikiEnvironment, keepsZone),
       requestsAtOnceMax,
       outlive,
       cgroups,
@@ -254,26 +256,27 @@ const NO_PURGES = Object.freeze({ PURGE_ZONE: undefined, PURGE_URL: undefined, P
  * What the wiki of a stack is told: what is asked, how it works where it stands, and whom it tells of edits.
  * @param {import('./state.js').StackState} state
  * @param {Record<string, string>} asked
+ * @param {boolean} [keepsZone]
  * @returns {import('../origin/origin.js').WikiEnvironment}
  */
-function wikiSettings (state, asked) {
+function wikiSettings (state, asked, keepsZone = false) {
   const { page_reads_at_once: readsAtOnce } = state.profile.asked.origin
   const placed = readsAtOnce === undefined ? {} : { PAGE_READS_AT_ONCE: String(readsAtOnce) }
-  return { ...asked, ...placed, ...purgeSettings(state, asked, readConfig().childEnvironment) }
+  return { ...asked, ...placed, ...purgeSettings(state, asked, keepsZone, readConfig().childEnvironment) }
 }
 
 /**
- * Under a policy that tells caches of edits the wiki tells the stack's own edge, unless whoever starts it named another zone in the environment. What is
- * measured tells no zone of anybody's.
+ * Under a policy that tells caches of edits the wiki tells the stack's own edge. A zone that the environment names is
+ * told instead only where the wiki is browsed: an experiment tells no zone of a user's.
  * @param {import('./state.js').StackState} state
  * @param {Record<string, string>} wikiEnvironment
+ * @param {boolean} keepsZone
  * @param {NodeJS.ProcessEnv} inherited
  * @returns {import('../origin/origin.js').WikiEnvironment}
  */
-function purgeSettings ({ controls: { edge }, doors }, wikiEnvironment, inherited) {
-  const measured = wikiEnvironment.CACHE_POLICY !== undefined
-  if (!measured && inherited.PURGE_ZONE !== undefined) return {}
-  if (!needsPurges(wikiEnvironment.CACHE_POLICY ?? inherited.CACHE_POLICY ?? '')) return measured ? NO_PURGES : {}
+function purgeSettings ({ controls: { edge }, doors }, wikiEnvironment, keepsZone, inherited) {
+  if (keepsZone && inherited.PURGE_ZONE !== undefined) return {}
+  if (!needsPurges(wikiEnvironment.CACHE_POLICY ?? inherited.CACHE_POLICY ?? '')) return NO_PURGES
   return { ...NO_PURGES, PURGE_ZONE: 'stevec', PURGE_URL: edge.url, PURGE_TOKEN: edge.token, PUBLIC_URL: doors.cached.url }
 }
 

@@ -16,6 +16,7 @@ import { isAlive } from './processes.js'
  * @property {string[]} cgroups  directories that were made for this stack, or were about to be
  * @property {import('../profile/profile.js').Profile} profile  where origin and client stand
  * @property {import('../profile/cgroup.js').Group} limits  what the origin's processes were started in
+ * @property {string | null} [cache_policy]  of its wiki when it was started; null: the wiki's own default
  * @property {string} links_api  toxiproxy's
  * @property {import('../origin/origin.js').OriginRecord} origin
  */

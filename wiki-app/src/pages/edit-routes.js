@@ -32,9 +32,32 @@ const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
 
 /**
  * Everything that changes pages, for programs and for people without JavaScript. No answer may be stored.
- * @type {import('fastify').FastifyPluginAsync<{store: import('./store.js').PageStore, history: import('./history.js').History}>}
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   store: import('./store.js').PageStore,
+ *   history: import('./history.js').History,
+ *   waitUntilTold?: (names: string[]) => Promise<void>
+ * }>}  `waitUntilTold`: that the caches have forgotten these pages, or long enough
  */
-export async function editRoutes (app, { store, history }) {
+export async function editRoutes (app, { store, history, waitUntilTold = async () => {} }) {
+  /** Pages that were changed, by the answer to it. @type {WeakMap<import('fastify').FastifyReply, string[]>} */
+  const changed = new WeakMap()
+  // In a hook, as a handler that waits counts as work. See docs/decisions/0021.
+  app.addHook('onSend', async (_request, reply) => {
+    const names = changed.get(reply)
+    if (names !== undefined) await waitUntilTold(names)
+  })
+
+  /**
+   * Leads an author, whose next click must not find a copy of the previous text, away from a form.
+   * @param {import('fastify').FastifyReply} reply
+   * @param {string} url
+   * @param {...string} names  of the pages that changed
+   */
+  function leave (reply, url, ...names) {
+    changed.set(reply, names)
+    return reply.redirect(url, 303)
+  }
+
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
@@ -52,7 +75,7 @@ export async function editRoutes (app, { store, history }) {
     try {
       const { revision, contentBytes, created } = await store.save(name, { content, tags }, change, preconditionOf(request))
       reply.header('page-revision', revision)
-      if (wantsHtml(request)) return reply.redirect(`${viewUrl(name)}?saved=${revision}`, 303)
+      if (wantsHtml(request)) return leave(reply, `${viewUrl(name)}?saved=${revision}`, name)
       if (created) reply.code(201).header('location', viewUrl(name))
       return { name, revision, content_bytes: contentBytes, created }
     } catch (error) {
@@ -99,7 +122,7 @@ export async function editRoutes (app, { store, history }) {
   app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     await store.remove(name, changeIn(request), preconditionOf(request))
-    return reply.redirect(historyUrl(name), 303)
+    return leave(reply, historyUrl(name), name)
   })
 
   app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
@@ -107,7 +130,7 @@ export async function editRoutes (app, { store, history }) {
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
     const revision = await store.rename(name, target, changeIn(request), preconditionOf(request))
     reply.header('page-revision', revision)
-    if (wantsHtml(request)) return reply.redirect(`${viewUrl(target)}?saved=${revision}`, 303)
+    if (wantsHtml(request)) return leave(reply, `${viewUrl(target)}?saved=${revision}`, name, target)
     return reply.code(201).header('location', viewUrl(target)).send({ name: target, revision })
   })
 
@@ -120,7 +143,7 @@ export async function editRoutes (app, { store, history }) {
     const { author, summary } = changeIn(request)
     const { revision, created } = await store.save(name, past, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request))
     reply.header('page-revision', revision)
-    if (wantsHtml(request)) return reply.redirect(`${viewUrl(name)}?saved=${revision}`, 303)
+    if (wantsHtml(request)) return leave(reply, `${viewUrl(name)}?saved=${revision}`, name)
     return { name, revision, created }
   })
 

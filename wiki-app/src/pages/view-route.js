@@ -50,11 +50,12 @@ export class View {
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('./store.js').PageStore,
  *   policy: import('../cache-policy.js').CachePolicy,
+ *   savedNotice: ReturnType<typeof import('./saved-notice.js').createSavedNotice>,
  *   cache?: import('./origin-cache.js').OriginCache<View>,
  *   first?: {begun: (method: string) => void, left: (request: import('node:http').IncomingMessage) => void, isPresent: () => boolean, atOnce: <T>(read: () => Promise<T>) => Promise<T> | undefined}
  * }>}  `first`: with it pages are answered before the framework sees the request, while the database is present; `atOnce` begins a read that need not wait for others
  */
-export async function viewRoute (app, { store, policy, cache, first }) {
+export async function viewRoute (app, { store, policy, savedNotice, cache, first }) {
   const caching = Object.entries(policy.headers).flat()
   const read = (/** @type {string} */ name) => store.findView(name).then((page) => page && new View(page))
 
@@ -135,7 +136,7 @@ export async function viewRoute (app, { store, policy, cache, first }) {
     if (view === null || page === null || page.deleted_at != null) throw Object.assign(new PageMissing(name), { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) })
     if (saved !== null && saved <= page.revision) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
-      return pageDocument(page, savedNotice(saved, policy))
+      return savedNotice(name, saved).then((notice) => pageDocument(page, notice))
     }
     const { validators } = view
     describe(reply, page, validators)
@@ -189,20 +190,3 @@ function savedRevision (query) {
   const { saved } = /** @type {{saved?: unknown}} */ (query)
   return typeof saved === 'string' && /^[1-9]\d{0,14}$/.test(saved) ? Number(saved) : null
 }
-
-/**
- * @param {number} revision
- * @param {import('../cache-policy.js').CachePolicy} policy
- */
-function savedNotice (revision, { staleS, purgedBy }) {
-  if (purgedBy !== null) return notice(revision, 'The caches are being told: others see it from then on, mostly within a second.')
-  return notice(revision, staleS > 0
-    ? `Others who read through a caching door may see the previous text for up to ${staleS} s.`
-    : 'Everybody sees it from now on.')
-}
-
-/**
- * @param {number} revision
- * @param {string} others  when they see it
- */
-const notice = (revision, others) => `<p class="notice" role="status">Saved as revision ${revision}. ${others}</p>`

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { chromium } from 'playwright-core'
+import { request } from '../src/stack/doors.js'
+import { waitUntil } from '../src/stack/processes.js'
+import { requireTool } from '../src/tools/locate.js'
+import { createSandbox } from './helper.js'
+
+/** As often as a reader is to try it. */
+const EDITS = 10
+const WAIT_MAX_MS = 60_000
+const FORM = Object.freeze({
+  accept: 'text/html,*/*;q=0.8', 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin'
+})
+
+describe('the own edit, in a wiki that `stevec up` has started', () => {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  /** @type {Record<import('../src/stack/doors.js').DoorName, import('../src/stack/doors.js').Door>} */
+  let doors
+  before(async () => {
+    sandbox = await createSandbox()
+    const up = await sandbox.stevec(['up'], { WRITES_PER_MINUTE: '0' })
+    assert.equal(up.exitCode, 0, up.stderr)
+    assert.match(up.stdout, /cached under the policy purge-tag: an edit shows at once/)
+    doors = JSON.parse((await sandbox.stevec(['status', '--json'])).stdout).doors
+  })
+  after(async () => {
+    await sandbox.stevec(['down'])
+    sandbox.remove()
+  })
+
+  /** @param {string} path @param {import('../src/stack/doors.js').DoorName} [door] */
+  const read = (path, door = 'cached', headers = {}) => request(`${doors[door].url}${path}`, { headers })
+
+  /** @param {string} path @param {Record<string, string>} fields */
+  async function send (path, fields) {
+    const body = new URLSearchParams(fields).toString()
+    const { status, headers } = await request(`${doors.cached.url}${path}`, { method: 'POST', headers: FORM, body })
+    assert.equal(status, 303)
+    return String(headers.location)
+  }
+  const write = (/** @type {string} */ name, /** @type {string} */ content, revision = 0) =>
+    send(`/edit/text/${name}`, { content, base_revision: String(revision) })
+
+  /** @param {string} path */
+  async function storeAtEdge (path) {
+    const isHit = async () => (await read(path)).headers['cf-cache-status'] === 'HIT'
+    assert.ok(await waitUntil(isHit, WAIT_MAX_MS), `the edge keeps ${path}`)
+  }
+
+  test('shows at once through every door, also while others read the page', async () => {
+    await write('Busy', 'text 0.')
+    const done = new AbortController()
+    const others = (async () => {
+      while (!done.signal.aborted) await Promise.all(Array.from({ length: 4 }, () => read('/wiki/Busy')))
+    })()
+    try {
+      for (let edit = 1; edit <= EDITS; edit++) {
+        await storeAtEdge('/wiki/Busy')
+        await read('/wiki/Busy', 'local')
+        const next = await write('Busy', `text ${edit}.`, edit)
+        for (const door of /** @type {const} */ (['cached', 'local', 'nocache', 'source'])) {
+          const { body } = await read('/wiki/Busy', door)
+          assert.match(body, new RegExp(`text ${edit}\\.`), `${door}, edit ${edit}`)
+        }
+        const saved = await read(next)
+        assert.match(saved.body, /The caches have forgotten the previous text\. Everybody sees it from now on\./)
+      }
+    } finally {
+      done.abort()
+      await others
+    }
+  })
+
+  test('keeps no copy in a browser that is used without asking', async () => {
+    await write('Asked', 'first')
+    await storeAtEdge('/wiki/Asked')
+    const first = await read('/wiki/Asked')
+    assert.equal(first.headers['cache-control'], 'public, no-cache')
+    const known = { 'if-none-match': String(first.headers.etag) }
+    assert.equal((await read('/wiki/Asked', 'cached', known)).status, 304)
+    await write('Asked', 'second', 1)
+    const second = await read('/wiki/Asked', 'cached', known)
+    assert.equal(second.status, 200)
+    assert.match(second.body, /second/)
+  })
+
+  test('takes a deleted page away, leads from an old name to the new one, and makes a red link blue', async () => {
+    await write('Leading', 'to [[Target]]')
+    await write('Old', 'moves')
+    await write('Gone', 'goes')
+    for (const page of ['Leading', 'Old', 'Gone']) await storeAtEdge(`/wiki/${page}`)
+    const isMissing = async () => /class="missing"/.test((await read('/wiki/Leading')).body)
+    assert.ok(await isMissing())
+
+    await send('/edit/delete/Gone', { base_revision: '1' })
+    assert.equal((await read('/wiki/Gone')).status, 404)
+    await send('/edit/rename/Old', { to: 'New', base_revision: '1' })
+    const moved = await read('/wiki/Old')
+    assert.deepEqual([moved.status, moved.headers.location], [302, '/wiki/New'])
+    assert.match((await read('/wiki/New')).body, /moves/)
+    await write('Target', 'is there')
+    assert.ok(await waitUntil(async () => !await isMissing(), WAIT_MAX_MS), 'the link is blue')
+    await send('/edit/delete/Target', { base_revision: '1' })
+    assert.ok(await waitUntil(isMissing, WAIT_MAX_MS), 'the link is red again')
+  })
+
+  test('open, write, leave, come back: the new text each time, in a browser', async (t) => {
+    const browser = await chromium.launch({ executablePath: requireTool('chromium').path, args: ['--no-sandbox'] })
+    t.after(() => browser.close())
+    const page = await browser.newPage({ baseURL: doors.cached.url })
+    page.setDefaultTimeout(WAIT_MAX_MS)
+    await write('Start', '[[Mine]]')
+    await write('Mine', 'text 0.')
+    for (let edit = 1; edit <= EDITS; edit++) {
+      await page.goto('/wiki/Mine')
+      assert.equal(await page.locator('article p').textContent(), `text ${edit - 1}.`)
+      await page.getByRole('link', { name: 'Edit this page' }).click()
+      await page.getByLabel('Text, in').fill(`text ${edit}.`)
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText(`Saved as revision ${edit + 1}. The caches have forgotten the previous text.`).waitFor()
+      await page.goto('/wiki/Start')
+      await page.locator('article a', { hasText: 'Mine' }).click()
+      await page.waitForURL('**/wiki/Mine')
+      assert.equal(await page.locator('article p').textContent(), `text ${edit}.`)
+    }
+  })
+
+  test('`up` with another policy says that the wiki is up with this one', async () => {
+    const other = await sandbox.stevec(['up', '--policy', 'ttl'])
+    assert.equal(other.exitCode, 2)
+    assert.match(other.stderr, /already up, with the policy purge-tag; `stevec down` first/)
+    assert.equal((await sandbox.stevec(['up', '--policy', 'purge-tag'])).exitCode, 0)
+    const unknown = await sandbox.stevec(['up', '--policy', 'never'])
+    assert.equal(unknown.exitCode, 2)
+    assert.match(unknown.stderr, /--policy must be one of ttl, .*purge-tag, revalidate, no-store, not "never"/)
+  })
+})
