@@ -2,6 +2,7 @@ import createError from '@fastify/error'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import fp from 'fastify-plugin'
+import { jsonParser } from '../pages/content-parsers.js'
 import { sendRevalidated } from '../pages/revalidated.js'
 import { API_PREFIX } from '../views.js'
 import { readNumbers } from './address.js'
@@ -50,7 +51,7 @@ const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha2
  */
 export async function apiRoutes (app, { store, history, finding, pictures, pictureMaxBytes, files, importFiles, policy }) {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
   for (const schema of SHARED_SCHEMAS) app.addSchema(schema)
 
