@@ -4,7 +4,7 @@ import { createPlaces } from '../archive/places.js'
 import { unzip } from '../archive/unzip.js'
 import { zipOf } from '../archive/zip.js'
 import { changeIn } from '../pages/change.js'
-import { CHANGE_FIELDS, otherwise, queryOf } from './schemas.js'
+import { CHANGE_FIELDS, otherwise, queryOf, refusals, SECURITY } from './schemas.js'
 
 /** Sent in parts there is no limit; this is one part. */
 const IMPORT_MAX_BYTES = 268_435_456
@@ -24,6 +24,7 @@ const SCHEMAS = {
   },
   import: {
     tags,
+    security: SECURITY,
     summary: 'Make pages of files',
     description: 'A zip of Markdown files, as the export makes it or without anything at the files’ beginning: then their paths are the pages’ names. ' +
       'The answer is one line of JSON for each file, as it is done, and a last one with totals. What is there already makes no revision, so an import that broke off is finished by sending it again.',
@@ -44,7 +45,7 @@ const SCHEMAS = {
         description: 'What became of each file: created, replaced, unchanged, kept or refused with a reason. In the last line `done` says whether that was all.',
         content: { 'application/x-ndjson': { schema: {} } }
       },
-      ...otherwise(413, 415, 429)
+      ...refusals()
     }
   }
 }

@@ -12,7 +12,7 @@ import { fileApi } from './file-routes.js'
 import { findingApi } from './finding-routes.js'
 import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
-import { SHARED_SCHEMAS } from './schemas.js'
+import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
 
 const UnknownType = createError('WIKI_API_UNKNOWN_TYPE', 'The API takes JSON (application/json), zip files (application/zip) to import, and pictures (image/*) to upload.', 415)
 
@@ -28,6 +28,7 @@ const OPENAPI = {
       'Single pages and lists have an ETag, so what you have is confirmed rather than sent again.'
   },
   servers: [{ url: API_PREFIX }],
+  components: { securitySchemes: SECURITY_SCHEMES },
   tags: [
     { name: 'pages', description: 'Read and write single pages' },
     { name: 'finding', description: 'Find pages' },
