@@ -4,6 +4,7 @@ import { PageMissing } from '../pages/store.js'
 import { hasCurrent } from '../pages/validators.js'
 import { canonicalTags } from '../pages/tags.js'
 import { markdownIn } from '../pages/text.js'
+import { refuseHiddenName, refuseNewHiddenName } from '../pages/visible.js'
 import { askedName, nameIn, pageUrl } from './address.js'
 import { pageTag } from './answers.js'
 import { answer, bodyOf, CHANGE_FIELDS, CONTENT, named, otherwise, queryOf, refusals, SECURITY, TAGS_FIELD } from './schemas.js'
@@ -87,6 +88,7 @@ export async function pageApi (app, { store, policy: { listControl } }) {
   app.put('/pages/:name', { schema: SCHEMAS.save }, async (request, reply) => {
     const name = writableName(askedName(request))
     const { content, tags } = /** @type {{content: string, tags?: string[]}} */ (request.body)
+    await refuseNewHiddenName(store, name)
     const { revision, created } = await store.save(name, { content: markdownIn(content), tags: canonicalTags(tags) }, changeIn(request), preconditionOf(request, pageTag))
     if (created) reply.code(201).header('location', pageUrl(name))
     return { name, revision, created }
@@ -100,6 +102,7 @@ export async function pageApi (app, { store, policy: { listControl } }) {
 
   app.post('/pages/:name/rename', { schema: SCHEMAS.rename }, async (request, reply) => {
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
+    refuseHiddenName(target)
     const revision = await store.rename(writableName(askedName(request)), target, changeIn(request), preconditionOf(request, pageTag))
     reply.code(201).header('location', pageUrl(target))
     return { name: target, revision }

@@ -4,6 +4,7 @@ import { currentRevision } from '../pages/store.js'
 import { basePrecondition, StaleEdit } from '../pages/preconditions.js'
 import { canonicalTags } from '../pages/tags.js'
 import { writableName } from '../pages/name.js'
+import { refuseHiddenName } from '../pages/visible.js'
 import { isPageFile, nameOfFile } from './file-names.js'
 import { FRONT_MATTER_MAX_BYTES, readFrontMatter } from './front-matter.js'
 
@@ -101,6 +102,7 @@ export function createImport ({ store, maxBytes }) {
   async function save ({ path, name, content, tags }, attribution, onConflict) {
     for (let attempt = 1; ; attempt++) {
       const there = await store.findSource(name)
+      if (there === null) refuseHiddenName(name)
       if (there !== null) {
         if (there.content === content && (tags === undefined || tags.join() === there.tags.join())) return { path, name, result: 'unchanged', revision: there.revision }
         if (onConflict === 'keep') return { path, name, result: 'kept', revision: there.revision }

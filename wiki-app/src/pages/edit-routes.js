@@ -9,6 +9,7 @@ import { headerPrecondition, StaleEdit } from './preconditions.js'
 import { currentRevision } from './store.js'
 import { canonicalTags, TAGS_SCHEMA } from './tags.js'
 import { markdownIn } from './text.js'
+import { refuseHiddenName, refuseNewHiddenName } from './visible.js'
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -49,6 +50,7 @@ export async function editRoutes (app, { store, history }) {
     const content = textIn(request)
     const tags = canonicalTags(/** @type {{tags?: string | string[]}} */ (request.body).tags)
     const change = changeIn(request)
+    await refuseNewHiddenName(store, name)
     try {
       const { revision, contentBytes, created } = await store.save(name, { content, tags }, change, preconditionOf(request))
       reply.header('page-revision', revision)
@@ -105,6 +107,7 @@ export async function editRoutes (app, { store, history }) {
   app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
+    refuseHiddenName(target)
     const revision = await store.rename(name, target, changeIn(request), preconditionOf(request))
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return reply.redirect(`${viewUrl(target)}?saved=${revision}`, 303)
@@ -134,6 +137,7 @@ export async function editRoutes (app, { store, history }) {
     const name = writableName(nameIn(request))
     if (isMisspelt(request, editUrl(name))) return reply.redirect(editUrl(name), 303)
     const page = await store.findSource(name)
+    if (page === null) refuseHiddenName(name)
     return reply.type(HTML).send(renderView('edit', {
       title: `${page ? 'Edit' : 'Create'} “${name}”`,
       name,
