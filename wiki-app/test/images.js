@@ -29,11 +29,11 @@ export function png (width = 1, height = 1, shade = 128) {
 
 /**
  * A picture with notes of any length in it, as cameras and programs leave them.
- * @param {number} size_bytes  of the whole
+ * @param {number} bytes  of the whole
  */
-export function largePng (size_bytes, shade = 128) {
+export function largePng (bytes, shade = 128) {
   const small = png(1, 1, shade)
-  const note = pngChunk('noTe', Buffer.alloc(size_bytes - small.length - 12))
+  const note = pngChunk('noTe', Buffer.alloc(bytes - small.length - 12))
   return Buffer.concat([small.subarray(0, -12), note, small.subarray(-12)])
 }
 

@@ -231,5 +231,5 @@ export const SECURITY_SCHEMES = {
   }
 }
 
-/** Of writes: with a token, or without one where anyone may write (ACCESS=open). */
+/** Of writes: with a token, or without one where anyone may write (ACCESS=open). @type {Record<string, string[]>[]} */
 export const SECURITY = [{ token: [] }, {}]

@@ -29,7 +29,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  */
 
 /**
- * @typedef {Record<ImportLine['result'], number> & {done: boolean, reason?: string}} ImportTotals  not `done`: it broke off, and can be sent again
+ * @typedef {Record<ImportLine['result'], number> & {done: boolean, reason?: string, left?: number, retry_after_s?: number}} ImportTotals  not
+ *   `done`: it broke off, and can be sent again; `left`: files not looked at, as the client has written as much as it may
  */
 
 /**
@@ -44,31 +45,46 @@ export function createImport ({ store, maxBytes }) {
    * @param {object} options
    * @param {import('../pages/store.js').Attribution} options.attribution
    * @param {OnConflict} options.onConflict
+   * @param {() => Promise<import('../access/write-limit.js').Refusal | null>} options.take  counts a page that is about to be written
    * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in their order; then the totals
    */
-  return async function * importFiles (files, { attribution, onConflict }) {
+  return async function * importFiles (files, { attribution, onConflict, take: allow }) {
     /** @type {ImportTotals} */
     const totals = { done: true, created: 0, replaced: 0, unchanged: 0, kept: 0, refused: 0 }
     /** Names of pages, so that no file undoes another one. @type {Set<string>} */
     const seen = new Set()
-    /** @type {Promise<ImportLine>[]} */
+    /** @type {Promise<ImportLine | null>[]} */
     const underWay = []
+    /** @returns {Promise<ImportLine[]>} none: the page is left for another time */
     const next = async () => {
-      const line = await /** @type {Promise<ImportLine>} */ (underWay[0])
+      const line = await underWay[0]
       underWay.shift()
+      if (line === null) {
+        totals.left = (totals.left ?? 0) + 1
+        return []
+      }
       totals[line.result]++
-      return line
+      return [line]
+    }
+    const mayWrite = async () => {
+      const refusal = totals.left === undefined ? await allow() : null
+      if (refusal !== null) pause(totals, refusal)
+      return totals.left === undefined
     }
     try {
       for await (const file of whole(files, totals)) {
-        const line = take(file, seen).then((page) => save(page, attribution, onConflict)).catch((error) => refusal(file.path, error))
+        if (totals.left !== undefined) {
+          totals.left++
+          continue
+        }
+        const line = take(file, seen).then((page) => save(page, attribution, onConflict, mayWrite)).catch((error) => refusal(file.path, error))
         // Whoever waits for it comes later.
         line.catch(() => {})
         underWay.push(line)
-        if (underWay.length >= SAVES_AT_ONCE) yield await next()
+        if (underWay.length >= SAVES_AT_ONCE) yield * await next()
         await otherWork()
       }
-      while (underWay.length > 0) yield await next()
+      while (underWay.length > 0) yield * await next()
     } catch {
       breakOff(totals, 'The wiki could not go on. Send the same file again in a moment: what is done already is left as it is.')
     } finally {
@@ -97,9 +113,10 @@ export function createImport ({ store, maxBytes }) {
    * @param {Awaited<ReturnType<typeof take>>} page
    * @param {import('../pages/store.js').Attribution} attribution
    * @param {OnConflict} onConflict
-   * @returns {Promise<ImportLine>}
+   * @param {() => Promise<boolean>} mayWrite
+   * @returns {Promise<ImportLine | null>} null: it may not be written now
    */
-  async function save ({ path, name, content, tags }, attribution, onConflict) {
+  async function save ({ path, name, content, tags }, attribution, onConflict, mayWrite) {
     for (let attempt = 1; ; attempt++) {
       const there = await store.findSource(name)
       if (there === null) refuseHiddenName(name)
@@ -108,6 +125,7 @@ export function createImport ({ store, maxBytes }) {
         if (onConflict === 'keep') return { path, name, result: 'kept', revision: there.revision }
         if (onConflict === 'fail') throw new Refused(`There is a page “${name}” with another text or other tags.`)
       }
+      if (attempt === 1 && !await mayWrite()) return null
       try {
         const { revision, created } = await store.save(name, { content, tags }, attribution, basePrecondition(currentRevision(there)))
         return { path, name, result: created ? 'created' : 'replaced', revision }
@@ -123,6 +141,15 @@ export function createImport ({ store, maxBytes }) {
  * @param {string} reason
  */
 const breakOff = (totals, reason) => { Object.assign(totals, { done: false, reason }) }
+
+/**
+ * @param {ImportTotals} totals
+ * @param {import('../access/write-limit.js').Refusal} refusal
+ */
+function pause (totals, { pages, retryAfterS }) {
+  breakOff(totals, `An import writes at most ${pages} pages at once. Send the same file again in ${retryAfterS} s: what is done already is left as it is.`)
+  Object.assign(totals, { left: 0, retry_after_s: retryAfterS })
+}
 
 /**
  * Files up to where the zip breaks off.

@@ -7,6 +7,7 @@ export class Broken extends Error {}
  * Bytes for a parser that asks for them, from a sender that brings them in pieces; only what is not read yet is kept.
  */
 export class Bytes {
+  /** @type {Buffer} */
   #rest = NONE
   #ended = false
   /** Wakes the parser. */

@@ -10,6 +10,7 @@ const TRAILER = 0x3b
  */
 export async function parseGif (bytes, acceptSize) {
   const screen = await bytes.read(13)
+  if (!['GIF87a', 'GIF89a'].includes(screen.toString('latin1', 0, 6))) throw new Broken('its version is unknown')
   await bytes.skip(tableBytes(screen[10]))
   let frames = 0
   for (;;) {

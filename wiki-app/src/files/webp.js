@@ -9,7 +9,9 @@ const FRAME_BYTES = 16
  * @type {import('./image.js').Parser}
  */
 export async function parseWebp (bytes, acceptSize) {
-  let left = (await bytes.read(12)).readUInt32LE(4) - 4
+  const file = await bytes.read(12)
+  if (file.toString('latin1', 8) !== 'WEBP') throw new Broken('it holds something else')
+  let left = file.readUInt32LE(4) - 4
   if (left % 2 !== 0) throw new Broken('its length is odd')
   /** @type {Size | undefined} */
   let canvas
