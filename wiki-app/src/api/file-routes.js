@@ -31,7 +31,8 @@ const SCHEMAS = {
     tags,
     security: SECURITY,
     summary: 'Upload a picture',
-    description: 'PNG, JPEG, WebP or GIF; what it is is read from its content. The same content twice is one picture, at one address for ever.',
+    description: 'PNG, JPEG, WebP or GIF; what it is is read from its content, and a damaged one is refused. ' +
+      'What follows its end is not kept. The same content twice is one picture, at one address for ever.',
     querystring: queryOf({ author: { ...CHANGE_FIELDS.author, examples: ['Ana'] } }),
     body: { content: { 'image/png': { schema: {} } } },
     response: { 200: answer('It was there already', 'Picture', PICTURE), 201: answer('It is there now', 'Picture', PICTURE), ...refusals() }

@@ -190,7 +190,7 @@ const PROBLEMS = {
   409: 'The name is taken.',
   412: 'The page is not as you expect it. Nothing was changed.',
   413: 'It is too large.',
-  415: 'The body is of another type than described here.',
+  415: 'The body is of another type than described here, or a damaged picture.',
   422: 'The text takes too long to render.',
   429: 'Too many of these run at the same time, or you asked too often.',
   431: 'The header fields are too long.',
