@@ -96,7 +96,7 @@ async function main (argv) {
   }
   if (!Object.hasOwn(COMMANDS, command)) throw new UsageError(`there is no command "${command}"; there is: ${[...Object.keys(COMMANDS), 'list'].join(', ')}`)
   if (file === undefined || name === undefined || rest.length > 0) throw new UsageError(`${command} takes a FILE and a NAME; a name with blanks needs quotes`)
-  if (!isLine(name, NAME_MAX_CHARS)) throw new UsageError(`a name must be a line of 1 to ${NAME_MAX_CHARS} characters without blanks around it`)
+  if (!isLine(name, NAME_MAX_CHARS)) throw new UsageError(`a name must be a line of 1 to ${NAME_MAX_CHARS} characters without blanks around it or invisible ones in it`)
   const users = existsSync(file) ? parseUsers(file) : []
   const said = await COMMANDS[command](users, name, values)
   if (users.length === 0) throw new UsageError('the last user cannot be removed: the wiki would not start with an empty file')

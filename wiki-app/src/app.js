@@ -19,6 +19,7 @@ import { fileRoutes } from './files/routes.js'
 import { createFileStore } from './files/store.js'
 import { healthRoutes } from './health.js'
 import { tagsFor, urlsFor } from './invalidation.js'
+import { answerMalformed, refuseUnheard } from './malformed.js'
 import { createRenderer } from './markdown/renderer.js'
 import { createMetrics, createMetricsServer } from './observe/metrics.js'
 import { createRequestIds, createRequestLog, logController } from './observe/request-log.js'
@@ -37,6 +38,7 @@ import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
 import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } from './problem.js'
 import { createPurgeQueue } from './purge-queue.js'
+import { requireBody } from './required-body.js'
 import { refuseCrossSite } from './same-origin.js'
 import { SECURITY_HEADERS } from './security-headers.js'
 import { compilersFactory } from './validation.js'
@@ -86,6 +88,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     // That the schemas themselves are well made is tested, and need not be found out at each start.
     schemaController: { compilersFactory },
     ajv: { customOptions: { removeAdditional: false, coerceTypes: false, validateSchema: false } },
+    clientErrorHandler: answerMalformed,
     // For URLs that cannot be decoded no hook runs.
     frameworkErrors: (error, request, reply) => {
       const ownReply = /** @type {import('fastify').FastifyReply} */ (/** @type {unknown} */ (reply))
@@ -95,6 +98,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     }
   })
   app.server.maxConnections = CONNECTIONS_MAX
+  refuseUnheard(app.server)
 
   const database = createDatabase(config.MONGODB_URI, app.log)
   const models = defineModels(database.connection)
@@ -165,6 +169,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     })
   }
   app.addHook('onRequest', refuseCrossSite)
+  app.addHook('preValidation', requireBody)
   app.setErrorHandler(answerError)
   app.setNotFoundHandler(answerNotFound)
 

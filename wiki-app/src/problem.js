@@ -31,7 +31,8 @@ export function createErrorHandler (isUnavailable) {
     reply.code(status).headers({ ...SECURITY_HEADERS, ...headers, 'cache-control': 'no-store' })
     const title = STATUS_CODES[status] ?? 'Error'
     if (wantsHtml(request)) return reply.type(HTML).send(renderView('error', { title, status, detail, requestId: request.id, signInUrl: error.signInUrl, createUrl: error.createUrl, historyUrl: error.historyUrl }))
-    return reply.type('application/problem+json').send({ type: 'about:blank', title, status, detail, request_id: request.id, ...(error.currentRevision !== undefined && { current_revision: error.currentRevision }) })
+    const current = error.currentRevision !== undefined && { current_revision: error.currentRevision }
+    return reply.type('application/problem+json').send({ ...problemOf(status, detail), request_id: request.id, ...current })
   }
 
   /** @param {AnswerableError} error */
@@ -43,6 +44,13 @@ export function createErrorHandler (isUnavailable) {
     return { status: 500, detail: 'Something went wrong in the wiki. It has been logged.', headers: {} }
   }
 }
+
+/**
+ * RFC 9457.
+ * @param {number} status
+ * @param {string} detail  a sentence
+ */
+export const problemOf = (status, detail) => ({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail })
 
 /** Handler of whatever matches no route. */
 export function answerNotFound () {

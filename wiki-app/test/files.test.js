@@ -3,12 +3,13 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import test from 'node:test'
+import { deflateSync } from 'node:zlib'
 import mongoose from 'mongoose'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
-import { HEAD_MAX_BYTES, readImage } from '../src/files/image.js'
+import { inspectImage } from '../src/files/image.js'
 import { bearer, peopleOnly } from './people.js'
 import { BROWSER, get, useWiki } from './helper.js'
-import { gif, jpeg, png, webp } from './images.js'
+import { chunk, gif, jpeg, largePng, png, pngChunk, riff, webp } from './images.js'
 
 const WAIT_MAX_MS = 10_000
 
@@ -37,37 +38,132 @@ function submitForm (app, fields, headers = {}) {
   return app.inject({ method: 'POST', url: '/edit/upload', headers, payload: form })
 }
 
+/** @param {Buffer} data */
+const chunked = (data) => Buffer.concat([Buffer.from(`${data.length.toString(16)}\r\n`), data, Buffer.from('\r\n')])
+
 /** The database of the application that was built last. */
 const database = () => /** @type {import('mongodb').Db} */ (mongoose.connections[mongoose.connections.length - 1].db)
 const counts = async () => Promise.all(['files.files', 'files.chunks'].map((name) => database().collection(name).countDocuments()))
 
-test('a picture is known by its own bytes, and so is its size', () => {
-  for (const [bytes, expected] of /** @type {[Buffer, [string, string, number, number]][]} */ ([
-    [png(3, 2), ['image/png', 'png', 3, 2]],
-    [jpeg(640, 480), ['image/jpeg', 'jpg', 640, 480]],
-    [jpeg(640, 480, 4), ['image/jpeg', 'jpg', 640, 480]],
-    [gif(20, 10), ['image/gif', 'gif', 20, 10]],
-    [gif(20, 10, 60_000), ['image/gif', 'gif', 60_000, 10]],
-    [webp('VP8 ', 16_383, 1), ['image/webp', 'webp', 16_383, 1]],
-    [webp('VP8L', 16_384, 9_999), ['image/webp', 'webp', 16_384, 9_999]],
-    [webp('VP8X', 16_777_216, 2), ['image/webp', 'webp', 16_777_216, 2]]
-  ])) {
-    const [type, extension, width, height] = expected
-    assert.deepEqual(readImage(bytes), { type, extension, width, height })
-    // However a picture is cut or spoilt, it is read without an exception.
-    for (let length = 0; length < Math.min(bytes.length, 200); length++) readImage(bytes.subarray(0, length))
-    for (let at = 0; at < Math.min(bytes.length, 60); at++) for (const value of [0, 1, 0x7f, 0xff]) readImage(Buffer.concat([bytes.subarray(0, at), Buffer.from([value]), bytes.subarray(at + 1)]))
+/**
+ * @param {Buffer} bytes
+ * @param {number} [pieceBytes]
+ */
+async function inspect (bytes, pieceBytes = bytes.length || 1) {
+  const inspection = inspectImage()
+  const kept = []
+  for (let at = 0; at < bytes.length; at += pieceBytes) kept.push(await inspection.feed(bytes.subarray(at, at + pieceBytes)))
+  return { ...await inspection.end(), bytes: Buffer.concat(kept) }
+}
+
+/** @param {Buffer} bytes @param {number} [pieceBytes] @returns {Promise<string>} why it is none, '' when it is one */
+const complaint = (bytes, pieceBytes) => inspect(bytes, pieceBytes).then(() => '', (/** @type {Error & {statusCode?: number}} */ error) => {
+  assert.ok([413, 415].includes(Number(error.statusCode)), error.stack)
+  return error.message
+})
+
+/** @type {[Buffer, [string, string, number, number]][]} */
+const PICTURES = [
+  [png(3, 2), ['image/png', 'png', 3, 2]],
+  [largePng(300_000), ['image/png', 'png', 1, 1]],
+  [jpeg(640, 480), ['image/jpeg', 'jpg', 640, 480]],
+  [jpeg(17, 9, 4), ['image/jpeg', 'jpg', 17, 9]],
+  [gif(20, 10), ['image/gif', 'gif', 20, 10]],
+  [gif(20, 10, 60_000), ['image/gif', 'gif', 60_000, 10]],
+  [webp('VP8 ', 16_383, 1), ['image/webp', 'webp', 16_383, 1]],
+  [webp('VP8L', 5_000, 9_999), ['image/webp', 'webp', 5_000, 9_999]],
+  [webp('VP8X', 16_384, 2), ['image/webp', 'webp', 16_384, 2]]
+]
+
+test('a picture is known by its own bytes, and so are its size and its end, however it arrives', async () => {
+  for (const [bytes, [type, extension, width, height]] of PICTURES) {
+    for (const tail of ['', 'PK\x03\x04', '<script>alert(1)</script>', '\x89PNG\r\n\x1a\n']) {
+      for (const pieceBytes of [1, 7, 1_000, 1_000_000]) {
+        if (bytes.length / pieceBytes > 2_000) continue
+        assert.deepEqual(await inspect(Buffer.concat([bytes, Buffer.from(tail, 'latin1')]), pieceBytes), { type, extension, width, height, bytes }, `${type} ${tail} ${pieceBytes}`)
+      }
+    }
   }
 })
 
-test('what only looks like a picture is none', () => {
-  const spoilt = png()
-  spoilt[20]++
+test('a picture that is cut anywhere, or spoilt, is none, and reading it is no error of the wiki', async () => {
+  for (const [bytes, [type]] of PICTURES) {
+    for (let length = 0; length < bytes.length; length += bytes.length > 1_000 ? 997 : 1) {
+      assert.match(await complaint(bytes.subarray(0, length)), /This is no picture|is damaged: it ends too early/, `${type} ${length}`)
+    }
+    for (let at = 0; at < Math.min(bytes.length, 120); at++) {
+      for (const value of [0, 1, 0x7f, 0xff]) await complaint(Buffer.concat([bytes.subarray(0, at), Buffer.from([value]), bytes.subarray(at + 1)]))
+    }
+  }
+})
+
+test('a PNG with any bit turned in its chunks is refused: each has a checksum', async () => {
+  const bytes = png(30, 20)
+  for (let at = 8; at < bytes.length; at++) {
+    const spoilt = Buffer.from(bytes)
+    spoilt[at] ^= 1 << at % 8
+    assert.notEqual(await complaint(spoilt), '', String(at))
+  }
+})
+
+const PNG_START = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
+/**
+ * @param {(string | Buffer)[][]} chunks
+ */
+const pngOf = (...chunks) => Buffer.concat([PNG_START, ...chunks.map(([type, data = Buffer.alloc(0)]) => pngChunk(String(type), Buffer.from(data)))])
+const header = (/** @type {number} */ width, /** @type {number} */ height, depth = 8, colour = 0, interlace = 0) => {
+  const data = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, depth, colour, 0, 0, interlace])
+  data.writeUInt32BE(width, 0)
+  data.writeUInt32BE(height, 4)
+  return data
+}
+const packed = (/** @type {number} */ bytes) => deflateSync(Buffer.alloc(bytes))
+
+test('the pixels of a PNG are as many as its header says', async () => {
+  for (const [bytes, reason] of /** @type {[Buffer, RegExp][]} */ ([
+    [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(110)], ['IEND']), /^$/],
+    [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(110).subarray(0, 5)], ['IDAT', packed(110).subarray(5)], ['IDAT'], ['IEND']), /^$/],
+    [pngOf(['IHDR', header(1, 1, 8, 0, 1)], ['IDAT', packed(2)], ['IEND']), /^$/],
+    [pngOf(['IHDR', header(8, 8, 1, 0, 1)], ['IDAT', packed(2 + 2 + 2 + 4 + 4 + 8 + 8)], ['IEND']), /^$/],
+    [pngOf(['IHDR', header(3, 1, 4, 3)], ['PLTE', 'rgb'], ['IDAT', packed(3)], ['tEXt', 'after'], ['IEND']), /^$/],
+    [pngOf(['IHDR', header(1, 1, 16, 6)], ['IDAT', packed(9)], ['IEND']), /^$/],
+    [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(109)], ['IEND']), /fewer pixels/],
+    [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(111)], ['IEND']), /more pixels/],
+    [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(100_000_000)], ['IEND']), /more pixels/],
+    [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(110).subarray(0, -4)], ['IEND']), /cannot be unpacked/],
+    [pngOf(['IHDR', header(10, 10)], ['IDAT', Buffer.from('<script>alert(1)</script>')], ['IEND']), /cannot be unpacked/],
+    [pngOf(['IHDR', header(10, 10)], ['IDAT'], ['IEND']), /cannot be unpacked/],
+    [pngOf(['IHDR', header(10, 10)], ['IEND']), /no pixels/],
+    [pngOf(['IHDR', header(10, 10, 8, 3)], ['IDAT', packed(110)], ['IEND']), /no palette/],
+    [pngOf(['IHDR', header(10, 10, 8, 3)], ['PLTE', 'rgbr'], ['IDAT', packed(110)], ['IEND']), /palette/],
+    [pngOf(['IHDR', header(10, 10)], ['IHDR', header(10, 10)], ['IDAT', packed(110)], ['IEND']), /no order/],
+    [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(110)], ['tEXt'], ['IDAT'], ['IEND']), /no order/],
+    [pngOf(['IDAT', packed(110)], ['IHDR', header(10, 10)], ['IEND']), /no order/],
+    [pngOf(['IHDR', header(10, 10)], ['EVIL'], ['IDAT', packed(110)], ['IEND']), /nobody knows its chunk EVIL/],
+    [pngOf(['IHDR', header(10, 10, 3)], ['IDAT', packed(110)], ['IEND']), /header/],
+    [pngOf(['IHDR', header(10, 10)], ...Array(20_000).fill(['noTe'])), /too many chunks/],
+    [pngOf(['IHDR', header(0, 10)], ['IDAT', packed(110)], ['IEND']), /no size/],
+    [pngOf(['IHDR', header(10_000, 10_000)], ['IDAT', packed(110)], ['IEND']), /at most 50 million/]
+  ])) assert.match(await complaint(bytes), reason, String(reason))
+})
+
+test('what only looks like a picture is none', async () => {
+  const [image, extended] = [webp('VP8L', 5, 6).subarray(12), chunk('VP8X', Buffer.from([0, 0, 0, 0, 8, 0, 0, 8, 0, 0]))]
+  const frame = (/** @type {number} */ width) => chunk('ANMF', Buffer.from([0, 0, 0, 0, 0, 0, width, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
+  const whole = jpeg(9, 9)
+  const without = (/** @type {number} */ marker, bytes = whole) => {
+    const at = bytes.indexOf(Buffer.from([0xff, marker]))
+    return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 2 + bytes.readUInt16BE(at + 2))])
+  }
   for (const bytes of [
     Buffer.alloc(0), Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'), Buffer.from('<!doctype html><script>alert(1)</script>'), Buffer.from('%PDF-1.7\n'),
-    Buffer.from('GIF89a/*'.padEnd(200, 'a')), Buffer.from('GIF89a'), Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), spoilt, png().subarray(0, 30), png(0, 1), jpeg(0, 5), jpeg(5, 0),
-    Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0, 0, 0, 0, 0, 0, 0]), Buffer.from([0xff, 0xd8, ...Array(5_000).fill(0xff)]), jpeg(5, 5, 5).subarray(0, HEAD_MAX_BYTES), webp('VP8L', 1, 1).fill(0, 20), Buffer.from('RIFF\0\0\0\0WAVEfmt '.padEnd(100, ' '))
-  ]) assert.equal(readImage(bytes), null, bytes.toString('latin1', 0, 40))
+    Buffer.from('GIF89a/*'.padEnd(200, 'a')), Buffer.from('GIF89a=1;alert(1)//'.padEnd(2_000, ';')), Buffer.from('GIF89a'), PNG_START, png(0, 1), jpeg(0, 5), jpeg(5, 0), gif(0, 1),
+    Buffer.concat([gif(2, 2).subarray(0, 13), Buffer.from([0, 0, 0, 0, 0, 0, 0x3b])]),
+    Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0, 0, 0, 0, 0, 0, 0]), Buffer.from([0xff, 0xd8, ...Array(5_000).fill(0xff)]), without(0xc0), without(0xda), without(0xdb), without(0xc4, without(0xc4)),
+    webp('VP8L', 1, 1).fill(0, 20), Buffer.from('RIFF\0\0\0\0WAVEfmt '.padEnd(100, ' ')), riff(), riff(chunk('EVIL', Buffer.alloc(4))), riff(extended), riff(extended, image), riff(image, extended),
+    riff(extended, frame(9)), riff(frame(1)), riff(chunk('VP8 ', Buffer.alloc(20))), riff(chunk('VP8L', Buffer.alloc(2)))
+  ]) assert.notEqual(await complaint(bytes), '', bytes.toString('latin1', 0, 60))
+  assert.equal(await complaint(riff(extended, frame(8))), '')
 })
 
 test('an upload gets an address made from its content, and stays as it was sent', async (t) => {
@@ -132,9 +228,11 @@ test('what is no picture is refused with what is taken, by every way in, and not
 
 test('a picture that is also a script is only ever a picture', async (t) => {
   const app = await wiki.build(t)
-  const polyglot = Buffer.concat([gif(0x2f2a, 1), Buffer.from('*/=1;alert(1)//<script>alert(1)</script>')])
-  const { url } = (await post(app, polyglot)).json()
-  const { headers } = await get(app, url)
+  const picture = gif(0x2f2a, 1)
+  const { url, size_bytes: bytes } = (await post(app, Buffer.concat([picture, Buffer.from('*/=1;alert(1)//<script>alert(1)</script>')]))).json()
+  const { headers, rawPayload } = await get(app, url)
+  assert.equal(bytes, picture.length)
+  assert.deepEqual(rawPayload, picture, 'what follows its end is not kept')
   assert.equal(headers['content-type'], 'image/gif')
   assert.equal(headers['x-content-type-options'], 'nosniff', 'a browser runs no script of this type')
   assert.match(String(headers['content-security-policy']), /sandbox/)
@@ -173,7 +271,7 @@ test('forms that are not as they should be are refused', async (t) => {
 
 test('the limit is met before a file is read into memory, and while it arrives', async (t) => {
   const app = await wiki.build(t, { UPLOAD_MAX_BYTES: '100000' })
-  const fits = Buffer.concat([png(), Buffer.alloc(100_000 - png().length)])
+  const fits = largePng(100_000)
   assert.equal((await post(app, fits)).statusCode, 201)
   const over = Buffer.concat([fits, Buffer.alloc(1)])
   for (const answer of [await post(app, over), await submitForm(app, [['file', over]])]) {
@@ -187,7 +285,7 @@ test('the limit is met before a file is read into memory, and while it arrives',
   for (const head of ['Content-Length: 1000000000', 'Transfer-Encoding: chunked']) {
     const socket = connect(port, '127.0.0.1')
     socket.write(`POST /api/v1/files HTTP/1.1\r\nHost: a\r\nContent-Type: image/png\r\n${head}\r\n\r\n`)
-    if (head.startsWith('T')) for (let sent = 0; sent < 30; sent++) socket.write(`1000\r\n${'a'.repeat(4096)}\r\n`)
+    if (head.startsWith('T')) for (let sent = 0; sent < 30; sent++) socket.write(chunked(sent === 0 ? png() : Buffer.alloc(4096)))
     const [answer] = await once(socket, 'data')
     socket.destroy()
     assert.match(answer.toString(), /^HTTP\/1\.1 413 /)
@@ -196,7 +294,7 @@ test('the limit is met before a file is read into memory, and while it arrives',
 
 test('the same content twice, at once or later, is one file, and its first sender is named', async (t) => {
   const app = await wiki.build(t)
-  const large = Buffer.concat([png(9, 9), Buffer.alloc(2_500_000)])
+  const large = largePng(2_500_000)
   const answers = await Promise.all(Array.from({ length: 8 }, () => post(app, large)))
   assert.deepEqual(answers.map(({ statusCode }) => statusCode).sort(), [200, 200, 200, 200, 200, 200, 200, 201])
   assert.equal(new Set(answers.map((answer) => answer.json().url)).size, 1)
@@ -208,7 +306,7 @@ test('an upload that breaks off leaves nothing', async (t) => {
   const app = await wiki.build(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
-  const body = Buffer.concat([png(), Buffer.alloc(2_500_000)])
+  const body = largePng(2_900_000).subarray(0, 2_500_000)
   for (const [url, type, start] of [
     ['/api/v1/files', 'image/png', ''],
     ['/edit/upload', 'multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n']

@@ -4,7 +4,7 @@ import { crc32, deflateSync } from 'node:zlib'
  * @param {string} type
  * @param {Buffer} data
  */
-function pngChunk (type, data) {
+export function pngChunk (type, data) {
   const named = Buffer.concat([Buffer.from(type, 'latin1'), data])
   const [length, sum] = [Buffer.alloc(4), Buffer.alloc(4)]
   length.writeUInt32BE(data.length)
@@ -28,17 +28,36 @@ export function png (width = 1, height = 1, shade = 128) {
 }
 
 /**
- * A JPEG as far as its frame header, behind notes as cameras write them.
+ * A picture with notes of any length in it, as cameras and programs leave them.
+ * @param {number} bytes  of the whole
+ */
+export function largePng (bytes, shade = 128) {
+  const small = png(1, 1, shade)
+  const note = pngChunk('noTe', Buffer.alloc(bytes - small.length - 12))
+  return Buffer.concat([small.subarray(0, -12), note, small.subarray(-12)])
+}
+
+/**
+ * A grey JPEG, behind notes as cameras write them: each block of 8 × 8 has one code for its grey and one for its end.
  * @param {number} width
  * @param {number} height
  * @param {number} [notes]  segments of 60,000 bytes
  */
 export function jpeg (width, height, notes = 0) {
   const note = Buffer.concat([Buffer.from([0xff, 0xe1, 0xea, 0x62]), Buffer.alloc(60_000)])
-  const frame = Buffer.from([0xff, 0xc2, 0, 11, 8, 0, 0, 0, 0, 1, 1, 0x11, 0])
+  const quantisation = Buffer.concat([Buffer.from([0xff, 0xdb, 0, 67, 0]), Buffer.alloc(64, 1)])
+  const frame = Buffer.from([0xff, 0xc0, 0, 11, 8, 0, 0, 0, 0, 1, 1, 0x11, 0])
   frame.writeUInt16BE(height, 5)
   frame.writeUInt16BE(width, 7)
-  return Buffer.concat([Buffer.from([0xff, 0xd8]), ...Array.from({ length: notes }, () => note), Buffer.from([0xff]), frame, Buffer.from([0xff, 0xd9])])
+  const codes = (/** @type {number} */ kind) => Buffer.from([0xff, 0xc4, 0, 20, kind, 1, ...Array(15).fill(0), 0])
+  const scan = Buffer.from([0xff, 0xda, 0, 8, 1, 1, 0, 0, 63, 0])
+  const bits = 2 * Math.ceil(width / 8) * Math.ceil(height / 8)
+  const pixels = Buffer.alloc(Math.ceil(bits / 8))
+  if (bits % 8 !== 0) pixels[pixels.length - 1] = 0xff >> bits % 8
+  return Buffer.concat([
+    Buffer.from([0xff, 0xd8]), ...Array.from({ length: notes }, () => note), quantisation, Buffer.from([0xff]), frame, codes(0), codes(0x10), scan, pixels,
+    Buffer.from([0xff, 0xd9])
+  ])
 }
 
 /**
@@ -58,26 +77,42 @@ export function gif (width, height, frameWidth = width) {
   return bytes
 }
 
+/** One pixel without loss. https://developers.google.com/speed/webp/docs/webp_lossless_bitstream_specification */
+const VP8L = Buffer.from('LwAAABAHEBERiIj+BwA=', 'base64')
+
 /**
  * @param {'VP8 ' | 'VP8L' | 'VP8X'} kind
  * @param {number} width
  * @param {number} height
  */
 export function webp (kind, width, height) {
-  const bytes = Buffer.alloc(40)
-  bytes.write('RIFF', 0, 'latin1')
-  bytes.writeUInt32LE(32, 4)
-  bytes.write(`WEBP${kind}`, 8, 'latin1')
+  const lossless = Buffer.from(VP8L)
+  lossless.writeUInt32LE((lossless.readUInt32LE(1) & 0xf0000000) + ((width - 1) & 0x3fff) + (((height - 1) & 0x3fff) << 14) >>> 0, 1)
+  if (kind === 'VP8L') return riff(chunk('VP8L', lossless))
+  const data = Buffer.alloc(kind === 'VP8X' ? 10 : 20)
   if (kind === 'VP8X') {
-    bytes.writeUIntLE(width - 1, 24, 3)
-    bytes.writeUIntLE(height - 1, 27, 3)
-  } else if (kind === 'VP8L') {
-    bytes[20] = 0x2f
-    bytes.writeUInt32LE((width - 1) + ((height - 1) << 14), 21)
-  } else {
-    bytes.writeUIntBE(0x9d012a, 23, 3)
-    bytes.writeUInt16LE(width, 26)
-    bytes.writeUInt16LE(height, 28)
+    data.writeUIntLE(width - 1, 4, 3)
+    data.writeUIntLE(height - 1, 7, 3)
+    return riff(chunk('VP8X', data), chunk('VP8L', lossless))
   }
-  return bytes
+  // A key frame that is shown, with a first partition of 4 bytes.
+  data.writeUIntLE((4 << 5) + 0x10, 0, 3)
+  data.writeUIntBE(0x9d012a, 3, 3)
+  data.writeUInt16LE(width, 6)
+  data.writeUInt16LE(height, 8)
+  return riff(chunk('VP8 ', data))
+}
+
+/** @param {string} kind @param {Buffer} data */
+export function chunk (kind, data) {
+  const head = Buffer.alloc(8)
+  head.write(kind, 'latin1')
+  head.writeUInt32LE(data.length, 4)
+  return Buffer.concat([head, data, Buffer.alloc(data.length % 2)])
+}
+
+/** @param {Buffer[]} chunks */
+export function riff (...chunks) {
+  const data = Buffer.concat([Buffer.from('WEBP'), ...chunks])
+  return chunk('RIFF', data)
 }

@@ -2,14 +2,17 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { buffer } from 'node:stream/consumers'
 import test from 'node:test'
 import { promisify } from 'node:util'
 import { chromium } from 'playwright-core'
 import { requireTool } from '../../loadgen/src/tools/locate.js'
 import { get, useWiki } from './helper.js'
 import { png } from './images.js'
+import { bearer, peopleOnly } from './people.js'
 
 // The ajv that Fastify validates with.
 const load = createRequire(createRequire(createRequire(import.meta.url).resolve('fastify')).resolve('@fastify/ajv-compiler'))
@@ -39,7 +42,7 @@ const isOpenapi = ajv.compile({
     info: only({ title: text, version: text, summary: text, description: text }, ['title', 'version']),
     servers: { type: 'array', items: only({ url: text }, ['url']) },
     tags: { type: 'array', items: only({ name: text, description: text }, ['name']) },
-    components: only({ schemas: { type: 'object', propertyNames: { pattern: '^[\\w.-]+$' }, additionalProperties: schemaObject } }),
+    components: only({ securitySchemes: mapOf(ref('security')), schemas: { type: 'object', propertyNames: { pattern: '^[\\w.-]+$' }, additionalProperties: schemaObject } }),
     paths: { type: 'object', propertyNames: { pattern: '^/' }, additionalProperties: ref('item') }
   }, ['openapi', 'info', 'paths']),
   $defs: {
@@ -49,10 +52,12 @@ const isOpenapi = ajv.compile({
       summary: text,
       description: text,
       operationId: text,
+      security: { type: 'array', items: mapOf({ type: 'array', maxItems: 0 }) },
       parameters: { type: 'array', items: ref('parameter') },
       requestBody: only({ description: text, required: { type: 'boolean' }, content: ref('content') }, ['content']),
       responses: { type: 'object', minProperties: 1, propertyNames: { pattern: '^(?:[1-5](?:\\d\\d|XX)|default)$' }, additionalProperties: ref('response') }
     }, ['responses', 'summary', 'description', 'tags']),
+    security: only({ type: { const: 'http' }, scheme: { const: 'bearer' }, description: text }, ['type', 'scheme']),
     parameter: {
       ...only({ name: text, in: { enum: ['path', 'query', 'header'] }, required: { type: 'boolean' }, description: text, schema: schemaObject, example: true }, ['name', 'in', 'schema']),
       if: { type: 'object', properties: { in: { const: 'path' } } },
@@ -84,7 +89,7 @@ test('the document is valid OpenAPI 3.1 and describes every route of the API', a
     const named = parameters.filter((/** @type {any} */ parameter) => parameter.in === 'path').map((/** @type {any} */ parameter) => parameter.name)
     assert.deepEqual(named.sort(), [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), `${method} ${template}`)
     assert.ok(app.hasRoute({ method, url: `/api/v1${template.replace(/\{(\w+)\}/g, ':$1')}` }), `${method} ${template}`)
-    for (const status of ['400', '503']) assert.ok(responses[status], `${method} ${template} says when it is ${status}`)
+    for (const status of ['400', '408', '431', '503', ...(method === 'GET' ? [] : ['401', '403', '413', '415', '429'])]) assert.ok(responses[status], `${method} ${template} says when it is ${status}`)
   }
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name)
   assert.deepEqual([...new Set(references)].sort(), Object.keys(document.components.schemas).sort())
@@ -201,4 +206,50 @@ test('the commands in the README do what it says', async (t) => {
   const said = [...section.matchAll(/# → (.*)$/gm)].map(([, words]) => words)
   assert.ok(said.length > 0)
   for (const words of said) assert.ok(stdout.includes(words), `${words} is not in:\n${stdout}`)
+})
+
+/** @param {number} port @param {string} head */
+async function rawStatus (port, head) {
+  const socket = connect(port, '127.0.0.1').setTimeout(20_000, () => socket.destroy(new Error('no answer')))
+  socket.write(head)
+  return Number((await buffer(socket)).toString().slice(9, 12))
+}
+
+test('whatever the API answers is in the document: each status of each operation that is asked for it', async (t) => {
+  const open = await wiki.build(t)
+  const [users, readOnly, limited] = [await wiki.build(t, peopleOnly(t)), await wiki.build(t, { ACCESS: 'read-only' }), await wiki.build(t, { WRITES_PER_MINUTE: '1' })]
+  const port = Number(new URL(await open.listen({ port: 0, host: '127.0.0.1' })).port)
+  const document = await documentOf(open)
+  const json = { 'content-type': 'application/json' }
+  await limited.inject({ method: 'PUT', url: '/api/v1/pages/a', payload: { content: 'one' } })
+  for (let count = 0; count < 5; count++) await limited.inject({ method: 'POST', url: '/api/v1/preview', payload: { content: 'one' } })
+  assert.deepEqual(document.components.securitySchemes.token.scheme, 'bearer')
+
+  const writes = operationsIn(document).filter(({ method }) => method !== 'GET')
+  assert.deepEqual(writes.map(({ method, path }) => `${method} ${path}`).sort(), [
+    'DELETE /pages/{name}', 'POST /files', 'POST /import', 'POST /pages/{name}/rename', 'POST /pages/{name}/revert', 'POST /preview', 'PUT /pages/{name}'
+  ])
+  for (const { path: template, method, responses, security } of operationsIn(document)) {
+    const isWrite = method !== 'GET'
+    assert.deepEqual(security, isWrite ? [{ token: [] }, {}] : undefined, template)
+    const url = `/api/v1${template.replace(/\{\w+\}/g, 'a')}`
+    const ask = async (/** @type {number} */ expected, /** @type {App} */ app, /** @type {Record<string, string>} */ headers = {}, /** @type {string | undefined} */ payload = undefined) => {
+      const label = `${method} ${template} ${expected}`
+      const answer = await app.inject({ method: /** @type {'GET'} */ (method), url, headers, payload })
+      assert.equal(answer.statusCode, expected, `${label}: ${answer.body}`)
+      assert.ok(responses[expected]?.content['application/problem+json'], label)
+      assert.match(String(answer.headers['content-type']), /^application\/problem\+json/, label)
+    }
+    if (isWrite) {
+      await ask(401, users, json, '{}')
+      await ask(401, users, { ...json, authorization: 'Bearer wrong' }, '{}')
+      await ask(403, users, { ...json, ...bearer('reader') }, '{}')
+      await ask(403, readOnly, json, '{}')
+      await ask(403, open, { ...json, 'sec-fetch-site': 'cross-site' }, '{}')
+      await ask(429, limited, json, '{}')
+      await ask(415, open, { 'content-type': 'text/plain' }, 'x')
+      if (!['POST /files', 'POST /import'].includes(`${method} ${template}`)) await ask(413, open, json, 'x'.repeat(4_000_000))
+    }
+    assert.equal(await rawStatus(port, `${method} ${url} HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`), 431)
+  }
 })

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { ConfigError } from '../config-error.js'
+import { hiddenIn } from '../pages/visible.js'
 import { isPassword, isPasswordHash } from './password.js'
 import { ROLES } from './roles.js'
 
@@ -105,7 +106,7 @@ function complaintAbout (given) {
   for (const [index, user] of given.users.entries()) {
     const which = `users[${index}]`
     if (!hasOnly(user, ['name', 'role', 'password', 'tokens'])) return `${which} must have name, role, password, perhaps tokens, and nothing else`
-    if (!isLine(user.name, NAME_MAX_CHARS)) return `${which}.name must be a line of 1 to ${NAME_MAX_CHARS} characters without blanks around it`
+    if (!isLine(user.name, NAME_MAX_CHARS)) return `${which}.name must be a line of 1 to ${NAME_MAX_CHARS} characters without blanks around it or invisible ones in it`
     if (!ROLES.includes(user.role)) return `${which}.role must be one of ${ROLES.join(', ')}`
     if (typeof user.password !== 'string' || !isPasswordHash(user.password)) return `${which}.password must be a scrypt hash of a strength from ln=14,r=1,p=1 to ln=17,r=8,p=8`
     if (keys.has(userKey(user.name))) return `${which}.name is another user's, too (capitals do not count)`
@@ -131,4 +132,6 @@ const hasOnly = (value, names) => typeof value === 'object' && value !== null &&
  * @param {unknown} value
  * @param {number} maxChars
  */
-export const isLine = (value, maxChars) => typeof value === 'string' && value !== '' && value.length <= maxChars && value === value.normalize('NFC').trim() && !/[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/u.test(value)
+export const isLine = (value, maxChars) => typeof value === 'string' && value !== '' && value.length <= maxChars &&
+  value === value.normalize('NFC').trim() &&
+  !/[\p{Cc}\p{Cs}]/u.test(value) && hiddenIn(value) === null

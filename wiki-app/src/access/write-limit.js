@@ -2,14 +2,23 @@ import createError from '@fastify/error'
 import rateLimit from '@fastify/rate-limit'
 import fp from 'fastify-plugin'
 import { isUnsafe } from '../same-origin.js'
+import { personIn } from './access.js'
 
 const MINUTE_MS = 60_000
 /** Previews change nothing, but are work: an author who types sends many. */
 const PREVIEWS_PER_WRITE = 5
+/** An import writes as often on average as anybody, but all at once: what it may write in so many minutes. */
+const IMPORT_MINUTES = 10
 /** Clients that are remembered at once (some 100 bytes each); beyond, the one not seen for longest is forgotten. */
 const CLIENTS_MAX = 20_000
 
 const TooManyWrites = createError('WIKI_TOO_MANY_WRITES', 'More than %d %s within a minute came from your address. Nothing was changed by this one; try again in %d s.', 429)
+
+/**
+ * Counts a page that an import is about to write; administrators, whom the wiki knows by name, are not limited.
+ * @typedef {(request: import('fastify').FastifyRequest) => Promise<Refusal | null>} TakeImport  null: it may be written
+ * @typedef {{pages: number, retryAfterS: number}} Refusal  pages that an import may write at once
+ */
 
 /**
  * Limits how often one client changes something; reading is free, as caches answer most of it.
@@ -19,6 +28,17 @@ export const writeLimit = fp(
   async function writeLimit (app, { perMinute, clientKey }) {
     // Sign-in counts with it, too.
     await app.register(rateLimit, { global: false, max: perMinute, timeWindow: MINUTE_MS, keyGenerator: clientKey, cache: CLIENTS_MAX })
+    const pages = IMPORT_MINUTES * perMinute
+    const countPage = app.createRateLimit({
+      max: pages, timeWindow: IMPORT_MINUTES * MINUTE_MS, keyGenerator: (request) => `import ${clientKey(request)}`
+    })
+    /** @type {TakeImport} */
+    const takeImport = async (request) => {
+      if (perMinute === 0 || personIn(request)?.role === 'admin') return null
+      const result = await countPage(request)
+      return result.isAllowed || !result.isExceeded ? null : { pages, retryAfterS: result.ttlInSeconds }
+    }
+    app.decorate('takeImport', takeImport)
     if (perMinute === 0) return
     const countWrite = app.createRateLimit()
     const countPreview = app.createRateLimit({ max: PREVIEWS_PER_WRITE * perMinute, keyGenerator: (request) => `preview ${clientKey(request)}` })

@@ -4,7 +4,7 @@ import { createPlaces } from '../archive/places.js'
 import { unzip } from '../archive/unzip.js'
 import { zipOf } from '../archive/zip.js'
 import { changeIn } from '../pages/change.js'
-import { CHANGE_FIELDS, otherwise, queryOf } from './schemas.js'
+import { CHANGE_FIELDS, otherwise, queryOf, refusals, SECURITY } from './schemas.js'
 
 /** Sent in parts there is no limit; this is one part. */
 const IMPORT_MAX_BYTES = 268_435_456
@@ -24,9 +24,12 @@ const SCHEMAS = {
   },
   import: {
     tags,
+    security: SECURITY,
     summary: 'Make pages of files',
     description: 'A zip of Markdown files, as the export makes it or without anything at the files’ beginning: then their paths are the pages’ names. ' +
-      'The answer is one line of JSON for each file, as it is done, and a last one with totals. What is there already makes no revision, so an import that broke off is finished by sending it again.',
+      'The answer is one line of JSON for each file, as it is done, and a last one with totals. What is there already makes no revision, so an import that broke off is finished by sending it again. ' +
+      'Each page that is written counts: of one client ten times WRITES_PER_MINUTE within ten minutes, 600 by default; an administrator’s are not limited. ' +
+      'Beyond that the last line has `done: false`, the number of files `left`, and in `retry_after_s` when to send the same zip again.',
     querystring: queryOf({
       author: { ...author, examples: ['Ana'] },
       summary: { ...summary, examples: ['from my notes'] },
@@ -44,7 +47,7 @@ const SCHEMAS = {
         description: 'What became of each file: created, replaced, unchanged, kept or refused with a reason. In the last line `done` says whether that was all.',
         content: { 'application/x-ndjson': { schema: {} } }
       },
-      ...otherwise(413, 415, 429)
+      ...refusals()
     }
   }
 }
@@ -57,6 +60,7 @@ const SCHEMAS = {
  * }>}
  */
 export async function archiveApi (app, { files, importFiles }) {
+  const takeImport = /** @type {import('../access/write-limit.js').TakeImport} */ (app.getDecorator('takeImport'))
   const [exports, imports] = [createPlaces(EXPORTS_MAX), createPlaces(IMPORTS_MAX)]
 
   app.addContentTypeParser('application/zip', async (/** @type {unknown} */ _request, /** @type {import('node:http').IncomingMessage} */ body) => body)
@@ -73,7 +77,7 @@ export async function archiveApi (app, { files, importFiles }) {
     const { on_conflict: onConflict } = /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
     const { file, bytes } = await keepOnDisk(/** @type {import('node:http').IncomingMessage} */ (request.body), IMPORT_MAX_BYTES)
     try {
-      const lines = importFiles(await unzip(file, bytes), { attribution: changeIn(request, request.query), onConflict })
+      const lines = importFiles(await unzip(file, bytes), { attribution: changeIn(request, request.query), onConflict, take: () => takeImport(request) })
       const report = Readable.from(asNdjson(lines), { objectMode: false })
       // Also when the reader is gone before the first line.
       report.once('close', () => file.close())

@@ -1,7 +1,7 @@
 import { receive, refuseLarger, shown } from '../files/receive.js'
 import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
-import { answer, CHANGE_FIELDS, list, otherwise, partQuery, queryOf } from './schemas.js'
+import { answer, CHANGE_FIELDS, list, otherwise, partQuery, queryOf, refusals, SECURITY } from './schemas.js'
 
 /** Of a database id. */
 const FILE_ID = /^[0-9a-f]{24}$/
@@ -29,11 +29,13 @@ const SCHEMAS = {
   },
   upload: {
     tags,
+    security: SECURITY,
     summary: 'Upload a picture',
-    description: 'PNG, JPEG, WebP or GIF; what it is is read from its content. The same content twice is one picture, at one address for ever.',
+    description: 'PNG, JPEG, WebP or GIF; what it is is read from its content, and a damaged one is refused. ' +
+      'What follows its end is not kept. The same content twice is one picture, at one address for ever.',
     querystring: queryOf({ author: { ...CHANGE_FIELDS.author, examples: ['Ana'] } }),
     body: { content: { 'image/png': { schema: {} } } },
-    response: { 200: answer('It was there already', 'Picture', PICTURE), 201: answer('It is there now', 'Picture', PICTURE), ...otherwise(413, 415) }
+    response: { 200: answer('It was there already', 'Picture', PICTURE), 201: answer('It is there now', 'Picture', PICTURE), ...refusals() }
   }
 }
 

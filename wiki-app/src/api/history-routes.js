@@ -7,7 +7,7 @@ import { PageMissing } from '../pages/store.js'
 import { askedName, nameIn, pageUrl } from './address.js'
 import { pageTag, sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
-import { answer, AUTHOR, bodyOf, CHANGE_FIELDS, list, named, otherwise, partQuery, queryOf, revisionParameter } from './schemas.js'
+import { answer, AUTHOR, bodyOf, CHANGE_FIELDS, list, named, otherwise, partQuery, queryOf, refusals, revisionParameter, SECURITY } from './schemas.js'
 
 /** What is said of a past state cannot change any more (RFC 8246). */
 const FOR_EVER = 'public, max-age=31536000, immutable'
@@ -50,6 +50,7 @@ const SCHEMAS = {
   },
   revert: {
     tags,
+    security: SECURITY,
     summary: 'Bring back a revision',
     description: 'Its text and tags become the newest revision, also where the page was deleted.',
     params: named('Restored'),
@@ -57,7 +58,7 @@ const SCHEMAS = {
     response: {
       200: answer('It is the newest one', 'Saved', { name: 'Restored', revision: 3, created: false }),
       201: answer('It is the newest one, and the page was deleted before', 'Saved', { name: 'Restored', revision: 4, created: true }),
-      ...otherwise(404, 412, 413, 415, 422)
+      ...refusals(404, 412, 422)
     }
   },
   changes: {

@@ -4,9 +4,10 @@ import { PageMissing } from '../pages/store.js'
 import { hasCurrent } from '../pages/validators.js'
 import { canonicalTags } from '../pages/tags.js'
 import { markdownIn } from '../pages/text.js'
+import { refuseHiddenName, refuseNewHiddenName } from '../pages/visible.js'
 import { askedName, nameIn, pageUrl } from './address.js'
 import { pageTag } from './answers.js'
-import { answer, bodyOf, CHANGE_FIELDS, CONTENT, named, otherwise, queryOf, TAGS_FIELD } from './schemas.js'
+import { answer, bodyOf, CHANGE_FIELDS, CONTENT, named, otherwise, queryOf, refusals, SECURITY, TAGS_FIELD } from './schemas.js'
 
 const tags = ['pages']
 const EXAMPLE = { name: 'Handbook/Writing', content: 'Use plain words.\n', tags: ['guide', 'style'] }
@@ -25,6 +26,7 @@ const SCHEMAS = {
   },
   save: {
     tags,
+    security: SECURITY,
     summary: 'Create or replace a page',
     description: 'Each call makes a revision. Send `If-None-Match: *` to create only, `If-Match` or `base_revision` to replace only what you have read.',
     params: named('News/January'),
@@ -32,31 +34,34 @@ const SCHEMAS = {
     response: {
       200: answer('It was replaced', 'Saved', { name: 'News/January', revision: 2, created: false }),
       201: answer('It was created', 'Saved', { name: 'News/January', revision: 1, created: true }),
-      ...otherwise(412, 413, 415, 422)
+      ...refusals(412, 422)
     }
   },
   remove: {
     tags,
+    security: SECURITY,
     summary: 'Delete a page',
     description: 'Its revisions stay, and any of them can be brought back.',
     params: named('Old news'),
     querystring: queryOf(CHANGE_FIELDS),
-    response: { 204: { description: 'It was deleted; the header Page-Revision says in which revision.', type: 'null' }, ...otherwise(404, 412) }
+    response: { 204: { description: 'It was deleted; the header Page-Revision says in which revision.', type: 'null' }, ...refusals(404, 412) }
   },
   rename: {
     tags,
+    security: SECURITY,
     summary: 'Rename a page',
     description: 'The page takes its whole history along. The old name leads to the new one until someone writes a page there.',
     params: named('Draft'),
     body: bodyOf({ to: { type: 'string', description: 'The new name.' }, ...CHANGE_FIELDS }, ['to'], { to: 'Handbook/Reading', author: 'Ana' }),
-    response: { 201: answer('It was renamed', 'Renamed', { name: 'Handbook/Reading', revision: 2 }), ...otherwise(404, 409, 412, 415) }
+    response: { 201: answer('It was renamed', 'Renamed', { name: 'Handbook/Reading', revision: 2 }), ...refusals(404, 409, 412) }
   },
   preview: {
     tags,
+    security: SECURITY,
     summary: 'Turn Markdown into HTML',
     description: 'What a text would look like as a page. Nothing is saved.',
     body: bodyOf({ content: CONTENT }, ['content'], { content: 'Some *emphasis*.' }),
-    response: { 200: answer('The HTML', 'Preview', { html: '<p>Some <em>emphasis</em>.</p>\n', content_bytes: 16 }), ...otherwise(413, 415, 422) }
+    response: { 200: answer('The HTML', 'Preview', { html: '<p>Some <em>emphasis</em>.</p>\n', content_bytes: 16 }), ...refusals(422) }
   }
 }
 
@@ -83,6 +88,7 @@ export async function pageApi (app, { store, policy: { listControl } }) {
   app.put('/pages/:name', { schema: SCHEMAS.save }, async (request, reply) => {
     const name = writableName(askedName(request))
     const { content, tags } = /** @type {{content: string, tags?: string[]}} */ (request.body)
+    await refuseNewHiddenName(store, name)
     const { revision, created } = await store.save(name, { content: markdownIn(content), tags: canonicalTags(tags) }, changeIn(request), preconditionOf(request, pageTag))
     if (created) reply.code(201).header('location', pageUrl(name))
     return { name, revision, created }
@@ -96,6 +102,7 @@ export async function pageApi (app, { store, policy: { listControl } }) {
 
   app.post('/pages/:name/rename', { schema: SCHEMAS.rename }, async (request, reply) => {
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
+    refuseHiddenName(target)
     const revision = await store.rename(writableName(askedName(request)), target, changeIn(request), preconditionOf(request, pageTag))
     reply.code(201).header('location', pageUrl(target))
     return { name: target, revision }

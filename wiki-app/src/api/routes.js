@@ -2,6 +2,7 @@ import createError from '@fastify/error'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import fp from 'fastify-plugin'
+import { jsonParser } from '../pages/content-parsers.js'
 import { sendRevalidated } from '../pages/revalidated.js'
 import { API_PREFIX } from '../views.js'
 import { readNumbers } from './address.js'
@@ -11,7 +12,7 @@ import { fileApi } from './file-routes.js'
 import { findingApi } from './finding-routes.js'
 import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
-import { SHARED_SCHEMAS } from './schemas.js'
+import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
 
 const UnknownType = createError('WIKI_API_UNKNOWN_TYPE', 'The API takes JSON (application/json), zip files (application/zip) to import, and pictures (image/*) to upload.', 415)
 
@@ -27,6 +28,7 @@ const OPENAPI = {
       'Single pages and lists have an ETag, so what you have is confirmed rather than sent again.'
   },
   servers: [{ url: API_PREFIX }],
+  components: { securitySchemes: SECURITY_SCHEMES },
   tags: [
     { name: 'pages', description: 'Read and write single pages' },
     { name: 'finding', description: 'Find pages' },
@@ -50,7 +52,7 @@ const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha2
  */
 export async function apiRoutes (app, { store, history, finding, pictures, pictureMaxBytes, files, importFiles, policy }) {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'string' }, app.getDefaultJsonParser('error', 'error'))
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
   for (const schema of SHARED_SCHEMAS) app.addSchema(schema)
 

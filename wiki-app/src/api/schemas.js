@@ -183,23 +183,53 @@ const PROBLEMS = {
   302: 'The page has another name now; the Location header leads there.',
   304: 'What you have is still good.',
   400: 'The request is not as it is described here.',
+  401: 'This wiki takes changes only with a token that it knows (ACCESS=users).',
+  403: 'You may not change anything here (your role, ACCESS=read-only), or the request comes from another site’s page.',
   404: 'There is no such thing.',
+  408: 'The request did not arrive in time.',
   409: 'The name is taken.',
   412: 'The page is not as you expect it. Nothing was changed.',
   413: 'It is too large.',
-  415: 'The body is of another type than described here.',
+  415: 'The body is of another type than described here, or a damaged picture.',
   422: 'The text takes too long to render.',
   429: 'Too many of these run at the same time, or you asked too often.',
+  431: 'The header fields are too long.',
   503: 'The wiki cannot reach its database, or more is asked of it than it can do. Try again in a moment.'
 }
 
+/** @typedef {keyof typeof PROBLEMS} Other */
+
+/** What any request can get. @type {Other[]} */
+const ALWAYS = [400, 408, 431, 503]
+/** And any that changes something or has a body. @type {Other[]} */
+const WITH_WRITES = [401, 403, 413, 415, 429]
+
 /**
  * Answers that are not what one asked for.
- * @param {...keyof typeof PROBLEMS} statuses  besides 400 and 503, which any request can get
+ * @param {...Other} statuses  besides those that any request can get
  */
-export const otherwise = (...statuses) => Object.fromEntries([...new Set([...statuses, /** @type {const} */ (400), /** @type {const} */ (503)])].map((status) => [
+export const otherwise = (...statuses) => Object.fromEntries([...new Set([...statuses, ...ALWAYS])].map((status) => [
   status,
   status < 400
     ? { description: PROBLEMS[status], type: 'null' }
     : { description: PROBLEMS[status], content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } } }
 ]))
+
+/**
+ * The same for writes.
+ * @param {...Other} statuses
+ */
+export const refusals = (...statuses) => otherwise(...statuses, ...WITH_WRITES)
+
+/** How programs say whose they are (RFC 6750). */
+export const SECURITY_SCHEMES = {
+  token: {
+    type: /** @type {const} */ ('http'),
+    scheme: 'bearer',
+    description: 'Where the wiki runs with ACCESS=users, writes need the token of an editor or an administrator. ' +
+      'Reading never needs one.'
+  }
+}
+
+/** Of writes: with a token, or without one where anyone may write (ACCESS=open). @type {Record<string, string[]>[]} */
+export const SECURITY = [{ token: [] }, {}]

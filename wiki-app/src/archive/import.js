@@ -4,6 +4,7 @@ import { currentRevision } from '../pages/store.js'
 import { basePrecondition, StaleEdit } from '../pages/preconditions.js'
 import { canonicalTags } from '../pages/tags.js'
 import { writableName } from '../pages/name.js'
+import { refuseHiddenName } from '../pages/visible.js'
 import { isPageFile, nameOfFile } from './file-names.js'
 import { FRONT_MATTER_MAX_BYTES, readFrontMatter } from './front-matter.js'
 
@@ -31,7 +32,8 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  */
 
 /**
- * @typedef {Record<ImportLine['result'], number> & {done: boolean, reason?: string}} ImportTotals  not `done`: it broke off, and can be sent again
+ * @typedef {Record<ImportLine['result'], number> & {done: boolean, reason?: string, left?: number, retry_after_s?: number}} ImportTotals  not
+ *   `done`: it broke off, and can be sent again; `left`: files not looked at, as the client has written as much as it may
  */
 
 /**
@@ -48,34 +50,49 @@ export function createImport ({ store, maxBytes, isUnavailable, log }) {
    * @param {object} options
    * @param {import('../pages/store.js').Attribution} options.attribution
    * @param {OnConflict} options.onConflict
+   * @param {() => Promise<import('../access/write-limit.js').Refusal | null>} options.take  counts a page that is about to be written
    * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in their order; then the totals
    */
-  return async function * importFiles (files, { attribution, onConflict }) {
+  return async function * importFiles (files, { attribution, onConflict, take: allow }) {
     /** @type {ImportTotals} */
     const totals = { done: true, created: 0, replaced: 0, unchanged: 0, kept: 0, refused: 0 }
     /** Names of pages, so that no file undoes another one. @type {Set<string>} */
     const seen = new Set()
     /** @type {Set<string>} */
     const logged = new Set()
-    /** @type {Promise<ImportLine>[]} */
+    /** @type {Promise<ImportLine | null>[]} */
     const underWay = []
+    /** @returns {Promise<ImportLine[]>} none: the page is left for another time */
     const next = async () => {
-      const line = await /** @type {Promise<ImportLine>} */ (underWay[0])
+      const line = await underWay[0]
       underWay.shift()
+      if (line === null) {
+        totals.left = (totals.left ?? 0) + 1
+        return []
+      }
       totals[line.result]++
-      return line
+      return [line]
+    }
+    const mayWrite = async () => {
+      const refusal = totals.left === undefined ? await allow() : null
+      if (refusal !== null) pause(totals, refusal)
+      return totals.left === undefined
     }
     try {
       for await (const file of whole(files, totals)) {
-        const line = take(file, seen).then((page) => save(page, attribution, onConflict))
+        if (totals.left !== undefined) {
+          totals.left++
+          continue
+        }
+        const line = take(file, seen).then((page) => save(page, attribution, onConflict, mayWrite))
           .catch((error) => refusal(file.path, error, logged))
         // Whoever waits for it comes later.
         line.catch(() => {})
         underWay.push(line)
-        if (underWay.length >= SAVES_AT_ONCE) yield await next()
+        if (underWay.length >= SAVES_AT_ONCE) yield * await next()
         await otherWork()
       }
-      while (underWay.length > 0) yield await next()
+      while (underWay.length > 0) yield * await next()
     } catch (error) {
       log.warn(`an import broke off: ${/** @type {Error} */ (error).message}`)
       breakOff(totals, 'The wiki could not go on. Send the same file again in a moment: what is done already is left as it is.')
@@ -105,16 +122,19 @@ export function createImport ({ store, maxBytes, isUnavailable, log }) {
    * @param {Awaited<ReturnType<typeof take>>} page
    * @param {import('../pages/store.js').Attribution} attribution
    * @param {OnConflict} onConflict
-   * @returns {Promise<ImportLine>}
+   * @param {() => Promise<boolean>} mayWrite
+   * @returns {Promise<ImportLine | null>} null: it may not be written now
    */
-  async function save ({ path, name, content, tags }, attribution, onConflict) {
+  async function save ({ path, name, content, tags }, attribution, onConflict, mayWrite) {
     for (let attempt = 1; ; attempt++) {
       const there = await store.findSource(name)
+      if (there === null) refuseHiddenName(name)
       if (there !== null) {
         if (there.content === content && (tags === undefined || tags.join() === there.tags.join())) return { path, name, result: 'unchanged', revision: there.revision }
         if (onConflict === 'keep') return { path, name, result: 'kept', revision: there.revision }
         if (onConflict === 'fail') throw new Refused(`There is a page “${name}” with another text or other tags.`)
       }
+      if (attempt === 1 && !await mayWrite()) return null
       try {
         const { revision, created } = await store.save(name, { content, tags }, attribution, basePrecondition(currentRevision(there)))
         return { path, name, result: created ? 'created' : 'replaced', revision }
@@ -148,6 +168,15 @@ export function createImport ({ store, maxBytes, isUnavailable, log }) {
  * @param {string} reason
  */
 const breakOff = (totals, reason) => { Object.assign(totals, { done: false, reason }) }
+
+/**
+ * @param {ImportTotals} totals
+ * @param {import('../access/write-limit.js').Refusal} refusal
+ */
+function pause (totals, { pages, retryAfterS }) {
+  breakOff(totals, `An import writes at most ${pages} pages at once. Send the same file again in ${retryAfterS} s: what is done already is left as it is.`)
+  Object.assign(totals, { left: 0, retry_after_s: retryAfterS })
+}
 
 /**
  * Files up to where the zip breaks off.

@@ -99,10 +99,14 @@ async function read (zip, entry, maxBytes, budget) {
   if (budget.bytes <= 0) throw new Refused('The zip unpacks to far more than a zip of texts does; this file and those behind it are left out. Send them in another one.')
   const chunks = []
   let bytes = 0
+  // Taken before it is read, as several are read at once.
+  let counted = entry.uncompressedSize
+  budget.bytes -= counted
   try {
     for await (const chunk of await zip.openReadStreamPromise(entry)) {
       bytes += chunk.length
-      budget.bytes -= chunk.length
+      budget.bytes -= Math.max(0, bytes - counted)
+      counted = Math.max(counted, bytes)
       if (bytes > maxBytes) throw new Refused(tooLarge)
       chunks.push(chunk)
     }

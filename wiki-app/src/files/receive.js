@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import { personIn } from '../access/access.js'
 import { readableSize, readableTime } from '../pages/document.js'
+import { visibleAuthor } from '../pages/visible.js'
 import { FileTooLarge } from './store.js'
 
 const Broken = createError('WIKI_BROKEN_UPLOAD', 'The file did not arrive whole. Send it again.', 400)
@@ -29,7 +30,8 @@ export const refuseLarger = (maxBytes) => (request, reply, done) => {
  */
 export async function receive (files, request, source, author) {
   try {
-    const { file, created } = await files.save(whole(source), personIn(request)?.name ?? author.trim())
+    const by = personIn(request)?.name ?? visibleAuthor(author) ?? ''
+    const { file, created } = await files.save(whole(source), by)
     return { item: shown(file), created }
   } catch (error) {
     // Read to its end, or the client would not read the answer.

@@ -5,7 +5,7 @@ import { AUTHOR_SCHEMA } from '../pages/change.js'
 import { sendRevalidated } from '../pages/revalidated.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { asRefusal, receive, refuseLarger, shown } from './receive.js'
-import { NotAnImage } from './store.js'
+import { NotAnImage } from './image.js'
 
 const FileMissing = createError('WIKI_FILE_MISSING', 'There is no such file.', 404)
 const NoFile = createError('WIKI_NO_FILE', 'No file was sent: choose a picture first. In a form the fields come before the file.', 400)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
-import { HEAD_MAX_BYTES, readImage } from './image.js'
+import { inspectImage } from './image.js'
 import { BUCKET } from './model.js'
 
 /** @typedef {import('./model.js').StoredFile} StoredFile */
@@ -10,10 +10,6 @@ import { BUCKET } from './model.js'
 const { mongo } = mongoose
 
 export const FileTooLarge = createError('WIKI_FILE_TOO_LARGE', 'The file is larger than %d bytes, which is the most that is taken. Make the picture smaller, or save it as JPEG or WebP.', 413)
-export const NotAnImage = createError('WIKI_NOT_AN_IMAGE', 'This is no picture that the wiki takes: PNG, JPEG, WebP or GIF, whole and by their content, whatever the name says.', 415)
-const TooManyPixels = createError('WIKI_TOO_MANY_PIXELS', 'The picture has %d × %d pixels; at most %d million are taken, so that every browser can show it. Make it smaller.', 413)
-
-const PIXELS_MAX = 50_000_000
 const CHUNK_BYTES = 1_048_576
 const DUPLICATE_KEY = 11_000
 
@@ -38,32 +34,36 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
     find,
 
     /**
-     * Keeps a picture while it arrives; nothing of it stays when it cannot be taken or does not arrive whole.
+     * Keeps a picture while it arrives, without what follows its end; nothing of it stays when it cannot be taken or does
+     * not arrive whole.
      * @param {AsyncIterable<Buffer>} source
      * @param {string} author
      * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
-     * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture; what `source` throws
+     * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture, or a damaged one; what `source` throws
      */
     async save (source, author) {
       const hash = createHash('sha256')
       const upload = bucket().openUploadStream('')
       try {
         await pipeline(source, async function * (/** @type {AsyncIterable<Buffer>} */ chunks) {
-          const head = []
+          const inspection = inspectImage()
           let bytes = 0
-          let image = null
-          for await (const chunk of chunks) {
-            if (bytes < HEAD_MAX_BYTES) head.push(chunk)
-            bytes += chunk.length
-            if (bytes > maxBytes) throw new FileTooLarge(maxBytes)
-            if (image === null && bytes >= HEAD_MAX_BYTES) image = acceptable(Buffer.concat(head))
-            hash.update(chunk)
-            yield chunk
+          try {
+            for await (const chunk of chunks) {
+              bytes += chunk.length
+              if (bytes > maxBytes) throw new FileTooLarge(maxBytes)
+              const kept = await inspection.feed(chunk)
+              if (kept.length === 0) continue
+              hash.update(kept)
+              yield kept
+            }
+            const image = await inspection.end()
+            // The stream writes both with the last piece.
+            upload.filename = hash.digest('hex').slice(0, 32)
+            upload.options.metadata = { ...image, author }
+          } finally {
+            inspection.stop()
           }
-          image ??= acceptable(Buffer.concat(head))
-          // The stream writes both with the last piece.
-          upload.filename = hash.digest('hex').slice(0, 32)
-          upload.options.metadata = { ...image, author }
         }, upload)
         return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: true }
       } catch (error) {
@@ -92,15 +92,3 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
 }
 
 /** @typedef {ReturnType<typeof createFileStore>} FileStore */
-
-/**
- * @param {Buffer} head
- * @returns {import('./image.js').Image}
- * @throws {Error} 413, 415
- */
-function acceptable (head) {
-  const image = readImage(head)
-  if (image === null) throw new NotAnImage()
-  if (image.width * image.height > PIXELS_MAX) throw new TooManyPixels(image.width, image.height, PIXELS_MAX / 1_000_000)
-  return image
-}

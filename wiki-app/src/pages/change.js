@@ -1,5 +1,6 @@
 import { personIn } from '../access/access.js'
 import { basePrecondition, headerPrecondition } from './preconditions.js'
+import { readableSummary, visibleAuthor } from './visible.js'
 
 /** A pattern for text on one line: no control characters, no half of a surrogate pair, nothing that XML forbids (XML 1.0 §2.2). */
 export const LINE = '^[^\\p{Cc}\\p{Cs}\\uFFFE\\uFFFF]*$'
@@ -22,10 +23,11 @@ export const CHANGE_PROPERTIES = {
  * @param {import('fastify').FastifyRequest} request
  * @param {unknown} [said]  checked by CHANGE_PROPERTIES
  * @returns {import('./store.js').Attribution}
+ * @throws {Error} 400 when the name or the summary cannot be read as it stands
  */
 export function changeIn (request, said = request.body) {
   const { author, summary } = /** @type {Change} */ (said ?? {})
-  return { author: personIn(request)?.name ?? author?.trim(), summary: summary?.trim() }
+  return { author: personIn(request)?.name ?? visibleAuthor(author), summary: readableSummary(summary) }
 }
 
 /**

@@ -9,6 +9,7 @@ import { headerPrecondition, StaleEdit } from './preconditions.js'
 import { currentRevision } from './store.js'
 import { canonicalTags, TAGS_SCHEMA } from './tags.js'
 import { markdownIn } from './text.js'
+import { refuseHiddenName, refuseNewHiddenName } from './visible.js'
 
 const FORM = 'application/x-www-form-urlencoded'
 
@@ -72,6 +73,7 @@ export async function editRoutes (app, { store, history, waitUntilTold = async (
     const content = textIn(request)
     const tags = canonicalTags(/** @type {{tags?: string | string[]}} */ (request.body).tags)
     const change = changeIn(request)
+    await refuseNewHiddenName(store, name)
     try {
       const { revision, contentBytes, created } = await store.save(name, { content, tags }, change, preconditionOf(request))
       reply.header('page-revision', revision)
@@ -128,6 +130,7 @@ export async function editRoutes (app, { store, history, waitUntilTold = async (
   app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
+    refuseHiddenName(target)
     const revision = await store.rename(name, target, changeIn(request), preconditionOf(request))
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return leave(reply, `${viewUrl(target)}?saved=${revision}`, name, target)
@@ -157,6 +160,7 @@ export async function editRoutes (app, { store, history, waitUntilTold = async (
     const name = writableName(nameIn(request))
     if (isMisspelt(request, editUrl(name))) return reply.redirect(editUrl(name), 303)
     const page = await store.findSource(name)
+    if (page === null) refuseHiddenName(name)
     return reply.type(HTML).send(renderView('edit', {
       title: `${page ? 'Edit' : 'Create'} “${name}”`,
       name,

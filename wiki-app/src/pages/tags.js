@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { refuseHiddenTag } from './visible.js'
 
 const InvalidTags = createError('WIKI_INVALID_TAGS', 'These cannot be the tags of a page: %s.', 400)
 
@@ -21,7 +22,9 @@ export const TAGS_SCHEMA = {
  */
 export function canonicalTags (given) {
   if (given === undefined) return undefined
-  const words = (typeof given === 'string' ? given.split(',') : given).map(canonicalTag).filter((tag) => tag !== '')
+  const words = (typeof given === 'string' ? given.split(',') : given)
+    .map(canonicalTag).filter((tag) => tag !== '')
+  words.forEach(refuseHiddenTag)
   const tags = [...new Set(words)].sort()
   if (tags.length > TAGS_MAX) throw new InvalidTags(`more than ${TAGS_MAX}`)
   return tags

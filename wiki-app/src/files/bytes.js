@@ -1,0 +1,104 @@
+const NONE = Buffer.alloc(0)
+
+/** What is wrong with a picture, as the middle of a sentence. */
+export class Broken extends Error {}
+
+/**
+ * Bytes for a parser that asks for them, from a sender that brings them in pieces; only what is not read yet is kept.
+ */
+export class Bytes {
+  /** @type {Buffer} */
+  #rest = NONE
+  #ended = false
+  /** Wakes the parser. */
+  #bring = () => {}
+  /** Wakes the sender. */
+  #starve = () => {}
+
+  /** What the parser has not read. */
+  get left () { return this.#rest.length }
+
+  /**
+   * @param {Buffer} piece
+   * @returns {Promise<void>} the parser has read it, and wants more
+   */
+  feed (piece) {
+    const starving = new Promise((resolve) => { this.#starve = () => resolve(undefined) })
+    this.#rest = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
+    this.#bring()
+    return starving
+  }
+
+  end () {
+    this.#ended = true
+    this.#bring()
+  }
+
+  /**
+   * @param {number} count  not large: so much is kept
+   * @returns {Promise<Buffer>}
+   * @throws {Broken} at the end
+   */
+  async read (count) {
+    while (this.#rest.length < count) await this.#more()
+    return this.#take(count)
+  }
+
+  /**
+   * The same, and they can be read again.
+   * @param {number} count
+   */
+  async peek (count) {
+    while (this.#rest.length < count) await this.#more()
+    return this.#rest.subarray(0, count)
+  }
+
+  /**
+   * @param {number} max
+   * @returns {Promise<Buffer>} 1 to `max` bytes
+   * @throws {Broken} at the end
+   */
+  async some (max) {
+    while (this.#rest.length === 0) await this.#more()
+    return this.#take(Math.min(max, this.#rest.length))
+  }
+
+  /**
+   * @param {number} count
+   * @param {(piece: Buffer) => unknown} [onPiece]
+   */
+  async skip (count, onPiece) {
+    for (let missing = count; missing > 0;) {
+      const piece = await this.some(missing)
+      missing -= piece.length
+      await onPiece?.(piece)
+    }
+  }
+
+  /**
+   * Reads without a promise for each byte, which tiny parts would make dear.
+   * @param {(held: Buffer) => {read: number, done: boolean}} look  at what is there; the rest comes again, with more
+   */
+  async pass (look) {
+    for (;;) {
+      const { read, done } = look(this.#rest)
+      this.#take(read)
+      if (done) return
+      await this.#more()
+    }
+  }
+
+  /** @param {number} count */
+  #take (count) {
+    const taken = this.#rest.subarray(0, count)
+    this.#rest = this.#rest.subarray(count)
+    return taken
+  }
+
+  async #more () {
+    if (this.#ended) throw new Broken('it ends too early')
+    const brought = new Promise((resolve) => { this.#bring = () => resolve(undefined) })
+    this.#starve()
+    await brought
+  }
+}

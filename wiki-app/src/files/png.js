@@ -1,0 +1,125 @@
+import { once } from 'node:events'
+import { crc32, createInflate } from 'node:zlib'
+import { Broken } from './bytes.js'
+
+/** Samples in a pixel, and the bits that each can have, by colour type (PNG §11.2.1). */
+const COLOURS = new Map([[0, [1, 1, 2, 4, 8, 16]], [2, [3, 8, 16]], [3, [1, 1, 2, 4, 8]], [4, [2, 8, 16]], [6, [4, 8, 16]]])
+const PALETTE = 3
+/** Where each pass of an interlaced picture begins, and its steps (PNG §8.2). */
+const PASSES = [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]]
+/** Encoders make some hundred of a large picture; a million tiny ones would hold the process. */
+const CHUNKS_MAX = 20_000
+const OUTPUT_CHUNK_BYTES = 262_144
+const ONCE = new Set(['IHDR', 'PLTE', 'IEND'])
+
+/**
+ * Walks over the chunks, checks each checksum, and unpacks the pixels, in zlib's threads, to see that there are as many as
+ * the header says. https://www.w3.org/TR/png-3/
+ * @type {import('./image.js').Parser}
+ */
+export async function parsePng (bytes, acceptSize) {
+  await bytes.read(8)
+  /** @type {ReturnType<typeof unpack> | undefined} */
+  let pixels
+  let pixelsEnded = false
+  let hasPalette = false
+  /** @type {Header | undefined} */
+  let header
+  const seen = new Set()
+  try {
+    for (let chunks = 1; ; chunks++) {
+      if (chunks > CHUNKS_MAX) throw new Broken('it has too many chunks')
+      const head = await bytes.read(8)
+      const [length, type] = [head.readUInt32BE(0), head.toString('latin1', 4)]
+      if (!/^[A-Za-z]{4}$/.test(type) || length > 0x7fffffff) throw new Broken('a chunk has no name')
+      if ((header === undefined) !== (type === 'IHDR') || (ONCE.has(type) && seen.has(type))) throw new Broken('its chunks are in no order')
+      seen.add(type)
+      let sum = crc32(head.subarray(4))
+      const data = ['IHDR', 'PLTE'].includes(type) ? await bytes.read(Math.min(length, 769)) : undefined
+      if (data !== undefined) sum = crc32(data, sum)
+      if (type === 'IHDR') {
+        header = headerOf(/** @type {Buffer} */ (data), length)
+        acceptSize(header)
+      } else if (type === 'PLTE') {
+        if (length === 0 || length % 3 !== 0 || length > 768) throw new Broken('its palette has no whole colours')
+        hasPalette = true
+      } else if (type === 'IDAT') {
+        if (pixelsEnded) throw new Broken('its chunks are in no order')
+        if (header?.colour === PALETTE && !hasPalette) throw new Broken('it has no palette')
+        pixels ??= unpack(rawBytes(/** @type {Header} */ (header)))
+        const { write } = pixels
+        await bytes.skip(length, (piece) => { sum = crc32(piece, sum); return write(piece) })
+      } else {
+        if (pixels !== undefined) pixelsEnded = true
+        // A small first letter: what it says may be left out.
+        if (type !== 'IEND' && type[0] < 'a') throw new Broken(`nobody knows its chunk ${type}`)
+        await bytes.skip(length, (piece) => { sum = crc32(piece, sum) })
+      }
+      if ((await bytes.read(4)).readUInt32BE(0) !== sum) throw new Broken(`the checksum of its chunk ${type} is wrong`)
+      if (type === 'IEND') break
+    }
+    if (pixels === undefined) throw new Broken('it has no pixels')
+    await pixels.end()
+  } finally {
+    pixels?.close()
+  }
+}
+
+/** @typedef {{width: number, height: number, colour: number, bitsPerPixel: number, interlaced: boolean}} Header */
+
+/**
+ * @param {Buffer} data
+ * @param {number} length
+ * @returns {Header}
+ */
+function headerOf (data, length) {
+  if (length !== 13) throw new Broken('its header has another length')
+  const [depth, colour, compression, filter, interlace] = data.subarray(8, 13)
+  const [samples, ...depths] = COLOURS.get(colour) ?? [0]
+  if (!depths.includes(depth) || compression !== 0 || filter !== 0 || interlace > 1) throw new Broken('its header says what no PNG is')
+  return { width: data.readUInt32BE(0), height: data.readUInt32BE(4), colour, bitsPerPixel: samples * depth, interlaced: interlace === 1 }
+}
+
+/**
+ * How long the pixels are when they are unpacked: in each row a byte for the filter comes first.
+ * @param {Header} header
+ */
+function rawBytes ({ width, height, bitsPerPixel, interlaced }) {
+  const plane = (/** @type {number} */ columns, /** @type {number} */ rows) => columns === 0 ? 0 : rows * (1 + Math.ceil(columns * bitsPerPixel / 8))
+  if (!interlaced) return plane(width, height)
+  return PASSES.reduce((sum, [x, y, dx, dy]) => sum + plane(Math.max(0, Math.ceil((width - x) / dx)), Math.max(0, Math.ceil((height - y) / dy))), 0)
+}
+
+/** @param {number} expectedBytes */
+function unpack (expectedBytes) {
+  const inflate = createInflate({ chunkSize: OUTPUT_CHUNK_BYTES })
+  let [bytes, ended] = [0, false]
+  /** @type {Error | undefined} */
+  let failure
+  const fail = (/** @type {string} */ reason) => {
+    failure ??= new Broken(reason)
+    inflate.destroy()
+  }
+  inflate.on('error', () => fail('its pixels cannot be unpacked'))
+  inflate.on('data', (/** @type {Buffer} */ piece) => {
+    bytes += piece.length
+    if (bytes > expectedBytes) fail('it has more pixels than it says')
+  })
+  inflate.once('end', () => { ended = true })
+  const closed = new Promise((resolve) => { inflate.once('close', resolve) })
+  return {
+    /** @param {Buffer} piece */
+    async write (piece) {
+      // What follows the stream's own end shows nothing.
+      if (!ended && !failure && !inflate.write(piece)) await Promise.race([once(inflate, 'drain').catch(() => {}), closed])
+      if (failure) throw failure
+    },
+    async end () {
+      inflate.end()
+      await closed
+      if (failure) throw failure
+      if (bytes !== expectedBytes) throw new Broken('it has fewer pixels than it says')
+    },
+    close () { inflate.destroy() }
+  }
+}

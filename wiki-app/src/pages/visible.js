@@ -1,0 +1,97 @@
+import createError from '@fastify/error'
+
+const HiddenInName = createError('WIKI_HIDDEN_IN_NAME', 'This cannot be the name of a new page: it has %s.', 400)
+const HiddenInAuthor = createError('WIKI_HIDDEN_IN_AUTHOR', 'This cannot be the name of an author: it has %s.', 400)
+const TurningSummary = createError('WIKI_TURNING_SUMMARY', 'This cannot be the summary of a change: it has %s.', 400)
+const HiddenInTag = createError('WIKI_HIDDEN_IN_TAG', 'These cannot be the tags of a page: one has %s.', 400)
+
+/** Nothing is seen of these, or they turn the text around them (UTS #39 §5.4, UAX #9, UAX #44). */
+const HIDDEN = '[\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\u2800\\uFFF9-\\uFFFB\\u{E0001}\\u{E0020}-\\u{E007F}]'
+/** Scripts in which a joiner or a non-joiner makes another word (RFC 5892 Appendix A.1 and A.2). */
+const JOINING = ['Arab', 'Syrc', 'Mand', 'Mong', 'Nkoo', 'Phag', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda', 'Mlym', 'Sinh', 'Khmr', 'Mymr', 'Tibt']
+const LETTER = `[${JOINING.map((script) => `\\p{Script=${script}}`).join('')}]`
+const EMOJI = '\\p{Extended_Pictographic}'
+
+/** Where such a character is part of what is seen: always within a word or an emoji, never at its beginning. */
+const SEEN = [
+  `(?<=${LETTER}\\p{M}*)[\\u200C\\u200D](?=${LETTER})`,
+  `(?<=${EMOJI}(?:\\uFE0F|\\p{Emoji_Modifier})?)\\u200D(?=${EMOJI})`,
+  `(?<=${EMOJI}|[\\p{Emoji_Modifier}])[\\uFE0E\\uFE0F]`,
+  '(?<=[0-9#*])\\uFE0F(?=\\u20E3)',
+  '(?<=\\p{Script=Han})[\\u{E0100}-\\u{E01EF}]',
+  '(?<=\\p{Script=Mong})[\\u180B-\\u180D\\u180F]'
+].join('|')
+const HIDDEN_HERE = new RegExp(`(?!${SEEN})${HIDDEN}`, 'u')
+/** Those that reach beyond the word that they stand in; marks for one place (U+200E, U+200F, U+061C) do not. */
+const TURNING = /[\u202A-\u202E\u2066-\u2069]/u
+
+/**
+ * The first character of a name that a reader cannot see, or that turns others around: names that look the same are the same.
+ * Joiners are taken between letters of the scripts that need them and within emoji, variation selectors after what they vary.
+ * @param {string} text
+ * @returns {string | null} words for an error
+ */
+export const hiddenIn = (text) => place(text, HIDDEN_HERE)
+
+/**
+ * For the name of a page that is not there yet; what is there keeps its name until it is renamed.
+ * @param {string} name
+ * @throws {Error} 400
+ */
+export function refuseHiddenName (name) {
+  const hidden = hiddenIn(name)
+  if (hidden !== null) throw new HiddenInName(hidden)
+}
+
+/**
+ * The same, where the page may be there.
+ * @param {import('./store.js').PageStore} store
+ * @param {string} name  canonical
+ * @throws {Error} 400
+ */
+export async function refuseNewHiddenName (store, name) {
+  if (hiddenIn(name) !== null && await store.findSource(name) === null) refuseHiddenName(name)
+}
+
+/**
+ * @param {string} [author]
+ * @returns {string | undefined} without white space around it
+ * @throws {Error} 400
+ */
+export function visibleAuthor (author) {
+  const hidden = hiddenIn(author ?? '')
+  if (hidden !== null) throw new HiddenInAuthor(hidden)
+  return author?.trim()
+}
+
+/**
+ * @param {string} [summary]
+ * @returns {string | undefined} without white space around it
+ * @throws {Error} 400
+ */
+export function readableSummary (summary) {
+  const turning = place(summary ?? '', TURNING)
+  if (turning !== null) throw new TurningSummary(turning)
+  return summary?.trim()
+}
+
+/**
+ * @param {string} tag
+ * @throws {Error} 400
+ */
+export function refuseHiddenTag (tag) {
+  const hidden = hiddenIn(tag)
+  if (hidden !== null) throw new HiddenInTag(hidden)
+}
+
+/**
+ * @param {string} text
+ * @param {RegExp} pattern
+ */
+function place (text, pattern) {
+  const found = pattern.exec(text)
+  if (found === null) return null
+  const code = /** @type {number} */ (found[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0')
+  const characters = [...text.slice(0, found.index)].length + 1
+  return `the character U+${code} at place ${characters}, which is not seen or turns text around; leave it out`
+}

@@ -1,0 +1,44 @@
+import { Readable } from 'node:stream'
+import createError from '@fastify/error'
+
+const NoBody = createError('WIKI_NO_BODY', '%s', 400)
+const OtherBody = createError('WIKI_OTHER_BODY', '%s', 415)
+
+/** @typedef {{required?: string[], properties?: object, nullable?: boolean, content?: Record<string, {schema?: Fields}>}} Fields */
+
+const JSON_TYPE = 'application/json'
+
+/**
+ * Hook: a route that describes its body gets one of that kind, an object of fields or a stream. Fastify checks a body by
+ * its media type, so one that is missing, or of another type, would reach the handler unchecked.
+ * @param {import('fastify').FastifyRequest} request
+ * @param {import('fastify').FastifyReply} _reply
+ * @param {(error?: Error) => void} done
+ */
+export function requireBody ({ body, headers, routeOptions }, _reply, done) {
+  const described = /** @type {Fields | undefined} */ (routeOptions.schema?.body)
+  if (described === undefined || (described.nullable && body == null)) return done()
+  const types = Object.keys(described.content ?? {})
+  const fields = described.content === undefined ? described : described.content[JSON_TYPE]?.schema
+  if (fields === undefined ? body instanceof Readable : isObject(body)) return done()
+  const isOther = headers['content-type'] !== undefined && (fields === undefined || body instanceof Readable)
+  done(new (isOther ? OtherBody : NoBody)(fields ? askFor(fields, types) : `Send a body of the type ${types.join(' or ')}.`))
+}
+
+/** @param {unknown} body */
+const isObject = (body) =>
+  typeof body === 'object' && body !== null && !Array.isArray(body) && !(body instanceof Readable)
+
+/**
+ * @param {Fields} fields
+ * @param {string[]} types  none: forms are taken, too
+ */
+function askFor ({ required = [], properties = {} }, types) {
+  const others = Object.keys(properties).filter((name) => !required.includes(name))
+  const how = types.length === 0 ? 'a form, or a JSON object' : 'a JSON object'
+  const optional = others.length > 0 ? ` Optional: ${quoted(others)}.` : ''
+  return `Send ${how} (Content-Type: ${JSON_TYPE}), with ${quoted(required) || 'fields'}.${optional}`
+}
+
+/** @param {string[]} names */
+const quoted = (names) => names.map((name) => `“${name}”`).join(', ')
