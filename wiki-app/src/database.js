@@ -11,7 +11,9 @@ mongoose.set('sanitizeFilter', true)
 const OPTIONS = {
   // A request is answered within a second, with or without it.
   serverSelectionTimeoutMS: 800,
-  // After so long without a heartbeat the driver gives up its connections; a busy event loop must not look like that.
+  // Changes of the servers are told at once; this only bounds for how long connections that carry nothing are kept.
+  heartbeatFrequencyMS: 5_000,
+  // So long after a heartbeat is due the driver gives up its connections; a busy event loop must not look like that.
   connectTimeoutMS: 5_000,
   // Longer than any answer takes under load, so that only a hung server is given up.
   socketTimeoutMS: 30_000,
@@ -24,6 +26,7 @@ const OPTIONS = {
 const MONGOOSE_OPTIONS = { bufferCommands: false, autoIndex: false, autoCreate: false }
 /** How often the driver looks for pooled connections that have ended. Each use of one does so, too. */
 const POOL_CHECK_MS = 60_000
+const LOOKOUT_HEARTBEAT_MS = 10_000
 const RETRY_AFTER_MS = 500
 const PING_TIMEOUT_MS = 1_000
 
@@ -74,7 +77,7 @@ export function createDatabase (uri, log) {
   const connection = mongoose.createConnection()
   for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
   // Where all of the connection's own are busy with a slow database, one more asks whether it is there.
-  const lookout = createClient(uri, { ...OPTIONS, maxPoolSize: 1 })
+  const lookout = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: LOOKOUT_HEARTBEAT_MS })
   const closing = new AbortController()
   let seeking = Promise.resolve()
   let missed = false

@@ -6,6 +6,8 @@ const AWAIT_MS = 500
 /** For how long after its last word copies are good: a database that says nothing may have changes to tell. */
 const SILENCE_MAX_MS = 1_500
 const RETRY_MS = 500
+/** After so many waits in which no page was read, copies are given up until one is: an idle wiki waits for nothing. */
+const UNREAD_WAITS_MAX = 20
 /** Of a change that a failover took back nobody is told: a copy that was read in between goes by its age. */
 const KEPT_MAX_MS = 60_000
 /** What a page takes beside its HTML: the document around it, its fields, the cache's own. */
@@ -30,8 +32,17 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
   const closing = new AbortController()
   let heardUntilMs = 0
   let following = Promise.resolve()
+  /** Waits for a change since a page was last read from here. */
+  let unreadWaits = 0
+  let wake = () => {}
 
-  const hears = () => performance.now() < heardUntilMs
+  function hears () {
+    if (unreadWaits > 0) {
+      unreadWaits = 0
+      wake()
+    }
+    return performance.now() < heardUntilMs
+  }
 
   /** @param {string} name */
   function forget (name) {
@@ -49,12 +60,13 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
     const stop = () => { stream.close().catch(() => {}) }
     closing.signal.addEventListener('abort', stop, { once: true })
     try {
-      while (!closing.signal.aborted) {
+      while (!closing.signal.aborted && unreadWaits < UNREAD_WAITS_MAX) {
         const change = /** @type {null | {operationType: string, documentKey?: {_id: string}}} */ (/** @type {unknown} */ (await stream.tryNext()))
         // The collection is gone, and the stream ends; the driver would go on to say, without a wait, that nothing has changed.
         if (change?.operationType === 'invalidate' || stream.closed) return
         if (change?.documentKey) forget(change.documentKey._id)
         else if (change) forgetAll()
+        else unreadWaits += 1
         heardUntilMs = performance.now() + SILENCE_MAX_MS
       }
     } finally {
@@ -70,6 +82,10 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
     while (!closing.signal.aborted) {
       try {
         if (connection.db) await follow()
+        if (unreadWaits >= UNREAD_WAITS_MAX) {
+          await new Promise((resolve) => { wake = () => resolve(undefined) })
+          continue
+        }
       } catch (error) {
         // Once: it is tried again every other second, and pages are read from the database meanwhile.
         if (!missed && !closing.signal.aborted) log.warn(`no changes of pages are heard of, so none is kept: ${/** @type {Error} */ (error).message}`)
@@ -108,6 +124,7 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
     async open () { following = followOn() },
     async close () {
       closing.abort()
+      wake()
       await following
     }
   }
