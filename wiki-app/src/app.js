@@ -134,10 +134,10 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     : { begun: counter.add, left: (/** @type {object} */ request) => { countedFirst.add(request) }, isPresent: database.isPresent, atOnce: /** @type {typeof admission.atOnce} */ (database.whilePresent(admission.atOnce)) }
 
   drainOnClose(app)
-  // What needs no database is answered whatever happens.
+  // What needs no database is answered whatever happens. What waits for its turn has not begun: it is refused then if the database is away.
   app.addHook('onRoute', (route) => {
     const { database: needed = true } = /** @type {{database?: boolean}} */ (route.config ?? {})
-    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (database.whilePresent(admission.inTurn(route.handler)))
+    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (admission.inTurn(database.whilePresent(route.handler)))
   })
   if (config.METRICS_PORT !== undefined) {
     metrics.addProcess()
