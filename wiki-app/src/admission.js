@@ -3,9 +3,12 @@ import { createLine } from './line.js'
 
 const RETRY_AFTER_S = 2
 /** Views take some milliseconds. */
-const READS = { workMs: 100, workMaxMs: 1_000 }
-/** A save also waits for the disk of the database, with others, and for a thread that renders it. */
-const WRITES = { workMs: 500, workMaxMs: 5_000 }
+const READS = { first: 64, workMs: 100, workMaxMs: 1_000 }
+/**
+ * A save also waits for the disk of the database, with others, and for a thread that renders it. More at once are not done sooner,
+ * and their transactions get so long that the database gives them up.
+ */
+const WRITES = { first: 32, workMs: 500, workMaxMs: 5_000 }
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 const Busy = createError('WIKI_BUSY', 'More is asked of the wiki than it can answer just now. Nothing was done; try again in a moment.', 503)

@@ -2,20 +2,21 @@ import { createUnderWay } from './under-way.js'
 
 /** How often work and line are looked at, while anything waits. */
 const LOOK_MS = 50
-/** At work at once when nothing is known yet, and the bounds of what is learnt. */
-const AT_WORK = { first: 64, min: 8, max: 1_024 }
+/** The bounds of what is learnt. */
+const AT_WORK = { min: 8, max: 1_024 }
 const WAITING_MAX = 4_096
 
 /**
  * Lets only so much work of one kind run at once as is done in a short time; the rest waits in one line, and is refused after `waitMaxMs`.
  * @param {object} options
  * @param {number} options.waitMaxMs
+ * @param {number} options.first  at work at once while nothing is known yet
  * @param {number} options.workMs  more at once than are done in this time, on the average, only makes all of them slower
  * @param {number} options.workMaxMs  what takes longer is waiting for something else, and leaves its place
  * @param {() => Error} options.refusal
  */
-export function createLine ({ waitMaxMs, workMs, workMaxMs, refusal }) {
-  let atWorkMax = AT_WORK.first
+export function createLine ({ waitMaxMs, first, workMs, workMaxMs, refusal }) {
+  let atWorkMax = first
   /**
    * Looks are counted, not time: after a second in which this process got no processor, work that is done does not count as work that hangs.
    * @type {import('./under-way.js').UnderWay<{since: number, looks: number}>}
@@ -32,9 +33,9 @@ export function createLine ({ waitMaxMs, workMs, workMaxMs, refusal }) {
 
   function next () {
     while (atWork.size < atWorkMax && waiting.length > 0) {
-      const first = /** @type {typeof waiting[0]} */ (waiting.shift())
-      if (first.isGone()) first.refuse(refusal())
-      else first.begin()
+      const oldest = /** @type {typeof waiting[0]} */ (waiting.shift())
+      if (oldest.isGone()) oldest.refuse(refusal())
+      else oldest.begin()
     }
   }
 
