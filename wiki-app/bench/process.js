@@ -15,6 +15,21 @@ export function cpuSeconds (pid) {
   return childrenOf(pid).reduce((sum, child) => sum + ifAlive(child), ticks / TICKS_PER_S)
 }
 
+/**
+ * @param {number} pid
+ * @returns {number} how often threads of a process, and of what it has started, have gone to sleep, once for each time that something woke them
+ *   (proc(5), voluntary_ctxt_switches of status); what has ended is not in it
+ * @throws {Error} when it is gone
+ */
+export function sleeps (pid) {
+  const threads = readdirSync(`/proc/${pid}/task`)
+  const own = threads.map((thread) => {
+    const status = readFileSync(`/proc/${pid}/task/${thread}/status`, 'latin1')
+    return Number(/^voluntary_ctxt_switches:\s+(\d+)$/m.exec(status)?.[1])
+  })
+  return [...own, ...childrenOf(pid).map(sleeps)].reduce((sum, count) => sum + count, 0)
+}
+
 /** @returns {number} seconds in user and system mode of what this process has started and seen end, in steps of 10 ms (proc(5), fields 16 and 17 of stat) */
 export function endedChildrenCpuSeconds () {
   const [userTicks, systemTicks] = fieldsOf('self').slice(13, 15)

@@ -61,16 +61,17 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @param {object} [others]  processes that answer for the same wiki
  * @param {import('./counter.js').Counter} [others.counter]  of all of them
  * @param {import('./observe/metrics.js').ShowMetrics} [others.showMetrics]
+ * @param {NodeJS.WritableStream} [others.logTo]
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
-export async function buildApp (config, { purge, timing } = {}, { counter = createCounter(), showMetrics = createMetricsServer } = {}) {
+export async function buildApp (config, { purge, timing } = {}, { counter = createCounter(), showMetrics = createMetricsServer, logTo = process.stderr } = {}) {
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
 
   const app = Fastify({
     // Standard output is for the one line that says where the wiki listens.
-    logger: { level: config.LOG_LEVEL, stream: process.stderr },
+    logger: { level: config.LOG_LEVEL, stream: logTo },
     // Hardly any request logs a line, so making a logger for each would be wasted.
     childLoggerFactory: (logger) => logger,
     logController,
@@ -139,10 +140,10 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     : { begun: counter.add, left: (/** @type {object} */ request) => { countedFirst.add(request) }, isPresent: database.isPresent, atOnce: /** @type {typeof admission.atOnce} */ (database.whilePresent(admission.atOnce)) }
 
   drainOnClose(app)
-  // What needs no database is answered whatever happens.
+  // What needs no database is answered whatever happens. What waits for its turn has not begun: it is refused then if the database is away.
   app.addHook('onRoute', (route) => {
     const { database: needed = true } = /** @type {{database?: boolean}} */ (route.config ?? {})
-    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (database.whilePresent(admission.inTurn(route.handler)))
+    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (admission.inTurn(database.whilePresent(route.handler)))
   })
   if (config.METRICS_PORT !== undefined) {
     metrics.addProcess()

@@ -11,20 +11,22 @@ mongoose.set('sanitizeFilter', true)
 const OPTIONS = {
   // A request is answered within a second, with or without it.
   serverSelectionTimeoutMS: 800,
-  // How soon its absence and its return are seen.
-  heartbeatFrequencyMS: 500,
-  // After so long without a heartbeat the driver gives up its connections; a busy event loop must not look like that.
+  // Changes of the servers are told at once; this only bounds for how long connections that carry nothing are kept.
+  heartbeatFrequencyMS: 5_000,
+  // So long after a heartbeat is due the driver gives up its connections; a busy event loop must not look like that.
   connectTimeoutMS: 5_000,
   // Longer than any answer takes under load, so that only a hung server is given up.
   socketTimeoutMS: 30_000,
   maxPoolSize: 100,
   // Acknowledged means: on the disk of most members.
   writeConcern: { w: /** @type {const} */ ('majority'), journal: true, wtimeoutMS: 5_000 },
-  promoteBuffers: true,
-  bufferCommands: false,
-  autoIndex: false,
-  autoCreate: false
+  promoteBuffers: true
 }
+/** Nothing is done behind the application's back. https://mongoosejs.com/docs/api/connection.html#Connection.prototype.set() */
+const MONGOOSE_OPTIONS = { bufferCommands: false, autoIndex: false, autoCreate: false }
+/** How often the driver looks for pooled connections that have ended. Each use of one does so, too. */
+const POOL_CHECK_MS = 60_000
+const LOOKOUT_HEARTBEAT_MS = 10_000
 const RETRY_AFTER_MS = 500
 const PING_TIMEOUT_MS = 1_000
 
@@ -56,12 +58,26 @@ const losses = new WeakMap()
 export const lossesOf = (connection) => losses.get(connection) ?? 0
 
 /**
+ * @param {string} uri
+ * @param {import('mongodb').MongoClientOptions} options
+ */
+function createClient (uri, options) {
+  const client = new mongo.MongoClient(uri, options)
+  // Ten times a second is the driver's default, and it takes no such option: a fifth of a percent of a core (wiki-app/test/idle.test.js).
+  Object.assign(client.options, { minPoolSizeCheckFrequencyMS: POOL_CHECK_MS })
+  return client
+}
+
+/**
  * A connection that is kept or sought again for as long as the application lives.
  * @param {string} uri
  * @param {import('fastify').FastifyBaseLogger} log
  */
 export function createDatabase (uri, log) {
   const connection = mongoose.createConnection()
+  for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
+  // Where all of the connection's own are busy with a slow database, one more asks whether it is there.
+  const lookout = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: LOOKOUT_HEARTBEAT_MS })
   const closing = new AbortController()
   let seeking = Promise.resolve()
   let missed = false
@@ -75,23 +91,41 @@ export function createDatabase (uri, log) {
     found: () => { if (missed) log.warn('database found'); missed = true }
   })
 
-  async function refuseLoneServer () {
-    const { setName, msg } = await /** @type {import('mongodb').Db} */ (connection.db).command({ hello: 1 })
+  /** @param {import('mongodb').MongoClient} client */
+  async function refuseLoneServer (client) {
+    const { setName, msg } = await client.db().command({ hello: 1 })
     // A sharded cluster's router says isdbgrid. https://www.mongodb.com/docs/manual/reference/command/hello/
     if (setName !== undefined || msg === 'isdbgrid') return
-    await connection.close()
     throw new Error('it is a lone server, and edits need the transactions of a replica set; start it with --replSet and call rs.initiate() once')
   }
+
+  /** Opens the connection once; from then on the driver seeks lost servers by itself. */
+  async function open () {
+    if (connection.db !== undefined) return
+    const client = createClient(uri, OPTIONS)
+    try {
+      await client.connect()
+      await refuseLoneServer(client)
+      connection.setClient(client)
+    } catch (error) {
+      await client.close()
+      throw error
+    }
+  }
+
+  const ping = (/** @type {import('mongodb').Db} */ db) => db.command({ ping: 1 }, { timeoutMS: PING_TIMEOUT_MS })
+  const own = () => /** @type {import('mongodb').Db} */ (connection.db)
 
   /** @returns {Promise<boolean>} */
   async function attempt () {
     try {
-      await connection.openUri(uri, OPTIONS)
-      await refuseLoneServer()
+      await open()
+      // Once, so that it has its connection when there is a doubt.
+      await ping(lookout.db())
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
       const upgraded = await upgrade()
       if (upgraded > 0) log.warn(`${upgraded} pages were stored by an older version, and are up to date now`)
-      presence.watch(connection.getClient())
+      presence.watch(connection.getClient(), { beside: () => ping(lookout.db()), through: () => ping(own()) })
       return true
     } catch (error) {
       // Once: it is tried again every other second.
@@ -122,13 +156,13 @@ export function createDatabase (uri, log) {
       closing.abort()
       await seeking
       presence.stop()
-      await connection.destroy()
+      await Promise.all([connection.destroy(), lookout.close()])
     },
     /** @throws when the database does not answer within a second */
     async ping () {
       // Never connected yet: there is no `db` to ask.
       if (connection.db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
-      await connection.db.command({ ping: 1 }, { timeoutMS: PING_TIMEOUT_MS })
+      await ping(connection.db)
     },
     isPresent: presence.isPresent,
     whilePresent: presence.whilePresent,

@@ -10,20 +10,25 @@ const { mongo } = mongoose
 const TICK_MS = 50
 /** After so long without a sign of life one is asked for: where many ask for pages, that is never. */
 const ASK_TICKS = 4
-/** Whoever asked just before the silence began is still answered within 1 s. */
+/** A request that came just before the silence began is still answered within 1 s. */
 const SILENT_TICKS_MAX = 18
 
 /**
  * Knows whether the database that takes writes is there, also where connections to it stay open and nothing comes through them any more: the driver
- * notices that only when they time out. Every answer is a sign of life, and so are the server's heartbeats: one that is slow with everything is not taken for absent.
+ * notices that only when they time out. Every answer is a sign of life. Ticks are counted only while a request waits for the database,
+ * or while there is a doubt: a process that nobody asks for anything does nothing.
  * @param {{found: () => void, lost: () => void}} on
  */
 export function createPresence ({ found, lost }) {
   let present = false
+  /** Whether the driver has seen the servers change since the last sign of life. */
+  let doubted = false
   let primary = ''
   let silentTicks = 0
-  let ask = async () => {}
+  /** @type {Asking} */
+  let ask = { beside: async () => {}, through: async () => {} }
   let asking = false
+  let stopped = false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   /** What waits for the database. @type {import('./under-way.js').UnderWay<{refuse: (error: Error) => void}>} */
@@ -31,18 +36,34 @@ export function createPresence ({ found, lost }) {
 
   function heard () {
     silentTicks = 0
+    doubted = false
     if (present) return
     present = true
     found()
   }
 
+  function count () {
+    if (timer !== undefined || stopped) return
+    silentTicks = 0
+    timer = setInterval(tick, TICK_MS).unref()
+  }
+
+  function rest () {
+    clearInterval(timer)
+    timer = undefined
+  }
+
+  function askForSign () {
+    asking = true
+    const seeking = !present
+    const answer = seeking ? ask.through() : ask.beside()
+    answer.then(() => { if (present || seeking) heard() }, () => {}).finally(() => { asking = false })
+  }
+
   function tick () {
+    if (present && !doubted && waiting.size === 0) return rest()
     silentTicks += 1
-    if (present && silentTicks >= ASK_TICKS && !asking) {
-      asking = true
-      // Its answer is heard as any other.
-      ask().catch(() => {}).finally(() => { asking = false })
-    }
+    if (silentTicks % ASK_TICKS === 0 && !asking) askForSign()
     if (!present || silentTicks < SILENT_TICKS_MAX) return
     present = false
     lost()
@@ -54,20 +75,28 @@ export function createPresence ({ found, lost }) {
     /**
      * From the first connection on.
      * @param {import('mongodb').MongoClient} client
+     * @param {Asking} howToAsk
      */
-    watch (client) {
+    watch (client, howToAsk) {
       // https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-monitoring.md#streaming-protocol
       client.on('serverHeartbeatSucceeded', ({ connectionId, reply }) => {
         if (!reply.isWritablePrimary && !reply.ismaster) return
         primary = connectionId
         heard()
       })
-      client.on('connectionCheckedIn', ({ address }) => { if (primary === '' || address === primary) heard() })
-      ask = async () => { await client.db().command({ ping: 1 }) }
+      // One that failed comes back to the pool as well, so that alone does not find a lost database.
+      client.on('connectionCheckedIn', ({ address }) => { if (present && (primary === '' || address === primary)) heard() })
+      client.on('topologyDescriptionChanged', () => {
+        doubted = true
+        count()
+      })
+      ask = howToAsk
       heard()
-      timer ??= setInterval(tick, TICK_MS).unref()
     },
-    stop: () => clearInterval(timer),
+    stop () {
+      stopped = true
+      rest()
+    },
     isPresent: () => present,
 
     /**
@@ -98,6 +127,7 @@ export function createPresence ({ found, lost }) {
     return new Promise((resolve, reject) => {
       const wait = { refuse: (/** @type {Error} */ error) => { waiting.remove(wait); reject(error) } }
       waiting.add(wait)
+      count()
       begun.then((result) => {
         waiting.remove(wait)
         resolve(result)
@@ -105,5 +135,12 @@ export function createPresence ({ found, lost }) {
     })
   }
 }
+
+/**
+ * How a sign of life is asked for.
+ * @typedef {object} Asking
+ * @property {() => Promise<unknown>} beside  on a connection of its own: the client's may all be busy with a slow database
+ * @property {() => Promise<unknown>} through  through the client, whose connections have to work before a lost database is found
+ */
 
 const absent = () => new mongo.MongoNetworkTimeoutError('the database does not answer')

@@ -9,6 +9,7 @@ import { get } from './helper.js'
 const WAIT_MAX_MS = 10_000
 /** As many as are worked at at first. */
 const AT_ONCE = 64
+const WRITES_AT_ONCE = 32
 
 /**
  * An application whose one route works until it is told to end, with what asks for it.
@@ -21,18 +22,36 @@ async function build (t, options) {
   const admission = createAdmission(options)
   /** @type {(() => void)[]} */
   const working = []
-  let begun = 0
-  app.get('/', admission.inTurn(async () => {
-    begun++
-    await new Promise((resolve) => { working.push(() => resolve(undefined)) })
-    return 'done'
-  }))
+  /** @type {string[]} */
+  const begun = []
+  let arrived = 0
+  app.addHook('preHandler', async () => { arrived++ })
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/',
+    handler: admission.inTurn(async ({ method, body }) => {
+      begun.push(body === undefined ? method : String(body))
+      await new Promise((resolve) => { working.push(() => resolve(undefined)) })
+      return 'done'
+    })
+  })
   t.after(() => {
     for (const end of working) end()
     return app.close()
   })
   // Begun at once: what `inject` returns begins only when somebody waits for it.
-  return { ask: async () => get(app, '/'), working, begun: () => begun }
+  return { app, ask: async () => get(app, '/'), working, arrived: () => arrived, begun: () => begun.length, bodies: () => begun }
+}
+
+/**
+ * @param {string} url
+ * @param {string} body
+ * @param {AbortSignal} [signal]
+ */
+async function post (url, body, signal) {
+  const start = performance.now()
+  const { status } = await fetch(url, { method: 'POST', headers: { 'content-type': 'text/plain' }, body, signal })
+  return { status, ms: performance.now() - start }
 }
 
 test('more than can be worked at wait; who waited for too long is told so, with when to come again', async (t) => {
@@ -68,4 +87,70 @@ test('with 0 there is no line, and nobody is refused', async (t) => {
   assert.ok(await waitUntil(() => begun() === all.length, WAIT_MAX_MS))
   for (const end of working) end()
   assert.ok((await Promise.all(all)).every(({ statusCode }) => statusCode === 200))
+})
+
+test('writes wait as long as they may, and then begin or are refused', async (t) => {
+  const waitMaxMs = 2_000
+  const { app, working, begun } = await build(t, { waitMaxMs, workMaxMs: 600_000 })
+  const url = await app.listen()
+  const first = Array.from({ length: WRITES_AT_ONCE }, (_, index) => post(url, `first ${index}`))
+  assert.ok(await waitUntil(() => begun() === WRITES_AT_ONCE, WAIT_MAX_MS))
+  const refused = await Promise.all(Array.from({ length: WRITES_AT_ONCE }, (_, index) => post(url, `refused ${index}`)))
+  assert.deepEqual([...new Set(refused.map(({ status }) => status))], [503])
+  assert.ok(Math.min(...refused.map(({ ms }) => ms)) >= waitMaxMs, 'none sooner')
+  assert.equal(begun(), WRITES_AT_ONCE)
+  for (const end of working.splice(0)) end()
+  assert.deepEqual([...new Set((await Promise.all(first)).map(({ status }) => status))], [200])
+})
+
+test('many writes at once are all made, a few at a time', async (t) => {
+  const { app, working, arrived, begun } = await build(t, { waitMaxMs: 600_000, workMaxMs: 600_000 })
+  const url = await app.listen()
+  const all = Array.from({ length: 3 * WRITES_AT_ONCE }, (_, index) => post(url, String(index)))
+  assert.ok(await waitUntil(() => arrived() === all.length, WAIT_MAX_MS))
+  assert.equal(begun(), WRITES_AT_ONCE)
+  while (begun() < all.length || working.length > 0) {
+    working.shift()?.()
+    await new Promise(setImmediate)
+  }
+  assert.ok((await Promise.all(all)).every(({ status }) => status === 200))
+})
+
+test('the work of a client that has gone meanwhile is not done', async (t) => {
+  const { app, working, arrived, begun, bodies } = await build(t, { waitMaxMs: 600_000, workMaxMs: 600_000 })
+  const url = await app.listen()
+  const connections = () => new Promise((resolve) => { app.server.getConnections((_, count) => resolve(count)) })
+  const first = Array.from({ length: WRITES_AT_ONCE }, () => post(url, 'first'))
+  assert.ok(await waitUntil(() => begun() === WRITES_AT_ONCE, WAIT_MAX_MS))
+  const leaving = new AbortController()
+  const left = Array.from({ length: 5 }, () => post(url, 'left', leaving.signal).catch(({ name }) => name))
+  const stays = post(url, 'stays')
+  assert.ok(await waitUntil(() => arrived() === WRITES_AT_ONCE + 6, WAIT_MAX_MS))
+  leaving.abort()
+  assert.deepEqual(await Promise.all(left), Array(5).fill('AbortError'))
+  assert.ok(await waitUntil(async () => await connections() === WRITES_AT_ONCE + 1, WAIT_MAX_MS))
+  while (!bodies().includes('stays')) {
+    working.shift()?.()
+    await new Promise(setImmediate)
+  }
+  for (const end of working.splice(0)) end()
+  assert.equal((await stays).status, 200)
+  await Promise.all(first)
+  assert.ok(!bodies().includes('left'))
+})
+
+test('readers do not wait behind writes', async (t) => {
+  const { app, ask, working, begun } = await build(t, { waitMaxMs: 600_000, workMaxMs: 600_000 })
+  const url = await app.listen()
+  const writes = Array.from({ length: 2 * WRITES_AT_ONCE }, () => post(url, 'x'))
+  assert.ok(await waitUntil(() => begun() === WRITES_AT_ONCE, WAIT_MAX_MS))
+  const read = ask()
+  assert.ok(await waitUntil(() => begun() === WRITES_AT_ONCE + 1, WAIT_MAX_MS))
+  working.pop()?.()
+  assert.equal((await read).statusCode, 200)
+  while (begun() < 2 * WRITES_AT_ONCE + 1 || working.length > 0) {
+    working.shift()?.()
+    await new Promise(setImmediate)
+  }
+  await Promise.all(writes)
 })

@@ -112,6 +112,24 @@ test('an edit that was refused as the database did not answer is not made when i
   assert.equal(headers['page-revision'], '2')
 })
 
+test('edits that wait for their turn when the database falls silent are refused with the others, and never made', async (t) => {
+  const app = await buildApp(readConfig({ MONGODB_URI: mongod.uriFor('waiting'), LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '60000' }))
+  t.after(() => app.close())
+  assert.equal((await save(app, 'there', 'text')).statusCode, 201)
+  process.kill(mongodPid, 'SIGSTOP')
+  t.after(() => process.kill(mongodPid, 'SIGCONT'))
+  const names = Array.from({ length: 200 }, (_, index) => `refused ${index}`)
+  const answers = await Promise.all(names.map((name) => save(app, name, 'x')))
+  assert.deepEqual([...new Set(answers.map(({ statusCode }) => statusCode))], [503])
+  process.kill(mongodPid, 'SIGCONT')
+  assert.ok(await waitUntil(async () => (await save(app, 'there', 'after')).statusCode < 300, RECOVERY_MAX_MS))
+  // These wait behind any of the others that still do.
+  const later = await Promise.all(names.map((_, index) => save(app, `later ${index}`, 'x')))
+  assert.deepEqual([...new Set(later.map(({ statusCode }) => statusCode))], [201])
+  const pages = await Promise.all(names.map((name) => get(app, `/wiki/${encodeURIComponent(name)}`)))
+  assert.deepEqual([...new Set(pages.map(({ statusCode }) => statusCode))], [404])
+})
+
 test('a database that is slow is not taken for one that is away', async (t) => {
   const app = await build(t)
   await afflict('latency', { latency: 60 })

@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream'
 import { after, before } from 'node:test'
 import mongoose from 'mongoose'
 import { startMongod } from '../../loadgen/src/stack/mongod.js'
@@ -9,6 +10,10 @@ import { readConfig } from '../src/config.js'
 
 /** What a browser sends when it goes to a page. */
 export const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
+
+/** As a wiki comes, but that a test may write as often as it likes, and that a slow machine refuses nothing. */
+const SETTINGS = { LOG_LEVEL: 'warn', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '20000' }
+const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() })
 
 /**
  * One mongod for a test file; each application gets a database of its own in it.
@@ -30,8 +35,8 @@ export function useWiki () {
      * @param {Parameters<typeof buildApp>[1]} [caches]
      */
     async build (t, settings = {}, caches = {}) {
-      // Tests ask for much at once, on machines that are busy with other tests.
-      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0', MONGODB_URI: freshUri(), ...settings }), caches)
+      const config = readConfig({ ...SETTINGS, MONGODB_URI: freshUri(), ...settings })
+      const app = await buildApp(config, caches, { logTo: nowhere() })
       t.after(() => app.close())
       return app
     }

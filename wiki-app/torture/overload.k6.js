@@ -1,9 +1,11 @@
-// Readers who do not wait for each other: so many arrive each second, whatever becomes of those before them. URL, RATE (a second), DURATION_S, PAGES from the environment.
+// Readers and editors who do not wait for each other: so many arrive each second, whatever becomes of those before them. What became of
+// each edit is a line on stderr. From the environment: URL, RATE (a second), DURATION_S, PAGES, EDIT_EVERY (requests), TEXT.
 import { check } from 'k6'
+import exec from 'k6/execution'
 import http from 'k6/http'
 import { Counter, Trend } from 'k6/metrics'
 
-const { URL, RATE, DURATION_S, PAGES } = __ENV
+const { URL, RATE, DURATION_S, PAGES, EDIT_EVERY, TEXT } = __ENV
 /** All that can be under way at once here: beyond, arrivals are dropped, and counted. */
 const VUS_MAX = 1_500
 
@@ -19,8 +21,27 @@ const acceptedCount = new Counter('accepted')
 const refusedCount = new Counter('refused')
 const otherCount = new Counter('other')
 
-export default function read () {
-  const answer = http.get(`${URL}/wiki/page-${Math.floor(Math.random() * Number(PAGES))}`, { timeout: '20s' })
+export default function ask () {
+  const number = exec.scenario.iterationInTest
+  const page = `page-${Math.floor(Math.random() * Number(PAGES))}`
+  if (number % Number(EDIT_EVERY) === 0) edit(page, `edit-${number}`)
+  else note(http.get(`${URL}/wiki/${page}`, { timeout: '20s' }))
+}
+
+/**
+ * @param {string} page
+ * @param {string} id  in the summary of the revision
+ */
+function edit (page, id) {
+  const options = { timeout: '20s', headers: { 'content-type': 'application/json' }, responseType: /** @type {const} */ ('text') }
+  const answer = http.put(`${URL}/api/v1/pages/${page}`, JSON.stringify({ content: `${id} ${TEXT}`, summary: id }), options)
+  const outcome = answer.status === 200 ? { id, page, revision: JSON.parse(String(answer.body)).revision } : { id, page, status: answer.status }
+  console.log(JSON.stringify(outcome))
+  note(answer)
+}
+
+/** @param {import('k6/http').Response} answer */
+function note (answer) {
   const durationMs = answer.timings.blocked + answer.timings.duration
   if (answer.status === 200) {
     acceptedCount.add(1)

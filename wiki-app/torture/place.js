@@ -127,6 +127,9 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     /** @param {number} [index] */
     wiki: (index = 0) => processOf(index),
 
+    /** A lone one. */
+    mongod: () => running.get('mongod'),
+
     /**
      * @param {number} [index]
      * @returns {number[]} the pids of its workers, the first one first; none when it is one process

@@ -6,6 +6,9 @@ import { ConfigError } from '../config-error.js'
 /** From a page out of memory to a database that hardly answers. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+/** A sample every 10 ms, the default, takes an idle process a percent of a core, and reports the 10 ms as lag. */
+const NEVER_MS = 2 ** 31 - 1
+const SAMPLED_LAGS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map((name) => `nodejs_eventloop_lag_${name}_seconds`)
 const CONNECTIONS_MAX = 16
 const REQUEST_TIMEOUT_MS = 5_000
 
@@ -33,7 +36,19 @@ export function createMetrics ({ ping }) {
     registry: registers[0],
 
     /** From now on also what Node and the kernel know of this process. */
-    addProcess: () => collectDefaultMetrics({ register: registers[0] }),
+    addProcess () {
+      collectDefaultMetrics({ register: registers[0], eventLoopMonitoringPrecision: NEVER_MS })
+      for (const name of SAMPLED_LAGS) registers[0].removeSingleMetric(name)
+      registers[0].registerMetric(new Counter({
+        registers: [],
+        name: 'nodejs_eventloop_active_seconds_total',
+        help: 'How long the event loop was not waiting for anything; near 1 a second it is saturated',
+        collect () {
+          this.reset()
+          this.inc(performance.eventLoopUtilization().active / 1000)
+        }
+      }))
+    },
 
     /**
      * @param {import('fastify').FastifyRequest} request

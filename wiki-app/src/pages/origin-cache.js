@@ -6,6 +6,8 @@ const AWAIT_MS = 500
 /** For how long after its last word copies are good: a database that says nothing may have changes to tell. */
 const SILENCE_MAX_MS = 1_500
 const RETRY_MS = 500
+/** After so many waits in which no page was read, copies are given up until one is: an idle wiki waits for nothing. */
+const UNREAD_WAITS_MAX = 20
 /** Of a change that a failover took back nobody is told: a copy that was read in between goes by its age. */
 const KEPT_MAX_MS = 60_000
 /** What a page takes beside its HTML: the document around it, its fields, the cache's own. */
@@ -31,8 +33,17 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
   let heardUntilMs = 0
   let missed = false
   let following = Promise.resolve()
+  /** Waits for a change since a page was last read from here. */
+  let unreadWaits = 0
+  let wake = () => {}
 
-  const hears = () => performance.now() < heardUntilMs
+  function hears () {
+    if (unreadWaits > 0) {
+      unreadWaits = 0
+      wake()
+    }
+    return performance.now() < heardUntilMs
+  }
 
   /** @param {string} name */
   function forget (name) {
@@ -51,12 +62,13 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
     closing.signal.addEventListener('abort', stop, { once: true })
     const sinceMs = performance.now()
     try {
-      while (!closing.signal.aborted) {
+      while (!closing.signal.aborted && unreadWaits < UNREAD_WAITS_MAX) {
         const change = /** @type {null | {operationType: string, documentKey?: {_id: string}}} */ (/** @type {unknown} */ (await stream.tryNext()))
         // The collection is gone, and the stream ends; the driver would go on to say, without a wait, that nothing has changed.
         if (change?.operationType === 'invalidate' || stream.closed) return
         if (change?.documentKey) forget(change.documentKey._id)
         else if (change) forgetAll()
+        else unreadWaits += 1
         heardUntilMs = performance.now() + SILENCE_MAX_MS
         // A stream that breaks again at once is still the same outage.
         if (performance.now() - sinceMs > SILENCE_MAX_MS) missed = false
@@ -73,6 +85,10 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
     while (!closing.signal.aborted) {
       try {
         if (connection.db) await follow()
+        if (unreadWaits >= UNREAD_WAITS_MAX) {
+          await new Promise((resolve) => { wake = () => resolve(undefined) })
+          continue
+        }
       } catch (error) {
         // Once an outage: it is tried again every other second, and pages are read from the database meanwhile.
         if (!missed && !closing.signal.aborted) log.warn(`no changes of pages are heard of, so none is kept: ${/** @type {Error} */ (error).message}`)
@@ -111,6 +127,7 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
     async open () { following = followOn() },
     async close () {
       closing.abort()
+      wake()
       await following
     }
   }

@@ -10,17 +10,22 @@ import { waitUntil } from '../../../loadgen/src/stack/processes.js'
 import { requireTool } from '../../../loadgen/src/tools/locate.js'
 import { createClient } from '../../torture/client.js'
 import { createPlace } from '../../torture/place.js'
+import { stored } from '../../torture/torture.js'
 
 const LOAD = fileURLToPath(new URL('../../torture/overload.k6.js', import.meta.url))
 const PAGES = 50
 /** Of a core, so that ten times what the wiki can do is little for whoever asks for it. */
 const CPU_SHARE = 0.03
 const DURATION_S = 10
+/** One request in so many saves a page. */
+const EDIT_EVERY = 20
+const TEXT = 'words and words '.repeat(300)
 const CLOSED_S = 4
 /** What such a wiki does in half a second, and how many wait when its speed is measured. */
 const AT_ONCE = 32
 const RECOVERY_MAX_MS = 5_000
 const GROWTH_MAX_MIB = 100
+const OUTPUT_MAX_BYTES = 10_000_000
 
 /** @typedef {{count: number, med_ms: number, p99_ms: number, max_ms: number}} Answers */
 
@@ -41,25 +46,38 @@ test('ten times what the wiki can do: what is too much is refused at once, who i
   const client = createClient(place.url, AT_ONCE)
   t.after(() => client.close())
   const page = (/** @type {number} */ index) => client.ask('GET', `/wiki/page-${index % PAGES}`)
-  for (let index = 0; index < PAGES; index++) await client.ask('PUT', `/api/v1/pages/page-${index}`, { json: { content: 'words and words '.repeat(300) } })
+  const edit = (/** @type {number} */ index) =>
+    client.ask('PUT', `/api/v1/pages/page-${index % PAGES}`, { json: { content: `${index} ${TEXT}` } })
+  for (let index = 0; index < PAGES; index++) await edit(index)
   // Compiled as it would be after a while.
-  for (let round = 0; round < 40; round++) await Promise.all(Array.from({ length: PAGES }, (_, index) => page(index)))
+  for (let round = 0; round < 40; round++) {
+    await Promise.all(Array.from({ length: PAGES }, (_, index) => index % EDIT_EVERY === 0 ? edit(index + round) : page(index)))
+  }
 
   setCpuShare(limits, CPU_SHARE)
-  const end = performance.now() + 1000 * CLOSED_S
-  let answered = 0
+  const start = performance.now()
+  let asked = 0
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
-    for (let index = 0; performance.now() < end; index++) {
-      assert.equal((await page(index)).status, 200)
-      answered++
+    while (performance.now() < start + 1_000 * CLOSED_S) {
+      const index = asked++
+      assert.equal((await (index % EDIT_EVERY === 0 ? edit : page)(index)).status, 200)
     }
   }))
-  const capacity = answered / CLOSED_S
+  const capacity = asked / (performance.now() - start) * 1_000
   const { pid } = place.wiki() ?? { pid: 0 }
   const before = residentMib(pid)
 
-  const { stdout } = await promisify(execFile)(requireTool('k6').path, ['run', '--quiet', '--no-usage-report', LOAD], {
-    env: { PATH: process.env.PATH, URL: place.url, RATE: String(Math.ceil(10 * capacity)), DURATION_S: String(DURATION_S), PAGES: String(PAGES) }
+  const { stdout, stderr } = await promisify(execFile)(requireTool('k6').path, ['run', '--quiet', '--no-usage-report', '--log-format', 'raw', LOAD], {
+    env: {
+      PATH: process.env.PATH,
+      URL: place.url,
+      RATE: String(Math.ceil(10 * capacity)),
+      DURATION_S: String(DURATION_S),
+      PAGES: String(PAGES),
+      EDIT_EVERY: String(EDIT_EVERY),
+      TEXT
+    },
+    maxBuffer: OUTPUT_MAX_BYTES
   })
   const endedAt = performance.now()
   assert.ok(await waitUntil(async () => {
@@ -74,9 +92,29 @@ test('ten times what the wiki can do: what is too much is refused at once, who i
   t.diagnostic(`${capacity.toFixed(0)} a second with ${AT_ONCE} who wait; asked for ${(10 * capacity).toFixed(0)} a second, ${dropped} of which never came: ${(accepted.count / DURATION_S).toFixed(0)} a second answered in ${ms(accepted)}, ` +
     `${(refused.count / DURATION_S).toFixed(0)} refused in ${ms(refused)}, ${other} otherwise; ${before.toFixed(0)} → ${residentMib(pid).toFixed(0)} MiB; well after ${recoveredMs.toFixed(0)} ms`)
   assert.equal(other, 0, 'each is answered or refused')
+  const { made, refusedEdits, findings } = judgeEdits(stderr, (await stored(place.uri)).revisions)
+  t.diagnostic(`of the edits ${made} were made and ${refusedEdits} refused`)
+  assert.ok(made > 0 && refusedEdits > 0)
+  assert.deepEqual(findings, [])
   assert.ok(refused.count > accepted.count)
   assert.ok(accepted.count / DURATION_S > capacity / 4, 'no collapse')
   // The promise's second is a matter of the machine, too: with others on it as busy as this, the time for which nobody had a CPU is in it.
   assert.ok(refused.med_ms < 1_000)
   assert.ok(residentMib(pid) < before + GROWTH_MAX_MIB)
 })
+
+/**
+ * @param {string} lines  what became of each edit, as overload.k6.js says it, among others
+ * @param {import('../../torture/oracle.js').Stored['revisions']} revisions
+ */
+function judgeEdits (lines, revisions) {
+  /** @type {{id: string, page: string, revision?: number}[]} */
+  const edits = lines.split('\n').filter((line) => line.startsWith('{"id"')).map((line) => JSON.parse(line))
+  const kept = new Map(revisions.map(({ page, revision, summary }) => [summary, `${page} ${revision}`]))
+  const findings = edits.flatMap(({ id, page, revision }) => {
+    if (revision === undefined) return kept.has(id) ? [`${id} was refused, and made`] : []
+    return kept.get(id) === `${page} ${revision}` ? [] : [`${id} was acknowledged, and is not there`]
+  })
+  const made = edits.filter(({ revision }) => revision !== undefined).length
+  return { made, refusedEdits: edits.length - made, findings }
+}

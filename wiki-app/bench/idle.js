@@ -1,0 +1,76 @@
+// What a wiki takes that nobody asks for anything, and its database: make bench-idle. `--help` says how long it takes.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
+import { describeMachine } from './machine.js'
+import { cpuSeconds, sleeps } from './process.js'
+import { createServers } from './servers.js'
+
+const HELP = `Usage: node wiki-app/bench/idle.js [options]
+
+Measures an idle wiki and its mongod: processor time in percent of a core, and how often a second a thread goes to sleep, so how often
+something wakes it. Wikis with different settings, each with a mongod of its own, are measured at once, beside a mongod without clients.
+About a minute and a half.
+
+  --settle N    seconds before (default 20)
+  --seconds N   measured (default 60)
+`
+const SECONDS_MAX = 3_600
+
+/** @param {number} metricsPort @returns {[string, Record<string, string>][]} */
+const wikis = (metricsPort) => [
+  ['a wiki', {}],
+  ['with metrics', { METRICS_PORT: String(metricsPort) }],
+  ['with pages in memory', { ORIGIN_CACHE_MIB: '64' }],
+  ['with purges', { CACHE_POLICY: 'purge-url', PURGE_ZONE: 'idle', PURGE_URL: 'http://127.0.0.1:1', PURGE_TOKEN: 'of-nothing-that-answers-00000000000000000', PUBLIC_URL: 'http://wiki.localhost' }],
+  ['two workers', { WORKERS: '2' }]
+]
+
+/**
+ * @param {number[]} pids
+ * @param {number} seconds
+ * @returns {Promise<{cpu_percent: number, sleeps_per_s: number}[]>}
+ */
+async function measure (pids, seconds) {
+  const read = () => pids.map((pid) => ({ at: performance.now(), cpuS: cpuSeconds(pid), sleeps: sleeps(pid) }))
+  const before = read()
+  await sleep(1_000 * seconds)
+  return read().map(({ at, cpuS, sleeps }, index) => {
+    const elapsedS = (at - before[index].at) / 1_000
+    return { cpu_percent: 100 * (cpuS - before[index].cpuS) / elapsedS, sleeps_per_s: (sleeps - before[index].sleeps) / elapsedS }
+  })
+}
+
+/** @param {{settle: number, seconds: number}} options */
+async function main ({ settle, seconds }) {
+  const servers = createServers()
+  try {
+    const alone = await servers.mongod()
+    const [metricsPort] = await freePorts(1)
+    const started = []
+    for (const [name, settings] of wikis(metricsPort)) {
+      const mongod = await servers.mongod()
+      started.push({ name, pids: [(await servers.wiki(mongod.uri, settings)).pid, mongod.pid] })
+    }
+    console.log(describeMachine())
+    await sleep(1_000 * settle)
+    const [lone, ...measured] = await measure([alone.pid, ...started.flatMap(({ pids }) => pids)], seconds)
+    const line = (/** @type {string} */ name, /** @type {typeof lone[]} */ ...columns) =>
+      console.log(name.padEnd(24) + columns.map((column) => `${column.cpu_percent.toFixed(2).padStart(10)} ${column.sleeps_per_s.toFixed(1).padStart(8)}`).join('   '))
+    console.log(`${''.padEnd(24)}${'wiki, % and sleeps/s'.padStart(19)}   ${'mongod'.padStart(19)}`)
+    for (const [index, { name }] of started.entries()) line(name, measured[2 * index], measured[2 * index + 1])
+    console.log(`${'a mongod alone'.padEnd(46)}${lone.cpu_percent.toFixed(2).padStart(10)} ${lone.sleeps_per_s.toFixed(1).padStart(8)}`)
+  } finally {
+    await servers.stopAll()
+  }
+}
+
+const { values } = parseArgs({
+  options: { settle: { type: 'string', default: '20' }, seconds: { type: 'string', default: '60' }, help: { type: 'boolean', short: 'h' } }
+})
+const [settle, seconds] = [Number(values.settle), Number(values.seconds)]
+if (values.help) process.stdout.write(HELP)
+else if (!(settle >= 0 && seconds > 0 && settle + seconds <= SECONDS_MAX)) {
+  process.stderr.write(`--settle and --seconds are numbers, ${SECONDS_MAX} s together at most; see --help\n`)
+  process.exitCode = 2
+} else await main({ settle, seconds })

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { freePorts } from '../../loadgen/src/stack/ports.js'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { sleeps } from '../bench/process.js'
+import { createPlace } from '../torture/place.js'
+
+/** Of all threads. A wiki that asks for signs of life all the time wakes forty times a second, one with metrics by Prometheus' defaults a hundred. */
+const SLEEPS_PER_S_MAX = 5
+const WINDOW_S = 4
+/** What is left from the start is done, and pages in memory are given up, long before. */
+const REST_MAX_MS = 120_000
+/** It is to be 1 s; the rest is for slow machines. What it was is printed. */
+const REFUSAL_MAX_MS = 4_000
+const NOTICE_MAX_MS = 20_000
+
+/**
+ * How often it wakes depends on no machine's speed.
+ * @param {number} pid
+ * @returns {Promise<boolean>} whether a process came to rest
+ */
+async function comesToRest (pid) {
+  const rested = await waitUntil(async () => {
+    const before = sleeps(pid)
+    await sleep(1_000 * WINDOW_S)
+    return sleeps(pid) - before <= SLEEPS_PER_S_MAX * WINDOW_S
+  }, REST_MAX_MS)
+  return rested === true
+}
+
+/**
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string>} [settings]
+ */
+async function startPlace (t, settings) {
+  const place = await createPlace({ settings })
+  t.after(() => place.remove())
+  await place.start()
+  const pid = Number(place.wiki()?.pid)
+  const page = `${place.url}/wiki/page`
+  assert.equal((await fetch(page, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'text' })).status, 201)
+  assert.equal((await fetch(page)).status, 200)
+  return { place, pid, page }
+}
+
+describe('a wiki that nobody asks for anything', { concurrency: true }, () => {
+  test('does next to nothing, with metrics, pages in memory and purges, too', async (t) => {
+    const [metricsPort] = await freePorts(1)
+    const { place, pid, page } = await startPlace(t, {
+      LOG_LEVEL: 'info',
+      METRICS_PORT: String(metricsPort),
+      ORIGIN_CACHE_MIB: '8',
+      CACHE_POLICY: 'purge-url',
+      PURGE_ZONE: 'zone',
+      PURGE_URL: 'http://127.0.0.1:1',
+      PURGE_TOKEN: 'token-in-the-environment',
+      PUBLIC_URL: 'http://wiki.localhost'
+    })
+    assert.equal((await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).status, 200)
+    assert.ok(await comesToRest(pid), place.log())
+    assert.equal((await fetch(page)).status, 200)
+  })
+
+  test('does so in each of its workers', async (t) => {
+    const { place, pid } = await startPlace(t, { WORKERS: '2' })
+    assert.ok(await comesToRest(pid), place.log())
+  })
+
+  test('still refuses a request within a second when its database has fallen silent, and goes on when it is back', async (t) => {
+    const { place, pid, page } = await startPlace(t)
+    assert.ok(await comesToRest(pid))
+    const mongod = Number(place.mongod()?.pid)
+    process.kill(mongod, 'SIGSTOP')
+    try {
+      const start = performance.now()
+      assert.equal((await fetch(page)).status, 503)
+      const refusalMs = performance.now() - start
+      t.diagnostic(`refused after ${Math.round(refusalMs)} ms`)
+      assert.ok(refusalMs < REFUSAL_MAX_MS)
+      assert.match(place.log(), /database lost/)
+      assert.equal((await fetch(`${place.url}/readyz`)).status, 503)
+    } finally {
+      process.kill(mongod, 'SIGCONT')
+    }
+    assert.ok(await waitUntil(async () => (await fetch(page)).status === 200, NOTICE_MAX_MS))
+    assert.ok(await comesToRest(pid))
+  })
+
+  test('notices without a request that its database has ended, and that it is back', async (t) => {
+    const { place, pid, page } = await startPlace(t)
+    assert.ok(await comesToRest(pid))
+    await place.killMongod()
+    assert.ok(await waitUntil(() => place.log().includes('database lost'), NOTICE_MAX_MS), place.log())
+    await place.startDatabase()
+    assert.ok(await waitUntil(() => place.log().includes('database found'), NOTICE_MAX_MS), place.log())
+    assert.equal((await fetch(page)).status, 200)
+    assert.ok(await comesToRest(pid))
+  })
+})

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import test from 'node:test'
+import { startProcess, stopProcess } from '../../../loadgen/src/stack/processes.js'
+import { createPlace } from '../../torture/place.js'
+import { stored } from '../../torture/torture.js'
+
+const SAVES = 200
+const BUSY_LOOPS = 4
+/** As the wiki comes (wiki-app/src/config.js). */
+const DEFAULT_WAIT_MS = 500
+/** They take some seconds of processor time; the most that may be set is for machines with more than busy loops to do. */
+const LONG_WAIT_MS = 60_000
+const TEXT = `${'words and words of a page that is a little different each time '.repeat(120)}\n`
+
+/**
+ * Saves so many different pages at once, straight at the wiki, on a machine that has much else to do.
+ * @param {import('node:test').TestContext} t
+ * @param {Record<string, string>} settings
+ */
+async function burst (t, settings) {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-burst-'))
+  const place = await createPlace({ settings })
+  /** @type {import('../../../loadgen/src/stack/processes.js').ProcessIdentity[]} */
+  const loops = []
+  t.after(async () => {
+    for (const loop of loops) await stopProcess(loop)
+    await place.remove()
+    rmSync(directory, { recursive: true })
+  })
+  await place.start()
+  for (let index = 0; index < BUSY_LOOPS; index++) {
+    loops.push(await startProcess({ name: 'busy loop', command: process.execPath, args: ['-e', 'for (;;);'], logFile: path.join(directory, 'log') }))
+  }
+  const answers = await Promise.all(Array.from({ length: SAVES }, async (_, index) => {
+    const start = performance.now()
+    const name = `page-${index}`
+    const answer = await fetch(`${place.url}/api/v1/pages/${name}`, { method: 'PUT', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ content: TEXT + name }) })
+    await answer.arrayBuffer()
+    return { name, status: answer.status, retryAfter: answer.headers.get('retry-after'), ms: performance.now() - start }
+  }))
+  const kept = new Set((await stored(place.uri)).pages.map(({ _id }) => _id))
+  const saved = answers.filter(({ status }) => status === 201)
+  const longestMs = Math.max(...answers.map(({ ms }) => ms))
+  t.diagnostic(`${saved.length} of ${SAVES} saved, the last answer after ${Math.round(longestMs)} ms`)
+  for (const { name, status } of answers) assert.equal(kept.has(name), status === 201, `${name}: ${status}`)
+  return { answers, place }
+}
+
+test('two hundred saves at once on a busy machine are all made when they may wait', { timeout: 300_000 }, async (t) => {
+  const { answers, place } = await burst(t, { QUEUE_WAIT_MAX_MS: String(LONG_WAIT_MS) })
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201], place.log())
+})
+
+test('with the default wait each is made, or refused after it, and then not made', { timeout: 300_000 }, async (t) => {
+  const { answers, place } = await burst(t, {})
+  const refused = answers.filter(({ status }) => status !== 201)
+  assert.deepEqual(refused.filter(({ status, retryAfter, ms }) => status !== 503 || Number(retryAfter) < 1 || ms < DEFAULT_WAIT_MS), [], place.log())
+  assert.ok(refused.length < SAVES)
+})
