@@ -63,7 +63,10 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
 export async function buildApp (
-  config, { purge, timing } = {}, { counter = createCounter(), showMetrics = createMetricsServer } = {}, { makeRenderer = createRenderer } = {}
+  config,
+  { purge, timing } = {},
+  { counter = createCounter(), showMetrics = createMetricsServer } = {},
+  { makeRenderer = createRenderer } = {}
 ) {
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false

@@ -32,7 +32,8 @@ export function useWiki () {
      */
     async build (t, settings = {}, caches = {}, parts = {}) {
       // Tests ask for much at once, on machines that are busy with other tests.
-      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0', MONGODB_URI: freshUri(), ...settings }), caches, {}, parts)
+      const quiet = { LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0', MONGODB_URI: freshUri() }
+      const app = await buildApp(readConfig({ ...quiet, ...settings }), caches, {}, parts)
       t.after(() => app.close())
       return app
     }

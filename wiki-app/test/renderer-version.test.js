@@ -16,7 +16,7 @@ test('what renders is what the number of its version stands for', () => {
   const sources = [...names, '../pages/name.js'].map((name) => readFileSync(new URL(name, MARKDOWN)))
   const libraries = LIBRARIES.map((name) => `${name} ${require(`${name}/package.json`).version}`)
   const hash = hashOf(...sources, libraries.join())
-  assert.equal(SOURCE_HASHES.at(-1), hash, `The sources of the renderer, or its libraries, have changed. If any HTML may \
-change with them, add '${hash}' at the end of SOURCE_HASHES in src/markdown/version.js, otherwise put it in the last place.`)
+  assert.equal(SOURCE_HASHES.at(-1), hash, 'The sources of the renderer, or its libraries, have changed. If any HTML ' +
+    `may change, add '${hash}' at the end of SOURCE_HASHES in src/markdown/version.js; if not, replace the last.`)
   assert.equal(RENDERER_VERSION, new Set(SOURCE_HASHES).size, 'no version is there twice')
 })

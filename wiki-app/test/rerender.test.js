@@ -68,7 +68,8 @@ test('after a change of the renderer each reader gets what is stored, and the pa
   const readersAreDone = new Promise((resolve) => { release = () => resolve(undefined) })
   const after = await appOf(t, uri, 2, () => readersAreDone)
   const views = await Promise.all(names.map((name) => view(after, name)))
-  assert.deepEqual(views.map(({ statusCode, by }) => [statusCode, by]), names.map(() => [200, 1]), 'no renderer was waited for')
+  const shown = views.map(({ statusCode, by }) => [statusCode, by])
+  assert.deepEqual(shown, names.map(() => [200, 1]), 'no renderer was waited for')
   release()
   const pages = await pagesOf(t, uri)
   assert.ok(await waitUntil(async () => await pages.countDocuments({ renderer: 2 }) === READERS, PATIENCE_MS))
@@ -144,7 +145,8 @@ test('what versions stored that had no numbers is older than all that have', asy
   for (const renderer of ['Zk3hXw0aBcDeFgHi', '9999999999999999', 'outdated 0b8f…', null]) {
     await pages.updateOne({}, { $set: { renderer, html: Buffer.from('<p>As it was.</p>') } })
     assert.match((await get(app, '/wiki/a')).body, /As it was\./)
-    assert.ok(await waitUntil(async () => (await get(app, '/wiki/a')).body.includes('<p>old</p>'), PATIENCE_MS), `${renderer}`)
+    const isNew = async () => (await get(app, '/wiki/a')).body.includes('<p>old</p>')
+    assert.ok(await waitUntil(isNew, PATIENCE_MS), `${renderer}`)
   }
 })
 

@@ -1,7 +1,7 @@
 import { viewUrl } from '../pages/name.js'
 
 const PAGES = '/wiki/'
-/** Nothing that an author writes looks like these: the renderer escapes every `<` of a text and every `"` of an attribute. */
+// Nothing that an author writes looks like these: the renderer escapes `<` in texts and `"` in attributes.
 const LINK = `<a href="${PAGES}`
 const TITLE = ' title="'
 // Pages are stored with these marks: another form of them would not be found there again.

@@ -13,7 +13,7 @@ import mongoose from 'mongoose'
  * @property {Buffer} html  what the Markdown became at save
  * @property {string} html_hash  of `html` and `modified_at`: whoever renders the same again gets the same
  * @property {number} renderer  version of what made `html`; a text, or nothing, is older than all numbers
- * @property {string | null} [links_outdated]  a mark: pages have come or gone since, and `html` shows links to them as they were
+ * @property {string | null} [links_outdated]  a mark: pages have come or gone, and `html` shows links to them as before
  * @property {Date} rendered_at  when `html` last changed
  * @property {Date} created_at
  * @property {Date} modified_at

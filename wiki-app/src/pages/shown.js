@@ -9,8 +9,9 @@ import { inTransaction } from '../transaction.js'
 const WAITING_MAX = 1_000
 
 /**
- * What is stored of a rendered text, and how that is kept up to date. Readers never wait for the renderer: they get what
- * is stored, with the right links in it, and what an older renderer made is rendered again behind them (docs/decisions/0018).
+ * What is stored of a rendered text, and how that is kept up to date. Readers never wait for the renderer: they get
+ * what is stored, with the right links in it, and what an older renderer made is rendered again behind them
+ * (docs/decisions/0018).
  * @param {object} options
  * @param {import('mongoose').Model<Page>} options.Pages
  * @param {ReturnType<typeof import('./targets.js').createTargets>} options.targets
@@ -69,10 +70,11 @@ export function createShown ({ Pages, targets, renderer, inTurn, log }) {
 
   /** @param {string} name */
   async function renderAgain (name) {
+    const there = { _id: name, deleted_at: null }
     /** @type {Pick<Page, '_id' | 'content' | 'revision' | 'renderer'> | null} */
-    const source = await Pages.findOne({ _id: name, deleted_at: null }, { content: 1, revision: 1, renderer: 1 }).lean().exec()
+    const source = await Pages.findOne(there, { content: 1, revision: 1, renderer: 1 }).lean().exec()
     if (closed || source === null || !isOlder(source)) return
-    const same = { _id: name, revision: source.revision, renderer: source.renderer ?? null, deleted_at: null }
+    const same = { ...there, revision: source.revision, renderer: source.renderer ?? null }
     const rendered = await renderer.render(source.content, { yields: true }).catch(nullWhenRefused)
     if (rendered === null) {
       // A text that this version refuses goes on being shown as it is stored.
@@ -83,14 +85,14 @@ export function createShown ({ Pages, targets, renderer, inTurn, log }) {
       const page = await Pages.findOne(same, { links: 1, html: 1, modified_at: 1 }, { session }).lean().exec()
       if (page === null) return
       await targets.relink(session, others(name, page.links), others(name, rendered.links))
-      const { html, html_hash: hash, rendered_at: at, ...rest } = await shownAs(name, rendered, page.modified_at, session)
-      const changed = html.equals(bytesOf(page.html)) ? {} : { html, html_hash: hash, rendered_at: at }
+      const { html_hash: hash, rendered_at: at, ...rest } = await shownAs(name, rendered, page.modified_at, session)
+      const changed = rest.html.equals(bytesOf(page.html)) ? {} : { html_hash: hash, rendered_at: at }
       await Pages.updateOne(same, { $set: { ...rest, ...changed, links: rendered.links } }, { session }).exec()
     }))
   }
 
   /**
-   * @template {Pick<Page, '_id' | 'revision' | 'html' | 'modified_at' | 'links_outdated'>} View
+   * @template {import('./store.js').PageView} View
    * @param {View} page  some of whose links have changed
    * @returns {Promise<View | null>} null when it was changed meanwhile
    */
@@ -103,7 +105,7 @@ export function createShown ({ Pages, targets, renderer, inTurn, log }) {
   }
 
   /**
-   * @template {Pick<Page, '_id' | 'revision' | 'html' | 'modified_at' | 'links_outdated'>} View
+   * @template {import('./store.js').PageView} View
    * @param {View} page
    * @param {() => void} over  called when that is stored, or has failed
    * @returns {Promise<View | null>}
@@ -120,7 +122,8 @@ export function createShown ({ Pages, targets, renderer, inTurn, log }) {
       const html = withMissing(before.toString(), await targets.missing(others(page._id, now.links)))
       const changed = html.equals(before) ? {} : made(html, page.modified_at)
       const update = { $set: { ...changed, links_outdated: null } }
-      Pages.updateOne(same, update).exec().then(() => { failing = false }, (error) => failed(page._id, error)).finally(over)
+      const stored = Pages.updateOne(same, update).exec()
+      stored.then(() => { failing = false }, (error) => failed(page._id, error)).finally(over)
       return { ...page, ...changed, links_outdated: null }
     } catch (error) {
       over()
@@ -132,7 +135,7 @@ export function createShown ({ Pages, targets, renderer, inTurn, log }) {
     shownAs,
 
     /**
-     * @template {Pick<Page, '_id' | 'revision' | 'html' | 'renderer' | 'modified_at' | 'deleted_at' | 'links_outdated'>} View
+     * @template {import('./store.js').PageView} View
      * @param {View} page
      * @returns {View | Promise<View | null>} the page as readers get it; null when it was changed meanwhile
      */
@@ -163,7 +166,8 @@ export function createShown ({ Pages, targets, renderer, inTurn, log }) {
  * @param {Buffer} html
  * @param {Date} modifiedAt
  */
-const made = (html, modifiedAt) => ({ html, html_hash: hashOf(html, modifiedAt.toISOString()), rendered_at: new Date() })
+const made = (html, modifiedAt) =>
+  ({ html, html_hash: hashOf(html, modifiedAt.toISOString()), rendered_at: new Date() })
 
 /**
  * @param {string} name

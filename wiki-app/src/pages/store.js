@@ -58,6 +58,9 @@ const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, ta
 
 const UPGRADED_AT_ONCE = 100
 
+/** Where nobody is told of edits. @type {Outbox} */
+const SILENT = { add: async () => {}, added: () => {} }
+
 /** A page that changes each time while its links are set right is shown as it is stored. */
 const READ_ATTEMPTS_MAX = 3
 
@@ -77,7 +80,7 @@ export const currentRevision = (head) => head === null || head.deleted_at != nul
  * @param {number} options.readsAtOnce  pages that one read of the database brings at most
  * @param {Pick<import('fastify').FastifyBaseLogger, 'warn'>} options.log
  */
-export function createPageStore ({ models, renderer, outbox = { add: async () => {}, added: () => {} }, readsAtOnce, log }) {
+export function createPageStore ({ models, renderer, outbox = SILENT, readsAtOnce, log }) {
   const inTurn = createTurns()
   const { Pages, Revisions } = models
   const targets = createTargets(models)
@@ -139,7 +142,17 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
       const links = rendered?.links ?? []
       const state = rendered === null
         ? { deleted_at: now, redirect_to: null, links, tags: [] }
-        : { title_key: titleKey(name), content: change.content, content_bytes: change.contentBytes, links, modified_at: now, deleted_at: null, redirect_to: null, ...change.tags && { tags: change.tags }, ...await shown.shownAs(name, rendered, now, session) }
+        : {
+            title_key: titleKey(name),
+            content: change.content,
+            content_bytes: change.contentBytes,
+            links,
+            modified_at: now,
+            deleted_at: null,
+            redirect_to: null,
+            ...change.tags && { tags: change.tags },
+            ...await shown.shownAs(name, rendered, now, session)
+          }
       // Read and written in one step: what the precondition refuses is undone with the transaction.
       const before = await replaceHead(name, state, now, session)
       precondition(before)
@@ -193,8 +206,8 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
     // What cannot be rendered any more leads nowhere, and is shown as it is stored.
     const links = rendered?.links ?? []
     await inTransaction(Pages.db, async (session) => {
-      const head = await Pages.findOne({ ...old, revision: source.revision }, { ...HEAD_FIELDS, modified_at: 1 }, { session })
-        .lean().exec()
+      const same = { ...old, revision: source.revision }
+      const head = await Pages.findOne(same, { ...HEAD_FIELDS, modified_at: 1 }, { session }).lean().exec()
       if (head === null) return
       const tags = head.tags ?? []
       await targets.relink(session, [], waysFrom({ ...head, links }))
@@ -338,7 +351,15 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
         await targets.relink(session, waysFrom(there), waysFrom({ ...page, _id: target }))
         await targets.relink(session, waysFrom(page), [target])
         // Links to its new name within it are good ones from now on.
-        const state = { ...page, _id: target, title_key: titleKey(target), revision, html_hash: hashOf(page.html, now.toISOString()), modified_at: now, links_outdated: outdatedMark() }
+        const state = {
+          ...page,
+          _id: target,
+          title_key: titleKey(target),
+          revision,
+          html_hash: hashOf(page.html, now.toISOString()),
+          modified_at: now,
+          links_outdated: outdatedMark()
+        }
         await Pages.replaceOne({ _id: target }, state, { session, upsert: true }).exec()
         await Pages.updateOne({ _id: name }, { $set: { revision, deleted_at: now, redirect_to: target, links: [], tags: [] } }, { session }).exec()
         await Revisions.updateMany({ page: name }, { $set: { page: target } }, { session }).exec()
