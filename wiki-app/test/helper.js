@@ -33,10 +33,11 @@ export function useWiki () {
      * @param {TestContext} t
      * @param {Record<string, string>} [settings]
      * @param {Parameters<typeof buildApp>[1]} [caches]
+     * @param {Parameters<typeof buildApp>[3]} [parts]
      */
-    async build (t, settings = {}, caches = {}) {
+    async build (t, settings = {}, caches = {}, parts = {}) {
       const config = readConfig({ ...SETTINGS, MONGODB_URI: freshUri(), ...settings })
-      const app = await buildApp(config, caches, { logTo: nowhere() })
+      const app = await buildApp(config, caches, { logTo: nowhere() }, parts)
       t.after(() => app.close())
       return app
     }

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { dropGroup, setCpuShare } from '../../../loadgen/src/profile/cgroup.js'
+import { createLimits } from '../../../loadgen/src/profile/limits.js'
+import { createClient } from '../../torture/client.js'
+import { createPlace } from '../../torture/place.js'
+
+/** Half of what the profile banana-pi gives the wiki and its database together. */
+const CPU_SHARE = 0.08
+const IDLE_MS = 61_000
+const CONTENT = 'A page of the length that is usual, with a [[Link]] here and *there*.\n\n'.repeat(140)
+
+const isRoot = process.getuid?.() === 0
+const skip = isRoot ? false : 'needs root, to limit the CPU'
+
+test('with a twelfth of a core an ordinary page is saved, as the first and after a minute’s idleness', { skip, timeout: 600_000 }, async (t) => {
+  const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null, delay_ms: 0 }, () => {})
+  if (limits.controllers.cpu === undefined) return t.skip(`the CPU cannot be limited here: ${limits.missing.cpu}`)
+  const place = await createPlace({ cgroups: limits.directories })
+  t.after(async () => {
+    await place.remove()
+    dropGroup(limits.directories)
+  })
+  await place.startDatabase()
+  setCpuShare(limits, CPU_SHARE)
+  await place.startWiki(0, '/readyz')
+  const client = createClient(place.url, 4)
+  t.after(() => client.close())
+  const save = (/** @type {string} */ name) => client.ask('PUT', `/api/v1/pages/${name}`, { json: { content: CONTENT } })
+
+  const first = await save('first')
+  assert.equal(first.status, 201, first.body)
+  await sleep(IDLE_MS)
+  const both = await Promise.all([save('second'), save('third')])
+  assert.deepEqual(both.map(({ status, body }) => status === 201 ? '' : body), ['', ''])
+})

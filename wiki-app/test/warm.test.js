@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import test from 'node:test'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { residentMb } from '../bench/process.js'
+import { WIKI_ARGUMENTS } from '../src/start.js'
+import { useWiki } from './helper.js'
+
+const wiki = useWiki()
+const PATIENCE_MS = 120_000
+const MEMORY_MAX_MB = 180
+const CONTENT = 'A page of the length that is usual, with a [[Link]] here and *there*.\n\n'.repeat(140)
+const skip = process.platform === 'linux' ? false : 'needs /proc'
+
+/**
+ * @param {number} pid
+ * @returns {number[]} processor time of each thread at a lower priority than usual, in ticks (proc(5), stat)
+ */
+const lowerThreads = (pid) => readdirSync(`/proc/${pid}/task`)
+  .map((id) => readFileSync(`/proc/${pid}/task/${id}/stat`, 'latin1').split(') ')[1].split(' '))
+  .filter((fields) => Number(fields[16]) > 0)
+  .map((fields) => Number(fields[11]) + Number(fields[12]))
+
+test('what renders is loaded before it is needed, not before the wiki answers, and all of it takes little memory', { skip }, async (t) => {
+  const env = { PATH: process.env.PATH, PORT: '0', MONGODB_URI: wiki.freshUri(), WRITES_PER_MINUTE: '0' }
+  const child = spawn(process.execPath, [...WIKI_ARGUMENTS], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => child.kill('SIGKILL'))
+  const [line] = await once(createInterface(child.stdout), 'line')
+  const url = /http:\S+/.exec(line)?.[0]
+  const pid = Number(child.pid)
+  assert.equal((await fetch(`${url}/readyz`)).status, 200)
+  assert.ok(await waitUntil(() => lowerThreads(pid).length > 0, PATIENCE_MS), 'a thread is ready that nobody has asked for')
+
+  for (let index = 0; index < 50; index++) {
+    const save = { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: CONTENT }
+    assert.equal((await fetch(`${url}/wiki/page-${index}`, save)).status, 201)
+  }
+  const resident = residentMb(pid)
+  t.diagnostic(`${resident.toFixed(0)} MB`)
+  assert.ok(resident <= MEMORY_MAX_MB, `${resident} MB`)
+})
