@@ -19,7 +19,7 @@ import { fileRoutes } from './files/routes.js'
 import { createFileStore } from './files/store.js'
 import { healthRoutes } from './health.js'
 import { tagsFor, urlsFor } from './invalidation.js'
-import { createRenderer } from './markdown/renderer.js'
+import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
 import { createMetrics, createMetricsServer } from './observe/metrics.js'
 import { createRequestIds, createRequestLog, logController } from './observe/request-log.js'
 import { authorRevertRoutes } from './pages/author-revert-routes.js'
@@ -32,6 +32,7 @@ import { createHistory } from './pages/history.js'
 import { historyRoutes } from './pages/history-routes.js'
 import { defineModels } from './pages/model.js'
 import { createOriginCache } from './pages/origin-cache.js'
+import { createPast } from './pages/past.js'
 import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
 import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } from './problem.js'
@@ -116,6 +117,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     : createOriginCache({ connection: database.connection, collection: models.Pages.collection.name, maxBytes: config.ORIGIN_CACHE_MIB * MIB, log: app.log })
   const sessions = users && whilePresent(createSessions(database.connection, users), database)
   const history = createHistory(models)
+  const past = createPast({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES })
   const finding = createFinding(models)
   const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
   const answerError = createErrorHandler(database.isUnavailable)
@@ -149,6 +151,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
   if (cache) app.addHook('onReady', cache.open).addHook('onClose', cache.close)
   app.addHook('onClose', database.close)
   app.addHook('onClose', renderer.close)
+  app.addHook('onClose', past.close)
   if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
   app.addHook('onRequest', (request, reply, done) => {
     const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)
@@ -175,11 +178,12 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
   await app.register(assetRoutes)
   await app.register(viewRoute, { store, policy, cache, first })
   await app.register(findingRoutes, { finding, policy })
-  await app.register(editRoutes, { store, history })
-  await app.register(historyRoutes, { store, history, policy })
+  await app.register(editRoutes, { store, history, past })
+  await app.register(historyRoutes, { store, history, past, policy })
   await app.register(apiRoutes, {
     store,
     history,
+    past,
     finding,
     policy,
     pictures: files,

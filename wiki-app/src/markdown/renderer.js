@@ -7,7 +7,7 @@ const TooComplicated = createError('WIKI_PAGE_TOO_COMPLICATED', 'The text is too
 const TooMany = createError('WIKI_RENDERER_BUSY', 'Too many long texts are being saved at once. Try again in a moment.', 429)
 
 /** Markup outweighs the text only in pages that are made to do harm; ordinary ones stay below twice their Markdown. */
-const HTML_FACTOR_MAX = 4
+export const HTML_FACTOR_MAX = 4
 /** With the first text that is written, not when the wiki starts: it mostly reads, and this is a fifth of all there is to load. */
 const loadToHtml = async () => (await import('./html.js')).default
 /** What takes longer than a few milliseconds goes to another thread. */

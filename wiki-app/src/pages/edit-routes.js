@@ -2,7 +2,6 @@ import { personIn } from '../access/access.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
-import { difference } from './difference.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
 import { deleteUrl, editUrl, historyUrl, previewUrl, renameUrl, viewUrl, writableName } from './name.js'
 import { headerPrecondition, StaleEdit } from './preconditions.js'
@@ -32,9 +31,11 @@ const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
 
 /**
  * Everything that changes pages, for programs and for people without JavaScript. No answer may be stored.
- * @type {import('fastify').FastifyPluginAsync<{store: import('./store.js').PageStore, history: import('./history.js').History}>}
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   store: import('./store.js').PageStore, history: import('./history.js').History, past: import('./past.js').Past
+ * }>}
  */
-export async function editRoutes (app, { store, history }) {
+export async function editRoutes (app, { store, history, past }) {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
     done()
@@ -63,7 +64,8 @@ export async function editRoutes (app, { store, history }) {
         title: `Two edits of “${name}”`,
         historyUrl: historyUrl(name),
         current,
-        lines: difference(current, content),
+        // What the author wrote is shown in any case.
+        difference: await past.compare(current, content).catch(() => null),
         ...editor(name, { baseRevision: currentRevision(newest), content, tags: (tags ?? newest?.tags ?? []).join(', '), ...change, person: personIn(request) }),
         unsaved: true,
         cancelUrl: viewUrl(name),

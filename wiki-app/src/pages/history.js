@@ -25,6 +25,25 @@ export function createHistory ({ Revisions }) {
     find: (page, revision) => Revisions.findOne({ page, revision }).lean().exec(),
 
     /**
+     * What is known of a revision, without its text.
+     * @param {string} page
+     * @param {number} revision
+     * @returns {Promise<RevisionItem | null>}
+     */
+    findItem: (page, revision) => Revisions.findOne({ page, revision }, ITEM_FIELDS).lean().exec(),
+
+    /**
+     * @param {import('mongoose').Types.ObjectId[]} ids  of revisions that are there; any of them may be asked for twice
+     * @returns {Promise<string[]>} their texts, Markdown
+     */
+    async texts (ids) {
+      /** @type {Pick<Revision, '_id' | 'content'>[]} */
+      const found = await Revisions.find({ _id: mongoose.trusted({ $in: ids }) }, { content: 1 }).lean().exec()
+      const texts = new Map(found.map(({ _id: id, content }) => [String(id), content]))
+      return ids.map((id) => /** @type {string} */ (texts.get(String(id))))
+    },
+
+    /**
      * A page's revisions, the newest first.
      * @param {object} options
      * @param {string} options.page

@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { hashOf } from '../hash.js'
-import { withMissing } from '../markdown/missing.js'
+import { hasMissing, withMissing } from '../markdown/missing.js'
 import { inTransaction, stillWanted } from '../transaction.js'
 import { createGatheredRead } from './gathered.js'
 import { titleKey } from './name.js'
@@ -278,13 +278,14 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
     },
 
     /**
-     * What a text of the past looks like: whatever became of the pages that it leads to, this stays the same.
-     * @param {string} content  Markdown
-     * @returns {Promise<{content_bytes: number, html: Buffer}>}
+     * What was made of a page's newest text, where no later edit of another page changes that: no link in it is marked.
+     * @param {string} name
+     * @param {number} revision
+     * @returns {Promise<Buffer | null>} null also when it is not the newest revision
      */
-    async renderPast (content) {
-      const { contentBytes, html } = await renderer.render(content)
-      return { content_bytes: contentBytes, html: Buffer.from(html) }
+    async findLastingHtml (name, revision) {
+      const found = await Pages.findOne({ _id: name, revision, renderer: renderer.version, deleted_at: null }, { html: 1 }).lean().exec()
+      return found === null || hasMissing(found.html) ? null : found.html
     },
 
     /**

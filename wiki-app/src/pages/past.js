@@ -1,0 +1,138 @@
+import createError from '@fastify/error'
+import { LRUCache } from 'lru-cache'
+import { createPool } from '../threads/pool.js'
+
+const Busy = createError('WIKI_PAST_BUSY', 'Many old texts are being looked at just now. Try again in a moment.', 503)
+const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than the wiki does for a reader. The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
+
+const RETRY_AFTER_S = 2
+/** Being worked at, or waiting for it. More would wait longer than a reader does. */
+const AT_ONCE_MAX = 16
+const KEPT_MAX_BYTES = 16 * 1_048_576
+/** What an entry takes besides: of Buffer's pool, in which short ones lie, it may keep 8 KiB. */
+const ENTRY_BYTES = 8_192
+const LINE_BYTES = 128
+/** What was too costly is so again, but for a busier machine or a newer renderer. */
+const REFUSED_TTL_MS = 600_000
+const POOL = {
+  filename: new URL('past-work.js', import.meta.url).href,
+  // None before somebody asks: most who read do not read what was.
+  threads: { min: 0, max: 1 },
+  cpuMaxMs: 5_000,
+  wallMaxMs: 20_000,
+  waitingMax: 2 * AT_ONCE_MAX
+}
+
+/** @typedef {import('./history.js').RevisionItem} RevisionItem */
+/** @typedef {import('./difference.js').Difference} Difference */
+
+/**
+ * What old texts look like and how they differ: worked out in a thread that is for readers alone, once for all who ask,
+ * and kept while there is room. Nothing of it is written to the database: see docs/decisions/0019.
+ * @param {object} options
+ * @param {import('./history.js').History} options.history
+ * @param {Pick<import('./store.js').PageStore, 'findLastingHtml'>} options.store
+ * @param {number} options.htmlMaxBytes
+ * @param {{run: (task: any, options?: {bytes?: number}) => Promise<any>, close: () => Promise<void>}} [options.pool]
+ */
+export function createPast ({ history, store, htmlMaxBytes, pool = createPool(POOL) }) {
+  /** @type {LRUCache<string, Buffer | Difference | Refusal, () => Promise<Buffer | Difference>>} */
+  const kept = new LRUCache({
+    maxSize: KEPT_MAX_BYTES,
+    sizeCalculation: (value) => ENTRY_BYTES + sizeOf(value),
+    ttlAutopurge: false,
+    // Who waits for it gets it, whatever else was kept meanwhile.
+    ignoreFetchAbort: true,
+    fetchMethod: (_key, _stale, { options, context: work }) => work().catch((error) => {
+      if (error.statusCode !== 422) throw error
+      options.ttl = REFUSED_TTL_MS
+      return new Refusal()
+    })
+  })
+  let atOnce = 0
+
+  /**
+   * @template {Buffer | Difference} Value
+   * @param {string} key  of what cannot change
+   * @param {() => Promise<Value>} work
+   * @returns {Promise<Value>}
+   */
+  async function once (key, work) {
+    const value = await kept.fetch(key, { context: () => inPlace(work) })
+    if (value instanceof Refusal) throw new TooCostly()
+    return /** @type {Value} */ (value)
+  }
+
+  /**
+   * Refuses before texts are read: they are what waiting work holds.
+   * @template Value
+   * @param {() => Promise<Value>} work
+   */
+  async function inPlace (work) {
+    if (atOnce >= AT_ONCE_MAX) throw Object.assign(new Busy(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+    atOnce++
+    try {
+      return await work()
+    } finally {
+      atOnce--
+    }
+  }
+
+  /**
+   * @param {string} before
+   * @param {string} after
+   * @returns {Promise<Difference>}
+   */
+  const compare = (before, after) => pool.run({ before, after }, { bytes: 2 * (before.length + after.length) })
+
+  return {
+    /**
+     * What a text of the past looks like: whatever became of the pages that it leads to, this stays the same.
+     * @param {RevisionItem} revision
+     * @returns {Promise<Buffer>} HTML in UTF-8
+     * @throws {Error} 422 when it is too costly, 503 when too many ask
+     */
+    html: ({ _id: id, page, revision }) => once(`html ${id}`, async () => {
+      const lasting = await store.findLastingHtml(page, revision)
+      if (lasting !== null) return Buffer.from(lasting)
+      const [markdown] = await history.texts([id])
+      const { html, bytes } = await pool.run({ markdown, maxBytes: htmlMaxBytes }, { bytes: 2 * markdown.length })
+      if (bytes > htmlMaxBytes) throw new TooCostly()
+      return Buffer.from(html)
+    }),
+
+    /**
+     * @param {RevisionItem} before
+     * @param {RevisionItem} after
+     * @returns {Promise<Difference>}
+     * @throws {Error} as `html`
+     */
+    difference: ({ _id: from }, { _id: to }) => once(`difference ${from} ${to}`, async () => {
+      const [before, after] = await history.texts([from, to])
+      return compare(before, after)
+    }),
+
+    /**
+     * Two texts that need not be any revision's.
+     * @param {string} before
+     * @param {string} after
+     * @returns {Promise<Difference>}
+     * @throws {Error} as `html`
+     */
+    compare: (before, after) => inPlace(() => compare(before, after)),
+
+    close: () => pool.close()
+  }
+}
+
+/** @typedef {ReturnType<typeof createPast>} Past */
+
+/** In the place of what is too costly to be worked out again and again. */
+class Refusal {}
+
+/** @param {Buffer | Difference | Refusal} value */
+function sizeOf (value) {
+  if (value instanceof Buffer) return value.length
+  if (value instanceof Refusal) return 0
+  return value.lines.reduce((sum, line) => sum + LINE_BYTES + ('text' in line ? 2 * line.text.length : 0), 0)
+}
