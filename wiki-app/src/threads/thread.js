@@ -1,0 +1,27 @@
+import { setPriority } from 'node:os'
+import { workerData } from 'node:worker_threads'
+import { cpuTicks, ownThreadId } from './thread-time.js'
+
+/** A third of a busy main thread's share (sched(7)): readers are served first, and authors do not starve. */
+const NICENESS = 5
+
+// Loaded before the thread counts as ready: the time for it is nobody's task.
+const { default: work } = await import(workerData.filename)
+const id = ownThreadId()
+try {
+  // Linux takes the id of a thread for that of a process (setpriority(2), "C library/kernel differences").
+  if (id > 0) setPriority(id, NICENESS)
+} catch {
+  // The same priority as the main thread's is the worst that comes of it.
+}
+
+/**
+ * @param {{task: any, clock: Int32Array} | null} job  null: only be ready. The clock is set as the task begins
+ */
+export default async function begin (job) {
+  if (job === null) return
+  const { task, clock } = job
+  Atomics.store(clock, 1, id > 0 ? cpuTicks(id) : 0)
+  Atomics.store(clock, 0, id)
+  return work(task)
+}
