@@ -61,8 +61,9 @@ function changesOf (old, young) {
   let tail = 0
   while (tail < shorter - head && old[old.length - 1 - tail] === young[young.length - 1 - tail]) tail++
   const [removed, added] = [old.slice(head, old.length - tail), young.slice(head, young.length - tail)]
-  return [{ kind: 'same', count: head }, ...finest(removed, added), { kind: 'same', count: tail }]
-    .filter(({ count }) => count > 0)
+  /** @type {Part[]} */
+  const parts = [{ kind: 'same', count: head }, ...finest(removed, added), { kind: 'same', count: tail }]
+  return parts.filter(({ count }) => count > 0)
 }
 
 /**

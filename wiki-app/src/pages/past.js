@@ -132,7 +132,7 @@ class Refusal {}
 
 /** @param {Buffer | Difference | Refusal} value */
 function sizeOf (value) {
-  if (value instanceof Buffer) return value.length
   if (value instanceof Refusal) return 0
+  if (Buffer.isBuffer(value)) return value.length
   return value.lines.reduce((sum, line) => sum + LINE_BYTES + ('text' in line ? 2 * line.text.length : 0), 0)
 }

@@ -5,7 +5,6 @@ import { HTML } from '../views.js'
 import { answerFirst } from './answer-first.js'
 import { entityTag, pageDocument } from './document.js'
 import { isMisspelt, nameIn } from './address.js'
-import { leaveUnknownQuery } from './known-query.js'
 import { editUrl, historyUrl, viewUrl } from './name.js'
 import { PageMissing } from './store.js'
 import { hasCurrent, isConditional } from './validators.js'
@@ -98,8 +97,7 @@ export async function viewRoute (app, { store, policy, cache, first }) {
   }
 
   // What is kept here is answered at once, without a promise: that is what keeping it is for.
-  app.addHook('onRequest', leaveUnknownQuery)
-  app.get('/wiki/*', { config: { query: ['saved'] } }, (request, reply) => {
+  app.get('/wiki/*', (request, reply) => {
     const name = nameIn(request)
     // One page, one URL: otherwise caches would hold copies that differ in age.
     if (isMisspelt(request, viewUrl(name))) return reply.headers(policy.headers).redirect(viewUrl(name), 301)
