@@ -6,8 +6,10 @@ const Busy = createError('WIKI_PAST_BUSY', 'Many old texts are being looked at j
 const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than the wiki does for a reader. The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
 
 const RETRY_AFTER_S = 2
-/** Being worked at, or waiting for it. More would wait longer than a reader does. */
-const AT_ONCE_MAX = 16
+/** Beside the one that is worked at, one has its texts read, so that the thread need not wait for them. */
+const AT_WORK_MAX = 2
+/** More would wait longer than a reader does. */
+const WAITING_MAX = 16
 const KEPT_MAX_BYTES = 16 * 1_048_576
 /** What an entry takes besides: of Buffer's pool, in which short ones lie, it may keep 8 KiB. */
 const ENTRY_BYTES = 8_192
@@ -20,7 +22,7 @@ const POOL = {
   threads: { min: 0, max: 1 },
   cpuMaxMs: 5_000,
   wallMaxMs: 20_000,
-  waitingMax: 2 * AT_ONCE_MAX
+  waitingMax: AT_WORK_MAX
 }
 
 /** @typedef {import('./history.js').RevisionItem} RevisionItem */
@@ -49,7 +51,9 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
       return new Refusal()
     })
   })
-  let atOnce = 0
+  let atWork = 0
+  /** @type {(() => void)[]} */
+  const waiting = []
 
   /**
    * @template {Buffer | Difference} Value
@@ -58,32 +62,35 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
    * @returns {Promise<Value>}
    */
   async function once (key, work) {
-    const value = await kept.fetch(key, { context: () => inPlace(work) })
+    const value = await kept.fetch(key, { context: () => inTurn(work) })
     if (value instanceof Refusal) throw new TooCostly()
     return /** @type {Value} */ (value)
   }
 
   /**
-   * Refuses before texts are read: they are what waiting work holds.
+   * What waits has not been begun, so it holds no texts, and those of many are not read in one go.
    * @template Value
    * @param {() => Promise<Value>} work
    */
-  async function inPlace (work) {
-    if (atOnce >= AT_ONCE_MAX) throw Object.assign(new Busy(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
-    atOnce++
+  async function inTurn (work) {
+    if (waiting.length >= WAITING_MAX) throw Object.assign(new Busy(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+    if (atWork < AT_WORK_MAX) atWork++
+    else await new Promise((resolve) => { waiting.push(() => resolve(undefined)) })
     try {
       return await work()
     } finally {
-      atOnce--
+      const next = waiting.shift()
+      if (next === undefined) atWork--
+      else next()
     }
   }
 
   /**
-   * @param {string} before
-   * @param {string} after
+   * @param {string | Uint8Array} before
+   * @param {string | Uint8Array} after
    * @returns {Promise<Difference>}
    */
-  const compare = (before, after) => pool.run({ before, after }, { bytes: 2 * (before.length + after.length) })
+  const compare = (before, after) => pool.run({ before, after }, { bytes: before.length + after.length })
 
   return {
     /**
@@ -95,10 +102,10 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
     html: ({ _id: id, page, revision }) => once(`html ${id}`, async () => {
       const lasting = await store.findLastingHtml(page, revision)
       if (lasting !== null) return Buffer.from(lasting)
-      const [markdown] = await history.texts([id])
-      const { html, bytes } = await pool.run({ markdown, maxBytes: htmlMaxBytes }, { bytes: 2 * markdown.length })
-      if (bytes > htmlMaxBytes) throw new TooCostly()
-      return Buffer.from(html)
+      const markdown = await history.textAsBson(id)
+      const { html } = await pool.run({ markdown, htmlMaxBytes }, { bytes: markdown.length })
+      if (html === null) throw new TooCostly()
+      return Buffer.from(html.buffer, 0, html.length)
     }),
 
     /**
@@ -108,7 +115,7 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
      * @throws {Error} as `html`
      */
     difference: ({ _id: from }, { _id: to }) => once(`difference ${from} ${to}`, async () => {
-      const [before, after] = await history.texts([from, to])
+      const [before, after] = await Promise.all([history.textAsBson(from), history.textAsBson(to)])
       return compare(before, after)
     }),
 
@@ -119,7 +126,7 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
      * @returns {Promise<Difference>}
      * @throws {Error} as `html`
      */
-    compare: (before, after) => inPlace(() => compare(before, after)),
+    compare: (before, after) => inTurn(() => compare(before, after)),
 
     close: () => pool.close()
   }
