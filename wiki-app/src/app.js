@@ -59,9 +59,13 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @param {object} [others]  processes that answer for the same wiki
  * @param {import('./counter.js').Counter} [others.counter]  of all of them
  * @param {import('./observe/metrics.js').ShowMetrics} [others.showMetrics]
+ * @param {object} [parts]
+ * @param {typeof createRenderer} [parts.makeRenderer]  of another version, as tests have it
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
-export async function buildApp (config, { purge, timing } = {}, { counter = createCounter(), showMetrics = createMetricsServer } = {}) {
+export async function buildApp (
+  config, { purge, timing } = {}, { counter = createCounter(), showMetrics = createMetricsServer } = {}, { makeRenderer = createRenderer } = {}
+) {
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
@@ -99,7 +103,7 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
   const database = createDatabase(config.MONGODB_URI, app.log)
   const models = defineModels(database.connection)
   const metrics = createMetrics(database)
-  const renderer = metrics.timed(createRenderer({ maxBytes: config.PAGE_MAX_BYTES }))
+  const renderer = metrics.timed(makeRenderer({ maxBytes: config.PAGE_MAX_BYTES }))
   const policy = cachePolicy(config.CACHE_POLICY, {
     ttlS: config.CACHE_TTL_S, staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S, staleIfErrorS: config.CACHE_STALE_IF_ERROR_S, cdnTtlS: config.CACHE_CDN_TTL_S
   })
@@ -110,7 +114,9 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     log: app.log,
     timing: { repeatAfterMs: config.PURGE_REPEAT_AFTER_S * 1000, ...timing }
   })
-  const store = metrics.counted(createPageStore({ models, renderer, outbox: purges, readsAtOnce: config.PAGE_READS_AT_ONCE }))
+  const store = metrics.counted(createPageStore({
+    models, renderer, outbox: purges, readsAtOnce: config.PAGE_READS_AT_ONCE, log: app.log
+  }))
   /** @type {import('./pages/origin-cache.js').OriginCache<import('./pages/view-route.js').View> | undefined} */
   const cache = config.ORIGIN_CACHE_MIB === 0
     ? undefined
@@ -150,8 +156,10 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
   app.addHook('onReady', () => database.connect(store.upgrade))
   if (cache) app.addHook('onReady', cache.open).addHook('onClose', cache.close)
   app.addHook('onClose', database.close)
-  app.addHook('onClose', renderer.close)
   app.addHook('onClose', past.close)
+  app.addHook('onClose', renderer.close).addHook('onClose', store.close)
+  // Not before: a wiki is ready without it. And nobody waits for it.
+  app.addHook('onListen', async () => { renderer.warm() })
   if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
   app.addHook('onRequest', (request, reply, done) => {
     const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)

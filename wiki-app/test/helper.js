@@ -28,10 +28,11 @@ export function useWiki () {
      * @param {TestContext} t
      * @param {Record<string, string>} [settings]
      * @param {Parameters<typeof buildApp>[1]} [caches]
+     * @param {Parameters<typeof buildApp>[3]} [parts]
      */
-    async build (t, settings = {}, caches = {}) {
+    async build (t, settings = {}, caches = {}, parts = {}) {
       // Tests ask for much at once, on machines that are busy with other tests.
-      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0', MONGODB_URI: freshUri(), ...settings }), caches)
+      const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0', MONGODB_URI: freshUri(), ...settings }), caches, {}, parts)
       t.after(() => app.close())
       return app
     }

@@ -3,6 +3,7 @@ import { highlight } from './code.js'
 import { footnotes } from './footnotes.js'
 import { headings } from './headings.js'
 import { links } from './links.js'
+import { markBytesMax } from './missing.js'
 import { sanitize } from './sanitize.js'
 import { tables } from './tables.js'
 import { taskLists } from './task-lists.js'
@@ -22,15 +23,15 @@ const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTI
 /** @typedef {{links: Set<string>, footnotes: Set<string>}} PageEnv  names of the pages linked, labels of the notes defined */
 
 /**
- * Where the work is done, in this thread or in another.
- * @param {{markdown: string, maxBytes: number}} task  of the HTML
+ * Runs in a thread of the renderer's.
+ * @param {{markdown: string, maxBytes: number}} task  of the HTML, when all its links are marked as missing
  * @returns {{bytes: number, html: string, links: string[]}} `html` is safe to show, and '' when `bytes` are too many
  */
 export default function toHtml ({ markdown, maxBytes }) {
   const env = /** @satisfies {PageEnv} */ ({ links: new Set(), footnotes: new Set() })
   const rendered = markdownIt.render(markdown, env)
-  if (rendered.length > maxBytes) return { bytes: rendered.length, html: '', links: [] }
+  if (rendered.length > maxBytes) return { bytes: Buffer.byteLength(rendered), html: '', links: [] }
   const html = sanitize(rendered)
-  const bytes = Buffer.byteLength(html)
+  const bytes = Buffer.byteLength(html) + markBytesMax(html)
   return { bytes, html: bytes > maxBytes ? '' : html, links: [...env.links] }
 }

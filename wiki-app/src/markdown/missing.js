@@ -1,9 +1,14 @@
 import { viewUrl } from '../pages/name.js'
 
-/** Nothing that an author writes looks like this: the renderer escapes every `<` of a text and every `"` of an attribute. */
-const PAGE_LINK = /<a href="(\/wiki\/[^"#?]*)([^"]*)"(?: title="([^"]*)")?/g
-
+const PAGES = '/wiki/'
+/** Nothing that an author writes looks like these: the renderer escapes every `<` of a text and every `"` of an attribute. */
+const LINK = `<a href="${PAGES}`
+const TITLE = ' title="'
+// Pages are stored with these marks: another form of them would not be found there again.
 const MARK = ' class="missing"'
+const NOTE = 'not written yet'
+const NOTE_AFTER_TITLE = ` – ${NOTE}`
+const MARK_BYTES_MAX = Buffer.byteLength(`${MARK}${TITLE}${NOTE_AFTER_TITLE}"`)
 
 /**
  * @param {Buffer} html  as `withMissing` makes it
@@ -12,16 +17,48 @@ const MARK = ' class="missing"'
 export const hasMissing = (html) => html.includes(MARK)
 
 /**
- * Marks the links to pages that nobody has written. They still lead there, for the page may exist by the time of the click.
- * @param {string} html  of `render`
+ * Marks the links to pages that nobody has written, and those alone. They still lead there, for the page may exist by
+ * the time of the click.
+ * @param {string} html  of the renderer, or what this made of it before
  * @param {Set<string>} missing  canonical names
  * @returns {Buffer} in UTF-8
  */
 export function withMissing (html, missing) {
-  if (missing.size === 0) return Buffer.from(html)
+  if (missing.size === 0 && !html.includes(MARK)) return Buffer.from(html)
   // Of what HTML escapes in an attribute, an address of ours has only this.
-  const urls = new Set([...missing].map((name) => viewUrl(name).replaceAll('&', '&amp;')))
-  return Buffer.from(html.replace(PAGE_LINK, (link, url, rest, title) => urls.has(url)
-    ? `<a href="${url}${rest}"${MARK} title="${title === undefined ? '' : `${title} – `}not written yet"`
-    : link))
+  const ends = new Set([...missing].map((name) => viewUrl(name).slice(PAGES.length).replaceAll('&', '&amp;')))
+  const [before, ...links] = html.split(LINK)
+  return Buffer.from([before, ...links.map((link) => marked(link, ends))].join(LINK))
+}
+
+/**
+ * @param {string} html  of the renderer
+ * @returns {number} of bytes that marks add at most
+ */
+export const markBytesMax = (html) => MARK_BYTES_MAX * (html.split(LINK).length - 1)
+
+/**
+ * @param {string} link  what follows LINK
+ * @param {Set<string>} missing  ends of addresses
+ */
+function marked (link, missing) {
+  const end = link.indexOf('"') + 1
+  const isMissing = missing.has(pathOf(link.slice(0, end - 1)))
+  const wasMissing = link.startsWith(MARK, end)
+  if (isMissing === wasMissing) return link
+  const titleAt = wasMissing ? end + MARK.length : end
+  if (!link.startsWith(TITLE, titleAt)) return `${link.slice(0, end)}${MARK}${TITLE}${NOTE}"${link.slice(end)}`
+  const titleEnd = link.indexOf('"', titleAt + TITLE.length)
+  const title = link.slice(titleAt + TITLE.length, titleEnd)
+  const rest = link.slice(titleEnd)
+  if (isMissing) return `${link.slice(0, end)}${MARK}${TITLE}${title}${NOTE_AFTER_TITLE}${rest}`
+  return title === NOTE
+    ? `${link.slice(0, end)}${rest.slice(1)}`
+    : `${link.slice(0, end)}${TITLE}${title.slice(0, -NOTE_AFTER_TITLE.length)}${rest}`
+}
+
+/** @param {string} address @returns {string} without query and fragment */
+function pathOf (address) {
+  const path = address.includes('?') ? address.slice(0, address.indexOf('?')) : address
+  return path.includes('#') ? path.slice(0, path.indexOf('#')) : path
 }

@@ -1,89 +1,89 @@
 import createError from '@fastify/error'
-import { Piscina } from 'piscina'
+import { createPool, TooCostly } from '../threads/pool.js'
 import { RENDERER_VERSION } from './version.js'
 
-const TooLarge = createError('WIKI_PAGE_TOO_LARGE', 'The page would have %d bytes of %s; at most %d are possible.', 413)
-const TooComplicated = createError('WIKI_PAGE_TOO_COMPLICATED', 'The text is too complicated: it could not be made a page in %s s. Make it simpler, or split it into several pages.', 422)
-const TooMany = createError('WIKI_RENDERER_BUSY', 'Too many long texts are being saved at once. Try again in a moment.', 429)
+const TooLarge = createError(
+  'WIKI_PAGE_TOO_LARGE', 'The page would have %d bytes of Markdown; at most %d are possible.', 413
+)
+const TooLargeHtml = createError(
+  'WIKI_PAGE_TOO_LARGE', '%d bytes of Markdown would become %d bytes of HTML; at most %d are possible.', 413
+)
+const TooComplicated = createError(
+  'WIKI_PAGE_TOO_COMPLICATED',
+  'The text is too complicated: to make it a page takes more than %s s of processor time. ' +
+    'Make it simpler, or split it into several pages.',
+  422
+)
 
-/** Markup outweighs the text only in pages that are made to do harm; ordinary ones stay below twice their Markdown. */
+/** A page's HTML shares one document of 16 MiB with its Markdown. */
 export const HTML_FACTOR_MAX = 4
-/** With the first text that is written, not when the wiki starts: it mostly reads, and this is a fifth of all there is to load. */
-const loadToHtml = async () => (await import('./html.js')).default
-/** What takes longer than a few milliseconds goes to another thread. */
-const HERE_MAX_BYTES = 8_192
-const DEADLINE_MS = 5_000
-const POOL = {
-  filename: new URL('html.js', import.meta.url).href,
-  minThreads: 0,
-  maxThreads: 2,
-  idleTimeout: 30_000,
-  resourceLimits: { maxOldGenerationSizeMb: 512 }
-}
-/** Being rendered or waiting for it. Piscina's own limit does not count tasks that can be given up. */
-const ELSEWHERE_MAX = 32
-const RETRY_AFTER_S = 2
+/**
+ * Beyond this the markup of a short text serves no reader. Ordinary pages have up to 6 times their Markdown, tables of
+ * single digits 11, short lines of coloured JSON 25, headings of one letter 29; reference links reach 330.
+ */
+const SHORT_HTML_FACTOR_MAX = 32
+const SHORT_HTML_BYTES = 65_536
+
+/** The longest ordinary text takes 2 s on two cores of a server; a small board is some five times slower. */
+const CPU_MAX_MS = 10_000
+/** Six times as long: a thread with a sixth of a core still gets any text done that may be one. */
+const WALL_MAX_MS = 60_000
+/** Admission lets fewer in at once; bytes are bounded, too. */
+const WAITING_MAX = 4_096
+const THREADS = { min: 1, max: 2 }
 
 /** @typedef {{contentBytes: number, html: string, links: string[]}} Rendered */
 
 /**
- * Makes HTML of Markdown: short texts at once, longer ones in other threads, so that nobody else waits for them.
+ * Makes HTML of Markdown, in other threads: no text keeps anybody but its author waiting.
  * @param {object} options
- * @param {number} options.maxBytes  of the Markdown; the HTML may have four times as many
- * @param {number} [options.deadlineMs]  for a longer text, waiting included
+ * @param {number} options.maxBytes  of the Markdown
+ * @param {number} [options.cpuMaxMs]  for one text
  */
-export function createRenderer ({ maxBytes, deadlineMs = DEADLINE_MS }) {
-  /** @type {Piscina | undefined} */
-  let pool
-  let elsewhereNow = 0
-
-  /** @param {{markdown: string, maxBytes: number}} task */
-  async function elsewhere (task) {
-    if (elsewhereNow === ELSEWHERE_MAX) throw Object.assign(new TooMany(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
-    elsewhereNow++
-    pool ??= new Piscina(POOL)
-    try {
-      return await pool.run(task, { signal: AbortSignal.timeout(deadlineMs) })
-    } catch (error) {
-      const { name, code } = /** @type {Error & {code?: string}} */ (error)
-      if (name === 'AbortError' || code === 'ERR_WORKER_OUT_OF_MEMORY') throw new TooComplicated(deadlineMs / 1000)
-      throw error
-    } finally {
-      elsewhereNow--
-    }
-  }
+export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS }) {
+  const pool = createPool({
+    filename: new URL('html.js', import.meta.url).href,
+    threads: THREADS,
+    cpuMaxMs,
+    wallMaxMs: WALL_MAX_MS,
+    waitingMax: WAITING_MAX
+  })
 
   return {
     version: RENDERER_VERSION,
 
     /**
      * @param {string} markdown
+     * @param {{yields?: boolean}} [options]  texts that yield leave a thread to those that do not: to edits
      * @returns {Promise<Rendered>} HTML that is safe to show, and the canonical names of the pages that it leads to, at most 500
-     * @throws {Error} 413 when either is too large, 422 when it takes too long, 429 when too many others are waiting
+     * @throws {Error} 413 when either is too large, 422 when it takes too long, 503 when the machine is too busy
      */
-    async render (markdown) {
-      const contentBytes = limit(Buffer.byteLength(markdown), maxBytes, 'Markdown')
-      const task = { markdown, maxBytes: HTML_FACTOR_MAX * maxBytes }
-      const { bytes, html, links } = contentBytes <= HERE_MAX_BYTES ? (await loadToHtml())(task) : await elsewhere(task)
-      limit(bytes, task.maxBytes, 'HTML')
+    async render (markdown, { yields = false } = {}) {
+      const contentBytes = Buffer.byteLength(markdown)
+      if (contentBytes > maxBytes) throw new TooLarge(contentBytes, maxBytes)
+      const htmlMaxBytes = htmlBytesMax(contentBytes, maxBytes)
+      const task = { markdown, maxBytes: htmlMaxBytes }
+      const { bytes, html, links } = await pool.run(task, { bytes: contentBytes, yields }).catch((error) => {
+        throw error instanceof TooCostly ? new TooComplicated(cpuMaxMs / 1000) : error
+      })
+      if (bytes > htmlMaxBytes) throw new TooLargeHtml(contentBytes, bytes, htmlMaxBytes)
       return { contentBytes, html, links }
     },
 
+    /** Loads what rendering needs before it is needed. */
+    warm: pool.warm,
+
     /** Gives up what is being rendered. */
-    async close () {
-      await pool?.destroy()
-    }
+    close: pool.close
   }
 }
 
 /** @typedef {ReturnType<typeof createRenderer>} Renderer */
 
 /**
- * @param {number} bytes
- * @param {number} maxBytes
- * @param {string} what
+ * @param {number} contentBytes
+ * @param {number} contentMaxBytes
+ * @returns {number} how long the HTML of such a text may be
  */
-function limit (bytes, maxBytes, what) {
-  if (bytes > maxBytes) throw new TooLarge(bytes, what, maxBytes)
-  return bytes
-}
+export const htmlBytesMax = (contentBytes, contentMaxBytes) =>
+  Math.min(HTML_FACTOR_MAX * contentMaxBytes, Math.max(SHORT_HTML_BYTES, SHORT_HTML_FACTOR_MAX * contentBytes))

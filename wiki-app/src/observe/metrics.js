@@ -46,15 +46,15 @@ export function createMetrics ({ ping }) {
 
     /**
      * The same renderer, with its renders counted and timed.
-     * @template {{render: (markdown: string) => Promise<any>}} Renderer
+     * @template {{render: (markdown: string, options?: {yields?: boolean}) => Promise<any>}} Renderer
      * @param {Renderer} renderer
      * @returns {Renderer}
      */
     timed: (renderer) => ({
       ...renderer,
-      render: async (/** @type {string} */ markdown) => {
+      render: async (/** @type {string} */ markdown, /** @type {{yields?: boolean} | undefined} */ options) => {
         const end = renders.startTimer()
-        return renderer.render(markdown).finally(end)
+        return renderer.render(markdown, options).finally(end)
       }
     }),
 

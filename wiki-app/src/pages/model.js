@@ -11,9 +11,10 @@ import mongoose from 'mongoose'
  * @property {string[]} tags  canonical, sorted
  * @property {string[]} links  names of the other pages that the text leads to, whether they exist or not
  * @property {Buffer} html  what the Markdown became at save
- * @property {string} html_hash  of everything that a view of the page shows
- * @property {string} renderer  version of what made `html`; any other value says that it must be made again before it is shown
- * @property {Date} rendered_at  when `html` was made
+ * @property {string} html_hash  of `html` and `modified_at`: whoever renders the same again gets the same
+ * @property {number} renderer  version of what made `html`; a text, or nothing, is older than all numbers
+ * @property {string | null} [links_outdated]  a mark: pages have come or gone since, and `html` shows links to them as they were
+ * @property {Date} rendered_at  when `html` last changed
  * @property {Date} created_at
  * @property {Date} modified_at
  * @property {Date | null} deleted_at  not null: there is no page to see
@@ -46,7 +47,8 @@ const pageSchema = new mongoose.Schema({
   links: [String],
   html: Buffer,
   html_hash: String,
-  renderer: String,
+  renderer: mongoose.Schema.Types.Mixed,
+  links_outdated: String,
   rendered_at: Date,
   created_at: Date,
   modified_at: Date,

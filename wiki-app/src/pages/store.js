@@ -5,7 +5,8 @@ import { hasMissing, withMissing } from '../markdown/missing.js'
 import { inTransaction, stillWanted } from '../transaction.js'
 import { createGatheredRead } from './gathered.js'
 import { titleKey } from './name.js'
-import { createTargets, outdated } from './targets.js'
+import { createShown, nullWhenRefused } from './shown.js'
+import { createTargets, outdatedMark } from './targets.js'
 import { createTurns } from './turns.js'
 
 /** @typedef {import('./model.js').Page} Page */
@@ -45,8 +46,10 @@ const NameTaken = createError('WIKI_NAME_TAKEN', 'The page cannot be called “%
 export const PageMissing = createError('WIKI_PAGE_MISSING', 'There is no page named “%s”.', 404)
 
 const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1, redirect_to: 1, tags: 1, links: 1 }
-const VIEW_FIELDS = { revision: 1, html: 1, html_hash: 1, renderer: 1, rendered_at: 1, content_bytes: 1, modified_at: 1, deleted_at: 1, redirect_to: 1, tags: 1 }
-const VALIDATOR_FIELDS = { revision: 1, html_hash: 1, renderer: 1, rendered_at: 1, deleted_at: 1, redirect_to: 1 }
+const VALIDATOR_FIELDS = {
+  revision: 1, html_hash: 1, renderer: 1, links_outdated: 1, rendered_at: 1, deleted_at: 1, redirect_to: 1
+}
+const VIEW_FIELDS = { ...VALIDATOR_FIELDS, html: 1, content_bytes: 1, modified_at: 1, tags: 1 }
 const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, tags: 1, modified_at: 1 }
 
 /** @typedef {Pick<Page, '_id' | keyof typeof VIEW_FIELDS>} PageView */
@@ -55,8 +58,8 @@ const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, ta
 
 const UPGRADED_AT_ONCE = 100
 
-/** A page that keeps being made outdated while it is rendered is shown as it is; the next reader tries again. */
-const REFRESH_ATTEMPTS_MAX = 3
+/** A page that changes each time while its links are set right is shown as it is stored. */
+const READ_ATTEMPTS_MAX = 3
 
 /**
  * The number that an edit is based on.
@@ -72,11 +75,13 @@ export const currentRevision = (head) => head === null || head.deleted_at != nul
  * @param {import('../markdown/renderer.js').Renderer} options.renderer
  * @param {Outbox} [options.outbox]
  * @param {number} options.readsAtOnce  pages that one read of the database brings at most
+ * @param {Pick<import('fastify').FastifyBaseLogger, 'warn'>} options.log
  */
-export function createPageStore ({ models, renderer, outbox = { add: async () => {}, added: () => {} }, readsAtOnce }) {
+export function createPageStore ({ models, renderer, outbox = { add: async () => {}, added: () => {} }, readsAtOnce, log }) {
   const inTurn = createTurns()
   const { Pages, Revisions } = models
   const targets = createTargets(models)
+  const shown = createShown({ Pages, targets, renderer, inTurn, log })
   /** @type {(name: string) => Promise<PageView | null>} */
   const readView = gathered(VIEW_FIELDS)
   /** @type {(name: string) => Promise<PageValidators | null>} */
@@ -134,7 +139,7 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
       const links = rendered?.links ?? []
       const state = rendered === null
         ? { deleted_at: now, redirect_to: null, links, tags: [] }
-        : { title_key: titleKey(name), content: change.content, content_bytes: change.contentBytes, links, modified_at: now, deleted_at: null, redirect_to: null, ...change.tags && { tags: change.tags }, ...await shownAs(name, rendered, now, session) }
+        : { title_key: titleKey(name), content: change.content, content_bytes: change.contentBytes, links, modified_at: now, deleted_at: null, redirect_to: null, ...change.tags && { tags: change.tags }, ...await shown.shownAs(name, rendered, now, session) }
       // Read and written in one step: what the precondition refuses is undone with the transaction.
       const before = await replaceHead(name, state, now, session)
       precondition(before)
@@ -175,38 +180,6 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
   }
 
   /**
-   * What is stored of a rendered text.
-   * @param {string} name
-   * @param {{html: string, links: string[]}} rendered
-   * @param {Date} now
-   * @param {import('mongoose').ClientSession} session
-   */
-  async function shownAs (name, { html: rendered, links }, now, session) {
-    const html = withMissing(rendered, await targets.missing(links.filter((link) => link !== name), session))
-    return { html, html_hash: hashOf(html, now.toISOString()), renderer: renderer.version, rendered_at: now }
-  }
-
-  /**
-   * Renders a page's text again: something that it shows has changed, though not its text.
-   * @param {string} name
-   * @returns {Promise<PageView | null>} null when it was changed meanwhile
-   */
-  async function refresh (name) {
-    const source = await Pages.findOne({ _id: name, deleted_at: null }, { content: 1, revision: 1, renderer: 1 }).lean().exec()
-    if (source === null) return null
-    const rendered = await renderer.render(source.content)
-    return inTurn(name, () => inTransaction(Pages.db, async (session) => {
-      const same = { _id: name, revision: source.revision, renderer: source.renderer, deleted_at: null }
-      const page = await Pages.findOne(same, { ...VIEW_FIELDS, links: 1 }, { session }).lean().exec()
-      if (page === null) return null
-      await targets.relink(session, waysFrom(page), waysFrom({ _id: name, links: rendered.links }))
-      const shown = { ...await shownAs(name, rendered, new Date(), session), links: rendered.links }
-      await Pages.updateOne(same, { $set: shown }, { session }).exec()
-      return { ...page, ...shown }
-    }))
-  }
-
-  /**
    * Notes where a page leads to and that it is there, which older versions did not.
    * @param {string} name
    */
@@ -214,16 +187,23 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
     const old = { _id: name, links: mongoose.trusted({ $exists: false }) }
     const source = await Pages.findOne(old, { content: 1, revision: 1, deleted_at: 1 }).lean().exec()
     if (source === null) return
-    // What cannot be rendered any more leads nowhere, and says so when it is looked at.
-    const links = source.deleted_at != null ? [] : await renderer.render(source.content).then((rendered) => rendered.links, () => [])
+    const rendered = source.deleted_at != null
+      ? null
+      : await renderer.render(source.content, { yields: true }).catch(nullWhenRefused)
+    // What cannot be rendered any more leads nowhere, and is shown as it is stored.
+    const links = rendered?.links ?? []
     await inTransaction(Pages.db, async (session) => {
-      const head = /** @type {Head | null} */ (await Pages.findOne({ ...old, revision: source.revision }, HEAD_FIELDS, { session }).lean().exec())
+      const head = await Pages.findOne({ ...old, revision: source.revision }, { ...HEAD_FIELDS, modified_at: 1 }, { session })
+        .lean().exec()
       if (head === null) return
       const tags = head.tags ?? []
       await targets.relink(session, [], waysFrom({ ...head, links }))
       await targets.retag(session, [], tags)
       await targets.become(session, name, whatIs(head), null)
-      await Pages.updateOne({ _id: name }, { $set: { links, tags, renderer: outdated() } }, { session }).exec()
+      const made = rendered === null
+        ? { renderer: renderer.version, rendered_at: new Date() }
+        : await shown.shownAs(name, rendered, head.modified_at, session)
+      await Pages.updateOne({ _id: name }, { $set: { links, tags, ...made } }, { session }).exec()
     })
   }
 
@@ -242,28 +222,33 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
     },
 
     /**
-     * What a reader sees, in one read unless it has to be rendered again. What is no page any more is still found: its `deleted_at` is not null.
+     * What a reader sees, in one read unless links in it have changed. What is no page any more is still found: its
+     * `deleted_at` is not null.
      * @param {string} name
      * @returns {Promise<PageView | null>}
      */
     async findView (name) {
       for (let attempt = 1; ; attempt++) {
         const page = await readView(name)
-        if (page === null || page.deleted_at != null || page.renderer === renderer.version || attempt > REFRESH_ATTEMPTS_MAX) return page
-        const refreshed = await refresh(name)
-        if (refreshed !== null) return refreshed
+        const seen = page && await shown.upToDate(page)
+        if (seen !== null || page === null || attempt === READ_ATTEMPTS_MAX) return seen ?? page
       }
     },
 
     /**
      * What a view would be validated by, without its text: a reader who has the newest one needs no more.
      * @param {string} name
-     * @returns {Promise<PageValidators | null>} null also for a page that has to be rendered again first
+     * @returns {Promise<PageValidators | null>} null also for a page some of whose links have changed
      */
     async findValidators (name) {
       const page = await readValidators(name)
-      return page?.renderer === renderer.version ? page : null
+      if (page === null || page.links_outdated != null) return null
+      if (page.deleted_at == null) shown.remind(page)
+      return page
     },
+
+    /** Leaves what is not up to date as it is stored. */
+    close: async () => shown.close(),
 
     /**
      * What a text that is not saved yet will look like.
@@ -273,7 +258,7 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
      * @throws {Error} as `save`
      */
     async preview (content, name) {
-      const { contentBytes, html, links } = await renderer.render(content)
+      const { contentBytes, html, links } = await renderer.render(content, { yields: true })
       return { content_bytes: contentBytes, html: withMissing(html, await targets.missing(links.filter((link) => link !== name))) }
     },
 
@@ -354,7 +339,7 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
         await targets.relink(session, waysFrom(there), waysFrom({ ...page, _id: target }))
         await targets.relink(session, waysFrom(page), [target])
         // Links to its new name within it are good ones from now on.
-        const state = { ...page, _id: target, title_key: titleKey(target), revision, html_hash: hashOf(page.html, now.toISOString()), modified_at: now, renderer: outdated() }
+        const state = { ...page, _id: target, title_key: titleKey(target), revision, html_hash: hashOf(page.html, now.toISOString()), modified_at: now, links_outdated: outdatedMark() }
         await Pages.replaceOne({ _id: target }, state, { session, upsert: true }).exec()
         await Pages.updateOne({ _id: name }, { $set: { revision, deleted_at: now, redirect_to: target, links: [], tags: [] } }, { session }).exec()
         await Revisions.updateMany({ page: name }, { $set: { page: target } }, { session }).exec()

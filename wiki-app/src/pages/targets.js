@@ -33,8 +33,8 @@ export function createTargets ({ Pages, Targets, Tags }) {
     },
 
     /**
-     * Says what is at a name now. Where that turns links to it from missing ones to good ones or back, the pages that show such a
-     * link have to be rendered again before they are shown.
+     * Says what is at a name now. Where that turns links to it from missing ones to good ones or back, the pages that
+     * show such a link are marked: their HTML shows it as it was.
      * @param {import('mongoose').ClientSession} session
      * @param {string} name
      * @param {import('./model.js').Target['is']} is
@@ -47,7 +47,7 @@ export function createTargets ({ Pages, Targets, Tags }) {
       if (is === null) await Targets.deleteOne({ _id: name, is: null, sources: 0 }, { session }).exec()
       if ((is === null) === (was === null)) return []
       const linking = { links: name, deleted_at: null, _id: mongoose.trusted({ $ne: name }) }
-      await Pages.updateMany(linking, { $set: { renderer: outdated() } }, { session }).exec()
+      await Pages.updateMany(linking, { $set: { links_outdated: outdatedMark() } }, { session }).exec()
       /** @type {{_id: string}[]} */
       const pages = await Pages.find(linking, { _id: 1 }, { session }).sort({ title_key: 1, _id: 1 }).limit(LINKING_MAX + 1).lean().exec()
       return pages.map(({ _id }) => _id)
@@ -87,8 +87,8 @@ async function recount (Model, field, session, before, after, onInsert) {
   return gone
 }
 
-/** A version that no renderer has, and that differs each time, so that whoever renders notices when it happens again meanwhile. */
-export const outdated = () => `outdated ${randomUUID()}`
+/** Differs each time, so that what sets a page's links right notices when they change again meanwhile. */
+export const outdatedMark = () => randomUUID()
 
 /**
  * @param {string[]} names

@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import test from 'node:test'
+import { hashOf } from '../src/hash.js'
+import { RENDERER_VERSION, SOURCE_HASHES } from '../src/markdown/version.js'
+
+const require = createRequire(import.meta.url)
+const MARKDOWN = new URL('../src/markdown/', import.meta.url)
+/** Makes no HTML of a text. */
+const OTHER_FILES = new Set(['missing.js', 'renderer.js', 'version.js'])
+const LIBRARIES = ['markdown-it', 'highlight.js', 'sanitize-html']
+
+test('what renders is what the number of its version stands for', () => {
+  const names = readdirSync(MARKDOWN).filter((name) => !OTHER_FILES.has(name)).sort()
+  const sources = [...names, '../pages/name.js'].map((name) => readFileSync(new URL(name, MARKDOWN)))
+  const libraries = LIBRARIES.map((name) => `${name} ${require(`${name}/package.json`).version}`)
+  const hash = hashOf(...sources, libraries.join())
+  assert.equal(SOURCE_HASHES.at(-1), hash, `The sources of the renderer, or its libraries, have changed. If any HTML may \
+change with them, add '${hash}' at the end of SOURCE_HASHES in src/markdown/version.js, otherwise put it in the last place.`)
+  assert.equal(RENDERER_VERSION, new Set(SOURCE_HASHES).size, 'no version is there twice')
+})
