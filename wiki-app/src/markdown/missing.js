@@ -11,12 +11,6 @@ const NOTE_AFTER_TITLE = ` – ${NOTE}`
 const MARK_BYTES_MAX = Buffer.byteLength(`${MARK}${TITLE}${NOTE_AFTER_TITLE}"`)
 
 /**
- * @param {Buffer} html  as `withMissing` makes it
- * @returns {boolean} whether it marks any link
- */
-export const hasMissing = (html) => html.includes(MARK)
-
-/**
  * Marks the links to pages that nobody has written, and those alone. They still lead there, for the page may exist by
  * the time of the click.
  * @param {string} html  of the renderer, or what this made of it before

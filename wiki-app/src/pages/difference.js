@@ -8,7 +8,7 @@ const CONTEXT_LINES = 3
 const CHANGE_LINES_MAX = 500
 const LINES_MAX = 2_000
 const LINE_MAX_CHARS = 10_000
-const CHARS_MAX = 200_000
+const CHARS_MAX = 100_000
 
 /**
  * `gap`: unchanged lines that are left out. `cut`: others, as there would be too many to show.

@@ -1,5 +1,5 @@
 import { personIn } from '../access/access.js'
-import { HTML, renderView, wantsHtml } from '../views.js'
+import { escapeLong, HTML, renderView, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
@@ -63,10 +63,10 @@ export async function editRoutes (app, { store, history, past }) {
       return reply.code(409).type(HTML).send(renderView('merge', {
         title: `Two edits of “${name}”`,
         historyUrl: historyUrl(name),
-        current,
+        currentHtml: await escapeLong(current),
         // What the author wrote is shown in any case.
         difference: await past.compare(current, content).catch(() => null),
-        ...editor(name, { baseRevision: currentRevision(newest), content, tags: (tags ?? newest?.tags ?? []).join(', '), ...change, person: personIn(request) }),
+        ...await editor(name, { baseRevision: currentRevision(newest), content, tags: (tags ?? newest?.tags ?? []).join(', '), ...change, person: personIn(request) }),
         unsaved: true,
         cancelUrl: viewUrl(name),
         cancel: 'Give up my text'
@@ -80,7 +80,7 @@ export async function editRoutes (app, { store, history, past }) {
     const name = writableName(nameIn(request))
     const content = textIn(request)
     const { tags = '', author, summary, base_revision: baseRevision } = /** @type {{tags?: string} & import('./change.js').Change} */ (request.body)
-    const form = { ...editor(name, { baseRevision, content, tags, author, summary, person: personIn(request) }), title: `Preview of “${name}”`, unsaved: true }
+    const form = { ...await editor(name, { baseRevision, content, tags, author, summary, person: personIn(request) }), title: `Preview of “${name}”`, unsaved: true }
     try {
       const { content_bytes: bytes, html } = await store.preview(content, name)
       if (!wantsHtml(request)) return { content_bytes: bytes, html: html.toString() }
@@ -142,7 +142,7 @@ export async function editRoutes (app, { store, history, past }) {
       exists: page !== null,
       deleteUrl: deleteUrl(name),
       renameUrl: renameUrl(name),
-      ...editor(name, { baseRevision: currentRevision(page), content: page?.content ?? '', tags: (page?.tags ?? []).join(', '), person: personIn(request) }),
+      ...await editor(name, { baseRevision: currentRevision(page), content: page?.content ?? '', tags: (page?.tags ?? []).join(', '), person: personIn(request) }),
       ...(page === null && { cancelUrl: '/' })
     }))
   })
@@ -159,8 +159,8 @@ export async function editRoutes (app, { store, history, past }) {
  * @param {string} [typed.summary]
  * @param {ReturnType<typeof personIn>} [typed.person]  who is signed in
  */
-const editor = (name, { baseRevision = 0, content, tags, author = '', summary = '', person }) => ({
-  editing: true, baseRevision, content, tags, author, summary, person, saveUrl: editUrl(name), previewUrl: previewUrl(name), cancelUrl: viewUrl(name), cancel: 'Cancel'
+const editor = async (name, { baseRevision = 0, content, tags, author = '', summary = '', person }) => ({
+  editing: true, baseRevision, textHtml: await escapeLong(content), tags, author, summary, person, saveUrl: editUrl(name), previewUrl: previewUrl(name), cancelUrl: viewUrl(name), cancel: 'Cancel'
 })
 
 /**

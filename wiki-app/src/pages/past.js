@@ -33,7 +33,7 @@ const POOL = {
  * and kept while there is room. Nothing of it is written to the database: see docs/decisions/0019.
  * @param {object} options
  * @param {import('./history.js').History} options.history
- * @param {Pick<import('./store.js').PageStore, 'findLastingHtml'>} options.store
+ * @param {Pick<import('./store.js').PageStore, 'findUnmarkedHtml'>} options.store
  * @param {number} options.htmlMaxBytes
  * @param {{run: (task: any, options?: {bytes?: number}) => Promise<any>, close: () => Promise<void>}} [options.pool]
  */
@@ -100,8 +100,8 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
      * @throws {Error} 422 when it is too costly, 503 when too many ask
      */
     html: ({ _id: id, page, revision }) => once(`html ${id}`, async () => {
-      const lasting = await store.findLastingHtml(page, revision)
-      if (lasting !== null) return Buffer.from(lasting)
+      const newest = await store.findUnmarkedHtml(page, revision)
+      if (newest !== null) return newest
       const markdown = await history.textAsBson(id)
       const { html } = await pool.run({ markdown, htmlMaxBytes }, { bytes: markdown.length })
       if (html === null) throw new TooCostly()

@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { hashOf } from '../hash.js'
-import { hasMissing, withMissing } from '../markdown/missing.js'
+import { withMissing } from '../markdown/missing.js'
 import { inTransaction, stillWanted } from '../transaction.js'
 import { createGatheredRead } from './gathered.js'
 import { titleKey } from './name.js'
@@ -57,6 +57,7 @@ const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, ta
 /** @typedef {Pick<Page, '_id' | keyof typeof SOURCE_FIELDS>} PageSource */
 
 const UPGRADED_AT_ONCE = 100
+const UNMARKED_MAX_BYTES = 65_536
 
 /** A page that changes each time while its links are set right is shown as it is stored. */
 const READ_ATTEMPTS_MAX = 3
@@ -263,14 +264,17 @@ export function createPageStore ({ models, renderer, outbox = { add: async () =>
     },
 
     /**
-     * What was made of a page's newest text, where no later edit of another page changes that: no link in it is marked.
+     * What the renderer made of a page's newest text, before links in it were marked.
      * @param {string} name
      * @param {number} revision
-     * @returns {Promise<Buffer | null>} null also when it is not the newest revision
+     * @returns {Promise<Buffer | null>} null when that is not the newest revision, or it is long: to take off the marks
+     *   of a long one is work for another thread, which may as well render it
      */
-    async findLastingHtml (name, revision) {
-      const found = await Pages.findOne({ _id: name, revision, renderer: renderer.version, deleted_at: null }, { html: 1 }).lean().exec()
-      return found === null || hasMissing(found.html) ? null : found.html
+    async findUnmarkedHtml (name, revision) {
+      const newest = { _id: name, revision, renderer: renderer.version, deleted_at: null }
+      const found = await Pages.findOne(newest, { html: 1 }).lean().exec()
+      if (found === null || found.html.length > UNMARKED_MAX_BYTES) return null
+      return withMissing(found.html.toString(), new Set())
     },
 
     /**
