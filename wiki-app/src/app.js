@@ -61,10 +61,12 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @param {import('./observe/metrics.js').ShowMetrics} [others.showMetrics]
  * @param {object} [parts]
  * @param {typeof createRenderer} [parts.makeRenderer]  of another version, as tests have it
+ * @param {typeof createPast} [parts.makePast]
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
 export async function buildApp (
-  config, { purge, timing } = {}, { counter = createCounter(), showMetrics = createMetricsServer } = {}, { makeRenderer = createRenderer } = {}
+  config, { purge, timing } = {}, { counter = createCounter(), showMetrics = createMetricsServer } = {},
+  { makeRenderer = createRenderer, makePast = createPast } = {}
 ) {
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
@@ -123,7 +125,7 @@ export async function buildApp (
     : createOriginCache({ connection: database.connection, collection: models.Pages.collection.name, maxBytes: config.ORIGIN_CACHE_MIB * MIB, log: app.log })
   const sessions = users && whilePresent(createSessions(database.connection, users), database)
   const history = createHistory(models)
-  const past = createPast({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES })
+  const past = makePast({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES })
   const finding = createFinding(models)
   const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
   const answerError = createErrorHandler(database.isUnavailable)

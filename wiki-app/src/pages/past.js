@@ -21,7 +21,7 @@ const POOL = {
   // None before somebody asks: most who read do not read what was.
   threads: { min: 0, max: 1 },
   cpuMaxMs: 5_000,
-  wallMaxMs: 20_000,
+  wallMaxMs: 60_000,
   waitingMax: AT_WORK_MAX
 }
 
