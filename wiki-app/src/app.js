@@ -20,7 +20,7 @@ import { createFileStore } from './files/store.js'
 import { healthRoutes } from './health.js'
 import { tagsFor, urlsFor } from './invalidation.js'
 import { answerMalformed, refuseUnheard } from './malformed.js'
-import { createRenderer } from './markdown/renderer.js'
+import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
 import { createMetrics, createMetricsServer } from './observe/metrics.js'
 import { createRequestIds, createRequestLog, logController } from './observe/request-log.js'
 import { authorRevertRoutes } from './pages/author-revert-routes.js'
@@ -33,6 +33,7 @@ import { createHistory } from './pages/history.js'
 import { historyRoutes } from './pages/history-routes.js'
 import { defineModels } from './pages/model.js'
 import { createOriginCache } from './pages/origin-cache.js'
+import { createPast } from './pages/past.js'
 import { createSavedNotice } from './pages/saved-notice.js'
 import { createPageStore } from './pages/store.js'
 import { viewRoute } from './pages/view-route.js'
@@ -64,13 +65,14 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @param {NodeJS.WritableStream} [others.logTo]
  * @param {object} [parts]
  * @param {typeof createRenderer} [parts.makeRenderer]  of another version, as tests have it
+ * @param {typeof createPast} [parts.makePast]
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
 export async function buildApp (
   config,
   { purge, timing } = {},
   { counter = createCounter(), showMetrics = createMetricsServer, logTo = process.stderr } = {},
-  { makeRenderer = createRenderer } = {}
+  { makeRenderer = createRenderer, makePast = createPast } = {}
 ) {
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
@@ -131,6 +133,7 @@ export async function buildApp (
     : createOriginCache({ connection: database.connection, collection: models.Pages.collection.name, maxBytes: config.ORIGIN_CACHE_MIB * MIB, log: app.log })
   const sessions = users && whilePresent(createSessions(database.connection, users), database)
   const history = createHistory(models)
+  const past = makePast({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES })
   const finding = createFinding(models)
   const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
   const answerError = createErrorHandler(database.isUnavailable)
@@ -163,6 +166,7 @@ export async function buildApp (
   app.addHook('onReady', () => database.connect(store.upgrade))
   if (cache) app.addHook('onReady', cache.open).addHook('onClose', cache.close)
   app.addHook('onClose', database.close)
+  app.addHook('onClose', past.close)
   app.addHook('onClose', renderer.close).addHook('onClose', store.close)
   // Not before: a wiki is ready without it. And nobody waits for it.
   app.addHook('onListen', async () => { renderer.warm() })
@@ -194,11 +198,12 @@ export async function buildApp (
   const savedNotice = createSavedNotice({ policy, isTold: purges?.isTold })
   await app.register(viewRoute, { store, policy, savedNotice, cache, first })
   await app.register(findingRoutes, { finding, policy })
-  await app.register(editRoutes, { store, history, waitUntilTold: purges?.waitUntilTold })
-  await app.register(historyRoutes, { store, history, policy })
+  await app.register(editRoutes, { store, history, past, waitUntilTold: purges?.waitUntilTold })
+  await app.register(historyRoutes, { store, history, past, policy })
   await app.register(apiRoutes, {
     store,
     history,
+    past,
     finding,
     policy,
     pictures: files,

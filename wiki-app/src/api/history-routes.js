@@ -1,6 +1,5 @@
 import { queryOf as queryIn } from '../pages/address.js'
 import { changeIn, preconditionOf } from '../pages/change.js'
-import { difference } from '../pages/difference.js'
 import { RevisionIsDeletion, RevisionMissing } from '../pages/history.js'
 import { writableName } from '../pages/name.js'
 import { PageMissing } from '../pages/store.js'
@@ -40,12 +39,12 @@ const SCHEMAS = {
   difference: {
     tags,
     summary: 'Compare two revisions of a page',
-    description: 'Line by line.',
+    description: 'Line by line, and only as much of it as can be read: `truncated` says whether there is more.',
     params: named(NAME),
     querystring: queryOf({ from: revisionParameter(1), to: revisionParameter(2) }, ['from', 'to']),
     response: {
-      200: answer('How one became the other', 'Difference', { name: NAME, from: 1, to: 2, lines: [{ kind: 'removed', text: 'Use words.' }, { kind: 'added', text: 'Use plain words.' }] }),
-      ...otherwise(302, 404)
+      200: answer('How one became the other', 'Difference', { name: NAME, from: 1, to: 2, lines: [{ kind: 'removed', text: 'Use words.' }, { kind: 'added', text: 'Use plain words.' }], truncated: false }),
+      ...otherwise(302, 404, 422)
     }
   },
   revert: {
@@ -72,9 +71,12 @@ const SCHEMAS = {
 
 /**
  * What was: revisions of pages and changes of the whole wiki.
- * @type {import('fastify').FastifyPluginAsync<{store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History, policy: import('../cache-policy.js').CachePolicy}>}
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History,
+ *   past: import('../pages/past.js').Past, policy: import('../cache-policy.js').CachePolicy
+ * }>}
  */
-export async function historyApi (app, { store, history, policy: { listControl: cacheControl } }) {
+export async function historyApi (app, { store, history, past, policy: { listControl: cacheControl } }) {
   /**
    * A page that got another name took its history along.
    * @param {import('fastify').FastifyRequest} request
@@ -112,12 +114,13 @@ export async function historyApi (app, { store, history, policy: { listControl: 
   app.get('/pages/:name/difference', { schema: SCHEMAS.difference }, async (request, reply) => {
     const name = nameIn(request)
     const { from, to } = /** @type {{from: number, to: number}} */ (request.query)
-    const [before, after] = await Promise.all([history.find(name, from), history.find(name, to)])
+    const [before, after] = await Promise.all([history.findItem(name, from), history.findItem(name, to)])
     if (before === null || after === null) {
       return followRename(request, reply, '/difference', new RevisionMissing(before === null ? from : to, name))
     }
+    const difference = await past.difference(before, after)
     reply.header('cache-control', FOR_EVER)
-    return { name, from, to, lines: difference(before.content, after.content) }
+    return { name, from, to, ...difference }
   })
 
   app.post('/pages/:name/revert', { schema: SCHEMAS.revert }, async (request, reply) => {

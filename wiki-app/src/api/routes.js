@@ -44,13 +44,14 @@ const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha2
 /**
  * The wiki for programs, and its documentation. What is public may be kept by caches when they check it each time; writes may not be kept.
  * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History, finding: import('../pages/finding.js').Finding,
+ *   store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History,
+ *   past: import('../pages/past.js').Past, finding: import('../pages/finding.js').Finding,
  *   pictures: import('../files/store.js').FileStore, pictureMaxBytes: number,
  *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>, importFiles: ReturnType<typeof import('../archive/import.js').createImport>,
  *   policy: import('../cache-policy.js').CachePolicy
  * }>}
  */
-export async function apiRoutes (app, { store, history, finding, pictures, pictureMaxBytes, files, importFiles, policy }) {
+export async function apiRoutes (app, { store, history, past, finding, pictures, pictureMaxBytes, files, importFiles, policy }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })
@@ -71,7 +72,7 @@ export async function apiRoutes (app, { store, history, finding, pictures, pictu
     })
     await api.register(fp(pageApi), { store, policy })
     await api.register(fp(findingApi), { finding, policy })
-    await api.register(fp(historyApi), { store, history, policy })
+    await api.register(fp(historyApi), { store, history, past, policy })
     await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
     await api.register(fp(archiveApi), { files, importFiles })
 

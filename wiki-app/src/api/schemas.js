@@ -59,18 +59,19 @@ export const SHARED_SCHEMAS = Object.entries({
     to: REVISION,
     lines: {
       type: 'array',
-      description: 'Empty when the texts are equal. Long parts that did not change are gaps.',
+      description: 'Empty when the texts are equal. Long parts that did not change are gaps, and what would be too long to read is cut.',
       items: {
         type: 'object',
         additionalProperties: false,
         required: ['kind'],
         properties: {
-          kind: { type: 'string', enum: ['same', 'added', 'removed', 'gap'] },
+          kind: { type: 'string', enum: ['same', 'added', 'removed', 'gap', 'cut'] },
           text: { type: 'string' },
-          lines: { type: 'integer', description: 'With a gap: how many lines are left out.' }
+          lines: { type: 'integer', description: 'With a gap or a cut: how many lines are left out.' }
         }
       }
-    }
+    },
+    truncated: { type: 'boolean', description: 'Whether anything of a change is left out: lines where a cut is, or the end of a long line.' }
   }),
   Hit: strict({
     name: NAME,
@@ -191,7 +192,7 @@ const PROBLEMS = {
   412: 'The page is not as you expect it. Nothing was changed.',
   413: 'It is too large.',
   415: 'The body is of another type than described here, or a damaged picture.',
-  422: 'The text takes too long to render.',
+  422: 'The text takes too long to render, or the texts to compare.',
   429: 'Too many of these run at the same time, or you asked too often.',
   431: 'The header fields are too long.',
   503: 'The wiki cannot reach its database, or more is asked of it than it can do. Try again in a moment.'

@@ -2,6 +2,7 @@ import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
 import fresh from 'fresh'
 import { AUTHOR_SCHEMA } from '../pages/change.js'
+import { leaveUnknownQuery } from '../pages/known-query.js'
 import { sendRevalidated } from '../pages/revalidated.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { asRefusal, receive, refuseLarger, shown } from './receive.js'
@@ -26,6 +27,7 @@ const LIST_SCHEMA = { querystring: { type: 'object', properties: { before: { typ
  * @type {import('fastify').FastifyPluginAsync<{files: import('./store.js').FileStore, maxBytes: number, policy: import('../cache-policy.js').CachePolicy}>}
  */
 export async function fileRoutes (app, { files, maxBytes, policy }) {
+  app.addHook('onRequest', leaveUnknownQuery)
   // The body stays what it is, a stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async () => { throw new NotAnImage() })

@@ -16,7 +16,7 @@ const TooComplicated = createError(
 )
 
 /** A page's HTML shares one document of 16 MiB with its Markdown. */
-const HTML_FACTOR_MAX = 4
+export const HTML_FACTOR_MAX = 4
 /**
  * Beyond this the markup of a short text serves no reader. Ordinary pages have up to 6 times their Markdown, tables of
  * single digits 11, short lines of coloured JSON 25, headings of one letter 29; reference links reach 330.

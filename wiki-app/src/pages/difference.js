@@ -1,31 +1,157 @@
-import { diffLines } from 'diff'
+import { diffArrays } from 'diff'
 
-/** Beyond this the two texts are shown whole: a reader of such a difference learns nothing from the finest one. */
-const DIFF_MAX_MS = 300
+/** Lines to remove and to add in the finest difference that is looked for: its work and memory grow with the square of them. */
+const EDITS_MAX = 1_000
 /** Unchanged lines around a change. */
 const CONTEXT_LINES = 3
+/** Of one change; what follows it is of more use than the rest of it. */
+const CHANGE_LINES_MAX = 500
+const LINES_MAX = 2_000
+const LINE_MAX_CHARS = 10_000
+const CHARS_MAX = 100_000
 
 /**
- * @typedef {{kind: 'same' | 'added' | 'removed', text: string} | {kind: 'gap', lines: number}} DifferenceLine
+ * `gap`: unchanged lines that are left out. `cut`: others, as there would be too many to show.
+ * @typedef {{kind: 'same' | 'added' | 'removed', text: string} | {kind: 'gap' | 'cut', lines: number}} DifferenceLine
  */
 
 /**
- * How one text became another, line by line; long unchanged parts are left out.
- * @param {string} before
- * @param {string} after
- * @returns {DifferenceLine[]} empty when the texts are equal
+ * @typedef {object} Difference
+ * @property {DifferenceLine[]} lines  empty when the texts are equal
+ * @property {boolean} truncated  whether anything of a change is left out
  */
-export function difference (before, after) {
-  if (before === after) return []
-  /** @type {{value: string, added?: boolean, removed?: boolean}[]} */
-  const parts = diffLines(before, after, { timeout: DIFF_MAX_MS }) ?? [{ value: before, removed: true }, { value: after, added: true }]
-  return parts.flatMap((part, index) => {
-    const kind = part.added ? 'added' : part.removed ? 'removed' : 'same'
-    /** @type {DifferenceLine[]} */
-    const lines = part.value.replace(/\n$/, '').split('\n').map((text) => ({ kind, text }))
-    const head = index === 0 ? 0 : CONTEXT_LINES
-    const tail = index === parts.length - 1 ? 0 : CONTEXT_LINES
-    if (kind !== 'same' || lines.length <= head + tail + 1) return lines
-    return [...lines.slice(0, head), { kind: 'gap', lines: lines.length - head - tail }, ...lines.slice(lines.length - tail)]
+
+/**
+ * How one text became another, line by line. Work, memory and output are bounded whatever the texts are, so texts that
+ * have little in common are compared as a whole between their first and their last change.
+ * Runs in a worker thread: 1 MiB of short lines takes it half a second.
+ * @param {{before: string, after: string}} texts
+ * @returns {Difference}
+ */
+export default function difference ({ before, after }) {
+  const output = createOutput()
+  if (before === after) return output.done()
+  const [old, young] = [linesOf(before), linesOf(after)]
+  let [oldAt, youngAt] = [0, 0]
+  const changes = changesOf(old, young)
+  for (const [index, { kind, count }] of changes.entries()) {
+    const lines = kind === 'added' ? young.slice(youngAt, youngAt + count) : old.slice(oldAt, oldAt + count)
+    if (kind !== 'added') oldAt += count
+    if (kind !== 'removed') youngAt += count
+    if (kind === 'same') output.addSame(lines, { first: index === 0, last: index === changes.length - 1 })
+    else output.addChange(kind, lines)
+  }
+  return output.done()
+}
+
+/** @typedef {{kind: 'same' | 'added' | 'removed', count: number}} Part */
+
+/** @param {string} text @returns {string[]} each with its end of line, by which `a` differs from `a\n` */
+const linesOf = (text) => text.match(/[^\n]*\n|[^\n]+/g) ?? []
+
+/**
+ * @param {string[]} old
+ * @param {string[]} young
+ * @returns {Part[]} in their order; a removal comes before what is added in its place
+ */
+function changesOf (old, young) {
+  const shorter = Math.min(old.length, young.length)
+  let head = 0
+  while (head < shorter && old[head] === young[head]) head++
+  let tail = 0
+  while (tail < shorter - head && old[old.length - 1 - tail] === young[young.length - 1 - tail]) tail++
+  const [removed, added] = [old.slice(head, old.length - tail), young.slice(head, young.length - tail)]
+  /** @type {Part[]} */
+  const parts = [{ kind: 'same', count: head }, ...finest(removed, added), { kind: 'same', count: tail }]
+  return parts.filter(({ count }) => count > 0)
+}
+
+/**
+ * Compares numbers instead of lines: as fast for long lines as for short ones, and no line is copied.
+ * @param {string[]} removed
+ * @param {string[]} added
+ * @returns {Part[]}
+ */
+function finest (removed, added) {
+  /** @type {Map<string, number>} */
+  const numbers = new Map()
+  const numbered = (/** @type {string[]} */ lines) => lines.map((line) => {
+    const number = numbers.get(line) ?? numbers.size
+    numbers.set(line, number)
+    return number
   })
+  const found = diffArrays(numbered(removed), numbered(added), { maxEditLength: EDITS_MAX })
+  if (found === undefined) return [{ kind: 'removed', count: removed.length }, { kind: 'added', count: added.length }]
+  return found.map((part) => ({ kind: part.added ? 'added' : part.removed ? 'removed' : 'same', count: part.count }))
+}
+
+/** Lines of a difference, as many as can be shown. */
+function createOutput () {
+  /** @type {DifferenceLine[]} */
+  const lines = []
+  let charsLeft = CHARS_MAX
+  let left = 0
+  let truncated = false
+
+  /**
+   * @param {'same' | 'added' | 'removed'} kind
+   * @param {string[]} texts
+   */
+  function add (kind, texts) {
+    const room = Math.max(0, Math.min(texts.length, LINES_MAX - lines.length))
+    let shown = 0
+    for (; shown < room && charsLeft > 0; shown++) {
+      const whole = texts[shown].replace(/\n$/, '')
+      const text = beginningOf(whole, Math.min(LINE_MAX_CHARS, charsLeft))
+      charsLeft -= Math.max(1, text.length)
+      truncated ||= text !== whole
+      lines.push({ kind, text })
+    }
+    left += texts.length - shown
+  }
+
+  /** @param {'gap' | 'cut'} kind @param {number} count */
+  function skip (kind, count) {
+    if (left > 0) left += count
+    else if (count > 0) lines.push({ kind, lines: count })
+  }
+
+  return {
+    /**
+     * @param {string[]} texts
+     * @param {{first: boolean, last: boolean}} place  between the changes
+     */
+    addSame (texts, { first, last }) {
+      const [head, tail] = [first ? 0 : CONTEXT_LINES, last ? 0 : CONTEXT_LINES]
+      if (texts.length <= head + tail + 1) return add('same', texts)
+      add('same', texts.slice(0, head))
+      skip('gap', texts.length - head - tail)
+      add('same', texts.slice(texts.length - tail))
+    },
+
+    /**
+     * @param {'added' | 'removed'} kind
+     * @param {string[]} texts
+     */
+    addChange (kind, texts) {
+      add(kind, texts.slice(0, CHANGE_LINES_MAX))
+      truncated ||= texts.length > CHANGE_LINES_MAX
+      skip('cut', texts.length - CHANGE_LINES_MAX)
+    },
+
+    /** @returns {Difference} */
+    done () {
+      if (left > 0) lines.push({ kind: 'cut', lines: left })
+      return { lines, truncated: truncated || left > 0 }
+    }
+  }
+}
+
+/**
+ * @param {string} text
+ * @param {number} charsMax
+ * @returns {string} with a sign that there is more; no surrogate pair is cut
+ */
+function beginningOf (text, charsMax) {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax).replace(/[\uD800-\uDBFF]$/, '')} …`
 }

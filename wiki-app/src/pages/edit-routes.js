@@ -1,8 +1,7 @@
 import { personIn } from '../access/access.js'
-import { HTML, renderView, wantsHtml } from '../views.js'
+import { escapeLong, HTML, renderView, wantsHtml } from '../views.js'
 import { isMisspelt, nameIn } from './address.js'
 import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './change.js'
-import { difference } from './difference.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
 import { deleteUrl, editUrl, historyUrl, previewUrl, renameUrl, viewUrl, writableName } from './name.js'
 import { headerPrecondition, StaleEdit } from './preconditions.js'
@@ -36,10 +35,11 @@ const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('./store.js').PageStore,
  *   history: import('./history.js').History,
+ *   past: import('./past.js').Past,
  *   waitUntilTold?: (names: string[]) => Promise<void>
  * }>}  `waitUntilTold`: that the caches have forgotten these pages, or long enough
  */
-export async function editRoutes (app, { store, history, waitUntilTold = async () => {} }) {
+export async function editRoutes (app, { store, history, past, waitUntilTold = async () => {} }) {
   /** Pages that were changed, by the answer to it. @type {WeakMap<import('fastify').FastifyReply, string[]>} */
   const changed = new WeakMap()
   // In a hook, as a handler that waits counts as work. See docs/decisions/0021.
@@ -87,9 +87,10 @@ export async function editRoutes (app, { store, history, waitUntilTold = async (
       return reply.code(409).type(HTML).send(renderView('merge', {
         title: `Two edits of “${name}”`,
         historyUrl: historyUrl(name),
-        current,
-        lines: difference(current, content),
-        ...editor(name, { baseRevision: currentRevision(newest), content, tags: (tags ?? newest?.tags ?? []).join(', '), ...change, person: personIn(request) }),
+        currentHtml: await escapeLong(current),
+        // What the author wrote is shown in any case.
+        difference: await past.compare(current, content).catch(() => null),
+        ...await editor(name, { baseRevision: currentRevision(newest), content, tags: (tags ?? newest?.tags ?? []).join(', '), ...change, person: personIn(request) }),
         unsaved: true,
         cancelUrl: viewUrl(name),
         cancel: 'Give up my text'
@@ -103,7 +104,7 @@ export async function editRoutes (app, { store, history, waitUntilTold = async (
     const name = writableName(nameIn(request))
     const content = textIn(request)
     const { tags = '', author, summary, base_revision: baseRevision } = /** @type {{tags?: string} & import('./change.js').Change} */ (request.body)
-    const form = { ...editor(name, { baseRevision, content, tags, author, summary, person: personIn(request) }), title: `Preview of “${name}”`, unsaved: true }
+    const form = { ...await editor(name, { baseRevision, content, tags, author, summary, person: personIn(request) }), title: `Preview of “${name}”`, unsaved: true }
     try {
       const { content_bytes: bytes, html } = await store.preview(content, name)
       if (!wantsHtml(request)) return { content_bytes: bytes, html: html.toString() }
@@ -167,7 +168,7 @@ export async function editRoutes (app, { store, history, waitUntilTold = async (
       exists: page !== null,
       deleteUrl: deleteUrl(name),
       renameUrl: renameUrl(name),
-      ...editor(name, { baseRevision: currentRevision(page), content: page?.content ?? '', tags: (page?.tags ?? []).join(', '), person: personIn(request) }),
+      ...await editor(name, { baseRevision: currentRevision(page), content: page?.content ?? '', tags: (page?.tags ?? []).join(', '), person: personIn(request) }),
       ...(page === null && { cancelUrl: '/' })
     }))
   })
@@ -184,8 +185,8 @@ export async function editRoutes (app, { store, history, waitUntilTold = async (
  * @param {string} [typed.summary]
  * @param {ReturnType<typeof personIn>} [typed.person]  who is signed in
  */
-const editor = (name, { baseRevision = 0, content, tags, author = '', summary = '', person }) => ({
-  editing: true, baseRevision, content, tags, author, summary, person, saveUrl: editUrl(name), previewUrl: previewUrl(name), cancelUrl: viewUrl(name), cancel: 'Cancel'
+const editor = async (name, { baseRevision = 0, content, tags, author = '', summary = '', person }) => ({
+  editing: true, baseRevision, textHtml: await escapeLong(content), tags, author, summary, person, saveUrl: editUrl(name), previewUrl: previewUrl(name), cancelUrl: viewUrl(name), cancel: 'Cancel'
 })
 
 /**

@@ -4,6 +4,7 @@ import { LINE } from './change.js'
 import { readableTime } from './document.js'
 import { excerpt } from './excerpt.js'
 import { SEARCH_MAX_MS } from './finding.js'
+import { leaveUnknownQuery } from './known-query.js'
 import { linksUrl, tagUrl, viewUrl } from './name.js'
 import { sendRevalidated } from './revalidated.js'
 import { canonicalTag } from './tags.js'
@@ -26,6 +27,8 @@ const SEARCH_SCHEMA = { querystring: { type: 'object', properties: { q: TEXT, pa
  * @type {import('fastify').FastifyPluginAsync<{finding: import('./finding.js').Finding, policy: import('../cache-policy.js').CachePolicy}>}
  */
 export async function findingRoutes (app, { finding, policy }) {
+  app.addHook('onRequest', leaveUnknownQuery)
+
   /**
    * @param {import('fastify').FastifyRequest} request
    * @param {import('fastify').FastifyReply} reply

@@ -15,6 +15,8 @@ export const SEARCH_MAX_MS = 1_000
 const MAX_TIME_MS_EXPIRED = 50
 /** Comparing hits means reading each; the index gives them in an order that is good enough for words that so many pages have. */
 const RANKED_MAX = 1_000
+/** Of a text, for its excerpt: nearly all texts are shorter, and a part of a list would have 100 MiB of those that are not. */
+const EXCERPT_FROM_CHARS = 32_768
 
 /**
  * Finds pages; changes nothing. Every list is read from an index, in parts.
@@ -81,7 +83,8 @@ export function createFinding ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_
       const filter = { deleted_at: null, $text: mongoose.trusted({ $search: q }) }
       const hits = await inTime(Pages.find(filter, { _id: 1 }).limit(RANKED_MAX + 1).maxTimeMS(searchMaxMs).lean().exec())
       const ranked = hits.length <= RANKED_MAX
-      const query = Pages.find(filter, { ...LIST_FIELDS, content: 1 })
+      const content = { $substrCP: ['$content', 0, EXCERPT_FROM_CHARS] }
+      const query = Pages.find(filter, /** @type {any} */ ({ ...LIST_FIELDS, content }))
       if (ranked) query.sort(/** @type {any} */ ({ score: { $meta: 'textScore' }, _id: 1 }))
       /** @type {Page[]} */
       const found = await inTime(query.skip(skip).limit(limit + 1).maxTimeMS(searchMaxMs).lean().exec())

@@ -3,9 +3,9 @@ import fresh from 'fresh'
 import { HTML, renderView } from '../views.js'
 import { isMisspelt, nameIn, queryOf } from './address.js'
 import { AUTHOR_SCHEMA } from './change.js'
-import { difference } from './difference.js'
 import { pageDocument, readableSize, readableTime } from './document.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
+import { leaveUnknownQuery } from './known-query.js'
 import { canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, viewUrl } from './name.js'
 import { sendRevalidated } from './revalidated.js'
 import { currentRevision, PageMissing } from './store.js'
@@ -27,10 +27,14 @@ const SCHEMAS = {
 
 /**
  * What was: the history of a page, any revision of it, the difference of two; changes of the whole wiki, also as a feed.
- * @type {import('fastify').FastifyPluginAsync<{store: import('./store.js').PageStore, history: import('./history.js').History, policy: import('../cache-policy.js').CachePolicy}>}
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   store: import('./store.js').PageStore, history: import('./history.js').History, past: import('./past.js').Past,
+ *   policy: import('../cache-policy.js').CachePolicy
+ * }>}
  */
-export async function historyRoutes (app, { store, history, policy }) {
+export async function historyRoutes (app, { store, history, past, policy }) {
   const cacheControl = policy.listControl
+  app.addHook('onRequest', leaveUnknownQuery)
 
   /**
    * An address of what was stays good when the page gets another name: its history went along.
@@ -77,11 +81,12 @@ export async function historyRoutes (app, { store, history, policy }) {
     const [name, number] = [canonicalName(asked), Number(digits)]
     const url = revisionUrl(name, number)
     if (isMisspelt(request, url)) return respell(request, reply, url)
-    const found = await history.find(name, number)
+    const found = await history.findItem(name, number)
     if (found === null) return followRename(reply, name, (target) => revisionUrl(target, number), new RevisionMissing(number, name))
-    const { revision, content, tags, created_at: createdAt, deleted } = found
+    const { revision, content_bytes: contentBytes, tags, created_at: createdAt, deleted } = found
     if (deleted) throw new RevisionIsDeletion(number, name)
-    const page = { _id: name, revision, tags, ...await store.renderPast(content), modified_at: createdAt }
+    const html = await past.html(found)
+    const page = { _id: name, revision, tags, content_bytes: contentBytes, html, modified_at: createdAt }
     reply.headers({ 'cache-control': FOR_EVER, 'page-revision': revision, 'last-modified': createdAt.toUTCString() }).type(HTML)
     return pageDocument(page, renderView('past', { revision, time: readableTime(createdAt.toISOString()), viewUrl: viewUrl(name), historyUrl: historyUrl(name) }))
   })
@@ -100,8 +105,9 @@ export async function historyRoutes (app, { store, history, policy }) {
     const name = nameIn(request)
     const [from, to] = ['from', 'to'].map((key) => Number(/** @type {Record<string, string>} */ (request.query)[key]))
     if (isMisspelt(request, differenceUrl(name, from, to).split('?', 1)[0])) return respell(request, reply, differenceUrl(name, from, to).split('?', 1)[0])
-    const [before, after] = await Promise.all([history.find(name, from), history.find(name, to)])
+    const [before, after] = await Promise.all([history.findItem(name, from), history.findItem(name, to)])
     if (before === null || after === null) return followRename(reply, name, (target) => differenceUrl(target, from, to), new RevisionMissing(before === null ? from : to, name))
+    const difference = await past.difference(before, after)
     return reply.header('cache-control', FOR_EVER).type(HTML).send(renderView('compare', {
       title: `Changes of “${name}”`,
       from,
@@ -110,7 +116,7 @@ export async function historyRoutes (app, { store, history, policy }) {
       toUrl: revisionUrl(name, to),
       historyUrl: historyUrl(name),
       viewUrl: viewUrl(name),
-      lines: difference(before.content, after.content)
+      difference
     }))
   })
 

@@ -25,6 +25,27 @@ export function createHistory ({ Revisions }) {
     find: (page, revision) => Revisions.findOne({ page, revision }).lean().exec(),
 
     /**
+     * What is known of a revision, without its text.
+     * @param {string} page
+     * @param {number} revision
+     * @returns {Promise<RevisionItem | null>}
+     */
+    findItem: (page, revision) => Revisions.findOne({ page, revision }, ITEM_FIELDS).lean().exec(),
+
+    /**
+     * A revision's text as the database sends it, for another thread: to make a string of 1 MiB here would hold up
+     * everybody else for some milliseconds.
+     * @param {import('mongoose').Types.ObjectId} id  of a revision that is there
+     * @returns {Promise<Uint8Array>} BSON of a document with `content`, Markdown
+     */
+    async textAsBson (id) {
+      const options = { projection: { _id: 0, content: 1 }, raw: true }
+      const bson = /** @type {any} */ (await Revisions.collection.findOne({ _id: id }, options))
+      // Of its own: it is a part of the whole reply, which would be copied with it.
+      return new Uint8Array(bson)
+    },
+
+    /**
      * A page's revisions, the newest first.
      * @param {object} options
      * @param {string} options.page

@@ -57,6 +57,7 @@ const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, ta
 /** @typedef {Pick<Page, '_id' | keyof typeof SOURCE_FIELDS>} PageSource */
 
 const UPGRADED_AT_ONCE = 100
+const UNMARKED_MAX_BYTES = 65_536
 
 /** Where nobody is told of edits. @type {Outbox} */
 const SILENT = { add: async () => {}, added: () => {} }
@@ -276,13 +277,17 @@ export function createPageStore ({ models, renderer, outbox = SILENT, readsAtOnc
     },
 
     /**
-     * What a text of the past looks like: whatever became of the pages that it leads to, this stays the same.
-     * @param {string} content  Markdown
-     * @returns {Promise<{content_bytes: number, html: Buffer}>}
+     * What the renderer made of a page's newest text, before links in it were marked.
+     * @param {string} name
+     * @param {number} revision
+     * @returns {Promise<Buffer | null>} null when that is not the newest revision, or it is long: to take off the marks
+     *   of a long one is work for another thread, which may as well render it
      */
-    async renderPast (content) {
-      const { contentBytes, html } = await renderer.render(content)
-      return { content_bytes: contentBytes, html: Buffer.from(html) }
+    async findUnmarkedHtml (name, revision) {
+      const newest = { _id: name, revision, renderer: renderer.version, deleted_at: null }
+      const found = await Pages.findOne(newest, { html: 1 }).lean().exec()
+      if (found === null || found.html.length > UNMARKED_MAX_BYTES) return null
+      return withMissing(found.html.toString(), new Set())
     },
 
     /**

@@ -1,0 +1,43 @@
+// A process of its own, so that no load beside it delays what it measures. Forked with the address of a wiki and its number of pages;
+// each `start` is answered, after `stop`, with how long each read took.
+import { Agent, get } from 'node:http'
+import { viewUrl } from '../src/pages/name.js'
+import { nameOf } from './fill.js'
+
+const RATE_PER_S = 50
+const TIMEOUT_MS = 30_000
+
+const [url, pages] = process.argv.slice(2)
+const agent = new Agent({ keepAlive: true })
+
+/** @type {Promise<number>[]} */
+let reads = []
+/** @type {NodeJS.Timeout | undefined} */
+let timer
+
+/**
+ * @param {number} plannedMs  from when its time counts: what comes late as the machine is busy, its reader waits for, too
+ * @returns {Promise<number>} milliseconds; Infinity when it was not answered with a page
+ */
+const read = (plannedMs) => new Promise((resolve) => {
+  const name = nameOf(Math.floor(Math.random() * Number(pages)))
+  const request = get(url + viewUrl(name), { agent, timeout: TIMEOUT_MS }, (response) => {
+    response.on('error', () => resolve(Infinity)).resume()
+    response.on('end', () => resolve(response.statusCode === 200 ? performance.now() - plannedMs : Infinity))
+  })
+  request.on('timeout', () => request.destroy()).on('error', () => resolve(Infinity))
+})
+
+function start () {
+  reads = []
+  const startedAt = performance.now()
+  timer = setInterval(() => {
+    while (reads.length < (performance.now() - startedAt) / 1000 * RATE_PER_S) reads.push(read(startedAt + reads.length * 1000 / RATE_PER_S))
+  }, 1000 / RATE_PER_S / 2)
+}
+
+process.on('message', async (message) => {
+  if (message === 'start') return start()
+  clearInterval(timer)
+  process.send?.(await Promise.all(reads))
+})

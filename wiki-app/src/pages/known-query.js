@@ -1,0 +1,34 @@
+/** As the router takes a target with scheme and host (RFC 9112 §3.2.2). */
+const AUTHORITY = /^https?:\/\/.*?\//
+
+/**
+ * Hook of plugins that read: sends a request with parameters that its route does not know to the address without them.
+ * `/revision/a/1?r=2` would be new to every cache, and to nobody else; and purges name addresses without them.
+ * A route knows what its schema describes.
+ * @param {import('fastify').FastifyRequest} request
+ * @param {import('fastify').FastifyReply} reply
+ * @param {() => void} done
+ */
+export function leaveUnknownQuery ({ method, url, routeOptions }, reply, done) {
+  const start = url.indexOf('?')
+  if (start === -1 || (method !== 'GET' && method !== 'HEAD')) return done()
+  const asked = url.slice(start + 1)
+  const { properties = {} } = /** @type {{properties?: object}} */ (routeOptions.schema?.querystring ?? {})
+  const known = Object.keys(properties)
+  const kept = asked.split('&').filter((pair) => known.includes(keyOf(pair))).join('&')
+  if (kept === asked && asked !== '') return done()
+  // The router has found this path to be one of ours, so it cannot name another host.
+  const path = url.slice(0, start).replace(AUTHORITY, '/')
+  // There are as many of these as parameters to think of: none of them fills a cache.
+  reply.header('cache-control', 'no-store').redirect(kept === '' ? path : `${path}?${kept}`, 301)
+}
+
+/** @param {string} pair  of a query: `key=value` or `key` */
+function keyOf (pair) {
+  const key = pair.split('=', 1)[0].replaceAll('+', ' ')
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return key
+  }
+}
