@@ -125,7 +125,8 @@ describe('copies of pages in the wiki\'s own memory', () => {
       // Some more attempts, each of which fails.
       assert.ok(await waitUntil(() => performance.now() - loggedMs > 1_500, 60_000, 20))
       assert.equal(lines.length, outage)
-      assert.match(lines[outage - 1], /no changes of pages are heard of, so none is kept: .*(closed|ECONNREFUSED)/)
+      // What it says depends on what the driver was doing: reading, choosing a server, connecting.
+      assert.match(lines[outage - 1], /^no changes of pages are heard of, so none is kept: \w+/)
       own = await startMongod({ port, directory })
     }
   })
