@@ -29,8 +29,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  */
 
 /**
- * @typedef {Record<ImportLine['result'], number> & {done: boolean, reason?: string, left?: number, retry_after_s?: number}} ImportTotals  not
- *   `done`: it broke off, and can be sent again; `left`: files not looked at, as the client has written as much as it may
+ * Not `done`: it broke off, and can be sent again. `left`: files not looked at, as the client has written what it may.
+ * @typedef {Record<ImportLine['result'], number> &
+ *   {done: boolean, reason?: string, left?: number, retry_after_s?: number}} ImportTotals
  */
 
 /**
@@ -45,7 +46,7 @@ export function createImport ({ store, maxBytes }) {
    * @param {object} options
    * @param {import('../pages/store.js').Attribution} options.attribution
    * @param {OnConflict} options.onConflict
-   * @param {() => Promise<import('../access/write-limit.js').Refusal | null>} options.take  counts a page that is about to be written
+   * @param {() => Promise<import('../access/write-limit.js').Refusal | null>} options.take  counts a page to be written
    * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in their order; then the totals
    */
   return async function * importFiles (files, { attribution, onConflict, take: allow }) {
@@ -77,7 +78,9 @@ export function createImport ({ store, maxBytes }) {
           totals.left++
           continue
         }
-        const line = take(file, seen).then((page) => save(page, attribution, onConflict, mayWrite)).catch((error) => refusal(file.path, error))
+        const line = take(file, seen)
+          .then((page) => save(page, attribution, onConflict, mayWrite))
+          .catch((error) => refusal(file.path, error))
         // Whoever waits for it comes later.
         line.catch(() => {})
         underWay.push(line)
@@ -147,7 +150,8 @@ const breakOff = (totals, reason) => { Object.assign(totals, { done: false, reas
  * @param {import('../access/write-limit.js').Refusal} refusal
  */
 function pause (totals, { pages, retryAfterS }) {
-  breakOff(totals, `An import writes at most ${pages} pages at once. Send the same file again in ${retryAfterS} s: what is done already is left as it is.`)
+  const [limit, next] = [`An import writes at most ${pages} pages at once.`, `Send the same file again in ${retryAfterS} s`]
+  breakOff(totals, `${limit} ${next}: what is done already is left as it is.`)
   Object.assign(totals, { left: 0, retry_after_s: retryAfterS })
 }
 

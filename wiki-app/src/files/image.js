@@ -12,9 +12,12 @@ import { parseWebp } from './webp.js'
  * @typedef {(bytes: Bytes, acceptSize: AcceptSize) => Promise<void>} Parser  throws Broken
  */
 
-export const NotAnImage = createError('WIKI_NOT_AN_IMAGE', 'This is no picture that the wiki takes: PNG, JPEG, WebP or GIF, whole and by their content, whatever the name says.', 415)
-const BrokenImage = createError('WIKI_BROKEN_IMAGE', 'This %s is damaged: %s. Save it again as PNG, JPEG, WebP or GIF with a program for pictures, and send that.', 415)
-const TooManyPixels = createError('WIKI_TOO_MANY_PIXELS', 'The picture has %d × %d pixels; at most %d million are taken, so that every browser can show it. Make it smaller.', 413)
+export const NotAnImage = createError('WIKI_NOT_AN_IMAGE', 'This is no picture that the wiki takes: PNG, JPEG, WebP or GIF, ' +
+  'whole and by their content, whatever the name says.', 415)
+const BrokenImage = createError('WIKI_BROKEN_IMAGE', 'This %s is damaged: %s. ' +
+  'Save it again as PNG, JPEG, WebP or GIF with a program for pictures, and send that.', 415)
+const TooManyPixels = createError('WIKI_TOO_MANY_PIXELS', 'The picture has %d × %d pixels; ' +
+  'at most %d million are taken, so that every browser can show it. Make it smaller.', 413)
 
 const PIXELS_MAX = 50_000_000
 const SIGNATURE_BYTES = 12

@@ -39,7 +39,8 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
      * @param {AsyncIterable<Buffer>} source
      * @param {string} author
      * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
-     * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture, or a damaged one; what `source` throws
+     * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture, or a damaged one;
+     *   what `source` throws
      */
     async save (source, author) {
       const hash = createHash('sha256')
