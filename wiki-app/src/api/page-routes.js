@@ -7,7 +7,9 @@ import { markdownIn } from '../pages/text.js'
 import { refuseHiddenName, refuseNewHiddenName } from '../pages/visible.js'
 import { askedName, nameIn, pageUrl } from './address.js'
 import { pageTag } from './answers.js'
-import { answer, bodyOf, CHANGE_FIELDS, CONTENT, named, otherwise, queryOf, refusals, SECURITY, TAGS_FIELD } from './schemas.js'
+import {
+  answer, bodyOf, CHANGE_FIELDS, CONTENT, named, otherwise, queryOf, refusals, SECURITY, TAGS_FIELD
+} from './schemas.js'
 
 const tags = ['pages']
 const EXAMPLE = { name: 'Handbook/Writing', content: 'Use plain words.\n', tags: ['guide', 'style'] }

@@ -150,8 +150,8 @@ const breakOff = (totals, reason) => { Object.assign(totals, { done: false, reas
  * @param {import('../access/write-limit.js').Refusal} refusal
  */
 function pause (totals, { pages, retryAfterS }) {
-  const [limit, next] = [`An import writes at most ${pages} pages at once.`, `Send the same file again in ${retryAfterS} s`]
-  breakOff(totals, `${limit} ${next}: what is done already is left as it is.`)
+  const next = `Send the same file again in ${retryAfterS} s: what is done already is left as it is.`
+  breakOff(totals, `An import writes at most ${pages} pages at once. ${next}`)
   Object.assign(totals, { left: 0, retry_after_s: retryAfterS })
 }
 

@@ -16,8 +16,8 @@ const NO_ORDER = 'its chunks are in no order'
 const ONCE = new Set(['IHDR', 'PLTE', 'IEND'])
 
 /**
- * Walks over the chunks, checks each checksum, and unpacks the pixels, in zlib's threads, to see that there are as many as
- * the header says. https://www.w3.org/TR/png-3/
+ * Walks over the chunks, checks each checksum, and unpacks the pixels, in zlib's threads, to see that there are as many
+ * as the header says. https://www.w3.org/TR/png-3/
  * @type {import('./image.js').Parser}
  */
 export async function parsePng (bytes, acceptSize) {
@@ -118,7 +118,9 @@ function unpack (expectedBytes) {
     /** @param {Buffer} piece */
     async write (piece) {
       // What follows the stream's own end shows nothing.
-      if (!ended && !failure && !inflate.write(piece)) await Promise.race([once(inflate, 'drain').catch(() => {}), closed])
+      if (!ended && !failure && !inflate.write(piece)) {
+        await Promise.race([once(inflate, 'drain').catch(() => {}), closed])
+      }
       if (failure) throw failure
     },
     async end () {

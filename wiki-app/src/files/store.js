@@ -34,8 +34,8 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
     find,
 
     /**
-     * Keeps a picture while it arrives, without what follows its end; nothing of it stays when it cannot be taken or does
-     * not arrive whole.
+     * Keeps a picture while it arrives, without what follows its end; nothing of it stays when it cannot be taken or
+     * does not arrive whole.
      * @param {AsyncIterable<Buffer>} source
      * @param {string} author
      * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already

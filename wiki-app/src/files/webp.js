@@ -44,7 +44,9 @@ export async function parseWebp (bytes, acceptSize) {
  * @param {string} kind
  */
 const fits = ({ width, height }, canvas, kind) =>
-  kind === 'ANMF' ? width <= canvas.width && height <= canvas.height : width === canvas.width && height === canvas.height
+  kind === 'ANMF'
+    ? width <= canvas.width && height <= canvas.height
+    : width === canvas.width && height === canvas.height
 
 /** How much of a chunk says its size. @type {Record<string, number>} */
 const READ_BYTES = { VP8X: 10, VP8L: 5, 'VP8 ': 10, ANMF: FRAME_BYTES }

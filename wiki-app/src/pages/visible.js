@@ -9,8 +9,8 @@ const HiddenInTag = createError('WIKI_HIDDEN_IN_TAG', 'These cannot be the tags 
 const HIDDEN = '[\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\u2800\\uFFF9-\\uFFFB]'
 /** Scripts in which a joiner or a non-joiner makes another word (RFC 5892 Appendix A.1 and A.2). */
 const JOINING = [
-  'Arab', 'Syrc', 'Mand', 'Mong', 'Nkoo', 'Phag', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda', 'Mlym',
-  'Sinh', 'Khmr', 'Mymr', 'Tibt'
+  'Arab', 'Syrc', 'Mand', 'Mong', 'Nkoo', 'Phag', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda',
+  'Mlym', 'Sinh', 'Khmr', 'Mymr', 'Tibt'
 ]
 const LETTER = `[${JOINING.map((script) => `\\p{Script=${script}}`).join('')}]`
 const EMOJI = '\\p{Extended_Pictographic}'
@@ -29,8 +29,9 @@ const HIDDEN_HERE = new RegExp(`(?!${SEEN})${HIDDEN}`, 'u')
 const TURNING = /[\u202A-\u202E\u2066-\u2069]/u
 
 /**
- * The first character of a name that a reader cannot see, or that turns others around: names that look the same are the same.
- * Joiners are taken between letters of the scripts that need them and within emoji, variation selectors after what they vary.
+ * The first character of a name that a reader cannot see, or that turns others around: names that look the same are the
+ * same. Joiners are taken between letters of the scripts that need them and within emoji, variation selectors after
+ * what they vary.
  * @param {string} text
  * @returns {string | null} words for an error
  */
