@@ -5,7 +5,7 @@ import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { hashPassword } from '../src/access/password.js'
 import { ROLES } from '../src/access/roles.js'
-import { isLine, NAME_MAX_CHARS, parseUsers, sha256, TOKENS_MAX, userKey } from '../src/access/users.js'
+import { isLine, LINE_RULE, NAME_MAX_CHARS, parseUsers, sha256, TOKENS_MAX, userKey } from '../src/access/users.js'
 import { readPassword } from '../src/access/read-password.js'
 
 const PASSWORD_MIN_CHARS = 10
@@ -96,7 +96,7 @@ async function main (argv) {
   }
   if (!Object.hasOwn(COMMANDS, command)) throw new UsageError(`there is no command "${command}"; there is: ${[...Object.keys(COMMANDS), 'list'].join(', ')}`)
   if (file === undefined || name === undefined || rest.length > 0) throw new UsageError(`${command} takes a FILE and a NAME; a name with blanks needs quotes`)
-  if (!isLine(name, NAME_MAX_CHARS)) throw new UsageError(`a name must be a line of 1 to ${NAME_MAX_CHARS} characters without blanks around it or invisible ones in it`)
+  if (!isLine(name, NAME_MAX_CHARS)) throw new UsageError(`a name must be ${LINE_RULE}`)
   const users = existsSync(file) ? parseUsers(file) : []
   const said = await COMMANDS[command](users, name, values)
   if (users.length === 0) throw new UsageError('the last user cannot be removed: the wiki would not start with an empty file')

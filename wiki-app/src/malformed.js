@@ -4,14 +4,14 @@ import { SECURITY_HEADERS } from './security-headers.js'
 
 /** @typedef {import('node:net').Socket} Socket */
 
-const BROKEN = { status: 400, detail: 'This is no request as HTTP/1.1 describes it (RFC 9112). The connection ends here.' }
+const BROKEN = { status: 400, detail: 'This is no request of HTTP/1.1 (RFC 9112). The connection ends here.' }
 const CONNECT = { status: 501, detail: 'CONNECT is not possible: this is a wiki, and no proxy.' }
-const EXPECTATION = { status: 417, detail: 'The only expectation that is met is “100-continue”. Leave the header Expect out.' }
+const EXPECTATION = { status: 417, detail: 'Only “100-continue” can be expected. Leave the header Expect out.' }
 
 /** By what Node's parser and its timers say. https://nodejs.org/api/errors.html, llhttp's `HPE_…` */
 const REFUSALS = new Map(Object.entries({
-  HPE_HEADER_OVERFLOW: { status: 431, detail: `The header has more than ${maxHeaderSize} bytes. Send fewer or shorter fields.` },
-  HPE_INVALID_METHOD: { status: 501, detail: 'The wiki does not know this method; it knows GET, HEAD, POST, PUT and DELETE.' },
+  HPE_HEADER_OVERFLOW: { status: 431, detail: `The header has over ${maxHeaderSize} bytes. Send shorter fields.` },
+  HPE_INVALID_METHOD: { status: 501, detail: 'The wiki knows GET, HEAD, POST, PUT and DELETE, not this method.' },
   HPE_INVALID_VERSION: { status: 505, detail: 'The wiki speaks HTTP/1.1 and HTTP/1.0.' },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: { status: 413, detail: 'The chunk extensions are too long. Leave them out.' },
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, detail: 'The request did not arrive in time. Send it again.' }
@@ -45,10 +45,12 @@ export function refuseUnheard (server) {
  */
 function refuse (socket, refusal) {
   // The answer under way is that of this request, or of one before it: a second head would become part of its body.
-  const { _httpMessage: current } = /** @type {{_httpMessage?: {_headerSent?: boolean} | null}} */ (/** @type {unknown} */ (socket))
+  const { _httpMessage: current } = /** @type {{_httpMessage?: {_headerSent?: boolean} | null}} */ (
+    /** @type {unknown} */ (socket))
   if (!socket.writable || current?._headerSent) return socket.destroy()
   const { headers, body } = answerOf(refusal)
-  const lines = Object.entries({ ...headers, date: new Date().toUTCString() }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const fields = Object.entries({ ...headers, date: new Date().toUTCString() })
+  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`)
   socket.once('error', () => {})
   socket.write(`HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}\r\n${lines.join('')}\r\n${body}`)
   socket.destroySoon()

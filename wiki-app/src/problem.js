@@ -32,7 +32,8 @@ export function createErrorHandler (isUnavailable) {
     const title = STATUS_CODES[status] ?? 'Error'
     if (wantsHtml(request)) return reply.type(HTML).send(renderView('error', { title, status, detail, requestId: request.id, signInUrl: error.signInUrl, createUrl: error.createUrl, historyUrl: error.historyUrl }))
     const current = error.currentRevision !== undefined && { current_revision: error.currentRevision }
-    return reply.type('application/problem+json').send({ ...problemOf(status, detail), request_id: request.id, ...current })
+    const problem = { ...problemOf(status, detail), request_id: request.id, ...current }
+    return reply.type('application/problem+json').send(problem)
   }
 
   /** @param {AnswerableError} error */
@@ -50,7 +51,8 @@ export function createErrorHandler (isUnavailable) {
  * @param {number} status
  * @param {string} detail  a sentence
  */
-export const problemOf = (status, detail) => ({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail })
+export const problemOf = (status, detail) =>
+  ({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail })
 
 /** Handler of whatever matches no route. */
 export function answerNotFound () {

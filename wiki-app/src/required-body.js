@@ -4,13 +4,16 @@ import createError from '@fastify/error'
 const NoBody = createError('WIKI_NO_BODY', '%s', 400)
 const OtherBody = createError('WIKI_OTHER_BODY', '%s', 415)
 
-/** @typedef {{required?: string[], properties?: object, nullable?: boolean, content?: Record<string, {schema?: Fields}>}} Fields */
+/**
+ * @typedef {{required?: string[], properties?: object, nullable?: boolean,
+ *   content?: Record<string, {schema?: Fields}>}} Fields
+ */
 
 const JSON_TYPE = 'application/json'
 
 /**
- * Hook: a route that describes its body gets one of that kind, an object of fields or a stream. Fastify checks a body by
- * its media type, so one that is missing, or of another type, would reach the handler unchecked.
+ * Hook: a route that describes its body gets one of that kind, an object of fields or a stream. Fastify checks a body
+ * by its media type, so one that is missing, or of another type, would reach the handler unchecked.
  * @param {import('fastify').FastifyRequest} request
  * @param {import('fastify').FastifyReply} _reply
  * @param {(error?: Error) => void} done
@@ -22,7 +25,8 @@ export function requireBody ({ body, headers, routeOptions }, _reply, done) {
   const fields = described.content === undefined ? described : described.content[JSON_TYPE]?.schema
   if (fields === undefined ? body instanceof Readable : isObject(body)) return done()
   const isOther = headers['content-type'] !== undefined && (fields === undefined || body instanceof Readable)
-  done(new (isOther ? OtherBody : NoBody)(fields ? askFor(fields, types) : `Send a body of the type ${types.join(' or ')}.`))
+  const sentence = fields ? askFor(fields, types) : `Send a body of the type ${types.join(' or ')}.`
+  done(new (isOther ? OtherBody : NoBody)(sentence))
 }
 
 /** @param {unknown} body */

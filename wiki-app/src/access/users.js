@@ -17,6 +17,7 @@ const FILE_MAX_BYTES = 4_194_304
 export const NAME_MAX_CHARS = 80
 export const TOKENS_MAX = 20
 const LABEL_MAX_CHARS = 80
+export const LINE_RULE = `a line of 1 to ${NAME_MAX_CHARS} characters without blanks around it or invisible ones in it`
 /** Others than the owner and the owner's group. */
 const OTHERS_MAY = 0o006
 
@@ -106,7 +107,7 @@ function complaintAbout (given) {
   for (const [index, user] of given.users.entries()) {
     const which = `users[${index}]`
     if (!hasOnly(user, ['name', 'role', 'password', 'tokens'])) return `${which} must have name, role, password, perhaps tokens, and nothing else`
-    if (!isLine(user.name, NAME_MAX_CHARS)) return `${which}.name must be a line of 1 to ${NAME_MAX_CHARS} characters without blanks around it or invisible ones in it`
+    if (!isLine(user.name, NAME_MAX_CHARS)) return `${which}.name must be ${LINE_RULE}`
     if (!ROLES.includes(user.role)) return `${which}.role must be one of ${ROLES.join(', ')}`
     if (typeof user.password !== 'string' || !isPasswordHash(user.password)) return `${which}.password must be a scrypt hash of a strength from ln=14,r=1,p=1 to ln=17,r=8,p=8`
     if (keys.has(userKey(user.name))) return `${which}.name is another user's, too (capitals do not count)`

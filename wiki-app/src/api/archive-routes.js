@@ -27,9 +27,12 @@ const SCHEMAS = {
     security: SECURITY,
     summary: 'Make pages of files',
     description: 'A zip of Markdown files, as the export makes it or without anything at the files’ beginning: then their paths are the pages’ names. ' +
-      'The answer is one line of JSON for each file, as it is done, and a last one with totals. What is there already makes no revision, so an import that broke off is finished by sending it again. ' +
-      'Each page that is written counts: of one client ten times WRITES_PER_MINUTE within ten minutes, 600 by default; an administrator’s are not limited. ' +
-      'Beyond that the last line has `done: false`, the number of files `left`, and in `retry_after_s` when to send the same zip again.',
+      'The answer is one line of JSON for each file, as it is done, and a last one with totals. ' +
+      'What is there already makes no revision, so an import that broke off is finished by sending it again. ' +
+      'Each page that is written counts: of one client ten times WRITES_PER_MINUTE within ten minutes, ' +
+      '600 by default; an administrator’s are not limited. ' +
+      'Beyond that the last line has `done: false`, the number of files `left`, ' +
+      'and in `retry_after_s` when to send the same zip again.',
     querystring: queryOf({
       author: { ...author, examples: ['Ana'] },
       summary: { ...summary, examples: ['from my notes'] },
@@ -77,7 +80,9 @@ export async function archiveApi (app, { files, importFiles }) {
     const { on_conflict: onConflict } = /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
     const { file, bytes } = await keepOnDisk(/** @type {import('node:http').IncomingMessage} */ (request.body), IMPORT_MAX_BYTES)
     try {
-      const lines = importFiles(await unzip(file, bytes), { attribution: changeIn(request, request.query), onConflict, take: () => takeImport(request) })
+      const lines = importFiles(await unzip(file, bytes), {
+        attribution: changeIn(request, request.query), onConflict, take: () => takeImport(request)
+      })
       const report = Readable.from(asNdjson(lines), { objectMode: false })
       // Also when the reader is gone before the first line.
       report.once('close', () => file.close())

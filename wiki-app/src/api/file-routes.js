@@ -35,7 +35,11 @@ const SCHEMAS = {
       'What follows its end is not kept. The same content twice is one picture, at one address for ever.',
     querystring: queryOf({ author: { ...CHANGE_FIELDS.author, examples: ['Ana'] } }),
     body: { content: { 'image/png': { schema: {} } } },
-    response: { 200: answer('It was there already', 'Picture', PICTURE), 201: answer('It is there now', 'Picture', PICTURE), ...refusals() }
+    response: {
+      200: answer('It was there already', 'Picture', PICTURE),
+      201: answer('It is there now', 'Picture', PICTURE),
+      ...refusals()
+    }
   }
 }
 

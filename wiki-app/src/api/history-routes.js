@@ -6,7 +6,10 @@ import { PageMissing } from '../pages/store.js'
 import { askedName, nameIn, pageUrl } from './address.js'
 import { pageTag, sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
-import { answer, AUTHOR, bodyOf, CHANGE_FIELDS, list, named, otherwise, partQuery, queryOf, refusals, revisionParameter, SECURITY } from './schemas.js'
+import {
+  answer, AUTHOR, bodyOf, CHANGE_FIELDS, list, named, otherwise, partQuery, queryOf, refusals, revisionParameter,
+  SECURITY
+} from './schemas.js'
 
 /** What is said of a past state cannot change any more (RFC 8246). */
 const FOR_EVER = 'public, max-age=31536000, immutable'

@@ -7,7 +7,9 @@ import { markdownIn } from '../pages/text.js'
 import { refuseHiddenName, refuseNewHiddenName } from '../pages/visible.js'
 import { askedName, nameIn, pageUrl } from './address.js'
 import { pageTag } from './answers.js'
-import { answer, bodyOf, CHANGE_FIELDS, CONTENT, named, otherwise, queryOf, refusals, SECURITY, TAGS_FIELD } from './schemas.js'
+import {
+  answer, bodyOf, CHANGE_FIELDS, CONTENT, named, otherwise, queryOf, refusals, SECURITY, TAGS_FIELD
+} from './schemas.js'
 
 const tags = ['pages']
 const EXAMPLE = { name: 'Handbook/Writing', content: 'Use plain words.\n', tags: ['guide', 'style'] }
@@ -44,7 +46,10 @@ const SCHEMAS = {
     description: 'Its revisions stay, and any of them can be brought back.',
     params: named('Old news'),
     querystring: queryOf(CHANGE_FIELDS),
-    response: { 204: { description: 'It was deleted; the header Page-Revision says in which revision.', type: 'null' }, ...refusals(404, 412) }
+    response: {
+      204: { description: 'It was deleted; the header Page-Revision says in which revision.', type: 'null' },
+      ...refusals(404, 412)
+    }
   },
   rename: {
     tags,
@@ -53,7 +58,10 @@ const SCHEMAS = {
     description: 'The page takes its whole history along. The old name leads to the new one until someone writes a page there.',
     params: named('Draft'),
     body: bodyOf({ to: { type: 'string', description: 'The new name.' }, ...CHANGE_FIELDS }, ['to'], { to: 'Handbook/Reading', author: 'Ana' }),
-    response: { 201: answer('It was renamed', 'Renamed', { name: 'Handbook/Reading', revision: 2 }), ...refusals(404, 409, 412) }
+    response: {
+      201: answer('It was renamed', 'Renamed', { name: 'Handbook/Reading', revision: 2 }),
+      ...refusals(404, 409, 412)
+    }
   },
   preview: {
     tags,
@@ -61,7 +69,10 @@ const SCHEMAS = {
     summary: 'Turn Markdown into HTML',
     description: 'What a text would look like as a page. Nothing is saved.',
     body: bodyOf({ content: CONTENT }, ['content'], { content: 'Some *emphasis*.' }),
-    response: { 200: answer('The HTML', 'Preview', { html: '<p>Some <em>emphasis</em>.</p>\n', content_bytes: 16 }), ...refusals(422) }
+    response: {
+      200: answer('The HTML', 'Preview', { html: '<p>Some <em>emphasis</em>.</p>\n', content_bytes: 16 }),
+      ...refusals(422)
+    }
   }
 }
 

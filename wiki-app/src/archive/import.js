@@ -32,8 +32,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  */
 
 /**
- * @typedef {Record<ImportLine['result'], number> & {done: boolean, reason?: string, left?: number, retry_after_s?: number}} ImportTotals  not
- *   `done`: it broke off, and can be sent again; `left`: files not looked at, as the client has written as much as it may
+ * Not `done`: it broke off, and can be sent again. `left`: files not looked at, as the client has written what it may.
+ * @typedef {Record<ImportLine['result'], number> &
+ *   {done: boolean, reason?: string, left?: number, retry_after_s?: number}} ImportTotals
  */
 
 /**
@@ -50,7 +51,7 @@ export function createImport ({ store, maxBytes, isUnavailable, log }) {
    * @param {object} options
    * @param {import('../pages/store.js').Attribution} options.attribution
    * @param {OnConflict} options.onConflict
-   * @param {() => Promise<import('../access/write-limit.js').Refusal | null>} options.take  counts a page that is about to be written
+   * @param {() => Promise<import('../access/write-limit.js').Refusal | null>} options.take  counts a page to be written
    * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in their order; then the totals
    */
   return async function * importFiles (files, { attribution, onConflict, take: allow }) {
@@ -84,7 +85,8 @@ export function createImport ({ store, maxBytes, isUnavailable, log }) {
           totals.left++
           continue
         }
-        const line = take(file, seen).then((page) => save(page, attribution, onConflict, mayWrite))
+        const line = take(file, seen)
+          .then((page) => save(page, attribution, onConflict, mayWrite))
           .catch((error) => refusal(file.path, error, logged))
         // Whoever waits for it comes later.
         line.catch(() => {})
@@ -174,7 +176,8 @@ const breakOff = (totals, reason) => { Object.assign(totals, { done: false, reas
  * @param {import('../access/write-limit.js').Refusal} refusal
  */
 function pause (totals, { pages, retryAfterS }) {
-  breakOff(totals, `An import writes at most ${pages} pages at once. Send the same file again in ${retryAfterS} s: what is done already is left as it is.`)
+  const next = `Send the same file again in ${retryAfterS} s: what is done already is left as it is.`
+  breakOff(totals, `An import writes at most ${pages} pages at once. ${next}`)
   Object.assign(totals, { left: 0, retry_after_s: retryAfterS })
 }
 

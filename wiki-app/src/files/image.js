@@ -6,15 +6,18 @@ import { parsePng } from './png.js'
 import { parseWebp } from './webp.js'
 
 /** @typedef {{type: string, extension: string, width: number, height: number}} Image  width and height in pixels */
-/** @typedef {(size: {width: number, height: number}) => void} AcceptSize  throws when nobody should unpack so many pixels */
+/** @typedef {(size: {width: number, height: number}) => void} AcceptSize  throws when it is too large */
 /**
  * Reads a picture to its end.
  * @typedef {(bytes: Bytes, acceptSize: AcceptSize) => Promise<void>} Parser  throws Broken
  */
 
-export const NotAnImage = createError('WIKI_NOT_AN_IMAGE', 'This is no picture that the wiki takes: PNG, JPEG, WebP or GIF, whole and by their content, whatever the name says.', 415)
-const BrokenImage = createError('WIKI_BROKEN_IMAGE', 'This %s is damaged: %s. Save it again as PNG, JPEG, WebP or GIF with a program for pictures, and send that.', 415)
-const TooManyPixels = createError('WIKI_TOO_MANY_PIXELS', 'The picture has %d × %d pixels; at most %d million are taken, so that every browser can show it. Make it smaller.', 413)
+export const NotAnImage = createError('WIKI_NOT_AN_IMAGE', 'This is no picture that the wiki takes: ' +
+  'PNG, JPEG, WebP or GIF, whole and by their content, whatever the name says.', 415)
+const BrokenImage = createError('WIKI_BROKEN_IMAGE', 'This %s is damaged: %s. ' +
+  'Save it again as PNG, JPEG, WebP or GIF with a program for pictures, and send that.', 415)
+const TooManyPixels = createError('WIKI_TOO_MANY_PIXELS', 'The picture has %d × %d pixels; ' +
+  'at most %d million are taken, so that every browser can show it. Make it smaller.', 413)
 
 const PIXELS_MAX = 50_000_000
 const SIGNATURE_BYTES = 12
@@ -28,8 +31,8 @@ const KINDS = [
 ]
 
 /**
- * Looks at a picture while it arrives: what it is by its own bytes, that it is whole, and where it ends. What follows its
- * end is no part of it: a page or an archive can stand there, which browsers and unpackers would find.
+ * Looks at a picture while it arrives: what it is by its own bytes, that it is whole, and where it ends. What follows
+ * its end is no part of it: a page or an archive can stand there, which browsers and unpackers would find.
  */
 export function inspectImage () {
   const bytes = new Bytes()

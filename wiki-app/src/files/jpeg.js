@@ -1,5 +1,7 @@
 import { Broken } from './bytes.js'
 
+const NO_JPEG = 'its header says what no JPEG is'
+
 const SOI = 0xd8
 const EOI = 0xd9
 const SOS = 0xda
@@ -7,7 +9,6 @@ const DHT = 0xc4
 const DQT = 0xdb
 const DAC = 0xcc
 const JPG = 0xc8
-const TEM = 0x01
 const isRestart = (/** @type {number} */ marker) => marker >= 0xd0 && marker <= 0xd7
 const isFrame = (/** @type {number} */ marker) => marker >= 0xc0 && marker <= 0xcf && ![DHT, JPG, DAC].includes(marker)
 /** Huffman coding is what browsers read; from SOF9 on it is arithmetic, from SOF3 on lossless or in layers. */
@@ -23,7 +24,7 @@ export async function parseJpeg (bytes, acceptSize) {
   let components
   let [tables, codes, scans] = [false, false, 0]
   for (let marker = await nextMarker(bytes); marker !== EOI;) {
-    if (marker === TEM || marker === SOI || isRestart(marker) || marker < 0xc0) throw new Broken('its segments are in no order')
+    if (marker === SOI || isRestart(marker) || marker < 0xc0) throw new Broken('its segments are in no order')
     const length = (await bytes.read(2)).readUInt16BE(0) - 2
     if (length < 0) throw new Broken('a segment has no length')
     if (isFrame(marker)) {
@@ -62,15 +63,16 @@ async function nextMarker (bytes) {
  */
 function frameOf (frame, acceptSize) {
   const count = frame[5]
-  if (frame.length < 6 || frame.length !== 6 + 3 * count || ![1, 3, 4].includes(count) || ![8, 12].includes(frame[0])) throw new Broken('its header says what no JPEG is')
+  const isWhole = frame.length >= 6 && frame.length === 6 + 3 * count && [1, 3, 4].includes(count)
+  if (!isWhole || ![8, 12].includes(frame[0])) throw new Broken(NO_JPEG)
   acceptSize({ width: frame.readUInt16BE(3), height: frame.readUInt16BE(1) })
   const numbers = new Set()
   for (let at = 6; at < frame.length; at += 3) {
     const [across, down] = [frame[at + 1] >> 4, frame[at + 1] & 15]
-    if (across < 1 || across > 4 || down < 1 || down > 4 || frame[at + 2] > 3) throw new Broken('its header says what no JPEG is')
+    if (across < 1 || across > 4 || down < 1 || down > 4 || frame[at + 2] > 3) throw new Broken(NO_JPEG)
     numbers.add(frame[at])
   }
-  if (numbers.size !== count) throw new Broken('its header says what no JPEG is')
+  if (numbers.size !== count) throw new Broken(NO_JPEG)
   return numbers
 }
 
@@ -80,7 +82,8 @@ function frameOf (frame, acceptSize) {
  */
 function checkScan (scan, components) {
   const count = scan[0]
-  if (scan.length === 0 || scan.length !== 4 + 2 * count || count < 1 || count > components.size) throw new Broken('a scan has no whole header')
+  const isWhole = scan.length > 0 && scan.length === 4 + 2 * count && count >= 1 && count <= components.size
+  if (!isWhole) throw new Broken('a scan has no whole header')
   for (let at = 1; at <= 2 * count; at += 2) if (!components.has(scan[at])) throw new Broken('a scan is of nothing')
 }
 

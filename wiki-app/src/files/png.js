@@ -3,18 +3,21 @@ import { crc32, createInflate } from 'node:zlib'
 import { Broken } from './bytes.js'
 
 /** Samples in a pixel, and the bits that each can have, by colour type (PNG §11.2.1). */
-const COLOURS = new Map([[0, [1, 1, 2, 4, 8, 16]], [2, [3, 8, 16]], [3, [1, 1, 2, 4, 8]], [4, [2, 8, 16]], [6, [4, 8, 16]]])
+const COLOURS = new Map([
+  [0, [1, 1, 2, 4, 8, 16]], [2, [3, 8, 16]], [3, [1, 1, 2, 4, 8]], [4, [2, 8, 16]], [6, [4, 8, 16]]
+])
 const PALETTE = 3
 /** Where each pass of an interlaced picture begins, and its steps (PNG §8.2). */
 const PASSES = [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]]
 /** Encoders make some hundred of a large picture; a million tiny ones would hold the process. */
 const CHUNKS_MAX = 20_000
 const OUTPUT_CHUNK_BYTES = 262_144
+const NO_ORDER = 'its chunks are in no order'
 const ONCE = new Set(['IHDR', 'PLTE', 'IEND'])
 
 /**
- * Walks over the chunks, checks each checksum, and unpacks the pixels, in zlib's threads, to see that there are as many as
- * the header says. https://www.w3.org/TR/png-3/
+ * Walks over the chunks, checks each checksum, and unpacks the pixels, in zlib's threads, to see that there are as many
+ * as the header says. https://www.w3.org/TR/png-3/
  * @type {import('./image.js').Parser}
  */
 export async function parsePng (bytes, acceptSize) {
@@ -32,7 +35,8 @@ export async function parsePng (bytes, acceptSize) {
       const head = await bytes.read(8)
       const [length, type] = [head.readUInt32BE(0), head.toString('latin1', 4)]
       if (!/^[A-Za-z]{4}$/.test(type) || length > 0x7fffffff) throw new Broken('a chunk has no name')
-      if ((header === undefined) !== (type === 'IHDR') || (ONCE.has(type) && seen.has(type))) throw new Broken('its chunks are in no order')
+      const isFirst = header === undefined
+      if (isFirst !== (type === 'IHDR') || (ONCE.has(type) && seen.has(type))) throw new Broken(NO_ORDER)
       seen.add(type)
       let sum = crc32(head.subarray(4))
       const data = ['IHDR', 'PLTE'].includes(type) ? await bytes.read(Math.min(length, 769)) : undefined
@@ -44,7 +48,7 @@ export async function parsePng (bytes, acceptSize) {
         if (length === 0 || length % 3 !== 0 || length > 768) throw new Broken('its palette has no whole colours')
         hasPalette = true
       } else if (type === 'IDAT') {
-        if (pixelsEnded) throw new Broken('its chunks are in no order')
+        if (pixelsEnded) throw new Broken(NO_ORDER)
         if (header?.colour === PALETTE && !hasPalette) throw new Broken('it has no palette')
         pixels ??= unpack(rawBytes(/** @type {Header} */ (header)))
         const { write } = pixels
@@ -76,8 +80,10 @@ function headerOf (data, length) {
   if (length !== 13) throw new Broken('its header has another length')
   const [depth, colour, compression, filter, interlace] = data.subarray(8, 13)
   const [samples, ...depths] = COLOURS.get(colour) ?? [0]
-  if (!depths.includes(depth) || compression !== 0 || filter !== 0 || interlace > 1) throw new Broken('its header says what no PNG is')
-  return { width: data.readUInt32BE(0), height: data.readUInt32BE(4), colour, bitsPerPixel: samples * depth, interlaced: interlace === 1 }
+  const isPng = depths.includes(depth) && compression === 0 && filter === 0 && interlace <= 1
+  if (!isPng) throw new Broken('its header says what no PNG is')
+  const [width, height] = [data.readUInt32BE(0), data.readUInt32BE(4)]
+  return { width, height, colour, bitsPerPixel: samples * depth, interlaced: interlace === 1 }
 }
 
 /**
@@ -85,9 +91,10 @@ function headerOf (data, length) {
  * @param {Header} header
  */
 function rawBytes ({ width, height, bitsPerPixel, interlaced }) {
-  const plane = (/** @type {number} */ columns, /** @type {number} */ rows) => columns === 0 ? 0 : rows * (1 + Math.ceil(columns * bitsPerPixel / 8))
-  if (!interlaced) return plane(width, height)
-  return PASSES.reduce((sum, [x, y, dx, dy]) => sum + plane(Math.max(0, Math.ceil((width - x) / dx)), Math.max(0, Math.ceil((height - y) / dy))), 0)
+  const rowBytes = (/** @type {number} */ columns) => columns === 0 ? 0 : 1 + Math.ceil(columns * bitsPerPixel / 8)
+  const steps = (/** @type {number} */ length, /** @type {number} */ step) => Math.max(0, Math.ceil(length / step))
+  if (!interlaced) return height * rowBytes(width)
+  return PASSES.reduce((sum, [x, y, dx, dy]) => sum + steps(height - y, dy) * rowBytes(steps(width - x, dx)), 0)
 }
 
 /** @param {number} expectedBytes */
@@ -111,7 +118,9 @@ function unpack (expectedBytes) {
     /** @param {Buffer} piece */
     async write (piece) {
       // What follows the stream's own end shows nothing.
-      if (!ended && !failure && !inflate.write(piece)) await Promise.race([once(inflate, 'drain').catch(() => {}), closed])
+      if (!ended && !failure && !inflate.write(piece)) {
+        await Promise.race([once(inflate, 'drain').catch(() => {}), closed])
+      }
       if (failure) throw failure
     },
     async end () {

@@ -34,12 +34,13 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
     find,
 
     /**
-     * Keeps a picture while it arrives, without what follows its end; nothing of it stays when it cannot be taken or does
-     * not arrive whole.
+     * Keeps a picture while it arrives, without what follows its end; nothing of it stays when it cannot be taken or
+     * does not arrive whole.
      * @param {AsyncIterable<Buffer>} source
      * @param {string} author
      * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
-     * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture, or a damaged one; what `source` throws
+     * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture, or a damaged one;
+     *   what `source` throws
      */
     async save (source, author) {
       const hash = createHash('sha256')

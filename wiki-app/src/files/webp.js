@@ -44,7 +44,9 @@ export async function parseWebp (bytes, acceptSize) {
  * @param {string} kind
  */
 const fits = ({ width, height }, canvas, kind) =>
-  kind === 'ANMF' ? width <= canvas.width && height <= canvas.height : width === canvas.width && height === canvas.height
+  kind === 'ANMF'
+    ? width <= canvas.width && height <= canvas.height
+    : width === canvas.width && height === canvas.height
 
 /** How much of a chunk says its size. @type {Record<string, number>} */
 const READ_BYTES = { VP8X: 10, VP8L: 5, 'VP8 ': 10, ANMF: FRAME_BYTES }
@@ -66,12 +68,14 @@ const SIZES = {
   async 'VP8 ' (bytes, length) {
     const data = await beginning(bytes, 'VP8 ', length)
     const tag = data.readUIntLE(0, 3)
-    if ((tag & 1) !== 0 || tag >>> 5 > length - READ_BYTES['VP8 '] || data.readUIntBE(3, 3) !== 0x9d012a) throw new Broken('its pixels cannot be unpacked')
+    const isKey = (tag & 1) === 0 && data.readUIntBE(3, 3) === 0x9d012a
+    if (!isKey || tag >>> 5 > length - READ_BYTES['VP8 ']) throw new Broken('its pixels cannot be unpacked')
     return { width: data.readUInt16LE(6) & 0x3fff, height: data.readUInt16LE(8) & 0x3fff }
   },
   async ANMF (bytes, length) {
     const data = await beginning(bytes, 'ANMF', length)
-    return { width: 2 * data.readUIntLE(0, 3) + data.readUIntLE(6, 3) + 1, height: 2 * data.readUIntLE(3, 3) + data.readUIntLE(9, 3) + 1 }
+    const [left, top] = [2 * data.readUIntLE(0, 3), 2 * data.readUIntLE(3, 3)]
+    return { width: left + data.readUIntLE(6, 3) + 1, height: top + data.readUIntLE(9, 3) + 1 }
   }
 }
 

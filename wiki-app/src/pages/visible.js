@@ -6,9 +6,12 @@ const TurningSummary = createError('WIKI_TURNING_SUMMARY', 'This cannot be the s
 const HiddenInTag = createError('WIKI_HIDDEN_IN_TAG', 'These cannot be the tags of a page: one has %s.', 400)
 
 /** Nothing is seen of these, or they turn the text around them (UTS #39 §5.4, UAX #9, UAX #44). */
-const HIDDEN = '[\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\u2800\\uFFF9-\\uFFFB\\u{E0001}\\u{E0020}-\\u{E007F}]'
+const HIDDEN = '[\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\u2800\\uFFF9-\\uFFFB]'
 /** Scripts in which a joiner or a non-joiner makes another word (RFC 5892 Appendix A.1 and A.2). */
-const JOINING = ['Arab', 'Syrc', 'Mand', 'Mong', 'Nkoo', 'Phag', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda', 'Mlym', 'Sinh', 'Khmr', 'Mymr', 'Tibt']
+const JOINING = [
+  'Arab', 'Syrc', 'Mand', 'Mong', 'Nkoo', 'Phag', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda',
+  'Mlym', 'Sinh', 'Khmr', 'Mymr', 'Tibt'
+]
 const LETTER = `[${JOINING.map((script) => `\\p{Script=${script}}`).join('')}]`
 const EMOJI = '\\p{Extended_Pictographic}'
 
@@ -26,8 +29,9 @@ const HIDDEN_HERE = new RegExp(`(?!${SEEN})${HIDDEN}`, 'u')
 const TURNING = /[\u202A-\u202E\u2066-\u2069]/u
 
 /**
- * The first character of a name that a reader cannot see, or that turns others around: names that look the same are the same.
- * Joiners are taken between letters of the scripts that need them and within emoji, variation selectors after what they vary.
+ * The first character of a name that a reader cannot see, or that turns others around: names that look the same are the
+ * same. Joiners are taken between letters of the scripts that need them and within emoji, variation selectors after
+ * what they vary.
  * @param {string} text
  * @returns {string | null} words for an error
  */
