@@ -61,7 +61,11 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @param {NodeJS.WritableStream} [others.logTo]
  * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
  */
-export async function buildApp (config, { purge, timing } = {}, { counter = createCounter(), showMetrics = createMetricsServer, logTo = process.stderr } = {}) {
+export async function buildApp (config, { purge, timing } = {}, {
+  counter = createCounter(),
+  showMetrics = createMetricsServer,
+  logTo = process.stderr
+} = {}) {
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
@@ -135,10 +139,12 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
     : { begun: counter.add, left: (/** @type {object} */ request) => { countedFirst.add(request) }, isPresent: database.isPresent, atOnce: /** @type {typeof admission.atOnce} */ (database.whilePresent(admission.atOnce)) }
 
   drainOnClose(app)
-  // What needs no database is answered whatever happens. What waits for its turn has not begun: it is refused then if the database is away.
+  // What needs no database is answered whatever happens. What waits for its turn has not begun: it is refused then
+  // if the database is away.
   app.addHook('onRoute', (route) => {
     const { database: needed = true } = /** @type {{database?: boolean}} */ (route.config ?? {})
-    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (admission.inTurn(database.whilePresent(route.handler)))
+    /** @typedef {import('fastify').RouteHandlerMethod} Handler */
+    if (needed) route.handler = admission.inTurn(/** @type {Handler} */ (database.whilePresent(route.handler)))
   })
   if (config.METRICS_PORT !== undefined) {
     metrics.addProcess()
