@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify torture test-cloudflare image image-lock test-image bench flame bench-cost bench-peers bench-edge bench-report figures lock
+.PHONY: help setup demo up down test test-slow verify torture test-cloudflare image image-lock test-image bench flame bench-idle bench-cost bench-peers bench-edge bench-report figures lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -53,6 +53,9 @@ bench: ## the wiki's speed as ratios to a bare server and the bare driver, its m
 
 flame: setup ## where the time of a page view goes: a flame graph, and the functions that take most
 	@node wiki-app/bench/flame.js
+
+bench-idle: setup ## what a wiki takes that nobody asks for anything, and its mongod
+	@node wiki-app/bench/idle.js
 
 bench-cost: setup ## what a request costs against the number of pages and against their size
 	@node wiki-app/bench/cost.js

@@ -8,21 +8,29 @@ import { createServers } from './servers.js'
 
 const HELP = `Usage: node wiki-app/bench/idle.js [options]
 
-Measures an idle wiki and its mongod: processor time in percent of a core, and how often a second a thread goes to sleep, so how often
-something wakes it. Wikis with different settings, each with a mongod of its own, are measured at once, beside a mongod without clients.
-About a minute and a half.
+Measures an idle wiki and its mongod: processor time in percent of a core, and how often a second a thread goes to sleep,
+so how often something wakes it. Wikis with different settings, each with a mongod of its own, are measured at once, beside
+a mongod without clients.
+About two minutes and a half.
 
-  --settle N    seconds before (default 20)
+  --settle N    seconds before, in which V8 collects once what the start has left (default 60)
   --seconds N   measured (default 60)
 `
 const SECONDS_MAX = 3_600
+const PURGES = {
+  CACHE_POLICY: 'purge-url',
+  PURGE_ZONE: 'idle',
+  PURGE_URL: 'http://127.0.0.1:1',
+  PURGE_TOKEN: 'token-in-the-environment',
+  PUBLIC_URL: 'http://wiki.localhost'
+}
 
 /** @param {number} metricsPort @returns {[string, Record<string, string>][]} */
 const wikis = (metricsPort) => [
   ['a wiki', {}],
   ['with metrics', { METRICS_PORT: String(metricsPort) }],
   ['with pages in memory', { ORIGIN_CACHE_MIB: '64' }],
-  ['with purges', { CACHE_POLICY: 'purge-url', PURGE_ZONE: 'idle', PURGE_URL: 'http://127.0.0.1:1', PURGE_TOKEN: 'of-nothing-that-answers-00000000000000000', PUBLIC_URL: 'http://wiki.localhost' }],
+  ['with purges', PURGES],
   ['two workers', { WORKERS: '2' }]
 ]
 
@@ -37,7 +45,8 @@ async function measure (pids, seconds) {
   await sleep(1_000 * seconds)
   return read().map(({ at, cpuS, sleeps }, index) => {
     const elapsedS = (at - before[index].at) / 1_000
-    return { cpu_percent: 100 * (cpuS - before[index].cpuS) / elapsedS, sleeps_per_s: (sleeps - before[index].sleeps) / elapsedS }
+    const slept = sleeps - before[index].sleeps
+    return { cpu_percent: 100 * (cpuS - before[index].cpuS) / elapsedS, sleeps_per_s: slept / elapsedS }
   })
 }
 
@@ -55,18 +64,24 @@ async function main ({ settle, seconds }) {
     console.log(describeMachine())
     await sleep(1_000 * settle)
     const [lone, ...measured] = await measure([alone.pid, ...started.flatMap(({ pids }) => pids)], seconds)
-    const line = (/** @type {string} */ name, /** @type {typeof lone[]} */ ...columns) =>
-      console.log(name.padEnd(24) + columns.map((column) => `${column.cpu_percent.toFixed(2).padStart(10)} ${column.sleeps_per_s.toFixed(1).padStart(8)}`).join('   '))
+    const shown = (/** @type {typeof lone} */ { cpu_percent: percent, sleeps_per_s: perS }) =>
+      `${percent.toFixed(2).padStart(10)} ${perS.toFixed(1).padStart(8)}`
     console.log(`${''.padEnd(24)}${'wiki, % and sleeps/s'.padStart(19)}   ${'mongod'.padStart(19)}`)
-    for (const [index, { name }] of started.entries()) line(name, measured[2 * index], measured[2 * index + 1])
-    console.log(`${'a mongod alone'.padEnd(46)}${lone.cpu_percent.toFixed(2).padStart(10)} ${lone.sleeps_per_s.toFixed(1).padStart(8)}`)
+    for (const [index, { name }] of started.entries()) {
+      console.log(`${name.padEnd(24)}${shown(measured[2 * index])}   ${shown(measured[2 * index + 1])}`)
+    }
+    console.log(`${'a mongod alone'.padEnd(46)}${shown(lone)}`)
   } finally {
     await servers.stopAll()
   }
 }
 
 const { values } = parseArgs({
-  options: { settle: { type: 'string', default: '20' }, seconds: { type: 'string', default: '60' }, help: { type: 'boolean', short: 'h' } }
+  options: {
+    settle: { type: 'string', default: '60' },
+    seconds: { type: 'string', default: '60' },
+    help: { type: 'boolean', short: 'h' }
+  }
 })
 const [settle, seconds] = [Number(values.settle), Number(values.seconds)]
 if (values.help) process.stdout.write(HELP)

@@ -17,8 +17,8 @@ export function cpuSeconds (pid) {
 
 /**
  * @param {number} pid
- * @returns {number} how often threads of a process, and of what it has started, have gone to sleep, once for each time that something woke them
- *   (proc(5), voluntary_ctxt_switches of status); what has ended is not in it
+ * @returns {number} how often threads of a process, and of what it has started, have gone to sleep, once for each time
+ *   that something woke them (proc(5), voluntary_ctxt_switches of status); what has ended is not in it
  * @throws {Error} when it is gone
  */
 export function sleeps (pid) {

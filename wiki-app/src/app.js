@@ -152,10 +152,12 @@ export async function buildApp (
     : { begun: counter.add, left: (/** @type {object} */ request) => { countedFirst.add(request) }, isPresent: database.isPresent, atOnce: /** @type {typeof admission.atOnce} */ (database.whilePresent(admission.atOnce)) }
 
   drainOnClose(app)
-  // What needs no database is answered whatever happens. What waits for its turn has not begun: it is refused then if the database is away.
+  // What needs no database is answered whatever happens. What waits for its turn has not begun: it is refused then
+  // if the database is away.
   app.addHook('onRoute', (route) => {
     const { database: needed = true } = /** @type {{database?: boolean}} */ (route.config ?? {})
-    if (needed) route.handler = /** @type {import('fastify').RouteHandlerMethod} */ (admission.inTurn(database.whilePresent(route.handler)))
+    /** @typedef {import('fastify').RouteHandlerMethod} Handler */
+    if (needed) route.handler = admission.inTurn(/** @type {Handler} */ (database.whilePresent(route.handler)))
   })
   if (config.METRICS_PORT !== undefined) {
     metrics.addProcess()

@@ -22,7 +22,7 @@ const OPTIONS = {
   writeConcern: { w: /** @type {const} */ ('majority'), journal: true, wtimeoutMS: 5_000 },
   promoteBuffers: true
 }
-/** Nothing is done behind the application's back. https://mongoosejs.com/docs/api/connection.html#Connection.prototype.set() */
+/** Models do nothing by themselves. https://mongoosejs.com/docs/guide.html#options */
 const MONGOOSE_OPTIONS = { bufferCommands: false, autoIndex: false, autoCreate: false }
 /** How often the driver looks for pooled connections that have ended. Each use of one does so, too. */
 const POOL_CHECK_MS = 60_000
@@ -63,7 +63,7 @@ export const lossesOf = (connection) => losses.get(connection) ?? 0
  */
 function createClient (uri, options) {
   const client = new mongo.MongoClient(uri, options)
-  // Ten times a second is the driver's default, and it takes no such option: a fifth of a percent of a core (wiki-app/test/idle.test.js).
+  // The driver takes no such option. Its own, ten times a second, is a fifth of a percent of a core (test/idle.test.js).
   Object.assign(client.options, { minPoolSizeCheckFrequencyMS: POOL_CHECK_MS })
   return client
 }

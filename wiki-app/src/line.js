@@ -7,7 +7,8 @@ const AT_WORK = { min: 8, max: 1_024 }
 const WAITING_MAX = 4_096
 
 /**
- * Lets only so much work of one kind run at once as is done in a short time; the rest waits in one line, and is refused after `waitMaxMs`.
+ * Lets only so much work of one kind run at once as is done in a short time; the rest waits in one line, and is refused
+ * after `waitMaxMs`.
  * @param {object} options
  * @param {number} options.waitMaxMs
  * @param {number} options.first  at work at once while nothing is known yet
@@ -18,7 +19,8 @@ const WAITING_MAX = 4_096
 export function createLine ({ waitMaxMs, first, workMs, workMaxMs, refusal }) {
   let atWorkMax = first
   /**
-   * Looks are counted, not time: after a second in which this process got no processor, work that is done does not count as work that hangs.
+   * Looks are counted, not time: after a second in which this process got no processor, work that is done does not count
+   * as work that hangs.
    * @type {import('./under-way.js').UnderWay<{since: number, looks: number}>}
    */
   const atWork = createUnderWay()
@@ -124,7 +126,9 @@ export function createLine ({ waitMaxMs, first, workMs, workMaxMs, refusal }) {
       if (waiting.length >= WAITING_MAX) return Promise.reject(refusal())
       timer ??= setInterval(look, LOOK_MS)
       return new Promise((resolve, reject) => {
-        const begin = () => { new Promise((resolve) => { resolve(beginWork(work)) }).then(/** @type {any} */ (resolve), reject) }
+        const begin = () => {
+          new Promise((resolve) => { resolve(beginWork(work)) }).then(/** @type {any} */ (resolve), reject)
+        }
         waiting.push({ since: performance.now(), isGone, begin, refuse: reject })
       })
     }

@@ -85,7 +85,9 @@ export function createPresence ({ found, lost }) {
         heard()
       })
       // One that failed comes back to the pool as well, so that alone does not find a lost database.
-      client.on('connectionCheckedIn', ({ address }) => { if (present && (primary === '' || address === primary)) heard() })
+      client.on('connectionCheckedIn', ({ address }) => {
+        if (present && (primary === '' || address === primary)) heard()
+      })
       client.on('topologyDescriptionChanged', () => {
         doubted = true
         count()
@@ -140,7 +142,7 @@ export function createPresence ({ found, lost }) {
  * How a sign of life is asked for.
  * @typedef {object} Asking
  * @property {() => Promise<unknown>} beside  on a connection of its own: the client's may all be busy with a slow database
- * @property {() => Promise<unknown>} through  through the client, whose connections have to work before a lost database is found
+ * @property {() => Promise<unknown>} through  through the client, whose connections have to work before a database is found
  */
 
 const absent = () => new mongo.MongoNetworkTimeoutError('the database does not answer')

@@ -40,7 +40,8 @@ async function build (t, options) {
     return app.close()
   })
   // Begun at once: what `inject` returns begins only when somebody waits for it.
-  return { app, ask: async () => get(app, '/'), working, arrived: () => arrived, begun: () => begun.length, bodies: () => begun }
+  const ask = async () => get(app, '/')
+  return { app, ask, working, arrived: () => arrived, begun: () => begun.length, bodies: () => begun }
 }
 
 /**

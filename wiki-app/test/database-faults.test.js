@@ -113,7 +113,8 @@ test('an edit that was refused as the database did not answer is not made when i
 })
 
 test('edits that wait for their turn when the database falls silent are refused with the others, and never made', async (t) => {
-  const app = await buildApp(readConfig({ MONGODB_URI: mongod.uriFor('waiting'), LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '60000' }))
+  const settings = { MONGODB_URI: mongod.uriFor('waiting'), LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0' }
+  const app = await buildApp(readConfig({ ...settings, QUEUE_WAIT_MAX_MS: '60000' }))
   t.after(() => app.close())
   assert.equal((await save(app, 'there', 'text')).statusCode, 201)
   process.kill(mongodPid, 'SIGSTOP')

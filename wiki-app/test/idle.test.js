@@ -6,7 +6,7 @@ import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { sleeps } from '../bench/process.js'
 import { createPlace } from '../torture/place.js'
 
-/** Of all threads. A wiki that asks for signs of life all the time wakes forty times a second, one with metrics by Prometheus' defaults a hundred. */
+/** Of all threads. With signs of life asked for all the time it is forty, with the event loop's lag sampled a hundred. */
 const SLEEPS_PER_S_MAX = 5
 const WINDOW_S = 4
 /** What is left from the start is done, and pages in memory are given up, long before. */
@@ -39,7 +39,8 @@ async function startPlace (t, settings) {
   await place.start()
   const pid = Number(place.wiki()?.pid)
   const page = `${place.url}/wiki/page`
-  assert.equal((await fetch(page, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'text' })).status, 201)
+  const saved = await fetch(page, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'text' })
+  assert.equal(saved.status, 201)
   assert.equal((await fetch(page)).status, 200)
   return { place, pid, page }
 }

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { performance } from 'node:perf_hooks'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { ConfigError } from '../config-error.js'
 
@@ -8,7 +9,8 @@ const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 /** A sample every 10 ms, the default, takes an idle process a percent of a core, and reports the 10 ms as lag. */
 const NEVER_MS = 2 ** 31 - 1
-const SAMPLED_LAGS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map((name) => `nodejs_eventloop_lag_${name}_seconds`)
+const SAMPLED_LAGS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99']
+  .map((name) => `nodejs_eventloop_lag_${name}_seconds`)
 const CONNECTIONS_MAX = 16
 const REQUEST_TIMEOUT_MS = 5_000
 

@@ -1,4 +1,4 @@
-/** Far longer than an edit takes, on a busy machine, too: only one whose answer from the database was lost holds a turn for so long. */
+/** Far longer than an edit takes, on a busy machine, too: only one whose answer was lost holds a turn for so long. */
 const TURN_MAX_MS = 5_000
 
 /**

@@ -67,7 +67,8 @@ test('ten times what the wiki can do: what is too much is refused at once, who i
   const { pid } = place.wiki() ?? { pid: 0 }
   const before = residentMib(pid)
 
-  const { stdout, stderr } = await promisify(execFile)(requireTool('k6').path, ['run', '--quiet', '--no-usage-report', '--log-format', 'raw', LOAD], {
+  const k6Arguments = ['run', '--quiet', '--no-usage-report', '--log-format', 'raw', LOAD]
+  const { stdout, stderr } = await promisify(execFile)(requireTool('k6').path, k6Arguments, {
     env: {
       PATH: process.env.PATH,
       URL: place.url,
