@@ -171,7 +171,9 @@ export async function buildApp (
   app.addHook('onClose', past.close)
   app.addHook('onClose', renderer.close).addHook('onClose', store.close)
   // Not before: a wiki is ready without it. And nobody waits for it.
-  app.addHook('onListen', async () => { renderer.warm() })
+  app.addHook('onListen', async () => {
+    renderer.warm().catch((error) => { app.log.error(`nothing can be rendered: ${error.message}`) })
+  })
   if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
   app.addHook('onRequest', (request, reply, done) => {
     const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)

@@ -91,9 +91,10 @@ test('a task that fails fails alone, and so does one that takes too much memory'
 
 test('a pool that is closed gives up what runs and what waits, and takes nothing more', async (t) => {
   const { run, warm, close } = poolFor(t)
+  const warming = warm()
   const left = [run(forever), run(nothing)].map((outcome) => assert.rejects(outcome, busy))
   await close()
-  await Promise.all(left)
+  await Promise.all([...left, warming])
   await assert.rejects(run(nothing), busy)
   await warm()
 })

@@ -62,6 +62,7 @@ export function createPool ({
 
   const yieldingMax = Math.max(1, threads.max - 1)
 
+  // A thread that dies while it has nothing to do is replaced; a task that it has rejects with the reason.
   const start = () => (piscina ??= new Piscina({
     filename: THREAD,
     workerData: { filename },
@@ -70,7 +71,7 @@ export function createPool ({
     idleTimeout: idleMs,
     recordTiming: false,
     resourceLimits: { maxOldGenerationSizeMb: heap.oldMib, maxYoungGenerationSizeMb: heap.youngMib }
-  }))
+  }).on('error', noop))
 
   function next () {
     while (running < threads.max && waiting.length > 0) {
@@ -160,7 +161,9 @@ export function createPool ({
 
     /** Resolves when the threads that are kept have loaded what they need. */
     async warm () {
-      if (!closed) await Promise.all(Array.from({ length: threads.min }, () => start().run(null)))
+      if (closed) return
+      const ready = Array.from({ length: threads.min }, () => start().run(null))
+      await Promise.all(ready).catch((error) => { if (!closed) throw error })
     },
 
     /** Gives up what runs and what waits. */

@@ -14,7 +14,9 @@ const CONTENT = 'A page of the length that is usual, with a [[Link]] here and *t
 const isRoot = process.getuid?.() === 0
 const skip = isRoot ? false : 'needs root, to limit the CPU'
 
-test('with a twelfth of a core an ordinary page is saved, as the first and after a minute’s idleness', { skip, timeout: 600_000 }, async (t) => {
+const title = 'with a twelfth of a core an ordinary page is saved, as the first and after a minute’s idleness'
+
+test(title, { skip, timeout: 600_000 }, async (t) => {
   const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null, delay_ms: 0 }, () => {})
   if (limits.controllers.cpu === undefined) return t.skip(`the CPU cannot be limited here: ${limits.missing.cpu}`)
   const place = await createPlace({ cgroups: limits.directories })
@@ -27,7 +29,8 @@ test('with a twelfth of a core an ordinary page is saved, as the first and after
   await place.startWiki(0, '/readyz')
   const client = createClient(place.url, 4)
   t.after(() => client.close())
-  const save = (/** @type {string} */ name) => client.ask('PUT', `/api/v1/pages/${name}`, { json: { content: CONTENT } })
+  const save = (/** @type {string} */ name) =>
+    client.ask('PUT', `/api/v1/pages/${name}`, { json: { content: CONTENT } })
 
   const first = await save('first')
   assert.equal(first.status, 201, first.body)
