@@ -1,6 +1,6 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-slow verify torture test-cloudflare image image-lock test-image bench flame bench-idle bench-cost bench-peers bench-edge bench-report figures lock
+.PHONY: help setup demo up down test test-slow verify torture test-cloudflare image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge bench-report figures lock
 
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
@@ -59,6 +59,9 @@ bench-idle: setup ## what a wiki takes that nobody asks for anything, and its mo
 
 bench-cost: setup ## what a request costs against the number of pages and against their size
 	@node wiki-app/bench/cost.js
+
+bench-dearest: setup ## how long readers wait beside the dearest requests of strangers
+	@node wiki-app/bench/dearest.js
 
 bench-peers: setup ## this wiki beside others, those that are installed (node wiki-app/bench/peers.js --help)
 	@node wiki-app/bench/peers.js

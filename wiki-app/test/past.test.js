@@ -160,7 +160,6 @@ test('parameters that an address does not know lead to it without them, in one s
   await save(app, 'a', 'two')
   for (const [url, location] of [
     ['/revision/a/1?r=1', '/revision/a/1'],
-    ['/revision/a/1?', '/revision/a/1'],
     ['/difference/a?from=1&r=5&to=2', '/difference/a?from=1&to=2'],
     ['/difference/a?utm_source=x&from=1&to=2&', '/difference/a?from=1&to=2'],
     ['/history/a?r', '/history/a'],
@@ -234,14 +233,14 @@ test('a difference is whole where it is short, and says how much is left out whe
   assert.equal(added.lines.length, 502)
   assert.equal(added.truncated, true)
 
-  const changes = Array.from({ length: 900 }, (_, index) => `${index}\n${lines(20, 'same')}`)
+  const changes = Array.from({ length: 400 }, (_, index) => `${index}\n${lines(20, 'same')}`)
   const many = difference({ before: changes.join(''), after: changes.map((change) => change.replace(/^/, 'new ')).join('') })
   const { kind, lines: left } = /** @type {{kind: string, lines: number}} */ (many.lines.at(-1))
   const told = many.lines.reduce((sum, line) => sum + ('lines' in line ? line.lines : line.kind === 'added' ? 0 : 1), 0)
   const addedShown = many.lines.filter((line) => line.kind === 'added').length
   assert.equal(kind, 'cut')
   assert.ok(left > 0)
-  assert.equal(told + addedShown, 900 * 21 + 900, 'each line of both texts is shown, or counted')
+  assert.equal(told + addedShown, 400 * 21 + 400, 'each line of both texts is shown, or counted')
 
   const [one] = difference({ before: '', after: '😀'.repeat(MIB / 4) }).lines
   assert.ok('text' in one && one.text.length < 10_010)

@@ -136,7 +136,7 @@ function createOutput () {
     addChange (kind, texts) {
       add(kind, texts.slice(0, CHANGE_LINES_MAX))
       truncated ||= texts.length > CHANGE_LINES_MAX
-      skip('cut', texts.length - CHANGE_LINES_MAX)
+      skip('cut', Math.max(0, texts.length - CHANGE_LINES_MAX))
     },
 
     /** @returns {Difference} */
