@@ -185,7 +185,7 @@ async function main ({ pages, seconds, only, check }) {
     for (const [title, waits] of /** @type {const} */ ([['the reader alone, before', before], ['the reader alone, after', after]])) {
       console.log(['', '', '', '', ...[percentile(waits, 0.5), percentile(waits, 0.99), Math.max(...waits)].map(shown), '', '', '', '', title].join('\t'))
     }
-    for (const { title, cells } of rows.toSorted((a, b) => b.cpuMs - a.cpuMs)) console.log([...cells, title].join('\t'))
+    for (const { title, cells } of [...rows].sort((a, b) => b.cpuMs - a.cpuMs)) console.log([...cells, title].join('\t'))
     const over = rows.filter(({ p99Ms }) => p99Ms > WAIT_MAX_MS)
     console.log(over.length === 0
       ? `no request made the reader wait longer than ${WAIT_MAX_MS} ms at the 99th percentile`
