@@ -10,7 +10,7 @@ import { bearer, peopleOnly } from './people.js'
 import { BROWSER, get, useWiki } from './helper.js'
 import { gif, jpeg, png, webp } from './images.js'
 
-const WAIT_MAX_MS = 10_000
+const WAIT_MAX_MS = 60_000
 
 const wiki = useWiki()
 
