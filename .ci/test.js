@@ -20,17 +20,30 @@ const TICKS_PER_S = 100
 
 /** Most tests wait more than they work: for a database, a timer or a lifetime. */
 const FILES_AT_ONCE = Math.min(6, os.availableParallelism() + 2)
+/** These start whole stacks. */
+const SLOW_FILES_AT_ONCE = 2
 
 const FOLDERS = ['wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test', 'arm-image/test']
 
 /** They take the longest, so they start first. */
-/** @type {string[]} */
-const LONG = []
+const LONG = [
+  'loadgen/test/run.test.js',
+  'wiki-app/test/browser/reading.test.js',
+  'wiki-app/test/browser/writing.test.js',
+  'wiki-app/test/purge-queue.test.js',
+  'wiki-app/test/concurrency.test.js',
+  'wiki-app/test/server.test.js'
+]
 
 const PYTEST = ['-m', 'pytest', '--quiet', `--durations=${SLOWEST_SHOWN}`, 'analysis/tests']
 
 /** They time what they do, or take most of the machine: nothing runs beside them. */
-const ALONE = ['loadgen/test/verify.test.js']
+const ALONE = [
+  'loadgen/test/verify.test.js',
+  'loadgen/test/slow/loads.test.js',
+  'wiki-app/test/slow/overload.test.js',
+  'wiki-app/test/slow/slow-clients.test.js'
+]
 
 /**
  * @typedef {object} Suite
@@ -62,7 +75,11 @@ const SUITES = {
   },
   slow () {
     const files = testFiles(['wiki-app/test/slow', 'loadgen/test/slow'])
-    return { budget_min: 45, lanes: [[testFilesCheck('slow tests JavaScript', ROOT, files.beside, 1)]], alone: [] }
+    return {
+      budget_min: 45,
+      lanes: [[testFilesCheck('slow tests JavaScript', ROOT, files.beside, SLOW_FILES_AT_ONCE)]],
+      alone: [testFilesCheck('slow tests JavaScript, alone', ROOT, files.alone, 1)]
+    }
   }
 }
 
