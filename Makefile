@@ -2,6 +2,9 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up down test test-slow verify torture test-cloudflare image image-lock test-image bench flame bench-idle bench-cost bench-dearest bench-peers bench-edge bench-report figures lock
 
+# The tests' Node, one of those in .ci/node; empty: the one on PATH.
+NODE = $(STEVEC_NODE)
+
 help: ## what can be made
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  make \1\t\2/' | expand -t 16
 
@@ -18,13 +21,13 @@ up: ## the wiki with all its doors, to browse; then what experiments need
 down: ## stop what `make up` started
 	@./stevec down
 
-test: ## lint, types and all tests
+test: ## lint, types and all tests; NODE=22 or NODE=24: with that Node
 	@./stevec setup --with chromium
-	@node .ci/test.js
+	@.ci/with-node "$(NODE)" node .ci/test.js
 
 test-slow: ## runs that are interrupted, killed and gone on with, a study, a run through a zone, failover, a full disk, clocks that are set
 	@./stevec setup --with faketime
-	@node .ci/test.js slow
+	@.ci/with-node "$(NODE)" node .ci/test.js slow
 
 verify: setup ## the lab measures what is known, to see that it can be trusted
 	@./stevec verify

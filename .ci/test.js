@@ -1,92 +1,121 @@
-// Runs a suite of checks, shows what each prints, and ends with how many passed and failed. `node .ci/test.js [all|slow]`
-import { spawn } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+// Runs a suite of checks, shows what each prints, and ends with how many passed and failed.
+// `node .ci/test.js [all|slow]`
+import { readdirSync, readFileSync } from 'node:fs'
+import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { commandCheck, testFilesCheck } from './checks.js'
+
+/** @typedef {import('./checks.js').Check} Check */
 
 const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const bin = (/** @type {string} */ name) => path.join(ROOT, 'node_modules/.bin', name)
 const venv = (/** @type {string} */ name) => path.join(ROOT, '.venv/bin', name)
+/** @type {(name: string, file: string, args: string[]) => Check} */
+const command = (name, file, args) => commandCheck(name, ROOT, file, args)
+
+const SLOWEST_SHOWN = 20
+/** Linux's USER_HZ, the unit of /proc/<pid>/stat. */
+const TICKS_PER_S = 100
+
+/** Most tests wait more than they work: for a database, a timer or a lifetime. */
+const FILES_AT_ONCE = Math.min(6, os.availableParallelism() + 2)
+/** These start whole stacks. */
+const SLOW_FILES_AT_ONCE = 2
+
+const FOLDERS = ['wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test', 'arm-image/test']
+
+/** They take the longest, so they start first. */
+const LONG = [
+  'loadgen/test/run.test.js',
+  'wiki-app/test/browser/reading.test.js',
+  'wiki-app/test/browser/writing.test.js',
+  'wiki-app/test/purge-queue.test.js',
+  'wiki-app/test/concurrency.test.js',
+  'wiki-app/test/server.test.js'
+]
+
+const PYTEST = ['-m', 'pytest', '--quiet', `--durations=${SLOWEST_SHOWN}`, 'analysis/tests']
+
+/** They time what they do, or take most of the machine: nothing runs beside them. */
+const ALONE = [
+  'loadgen/test/verify.test.js',
+  'loadgen/test/slow/loads.test.js',
+  'wiki-app/test/slow/overload.test.js',
+  'wiki-app/test/slow/slow-clients.test.js'
+]
 
 /**
- * @typedef {object} Check
- * @property {string} name
- * @property {string} command
- * @property {string[]} args
- * @property {(output: string) => {passed: number, failed: number}} [counts]  what a test runner prints; a check without it counts as one
+ * @typedef {object} Suite
+ * @property {number} budget_min  on two slow cores
+ * @property {Check[][]} lanes  run beside each other, the checks of a lane in turn; only the first prints as it goes
+ * @property {Check[]} alone  run in turn after them
  */
 
-const javaScriptTests = (/** @type {string} */ name, /** @type {string[]} */ folders) => ({
-  name,
-  command: process.execPath,
-  args: ['--test', '--test-timeout=600000', '--test-reporter=spec', ...testFiles(folders)],
-  counts: (/** @type {string} */ output) => ({ passed: lastNumber(output, /^ℹ pass (\d+)$/gm), failed: lastNumber(output, /^ℹ (?:fail|cancelled) (\d+)$/gm) })
-})
-
-/**
- * Lanes that run beside each other, so that the tests' waiting is made use of; the checks of a lane run in turn.
- * @type {Record<string, () => Check[][]>}
- */
+/** @type {Record<string, () => Suite>} */
 const SUITES = {
-  all: () => [
-    [javaScriptTests('tests JavaScript', ['wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test', 'arm-image/test'])],
-    [
-      { name: 'lint JavaScript', command: bin('eslint'), args: ['.', '--max-warnings', '0'] },
-      { name: 'lint Python', command: venv('ruff'), args: ['check', '--quiet', 'analysis'] },
-      { name: 'format Python', command: venv('ruff'), args: ['format', '--check', '--quiet', 'analysis'] },
-      { name: 'vet Go', command: 'go', args: ['vet', '-C', path.join(ROOT, 'loadgen/links'), './...'] },
-      { name: 'types', command: bin('tsc'), args: ['--project', 'tsconfig.json'] },
-      { name: 'types in the browser', command: bin('tsc'), args: ['--project', 'wiki-app/src/assets'] },
-      {
-        name: 'tests Python',
-        command: venv('python'),
-        args: ['-m', 'pytest', '--quiet', 'analysis/tests'],
-        counts: (output) => ({ passed: lastNumber(output, /(\d+) passed/g), failed: lastNumber(output, /(\d+) (?:failed|error)/g) })
-      }
-    ]
-  ],
-  slow: () => [[javaScriptTests('slow tests JavaScript', ['wiki-app/test/slow', 'loadgen/test/slow'])]]
+  all () {
+    const files = testFiles(FOLDERS)
+    return {
+      budget_min: 15,
+      lanes: [
+        [testFilesCheck('tests JavaScript', ROOT, files.beside, FILES_AT_ONCE)],
+        [
+          command('lint JavaScript', bin('eslint'), ['.', '--max-warnings', '0']),
+          command('lint Python', venv('ruff'), ['check', '--quiet', 'analysis']),
+          command('format Python', venv('ruff'), ['format', '--check', '--quiet', 'analysis']),
+          command('vet Go', 'go', ['vet', '-C', path.join(ROOT, 'loadgen/links'), './...']),
+          command('types', bin('tsc'), ['--project', 'tsconfig.json']),
+          command('types in the browser', bin('tsc'), ['--project', 'wiki-app/src/assets']),
+          commandCheck('tests Python', ROOT, venv('python'), PYTEST, readPytest)
+        ]
+      ],
+      alone: [testFilesCheck('tests JavaScript, alone', ROOT, files.alone, 1)]
+    }
+  },
+  slow () {
+    const files = testFiles(['wiki-app/test/slow', 'loadgen/test/slow'])
+    return {
+      budget_min: 45,
+      lanes: [[testFilesCheck('slow tests JavaScript', ROOT, files.beside, SLOW_FILES_AT_ONCE)]],
+      alone: [testFilesCheck('slow tests JavaScript, alone', ROOT, files.alone, 1)]
+    }
+  }
 }
 
 /** @param {string[]} folders */
 function testFiles (folders) {
-  return folders.flatMap((folder) => readdirSync(path.join(ROOT, folder)).filter((file) => file.endsWith('.test.js')).sort().map((file) => path.join(folder, file)))
+  const all = folders.flatMap((folder) => readdirSync(path.join(ROOT, folder))
+    .filter((file) => file.endsWith('.test.js')).sort().map((file) => path.join(folder, file)))
+  const long = all.filter((file) => LONG.includes(file))
+  const other = all.filter((file) => !LONG.includes(file) && !ALONE.includes(file))
+  return { beside: [...long, ...other], alone: all.filter((file) => ALONE.includes(file)) }
 }
 
-/**
- * @param {string} output
- * @param {RegExp} pattern
- */
-function lastNumber (output, pattern) {
-  // eslint-disable-next-line no-control-regex -- colours
-  const matches = [...output.replace(/\u001b\[\d+m/g, '').matchAll(pattern)]
-  return Math.max(0, ...matches.map((match) => Number(match[1])))
+/** @param {string} output */
+function readPytest (output) {
+  const last = output.trimEnd().split('\n').at(-1) ?? ''
+  /** @type {(counts: RegExp) => number} */
+  const sum = (counts) => [...last.matchAll(counts)].reduce((all, [, count]) => all + Number(count), 0)
+  const durations = [...output.matchAll(/^(\d+\.\d+)s (?:call|setup|teardown) +(\S+)$/gm)]
+    .map(([, seconds, name]) => ({ name, duration_s: Number(seconds) }))
+  return { passed: sum(/(\d+) passed/g), failed: sum(/(\d+) (?:failed|error)/g), durations }
 }
 
-/**
- * Only the first lane prints as it goes; what the others print follows when a check has ended.
- * @param {Check} check
- * @param {boolean} live
- */
-function run ({ command, args }, live) {
-  return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (chunk) => {
-        output += chunk
-        if (live) process.stdout.write(chunk)
-      })
-    }
-    child.once('error', (error) => resolve({ exitCode: 1, output: String(error) }))
-    child.once('close', (exitCode) => resolve({ exitCode, output }))
-  })
+/** @returns {number | null} of this process and all its children that have ended; null where the system does not say */
+function processorSeconds () {
+  try {
+    const stat = readFileSync('/proc/self/stat', 'latin1')
+    // utime, stime, cutime, cstime: fields 14 to 17 of proc(5); field 3 follows the name.
+    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 15).map(Number)
+    return ticks.reduce((sum, each) => sum + each, 0) / TICKS_PER_S
+  } catch {
+    return null
+  }
 }
 
-let passed = 0
-let failed = 0
-/** @type {string[]} */
-const summary = []
+/** @type {{check: Check, result: import('./checks.js').Result}[]} */
+const ended = []
 
 /**
  * @param {Check[]} checks
@@ -95,20 +124,32 @@ const summary = []
 async function runLane (checks, live) {
   for (const check of checks) {
     if (live) console.log(`\n== ${check.name}`)
-    const { exitCode, output } = await run(check, live)
-    if (!live) console.log(`\n== ${check.name}\n${output}`)
-    const counts = check.counts?.(output) ?? { passed: exitCode === 0 ? 1 : 0, failed: exitCode === 0 ? 0 : 1 }
-    // A runner that fails without a failed test (it crashed, or found none) must not count as good.
-    if (exitCode !== 0 && counts.failed === 0) counts.failed = 1
-    if (exitCode === 0 && counts.passed === 0) counts.failed = 1
-    passed += counts.passed
-    failed += counts.failed
-    summary.push(`${counts.failed === 0 ? 'ok    ' : 'FAILED'}  ${check.name}: ${counts.passed} passed, ${counts.failed} failed`)
+    ended.push({ check, result: await check.run(live) })
   }
 }
 
-const suite = SUITES[process.argv[2] ?? 'all']
+const suite = SUITES[process.argv[2] ?? 'all']?.()
 if (!suite) throw new Error(`there is no suite "${process.argv[2]}"; there is: ${Object.keys(SUITES).join(', ')}`)
-await Promise.all(suite().map((checks, lane) => runLane(checks, lane === 0)))
-console.log(`\n${summary.join('\n')}\n\n${passed} passed, ${failed} failed`)
-process.exitCode = failed === 0 ? 0 : 1
+await Promise.all(suite.lanes.map((checks, lane) => runLane(checks, lane === 0)))
+await runLane(suite.alone, true)
+
+const results = ended.map(({ result }) => result)
+/** @type {(what: 'passed' | 'failed') => number} */
+const sum = (what) => results.reduce((total, result) => total + result[what], 0)
+const minutes = (/** @type {number} */ seconds) => (seconds / 60).toFixed(1)
+
+for (const failure of results.flatMap(({ failures }) => failures)) console.log(`\nFAILED  ${failure}`)
+console.log('\nslowest:')
+const slowest = results.flatMap(({ durations }) => durations).sort((one, other) => other.duration_s - one.duration_s)
+for (const { name, duration_s: seconds } of slowest.slice(0, SLOWEST_SHOWN)) {
+  console.log(`${seconds.toFixed(1).padStart(7)} s  ${name}`)
+}
+console.log()
+for (const { check, result: { passed, failed } } of ended) {
+  console.log(`${failed === 0 ? 'ok    ' : 'FAILED'}  ${check.name}: ${passed} passed, ${failed} failed`)
+}
+const processorS = processorSeconds()
+const worked = processorS === null ? '' : `, ${minutes(processorS)} min of processor time`
+console.log(`\n${minutes(performance.now() / 1000)} of ${suite.budget_min} min${worked}`)
+console.log(`\n${sum('passed')} passed, ${sum('failed')} failed`)
+process.exitCode = sum('failed') === 0 ? 0 : 1

@@ -53,8 +53,8 @@ for (const name of OTHER_CACHES) {
         assert.match(sha256, /^sha256:[0-9a-f]{64}$/)
         const running = await startProcess({ name, command, args, logFile })
         t.after(() => killGroup(running))
-        const up = await waitUntil(() => get('/healthz').then((status) => !status.startsWith('status'), () => false), 30_000)
-        assert.ok(up, readFileSync(logFile, 'utf8'))
+        const answers = () => get('/healthz').then((status) => !status.startsWith('status'), () => false)
+        assert.ok(await waitUntil(answers, 60_000), readFileSync(logFile, 'utf8'))
         return running
       }
       const running = await start()
@@ -66,13 +66,13 @@ for (const name of OTHER_CACHES) {
       const again = await waitUntil(async () => {
         const status = await get('/short')
         return status !== 'HIT' && status
-      }, 10_000)
+      }, 60_000)
       assert.ok(again === 'MISS' || again === 'EXPIRED', String(again))
       const late = await waitUntil(async () => {
         asked = 0
         const crowd = await Promise.all(Array.from({ length: 20 }, () => get('/short')))
         return crowd.some((status) => status !== 'HIT') && crowd
-      }, 10_000)
+      }, 60_000)
       assert.ok(late)
       assert.equal(late.filter((status) => status !== 'HIT').length, asked, 'who waited for the request of another was served by the cache')
       await killGroup(running)

@@ -31,6 +31,8 @@ export function readConfig (env = process.env) {
     mongodbUri: env.MONGODB_URI || undefined,
     /** What the user names comes first when a tool is looked for. @type {Record<string, string | undefined>} */
     binaries: { mongod: env.MONGOD_BIN || undefined, k6: env.K6_BIN || undefined, nginx: env.NGINX_BIN || undefined, toxiproxy: env.TOXIPROXY_BIN || undefined, chromium: env.CHROMIUM_BIN || undefined, faketime: env.FAKETIME_BIN || undefined, wrk: env.WRK_BIN || undefined, varnish: env.VARNISHD_BIN || undefined, trafficserver: env.TRAFFIC_SERVER_BIN || undefined, squid: env.SQUID_BIN || undefined, qemu: env.QEMU_BIN || undefined },
+    /** Continuous integration sets CI: its machines are shared, so nothing that is timed is judged on them. */
+    ci: !['', '0', 'false'].includes(env.CI ?? ''),
     /** Errors with their stack. */
     debug: Boolean(env.STEVEC_DEBUG),
     searchPath: env.PATH ?? '',

@@ -101,7 +101,7 @@ describe('a group of our own', { skip }, () => {
     })
     assert.deepEqual(directories, planned)
     const sleeper = await startProcess({ name: 'sleeper', command: 'sleep', args: ['300'], logFile: path.join(directory, 'log'), cgroups: directories })
-    await waitUntil(() => directories.every((each) => pidsIn(each).includes(sleeper.pid)), 5_000)
+    await waitUntil(() => directories.every((each) => pidsIn(each).includes(sleeper.pid)), 60_000)
     for (const each of directories) assert.deepEqual(pidsIn(each), [sleeper.pid])
     await stopProcess(sleeper)
     assert.deepEqual(await removeGroups(directories), [])
@@ -172,7 +172,7 @@ describe('a stack with a profile', { skip }, () => {
 
     parent.kill('SIGKILL')
     await once(parent, 'exit')
-    assert.ok(await waitUntil(() => sandbox.processes().length === 0, 20_000), JSON.stringify(sandbox.processes()))
+    assert.ok(await waitUntil(() => sandbox.processes().length === 0, 60_000), JSON.stringify(sandbox.processes()))
     assert.ok(cgroups.length > 0 && cgroups.every(existsSync))
     assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
     assert.deepEqual(cgroups.filter(existsSync), [])

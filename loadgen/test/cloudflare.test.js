@@ -77,7 +77,7 @@ test('an interrupted apply ends, and applying again finishes it', async (t) => {
   const { fake, stevec, environment } = await setUp(t)
   fake.fail({ match: /^POST .*dns_records/, skip: 1, how: 'stall' })
   const { child, done } = sandbox().start(['cloudflare', 'apply', ...ZONE, '--yes'], environment)
-  assert.ok(await waitUntil(() => fake.writes().length === 4, 20_000))
+  assert.ok(await waitUntil(() => fake.writes().length === 4, 60_000))
   child.kill('SIGKILL')
   await done
   const again = await stevec(['apply', ...ZONE, '--yes'])

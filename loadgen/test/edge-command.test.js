@@ -21,7 +21,7 @@ test('stevec edge stands in front of any application until it is interrupted', a
     origin.closeAllConnections()
     sandbox.remove()
   })
-  assert.ok(await waitUntil(() => output.stdout.includes('\n'), 20_000), output.stderr)
+  assert.ok(await waitUntil(() => output.stdout.includes('\n'), 60_000), output.stderr)
   const { url, control, directory } = JSON.parse(output.stdout)
   assert.equal(url, `http://127.0.0.1:${port}`)
   assert.deepEqual(JSON.parse(readFileSync(path.join(directory, 'control.json'), 'utf8')).control, control)
@@ -32,7 +32,7 @@ test('stevec edge stands in front of any application until it is interrupted', a
   assert.equal(await read(), 'MISS')
   child.kill('SIGINT')
   assert.equal((await done).exitCode, 0)
-  assert.ok(await waitUntil(() => sandbox.processes().length === 0, 10_000), JSON.stringify(sandbox.processes()))
+  assert.ok(await waitUntil(() => sandbox.processes().length === 0, 60_000), JSON.stringify(sandbox.processes()))
 })
 
 test('stevec edge says what is wrong with its options', async () => {

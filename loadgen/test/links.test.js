@@ -77,10 +77,15 @@ describe('links', () => {
     assert.ok(await timed(() => request(`${url['client-edge']}/small`)) >= 2 * rtt)
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     const first = await timed(() => download('client-edge', agent))
-    const second = await timed(() => download('client-edge', agent))
+    assert.ok(first >= 2 * rtt, `${first} ms`)
+    // A new connection never takes less than two round trips; an open one does, as soon as nothing else holds it up.
+    /** @type {number[]} */
+    const next = []
+    do {
+      next.push(await timed(() => download('client-edge', agent)))
+    } while (next[next.length - 1] >= 2 * rtt && next.length < 50)
     agent.destroy()
-    assert.ok(first >= 2 * rtt && second >= rtt, `${first} ms, then ${second} ms`)
-    assert.ok(second < first, `${first} ms, then ${second} ms`)
+    assert.ok(next.every((ms) => ms >= rtt) && Math.min(...next) < 2 * rtt, `${next} ms`)
   })
 
   test('add the time of origin and client where they stand, and nowhere else', () => {

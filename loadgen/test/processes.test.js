@@ -31,7 +31,7 @@ describe('a started process', () => {
 
   test('that ignores SIGTERM is killed', async () => {
     const stubborn = await startProcess({ name: 'stubborn', command: 'bash', args: ['-c', 'trap "" TERM; echo ready; while :; do sleep 0.1; done'], logFile })
-    await waitUntil(() => readFileSync(logFile, 'utf8').includes('ready'), 5_000)
+    await waitUntil(() => readFileSync(logFile, 'utf8').includes('ready'), 60_000)
     await stopProcess(stubborn, 200)
     assert.ok(!isAlive(stubborn))
   })
@@ -54,7 +54,7 @@ describe('a started process', () => {
       parent.kill('SIGKILL')
       await once(parent, 'exit')
       if (outlive) assert.ok(isAlive(child))
-      else assert.ok(await waitUntil(() => !isAlive(child), 5_000))
+      else assert.ok(await waitUntil(() => !isAlive(child), 60_000))
       await stopProcess(child)
     })
   }

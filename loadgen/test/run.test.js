@@ -181,10 +181,11 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
   test('in the open model begins requests on time, and says which found nobody to send them', () => {
     for (const trial of of('open')) assert.deepEqual([trial.requests_sent, trial.k6.dropped_iterations], [50, 0])
     for (const trial of of('late').filter(({ door }) => door === 'source')) {
-      const { requests_planned: planned, requests_sent: sent, k6: { dropped_iterations: dropped }, valid } = trial
+      const { requests_planned: planned, requests_sent: sent, k6, valid } = trial
+      const { dropped_iterations: dropped, wall_s: lastedS } = k6
       assert.equal(planned, 400)
-      // k6 tells nothing of those whose time came while it was held up at its end.
-      assert.ok(sent > 0 && dropped > 0 && sent + dropped <= planned + 2, `${sent} sent, ${dropped} dropped`)
+      // k6 says nothing of those whose time came while it was held up at its end, and may end late itself.
+      assert.ok(sent > 0 && dropped > 0 && sent + dropped <= 400 * lastedS, `${sent} sent, ${dropped} dropped`)
       assert.ok(valid)
     }
   })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { CASES, caughtRow, numberRow } from '../src/verify/cases.js'
-import { tableLines, verify } from '../src/verify/verify.js'
+import { failing, tableLines, verify } from '../src/verify/verify.js'
+import { readConfig } from '../src/config.js'
 import { createSandbox } from './helper.js'
 
 test('the lab measures what is known, and finds out what is wrong', async (t) => {
@@ -11,7 +12,8 @@ test('the lab measures what is known, and finds out what is wrong', async (t) =>
   // What is timed cannot be shown on a machine that others are at, three times in a row.
   const disturbed = rows.filter((/** @type {import('../src/verify/cases.js').Row} */ { disturbance }) => disturbance)
   for (const { check, measured, disturbance } of disturbed) t.diagnostic(`not shown: ${check} was ${measured}, but ${disturbance}`)
-  assert.deepEqual(rows.filter((/** @type {{pass: boolean}} */ row) => !row.pass && !disturbed.includes(row)), [], stderr)
+  assert.deepEqual(failing(rows).filter((row) => !disturbed.includes(row)), [], stderr)
+  for (const { timed, judged } of rows) assert.equal(judged, timed && readConfig().ci ? false : undefined)
   assert.equal(exitCode, pass ? 0 : 1)
   assert.deepEqual(new Set(rows.map((/** @type {{check: string}} */ { check }) => check)), new Set(['capacity', 'knee', 'generator', 'hits', 'hit ratio', 'counter', 'clock', 'samples', 'stale reads', 'versions', 'uncertain', 'seconds', 'log']))
   sandbox.remove()
@@ -60,4 +62,28 @@ test('what is timed and does not hold is measured again while others are at the 
   assert.deepEqual(await measure([false], [undefined]), { measurements: 1, pass: false, disturbance: undefined })
   assert.deepEqual(await measure([true], ['a']), { measurements: 1, pass: true, disturbance: undefined })
   assert.deepEqual(await measure([false], ['a'], false), { measurements: 1, pass: false, disturbance: undefined })
+})
+
+test('where continuous integration runs, what is timed is measured once and not judged, and all else is', async () => {
+  let measurements = 0
+  /** @type {import('../src/verify/cases.js').Row} */
+  const row = { check: 'knee', what: '', known: '', bound: '', measured: '', pass: false }
+  /** @type {import('../src/verify/cases.js').Case} */
+  const both = {
+    name: 'both',
+    title: 'both',
+    async measure () {
+      const timed = { ...row, timed: true, measured: String(++measurements) }
+      return { ask: [], rows: () => [timed, { ...row, check: 'hits' }] }
+    }
+  }
+  const signal = new AbortController().signal
+  const others = () => () => 'others had all of the cores'
+  const rows = await verify({ short: true, signal, say: () => {}, cases: [both], watch: others, judgeTimed: false })
+  assert.equal(measurements, 1)
+  assert.deepEqual(rows.map(({ judged }) => judged), [false, undefined])
+  assert.deepEqual(failing(rows).map(({ check }) => check), ['hits'])
+  assert.deepEqual(tableLines(rows).slice(1).map((line) => line.split(/ {2,}/).at(-1)), ['not judged here', 'NO'])
+  const judges = ['true', '1', 'yes', 'false', '0', ''].map((CI) => !readConfig({ CI }).ci)
+  assert.deepEqual(judges, [false, false, false, true, true, true])
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
-import { byteServer, passing, startEdge } from './edge-helper.js'
+import { byteServer, passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 test('stale-while-revalidate answers at once with UPDATING, and one fetch brings the new answer', async (t) => {
   /** The second answer is held back until the readers have theirs: who had to wait for it would wait for ever. */
@@ -17,7 +17,7 @@ test('stale-while-revalidate answers at once with UPDATING, and one fetch brings
   assert.deepEqual(updating.map(({ cache, body }) => [cache, body]), Array(5).fill(['UPDATING', 'body 1']))
   assert.ok(updating.every(({ age }) => Number(age) >= 1))
   letGo()
-  await waitUntil(async () => (await edge.get('/')).body === 'body 2', 5_000)
+  await waitUntil(async () => (await edge.get('/')).body === 'body 2', WAIT_MAX_MS)
   assert.equal((await edge.get('/')).cache, 'HIT')
   assert.equal(edge.reached('/'), 2)
   assert.equal(await edge.countRefreshes(), 1, 'the log says of one of them that it made the edge ask')
@@ -48,7 +48,8 @@ test('stale-if-error hides a received 5xx, for all who wait, and not what is sto
   const edge = await startEdge(t, (_request, response, count) => {
     if (count === 2) response.statusCode = 503
     response.setHeader('Cache-Control', 'max-age=1, stale-if-error=60')
-    setTimeout(() => response.end(`body ${count}`), 50)
+    // The error waits until all three have asked.
+    setTimeout(() => response.end(`body ${count}`), count === 2 ? 2_000 : 0)
   })
   await edge.get('/')
   await passing(1_100)
@@ -71,13 +72,14 @@ test('stale-if-error hides an origin that closes without an answer, until its wi
   let requests = 0
   const edge = await startEdge(t, byteServer((socket) => {
     requests += 1
-    if (requests === 1) socket.write('HTTP/1.1 200 OK\r\nCache-Control: max-age=1, stale-if-error=1\r\nContent-Length: 4\r\n\r\nbody')
+    const fields = 'Cache-Control: max-age=1, stale-if-error=5\r\nContent-Length: 4'
+    if (requests === 1) socket.write(`HTTP/1.1 200 OK\r\n${fields}\r\n\r\nbody`)
     else socket.destroy()
   }))
   await edge.get('/')
   await passing(1_050)
   assert.equal((await edge.get('/')).cache, 'STALE')
-  await passing(1_050)
+  await passing(5_000)
   assert.equal((await edge.get('/')).status, 502)
 })
 

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
-import { startEdge } from './edge-helper.js'
+import { startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 const ORIGIN_MS = 50
+/** Time enough for all who are to wait to have asked. */
+const ALL_ASKED_MS = 2_000
 
 /** @param {Awaited<ReturnType<typeof startEdge>>} edge @param {string} url */
 const twenty = (edge, url, headers = {}) => Promise.all(Array.from({ length: 20 }, () => edge.get(url, headers)))
@@ -44,9 +46,9 @@ test('those who wait are answered when the fetch ends, before anything else happ
   const answer = []
   const edge = await startEdge(t, (_request, response) => { answer.push(() => response.setHeader('Cache-Control', 'max-age=60').end('body')) })
   const first = twenty(edge, '/first')
-  await waitUntil(() => answer.length === 1, 5_000, 5)
+  await waitUntil(() => answer.length === 1, WAIT_MAX_MS, 5)
   const second = twenty(edge, '/second')
-  await waitUntil(() => answer.length === 2, 5_000, 5)
+  await waitUntil(() => answer.length === 2, WAIT_MAX_MS, 5)
   // The second fetch ends only when all who waited for the first have their answers.
   answer[0]()
   assert.equal((await first).length, 20)
@@ -63,7 +65,7 @@ test('a large body reaches those who wait while it is still arriving', async (t)
     response.write(half)
   })
   const first = edge.get('/')
-  await waitUntil(() => arriving !== undefined, 5_000, 5)
+  await waitUntil(() => arriving !== undefined, WAIT_MAX_MS, 5)
   /** @type {number[]} */
   const seen = []
   const others = Array.from({ length: 5 }, (_item, index) => new Promise((resolve, reject) => {
@@ -73,7 +75,8 @@ test('a large body reaches those who wait while it is still arriving', async (t)
       seen[index] = bytes
     }).on('end', () => resolve(`${response.headers['cf-cache-status']} ${bytes}`))).on('error', reject)
   }))
-  assert.ok(await waitUntil(() => seen.filter((bytes) => bytes === half.length).length === 5, 5_000, 5), String(seen))
+  const halves = () => seen.filter((bytes) => bytes === half.length).length
+  assert.ok(await waitUntil(() => halves() === 5, WAIT_MAX_MS, 5), String(seen))
   arriving?.end(half)
   assert.deepEqual(await Promise.all(others), Array(5).fill(`HIT ${2 * half.length}`))
   assert.equal((await first).body, half + half)
@@ -85,7 +88,7 @@ test('when a large body is cut short, nobody who read along takes it for whole',
     response.setHeader('Cache-Control', 'max-age=60').setHeader('Content-Length', '600000')
     if (count > 1) return response.end('y'.repeat(600_000))
     response.write('x'.repeat(300_000))
-    setTimeout(() => response.destroy(), 300)
+    setTimeout(() => response.destroy(), ALL_ASKED_MS)
   })
   const results = await Promise.allSettled(Array.from({ length: 5 }, () => edge.get('/')))
   assert.deepEqual(results.map(({ status }) => status), Array(5).fill('rejected'))
@@ -121,16 +124,18 @@ test('answers that cannot be shared do not queue', async (t) => {
 })
 
 test('a failed fetch fails all who waited for it, once', async (t) => {
-  const edge = await startEdge(t, (request) => setTimeout(() => request.socket.destroy(), ORIGIN_MS))
+  const edge = await startEdge(t, (request) => setTimeout(() => request.socket.destroy(), ALL_ASKED_MS))
   assert.ok((await twenty(edge, '/')).every(({ status }) => status === 502))
   assert.equal(edge.reached('/'), 1)
 })
 
 test('a client that goes away does not stop the fetch that others wait for', async (t) => {
-  const edge = await startEdge(t, (_request, response) => setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end('body'), 300))
+  const edge = await startEdge(t, (_request, response) => {
+    setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end('body'), ALL_ASKED_MS)
+  })
   const leaving = http.get({ host: '127.0.0.1', port: edge.port, path: '/', agent: false })
   leaving.on('error', () => {})
-  await waitUntil(() => edge.reached('/') === 1, 5_000, 5)
+  await waitUntil(() => edge.reached('/') === 1, WAIT_MAX_MS, 5)
   const waiting = edge.get('/')
   leaving.destroy()
   assert.equal((await waiting).body, 'body')
@@ -138,9 +143,11 @@ test('a client that goes away does not stop the fetch that others wait for', asy
 })
 
 test('a request that starts after a purge does not wait for a fetch from before it', async (t) => {
-  const edge = await startEdge(t, (_request, response, count) => setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end(`body ${count}`), 200))
+  const edge = await startEdge(t, (_request, response, count) => {
+    setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end(`body ${count}`), ALL_ASKED_MS)
+  })
   const before = edge.get('/')
-  await waitUntil(() => edge.reached('/') === 1, 5_000, 5)
+  await waitUntil(() => edge.reached('/') === 1, WAIT_MAX_MS, 5)
   await edge.purge({ purge_everything: true })
   const after = edge.get('/')
   assert.deepEqual([(await before).body, (await after).body], ['body 1', 'body 2'])
@@ -156,13 +163,13 @@ test('those who wait for a fetch of which nothing comes ask for themselves after
     else held.push(answer)
   })
   const readings = Array.from({ length: 40 }, (_, page) => edge.get(`/${page}`))
-  await waitUntil(() => held.length === 40, 5_000, 5)
+  await waitUntil(() => held.length === 40, WAIT_MAX_MS, 5)
   // They come at different milliseconds: what is left of five seconds is then no whole number of them, as the edge has to count it.
   for (let page = 0; page < 40; page++) {
     readings.push(edge.get(`/${page}`))
     await edge.get('/other')
   }
-  assert.ok(await waitUntil(() => held.length === 80, 9_000, 5), `${held.length} reached the origin`)
+  assert.ok(await waitUntil(() => held.length === 80, 30_000, 5), `${held.length} reached the origin`)
   assert.equal((await edge.get('/other')).status, 200)
   for (const answer of held) answer()
   assert.deepEqual(new Set((await Promise.all(readings)).map(({ body }) => body)), new Set(['body']))

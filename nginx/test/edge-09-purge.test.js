@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
-import { passing, startEdge } from './edge-helper.js'
+import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 /** @type {import('./edge-helper.js').Script} */
 const tagged = (request, response, count) => {
@@ -121,7 +121,7 @@ for (const [kind, body] of EVERY_KIND) {
     const during = async (begin, what) => {
       hold = true
       const before = begin()
-      assert.ok(await waitUntil(() => held.length === 1, 5_000, 2), what)
+      assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS, 2), what)
       await purge('purge')
       hold = false
       held.pop()?.()
@@ -143,7 +143,7 @@ for (const [kind, body] of EVERY_KIND) {
     await purge('purge')
     hold = true
     const first = edge.get('/page')
-    await waitUntil(() => held.length === 1, 5_000, 2)
+    await waitUntil(() => held.length === 1, WAIT_MAX_MS, 2)
     await purge('invalidate')
     hold = false
     held.pop()?.()

@@ -4,7 +4,7 @@ import net from 'node:net'
 import path from 'node:path'
 import { test } from 'node:test'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
-import { byteServer, startEdge } from './edge-helper.js'
+import { byteServer, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 const FRESH = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n'
 
@@ -206,7 +206,7 @@ test('a client that does not read holds up the origin, and not the memory of the
     const still = written > 0 && written === before
     before = written
     return still
-  }, 10_000, 500)
+  }, WAIT_MAX_MS, 500)
   // What the kernel's buffers of four sockets hold.
   assert.ok(written < 24, `${written} MiB`)
   socket.destroy()

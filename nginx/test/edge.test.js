@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { request } from '../../loadgen/src/stack/doors.js'
-import { cacheStatus, startRole } from './helper.js'
+import { cacheStatus, startRole, WAIT_MAX_MS } from './helper.js'
 
 describe('the edge', () => {
   /** @type {Awaited<ReturnType<typeof startRole>>} */
@@ -33,7 +33,7 @@ describe('the edge', () => {
   test('asks the origin again for an expired answer, conditionally', async () => {
     const target = at('/expires?cc=public,max-age=1')
     assert.equal(await cacheStatus(target), 'MISS')
-    const deadline = Date.now() + 5_000
+    const deadline = Date.now() + WAIT_MAX_MS
     let status
     do status = await cacheStatus(target); while (status === 'HIT' && Date.now() < deadline)
     assert.equal(status, 'REVALIDATED')

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
 import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+import { WAIT_MAX_MS } from './edge-helper.js'
 
 const LUA = fileURLToPath(new URL('../lua', import.meta.url))
 
@@ -34,7 +35,9 @@ http {
 }`)
   const nginx = await startProcess({ name: 'nginx freshness', command: binary, args: ['-p', directory, '-c', configuration], logFile: path.join(directory, 'nginx.log') })
   const url = `http://127.0.0.1:${port}/`
-  const up = await waitUntil(() => fetch(url, { method: 'POST', body: '[{"response":{"status":200,"fields":{},"requested_s":0,"received_s":0},"options":{}}]' }).then((response) => response.ok, () => false), 5_000)
+  const body = '[{"response":{"status":200,"fields":{},"requested_s":0,"received_s":0},"options":{}}]'
+  const answers = () => fetch(url, { method: 'POST', body }).then((response) => response.ok, () => false)
+  const up = await waitUntil(answers, WAIT_MAX_MS)
   const stop = async () => {
     await stopProcess(nginx)
     rmSync(directory, { recursive: true, force: true })

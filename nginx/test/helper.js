@@ -9,6 +9,8 @@ import { request } from '../../loadgen/src/stack/doors.js'
 import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
 
 export const TOKEN = 'a-token-for-this-test'
+/** Far more than anything here takes; a machine may be slow and busy. */
+export const WAIT_MAX_MS = 60_000
 
 /**
  * A role on a real nginx in front of a scripted origin.
@@ -42,7 +44,7 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
   const nginx = await startProcess({ name: `nginx ${role}`, command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })
   const logFile = path.join(directory, 'access.log')
   const url = (/** @type {string} */ host) => `http://${host}:${port}`
-  await waitUntil(() => request(`${url('nobody.localhost')}/`).then(() => true, () => false), 5_000)
+  await waitUntil(() => request(`${url('nobody.localhost')}/`).then(() => true, () => false), WAIT_MAX_MS)
   arrived.length = 0
 
   return {
@@ -56,7 +58,7 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
      */
     async log (path, count) {
       const lines = () => readFileSync(logFile, 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line)).filter(({ uri }) => uri.startsWith(path))
-      await waitUntil(() => lines().length >= count, 5_000)
+      await waitUntil(() => lines().length >= count, WAIT_MAX_MS)
       return lines()
     },
     async stop () {

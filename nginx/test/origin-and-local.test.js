@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test'
 import { request } from '../../loadgen/src/stack/doors.js'
 import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
-import { cacheStatus, startRole } from './helper.js'
+import { cacheStatus, startRole, WAIT_MAX_MS } from './helper.js'
 
 describe('the origin\'s reverse proxy', () => {
   /** @type {Awaited<ReturnType<typeof startRole>>} */
@@ -61,7 +61,7 @@ for (const wikis of [1, 2]) {
     test('it answers the third by itself with 503, whatever it asks, and asks the wiki again when that is free', async () => {
       const url = `${origin.url('source.localhost')}/held`
       const two = [request(url), request(url)]
-      assert.ok(await waitUntil(() => held.length === 2, 5_000))
+      assert.ok(await waitUntil(() => held.length === 2, WAIT_MAX_MS))
       for (const method of ['GET', 'PUT', 'POST', 'DELETE']) {
         const { status, headers, body } = await request(url, { method, ...(method !== 'GET' && { body: 'x' }) })
         assert.deepEqual([method, status, headers['retry-after'], headers['cache-control']], [method, 503, '2', 'no-store'])

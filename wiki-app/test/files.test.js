@@ -11,7 +11,7 @@ import { bearer, peopleOnly } from './people.js'
 import { BROWSER, get, useWiki } from './helper.js'
 import { chunk, gif, jpeg, largePng, png, pngChunk, riff, webp } from './images.js'
 
-const WAIT_MAX_MS = 10_000
+const WAIT_MAX_MS = 60_000
 
 const wiki = useWiki()
 

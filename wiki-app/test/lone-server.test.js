@@ -25,7 +25,8 @@ test('a database without transactions is not taken, and the log says what to do'
   })
   const uri = `mongodb://127.0.0.1:${port}/wiki`
   const probe = mongoose.createConnection()
-  assert.ok(await waitUntil(() => probe.openUri(uri, { serverSelectionTimeoutMS: 200 }).then(() => true, () => false), 20_000))
+  const opens = () => probe.openUri(uri, { serverSelectionTimeoutMS: 2_000 }).then(() => true, () => false)
+  assert.ok(await waitUntil(opens, 60_000))
   await probe.close()
 
   /** @type {string[]} */

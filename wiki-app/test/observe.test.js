@@ -14,7 +14,7 @@ import { breakPage, BROWSER, get, save, useWiki } from './helper.js'
 import { bearer, PASSWORD, peopleOnly } from './people.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
-const WAIT_MAX_MS = 15_000
+const WAIT_MAX_MS = 60_000
 
 const wiki = useWiki()
 

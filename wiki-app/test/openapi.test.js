@@ -202,7 +202,8 @@ test('the commands in the README do what it says', async (t) => {
   const [, section] = /^## API$([^]*?)(?=^## |$(?![^]))/m.exec(readme) ?? []
   const blocks = [...section.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block]) => block)
   assert.ok(blocks.length > 0)
-  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', blocks.join('\n').replaceAll('http://127.0.0.1:3000', url)], { cwd: directory, timeout: 30_000 })
+  const script = blocks.join('\n').replaceAll('http://127.0.0.1:3000', url)
+  const { stdout } = await run('bash', ['-euo', 'pipefail', '-c', script], { cwd: directory, timeout: 120_000 })
   const said = [...section.matchAll(/# → (.*)$/gm)].map(([, words]) => words)
   assert.ok(said.length > 0)
   for (const words of said) assert.ok(stdout.includes(words), `${words} is not in:\n${stdout}`)

@@ -12,8 +12,20 @@ import { viewUrl } from '../src/pages/name.js'
 import { createOriginCache } from '../src/pages/origin-cache.js'
 import { get, save, useWiki } from './helper.js'
 
+/** Less than the age that a copy reaches by itself, 60 s. */
+const WAIT_MAX_MS = 40_000
 const quiet = /** @type {any} */ ({ warn () {} })
 const view = (/** @type {string} */ text) => ({ page: { html: Buffer.from(text) } })
+
+/**
+ * Reads a page until the cache keeps it, which it does once it hears from the database.
+ * @param {ReturnType<typeof createOriginCache>} cache
+ * @param {string} name
+ */
+const keeps = (cache, name) => waitUntil(async () => {
+  await cache.through(name, async () => view('x'))
+  return cache.get(name) !== undefined
+}, WAIT_MAX_MS, 20)
 
 describe('copies of pages in the wiki\'s own memory', () => {
   /** @type {Awaited<ReturnType<typeof startMongod>>} */
@@ -35,7 +47,7 @@ describe('copies of pages in the wiki\'s own memory', () => {
     const cache = createOriginCache({ connection, collection, maxBytes, log: quiet })
     await cache.open()
     t.after(cache.close)
-    assert.ok(await waitUntil(async () => { await cache.through('first', async () => view('x')); return cache.get('first') !== undefined }, 5_000, 20))
+    assert.ok(await keeps(cache, 'first'))
     return { cache, pages }
   }
 
@@ -45,11 +57,11 @@ describe('copies of pages in the wiki\'s own memory', () => {
     await cache.through('b', async () => view('other'))
     assert.equal(cache.get('a')?.page.html.toString(), 'old')
     await pages.insertOne(/** @type {any} */ ({ _id: 'a' }))
-    assert.ok(await waitUntil(() => cache.get('a') === undefined, 5_000, 5))
+    assert.ok(await waitUntil(() => cache.get('a') === undefined, WAIT_MAX_MS, 5))
     assert.equal(cache.get('b')?.page.html.toString(), 'other')
     await cache.through('a', async () => view('new'))
     await pages.deleteOne({ _id: /** @type {any} */ ('a') })
-    assert.ok(await waitUntil(() => cache.get('a') === undefined, 5_000, 5))
+    assert.ok(await waitUntil(() => cache.get('a') === undefined, WAIT_MAX_MS, 5))
   })
 
   test('are not kept of a read that a change has overtaken', async (t) => {
@@ -57,7 +69,7 @@ describe('copies of pages in the wiki\'s own memory', () => {
     await cache.through('witness', async () => view('x'))
     const seen = await cache.through('a', async () => {
       await pages.insertMany(/** @type {any[]} */ ([{ _id: 'a' }, { _id: 'witness' }]))
-      assert.ok(await waitUntil(() => cache.get('witness') === undefined, 5_000, 5))
+      assert.ok(await waitUntil(() => cache.get('witness') === undefined, WAIT_MAX_MS, 5))
       return view('read before the change')
     })
     assert.equal(seen?.page.html.toString(), 'read before the change')
@@ -69,7 +81,7 @@ describe('copies of pages in the wiki\'s own memory', () => {
     await pages.insertOne(/** @type {any} */ ({ _id: 'a' }))
     await cache.through('b', async () => view('x'))
     await pages.drop()
-    assert.ok(await waitUntil(() => cache.get('b') === undefined, 5_000, 5))
+    assert.ok(await waitUntil(() => cache.get('b') === undefined, WAIT_MAX_MS, 5))
   })
 
   test('take no more memory than they may', async (t) => {
@@ -81,18 +93,18 @@ describe('copies of pages in the wiki\'s own memory', () => {
 
   test('are not used when the database falls silent', async (t) => {
     const own = await startMongod()
-    const connection = await mongoose.createConnection(own.uri, { serverSelectionTimeoutMS: 500 }).asPromise()
+    const connection = await mongoose.createConnection(own.uri, { serverSelectionTimeoutMS: 5_000 }).asPromise()
     const cache = createOriginCache({ connection, collection: 'pages', maxBytes: 1_000_000, log: quiet })
     await cache.open()
-    assert.ok(await waitUntil(async () => { await cache.through('a', async () => view('x')); return cache.get('a') !== undefined }, 5_000, 20))
+    assert.ok(await keeps(cache, 'a'))
     const { pid } = await /** @type {import('mongodb').Db} */ (connection.db).admin().serverStatus()
     process.kill(Number(pid), 'SIGSTOP')
     try {
-      assert.ok(await waitUntil(() => cache.get('a') === undefined, 3_000, 10))
+      assert.ok(await waitUntil(() => cache.get('a') === undefined, WAIT_MAX_MS, 10))
     } finally {
       process.kill(Number(pid), 'SIGCONT')
     }
-    assert.ok(await waitUntil(async () => { await cache.through('b', async () => view('x')); return cache.get('b') !== undefined }, 20_000, 20))
+    assert.ok(await keeps(cache, 'b'))
     await cache.close()
     await connection.close()
     await own.stop()
@@ -145,7 +157,7 @@ test('a wiki that keeps pages in memory does not ask for them again, shows an ed
     assert.equal((await get(app, '/wiki/Kept')).statusCode, 200)
     return finds > before
   }
-  assert.ok(await waitUntil(async () => !await asks(), 5_000, 5))
+  assert.ok(await waitUntil(async () => !await asks(), WAIT_MAX_MS, 5))
   const { headers, body } = await get(app, '/wiki/Kept')
   assert.match(body, /one/)
   assert.equal((await get(app, '/wiki/Kept', { 'if-none-match': String(headers.etag) })).statusCode, 304)
@@ -153,9 +165,9 @@ test('a wiki that keeps pages in memory does not ask for them again, shows an ed
 
   await save(app, 'Kept', 'two')
   assert.match((await get(app, '/wiki/Kept?saved=2')).body, /two/)
-  assert.ok(await waitUntil(async () => /two/.test((await get(app, '/wiki/Kept')).body), 5_000, 5))
+  assert.ok(await waitUntil(async () => /two/.test((await get(app, '/wiki/Kept')).body), WAIT_MAX_MS, 5))
   assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/Kept', headers: { 'if-match': '*' } })).statusCode, 204)
-  assert.ok(await waitUntil(async () => (await get(app, '/wiki/Kept')).statusCode === 404, 5_000, 5))
+  assert.ok(await waitUntil(async () => (await get(app, '/wiki/Kept')).statusCode === 404, WAIT_MAX_MS, 5))
 })
 
 for (const [what, cacheMib, byFrameworkAgain] of /** @type {[string, string, boolean][]} */ ([['a page that is kept', '8', true], ['a page of the database', '0', false]])) {
@@ -189,7 +201,7 @@ async function answersFirst (t, cacheMib, byFrameworkAgain) {
   const withoutOwn = (/** @type {Record<string, unknown>} */ headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => !own.has(name)).map(([name, value]) => [name, String(value)]))
 
   for (const name of names.slice(0, 3)) {
-    assert.ok(await waitUntil(async () => !(await ask(viewUrl(name))).byFramework, 5_000, 5), name)
+    assert.ok(await waitUntil(async () => !(await ask(viewUrl(name))).byFramework, WAIT_MAX_MS, 5), name)
     await app.inject('/wiki/stevec')
     const [first, framework] = [await ask(viewUrl(name)), await get(app, viewUrl(name))]
     assert.equal(first.byFramework, false)

@@ -10,7 +10,7 @@ import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { useWiki } from './helper.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
-const WAIT_MAX_MS = 15_000
+const WAIT_MAX_MS = 60_000
 
 const wiki = useWiki()
 
@@ -108,7 +108,8 @@ test('connections without a request, kept by a proxy or opened ahead by a browse
   const signalled = performance.now()
   child.kill('SIGTERM')
   assert.equal((await ended).code, 0)
-  assert.ok(performance.now() - signalled < 5_000)
+  // After 8 s the process ends all connections, whatever they are (src/drain.js).
+  assert.ok(performance.now() - signalled < 8_000)
   agent.destroy()
 })
 

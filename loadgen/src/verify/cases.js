@@ -15,6 +15,7 @@ import { doKnownRun } from './known-run.js'
  * @property {boolean} pass
  * @property {boolean} [timed]  it takes a machine that is ours alone: when others were at it, it proves nothing that it does not hold
  * @property {string} [disturbance]  what others did to the machine, where a timed row does not hold
+ * @property {false} [judged]  it is timed, and this machine is no place to judge that
  */
 
 /**

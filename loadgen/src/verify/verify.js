@@ -18,10 +18,11 @@ const ATTEMPTS_MAX = 3
  * @param {(text: string) => void} options.say  a line of progress
  * @param {import('./cases.js').Case[]} [options.cases]
  * @param {() => () => string | undefined} [options.watch]  what others do to the machine
+ * @param {boolean} [options.judgeTimed]  false: what is timed is measured once, and not judged
  * @returns {Promise<Row[]>}
  * @throws {Error} when something cannot be run at all
  */
-export async function verify ({ short, signal, say, cases = CASES, watch = watchMachine }) {
+export async function verify ({ short, signal, say, cases = CASES, watch = watchMachine, judgeTimed = true }) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-verify-'))
   try {
     /** @type {Map<import('./cases.js').Case, Row[]>} */
@@ -40,7 +41,10 @@ export async function verify ({ short, signal, say, cases = CASES, watch = watch
       const asked = measured.flatMap(({ ask }) => ask)
       const said = asked.length === 0 ? {} : JSON.parse(await analysisOutput('stevec_verify', asked.map(({ run, limitMs }) => `${run}@${limitMs ?? ''}`)))
       for (const { case: each, rows, disturbance } of measured) {
-        rowsOf.set(each, rows((run) => said[run]).map((row) => row.timed && !row.pass && disturbance ? { ...row, disturbance } : row))
+        rowsOf.set(each, rows((run) => said[run]).map((row) => {
+          if (row.timed && !judgeTimed) return { ...row, judged: /** @type {const} */ (false) }
+          return row.timed && !row.pass && disturbance ? { ...row, disturbance } : row
+        }))
       }
       due = due.filter((each) => rowsOf.get(each)?.some(({ disturbance }) => disturbance))
       for (const each of due) {
@@ -54,6 +58,12 @@ export async function verify ({ short, signal, say, cases = CASES, watch = watch
   }
 }
 
+/**
+ * @param {Row[]} rows
+ * @returns {Row[]} those that do not hold, of those that are judged
+ */
+export const failing = (rows) => rows.filter(({ pass, judged }) => !pass && judged !== false)
+
 const HEADS = /** @type {const} */ (['check', 'what', 'known', 'measured', 'bound'])
 
 /**
@@ -61,11 +71,14 @@ const HEADS = /** @type {const} */ (['check', 'what', 'known', 'measured', 'boun
  * @returns {string[]} lines of a table
  */
 export function tableLines (rows) {
-  const cells = [{ check: 'check', what: 'what', known: 'known', measured: 'measured', bound: 'bound', pass: true }, ...rows]
-  const widths = HEADS.map((head) => Math.min(MEASURED_MAX_CHARS, Math.max(...cells.map((row) => row[head].length))))
+  /** @type {Row} */
+  const head = { check: 'check', what: 'what', known: 'known', measured: 'measured', bound: 'bound', pass: true }
+  const cells = [head, ...rows]
+  const widths = HEADS.map((name) => Math.min(MEASURED_MAX_CHARS, Math.max(...cells.map((row) => row[name].length))))
   return cells.map((row, index) => {
-    const text = HEADS.map((head, column) => cut(row[head]).padEnd(widths[column])).join('  ')
-    return `${text}  ${index === 0 ? 'pass' : row.pass ? 'yes' : 'NO'}`
+    const text = HEADS.map((name, column) => cut(row[name]).padEnd(widths[column])).join('  ')
+    const verdict = row.judged === false ? 'not judged here' : row.pass ? 'yes' : 'NO'
+    return `${text}  ${index === 0 ? 'pass' : verdict}`
   })
 }
 

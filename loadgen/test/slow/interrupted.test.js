@@ -15,7 +15,7 @@ describe('a run that is interrupted', () => {
       process.kill(wholeGroup ? -Number(child.pid) : Number(child.pid), signal)
       const { exitCode } = await done
       assert.equal(exitCode, signal === 'SIGKILL' ? null : 130)
-      assert.ok(await waitUntil(() => sandbox.processes().length === 0, 20_000), JSON.stringify(sandbox.processes()))
+      assert.ok(await waitUntil(() => sandbox.processes().length === 0, 60_000), JSON.stringify(sandbox.processes()))
 
       const [name] = readdirSync(sandbox.results)
       const directory = path.join(sandbox.results, name)

@@ -8,7 +8,7 @@ import { submit, useWiki } from '../helper.js'
 /** @typedef {import('playwright-core').Page} Page */
 /** @typedef {import('node:test').TestContext} TestContext */
 
-const WAIT_MAX_MS = 15_000
+const WAIT_MAX_MS = 60_000
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 /**

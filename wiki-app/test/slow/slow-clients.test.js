@@ -10,7 +10,7 @@ import { createPlace } from '../../torture/place.js'
 const READERS = 4
 const READ_EVERY_MS = 50
 const READS = 40
-const WAIT_MAX_MS = 30_000
+const WAIT_MAX_MS = 60_000
 const LARGE_BYTES = 900_000
 
 /**

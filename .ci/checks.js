@@ -1,0 +1,102 @@
+// The two kinds of checks: a command that passes or fails, and files of tests for Node's test runner.
+import { spawn } from 'node:child_process'
+import path from 'node:path'
+import { run } from 'node:test'
+import { spec as Spec } from 'node:test/reporters'
+
+/**
+ * @typedef {object} Result
+ * @property {number} passed
+ * @property {number} failed
+ * @property {{name: string, duration_s: number}[]} durations  of single tests
+ * @property {string[]} failures  what each failure says
+ */
+
+/** @typedef {{name: string, run: (live: boolean) => Promise<Result>}} Check */
+
+/** A file of tests that takes longer hangs, also beside others on a slow machine. */
+const FILE_TIMEOUT_MS = 1_200_000
+const FAILURE_LINES_MAX = 40
+
+/**
+ * A command; without `read` it counts as one check.
+ * @param {string} name
+ * @param {string} directory
+ * @param {string} command
+ * @param {string[]} args
+ * @param {(output: string) => Pick<Result, 'passed' | 'failed' | 'durations'>} [read]  what a test runner has printed
+ * @returns {Check}
+ */
+export const commandCheck = (name, directory, command, args, read) => ({
+  name,
+  async run (live) {
+    const { exitCode, output } = await capture(directory, command, args, live)
+    const said = read?.(output) ?? { passed: exitCode === 0 ? 1 : 0, failed: 0, durations: [] }
+    // A runner that fails without a failed test (it crashed, or found none) must not count as good.
+    const failed = said.failed === 0 && (exitCode !== 0 || said.passed === 0) ? 1 : said.failed
+    const end = output.trimEnd().split('\n').slice(-FAILURE_LINES_MAX).join('\n')
+    return { ...said, failed, failures: failed === 0 ? [] : [`${name}\n${end}`] }
+  }
+})
+
+/**
+ * @param {string} directory
+ * @param {string} command
+ * @param {string[]} args
+ * @param {boolean} live  false: what it prints is shown once it has ended
+ * @returns {Promise<{exitCode: number | null, output: string}>}
+ */
+function capture (directory, command, args, live) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding('utf8').on('data', (chunk) => {
+        output += chunk
+        if (live) process.stdout.write(chunk)
+      })
+    }
+    child.once('error', (error) => resolve({ exitCode: 1, output: String(error) }))
+    child.once('close', (exitCode) => {
+      if (!live) process.stdout.write(output)
+      resolve({ exitCode, output })
+    })
+  })
+}
+
+/**
+ * Files of tests, each in a process of its own, started in this order.
+ * @param {string} name
+ * @param {string} directory
+ * @param {string[]} files
+ * @param {number} concurrency  files at a time
+ * @returns {Check}
+ */
+export const testFilesCheck = (name, directory, files, concurrency) => ({
+  name,
+  async run () {
+    /** @type {Result} */
+    const result = { passed: 0, failed: 0, durations: [], failures: [] }
+    const titleOf = (/** @type {{name: string, file?: string}} */ test) =>
+      `${test.file === undefined ? '' : path.relative(directory, test.file)}: ${test.name}`
+    const paths = files.map((file) => path.join(directory, file))
+    const stream = run({ files: paths, concurrency, timeout: FILE_TIMEOUT_MS })
+    stream.on('test:pass', (test) => {
+      if (test.details.type === 'suite' || test.skip !== undefined || test.todo !== undefined) return
+      result.passed += 1
+      result.durations.push({ name: titleOf(test), duration_s: test.details.duration_ms / 1000 })
+    })
+    stream.on('test:fail', (test) => {
+      const { error } = test.details
+      const { failureType, cause } = /** @type {Error & {failureType?: string}} */ (error)
+      // A test around a failed one fails with it.
+      if (failureType === 'subtestsFailed') return
+      result.failed += 1
+      const why = cause instanceof Error ? String(cause.stack) : String(cause ?? error)
+      result.failures.push(`${titleOf(test)}\n${why.split('\n').slice(0, FAILURE_LINES_MAX).join('\n')}`)
+    })
+    for await (const text of stream.compose(new Spec())) process.stdout.write(text)
+    if (result.passed + result.failed > 0) return result
+    return { ...result, failed: 1, failures: [`${name}: no test was found`] }
+  }
+})
