@@ -45,7 +45,7 @@ export function textOf (number) {
  * @param {number} number
  * @param {number} pages
  * @param {number} revisions
- * @param {string} renderer
+ * @param {number} renderer
  */
 function page (number, pages, revisions, renderer) {
   const [name, content] = [nameOf(number), textOf(number)]

@@ -123,7 +123,7 @@ export function createShown ({ Pages, targets, renderer, inTurn, log }) {
       const changed = html.equals(before) ? {} : made(html, page.modified_at)
       const update = { $set: { ...changed, links_outdated: null } }
       const stored = Pages.updateOne(same, update).exec()
-      stored.then(() => { failing = false }, (error) => failed(page._id, error)).finally(over)
+      stored.then(() => { failing = false }, (/** @type {Error} */ error) => failed(page._id, error)).finally(over)
       return { ...page, ...changed, links_outdated: null }
     } catch (error) {
       over()
