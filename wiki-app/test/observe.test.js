@@ -10,19 +10,13 @@ import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
-import { breakPage, BROWSER, get, save, useWiki } from './helper.js'
+import { breakPage, BROWSER, get, readMetrics, save, useWiki } from './helper.js'
 import { bearer, PASSWORD, peopleOnly } from './people.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
 const WAIT_MAX_MS = 15_000
 
 const wiki = useWiki()
-
-/** @param {number} port */
-const metrics = async (port, path = '/metrics') => {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`)
-  return { status: answer.status, text: await answer.text() }
-}
 
 /**
  * @param {string} text
@@ -74,7 +68,7 @@ test('Prometheus finds what the wiki does, under labels of which there are few',
   }
   await app.inject({ method: /** @type {'GET'} */ ('PROPFIND'), url: '/wiki/a' })
 
-  const { status, text } = await metrics(port)
+  const { status, text } = await readMetrics(port)
   assert.equal(status, 200)
   const duration = 'wiki_http_request_duration_seconds_count'
   assert.equal(valueOf(text, `${duration}{route="/wiki/*",method="GET",status_class="4xx"}`), 50)
@@ -91,8 +85,8 @@ test('Prometheus finds what the wiki does, under labels of which there are few',
   assert.match(text, /^process_cpu_seconds_total /m)
   assert.doesNotMatch(text, /nowhere|q=/)
 
-  assert.equal((await metrics(port, '/')).status, 404)
-  assert.equal((await metrics(port, '/metrics?x')).status, 404)
+  assert.equal((await readMetrics(port, '/')).status, 404)
+  assert.equal((await readMetrics(port, '/metrics?x')).status, 404)
   assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status, 404)
   assert.equal((await get(app, '/metrics')).statusCode, 404, 'no door of the wiki leads there')
 })
@@ -100,7 +94,7 @@ test('Prometheus finds what the wiki does, under labels of which there are few',
 test('metrics tell that the database is away', async (t) => {
   const [port, nothing] = await freePorts(2)
   await wiki.build(t, { METRICS_PORT: String(port), MONGODB_URI: `mongodb://127.0.0.1:${nothing}/wiki` })
-  assert.equal(valueOf((await metrics(port)).text, 'wiki_database_up'), 0)
+  assert.equal(valueOf((await readMetrics(port)).text, 'wiki_database_up'), 0)
 })
 
 test('metrics that cannot be served stop the start with a line that says why, and with the wiki they end', async (t) => {
@@ -112,9 +106,9 @@ test('metrics that cannot be served stop the start with a line that says why, an
 
   const [own] = await freePorts(1)
   const app = await buildApp(readConfig({ MONGODB_URI: wiki.freshUri(), LOG_LEVEL: 'silent', METRICS_PORT: String(own) }))
-  assert.equal((await metrics(own)).status, 200)
+  assert.equal((await readMetrics(own)).status, 200)
   await app.close()
-  await assert.rejects(metrics(own))
+  await assert.rejects(readMetrics(own))
 })
 
 test('an error has a number to report it by: the proxy’s when that is harmless, or a new one', async (t) => {
