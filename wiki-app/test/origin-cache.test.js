@@ -201,7 +201,7 @@ async function answersFirst (t, cacheMib, watched) {
   const [port] = await freePorts(1)
   // pino writes lines through it when it is not the original.
   const { mock: written } = t.mock.method(process.stderr, 'write', () => true)
-  const app = await wiki.build(t, { ORIGIN_CACHE_MIB: cacheMib, ...watched && { METRICS_PORT: String(port), LOG_LEVEL: 'info' } })
+  const app = await wiki.build(t, { ORIGIN_CACHE_MIB: cacheMib, ...watched && { METRICS_PORT: String(port), LOG_LEVEL: 'info', LOG_VIEWS_PER_S: '1000' } })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const names = ['Kept', 'Žaba & Co./Über uns', 'a+b (c)', 'Gone', 'Old name']
   for (const name of names) await save(app, name, `The text of ${name}.`)
