@@ -47,7 +47,7 @@ test-image: ## boot the image in QEMU (minutes)
 	@./stevec setup --with image
 	@node --test --test-timeout=3600000 --test-reporter=spec arm-image/test/boot/*.test.js
 
-bench: ## the wiki's speed as ratios to a bare server and the bare driver, its memory, its start; AGAINST=<git ref>: processor time beside another version's
+bench: ## the wiki's speed beside a bare server and driver, memory, start; AGAINST=<git ref>: beside another version
 	@./stevec setup --with wrk
 	@node wiki-app/bench/speed.js $(if $(AGAINST),--against '$(AGAINST)')
 

@@ -1,4 +1,7 @@
-/** Student's t, 97.5 %, of 1 to 30 degrees of freedom. https://www.itl.nist.gov/div898/handbook/eda/section3/eda3672.htm */
+/**
+ * Student's t, 97.5 %, of 1 to 30 degrees of freedom.
+ * https://www.itl.nist.gov/div898/handbook/eda/section3/eda3672.htm
+ */
 const T = [
   12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
   2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042
@@ -8,10 +11,12 @@ const T = [
 export const ROUNDS_MAX = T.length + 1
 
 /**
- * How many times as much one takes as another. Each round measures both, one right after the other, so that what the machine does meanwhile meets both.
+ * How many times as much one takes as another. Each round measures both, one right after the other, so that what the
+ * machine does meanwhile meets both.
  * @param {number[]} ours  one for each round, in any unit
  * @param {number[]} base  of the same rounds
- * @returns {{ratio: number, low: number, high: number, n: number}} geometric mean of the rounds' ratios and its 95 % interval, Student's t on logarithms
+ * @returns {{ratio: number, low: number, high: number, n: number}} geometric mean of the rounds' ratios and its 95 %
+ *   interval, Student's t on logarithms
  * @throws {Error} when there are too few or too many rounds for an interval, or what is not above 0
  */
 export function pairedRatio (ours, base) {

@@ -19,7 +19,8 @@ const run = promisify(execFile)
  * Another version of this repository, ready to be started.
  * @param {string} ref  a commit, tag or branch
  * @param {string} directory  that it comes to be in
- * @param {(remove: () => Promise<void>) => void} atEnd  is given what removes it again, before there is anything to remove
+ * @param {(remove: () => Promise<void>) => void} atEnd  is given what removes it again, before there is anything to
+ *   remove
  * @returns {Promise<Tree>}
  * @throws {Error} with the next step when there is no such commit, or nothing in it that can be measured
  */

@@ -18,7 +18,8 @@ const KNOWN_PAGES = 200
 /** @typedef {Record<string, Record<string, number[]>>} Turns  µs of processor time a request: by line, by variant, one for each round */
 
 /**
- * Processor time that a request takes of the wiki's process, of several wikis in turns: A B C, B C A, … A round starts all of them anew, as for as long
+ * Processor time that a request takes of the wiki's process, of several wikis in turns: A B C, B C A, … A round
+ * starts all of them anew, as for as long
  * as it lives a process keeps what V8 made of it; the unit is the start.
  * @param {object} options
  * @param {string} options.directory  for the load's script
@@ -58,7 +59,8 @@ export async function measureInTurns ({ directory, variants, rounds, seconds, no
 /**
  * @param {string} directory
  * @param {number} seconds
- * @returns {{settings: Record<string, string>, lines: Record<string, Measure>}[]} lines that are measured on one process, saves last, as they change validators
+ * @returns {{settings: Record<string, string>, lines: Record<string, Measure>}[]} lines that are measured on one
+ *   process, saves last, as they change validators
  */
 function groups (directory, seconds) {
   /** @type {(connections: number, expected?: number) => Measure} */

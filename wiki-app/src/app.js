@@ -149,7 +149,8 @@ export async function buildApp (config, { purge, timing } = {}, { counter = crea
   })
   if (observing && metrics && config.METRICS_PORT !== undefined) {
     metrics.addProcess()
-    const server = (showMetrics ?? observing.createMetricsServer)(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
+    const show = showMetrics ?? observing.createMetricsServer
+    const server = show(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
     app.addHook('onReady', server.open)
     app.addHook('onClose', server.close)
   }

@@ -91,7 +91,8 @@ test('a ratio of two that took turns has the interval that the rounds\' own rati
   assert.ok(Math.abs(low - Math.exp(0.2 - 0.1 / Math.sqrt(3) * 4.303)) < 1e-12)
   assert.ok(Math.abs(high - Math.exp(0.2 + 0.1 / Math.sqrt(3) * 4.303)) < 1e-12)
 
-  // What the machine does to a round it does to both: the ratio does not see it, and is the inverse the other way round.
+  // What the machine does to a round it does to both: the ratio does not see it, and is the inverse the other way
+  // round.
   const [ours, base] = [[1.1, 2.3, 0.9, 4.2], [1, 2.1, 0.8, 4]]
   const quiet = pairedRatio(ours, base)
   const busy = pairedRatio(ours.map((value, round) => value * 2 ** round), base.map((value, round) => value * 2 ** round))

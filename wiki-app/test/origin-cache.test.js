@@ -155,7 +155,10 @@ test('what is kept of a page holds no other memory than its own, and all of it i
   await cache.open()
   t.after(cache.close)
   const through = (/** @type {string} */ name) => cache.through(name, async () => new View(/** @type {any} */ (await store.findView(name)), cachingOf))
-  /** On a busy machine the cache may not hear of changes for a while, and keeps nothing meanwhile. @param {string[]} batch */
+  /**
+   * On a busy machine the cache may not hear of changes for a while, and keeps nothing meanwhile. @param {string[]}
+   * batch
+   */
   const readTogether = (batch) => waitUntil(async () => {
     await Promise.all(batch.map(through))
     return cache.get(batch[batch.length - 1]) !== undefined

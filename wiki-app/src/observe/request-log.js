@@ -8,7 +8,8 @@ const SECOND_MS = 1_000
 
 /**
  * Takes note of an answer. The request is Node's or Fastify's; the route is its pattern, null for none.
- * @typedef {(request: {id?: string, method?: string, url?: string}, route: string | null, status: number, duration_ms: number) => void} Note
+ * @typedef {(request: {id?: string, method?: string, url?: string}, route: string | null, status: number,
+ *   duration_ms: number) => void} Note
  */
 
 /** What cannot break out of a log line, a page or a search in either. */
@@ -29,7 +30,8 @@ export function createRequestIds () {
 }
 
 /**
- * One line for each request, at the level info. Of page views that go well there is a limited number of lines a second, as a line takes a quarter of the
+ * One line for each request, at the level info. Of page views that go well there is a limited number of lines a
+ * second, as a line takes a quarter of the
  * time of an answer from memory: `unlogged` is how many such views had none since the last one that has.
  * @param {import('fastify').FastifyBaseLogger} log
  * @param {object} options

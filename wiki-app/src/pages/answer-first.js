@@ -8,13 +8,17 @@ import { createServer } from 'node:http'
 /**
  * @template Found
  * @typedef {object} Finder
- * @property {(request: IncomingMessage) => Found | Promise<Found> | undefined} find  undefined: the framework looks by itself
- * @property {(found: Found, headers: import('node:http').IncomingHttpHeaders) => Ready | undefined} ready  undefined: the framework answers
- * @property {(request: IncomingMessage, status: number, duration_ms: number) => void} [answered]  of a request that the framework does not see
+ * @property {(request: IncomingMessage) => Found | Promise<Found> | undefined} find  undefined: the framework looks
+ *   by itself
+ * @property {(found: Found, headers: import('node:http').IncomingHttpHeaders) => Ready | undefined} ready  undefined:
+ *   the framework answers
+ * @property {(request: IncomingMessage, status: number, duration_ms: number) => void} [answered]  of a request that
+ *   the framework does not see
  */
 
 /**
- * Answers some requests before the framework: its own work for a request exceeds that of an answer from memory. Neither routes nor hooks see them.
+ * Answers some requests before the framework: its own work for a request exceeds that of an answer from memory.
+ * Neither routes nor hooks see them.
  * The framework gets all others as they came, with what was found of them. See docs/decisions/0017.
  * @template Found
  * @param {object} on

@@ -13,7 +13,8 @@ const KEPT_MAX_MS = 60_000
  * Pages in this process's memory, ready to be sent, each until the database's change stream tells of a change of it. Between the moment that an edit is acknowledged
  * and its notice a reader may get the page before it, milliseconds mostly and at most SILENCE_MAX_MS + AWAIT_MS: without word from the database nothing is answered from here.
  * https://www.mongodb.com/docs/manual/changeStreams/
- * @template {{detached: () => View, held_bytes: number}} View  `detached`: a copy that holds no other memory than its own
+ * @template {{detached: () => View, held_bytes: number}} View  `detached`: a copy that holds no other memory than its
+ *   own
  * @param {object} options
  * @param {import('mongoose').Connection} options.connection
  * @param {string} options.collection  its documents' _id are the keys
@@ -22,7 +23,9 @@ const KEPT_MAX_MS = 60_000
  */
 export function createOriginCache ({ connection, collection, maxBytes, log }) {
   /** @type {LRUCache<string, View>} */
-  const kept = new LRUCache({ maxSize: maxBytes, ttl: KEPT_MAX_MS, ttlResolution: 1_000, sizeCalculation: (view) => view.held_bytes })
+  const kept = new LRUCache({
+    maxSize: maxBytes, ttl: KEPT_MAX_MS, ttlResolution: 1_000, sizeCalculation: (view) => view.held_bytes
+  })
   /** Reads under way; one that a change has overtaken is not kept. @type {Map<string, Set<{overtaken: boolean}>>} */
   const reads = new Map()
   const closing = new AbortController()

@@ -23,14 +23,16 @@ export const VIEW_ROUTE = `${PAGES}*`
  *   watch?: import('../observe/request-log.js').Note,
  *   isPresent: () => boolean,
  *   atOnce: <T>(read: () => Promise<T>) => Promise<T> | undefined
- * }>}  `first` answers before the framework while the database is present; `atOnce` begins a read that need not wait for others
+ * }>}  `first` answers before the framework while the database is present; `atOnce` begins a read that need not wait
+ * for others
  */
 export async function viewRoute (app, { store, policy, cache, first, watch, isPresent, atOnce }) {
   const cachingOf = createCachingOf(policy)
 
   first.use({
     find ({ method, url = '', headers }) {
-      if (method !== 'GET' || !url.startsWith(PAGES) || url === COUNTER_URL || url.includes('?') || !isPresent()) return undefined
+      if (method !== 'GET' || !url.startsWith(PAGES) || url === COUNTER_URL || url.includes('?')) return undefined
+      if (!isPresent()) return undefined
       const name = decoded(url.slice(PAGES.length))
       // In any other spelling it is not the page that is sent.
       if (viewUrl(name) !== url) return undefined
@@ -75,7 +77,9 @@ export async function viewRoute (app, { store, policy, cache, first, watch, isPr
    * @param {string} name
    * @param {import('node:http').IncomingHttpHeaders} headers
    */
-  const keptOrRead = (name, headers) => cache === undefined ? lookUp(name, headers) : cache.get(name) ?? cache.through(name, () => read(name))
+  const keptOrRead = (name, headers) => cache === undefined
+    ? lookUp(name, headers)
+    : cache.get(name) ?? cache.through(name, () => read(name))
 
   /**
    * @param {string} name
@@ -88,10 +92,12 @@ export async function viewRoute (app, { store, policy, cache, first, watch, isPr
     const page = view && view.page
     // Not 301: someone may write a page under the old name again.
     if (page?.redirect_to) {
-      return withHeaders(reply, cachingOf(page)).header('page-revision', page.revision).redirect(viewUrl(page.redirect_to), 302)
+      withHeaders(reply, cachingOf(page)).header('page-revision', page.revision)
+      return reply.redirect(viewUrl(page.redirect_to), 302)
     }
     if (view === null || page === null || page.deleted_at != null) {
-      throw Object.assign(new PageMissing(name), { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) })
+      const urls = { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) }
+      throw Object.assign(new PageMissing(name), urls)
     }
     if (saved !== null && saved <= page.revision) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })

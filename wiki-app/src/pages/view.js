@@ -5,7 +5,10 @@ import { entityTag, pageDocument } from './document.js'
 import { hasCurrent, isConditional } from './validators.js'
 
 const HEAD = Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML }).flat()
-/** What a copy takes beside its document and the strings of its page: head, objects, a place in the cache (2.4 kB on Node 20). */
+/**
+ * What a copy takes beside its document and the strings of its page: head, objects, a place in the cache (2.4 kB on
+ * Node 20).
+ */
 const COPY_OVERHEAD_BYTES = 2_560
 /** Of a unit of JavaScript's strings in memory, at most. */
 const UNIT_BYTES = 2
@@ -47,14 +50,18 @@ export class View {
 
   /** False: it has been deleted, or has moved, and there is nothing to send. */
   get isThere () { return this.page.deleted_at == null && !this.page.redirect_to }
-  get validators () { return (this.#validators ??= { etag: entityTag(this.page), 'last-modified': this.page.rendered_at.toUTCString() }) }
+  get validators () {
+    return (this.#validators ??= { etag: entityTag(this.page), 'last-modified': this.page.rendered_at.toUTCString() })
+  }
+
   get document () { return (this.#document ??= pageDocument(/** @type {PageView} */ (this.page))) }
 
   /** Names and values of all headers of the answer in turn, but for its length. */
   get head () {
     const { etag, 'last-modified': modified } = this.validators
     return (this.#head ??= [
-      ...HEAD, 'page-revision', String(this.page.revision), 'etag', etag, 'last-modified', modified, ...this.#cachingOf(this.page)
+      ...HEAD, 'page-revision', String(this.page.revision), 'etag', etag, 'last-modified', modified,
+      ...this.#cachingOf(this.page)
     ])
   }
 
@@ -68,11 +75,13 @@ export class View {
   ready (headers) {
     if (!this.isThere) return undefined
     if (this.isCurrentFor(headers)) return { status: 304, head: this.head }
-    return (this.#whole ??= { status: 200, head: [...this.head, 'content-length', String(this.document.length)], document: this.document })
+    const { document } = this
+    return (this.#whole ??= { status: 200, head: [...this.head, 'content-length', String(document.length)], document })
   }
 
   /**
-   * The same for keeping, in memory of its own: a page that was read holds on to the database's whole reply, which has up to a hundred pages.
+   * The same for keeping, in memory of its own: a page that was read holds on to the database's whole reply, which
+   * has up to a hundred pages.
    */
   detached () {
     const { html, ...page } = /** @type {PageView} */ (this.page)
@@ -87,6 +96,7 @@ export class View {
   /** What a detached one holds of memory. */
   get held_bytes () {
     const { _id: name, tags = [] } = /** @type {PageView} */ (this.page)
-    return (this.#document?.length ?? 0) + UNIT_BYTES * tags.reduce((sum, tag) => sum + tag.length, name.length) + COPY_OVERHEAD_BYTES
+    const units = tags.reduce((sum, tag) => sum + tag.length, name.length)
+    return (this.#document?.length ?? 0) + UNIT_BYTES * units + COPY_OVERHEAD_BYTES
   }
 }
