@@ -50,9 +50,9 @@ test-image: ## boot the image in QEMU (minutes)
 	@./stevec setup --with image
 	@node --test --test-timeout=3600000 --test-reporter=spec arm-image/test/boot/*.test.js
 
-bench: ## the wiki's speed as ratios to a bare server and the bare driver, its memory, its start
+bench: ## the wiki's speed beside a bare server and driver, memory, start; AGAINST=<git ref>: beside another version
 	@./stevec setup --with wrk
-	@node wiki-app/bench/speed.js
+	@node wiki-app/bench/speed.js $(if $(AGAINST),--against '$(AGAINST)')
 
 flame: setup ## where the time of a page view goes: a flame graph, and the functions that take most
 	@node wiki-app/bench/flame.js

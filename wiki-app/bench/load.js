@@ -2,6 +2,8 @@ import autocannon from 'autocannon'
 import { cpuSeconds } from './process.js'
 
 export const DURATION_S = 4
+/** For an answer. Saves on a machine that is busy with other work take seconds. */
+const ANSWER_MAX_S = 60
 
 /** @typedef {{method?: 'GET' | 'POST', path: string, headers?: Record<string, string>, body?: string}} Request */
 
@@ -35,6 +37,7 @@ export async function load ({ url, connections, requests, expected = 200, durati
     url,
     connections,
     duration,
+    timeout: ANSWER_MAX_S,
     ...(amount === undefined ? {} : { amount }),
     setupClient: (/** @type {autocannon.Client} */ client) => client.setRequests(typeof requests === 'function' ? requests() : shuffled(requests))
   }

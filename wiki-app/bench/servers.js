@@ -8,8 +8,13 @@ import { WIKI_ARGUMENTS } from '../src/start.js'
 
 const READY_MAX_MS = 60_000
 const READY_POLL_MS = 20
-/** The least that a benchmark wants of a wiki: what is wrong, and as many edits as it makes. */
-const WIKI_SETTINGS = { NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'warn', WRITES_PER_MINUTE: '0' }
+/**
+ * As production has it: metrics (on a port of each wiki's own), request logs, and all limits, of which writes have
+ * the highest, as one client makes them all.
+ */
+const WIKI_SETTINGS = { NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'info', WRITES_PER_MINUTE: '100000' }
+/** Without metrics and request logs. */
+export const UNWATCHED = { LOG_LEVEL: 'warn', METRICS_PORT: undefined }
 
 /**
  * @typedef {object} Server
@@ -28,8 +33,13 @@ export function createServers () {
   const stops = []
   let started = 0
 
-  async function stopAll () {
-    while (stops.length > 0) await stops.pop()?.()
+  /** @type {Promise<void> | undefined} */
+  let stopped
+  // Once: an interrupt must not end the process while the end of the benchmark is at it.
+  const stopAll = () => (stopped ??= stopEach())
+
+  async function stopEach () {
+    while (stops.length > 0) await stops.pop()?.().catch((error) => process.stderr.write(`${error.message}\n`))
     rmSync(directory, { recursive: true, force: true })
   }
   for (const [signal, code] of /** @type {const} */ ([['SIGINT', 130], ['SIGTERM', 143]])) {
@@ -63,6 +73,8 @@ export function createServers () {
     directory,
     stopAll,
     start,
+    /** @param {() => Promise<void>} remove  done by `stopAll` after all that is started from now on has stopped */
+    atEnd: (remove) => { stops.push(remove) },
 
     /** With memory enough for what is measured: otherwise saves would tell of a database that is short of it. */
     async mongod () {
@@ -75,7 +87,7 @@ export function createServers () {
     /**
      * A program of Node's on a free port that it takes from PORT.
      * @param {string[]} args  the last is its file
-     * @param {Record<string, string>} env
+     * @param {NodeJS.ProcessEnv} env
      */
     async node (args, env) {
       const [port] = await freePorts(1)
@@ -91,11 +103,13 @@ export function createServers () {
 
     /**
      * @param {string} uri  of its database
-     * @param {Record<string, string>} [settings]
+     * @param {NodeJS.ProcessEnv} [settings]
      * @param {string[]} [nodeArguments]
+     * @param {readonly string[]} [wikiArguments]  of the wiki of another tree
      */
-    wiki (uri, settings = {}, nodeArguments = []) {
-      return this.node([...nodeArguments, ...WIKI_ARGUMENTS], { ...WIKI_SETTINGS, MONGODB_URI: uri, ...settings })
+    async wiki (uri, settings = {}, nodeArguments = [], wikiArguments = WIKI_ARGUMENTS) {
+      const [metricsPort] = await freePorts(1)
+      return this.node([...nodeArguments, ...wikiArguments], { ...WIKI_SETTINGS, METRICS_PORT: String(metricsPort), MONGODB_URI: uri, ...settings })
     }
   }
 }

@@ -1,54 +1,89 @@
-// How fast the wiki is, as ratios to what a bare server and the bare driver reach in the same minute of the same machine, and what it takes
-// of the processor and of memory: make bench.
+// How fast the wiki is, and what it takes of the processor and of memory: make bench. `--help` says what is measured.
 import { fileURLToPath } from 'node:url'
-import { pageText } from '../../loadgen/scenarios/content.js'
+import { parseArgs } from 'node:util'
 import { openBareDriver } from './bare-driver.js'
 import { load } from './load.js'
 import { describeMachine } from './machine.js'
 import { residentMb } from './process.js'
-import { createServers } from './servers.js'
+import { median, ROUNDS_MAX } from './ratio.js'
+import { createServers, UNWATCHED } from './servers.js'
+import { openTree } from './tree.js'
+import { compare, measureInTurns } from './turns.js'
+import { fillPages, knownOf, readPages, saves, TEXTS, VIEWS } from './workload.js'
 import { loadWithWrk } from './wrk.js'
 
-const ROUNDS = 5
-const PAGES = 1_000
+const SECONDS_MAX = 60
+const HELP = `Usage: make bench
+       make bench AGAINST=<git ref>
+       node wiki-app/bench/speed.js [--against REF] [--rounds N] [--seconds N]
+
+The wiki as production has it: metrics and request logs on, all limits in force.
+
+Alone: its speed as ratios to a bare server and the bare driver in the same minute of the same machine, processor time, memory, start,
+and what metrics and request logs cost. With AGAINST: processor time of a request in this tree, as a ratio to another's, both without
+metrics and request logs, and what these cost here. Both trees are measured in turns, started anew in each round; the other one is a
+git worktree in a temporary folder, which is removed at the end.
+
+  --against REF   a commit, tag or branch
+  --rounds N      of the comparison in turns, 2 to ${ROUNDS_MAX} (default 8)
+  --seconds N     of each of its measurements, 1 to ${SECONDS_MAX} (default 2)
+`
+/** Of the comparison with a bare server. */
+const BARE_ROUNDS = 5
 const STARTS = 5
 /** When memory is looked at; the first of these requests also warm the wiki up. */
 const MEMORY_AFTER_REQUESTS = [1_000, 10_000, 100_000]
-/** The experiments' pages, of 5 kB; a page is saved with the texts of others, as an edit changes what it edits. */
-const TEXTS = Array.from({ length: PAGES }, (_, page) => pageText(1, page, 5_000))
-/** More than it comes to in one measurement: each is a request that is made beforehand. */
-const SAVES_OF_A_CONNECTION = 1_000
+const [WATCHED_NAME, UNWATCHED_NAME, OTHER_NAME] = ['on', 'off', 'other']
 const GENERATOR_LIMIT = 0.9
 
 const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
-const path = (/** @type {number} */ page) => `/wiki/page-${page}`
-const anyPage = () => Math.floor(Math.random() * PAGES)
-const median = (/** @type {number[]} */ values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
 
-/** @param {string} url */
-async function fillPages (url) {
-  let next = 0
-  /** @type {{etag: string, bytes: number}[]} */
-  const pages = []
-  await Promise.all(Array.from({ length: 8 }, async () => {
-    while (next < PAGES) {
-      const page = next++
-      const saved = await fetch(url + path(page), { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: TEXTS[page] })
-      if (!saved.ok) throw new Error(`${path(page)} was refused: ${await saved.text()}`)
-      const answer = await fetch(url + path(page))
-      pages[page] = { etag: String(answer.headers.get('etag')), bytes: (await answer.arrayBuffer()).byteLength }
-    }
-  }))
-  return pages
+/** @typedef {ReturnType<typeof createServers>} Servers */
+/** @typedef {Awaited<ReturnType<Servers['mongod']>>} Mongod */
+
+/**
+ * @param {Servers} servers
+ * @param {Mongod} mongod
+ * @param {import('./tree.js').Tree | undefined} other
+ * @param {{rounds: number, seconds: number}} options
+ * @returns {Promise<Record<string, Record<string, number>>>} ratios, for other programs
+ */
+async function inTurns (servers, mongod, other, { rounds, seconds }) {
+  /** @type {(name: string, database: string, settings?: NodeJS.ProcessEnv, wikiArguments?: readonly string[]) => import('./turns.js').Variant} */
+  const variant = (name, database, settings, wikiArguments) =>
+    ({ name, start: (more) => servers.wiki(mongod.uriFor(database), { ...settings, ...more }, [], wikiArguments) })
+  const variants = [
+    variant(WATCHED_NAME, 'this'),
+    variant(UNWATCHED_NAME, 'this', UNWATCHED),
+    // A database of its own: what it stores may differ.
+    ...other ? [variant(OTHER_NAME, 'other', UNWATCHED, other.wikiArguments)] : []
+  ]
+  for (const { start } of variants.slice(1)) {
+    const filler = await start()
+    await fillPages(filler.url)
+    await filler.stop()
+  }
+  note(`in turns: ${variants.map(({ name }) => name).join(', ')} …`)
+  const turns = await measureInTurns({ directory: servers.directory, variants, rounds, seconds, note })
+
+  const watching = compare(turns, WATCHED_NAME, UNWATCHED_NAME)
+  console.log(`\nprocessor time a request, metrics and request logs on ÷ off\n${watching.text}`)
+  if (!other) return { on_to_off: watching.ratios }
+  const trees = compare(turns, UNWATCHED_NAME, OTHER_NAME)
+  console.log(`\nprocessor time a request, this tree ÷ ${other.name}, both without metrics and request logs\n${trees.text}`)
+  return { on_to_off: watching.ratios, off_to_other: trees.ratios }
 }
 
-const servers = createServers()
-try {
-  const machine = describeMachine()
-  const mongod = await servers.mongod()
-  note(`filling a wiki with ${PAGES} pages of 5 kB …`)
+/**
+ * @param {Servers} servers
+ * @param {Mongod} mongod
+ * @returns {Promise<Record<string, number>>} ratios, for other programs
+ */
+async function againstBare (servers, mongod) {
+  note(`filling a wiki with ${TEXTS.length} pages of 5 kB …`)
   const filler = await servers.wiki(mongod.uri)
-  const pages = await fillPages(filler.url)
+  await fillPages(filler.url)
+  const pages = await readPages(filler.url)
   await filler.stop()
 
   note(`starting it ${STARTS} times …`)
@@ -64,10 +99,7 @@ try {
   const keeping = await servers.wiki(mongod.uri, { ORIGIN_CACHE_MIB: '64' })
   const bare = await servers.node([fileURLToPath(new URL('bare.js', import.meta.url))], { SIZE_BYTES: String(median(pages.map(({ bytes }) => bytes))) })
 
-  const views = pages.map((_, page) => ({ path: path(page) }))
-  const known = pages.map(({ etag }, page) => ({ path: path(page), headers: { 'if-none-match': etag } }))
-  const saves = () => Array.from({ length: SAVES_OF_A_CONNECTION }, () =>
-    ({ method: /** @type {const} */ ('POST'), path: path(anyPage()), headers: { 'content-type': 'text/markdown' }, body: TEXTS[anyPage()] }))
+  const known = knownOf(pages)
   const at = (/** @type {import('./servers.js').Server} */ { url, pid }, /** @type {number} */ connections, /** @type {{path: string, headers?: Record<string, string>}[]} */ requests, expected = 200) =>
     loadWithWrk({ directory: servers.directory, url, connections, requests, expected, pid })
   const save = (/** @type {number} */ connections) => load({ url: wiki.url, connections, requests: saves, pids: [wiki.pid] })
@@ -80,17 +112,17 @@ try {
   const residentMbs = []
   let wikiRequests = 0
   for (const requests of MEMORY_AFTER_REQUESTS) {
-    await load({ url: wiki.url, connections: 16, requests: views, amount: requests - wikiRequests })
+    await load({ url: wiki.url, connections: 16, requests: VIEWS, amount: requests - wikiRequests })
     wikiRequests = requests
     residentMbs.push(residentMb(wiki.pid))
   }
 
   /** Each with what it is a ratio to, measured right before it. @type {Record<string, [() => Promise<import('./load.js').Load>, () => Promise<import('./load.js').Load>]>} */
   const measures = {
-    view_c16: [() => at(bare, 16, views), () => at(wiki, 16, views)],
-    view_c64: [() => at(bare, 64, views), () => at(wiki, 64, views)],
-    not_modified_c16: [() => at(bare, 16, views), () => at(wiki, 16, known, 304)],
-    origin_cache_c16: [() => at(bare, 16, views), () => at(keeping, 16, views)],
+    view_c16: [() => at(bare, 16, VIEWS), () => at(wiki, 16, VIEWS)],
+    view_c64: [() => at(bare, 64, VIEWS), () => at(wiki, 64, VIEWS)],
+    not_modified_c16: [() => at(bare, 16, VIEWS), () => at(wiki, 16, known, 304)],
+    origin_cache_c16: [() => at(bare, 16, VIEWS), () => at(keeping, 16, VIEWS)],
     save_c1: [() => driver(1), () => save(1)],
     save_c16: [() => driver(16), () => save(16)]
   }
@@ -100,17 +132,16 @@ try {
   for (const run of measures.origin_cache_c16) await run()
   // Saves come last, as they change the validators.
   for (const group of [['view_c16', 'view_c64', 'not_modified_c16', 'origin_cache_c16'], ['save_c1', 'save_c16']]) {
-    for (let round = 1; round <= ROUNDS; round++) {
+    for (let round = 1; round <= BARE_ROUNDS; round++) {
       for (const name of group) {
         const [base, ours] = [await measures[name][0](), await measures[name][1]()]
         if (name !== 'origin_cache_c16') wikiRequests += ours.requests
         found[name].push({ ratio: ours.rate_per_s / base.rate_per_s, base, ours })
       }
-      note(`round ${round} of ${ROUNDS}: ${group.map((name) => `${name} ${found[name][round - 1].ratio.toFixed(3)}`).join(', ')}`)
+      note(`round ${round} of ${BARE_ROUNDS}: ${group.map((name) => `${name} ${found[name][round - 1].ratio.toFixed(3)}`).join(', ')}`)
     }
   }
 
-  console.log(machine)
   console.log('what              ratio (median, least … most)   per second   bare per second   CPU µs   bare CPU µs   generator')
   for (const [name, rounds] of Object.entries(found)) {
     const ratios = rounds.map(({ ratio }) => ratio)
@@ -121,8 +152,56 @@ try {
   }
   console.log(`memory, MB: ${MEMORY_AFTER_REQUESTS.map((requests, index) => `${residentMbs[index].toFixed(0)} after ${requests} views`).join(', ')}; ${residentMb(wiki.pid).toFixed(0)} after ${wikiRequests} requests, saves among them`)
   console.log(`start to ready, ms (${STARTS} starts): median ${median(startsMs).toFixed(0)}, least ${Math.min(...startsMs).toFixed(0)}, most ${Math.max(...startsMs).toFixed(0)}`)
-  console.log(JSON.stringify(Object.fromEntries(Object.entries(found).map(([name, rounds]) => [name, Number(median(rounds.map(({ ratio }) => ratio)).toFixed(3))]))))
   await bareDriver.close()
-} finally {
-  await servers.stopAll()
+  for (const server of [wiki, keeping, bare]) await server.stop()
+  return Object.fromEntries(Object.entries(found).map(([name, rounds]) => [name, Number(median(rounds.map(({ ratio }) => ratio)).toFixed(3))]))
 }
+
+/** @param {{against?: string, rounds: number, seconds: number}} options */
+async function main (options) {
+  const servers = createServers()
+  try {
+    // First, as a ref may not exist.
+    const other = options.against === undefined ? undefined : await openTree(options.against, `${servers.directory}/tree`, servers.atEnd)
+    console.log(describeMachine())
+    const mongod = await servers.mongod()
+    const bare = other ? {} : await againstBare(servers, mongod)
+    console.log(JSON.stringify({ ...bare, ...await inTurns(servers, mongod, other, options) }))
+  } catch (error) {
+    note(`bench: ${/** @type {Error} */ (error).message}`)
+    process.exitCode = 1
+  } finally {
+    await servers.stopAll()
+  }
+}
+
+/** @param {string} text @param {number} least @param {number} most */
+const isWhole = (text, least, most) => /^\d{1,4}$/.test(text) && Number(text) >= least && Number(text) <= most
+
+/** @param {string} text */
+function refuse (text) {
+  note(`bench: ${text}; see node wiki-app/bench/speed.js --help`)
+  process.exitCode = 2
+}
+
+/** @returns {{against?: string, rounds: string, seconds: string, help?: boolean} | undefined} undefined: refused */
+function readOptions () {
+  try {
+    return parseArgs({
+      options: {
+        against: { type: 'string' },
+        rounds: { type: 'string', default: '8' },
+        seconds: { type: 'string', default: '2' },
+        help: { type: 'boolean', short: 'h' }
+      }
+    }).values
+  } catch (error) {
+    refuse(/** @type {Error} */ (error).message)
+  }
+}
+
+const values = readOptions()
+if (values?.help) process.stdout.write(HELP)
+else if (values && !isWhole(values.rounds, 2, ROUNDS_MAX)) refuse(`--rounds must be a whole number from 2 to ${ROUNDS_MAX}, not "${values.rounds}"`)
+else if (values && !isWhole(values.seconds, 1, SECONDS_MAX)) refuse(`--seconds must be a whole number from 1 to ${SECONDS_MAX}, not "${values.seconds}"`)
+else if (values) await main({ against: values.against, rounds: Number(values.rounds), seconds: Number(values.seconds) })

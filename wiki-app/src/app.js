@@ -21,8 +21,8 @@ import { healthRoutes } from './health.js'
 import { tagsFor, urlsFor } from './invalidation.js'
 import { answerMalformed, refuseUnheard } from './malformed.js'
 import { createRenderer, HTML_FACTOR_MAX } from './markdown/renderer.js'
-import { createMetrics, createMetricsServer } from './observe/metrics.js'
 import { createRequestIds, createRequestLog, logController } from './observe/request-log.js'
+import { createAnswerFirst } from './pages/answer-first.js'
 import { authorRevertRoutes } from './pages/author-revert-routes.js'
 import { createAuthorRevert } from './pages/author-revert.js'
 import { contentParsers } from './pages/content-parsers.js'
@@ -36,7 +36,7 @@ import { createOriginCache } from './pages/origin-cache.js'
 import { createPast } from './pages/past.js'
 import { createSavedNotice } from './pages/saved-notice.js'
 import { createPageStore } from './pages/store.js'
-import { viewRoute } from './pages/view-route.js'
+import { VIEW_ROUTE, viewRoute } from './pages/view-route.js'
 import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } from './problem.js'
 import { createPurgeQueue } from './purge-queue.js'
 import { requireBody } from './required-body.js'
@@ -61,7 +61,7 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @param {Partial<import('./purge-queue.js').Timing>} [caches.timing]
  * @param {object} [others]  processes that answer for the same wiki
  * @param {import('./counter.js').Counter} [others.counter]  of all of them
- * @param {import('./observe/metrics.js').ShowMetrics} [others.showMetrics]
+ * @param {import('./observe/metrics.js').ShowMetrics} [others.showMetrics]  else on a port of their own
  * @param {NodeJS.WritableStream} [others.logTo]
  * @param {object} [parts]
  * @param {typeof createRenderer} [parts.makeRenderer]  of another version, as tests have it
@@ -71,12 +71,17 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
 export async function buildApp (
   config,
   { purge, timing } = {},
-  { counter = createCounter(), showMetrics = createMetricsServer, logTo = process.stderr } = {},
+  { counter = createCounter(), showMetrics, logTo = process.stderr } = {},
   { makeRenderer = createRenderer, makePast = createPast } = {}
 ) {
   const users = config.USERS_FILE === undefined ? null : readUsers(config.USERS_FILE)
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
+  const requestIds = createRequestIds()
+  // Loaded only where they are asked for: prom-client takes its share of a start.
+  const observing = config.METRICS_PORT === undefined ? undefined : await import('./observe/metrics.js')
+  /** @type {import('./pages/answer-first.js').AnswerFirst<import('./pages/view.js').View | null>} */
+  const first = createAnswerFirst({ begun: counter.add })
 
   const app = Fastify({
     // Standard output is for the one line that says where the wiki listens.
@@ -84,7 +89,8 @@ export async function buildApp (
     // Hardly any request logs a line, so making a logger for each would be wasted.
     childLoggerFactory: (logger) => logger,
     logController,
-    genReqId: createRequestIds(),
+    genReqId: requestIds,
+    serverFactory: first.serverFactory,
     bodyLimit: ENCODED_BODY_FACTOR * config.PAGE_MAX_BYTES,
     // nginx keeps idle connections for 600 s; whoever closes first must not be the one who does not know of the next request.
     keepAliveTimeout: 660_000,
@@ -104,7 +110,7 @@ export async function buildApp (
       const ownReply = /** @type {import('fastify').FastifyReply} */ (/** @type {unknown} */ (reply))
       counter.add(request.method)
       answerError(error, request, ownReply)
-      for (const note of watchers) note(request, ownReply)
+      watch?.(request, null, ownReply.statusCode, ownReply.elapsedTime)
     }
   })
   app.server.maxConnections = CONNECTIONS_MAX
@@ -112,8 +118,9 @@ export async function buildApp (
 
   const database = createDatabase(config.MONGODB_URI, app.log)
   const models = defineModels(database.connection)
-  const metrics = createMetrics(database)
-  const renderer = metrics.timed(makeRenderer({ maxBytes: config.PAGE_MAX_BYTES }))
+  const metrics = observing?.createMetrics(database)
+  const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES })
+  const renderer = metrics ? metrics.timed(rendering) : rendering
   const policy = cachePolicy(config.CACHE_POLICY, {
     ttlS: config.CACHE_TTL_S, staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S, staleIfErrorS: config.CACHE_STALE_IF_ERROR_S, cdnTtlS: config.CACHE_CDN_TTL_S
   })
@@ -124,10 +131,11 @@ export async function buildApp (
     log: app.log,
     timing: { repeatAfterMs: config.PURGE_REPEAT_AFTER_S * 1000, ...timing }
   })
-  const store = metrics.counted(createPageStore({
+  const pages = createPageStore({
     models, renderer, outbox: purges, readsAtOnce: config.PAGE_READS_AT_ONCE, log: app.log
-  }))
-  /** @type {import('./pages/origin-cache.js').OriginCache<import('./pages/view-route.js').View> | undefined} */
+  })
+  const store = metrics ? metrics.counted(pages) : pages
+  /** @type {import('./pages/origin-cache.js').OriginCache<import('./pages/view.js').View> | undefined} */
   const cache = config.ORIGIN_CACHE_MIB === 0
     ? undefined
     : createOriginCache({ connection: database.connection, collection: models.Pages.collection.name, maxBytes: config.ORIGIN_CACHE_MIB * MIB, log: app.log })
@@ -139,17 +147,17 @@ export async function buildApp (
   const answerError = createErrorHandler(database.isUnavailable)
   const knownRoutes = noteRoutes(app)
   const watchers = [
-    ...(LOGS_REQUESTS.has(config.LOG_LEVEL) ? [createRequestLog(app.log)] : []),
-    ...(config.METRICS_PORT === undefined ? [] : [metrics.observe])
+    ...LOGS_REQUESTS.has(config.LOG_LEVEL)
+      ? [createRequestLog(app.log, { idOf: requestIds, viewRoute: VIEW_ROUTE, viewsPerS: config.LOG_VIEWS_PER_S })]
+      : [],
+    ...metrics ? [metrics.observe] : []
   ]
+  /** @type {import('./observe/request-log.js').Note | undefined} */
+  const watch = watchers.length === 0
+    ? undefined
+    : (request, route, status, durationMs) => { for (const note of watchers) note(request, route, status, durationMs) }
 
   const admission = createAdmission({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
-
-  // What is answered before the framework, whose hooks would do the same; a request is counted when it comes. Who wants to watch requests wants to see all of them.
-  const countedFirst = new WeakSet()
-  const first = watchers.length > 0
-    ? undefined
-    : { begun: counter.add, left: (/** @type {object} */ request) => { countedFirst.add(request) }, isPresent: database.isPresent, atOnce: /** @type {typeof admission.atOnce} */ (database.whilePresent(admission.atOnce)) }
 
   drainOnClose(app)
   // What needs no database is answered whatever happens. What waits for its turn has not begun: it is refused then
@@ -159,9 +167,10 @@ export async function buildApp (
     /** @typedef {import('fastify').RouteHandlerMethod} Handler */
     if (needed) route.handler = admission.inTurn(/** @type {Handler} */ (database.whilePresent(route.handler)))
   })
-  if (config.METRICS_PORT !== undefined) {
+  if (observing && metrics && config.METRICS_PORT !== undefined) {
     metrics.addProcess()
-    const server = showMetrics(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
+    const show = showMetrics ?? observing.createMetricsServer
+    const server = show(metrics, { host: config.METRICS_HOST, port: config.METRICS_PORT })
     app.addHook('onReady', server.open)
     app.addHook('onClose', server.close)
   }
@@ -177,14 +186,13 @@ export async function buildApp (
   if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
   app.addHook('onRequest', (request, reply, done) => {
     const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)
-    if (counted && !countedFirst.has(request.raw)) counter.add(request.method)
+    if (counted && !first.hasBegun(request.raw)) counter.add(request.method)
     reply.headers(SECURITY_HEADERS)
     done()
   })
-  // None of it unless somebody wants to know: page views are what there is most of.
-  if (watchers.length > 0) {
+  if (watch) {
     app.addHook('onResponse', (request, reply, done) => {
-      for (const note of watchers) note(request, reply)
+      watch(request, request.routeOptions.url ?? null, reply.statusCode, first.leadOf(request.raw) + reply.elapsedTime)
       done()
     })
   }
@@ -199,8 +207,16 @@ export async function buildApp (
   await app.register(healthRoutes, { database })
   await app.register(counterRoute, { counter })
   await app.register(assetRoutes)
-  const savedNotice = createSavedNotice({ policy, isTold: purges?.isTold })
-  await app.register(viewRoute, { store, policy, savedNotice, cache, first })
+  await app.register(viewRoute, {
+    store,
+    policy,
+    savedNotice: createSavedNotice({ policy, isTold: purges?.isTold }),
+    cache,
+    first,
+    watch,
+    isPresent: database.isPresent,
+    atOnce: /** @type {typeof admission.atOnce} */ (database.whilePresent(admission.atOnce))
+  })
   await app.register(findingRoutes, { finding, policy })
   await app.register(editRoutes, { store, history, past, waitUntilTold: purges?.waitUntilTold })
   await app.register(historyRoutes, { store, history, past, policy })

@@ -29,6 +29,8 @@ const SETTINGS = {
   PAGE_MAX_BYTES: integer(1, 3 * MIB, { default: MIB, desc: 'a whole number of bytes from 1 to 3145728' }),
   UPLOAD_MAX_BYTES: integer(1, 50 * MIB, { default: 5 * MIB, desc: 'a whole number of bytes from 1 to 52428800' }),
   LOG_LEVEL: str({ choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], default: 'warn', desc: 'one of fatal, error, warn, info, debug, trace, silent' }),
+  // Each takes a quarter of the time of an answer from memory, also on a small board, which answers few.
+  LOG_VIEWS_PER_S: integer(0, 1_000_000, { default: 10, desc: 'a whole number of lines a second from 0 to 1000000' }),
   ACCESS: str({ choices: ACCESS_MODES, default: 'open', desc: `one of ${ACCESS_MODES.join(', ')}` }),
   USERS_FILE: text(isThere, { default: undefined, desc: 'the path of a file that wiki-app/bin/user.js has made; ACCESS=users needs it, and nothing else does' }),
   // Whether cookies are only for https cannot be told from a request, as whoever ends TLS may stand in front.
@@ -68,6 +70,7 @@ const SETTINGS = {
  * @property {number} PAGE_MAX_BYTES
  * @property {number} UPLOAD_MAX_BYTES  of one picture
  * @property {string} LOG_LEVEL
+ * @property {number} LOG_VIEWS_PER_S  lines a second, at the level info, for page views that go well; of each process
  * @property {import('./access/roles.js').AccessMode} ACCESS
  * @property {string} [USERS_FILE]  there when ACCESS is users
  * @property {string} [PUBLIC_URL]

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { locateTool } from '../../loadgen/src/tools/locate.js'
 import { cpuSeconds, residentMb } from '../bench/process.js'
 import { summarise } from '../bench/profile.js'
+import { pairedRatio, ROUNDS_MAX } from '../bench/ratio.js'
+import { openTree } from '../bench/tree.js'
+import { compare } from '../bench/turns.js'
 import { loadWithWrk } from '../bench/wrk.js'
 
 /**
@@ -75,4 +80,61 @@ test('wrk asks for all that it is given, each with its own headers, and takes no
   await assert.rejects(loadWithWrk({ ...load, expected: 200, requests: [known('a')] }), /304 instead of 200/)
   await assert.rejects(loadWithWrk({ ...load, requests: [known('a'), known('gone')] }), /500 instead of 304/)
   await assert.rejects(loadWithWrk({ ...load, requests: [known('late')] }), /wrk ended with 0 and said/)
+})
+
+test('a ratio of two that took turns has the interval that the rounds\' own ratios give it', () => {
+  const same = pairedRatio([3, 30, 300], [2, 20, 200])
+  for (const value of [same.ratio, same.low, same.high]) assert.ok(Math.abs(value - 1.5) < 1e-12)
+  assert.equal(same.n, 3)
+
+  // Logarithms 0.1, 0.2, 0.3: mean 0.2, standard error 0.1 ÷ √3, t of two degrees of freedom 4.303.
+  const { ratio, low, high } = pairedRatio([0.1, 0.2, 0.3].map(Math.exp), [1, 1, 1])
+  assert.ok(Math.abs(ratio - Math.exp(0.2)) < 1e-12)
+  assert.ok(Math.abs(low - Math.exp(0.2 - 0.1 / Math.sqrt(3) * 4.303)) < 1e-12)
+  assert.ok(Math.abs(high - Math.exp(0.2 + 0.1 / Math.sqrt(3) * 4.303)) < 1e-12)
+
+  // What the machine does to a round it does to both: the ratio does not see it, and is the inverse the other way
+  // round.
+  const [ours, base] = [[1.1, 2.3, 0.9, 4.2], [1, 2.1, 0.8, 4]]
+  const quiet = pairedRatio(ours, base)
+  const busy = pairedRatio(ours.map((value, round) => value * 2 ** round), base.map((value, round) => value * 2 ** round))
+  assert.ok(Math.abs(busy.low - quiet.low) < 1e-12 && Math.abs(busy.high - quiet.high) < 1e-12)
+  assert.ok(Math.abs(pairedRatio(base, ours).low - 1 / quiet.high) < 1e-12)
+})
+
+test('rounds of which no interval can be had are an error', () => {
+  const many = Array.from({ length: ROUNDS_MAX + 1 }, () => 1)
+  for (const [ours, base] of [[[1], [1]], [[1, 2], [1]], [many, many]]) assert.throws(() => pairedRatio(ours, base), /2 to 31 rounds/)
+  for (const bad of [0, -1, Number.NaN]) assert.throws(() => pairedRatio([1, bad], [1, 1]), /above 0/)
+})
+
+test('a table of two variants names each line, both times and the ratio', () => {
+  const turns = { view_c16: { on: [51, 52, 53], off: [50, 51, 52] }, save_c16: { on: [1_500, 1_600, 1_500], off: [1_500, 1_500, 1_600] } }
+  const { text, ratios } = compare(turns, 'on', 'off')
+  assert.deepEqual(ratios, { view_c16: 1.02, save_c16: 1 })
+  assert.match(text, /^view_c16 +1\.020 \(1\.019 … 1\.021\) +3 +52 +51$/m)
+  assert.match(text, /^save_c16 .* 3 +1500 +1500$/m)
+})
+
+test('another version of the repository is a tree of its own, with its own packages, and is gone at the end', { timeout: 300_000 }, async (t) => {
+  const root = fileURLToPath(new URL('../../', import.meta.url))
+  const git = (/** @type {string[]} */ ...args) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' }).trim()
+  if (git('rev-parse', '--is-shallow-repository') === 'true') return t.skip('a shallow clone has one version')
+  const directory = path.join(mkdtempSync(path.join(tmpdir(), 'stevec-tree-')), 'tree')
+  t.after(() => rmSync(path.dirname(directory), { recursive: true, force: true }))
+  /** @type {(() => Promise<void>)[]} */
+  const removals = []
+  const { name, wikiArguments } = await openTree('HEAD', directory, (remove) => removals.push(remove))
+  assert.equal(name, 'HEAD')
+  assert.equal(wikiArguments[wikiArguments.length - 1], path.join(directory, 'wiki-app/src/server.js'))
+  assert.equal(realpathSync(path.join(directory, 'node_modules/@stevec/cdn')), realpathSync(path.join(directory, 'cdn')))
+  // The tree can be loaded: it finds all that it needs.
+  const { readConfig } = await import(pathToFileURL(path.join(directory, 'wiki-app/src/config.js')).href)
+  assert.equal(readConfig({}).PORT, 3000)
+  assert.match(git('worktree', 'list'), new RegExp(directory))
+
+  for (const remove of removals) await remove()
+  assert.equal(existsSync(directory), false)
+  assert.doesNotMatch(git('worktree', 'list'), new RegExp(directory))
+  await assert.rejects(openTree('no-such-ref', directory, () => {}), /there is no commit "no-such-ref"/)
 })

@@ -52,6 +52,15 @@ export function useWiki () {
 export const get = (app, url, headers = {}) => app.inject({ method: 'GET', url, headers })
 
 /**
+ * What a wiki tells of itself.
+ * @param {number} port  METRICS_PORT
+ */
+export async function readMetrics (port, path = '/metrics') {
+  const answer = await fetch(`http://127.0.0.1:${port}${path}`)
+  return { status: answer.status, text: await answer.text() }
+}
+
+/**
  * Saves a page as a program does.
  * @param {import('fastify').FastifyInstance} app
  * @param {string} name

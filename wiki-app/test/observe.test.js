@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { createServer } from 'node:net'
@@ -10,19 +11,13 @@ import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
-import { breakPage, BROWSER, get, save, useWiki } from './helper.js'
+import { breakPage, BROWSER, get, readMetrics, save, useWiki } from './helper.js'
 import { bearer, PASSWORD, peopleOnly } from './people.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
 const WAIT_MAX_MS = 60_000
 
 const wiki = useWiki()
-
-/** @param {number} port */
-const metrics = async (port, path = '/metrics') => {
-  const answer = await fetch(`http://127.0.0.1:${port}${path}`)
-  return { status: answer.status, text: await answer.text() }
-}
 
 /**
  * @param {string} text
@@ -74,7 +69,7 @@ test('Prometheus finds what the wiki does, under labels of which there are few',
   }
   await app.inject({ method: /** @type {'GET'} */ ('PROPFIND'), url: '/wiki/a' })
 
-  const { status, text } = await metrics(port)
+  const { status, text } = await readMetrics(port)
   assert.equal(status, 200)
   const duration = 'wiki_http_request_duration_seconds_count'
   assert.equal(valueOf(text, `${duration}{route="/wiki/*",method="GET",status_class="4xx"}`), 50)
@@ -91,8 +86,8 @@ test('Prometheus finds what the wiki does, under labels of which there are few',
   assert.match(text, /^process_cpu_seconds_total /m)
   assert.doesNotMatch(text, /nowhere|q=/)
 
-  assert.equal((await metrics(port, '/')).status, 404)
-  assert.equal((await metrics(port, '/metrics?x')).status, 404)
+  assert.equal((await readMetrics(port, '/')).status, 404)
+  assert.equal((await readMetrics(port, '/metrics?x')).status, 404)
   assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status, 404)
   assert.equal((await get(app, '/metrics')).statusCode, 404, 'no door of the wiki leads there')
 })
@@ -100,7 +95,7 @@ test('Prometheus finds what the wiki does, under labels of which there are few',
 test('metrics tell that the database is away', async (t) => {
   const [port, nothing] = await freePorts(2)
   await wiki.build(t, { METRICS_PORT: String(port), MONGODB_URI: `mongodb://127.0.0.1:${nothing}/wiki` })
-  assert.equal(valueOf((await metrics(port)).text, 'wiki_database_up'), 0)
+  assert.equal(valueOf((await readMetrics(port)).text, 'wiki_database_up'), 0)
 })
 
 test('metrics that cannot be served stop the start with a line that says why, and with the wiki they end', async (t) => {
@@ -112,9 +107,9 @@ test('metrics that cannot be served stop the start with a line that says why, an
 
   const [own] = await freePorts(1)
   const app = await buildApp(readConfig({ MONGODB_URI: wiki.freshUri(), LOG_LEVEL: 'silent', METRICS_PORT: String(own) }))
-  assert.equal((await metrics(own)).status, 200)
+  assert.equal((await readMetrics(own)).status, 200)
   await app.close()
-  await assert.rejects(metrics(own))
+  await assert.rejects(readMetrics(own))
 })
 
 test('an error has a number to report it by: the proxy’s when that is harmless, or a new one', async (t) => {
@@ -159,6 +154,71 @@ test('at the level info there is one line for each request, and nothing secret i
   assert.equal(requests()[0].request_id, 'abc')
   assert.equal(new Set(requests().map(({ request_id: id }) => id)).size, 6)
   assert.doesNotMatch(JSON.stringify(lines), new RegExp(`SECRET|${PASSWORD}|stevec_editor|session=`))
+})
+
+test('page views that the framework does not see are counted, timed and logged as those that it does', async (t) => {
+  // pino writes lines through it when it is not the original.
+  const { mock: written } = t.mock.method(process.stderr, 'write', () => true)
+  const [port] = await freePorts(1)
+  const app = await wiki.build(t, { METRICS_PORT: String(port), LOG_LEVEL: 'info' })
+  const address = await app.listen({ port: 0, host: '127.0.0.1' })
+  await save(app, 'a', 'text')
+  const handled = t.mock.fn()
+  subscribe('tracing:fastify.request.handler:start', handled)
+  t.after(() => unsubscribe('tracing:fastify.request.handler:start', handled))
+
+  const etag = String((await get(app, '/wiki/a')).headers.etag)
+  handled.mock.resetCalls()
+  const ask = async (/** @type {string} */ method, /** @type {string} */ url, /** @type {Record<string, string>} */ headers = {}) =>
+    (await fetch(address + url, { method, headers: { 'cache-control': 'max-age=0', ...headers } })).status
+  assert.equal(await ask('GET', '/wiki/a', { 'x-request-id': 'first' }), 200)
+  assert.equal(await ask('GET', '/wiki/a', { 'x-request-id': 'second', 'if-none-match': etag }), 304)
+  assert.equal(await ask('GET', '/wiki/a', { 'x-request-id': '"' }), 200)
+  assert.equal(handled.mock.callCount(), 0)
+  assert.equal(await ask('HEAD', '/wiki/a', { 'x-request-id': 'third' }), 200)
+  assert.equal(await ask('GET', '/wiki/none', { 'x-request-id': 'fourth' }), 404)
+  assert.equal(handled.mock.callCount(), 2)
+
+  const lines = () => written.calls.map(({ arguments: [line] }) => JSON.parse(String(line))).filter(({ msg }) => msg === 'request').slice(2)
+  assert.ok(await waitUntil(() => lines().length === 5, WAIT_MAX_MS))
+  for (const { level, duration_ms: durationMs } of lines()) assert.ok(level === 30 && durationMs > 0)
+  assert.match(lines()[2].request_id, /^[0-9a-f]{8}-\d+$/)
+  const view = { route: '/wiki/*', url: '/wiki/a', method: 'GET', status: 200, unlogged: 0 }
+  assert.deepEqual(lines().map(({ request_id: id, route, url, method, status, unlogged }) => ({ id, route, url, method, status, unlogged })), [
+    { id: 'first', ...view }, { id: 'second', ...view, status: 304 }, { id: lines()[2].request_id, ...view }, { id: 'third', ...view, method: 'HEAD' },
+    { id: 'fourth', ...view, url: '/wiki/none', status: 404, unlogged: undefined }
+  ])
+
+  const { text } = await readMetrics(port)
+  const valuesOf = (/** @type {string} */ part, /** @type {string} */ labels) => valueOf(text, `wiki_http_request_duration_seconds_${part}{${labels}}`)
+  for (const [method, kind, count] of /** @type {const} */ ([['GET', '2xx', 3], ['GET', '3xx', 1], ['HEAD', '2xx', 1], ['GET', '4xx', 1], ['POST', '2xx', 1]])) {
+    const labels = `route="/wiki/*",method="${method}",status_class="${kind}"`
+    assert.equal(valuesOf('count', labels), count, labels)
+    assert.equal(valuesOf('bucket', `le="+Inf",${labels}`), count)
+    assert.ok(valuesOf('bucket', `le="0.001",${labels}`) <= valuesOf('bucket', `le="10",${labels}`))
+    assert.ok(valuesOf('sum', labels) > 0)
+  }
+})
+
+test('a busy wiki logs some of its page views, says how many it left out, and logs all else', async (t) => {
+  const { ask, lines } = await start(t, { LOG_LEVEL: 'info', LOG_VIEWS_PER_S: '2', QUEUE_WAIT_MAX_MS: '0' })
+  const requests = () => lines.filter(({ msg }) => msg === 'request')
+  const views = () => requests().filter(({ method, status }) => method === 'GET' && status === 200)
+  assert.equal(await ask('POST', '/wiki/a', { 'content-type': 'text/markdown' }, 'text'), 201)
+  let asked = 0
+  const view = async (/** @type {string} */ query) => { asked++; assert.equal(await ask('GET', `/wiki/a${query}`), 200) }
+  // With a query it is the framework that answers.
+  await Promise.all(Array.from({ length: 200 }, (_, index) => view(index % 2 === 0 ? '' : '?x')))
+  assert.equal(await ask('GET', '/wiki/none'), 404)
+  const told = () => views().reduce((sum, { unlogged }) => sum + 1 + unlogged, 0)
+  // The first view of a later second has a line, and tells of all before it.
+  const isAllTold = async () => {
+    await view('')
+    return waitUntil(() => told() === asked, 1_500, 20)
+  }
+  assert.ok(await waitUntil(isAllTold, 2 * WAIT_MAX_MS), `${told()} of ${asked}`)
+  assert.ok(views().length < asked / 2 && views().some(({ unlogged }) => unlogged > 0), `${views().length} of ${asked}`)
+  assert.deepEqual(requests().filter((line) => !views().includes(line)).map(({ method, status }) => [method, status]), [['POST', 201], ['GET', 404]])
 })
 
 test('at the usual level requests leave no line, and an unexpected error is found by its number', async (t) => {

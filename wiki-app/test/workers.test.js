@@ -148,6 +148,20 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     assert.deepEqual(counted.map((line) => /worker="(\d)"/.exec(line)?.[1]).sort(), Array.from({ length: WORKERS }, (_, index) => String(index + 1)))
   })
 
+  test('page views are in the metrics of the worker that they came to', async (t) => {
+    const views = async () => [...(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text())
+      .matchAll(/^wiki_http_request_duration_seconds_count\{(?=.*route="\/wiki\/\*")(?=.*method="GET")(?=.*status_class="2xx").*worker="(\d)".*\} (\d+)$/gm)]
+      .map(([, , count]) => Number(count))
+    const all = await clients(t, WORKERS)
+    await all[0].ask('PUT', '/api/v1/pages/viewed', { json: { content: 'text' } })
+    const before = await views()
+    for (const client of all) for (let time = 0; time < 5; time++) assert.equal((await client.ask('GET', '/wiki/viewed')).status, 200)
+    const after = await views()
+    const total = (/** @type {number[]} */ counts) => counts.reduce((sum, count) => sum + count, 0)
+    assert.equal(total(after) - total(before), 5 * WORKERS)
+    assert.equal(after.length, WORKERS)
+  })
+
   test('of a worker that is told to end nothing is lost', async (t) => {
     const all = await clients(t, WORKERS)
     const { instance } = await read(all[0])

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import { performance } from 'node:perf_hooks'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { ConfigError } from '../config-error.js'
+import { createRequestDurations } from './request-durations.js'
 
 /** From a page out of memory to a database that hardly answers. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -20,7 +21,10 @@ const REQUEST_TIMEOUT_MS = 5_000
  */
 export function createMetrics ({ ping }) {
   const registers = [new Registry()]
-  const requests = new Histogram({ registers, name: 'wiki_http_request_duration_seconds', help: 'How long requests took to answer', labelNames: ['route', 'method', 'status_class'], buckets: DURATION_BUCKETS_S })
+  const requests = createRequestDurations({
+    name: 'wiki_http_request_duration_seconds', help: 'How long requests took to answer', buckets_s: DURATION_BUCKETS_S
+  })
+  registers[0].registerMetric(/** @type {import('prom-client').Metric} */ (/** @type {unknown} */ (requests)))
   const renders = new Histogram({ registers, name: 'wiki_render_duration_seconds', help: 'How long texts took to become HTML, waiting included', buckets: DURATION_BUCKETS_S })
   const saves = new Counter({ registers, name: 'wiki_saves_total', help: 'Changes of pages that were made', labelNames: ['kind'] })
   const conflicts = new Counter({ registers, name: 'wiki_conflicts_total', help: 'Changes of pages that were refused because the page was not as the author expected it' })
@@ -52,13 +56,9 @@ export function createMetrics ({ ping }) {
       }))
     },
 
-    /**
-     * @param {import('fastify').FastifyRequest} request
-     * @param {import('fastify').FastifyReply} reply
-     */
-    observe (request, reply) {
-      const method = METHODS.has(request.method) ? request.method : 'other'
-      requests.observe({ route: request.routeOptions.url ?? 'none', method, status_class: `${String(reply.statusCode)[0]}xx` }, reply.elapsedTime / 1000)
+    /** @type {import('./request-log.js').Note} */
+    observe ({ method = '' }, route, status, durationMs) {
+      requests.observe(route ?? 'none', METHODS.has(method) ? method : 'other', status, durationMs / 1000)
     },
 
     /**

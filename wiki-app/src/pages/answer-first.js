@@ -1,33 +1,96 @@
+import { createServer } from 'node:http'
+
 /**
  * What is sent as it is: names and values of the headers in turn, and the body.
  * @typedef {{status: 200 | 304, head: string[], document?: Buffer}} Ready
  */
 
 /**
- * Answers some requests before the framework has made anything of them, which takes it long beside what such an answer takes itself: neither routes nor hooks see them.
- * What is left to the framework after all, or fails, it gets as it came.
- * @param {import('fastify').FastifyInstance} app
- * @param {(request: IncomingMessage) => Ready | Promise<Ready | undefined> | undefined} find  undefined: the framework answers
- * @param {object} on
- * @param {(method: string) => void} on.begun  a request that is answered here, or looked for with a promise
- * @param {(request: IncomingMessage) => void} on.left  one that was begun, and that the framework gets after all
+ * @template Found
+ * @typedef {object} Finder
+ * @property {(request: IncomingMessage) => Found | Promise<Found> | undefined} find  undefined: the framework looks
+ *   by itself
+ * @property {(found: Found, headers: import('node:http').IncomingHttpHeaders) => Ready | undefined} ready  undefined:
+ *   the framework answers
+ * @property {(request: IncomingMessage, status: number, duration_ms: number) => void} [answered]  of a request that
+ *   the framework does not see
  */
-export function answerFirst ({ server }, find, { begun, left }) {
-  const [byFramework] = server.listeners('request')
-  server.removeAllListeners('request')
-  server.on('request', (request, response) => {
-    const send = (/** @type {Ready} */ { status, head, document }) => { response.writeHead(status, head).end(document) }
-    const leave = () => {
-      left(request)
-      byFramework.call(server, request, response)
+
+/**
+ * Answers some requests before the framework: its own work for a request exceeds that of an answer from memory.
+ * Neither routes nor hooks see them.
+ * The framework gets all others as they came, with what was found of them. See docs/decisions/0017.
+ * @template Found
+ * @param {object} on
+ * @param {(method: string) => void} on.begun  a request for which `find` has found something, or begun to look
+ */
+export function createAnswerFirst ({ begun }) {
+  /** @type {Finder<Found>} */
+  let finder = { find: () => undefined, ready: () => undefined }
+  /** Begun here and left to the framework. @type {WeakMap<IncomingMessage, {found: Found | Promise<Found>, lead_ms: number}>} */
+  const left = new WeakMap()
+  // Time is taken only where it is noted.
+  const now = () => finder.answered === undefined ? 0 : performance.now()
+
+  /**
+   * @param {Found} found
+   * @param {IncomingMessage} request
+   */
+  function readyOf (found, request) {
+    try {
+      return finder.ready(found, request.headers)
+    } catch {
+      // The framework meets the same error, and its error handler answers.
+      return undefined
     }
-    // Once it does not listen any more each answer has to say that its connection ends, and the framework sees to that.
-    const found = server.listening ? find(request) : undefined
-    if (found === undefined) return byFramework.call(server, request, response)
-    begun(String(request.method))
-    if (found instanceof Promise) found.then((ready) => ready === undefined ? leave() : send(ready), leave)
-    else send(found)
-  })
+  }
+
+  return {
+    /** @param {Finder<Found>} only  before it the framework answers everything */
+    use (only) { finder = only },
+
+    /**
+     * Makes Fastify's server. https://fastify.dev/docs/latest/Reference/Server/#serverfactory
+     * @param {import('fastify').FastifyServerFactoryHandler} byFramework
+     * @param {Record<string, any>} options  Fastify's; it applies none of them to a server that it did not make
+     */
+    serverFactory (byFramework, { keepAliveTimeout, requestTimeout }) {
+      const server = createServer((request, response) => {
+        // While it closes, each answer has to say that its connection ends, and the framework sees to that.
+        const found = server.listening ? finder.find(request) : undefined
+        if (found === undefined) return byFramework(request, response)
+        const since = now()
+        begun(String(request.method))
+        const leave = () => {
+          left.set(request, { found, lead_ms: now() - since })
+          byFramework(request, response)
+        }
+        const answer = (/** @type {Found} */ what) => {
+          const made = readyOf(what, request)
+          if (made === undefined) return leave()
+          response.writeHead(made.status, made.head).end(made.document)
+          finder.answered?.(request, made.status, now() - since)
+        }
+        if (found instanceof Promise) found.then(answer, leave)
+        else answer(found)
+      })
+      return Object.assign(server, { keepAliveTimeout, requestTimeout })
+    },
+
+    /**
+     * @param {IncomingMessage} request  that the framework has got
+     * @returns {Found | Promise<Found> | undefined} what was found of it before
+     */
+    foundOf: (request) => left.get(request)?.found,
+    /** @param {IncomingMessage} request @returns {number} ms that passed before the framework got it */
+    leadOf: (request) => left.get(request)?.lead_ms ?? 0,
+    /** @param {IncomingMessage} request */
+    hasBegun: (request) => left.has(request)
+  }
 }
 
 /** @typedef {import('node:http').IncomingMessage} IncomingMessage */
+/**
+ * @template Found
+ * @typedef {ReturnType<typeof createAnswerFirst<Found>>} AnswerFirst
+ */

@@ -10,14 +10,13 @@ const RETRY_MS = 500
 const UNREAD_WAITS_MAX = 20
 /** Of a change that a failover took back nobody is told: a copy that was read in between goes by its age. */
 const KEPT_MAX_MS = 60_000
-/** What a page takes beside its HTML: the document around it, its fields, the cache's own. */
-const OVERHEAD_BYTES = 8 * 1024
 
 /**
  * Pages in this process's memory, ready to be sent, each until the database's change stream tells of a change of it. Between the moment that an edit is acknowledged
  * and its notice a reader may get the page before it, milliseconds mostly and at most SILENCE_MAX_MS + AWAIT_MS: without word from the database nothing is answered from here.
  * https://www.mongodb.com/docs/manual/changeStreams/
- * @template {{page: {html: Buffer}}} View
+ * @template {{detached: () => View, held_bytes: number}} View  `detached`: a copy that holds no other memory than its
+ *   own
  * @param {object} options
  * @param {import('mongoose').Connection} options.connection
  * @param {string} options.collection  its documents' _id are the keys
@@ -26,7 +25,9 @@ const OVERHEAD_BYTES = 8 * 1024
  */
 export function createOriginCache ({ connection, collection, maxBytes, log }) {
   /** @type {LRUCache<string, View>} */
-  const kept = new LRUCache({ maxSize: maxBytes, ttl: KEPT_MAX_MS, ttlResolution: 1_000, sizeCalculation: ({ page }) => 2 * page.html.length + OVERHEAD_BYTES })
+  const kept = new LRUCache({
+    maxSize: maxBytes, ttl: KEPT_MAX_MS, ttlResolution: 1_000, sizeCalculation: (view) => view.held_bytes
+  })
   /** Reads under way; one that a change has overtaken is not kept. @type {Map<string, Set<{overtaken: boolean}>>} */
   const reads = new Map()
   const closing = new AbortController()
@@ -115,8 +116,10 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
       reads.set(name, all.add(mine))
       try {
         const view = await read()
-        if (view !== null && !mine.overtaken && hears()) kept.set(name, view)
-        return view
+        if (view === null || mine.overtaken || !hears()) return view
+        const copy = view.detached()
+        kept.set(name, copy)
+        return copy
       } finally {
         all.delete(mine)
         if (all.size === 0) reads.delete(name)
@@ -134,6 +137,6 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
 }
 
 /**
- * @template {{page: {html: Buffer}}} View
+ * @template {{detached: () => View, held_bytes: number}} View
  * @typedef {ReturnType<typeof createOriginCache<View>>} OriginCache
  */

@@ -1,49 +1,17 @@
 import { COUNTER_NAME } from '../counter.js'
-import { tagOf } from '../invalidation.js'
-import { SECURITY_HEADERS } from '../security-headers.js'
 import { HTML } from '../views.js'
-import { answerFirst } from './answer-first.js'
-import { entityTag, pageDocument } from './document.js'
+import { pageDocument } from './document.js'
 import { isMisspelt, nameIn } from './address.js'
 import { editUrl, historyUrl, viewUrl } from './name.js'
 import { PageMissing } from './store.js'
-import { hasCurrent, isConditional } from './validators.js'
+import { isConditional } from './validators.js'
+import { createCachingOf, View } from './view.js'
 
 const PAGES = '/wiki/'
 const COUNTER_URL = `${PAGES}${COUNTER_NAME}`
-const HEAD = Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML }).flat()
 
-/** @param {import('./store.js').PageValidators} page */
-const validatorsOf = (page) => ({ etag: entityTag(page), 'last-modified': page.rendered_at.toUTCString() })
-
-/** @param {import('./store.js').PageValidators} page @returns {boolean} false: it has been deleted, or has moved */
-const isThere = (page) => page.deleted_at == null && !page.redirect_to
-
-/** @typedef {ReturnType<typeof validatorsOf>} Validators */
-
-/** A page with what is sent of it, made when it is first asked for: what is deleted or has moved has nothing to send. */
-export class View {
-  /** @type {Validators | undefined} */
-  #validators
-  /** @type {Buffer | undefined} */
-  #document
-  /** @type {import('./answer-first.js').Ready | undefined} */
-  #ready
-
-  /** @param {import('./store.js').PageView} page */
-  constructor (page) { this.page = page }
-
-  get validators () { return (this.#validators ??= validatorsOf(this.page)) }
-  get document () { return (this.#document ??= pageDocument(this.page)) }
-
-  /**
-   * @param {(page: import('./store.js').PageValidators, validators: Validators) => string[]} headOf
-   * @returns {import('./answer-first.js').Ready}
-   */
-  ready (headOf) {
-    return (this.#ready ??= { status: 200, head: [...headOf(this.page, this.validators), 'content-length', String(this.document.length)], document: this.document })
-  }
-}
+/** The pattern of pages' addresses: the label of views in metrics and log lines. */
+export const VIEW_ROUTE = `${PAGES}*`
 
 /**
  * `GET /wiki/{name}`: the page, the same for everybody, so that a cache can answer for the wiki.
@@ -52,75 +20,67 @@ export class View {
  *   policy: import('../cache-policy.js').CachePolicy,
  *   savedNotice: ReturnType<typeof import('./saved-notice.js').createSavedNotice>,
  *   cache?: import('./origin-cache.js').OriginCache<View>,
- *   first?: {begun: (method: string) => void, left: (request: import('node:http').IncomingMessage) => void, isPresent: () => boolean, atOnce: <T>(read: () => Promise<T>) => Promise<T> | undefined}
- * }>}  `first`: with it pages are answered before the framework sees the request, while the database is present; `atOnce` begins a read that need not wait for others
+ *   first: import('./answer-first.js').AnswerFirst<View | null>,
+ *   watch?: import('../observe/request-log.js').Note,
+ *   isPresent: () => boolean,
+ *   atOnce: <T>(read: () => Promise<T>) => Promise<T> | undefined
+ * }>}  `first` answers before the framework while the database is present; `atOnce` begins a read that need not wait
+ * for others
  */
-export async function viewRoute (app, { store, policy, savedNotice, cache, first }) {
-  const caching = Object.entries(policy.headers).flat()
-  const read = (/** @type {string} */ name) => store.findView(name).then((page) => page && new View(page))
+export async function viewRoute (app, { store, policy, savedNotice, cache, first, watch, isPresent, atOnce }) {
+  const cachingOf = createCachingOf(policy)
 
-  if (first !== undefined) {
-    answerFirst(app, (request) => {
-      const { method, url = '', headers } = request
-      if (method !== 'GET' || !url.startsWith(PAGES) || url === COUNTER_URL || url.includes('?') || !first.isPresent()) return undefined
+  first.use({
+    find ({ method, url = '', headers }) {
+      if (method !== 'GET' || !url.startsWith(PAGES) || url === COUNTER_URL || url.includes('?')) return undefined
+      if (!isPresent()) return undefined
       const name = decoded(url.slice(PAGES.length))
       // In any other spelling it is not the page that is sent.
       if (viewUrl(name) !== url) return undefined
-      if (cache === undefined) return first.atOnce(() => readyFor(name, headers))
-      const kept = isConditional(headers) ? undefined : cache.get(name)
-      return kept !== undefined && isThere(kept.page) ? kept.ready(headOf) : undefined
-    }, first)
-  }
+      return cache === undefined ? atOnce(() => lookUp(name, headers)) : cache.get(name)
+    },
+    ready: (view, headers) => view?.ready(headers),
+    answered: watch && ((request, status, durationMs) => watch(request, VIEW_ROUTE, status, durationMs))
+  })
 
-  /**
-   * @param {string} name
-   * @param {import('node:http').IncomingHttpHeaders} headers
-   * @returns {Promise<import('./answer-first.js').Ready | undefined>} undefined: there is no page to send
-   */
-  async function readyFor (name, headers) {
-    const known = isConditional(headers) ? await findKnown(name, headers) : null
-    if (known !== null) return { status: 304, head: headOf(known.page, known.validators) }
-    const page = await store.findView(name)
-    return page !== null && isThere(page) ? new View(page).ready(headOf) : undefined
-  }
-
-  /**
-   * For somebody who has a copy: mostly it is the newest, and then the text is not read.
-   * @param {string} name
-   * @param {import('node:http').IncomingHttpHeaders} headers
-   * @returns {Promise<{page: import('./store.js').PageValidators, validators: Validators} | null>} null: the text has to be read
-   */
-  async function findKnown (name, headers) {
-    const page = await store.findValidators(name)
-    if (page === null || !isThere(page)) return null
-    const validators = validatorsOf(page)
-    return hasCurrent(headers, validators) ? { page, validators } : null
-  }
-
-  // What is kept here is answered at once, without a promise: that is what keeping it is for.
-  app.get('/wiki/*', (request, reply) => {
+  app.get(VIEW_ROUTE, (request, reply) => {
     const name = nameIn(request)
     // One page, one URL: otherwise caches would hold copies that differ in age.
     if (isMisspelt(request, viewUrl(name))) return reply.headers(policy.headers).redirect(viewUrl(name), 301)
 
     const saved = savedRevision(request.query)
     // An author is sent back to what was just saved, of which a copy here may not know yet.
-    const kept = saved === null ? cache?.get(name) : undefined
-    if (kept !== undefined) return answer(name, null, kept, request, reply)
-    if (saved === null && cache !== undefined) return cache.through(name, () => read(name)).then((view) => answer(name, null, view, request, reply))
-    if (saved === null && isConditional(request.headers)) return revalidate(name, request, reply)
-    return read(name).then((view) => answer(name, saved, view, request, reply))
+    const found = first.foundOf(request.raw) ?? (saved === null ? keptOrRead(name, request.headers) : read(name))
+    const send = (/** @type {View | null} */ view) => answer(name, saved, view, request, reply)
+    // A kept page is answered without a promise: that is what keeping it is for.
+    return found instanceof Promise ? found.then(send) : send(found)
   })
+
+  /** @param {string} name @returns {Promise<View | null>} */
+  async function read (name) {
+    const page = await store.findView(name)
+    return page && new View(page, cachingOf)
+  }
+
+  /**
+   * In one read. Mostly a reader who has a copy has the newest one, and then the text is not read.
+   * @param {string} name
+   * @param {import('node:http').IncomingHttpHeaders} headers
+   * @returns {Promise<View | null>}
+   */
+  async function lookUp (name, headers) {
+    const page = isConditional(headers) ? await store.findValidators(name) : null
+    const view = page && new View(page, cachingOf)
+    return view !== null && (!view.isThere || view.isCurrentFor(headers)) ? view : read(name)
+  }
 
   /**
    * @param {string} name
-   * @param {import('fastify').FastifyRequest} request
-   * @param {import('fastify').FastifyReply} reply
+   * @param {import('node:http').IncomingHttpHeaders} headers
    */
-  async function revalidate (name, request, reply) {
-    const known = await findKnown(name, request.headers)
-    return known === null ? answer(name, null, await read(name), request, reply) : describe(reply, known.page, known.validators).code(304).send()
-  }
+  const keptOrRead = (name, headers) => cache === undefined
+    ? lookUp(name, headers)
+    : cache.get(name) ?? cache.through(name, () => read(name))
 
   /**
    * @param {string} name
@@ -132,44 +92,31 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, first
   function answer (name, saved, view, request, reply) {
     const page = view && view.page
     // Not 301: someone may write a page under the old name again.
-    if (page?.redirect_to) return reply.headers(cachingOf(name)).header('page-revision', page.revision).redirect(viewUrl(page.redirect_to), 302)
-    if (view === null || page === null || page.deleted_at != null) throw Object.assign(new PageMissing(name), { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) })
+    if (page?.redirect_to) {
+      withHeaders(reply, cachingOf(page)).header('page-revision', page.revision)
+      return reply.redirect(viewUrl(page.redirect_to), 302)
+    }
+    if (view === null || page === null || page.deleted_at != null) {
+      const urls = { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) }
+      throw Object.assign(new PageMissing(name), urls)
+    }
     if (saved !== null && saved <= page.revision) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
-      return savedNotice(name, saved).then((notice) => pageDocument(page, notice))
+      const whole = /** @type {import('./store.js').PageView} */ (page)
+      return savedNotice(name, saved).then((notice) => pageDocument(whole, notice))
     }
-    const { validators } = view
-    describe(reply, page, validators)
-    if (hasCurrent(request.headers, validators)) return reply.code(304).send()
-    return view.document
+    withHeaders(reply, view.head)
+    return view.isCurrentFor(request.headers) ? reply.code(304).send() : view.document
   }
+}
 
-  /**
-   * @param {import('fastify').FastifyReply} reply
-   * @param {import('./store.js').PageValidators} page
-   * @param {Validators} validators
-   */
-  const describe = (reply, page, validators) => reply.type(HTML).headers(headersOf(page, validators))
-
-  /**
-   * @param {import('./store.js').PageValidators} page
-   * @param {Validators} validators
-   */
-  const headersOf = (page, validators) => ({ 'page-revision': page.revision, ...validators, ...cachingOf(page._id) })
-
-  /**
-   * @param {import('./store.js').PageValidators} page
-   * @param {Validators} validators
-   * @returns {string[]} the same with those of every answer, names and values in turn
-   */
-  const headOf = (page, validators) => [
-    ...HEAD, 'page-revision', String(page.revision), 'etag', validators.etag, 'last-modified', validators['last-modified'], ...caching, ...(policy.purgedBy === 'tags' ? ['cache-tag', tagOf(page._id)] : [])
-  ]
-
-  /** @param {string} name */
-  function cachingOf (name) {
-    return policy.purgedBy === 'tags' ? { ...policy.headers, 'cache-tag': tagOf(name) } : policy.headers
-  }
+/**
+ * @param {import('fastify').FastifyReply} reply
+ * @param {string[]} head  names and values in turn
+ */
+function withHeaders (reply, head) {
+  for (let index = 0; index < head.length; index += 2) reply.header(head[index], head[index + 1])
+  return reply
 }
 
 /** @param {string} text  as it stands in an address */

@@ -1,0 +1,62 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url))
+/** What npm links to the packages of the tree itself. */
+const OWN_SCOPE = '@stevec'
+const run = promisify(execFile)
+
+/**
+ * @typedef {object} Tree
+ * @property {string} name
+ * @property {readonly string[]} wikiArguments  what Node starts its wiki with
+ */
+
+/**
+ * Another version of this repository, ready to be started.
+ * @param {string} ref  a commit, tag or branch
+ * @param {string} directory  that it comes to be in
+ * @param {(remove: () => Promise<void>) => void} atEnd  is given what removes it again, before there is anything to
+ *   remove
+ * @returns {Promise<Tree>}
+ * @throws {Error} with the next step when there is no such commit, or nothing in it that can be measured
+ */
+export async function openTree (ref, directory, atEnd) {
+  const git = (/** @type {string[]} */ args) => run('git', ['-C', ROOT, ...args])
+  const commit = await git(['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]).then(({ stdout }) => stdout.trim(), () => {
+    throw new Error(`there is no commit "${ref}" in this repository; \`git log --oneline\` lists those that there are`)
+  })
+  atEnd(async () => {
+    rmSync(directory, { recursive: true, force: true })
+    await git(['worktree', 'prune'])
+  })
+  await git(['worktree', 'add', '--quiet', '--detach', directory, commit])
+  const start = path.join(directory, 'wiki-app/src/start.js')
+  if (!existsSync(start)) throw new Error(`${ref} has no wiki-app/src/start.js, so it cannot be started as this tree is; choose a later commit`)
+
+  const lock = (/** @type {string} */ tree) => readFileSync(path.join(tree, 'package-lock.json'), 'utf8')
+  if (lock(directory) === lock(ROOT)) linkModules(directory)
+  else await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: directory })
+  const { WIKI_ARGUMENTS } = await import(pathToFileURL(start).href)
+  return { name: ref, wikiArguments: WIKI_ARGUMENTS }
+}
+
+/**
+ * Gives a tree the modules of this one, but its own packages.
+ * @param {string} directory
+ */
+function linkModules (directory) {
+  const modules = path.join(directory, 'node_modules')
+  mkdirSync(path.join(modules, OWN_SCOPE), { recursive: true })
+  for (const name of readdirSync(path.join(ROOT, 'node_modules'))) {
+    if (name !== OWN_SCOPE) symlinkSync(path.join(ROOT, 'node_modules', name), path.join(modules, name))
+  }
+  const { workspaces } = JSON.parse(readFileSync(path.join(directory, 'package.json'), 'utf8'))
+  for (const workspace of workspaces) {
+    const { name } = JSON.parse(readFileSync(path.join(directory, workspace, 'package.json'), 'utf8'))
+    symlinkSync(path.join(directory, workspace), path.join(modules, name))
+  }
+}

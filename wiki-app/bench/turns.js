@@ -1,0 +1,99 @@
+import { load } from './load.js'
+import { pairedRatio, median } from './ratio.js'
+import { knownOf, readPages, saves, VIEWS } from './workload.js'
+import { loadWithWrk } from './wrk.js'
+
+const WARM_UP_S = 2
+/** A number, not a time: on a busy machine a short time may have no save in it. */
+const SAVES_PER_S = 250
+/** Whose ETags are asked for in a round: saves change them. */
+const KNOWN_PAGES = 200
+
+/**
+ * One of those that are compared: a wiki of one tree with some settings, on a database with the pages in it.
+ * @typedef {object} Variant
+ * @property {string} name
+ * @property {(settings?: Record<string, string>) => Promise<import('./servers.js').Server>} start
+ */
+/** @typedef {Record<string, Record<string, number[]>>} Turns  µs of processor time a request: by line, by variant, one for each round */
+
+/**
+ * Processor time that a request takes of the wiki's process, of several wikis in turns: A B C, B C A, … A round
+ * starts all of them anew, as for as long
+ * as it lives a process keeps what V8 made of it; the unit is the start.
+ * @param {object} options
+ * @param {string} options.directory  for the load's script
+ * @param {Variant[]} options.variants
+ * @param {number} options.rounds
+ * @param {number} options.seconds  of each measurement; of saves so many that they take as long on a fast machine
+ * @param {(text: string) => void} options.note
+ * @returns {Promise<Turns>}
+ */
+export async function measureInTurns ({ directory, variants, rounds, seconds, note }) {
+  /** @type {Turns} */
+  const found = {}
+  for (let round = 0; round < rounds; round++) {
+    const order = [...variants.slice(round % variants.length), ...variants.slice(0, round % variants.length)]
+    for (const { settings, lines } of groups(directory, seconds)) {
+      const wikis = []
+      for (const variant of order) {
+        const wiki = await variant.start(settings)
+        await loadWithWrk({ directory, url: wiki.url, connections: 16, requests: VIEWS, duration_s: WARM_UP_S, pid: wiki.pid })
+        wikis.push({ name: variant.name, wiki, pages: await readPages(wiki.url, KNOWN_PAGES) })
+      }
+      for (const [line, measure] of Object.entries(lines)) {
+        for (const { name, wiki, pages } of wikis) {
+          const { cpu_us: [cpuUs] } = await measure(wiki, pages);
+          ((found[line] ??= {})[name] ??= []).push(cpuUs)
+        }
+      }
+      for (const { wiki } of wikis) await wiki.stop()
+    }
+    note(`round ${round + 1} of ${rounds}: ${Object.entries(found).map(([line, times]) => `${line} ${variants.map(({ name }) => times[name][round].toFixed(0)).join(' ')} µs`).join(', ')}`)
+  }
+  return found
+}
+
+/** @typedef {(wiki: import('./servers.js').Server, pages: {etag: string}[]) => Promise<import('./load.js').Load>} Measure */
+
+/**
+ * @param {string} directory
+ * @param {number} seconds
+ * @returns {{settings: Record<string, string>, lines: Record<string, Measure>}[]} lines that are measured on one
+ *   process, saves last, as they change validators
+ */
+function groups (directory, seconds) {
+  /** @type {(connections: number, expected?: number) => Measure} */
+  const views = (connections, expected = 200) => ({ url, pid }, pages) =>
+    loadWithWrk({ directory, url, connections, requests: expected === 304 ? knownOf(pages) : VIEWS, expected, duration_s: seconds, pid })
+  return [
+    {
+      settings: {},
+      lines: {
+        view_c16: views(16),
+        view_c64: views(64),
+        not_modified_c16: views(16, 304),
+        save_c16: ({ url, pid }) => load({ url, connections: 16, requests: saves, amount: SAVES_PER_S * seconds, pids: [pid] })
+      }
+    },
+    { settings: { ORIGIN_CACHE_MIB: '64' }, lines: { origin_cache_c16: views(16) } }
+  ]
+}
+
+/**
+ * @param {Turns} turns
+ * @param {string} ours  a variant's name
+ * @param {string} base
+ * @returns {{text: string, ratios: Record<string, number>}} a table, and each line's ratio
+ */
+export function compare (turns, ours, base) {
+  const lines = Object.entries(turns).map(([line, times]) => ({ line, times, ...pairedRatio(times[ours], times[base]) }))
+  return {
+    text: [
+      'what               ratio (95 % interval)      n       µs   base µs',
+      ...lines.map(({ line, times, ratio, low, high, n }) => `${line.padEnd(19)}${ratio.toFixed(3)} (${low.toFixed(3)} … ${high.toFixed(3)})`.padEnd(43) +
+        `${String(n).padStart(4)}${median(times[ours]).toFixed(0).padStart(9)}${median(times[base]).toFixed(0).padStart(10)}`)
+    ].join('\n'),
+    ratios: Object.fromEntries(lines.map(({ line, ratio }) => [line, Number(ratio.toFixed(3))]))
+  }
+}

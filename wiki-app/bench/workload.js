@@ -1,0 +1,54 @@
+import { pageText } from '../../loadgen/scenarios/content.js'
+
+/** The experiments' pages, of 5 kB; a page is saved with the texts of others, as an edit changes what it edits. */
+const PAGES = 1_000
+export const TEXTS = Array.from({ length: PAGES }, (_, page) => pageText(1, page, 5_000))
+/** More than it comes to in one measurement: each is a request that is made beforehand. */
+const SAVES_OF_A_CONNECTION = 1_000
+const FILLED_AT_ONCE = 8
+
+const path = (/** @type {number} */ page) => `/wiki/page-${page}`
+const anyPage = () => Math.floor(Math.random() * PAGES)
+
+export const VIEWS = TEXTS.map((_, page) => ({ path: path(page) }))
+
+/** @param {{etag: string}[]} pages */
+export const knownOf = (pages) => pages.map(({ etag }, page) => ({ path: path(page), headers: { 'if-none-match': etag } }))
+
+export const saves = () => Array.from({ length: SAVES_OF_A_CONNECTION }, () =>
+  ({ method: /** @type {const} */ ('POST'), path: path(anyPage()), headers: { 'content-type': 'text/markdown' }, body: TEXTS[anyPage()] }))
+
+/** @param {string} url  of a wiki that has none of them yet */
+export const fillPages = (url) => eachPage(PAGES, async (page) => {
+  const saved = await fetch(url + path(page), { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: TEXTS[page] })
+  if (!saved.ok) throw new Error(`${path(page)} was refused: ${await saved.text()}`)
+})
+
+/**
+ * @param {string} url
+ * @param {number} [count]  of the first pages
+ * @returns {Promise<{etag: string, bytes: number}[]>} as they are now
+ */
+export const readPages = (url, count = PAGES) => eachPage(count, async (page) => {
+  const answer = await fetch(url + path(page))
+  return { etag: String(answer.headers.get('etag')), bytes: (await answer.arrayBuffer()).byteLength }
+})
+
+/**
+ * @template T
+ * @param {number} count
+ * @param {(page: number) => Promise<T>} work
+ * @returns {Promise<T[]>}
+ */
+async function eachPage (count, work) {
+  let next = 0
+  /** @type {T[]} */
+  const results = []
+  await Promise.all(Array.from({ length: FILLED_AT_ONCE }, async () => {
+    while (next < count) {
+      const page = next++
+      results[page] = await work(page)
+    }
+  }))
+  return results
+}

@@ -1,0 +1,63 @@
+/** @typedef {{counts: Float64Array, sum_s: number}} Series  counts: of each bucket alone, the last is for longer ones */
+
+/**
+ * A histogram for what comes with every request. prom-client's own finds a series by joining its labels, 0.6 µs each
+ * time, which is 3 % of an
+ * answer from memory; it needs no more of a metric than `get`.
+ * https://prometheus.io/docs/concepts/metric_types/#histogram
+ * @param {object} options
+ * @param {string} options.name
+ * @param {string} options.help
+ * @param {number[]} options.buckets_s  upper bounds, ascending
+ */
+export function createRequestDurations ({ name, help, buckets_s: bounds }) {
+  /** By route, method, and first digit of the status. @type {Map<string, Map<string, Series[]>>} */
+  const routes = new Map()
+
+  /**
+   * @param {string} route
+   * @param {string} method
+   * @param {number} digit
+   */
+  function seriesOf (route, method, digit) {
+    const methods = routes.get(route) ?? new Map()
+    routes.set(route, methods)
+    const series = methods.get(method) ?? []
+    methods.set(method, series)
+    return (series[digit] ??= { counts: new Float64Array(bounds.length + 1), sum_s: 0 })
+  }
+
+  return {
+    name,
+
+    /**
+     * @param {string} route  each of its values, and of `method`, stays in memory: there must be few
+     * @param {string} method
+     * @param {number} status
+     * @param {number} durationS
+     */
+    observe (route, method, status, durationS) {
+      const digit = Math.trunc(status / 100)
+      const series = routes.get(route)?.get(method)?.[digit] ?? seriesOf(route, method, digit)
+      let bucket = 0
+      while (durationS > bounds[bucket]) bucket++
+      series.counts[bucket]++
+      series.sum_s += durationS
+    },
+
+    /** What prom-client's registry asks its metrics for, those of several processes, too. */
+    get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() })
+  }
+
+  function values () {
+    return [...routes].flatMap(([route, methods]) => [...methods].flatMap(([method, byDigit]) => byDigit.flatMap(({ counts, sum_s: sum }, digit) => {
+      const labels = { route, method, status_class: `${digit}xx` }
+      let count = 0
+      const buckets = [...counts].map((inBucket, index) => {
+        count += inBucket
+        return { metricName: `${name}_bucket`, labels: { le: bounds[index] ?? '+Inf', ...labels }, value: count }
+      })
+      return [...buckets, { metricName: `${name}_sum`, labels, value: sum }, { metricName: `${name}_count`, labels, value: count }]
+    })))
+  }
+}
