@@ -127,12 +127,22 @@ for (const uri of ['', 'postgres://me:hunter2@host/db', 'mongodb://me:hunter2', 
 test('each cache policy says what caches may do and how long others may see an old text', () => {
   const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 0, cdnTtlS: 3600 }
   const lists = { listControl: 'public, no-cache', purgedBy: null }
-  assert.deepEqual(cachePolicy('ttl', lifetimes), { headers: { 'cache-control': 'public, max-age=60' }, staleS: 60, ...lists })
-  assert.deepEqual(cachePolicy('ttl-swr', lifetimes), { headers: { 'cache-control': 'public, max-age=60, stale-while-revalidate=30' }, staleS: 90, ...lists })
-  assert.deepEqual(cachePolicy('revalidate', lifetimes), { headers: { 'cache-control': 'public, no-cache' }, staleS: 0, ...lists })
-  assert.deepEqual(cachePolicy('no-store', lifetimes), { headers: { 'cache-control': 'private, no-store' }, staleS: 0, listControl: 'private, no-store', purgedBy: null })
+  const asksEachTime = { 'cache-control': 'public, no-cache' }
+  const ofNobody = { 'cache-control': 'private, no-store' }
+  const expected = {
+    ttl: { ...lists, headers: { 'cache-control': 'public, max-age=60' }, staleS: 60, untoldStaleS: 60 },
+    'ttl-swr': {
+      ...lists, headers: { 'cache-control': 'public, max-age=60, stale-while-revalidate=30' }, staleS: 90, untoldStaleS: 90
+    },
+    revalidate: { ...lists, headers: asksEachTime, staleS: 0, untoldStaleS: 0 },
+    'no-store': { headers: ofNobody, listControl: 'private, no-store', staleS: 0, untoldStaleS: 0, purgedBy: null }
+  }
+  for (const [name, policy] of Object.entries(expected)) {
+    assert.deepEqual(cachePolicy(/** @type {keyof typeof expected} */ (name), lifetimes), policy)
+  }
   for (const [name, purgedBy] of /** @type {const} */ ([['purge-url', 'urls'], ['purge-tag', 'tags']])) {
-    assert.deepEqual(cachePolicy(name, lifetimes), { headers: { 'cache-control': 'public, no-cache', 'cdn-cache-control': 'max-age=3600' }, staleS: 0, ...lists, purgedBy })
+    const headers = { ...asksEachTime, 'cdn-cache-control': 'max-age=3600' }
+    assert.deepEqual(cachePolicy(name, lifetimes), { ...lists, headers, staleS: 0, untoldStaleS: 3600, purgedBy })
   }
 })
 

@@ -15,6 +15,19 @@ export const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xm
 const SETTINGS = { LOG_LEVEL: 'warn', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '20000' }
 const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() })
 
+/** A log whose lines a test reads. */
+export function createLog () {
+  /** @type {Record<string, any>[]} */
+  const lines = []
+  const logTo = new Writable({
+    write (chunk, _encoding, done) {
+      for (const line of String(chunk).split('\n').filter(Boolean)) lines.push(JSON.parse(line))
+      done()
+    }
+  })
+  return { lines, logTo }
+}
+
 /**
  * One mongod for a test file; each application gets a database of its own in it.
  */
@@ -33,11 +46,11 @@ export function useWiki () {
      * @param {TestContext} t
      * @param {Record<string, string>} [settings]
      * @param {Parameters<typeof buildApp>[1]} [caches]
-     * @param {Parameters<typeof buildApp>[3]} [parts]
+     * @param {Parameters<typeof buildApp>[3] & {logTo?: NodeJS.WritableStream}} [parts]
      */
-    async build (t, settings = {}, caches = {}, parts = {}) {
+    async build (t, settings = {}, caches = {}, { logTo = nowhere(), ...parts } = {}) {
       const config = readConfig({ ...SETTINGS, MONGODB_URI: freshUri(), ...settings })
-      const app = await buildApp(config, caches, { logTo: nowhere() }, parts)
+      const app = await buildApp(config, caches, { logTo }, parts)
       t.after(() => app.close())
       return app
     }

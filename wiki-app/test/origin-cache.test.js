@@ -16,7 +16,7 @@ import { viewUrl } from '../src/pages/name.js'
 import { createOriginCache } from '../src/pages/origin-cache.js'
 import { createPageStore } from '../src/pages/store.js'
 import { createCachingOf, View } from '../src/pages/view.js'
-import { get, readMetrics, save, useWiki } from './helper.js'
+import { createLog, get, readMetrics, save, useWiki } from './helper.js'
 
 /** Less than the age that a copy reaches by itself, 60 s. */
 const WAIT_MAX_MS = 40_000
@@ -250,9 +250,9 @@ for (const [what, cacheMib] of [['a page that is kept', '8'], ['a page of the da
  */
 async function answersFirst (t, cacheMib, watched) {
   const [port] = await freePorts(1)
-  // pino writes lines through it when it is not the original.
-  const { mock: written } = t.mock.method(process.stderr, 'write', () => true)
-  const app = await wiki.build(t, { ORIGIN_CACHE_MIB: cacheMib, ...watched && { METRICS_PORT: String(port), LOG_LEVEL: 'info', LOG_VIEWS_PER_S: '1000' } })
+  const { logTo, lines: logged } = createLog()
+  const watching = { METRICS_PORT: String(port), LOG_LEVEL: 'info', LOG_VIEWS_PER_S: '1000' }
+  const app = await wiki.build(t, { ORIGIN_CACHE_MIB: cacheMib, ...watched && watching }, {}, { logTo })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const names = ['Kept', 'Žaba & Co./Über uns', 'a+b (c)', 'Gone', 'Old name']
   for (const name of names) await save(app, name, `The text of ${name}.`)
@@ -308,11 +308,11 @@ async function answersFirst (t, cacheMib, watched) {
     assert.deepEqual((await get(app, '/wiki/stevec')).json(), { requests: 6, reads: 6, writes: 0 })
   }
 
-  const lines = () => written.calls.map(({ arguments: [line] }) => JSON.parse(String(line))).filter(({ msg }) => msg === 'request')
+  const lines = () => logged.filter(({ msg }) => msg === 'request')
   if (!watched) return assert.equal(lines().length, 0)
   // Those of the framework are noted once they have been sent.
   const counts = async () => [...(await readMetrics(port)).text.matchAll(/^wiki_http_request_duration_seconds_count\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
-  assert.ok(await waitUntil(async () => await counts() === lines().reduce((sum, { unlogged = 0 }) => sum + 1 + unlogged, 0), 15_000, 20), 'each request is in both, once')
+  assert.ok(await waitUntil(async () => await counts() === lines().reduce((sum, { unlogged = 0 }) => sum + 1 + unlogged, 0), WAIT_MAX_MS, 20), 'each request is in both, once')
 }
 
 test('a page that is not there is looked for once', async (t) => {

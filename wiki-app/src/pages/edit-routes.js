@@ -42,7 +42,7 @@ const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
 export async function editRoutes (app, { store, history, past, waitUntilTold = async () => {} }) {
   /** Pages that were changed, by the answer to it. @type {WeakMap<import('fastify').FastifyReply, string[]>} */
   const changed = new WeakMap()
-  // In a hook, as a handler that waits counts as work. See docs/decisions/0021.
+  // In a hook, as a handler that waits counts as work. See docs/decisions/0020.
   app.addHook('onSend', async (_request, reply) => {
     const names = changed.get(reply)
     if (names !== undefined) await waitUntilTold(names)
