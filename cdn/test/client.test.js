@@ -20,7 +20,8 @@ const PURGE = /^POST .*\/purge_cache$/
  * @param {import('./fake/cloudflare.js').Fake} fake
  * @param {Partial<Parameters<typeof createClient>[0]>} [options]
  */
-const clientOf = (fake, options = {}) => createClient({ token: TOKEN, apiUrl: fake.url, pauseMs: 1, timeoutMs: 10_000, ...options })
+const clientOf = (fake, options = {}) =>
+  createClient({ token: TOKEN, apiUrl: fake.url, pauseMs: 1, timeoutMs: 10_000, ...options })
 
 describe('an API call', { concurrency: true }, () => {
   for (const [what, fault] of /** @type {[string, Partial<import('./fake/cloudflare.js').Fault>][]} */ ([

@@ -28,8 +28,11 @@ const ofLength = (/** @type {number} */ length, /** @type {() => string} */ piec
 /** Texts that are dear to render, to compare, to show or to search: by name, each time another one. */
 const TEXTS = {
   'Short lines': () => ofLength(MIB, () => `${below(36).toString(36)}\n`),
-  Prose: () => ofLength(MIB, () => `Paragraph ${below(1e6)} with [a link](https://example.org/) and *an emphasis*, and ${'some more words '.repeat(20)}\n\n`),
-  Markup: () => ofLength(200_000, () => `- [[page ${below(1e4)}]] **a _b_** \`c\` [d](e)\n\n| a | b |\n|---|---|\n| ${below(10)} | x |\n\n`),
+  Prose: () => ofLength(MIB, () =>
+    `Paragraph ${below(1e6)} with [a link](https://example.org/) and *an emphasis*, and ` +
+    `${'some more words '.repeat(20)}\n\n`),
+  Markup: () => ofLength(200_000, () =>
+    `- [[page ${below(1e4)}]] **a _b_** \`c\` [d](e)\n\n| a | b |\n|---|---|\n| ${below(10)} | x |\n\n`),
   Escapes: () => ofLength(700_000, () => `&<>"'&&&&${below(10)} `)
 }
 const NAMES = /** @type {(keyof typeof TEXTS)[]} */ (Object.keys(TEXTS))
@@ -71,7 +74,10 @@ export async function fillDear (uri) {
     }
     const hay = `${ofLength(MIB - 10, () => `hay${below(100)} `)} needle`
     for (let number = 0; number < HAYSTACKS; number++) {
-      await Pages.insertMany([{ ...pageOf(`Haystack ${number}`, '', 1), content: hay, content_bytes: hay.length }], { lean: true })
+      await Pages.insertMany(
+        [{ ...pageOf(`Haystack ${number}`, '', 1), content: hay, content_bytes: hay.length }],
+        { lean: true }
+      )
     }
   } finally {
     await connection.close()
@@ -126,7 +132,10 @@ export function dearRequests (pages) {
       [`revision: ${name}`, () => revisionUrl(name, revision())],
       [`revision: ${name}, ?r=`, () => `${revisionUrl(name, revision())}?r=${below(1e9)}`],
       [`difference: ${name}`, () => differenceUrl(name, revision(), revision())],
-      [`difference, API: ${name}`, () => api(`/pages/${encodeURIComponent(name)}/difference?from=${revision()}&to=${revision()}`)]
+      [
+        `difference, API: ${name}`,
+        () => api(`/pages/${encodeURIComponent(name)}/difference?from=${revision()}&to=${revision()}`)
+      ]
     ])),
     'revision of a short page': () => revisionUrl(nameOf(below(pages)), 1),
     'difference of short pages': () => differenceUrl(nameOf(below(pages)), 1, 2),
@@ -136,7 +145,8 @@ export function dearRequests (pages) {
     history: () => historyUrl('Prose'),
     'history, API': () => api('/pages/Prose/revisions?limit=100'),
     changes: () => '/changes',
-    'changes, deep in': () => `/changes?before=${(Math.floor(Date.now() / 1000) - below(30)).toString(16)}0000000000000000`,
+    'changes, deep in': () =>
+      `/changes?before=${(Math.floor(Date.now() / 1000) - below(30)).toString(16)}0000000000000000`,
     'changes of an author': () => `/changes?author=${anyOf(['elm', 'fir', 'nobody'])}`,
     'changes: feed': () => '/changes.atom',
     'changes, API': () => api('/changes?limit=100'),
@@ -172,15 +182,31 @@ export function dearRequests (pages) {
     'edit: a new page': () => editUrl(`new ${below(1e9)}`)
   })
   const form = (/** @type {Record<string, string>} */ fields) => new URLSearchParams(fields).toString()
-  const stale = { prose: form({ content: TEXTS.Prose(), base_revision: '1' }), lines: form({ content: TEXTS['Short lines'](), base_revision: '1' }) }
+  const stale = {
+    prose: form({ content: TEXTS.Prose(), base_revision: '1' }),
+    lines: form({ content: TEXTS['Short lines'](), base_revision: '1' })
+  }
   return [
     ...Object.entries(gets).map(([title, path]) => ({ title, request: () => ({ path: path() }) })),
     ...Object.entries(HOSTILE).map(([title, content]) => ({
-      title: `preview, API: ${title}`, request: () => ({ method: 'POST', path: api('/preview'), headers: JSON_TYPE, body: JSON.stringify({ content }) })
+      title: `preview, API: ${title}`,
+      request: () => ({ method: 'POST', path: api('/preview'), headers: JSON_TYPE, body: JSON.stringify({ content }) })
     })),
-    { title: 'preview: 1 MiB', request: () => ({ method: 'POST', path: '/edit/preview/Prose', headers: PEOPLE, body: stale.prose }) },
-    { title: 'an edit that came too late: prose', request: () => ({ method: 'POST', path: editUrl('Prose'), headers: PEOPLE, body: stale.prose }) },
-    { title: 'an edit that came too late: short lines', request: () => ({ method: 'POST', path: editUrl('Short lines'), headers: PEOPLE, body: stale.lines }) },
-    { title: 'a save that is refused', request: () => ({ method: 'POST', path: viewUrl('Hostile'), headers: MARKDOWN, body: HOSTILE.pictures }) }
+    {
+      title: 'preview: 1 MiB',
+      request: () => ({ method: 'POST', path: '/edit/preview/Prose', headers: PEOPLE, body: stale.prose })
+    },
+    {
+      title: 'an edit that came too late: prose',
+      request: () => ({ method: 'POST', path: editUrl('Prose'), headers: PEOPLE, body: stale.prose })
+    },
+    {
+      title: 'an edit that came too late: short lines',
+      request: () => ({ method: 'POST', path: editUrl('Short lines'), headers: PEOPLE, body: stale.lines })
+    },
+    {
+      title: 'a save that is refused',
+      request: () => ({ method: 'POST', path: viewUrl('Hostile'), headers: MARKDOWN, body: HOSTILE.pictures })
+    }
   ]
 }

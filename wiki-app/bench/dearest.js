@@ -14,8 +14,8 @@ import { createServers } from './servers.js'
 
 const HELP = `Usage: node wiki-app/bench/dearest.js [options]
 
-Fills a wiki, and asks it for each of the dearest things that an anonymous client can ask for, once at a time and then ten
-at once, while a reader in another process asks for 50 short pages a second. Prints for each, the dearest first: the
+Fills a wiki, and asks it for each of the dearest things that an anonymous client can ask for, once at a time and then
+ten at once, while a reader in another process asks for 50 short pages a second. Prints for each, the dearest first: the
 processor time of a request, and how long that reader waited. The first line is of the reader alone.
 
   --pages N     of the wiki (default 100000: some minutes to fill)
@@ -55,7 +55,12 @@ const ask = (url, { method = 'GET', path, headers = {}, body = '' }, agent, sign
   const startedAt = performance.now()
   let bytes = 0
   const end = (/** @type {string} */ status) => resolve({ status, bytes, ms: performance.now() - startedAt })
-  const request = send(url + path, { method, headers: { ...headers, 'content-length': Buffer.byteLength(body) }, agent, signal }, (response) => {
+  const request = send(url + path, {
+    method,
+    headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+    agent,
+    signal
+  }, (response) => {
     response.on('data', (chunk) => { bytes += chunk.length })
     response.on('end', () => end(String(response.statusCode)))
     response.on('error', () => end(`${response.statusCode}, cut off`))
@@ -172,24 +177,36 @@ async function main ({ pages, seconds, only, check }) {
           ...one.cpuMs.map(shown),
           shown(percentile(one.answers.map(({ ms }) => ms), 0.5)),
           shown(Math.max(...one.answers.map(({ bytes }) => bytes)) / 1000),
-          ...runs.flatMap(({ waits }) => [percentile(waits, 0.5), percentile(waits, 0.99), Math.max(...waits)].map(shown)),
+          ...runs.flatMap(({ waits }) =>
+            [percentile(waits, 0.5), percentile(waits, 0.99), Math.max(...waits)].map(shown)),
           statuses
         ]
       }
       rows.push(row)
-      note(`${title}: p99 ${shown(percentile(one.waits, 0.99))} ms beside one, ${shown(percentile(many.waits, 0.99))} ms beside ten; ${row.cells.at(-1)}`)
+      note(`${title}: p99 ${shown(percentile(one.waits, 0.99))} ms beside one, ` +
+        `${shown(percentile(many.waits, 0.99))} ms beside ten; ${row.cells.at(-1)}`)
     }
     const after = await alone()
 
-    console.log('wiki_cpu_ms\tmongod_cpu_ms\town_p50_ms\tkB\tp50_ms_1\tp99_ms_1\tmax_ms_1\tp50_ms_10\tp99_ms_10\tmax_ms_10\tstatus\trequest')
-    for (const [title, waits] of /** @type {const} */ ([['the reader alone, before', before], ['the reader alone, after', after]])) {
-      console.log(['', '', '', '', ...[percentile(waits, 0.5), percentile(waits, 0.99), Math.max(...waits)].map(shown), '', '', '', '', title].join('\t'))
+    console.log('wiki_cpu_ms\tmongod_cpu_ms\town_p50_ms\tkB\tp50_ms_1\tp99_ms_1\tmax_ms_1\t' +
+      'p50_ms_10\tp99_ms_10\tmax_ms_10\tstatus\trequest')
+    for (const [title, waits] of /** @type {const} */ ([
+      ['the reader alone, before', before], ['the reader alone, after', after]
+    ])) {
+      console.log([
+        '', '', '', '',
+        ...[percentile(waits, 0.5), percentile(waits, 0.99), Math.max(...waits)].map(shown),
+        '', '', '', '', title
+      ].join('\t'))
     }
-    for (const { title, cells } of [...rows].sort((a, b) => b.cpuMs - a.cpuMs)) console.log([...cells, title].join('\t'))
+    for (const { title, cells } of [...rows].sort((a, b) => b.cpuMs - a.cpuMs)) {
+      console.log([...cells, title].join('\t'))
+    }
     const over = rows.filter(({ p99Ms }) => p99Ms > WAIT_MAX_MS)
     console.log(over.length === 0
       ? `no request made the reader wait longer than ${WAIT_MAX_MS} ms at the 99th percentile`
-      : `the reader waited longer than ${WAIT_MAX_MS} ms at the 99th percentile beside: ${over.map(({ title, p99Ms }) => `${title} (${shown(p99Ms)} ms)`).join('; ')}`)
+      : `the reader waited longer than ${WAIT_MAX_MS} ms at the 99th percentile beside: ` +
+        over.map(({ title, p99Ms }) => `${title} (${shown(p99Ms)} ms)`).join('; '))
     if (check && over.length > 0) process.exitCode = 1
   } finally {
     reader?.stop()
@@ -212,6 +229,10 @@ const refuse = (/** @type {string} */ text) => {
   process.exitCode = 2
 }
 if (values.help) process.stdout.write(HELP)
-else if (!Number.isInteger(pages) || pages < 100 || pages > 1_000_000) refuse(`--pages must be a whole number from 100 to 1000000, not "${values.pages}"`)
-else if (!Number.isInteger(seconds) || seconds < 1 || seconds > 60) refuse(`--seconds must be a whole number from 1 to 60, not "${values.seconds}"`)
-else await main({ pages, seconds, only: values.only, check: values.check })
+else if (!Number.isInteger(pages) || pages < 100 || pages > 1_000_000) {
+  refuse(`--pages must be a whole number from 100 to 1000000, not "${values.pages}"`)
+} else if (!Number.isInteger(seconds) || seconds < 1 || seconds > 60) {
+  refuse(`--seconds must be a whole number from 1 to 60, not "${values.seconds}"`)
+} else {
+  await main({ pages, seconds, only: values.only, check: values.check })
+}

@@ -8,9 +8,9 @@ import { createServers } from './servers.js'
 
 const HELP = `Usage: node wiki-app/bench/idle.js [options]
 
-Measures an idle wiki and its mongod: processor time in percent of a core, and how often a second a thread goes to sleep,
-so how often something wakes it. Wikis with different settings, each with a mongod of its own, are measured at once, beside
-a mongod without clients.
+Measures an idle wiki and its mongod: processor time in percent of a core, and how often a second a thread goes to
+sleep, so how often something wakes it. Wikis with different settings, each with a mongod of its own, are measured at
+once, beside a mongod without clients.
 About two minutes and a half.
 
   --settle N    seconds before, in which V8 collects once what the start has left (default 60)

@@ -1,5 +1,5 @@
-// A process of its own, so that no load beside it delays what it measures. Forked with the address of a wiki and its number of pages;
-// each `start` is answered, after `stop`, with how long each read took.
+// A process of its own, so that no load beside it delays what it measures. Forked with the address of a wiki and its
+// number of pages; each `start` is answered, after `stop`, with how long each read took.
 import { Agent, get } from 'node:http'
 import { viewUrl } from '../src/pages/name.js'
 import { nameOf } from './fill.js'
@@ -16,7 +16,7 @@ let reads = []
 let timer
 
 /**
- * @param {number} plannedMs  from when its time counts: what comes late as the machine is busy, its reader waits for, too
+ * @param {number} plannedMs  from when its time counts: what comes late on a busy machine, its reader waits for, too
  * @returns {Promise<number>} milliseconds; Infinity when it was not answered with a page
  */
 const read = (plannedMs) => new Promise((resolve) => {
@@ -32,7 +32,9 @@ function start () {
   reads = []
   const startedAt = performance.now()
   timer = setInterval(() => {
-    while (reads.length < (performance.now() - startedAt) / 1000 * RATE_PER_S) reads.push(read(startedAt + reads.length * 1000 / RATE_PER_S))
+    while (reads.length < (performance.now() - startedAt) / 1000 * RATE_PER_S) {
+      reads.push(read(startedAt + reads.length * 1000 / RATE_PER_S))
+    }
   }, 1000 / RATE_PER_S / 2)
 }
 

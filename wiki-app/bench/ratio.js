@@ -21,8 +21,12 @@ export const ROUNDS_MAX = T.length + 1
  */
 export function pairedRatio (ours, base) {
   const n = ours.length
-  if (n !== base.length || n < 2 || n > ROUNDS_MAX) throw new Error(`an interval takes the same 2 to ${ROUNDS_MAX} rounds of both, not ${n} and ${base.length}`)
-  if ([...ours, ...base].some((value) => !(value > 0))) throw new Error(`all must be above 0: ${ours.join(', ')} and ${base.join(', ')}`)
+  if (n !== base.length || n < 2 || n > ROUNDS_MAX) {
+    throw new Error(`an interval takes the same 2 to ${ROUNDS_MAX} rounds of both, not ${n} and ${base.length}`)
+  }
+  if ([...ours, ...base].some((value) => !(value > 0))) {
+    throw new Error(`all must be above 0: ${ours.join(', ')} and ${base.join(', ')}`)
+  }
   const logs = ours.map((value, round) => Math.log(value / base[round]))
   const mean = logs.reduce((sum, log) => sum + log, 0) / n
   const variance = logs.reduce((sum, log) => sum + (log - mean) ** 2, 0) / (n - 1)

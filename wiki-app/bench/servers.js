@@ -109,7 +109,9 @@ export function createServers () {
      */
     async wiki (uri, settings = {}, nodeArguments = [], wikiArguments = WIKI_ARGUMENTS) {
       const [metricsPort] = await freePorts(1)
-      return this.node([...nodeArguments, ...wikiArguments], { ...WIKI_SETTINGS, METRICS_PORT: String(metricsPort), MONGODB_URI: uri, ...settings })
+      return this.node([...nodeArguments, ...wikiArguments], {
+        ...WIKI_SETTINGS, METRICS_PORT: String(metricsPort), MONGODB_URI: uri, ...settings
+      })
     }
   }
 }

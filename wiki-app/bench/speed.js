@@ -19,10 +19,10 @@ const HELP = `Usage: make bench
 
 The wiki as production has it: metrics and request logs on, all limits in force.
 
-Alone: its speed as ratios to a bare server and the bare driver in the same minute of the same machine, processor time, memory, start,
-and what metrics and request logs cost. With AGAINST: processor time of a request in this tree, as a ratio to another's, both without
-metrics and request logs, and what these cost here. Both trees are measured in turns, started anew in each round; the other one is a
-git worktree in a temporary folder, which is removed at the end.
+Alone: its speed as ratios to a bare server and the bare driver in the same minute of the same machine, processor time,
+memory, start, and what metrics and request logs cost. With AGAINST: processor time of a request in this tree, as a
+ratio to another's, both without metrics and request logs, and what these cost here. Both trees are measured in turns,
+started anew in each round; the other one is a git worktree in a temporary folder, which is removed at the end.
 
   --against REF   a commit, tag or branch
   --rounds N      of the comparison in turns, 2 to ${ROUNDS_MAX} (default 8)
@@ -49,7 +49,10 @@ const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
  * @returns {Promise<Record<string, Record<string, number>>>} ratios, for other programs
  */
 async function inTurns (servers, mongod, other, { rounds, seconds }) {
-  /** @type {(name: string, database: string, settings?: NodeJS.ProcessEnv, wikiArguments?: readonly string[]) => import('./turns.js').Variant} */
+  /**
+   * @type {(name: string, database: string, settings?: NodeJS.ProcessEnv, wikiArguments?: readonly string[]) =>
+   *   import('./turns.js').Variant}
+   */
   const variant = (name, database, settings, wikiArguments) =>
     ({ name, start: (more) => servers.wiki(mongod.uriFor(database), { ...settings, ...more }, [], wikiArguments) })
   const variants = [
@@ -70,7 +73,8 @@ async function inTurns (servers, mongod, other, { rounds, seconds }) {
   console.log(`\nprocessor time a request, metrics and request logs on ÷ off\n${watching.text}`)
   if (!other) return { on_to_off: watching.ratios }
   const trees = compare(turns, UNWATCHED_NAME, OTHER_NAME)
-  console.log(`\nprocessor time a request, this tree ÷ ${other.name}, both without metrics and request logs\n${trees.text}`)
+  console.log(`\nprocessor time a request, this tree ÷ ${other.name}, both without metrics and request logs\n` +
+    trees.text)
   return { on_to_off: watching.ratios, off_to_other: trees.ratios }
 }
 
@@ -138,7 +142,8 @@ async function againstBare (servers, mongod) {
         if (name !== 'origin_cache_c16') wikiRequests += ours.requests
         found[name].push({ ratio: ours.rate_per_s / base.rate_per_s, base, ours })
       }
-      note(`round ${round} of ${BARE_ROUNDS}: ${group.map((name) => `${name} ${found[name][round - 1].ratio.toFixed(3)}`).join(', ')}`)
+      const ratios = group.map((name) => `${name} ${found[name][round - 1].ratio.toFixed(3)}`)
+      note(`round ${round} of ${BARE_ROUNDS}: ${ratios.join(', ')}`)
     }
   }
 
@@ -154,7 +159,8 @@ async function againstBare (servers, mongod) {
   console.log(`start to ready, ms (${STARTS} starts): median ${median(startsMs).toFixed(0)}, least ${Math.min(...startsMs).toFixed(0)}, most ${Math.max(...startsMs).toFixed(0)}`)
   await bareDriver.close()
   for (const server of [wiki, keeping, bare]) await server.stop()
-  return Object.fromEntries(Object.entries(found).map(([name, rounds]) => [name, Number(median(rounds.map(({ ratio }) => ratio)).toFixed(3))]))
+  return Object.fromEntries(Object.entries(found).map(([name, rounds]) =>
+    [name, Number(median(rounds.map(({ ratio }) => ratio)).toFixed(3))]))
 }
 
 /** @param {{against?: string, rounds: number, seconds: number}} options */
@@ -162,7 +168,9 @@ async function main (options) {
   const servers = createServers()
   try {
     // First, as a ref may not exist.
-    const other = options.against === undefined ? undefined : await openTree(options.against, `${servers.directory}/tree`, servers.atEnd)
+    const other = options.against === undefined
+      ? undefined
+      : await openTree(options.against, `${servers.directory}/tree`, servers.atEnd)
     console.log(describeMachine())
     const mongod = await servers.mongod()
     const bare = other ? {} : await againstBare(servers, mongod)
@@ -202,6 +210,10 @@ function readOptions () {
 
 const values = readOptions()
 if (values?.help) process.stdout.write(HELP)
-else if (values && !isWhole(values.rounds, 2, ROUNDS_MAX)) refuse(`--rounds must be a whole number from 2 to ${ROUNDS_MAX}, not "${values.rounds}"`)
-else if (values && !isWhole(values.seconds, 1, SECONDS_MAX)) refuse(`--seconds must be a whole number from 1 to ${SECONDS_MAX}, not "${values.seconds}"`)
-else if (values) await main({ against: values.against, rounds: Number(values.rounds), seconds: Number(values.seconds) })
+else if (values && !isWhole(values.rounds, 2, ROUNDS_MAX)) {
+  refuse(`--rounds must be a whole number from 2 to ${ROUNDS_MAX}, not "${values.rounds}"`)
+} else if (values && !isWhole(values.seconds, 1, SECONDS_MAX)) {
+  refuse(`--seconds must be a whole number from 1 to ${SECONDS_MAX}, not "${values.seconds}"`)
+} else if (values) {
+  await main({ against: values.against, rounds: Number(values.rounds), seconds: Number(values.seconds) })
+}

@@ -26,7 +26,9 @@ const run = promisify(execFile)
  */
 export async function openTree (ref, directory, atEnd) {
   const git = (/** @type {string[]} */ args) => run('git', ['-C', ROOT, ...args])
-  const commit = await git(['rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`]).then(({ stdout }) => stdout.trim(), () => {
+  const commit = await git([
+    'rev-parse', '--verify', '--quiet', '--end-of-options', `${ref}^{commit}`
+  ]).then(({ stdout }) => stdout.trim(), () => {
     throw new Error(`there is no commit "${ref}" in this repository; \`git log --oneline\` lists those that there are`)
   })
   atEnd(async () => {
@@ -35,7 +37,10 @@ export async function openTree (ref, directory, atEnd) {
   })
   await git(['worktree', 'add', '--quiet', '--detach', directory, commit])
   const start = path.join(directory, 'wiki-app/src/start.js')
-  if (!existsSync(start)) throw new Error(`${ref} has no wiki-app/src/start.js, so it cannot be started as this tree is; choose a later commit`)
+  if (!existsSync(start)) {
+    throw new Error(`${ref} has no wiki-app/src/start.js, so it cannot be started as this tree is; ` +
+      'choose a later commit')
+  }
 
   const lock = (/** @type {string} */ tree) => readFileSync(path.join(tree, 'package-lock.json'), 'utf8')
   if (lock(directory) === lock(ROOT)) linkModules(directory)

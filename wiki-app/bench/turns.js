@@ -15,12 +15,14 @@ const KNOWN_PAGES = 200
  * @property {string} name
  * @property {(settings?: Record<string, string>) => Promise<import('./servers.js').Server>} start
  */
-/** @typedef {Record<string, Record<string, number[]>>} Turns  µs of processor time a request: by line, by variant, one for each round */
+/**
+ * µs of processor time a request: by line, by variant, one for each round
+ * @typedef {Record<string, Record<string, number[]>>} Turns
+ */
 
 /**
  * Processor time that a request takes of the wiki's process, of several wikis in turns: A B C, B C A, … A round
- * starts all of them anew, as for as long
- * as it lives a process keeps what V8 made of it; the unit is the start.
+ * starts all of them anew, as for as long as it lives a process keeps what V8 made of it; the unit is the start.
  * @param {object} options
  * @param {string} options.directory  for the load's script
  * @param {Variant[]} options.variants
@@ -38,7 +40,9 @@ export async function measureInTurns ({ directory, variants, rounds, seconds, no
       const wikis = []
       for (const variant of order) {
         const wiki = await variant.start(settings)
-        await loadWithWrk({ directory, url: wiki.url, connections: 16, requests: VIEWS, duration_s: WARM_UP_S, pid: wiki.pid })
+        await loadWithWrk({
+          directory, url: wiki.url, connections: 16, requests: VIEWS, duration_s: WARM_UP_S, pid: wiki.pid
+        })
         wikis.push({ name: variant.name, wiki, pages: await readPages(wiki.url, KNOWN_PAGES) })
       }
       for (const [line, measure] of Object.entries(lines)) {
@@ -49,12 +53,17 @@ export async function measureInTurns ({ directory, variants, rounds, seconds, no
       }
       for (const { wiki } of wikis) await wiki.stop()
     }
-    note(`round ${round + 1} of ${rounds}: ${Object.entries(found).map(([line, times]) => `${line} ${variants.map(({ name }) => times[name][round].toFixed(0)).join(' ')} µs`).join(', ')}`)
+    const seen = Object.entries(found).map(([line, times]) =>
+      `${line} ${variants.map(({ name }) => times[name][round].toFixed(0)).join(' ')} µs`)
+    note(`round ${round + 1} of ${rounds}: ${seen.join(', ')}`)
   }
   return found
 }
 
-/** @typedef {(wiki: import('./servers.js').Server, pages: {etag: string}[]) => Promise<import('./load.js').Load>} Measure */
+/**
+ * @typedef {(wiki: import('./servers.js').Server, pages: {etag: string}[]) =>
+ *   Promise<import('./load.js').Load>} Measure
+ */
 
 /**
  * @param {string} directory
@@ -65,7 +74,15 @@ export async function measureInTurns ({ directory, variants, rounds, seconds, no
 function groups (directory, seconds) {
   /** @type {(connections: number, expected?: number) => Measure} */
   const views = (connections, expected = 200) => ({ url, pid }, pages) =>
-    loadWithWrk({ directory, url, connections, requests: expected === 304 ? knownOf(pages) : VIEWS, expected, duration_s: seconds, pid })
+    loadWithWrk({
+      directory,
+      url,
+      connections,
+      requests: expected === 304 ? knownOf(pages) : VIEWS,
+      expected,
+      duration_s: seconds,
+      pid
+    })
   return [
     {
       settings: {},
@@ -73,7 +90,8 @@ function groups (directory, seconds) {
         view_c16: views(16),
         view_c64: views(64),
         not_modified_c16: views(16, 304),
-        save_c16: ({ url, pid }) => load({ url, connections: 16, requests: saves, amount: SAVES_PER_S * seconds, pids: [pid] })
+        save_c16: ({ url, pid }) =>
+          load({ url, connections: 16, requests: saves, amount: SAVES_PER_S * seconds, pids: [pid] })
       }
     },
     { settings: { ORIGIN_CACHE_MIB: '64' }, lines: { origin_cache_c16: views(16) } }
@@ -87,12 +105,15 @@ function groups (directory, seconds) {
  * @returns {{text: string, ratios: Record<string, number>}} a table, and each line's ratio
  */
 export function compare (turns, ours, base) {
-  const lines = Object.entries(turns).map(([line, times]) => ({ line, times, ...pairedRatio(times[ours], times[base]) }))
+  const lines = Object.entries(turns).map(([line, times]) =>
+    ({ line, times, ...pairedRatio(times[ours], times[base]) }))
   return {
     text: [
       'what               ratio (95 % interval)      n       µs   base µs',
-      ...lines.map(({ line, times, ratio, low, high, n }) => `${line.padEnd(19)}${ratio.toFixed(3)} (${low.toFixed(3)} … ${high.toFixed(3)})`.padEnd(43) +
-        `${String(n).padStart(4)}${median(times[ours]).toFixed(0).padStart(9)}${median(times[base]).toFixed(0).padStart(10)}`)
+      ...lines.map(({ line, times, ratio, low, high, n }) =>
+        `${line.padEnd(19)}${ratio.toFixed(3)} (${low.toFixed(3)} … ${high.toFixed(3)})`.padEnd(43) +
+        `${String(n).padStart(4)}${median(times[ours]).toFixed(0).padStart(9)}` +
+        `${median(times[base]).toFixed(0).padStart(10)}`)
     ].join('\n'),
     ratios: Object.fromEntries(lines.map(({ line, ratio }) => [line, Number(ratio.toFixed(3))]))
   }

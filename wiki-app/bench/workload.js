@@ -13,14 +13,22 @@ const anyPage = () => Math.floor(Math.random() * PAGES)
 export const VIEWS = TEXTS.map((_, page) => ({ path: path(page) }))
 
 /** @param {{etag: string}[]} pages */
-export const knownOf = (pages) => pages.map(({ etag }, page) => ({ path: path(page), headers: { 'if-none-match': etag } }))
+export const knownOf = (pages) =>
+  pages.map(({ etag }, page) => ({ path: path(page), headers: { 'if-none-match': etag } }))
 
 export const saves = () => Array.from({ length: SAVES_OF_A_CONNECTION }, () =>
-  ({ method: /** @type {const} */ ('POST'), path: path(anyPage()), headers: { 'content-type': 'text/markdown' }, body: TEXTS[anyPage()] }))
+  ({
+    method: /** @type {const} */ ('POST'),
+    path: path(anyPage()),
+    headers: { 'content-type': 'text/markdown' },
+    body: TEXTS[anyPage()]
+  }))
 
 /** @param {string} url  of a wiki that has none of them yet */
 export const fillPages = (url) => eachPage(PAGES, async (page) => {
-  const saved = await fetch(url + path(page), { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: TEXTS[page] })
+  const saved = await fetch(url + path(page), {
+    method: 'POST', headers: { 'content-type': 'text/markdown' }, body: TEXTS[page]
+  })
   if (!saved.ok) throw new Error(`${path(page)} was refused: ${await saved.text()}`)
 })
 

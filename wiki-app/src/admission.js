@@ -15,8 +15,7 @@ const Busy = createError('WIKI_BUSY', 'More is asked of the wiki than it can ans
 
 /**
  * Lets only so many handlers work at once as are done in a short time. The rest wait in two lines, so that no burst of
- * edits keeps readers out.
- * See docs/decisions/0016.
+ * edits keeps readers out. See docs/decisions/0016.
  * @param {object} options
  * @param {number} options.waitMaxMs  0: there is no line, all work at once
  * @param {number} [options.workMaxMs]  after which work keeps no other from beginning, for all methods

@@ -63,7 +63,7 @@ export const lossesOf = (connection) => losses.get(connection) ?? 0
  */
 function createClient (uri, options) {
   const client = new mongo.MongoClient(uri, options)
-  // The driver takes no such option. Its own, ten times a second, is a fifth of a percent of a core (test/idle.test.js).
+  // The driver takes no such option. Its own, ten times a second, takes 0.2 % of a core (test/idle.test.js).
   Object.assign(client.options, { minPoolSizeCheckFrequencyMS: POOL_CHECK_MS })
   return client
 }

@@ -12,15 +12,15 @@ const WAITING_MAX = 4_096
  * @param {object} options
  * @param {number} options.waitMaxMs
  * @param {number} options.first  at work at once while nothing is known yet
- * @param {number} options.workMs  more at once than are done in this time, on the average, only makes all of them slower
+ * @param {number} options.workMs  more at once than are done in this time, on the average, only makes all slower
  * @param {number} options.workMaxMs  what takes longer is waiting for something else, and leaves its place
  * @param {() => Error} options.refusal
  */
 export function createLine ({ waitMaxMs, first, workMs, workMaxMs, refusal }) {
   let atWorkMax = first
   /**
-   * Looks are counted, not time: after a second in which this process got no processor, work that is done does not count
-   * as work that hangs.
+   * Looks are counted, not time: after a second in which this process got no processor, work that is done does not
+   * count as work that hangs.
    * @type {import('./under-way.js').UnderWay<{since: number, looks: number}>}
    */
   const atWork = createUnderWay()

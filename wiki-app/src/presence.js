@@ -15,8 +15,8 @@ const SILENT_TICKS_MAX = 18
 
 /**
  * Knows whether the database that takes writes is there, also where connections to it stay open and nothing comes through them any more: the driver
- * notices that only when they time out. Every answer is a sign of life. Ticks are counted only while a request waits for the database,
- * or while there is a doubt: a process that nobody asks for anything does nothing.
+ * notices that only when they time out. Every answer is a sign of life. Ticks are counted only while a request waits
+ * for the database, or while there is a doubt: a process that nobody asks for anything does nothing.
  * @param {{found: () => void, lost: () => void}} on
  */
 export function createPresence ({ found, lost }) {
@@ -141,8 +141,8 @@ export function createPresence ({ found, lost }) {
 /**
  * How a sign of life is asked for.
  * @typedef {object} Asking
- * @property {() => Promise<unknown>} beside  on a connection of its own: the client's may all be busy with a slow database
- * @property {() => Promise<unknown>} through  through the client, whose connections have to work before a database is found
+ * @property {() => Promise<unknown>} beside  on its own connection: the client's may all be busy with a slow database
+ * @property {() => Promise<unknown>} through  through the client: its connections must work before a database is found
  */
 
 const absent = () => new mongo.MongoNetworkTimeoutError('the database does not answer')

@@ -63,7 +63,9 @@ const SHOWN_CHARS_MAX = 200
  * @param {Partial<Timing>} [options.timing]
  */
 export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {} }) {
-  const { gatherMs, repeatAfterMs, retryMs, retryMaxMs, confirmMs, lookMs, leaseMs, everythingAfterMs } = { ...TIMING, ...timing }
+  const {
+    gatherMs, repeatAfterMs, retryMs, retryMaxMs, confirmMs, lookMs, leaseMs, everythingAfterMs
+  } = { ...TIMING, ...timing }
   const queue = createPurgeEntries(connection, { leaseMs, repeatAfterMs })
   const closing = new AbortController()
   let wake = () => {}

@@ -5,7 +5,9 @@ import fc from 'fast-check'
 import { get, useWiki } from './helper.js'
 import { png } from './images.js'
 
-const load = createRequire(createRequire(createRequire(import.meta.url).resolve('fastify')).resolve('@fastify/ajv-compiler'))
+const load = createRequire(
+  createRequire(createRequire(import.meta.url).resolve('fastify')).resolve('@fastify/ajv-compiler')
+)
 const [Ajv, addFormats] = [load('ajv/dist/2020').default, load('ajv-formats')]
 const ajv = addFormats(new Ajv({ strict: false }))
 
@@ -15,9 +17,23 @@ const wiki = useWiki()
 const CALLS = 300
 const TIME_MAX_MS = 15_000
 
-const WORDS = ['a', 'b', 'Handbook/Writing', 'stevec', '', ' ', '..', '.', '/', 'a//b', 'a\\b', '%', '%00', '\0', '\u200B', '\u202E', '{"$gt":""}', '$where', '__proto__', 'constructor', '<script>', '-1', '1e9', 'null', '[]', 'é'.repeat(201), 'x'.repeat(3_000)]
-const text = fc.oneof(fc.constantFrom(...WORDS), fc.string({ unit: 'binary', maxLength: 30 }), fc.string({ maxLength: 10 }))
-const anything = fc.oneof(text, fc.jsonValue({ maxDepth: 2 }), fc.integer(), fc.constant({ $ne: 1 }), fc.constant({ __proto__: null, toString: 1 }))
+const WORDS = [
+  'a', 'b', 'Handbook/Writing', 'stevec', '', ' ', '..', '.', '/', 'a//b', 'a\\b',
+  '%', '%00', '\0', '\u200B', '\u202E', '{"$gt":""}', '$where', '__proto__', 'constructor', '<script>',
+  '-1', '1e9', 'null', '[]', 'é'.repeat(201), 'x'.repeat(3_000)
+]
+const text = fc.oneof(
+  fc.constantFrom(...WORDS),
+  fc.string({ unit: 'binary', maxLength: 30 }),
+  fc.string({ maxLength: 10 })
+)
+const anything = fc.oneof(
+  text,
+  fc.jsonValue({ maxDepth: 2 }),
+  fc.integer(),
+  fc.constant({ $ne: 1 }),
+  fc.constant({ __proto__: null, toString: 1 })
+)
 
 /**
  * Values that fit a schema of the document mostly, and sometimes none.
@@ -30,11 +46,16 @@ function valueOf (schema) {
 }
 
 /** @param {any} schema @returns {fc.Arbitrary<unknown>} */
-function fitting ({ type, enum: choices, properties = {}, required = [], items = {}, minimum = -5, maximum = 5, maxItems = 3, anyOf }) {
+function fitting ({
+  type, enum: choices, properties = {}, required = [], items = {}, minimum = -5, maximum = 5, maxItems = 3, anyOf
+}) {
   if (choices) return fc.constantFrom(...choices)
   if (anyOf) return fc.oneof(...anyOf.map(fitting))
   switch (type) {
-    case 'object': return fc.record(Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, valueOf(each)])), { requiredKeys: required })
+    case 'object': return fc.record(
+      Object.fromEntries(Object.entries(properties).map(([name, each]) => [name, valueOf(each)])),
+      { requiredKeys: required }
+    )
     case 'array': return fc.array(valueOf(items), { maxLength: maxItems })
     case 'integer': return fc.integer({ min: minimum, max: Math.min(maximum, 20) })
     default: return text
@@ -46,24 +67,43 @@ test('generated calls of every operation: no error of the wiki, and only what th
   const document = (await get(app, '/api/v1/openapi.json')).json()
   const validators = new Map()
   const isDescribed = (/** @type {string} */ key, /** @type {object} */ schema, /** @type {unknown} */ value) => {
-    if (!validators.has(key)) validators.set(key, ajv.compile(JSON.parse(JSON.stringify({ ...schema, $defs: document.components.schemas }).replaceAll('#/components/schemas/', '#/$defs/'))))
+    if (!validators.has(key)) {
+      const own = JSON.stringify({ ...schema, $defs: document.components.schemas })
+      validators.set(key, ajv.compile(JSON.parse(own.replaceAll('#/components/schemas/', '#/$defs/'))))
+    }
     return validators.get(key)(value)
   }
-  const operations = Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })))
+  const operations = Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })))
   const call = fc.constantFrom(...operations).chain(({ path, method, parameters = [], requestBody, responses }) => {
     const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? []
     const bytes = fc.oneof(fc.constant(png()), fc.uint8Array({ maxLength: 50 }).map((array) => Buffer.from(array)))
-    const json = media && fc.oneof({ weight: 5, arbitrary: valueOf(media.schema) }, { weight: 1, arbitrary: anything }).map((value) => JSON.stringify(value) ?? '')
+    const json = media && fc.oneof({ weight: 5, arbitrary: valueOf(media.schema) }, { weight: 1, arbitrary: anything })
+      .map((value) => JSON.stringify(value) ?? '')
     return fc.record({
-      values: fc.tuple(...parameters.map((/** @type {any} */ { schema, required }) => required ? valueOf(schema) : fc.option(valueOf(schema), { nil: undefined, freq: 2 }))),
-      body: media === undefined ? fc.constant(undefined) : fc.oneof({ weight: 5, arbitrary: type === 'application/json' ? json : bytes }, { weight: 1, arbitrary: fc.constant(undefined) }),
-      type: fc.oneof({ weight: 6, arbitrary: fc.constant(type) }, { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/json', 'application/zip', '') }),
-      conditions: fc.record({ 'if-match': fc.constantFrom('*', '"v1-1"', 'W/"x"', ','), 'if-none-match': fc.constantFrom('*', '"v1-1"', '"') }, { requiredKeys: [] })
+      values: fc.tuple(...parameters.map((/** @type {any} */ { schema, required }) =>
+        required ? valueOf(schema) : fc.option(valueOf(schema), { nil: undefined, freq: 2 }))),
+      body: media === undefined
+        ? fc.constant(undefined)
+        : fc.oneof(
+          { weight: 5, arbitrary: type === 'application/json' ? json : bytes },
+          { weight: 1, arbitrary: fc.constant(undefined) }
+        ),
+      type: fc.oneof(
+        { weight: 6, arbitrary: fc.constant(type) },
+        { weight: 1, arbitrary: fc.constantFrom('text/plain', 'application/json', 'application/zip', '') }
+      ),
+      conditions: fc.record({
+        'if-match': fc.constantFrom('*', '"v1-1"', 'W/"x"', ','),
+        'if-none-match': fc.constantFrom('*', '"v1-1"', '"')
+      }, { requiredKeys: [] })
     }).map((parts) => ({ path, method, parameters, responses, ...parts }))
   })
 
   const seen = new Map()
-  await fc.assert(fc.asyncProperty(call, async ({ path: template, method, parameters, responses, values, body, type, conditions }) => {
+  await fc.assert(fc.asyncProperty(call, async ({
+    path: template, method, parameters, responses, values, body, type, conditions
+  }) => {
     const query = new URLSearchParams()
     let url = document.servers[0].url + template
     for (const [index, { name, in: place }] of parameters.entries()) {
@@ -76,7 +116,8 @@ test('generated calls of every operation: no error of the wiki, and only what th
     const headers = { ...conditions, ...(type !== undefined && { 'content-type': type }) }
     const payload = /** @type {string | Buffer | undefined} */ (body)
     const answer = await app.inject({ method: /** @type {'GET'} */ (method), url, headers, payload })
-    const label = `${method} ${url.slice(0, 300)} ${type} ${String(body).slice(0, 300)}: ${answer.statusCode} ${answer.body.slice(0, 300)}`
+    const label = `${method} ${url.slice(0, 300)} ${type} ${String(body).slice(0, 300)}: ` +
+      `${answer.statusCode} ${answer.body.slice(0, 300)}`
     assert.ok(answer.statusCode < 500, label)
     seen.set(answer.statusCode, (seen.get(answer.statusCode) ?? 0) + 1)
     // An empty name is another address.
@@ -86,7 +127,10 @@ test('generated calls of every operation: no error of the wiki, and only what th
     const mediaType = String(answer.headers['content-type']).split(';')[0]
     if (described.content === undefined) return assert.equal(answer.body, '', label)
     assert.ok(described.content[mediaType], label)
-    if (/json$/.test(mediaType)) assert.ok(isDescribed(`${method} ${template} ${answer.statusCode}`, described.content[mediaType].schema, answer.json()), label)
+    if (/json$/.test(mediaType)) {
+      const key = `${method} ${template} ${answer.statusCode}`
+      assert.ok(isDescribed(key, described.content[mediaType].schema, answer.json()), label)
+    }
   }), { numRuns: CALLS, seed: 3316, interruptAfterTimeLimit: TIME_MAX_MS, markInterruptAsFailure: false })
   for (const status of [200, 201, 400, 404]) assert.ok(seen.has(status), `${status} among ${[...seen]}`)
 })

@@ -97,28 +97,39 @@ test('a ratio of two that took turns has the interval that the rounds\' own rati
   // round.
   const [ours, base] = [[1.1, 2.3, 0.9, 4.2], [1, 2.1, 0.8, 4]]
   const quiet = pairedRatio(ours, base)
-  const busy = pairedRatio(ours.map((value, round) => value * 2 ** round), base.map((value, round) => value * 2 ** round))
+  const busy = pairedRatio(
+    ours.map((value, round) => value * 2 ** round),
+    base.map((value, round) => value * 2 ** round)
+  )
   assert.ok(Math.abs(busy.low - quiet.low) < 1e-12 && Math.abs(busy.high - quiet.high) < 1e-12)
   assert.ok(Math.abs(pairedRatio(base, ours).low - 1 / quiet.high) < 1e-12)
 })
 
 test('rounds of which no interval can be had are an error', () => {
   const many = Array.from({ length: ROUNDS_MAX + 1 }, () => 1)
-  for (const [ours, base] of [[[1], [1]], [[1, 2], [1]], [many, many]]) assert.throws(() => pairedRatio(ours, base), /2 to 31 rounds/)
+  for (const [ours, base] of [[[1], [1]], [[1, 2], [1]], [many, many]]) {
+    assert.throws(() => pairedRatio(ours, base), /2 to 31 rounds/)
+  }
   for (const bad of [0, -1, Number.NaN]) assert.throws(() => pairedRatio([1, bad], [1, 1]), /above 0/)
 })
 
 test('a table of two variants names each line, both times and the ratio', () => {
-  const turns = { view_c16: { on: [51, 52, 53], off: [50, 51, 52] }, save_c16: { on: [1_500, 1_600, 1_500], off: [1_500, 1_500, 1_600] } }
+  const turns = {
+    view_c16: { on: [51, 52, 53], off: [50, 51, 52] },
+    save_c16: { on: [1_500, 1_600, 1_500], off: [1_500, 1_500, 1_600] }
+  }
   const { text, ratios } = compare(turns, 'on', 'off')
   assert.deepEqual(ratios, { view_c16: 1.02, save_c16: 1 })
   assert.match(text, /^view_c16 +1\.020 \(1\.019 … 1\.021\) +3 +52 +51$/m)
   assert.match(text, /^save_c16 .* 3 +1500 +1500$/m)
 })
 
-test('another version of the repository is a tree of its own, with its own packages, and is gone at the end', { timeout: 300_000 }, async (t) => {
+test('another version of the repository is a tree of its own, with its own packages, and is gone at the end', {
+  timeout: 300_000
+}, async (t) => {
   const root = fileURLToPath(new URL('../../', import.meta.url))
-  const git = (/** @type {string[]} */ ...args) => execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' }).trim()
+  const git = (/** @type {string[]} */ ...args) =>
+    execFileSync('git', ['-C', root, ...args], { encoding: 'utf8' }).trim()
   if (git('rev-parse', '--is-shallow-repository') === 'true') return t.skip('a shallow clone has one version')
   const directory = path.join(mkdtempSync(path.join(tmpdir(), 'stevec-tree-')), 'tree')
   t.after(() => rmSync(path.dirname(directory), { recursive: true, force: true }))
@@ -127,7 +138,10 @@ test('another version of the repository is a tree of its own, with its own packa
   const { name, wikiArguments } = await openTree('HEAD', directory, (remove) => removals.push(remove))
   assert.equal(name, 'HEAD')
   assert.equal(wikiArguments[wikiArguments.length - 1], path.join(directory, 'wiki-app/src/server.js'))
-  assert.equal(realpathSync(path.join(directory, 'node_modules/@stevec/cdn')), realpathSync(path.join(directory, 'cdn')))
+  assert.equal(
+    realpathSync(path.join(directory, 'node_modules/@stevec/cdn')),
+    realpathSync(path.join(directory, 'cdn'))
+  )
   // The tree can be loaded: it finds all that it needs.
   const { readConfig } = await import(pathToFileURL(path.join(directory, 'wiki-app/src/config.js')).href)
   assert.equal(readConfig({}).PORT, 3000)

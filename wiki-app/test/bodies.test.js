@@ -10,13 +10,21 @@ const NEED_NO_BODY = ['DELETE /wiki/*', 'POST /edit/delete/*', 'POST /edit/sign-
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'
 
-/** A media type and a body, none of which any route can work with. @type {[string | undefined, string | undefined][]} */
+/**
+ * A media type and a body, none of which any route can work with.
+ * @type {[string | undefined, string | undefined][]}
+ */
 const BODIES = [
-  [undefined, undefined], [undefined, 'x'], ['', 'x'], ['nonsense', 'x'], ['a/b; =', 'x'], ['text/plain', 'content=x'], ['application/octet-stream', 'x'],
-  ...['', 'null', '[]', '"x"', '1', 'true', '{', '\u0000'].map((body) => /** @type {[string, string]} */ ([JSON_TYPE, body])),
-  ...[JSON_TYPE, FORM, 'application/zip', 'image/png', 'text/markdown', 'multipart/form-data; boundary=x', 'multipart/form-data']
-    .map((type) => /** @type {[string, undefined]} */ ([type, undefined])),
-  ['application/json; charset=utf-16', 'null'], [FORM, ''], [FORM, '%'], ['application/zip', ''], ['application/zip', 'PK'], ['image/png', ''],
+  [undefined, undefined], [undefined, 'x'], ['', 'x'], ['nonsense', 'x'], ['a/b; =', 'x'],
+  ['text/plain', 'content=x'], ['application/octet-stream', 'x'],
+  ...['', 'null', '[]', '"x"', '1', 'true', '{', '\u0000']
+    .map((body) => /** @type {[string, string]} */ ([JSON_TYPE, body])),
+  ...[
+    JSON_TYPE, FORM, 'application/zip', 'image/png', 'text/markdown', 'multipart/form-data; boundary=x',
+    'multipart/form-data'
+  ].map((type) => /** @type {[string, undefined]} */ ([type, undefined])),
+  ['application/json; charset=utf-16', 'null'], [FORM, ''], [FORM, '%'], ['application/zip', ''],
+  ['application/zip', 'PK'], ['image/png', ''],
   ['image/svg+xml', '<svg/>'], ['multipart/form-data; boundary=x', '--x--'], ['text/markdown', '']
 ]
 
@@ -30,8 +38,10 @@ test('whatever body a write has, its answer says what to send, and none is an er
   const writes = writesOf(app)
   const named = writes.map(({ method, url }) => `${method} ${url}`)
   for (const each of [
-    ...NEED_NO_BODY, 'POST /wiki/*', 'PUT /api/v1/pages/:name', 'POST /api/v1/preview', 'POST /api/v1/pages/:name/rename', 'POST /api/v1/pages/:name/revert',
-    'POST /api/v1/import', 'POST /api/v1/files', 'POST /edit/upload', 'POST /edit/revert-author', 'POST /edit/sign-in', 'POST /edit/preview/*'
+    ...NEED_NO_BODY, 'POST /wiki/*', 'PUT /api/v1/pages/:name', 'POST /api/v1/preview',
+    'POST /api/v1/pages/:name/rename', 'POST /api/v1/pages/:name/revert',
+    'POST /api/v1/import', 'POST /api/v1/files', 'POST /edit/upload', 'POST /edit/revert-author',
+    'POST /edit/sign-in', 'POST /edit/preview/*'
   ]) assert.ok(named.includes(each), each)
 
   for (const { method, url: pattern } of writes) {
@@ -40,10 +50,12 @@ test('whatever body a write has, its answer says what to send, and none is an er
     for (const [type, payload] of BODIES) {
       for (const accept of [{ accept: 'application/json' }, BROWSER]) {
         const headers = { ...accept, ...bearer('admin'), ...(type !== undefined && { 'content-type': type }) }
-        const { statusCode, headers: { 'content-type': answered }, body } = await app.inject({ method: /** @type {'POST'} */ (method), url, headers, payload })
+        const { statusCode, headers: { 'content-type': answered }, body } =
+          await app.inject({ method: /** @type {'POST'} */ (method), url, headers, payload })
         const label = `${method} ${pattern} ${type} ${JSON.stringify(payload)}: ${statusCode} ${body}`
         assert.ok(statusCode < 500, label)
-        const isEnough = NEED_NO_BODY.includes(`${method} ${pattern}`) || (pattern === '/edit/preview/*' && type === 'text/markdown')
+        const isEnough = NEED_NO_BODY.includes(`${method} ${pattern}`) ||
+          (pattern === '/edit/preview/*' && type === 'text/markdown')
         if (!isEnough) assert.ok([400, 405, 411, 415].includes(statusCode), label)
         if (statusCode < 400) continue
         if (String(answered).startsWith('text/html')) {
@@ -62,7 +74,10 @@ test('whatever body a write has, its answer says what to send, and none is an er
 test('a missing body is asked for by name', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   for (const [method, url, status, detail] of /** @type {const} */ ([
-    ['PUT', '/api/v1/pages/a', 400, /^Send a JSON object \(Content-Type: application\/json\), with “content”\. Optional: “tags”, “author”/],
+    [
+      'PUT', '/api/v1/pages/a', 400,
+      /^Send a JSON object \(Content-Type: application\/json\), with “content”\. Optional: “tags”, “author”/
+    ],
     ['POST', '/api/v1/pages/a/rename', 400, /with “to”/],
     ['POST', '/edit/rename/a', 400, /^Send a form, or a JSON object .*with “to”/],
     ['POST', '/edit/sign-in', 400, /with “name”, “password”/],

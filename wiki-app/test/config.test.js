@@ -132,7 +132,10 @@ test('each cache policy says what caches may do and how long others may see an o
   const expected = {
     ttl: { ...lists, headers: { 'cache-control': 'public, max-age=60' }, staleS: 60, untoldStaleS: 60 },
     'ttl-swr': {
-      ...lists, headers: { 'cache-control': 'public, max-age=60, stale-while-revalidate=30' }, staleS: 90, untoldStaleS: 90
+      ...lists,
+      headers: { 'cache-control': 'public, max-age=60, stale-while-revalidate=30' },
+      staleS: 90,
+      untoldStaleS: 90
     },
     revalidate: { ...lists, headers: asksEachTime, staleS: 0, untoldStaleS: 0 },
     'no-store': { headers: ofNobody, listControl: 'private, no-store', staleS: 0, untoldStaleS: 0, purgedBy: null }

@@ -8,9 +8,13 @@ const wiki = useWiki()
 
 /** What breaks out of a text, an attribute, a script, a comment, a style, an address, or a template. */
 const PAYLOADS = [
-  '<script>alert(1)</script>', '</title><script>alert(1)</script>', '<img src=x onerror=alert(1)>', '"><svg onload=alert(1)>', '" onmouseover="alert(1)', "' onfocus='alert(1)' autofocus='",
-  '--><script>alert(1)</script>', ']]><script>alert(1)</script>', '</textarea><script>alert(1)</script>', '</pre><b>x</b>', '&lt;script&gt;alert(1)&lt;', '&#60;script&#62;', 'javascript:alert(1)',
-  '<%= process.env %>', '{{constructor.constructor("alert(1)")()}}', '`;alert(1)//', '<a href="javascript:alert(1)">x', '<base href="//evil.example">', '<iframe srcdoc="x">', '<mark>x</mark>', '<', '"', "'", '&', '=x', '\uFF1Cscript\uFF1E'
+  '<script>alert(1)</script>', '</title><script>alert(1)</script>', '<img src=x onerror=alert(1)>',
+  '"><svg onload=alert(1)>', '" onmouseover="alert(1)', "' onfocus='alert(1)' autofocus='",
+  '--><script>alert(1)</script>', ']]><script>alert(1)</script>', '</textarea><script>alert(1)</script>',
+  '</pre><b>x</b>', '&lt;script&gt;alert(1)&lt;', '&#60;script&#62;', 'javascript:alert(1)',
+  '<%= process.env %>', '{{constructor.constructor("alert(1)")()}}', '`;alert(1)//',
+  '<a href="javascript:alert(1)">x', '<base href="//evil.example">', '<iframe srcdoc="x">',
+  '<mark>x</mark>', '<', '"', "'", '&', '=x', '\uFF1Cscript\uFF1E'
 ]
 /** A text that no reader could take for anything else. */
 const HARMLESS = 'harmless'
@@ -20,8 +24,11 @@ const SEARCHES = /^\/(?:search)?\?q/
  * Names of the tags of a document and of their attributes, in order: what stands in texts and values cannot change it.
  * @param {string} html
  */
-const structureOf = (html) => [...html.matchAll(/<([/!?]?[a-z][^\s/>]*)((?:\s+[^\s=>]+(?:="[^"]*")?)*)\s*\/?>|<[^]{0,20}/gi)]
-  .map(([whole, name, attributes = '']) => name === undefined ? `no tag: ${whole}` : [name, ...[...attributes.matchAll(/([^\s=]+)(?:="[^"]*")?/g)].map(([, each]) => each)].join(' '))
+const structureOf = (html) =>
+  [...html.matchAll(/<([/!?]?[a-z][^\s/>]*)((?:\s+[^\s=>]+(?:="[^"]*")?)*)\s*\/?>|<[^]{0,20}/gi)]
+    .map(([whole, name, attributes = '']) => name === undefined
+      ? `no tag: ${whole}`
+      : [name, ...[...attributes.matchAll(/([^\s=]+)(?:="[^"]*")?/g)].map(([, each]) => each)].join(' '))
 
 /**
  * All that a reader can look at of a page that says something in its name, tags, author and summary.
@@ -33,30 +40,47 @@ async function documentsOf (app, words) {
   const tag = name.replaceAll(',', ';')
   const [page, query] = [encodeName(name), encodeURIComponent(words)]
   for (const content of ['first\n', 'second\n']) {
-    const { statusCode, body } = await app.inject({ method: 'PUT', url: `/api/v1/pages/${encodeURIComponent(name)}`, payload: { content, tags: [tag], author: words, summary: words } })
+    const { statusCode, body } = await app.inject({
+      method: 'PUT',
+      url: `/api/v1/pages/${encodeURIComponent(name)}`,
+      payload: { content, tags: [tag], author: words, summary: words }
+    })
     assert.ok(statusCode < 300, body)
   }
   const addresses = [
-    `/wiki/${page}`, `/history/${page}`, `/revision/${page}/1`, `/difference/${page}?from=1&to=2`, `/links/${page}`, `/edit/text/${page}`, `/changes?author=${query}`, `/changes.atom?author=${query}`,
-    tagUrl(canonicalTag(tag)), `/search?q=${query}`, `/?q=${query}`, `/wiki/none${page}`, `/history/none${page}`, `/nowhere/${page}`
+    `/wiki/${page}`, `/history/${page}`, `/revision/${page}/1`, `/difference/${page}?from=1&to=2`,
+    `/links/${page}`, `/edit/text/${page}`, `/changes?author=${query}`, `/changes.atom?author=${query}`,
+    tagUrl(canonicalTag(tag)), `/search?q=${query}`, `/?q=${query}`,
+    `/wiki/none${page}`, `/history/none${page}`, `/nowhere/${page}`
   ]
   const answers = await Promise.all(addresses.map((url) => get(app, url, BROWSER)))
   const preview = await app.inject({
-    method: 'POST', url: `/edit/preview/${page}`, headers: { ...BROWSER, 'content-type': 'application/json' }, payload: { content: 'x', tags: words, author: words, summary: words }
+    method: 'POST',
+    url: `/edit/preview/${page}`,
+    headers: { ...BROWSER, 'content-type': 'application/json' },
+    payload: { content: 'x', tags: words, author: words, summary: words }
   })
   const conflict = await app.inject({
-    method: 'POST', url: `/edit/text/${page}`, headers: { ...BROWSER, 'content-type': 'application/json' }, payload: { content: 'x', author: words, summary: words, base_revision: 1 }
+    method: 'POST',
+    url: `/edit/text/${page}`,
+    headers: { ...BROWSER, 'content-type': 'application/json' },
+    payload: { content: 'x', author: words, summary: words, base_revision: 1 }
   })
-  return [...answers.map((answer, index) => ({ where: addresses[index].replace(page, '…'), answer })), { where: 'preview', answer: preview }, { where: 'conflict', answer: conflict }]
+  return [
+    ...answers.map((answer, index) => ({ where: addresses[index].replace(page, '…'), answer })),
+    { where: 'preview', answer: preview },
+    { where: 'conflict', answer: conflict }
+  ]
 }
 
-test('whatever stands in a name, a tag, an author, a summary or a search is text: each document keeps its structure', async (t) => {
+test('what is in a name, tag, author, summary or search is text: each document keeps its structure', async (t) => {
   const app = await wiki.build(t)
   const harmless = await documentsOf(app, HARMLESS)
   const nothingFound = await Promise.all(['/search?q=nothing', '/?q=nothing'].map((url) => get(app, url, BROWSER)))
   assert.ok(structureOf('<p title="<b>">a<i x>').join() === 'p title,i x', 'the structure is read as browsers do')
   assert.notDeepEqual(structureOf('<p>a</p>'), structureOf('<p>a<b></p>'))
-  const known = new Set([...nothingFound, ...harmless.map(({ answer }) => answer)].flatMap(({ body }) => structureOf(body)))
+  const known = new Set([...nothingFound, ...harmless.map(({ answer }) => answer)]
+    .flatMap(({ body }) => structureOf(body)))
   const attacked = await wiki.build(t)
   for (const payload of PAYLOADS) {
     const documents = await documentsOf(attacked, payload)

@@ -112,7 +112,7 @@ test('an edit that was refused as the database did not answer is not made when i
   assert.equal(headers['page-revision'], '2')
 })
 
-test('edits that wait for their turn when the database falls silent are refused with the others, and never made', async (t) => {
+test('edits in line when the database falls silent are refused with the others, and never made', async (t) => {
   const settings = { MONGODB_URI: mongod.uriFor('waiting'), LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0' }
   const app = await buildApp(readConfig({ ...settings, QUEUE_WAIT_MAX_MS: '60000' }))
   t.after(() => app.close())

@@ -144,7 +144,10 @@ test('a person creates, edits and deletes a page with nothing but forms', async 
   assert.equal(saved.headers.location, '/wiki/My%20caf%C3%A9?saved=1')
   assert.equal(saved.headers['cache-control'], 'private, no-store')
   const seen = await get(app, String(saved.headers.location), BROWSER)
-  assert.match(seen.body, /Saved as revision 1\. This address shows it\. Elsewhere you .* previous text for up to 180 s: /)
+  assert.match(
+    seen.body,
+    /Saved as revision 1\. This address shows it\. Elsewhere you .* previous text for up to 180 s: /
+  )
   assert.match(seen.body, /<p>one\ntwo &amp; &lt;three&gt;<\/p>/)
 
   const edit = await get(app, '/edit/text/My%20caf%C3%A9', BROWSER)

@@ -52,12 +52,16 @@ const counts = async () => Promise.all(['files.files', 'files.chunks'].map((name
 async function inspect (bytes, pieceBytes = bytes.length || 1) {
   const inspection = inspectImage()
   const kept = []
-  for (let at = 0; at < bytes.length; at += pieceBytes) kept.push(await inspection.feed(bytes.subarray(at, at + pieceBytes)))
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    kept.push(await inspection.feed(bytes.subarray(at, at + pieceBytes)))
+  }
   return { ...await inspection.end(), bytes: Buffer.concat(kept) }
 }
 
 /** @param {Buffer} bytes @param {number} [pieceBytes] @returns {Promise<string>} why it is none, '' when it is one */
-const complaint = (bytes, pieceBytes) => inspect(bytes, pieceBytes).then(() => '', (/** @type {Error & {statusCode?: number}} */ error) => {
+const complaint = (bytes, pieceBytes) => inspect(bytes, pieceBytes).then(() => '', (
+  /** @type {Error & {statusCode?: number}} */ error
+) => {
   assert.ok([413, 415].includes(Number(error.statusCode)), error.stack)
   return error.message
 })
@@ -80,7 +84,11 @@ test('a picture is known by its own bytes, and so are its size and its end, howe
     for (const tail of ['', 'PK\x03\x04', '<script>alert(1)</script>', '\x89PNG\r\n\x1a\n']) {
       for (const pieceBytes of [1, 7, 1_000, 1_000_000]) {
         if (bytes.length / pieceBytes > 2_000) continue
-        assert.deepEqual(await inspect(Buffer.concat([bytes, Buffer.from(tail, 'latin1')]), pieceBytes), { type, extension, width, height, bytes }, `${type} ${tail} ${pieceBytes}`)
+        assert.deepEqual(
+          await inspect(Buffer.concat([bytes, Buffer.from(tail, 'latin1')]), pieceBytes),
+          { type, extension, width, height, bytes },
+          `${type} ${tail} ${pieceBytes}`
+        )
       }
     }
   }
@@ -89,10 +97,16 @@ test('a picture is known by its own bytes, and so are its size and its end, howe
 test('a picture that is cut anywhere, or spoilt, is none, and reading it is no error of the wiki', async () => {
   for (const [bytes, [type]] of PICTURES) {
     for (let length = 0; length < bytes.length; length += bytes.length > 1_000 ? 997 : 1) {
-      assert.match(await complaint(bytes.subarray(0, length)), /This is no picture|is damaged: it ends too early/, `${type} ${length}`)
+      assert.match(
+        await complaint(bytes.subarray(0, length)),
+        /This is no picture|is damaged: it ends too early/,
+        `${type} ${length}`
+      )
     }
     for (let at = 0; at < Math.min(bytes.length, 120); at++) {
-      for (const value of [0, 1, 0x7f, 0xff]) await complaint(Buffer.concat([bytes.subarray(0, at), Buffer.from([value]), bytes.subarray(at + 1)]))
+      for (const value of [0, 1, 0x7f, 0xff]) {
+        await complaint(Buffer.concat([bytes.subarray(0, at), Buffer.from([value]), bytes.subarray(at + 1)]))
+      }
     }
   }
 })
@@ -110,7 +124,10 @@ const PNG_START = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1')
 /**
  * @param {(string | Buffer)[][]} chunks
  */
-const pngOf = (...chunks) => Buffer.concat([PNG_START, ...chunks.map(([type, data = Buffer.alloc(0)]) => pngChunk(String(type), Buffer.from(data)))])
+const pngOf = (...chunks) => Buffer.concat([
+  PNG_START,
+  ...chunks.map(([type, data = Buffer.alloc(0)]) => pngChunk(String(type), Buffer.from(data)))
+])
 const header = (/** @type {number} */ width, /** @type {number} */ height, depth = 8, colour = 0, interlace = 0) => {
   const data = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, depth, colour, 0, 0, interlace])
   data.writeUInt32BE(width, 0)
@@ -122,7 +139,16 @@ const packed = (/** @type {number} */ bytes) => deflateSync(Buffer.alloc(bytes))
 test('the pixels of a PNG are as many as its header says', async () => {
   for (const [bytes, reason] of /** @type {[Buffer, RegExp][]} */ ([
     [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(110)], ['IEND']), /^$/],
-    [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(110).subarray(0, 5)], ['IDAT', packed(110).subarray(5)], ['IDAT'], ['IEND']), /^$/],
+    [
+      pngOf(
+        ['IHDR', header(10, 10)],
+        ['IDAT', packed(110).subarray(0, 5)],
+        ['IDAT', packed(110).subarray(5)],
+        ['IDAT'],
+        ['IEND']
+      ),
+      /^$/
+    ],
     [pngOf(['IHDR', header(1, 1, 8, 0, 1)], ['IDAT', packed(2)], ['IEND']), /^$/],
     [pngOf(['IHDR', header(8, 8, 1, 0, 1)], ['IDAT', packed(2 + 2 + 2 + 4 + 4 + 8 + 8)], ['IEND']), /^$/],
     [pngOf(['IHDR', header(3, 1, 4, 3)], ['PLTE', 'rgb'], ['IDAT', packed(3)], ['tEXt', 'after'], ['IEND']), /^$/],
@@ -131,7 +157,10 @@ test('the pixels of a PNG are as many as its header says', async () => {
     [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(111)], ['IEND']), /more pixels/],
     [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(100_000_000)], ['IEND']), /more pixels/],
     [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(110).subarray(0, -4)], ['IEND']), /cannot be unpacked/],
-    [pngOf(['IHDR', header(10, 10)], ['IDAT', Buffer.from('<script>alert(1)</script>')], ['IEND']), /cannot be unpacked/],
+    [
+      pngOf(['IHDR', header(10, 10)], ['IDAT', Buffer.from('<script>alert(1)</script>')], ['IEND']),
+      /cannot be unpacked/
+    ],
     [pngOf(['IHDR', header(10, 10)], ['IDAT'], ['IEND']), /cannot be unpacked/],
     [pngOf(['IHDR', header(10, 10)], ['IEND']), /no pixels/],
     [pngOf(['IHDR', header(10, 10, 8, 3)], ['IDAT', packed(110)], ['IEND']), /no palette/],
@@ -148,8 +177,12 @@ test('the pixels of a PNG are as many as its header says', async () => {
 })
 
 test('what only looks like a picture is none', async () => {
-  const [image, extended] = [webp('VP8L', 5, 6).subarray(12), chunk('VP8X', Buffer.from([0, 0, 0, 0, 8, 0, 0, 8, 0, 0]))]
-  const frame = (/** @type {number} */ width) => chunk('ANMF', Buffer.from([0, 0, 0, 0, 0, 0, width, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
+  const [image, extended] = [
+    webp('VP8L', 5, 6).subarray(12),
+    chunk('VP8X', Buffer.from([0, 0, 0, 0, 8, 0, 0, 8, 0, 0]))
+  ]
+  const frame = (/** @type {number} */ width) =>
+    chunk('ANMF', Buffer.from([0, 0, 0, 0, 0, 0, width, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
   const whole = jpeg(9, 9)
   const without = (/** @type {number} */ marker, bytes = whole) => {
     const at = bytes.indexOf(Buffer.from([0xff, marker]))
@@ -157,11 +190,16 @@ test('what only looks like a picture is none', async () => {
   }
   for (const bytes of [
     Buffer.alloc(0), Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'), Buffer.from('<!doctype html><script>alert(1)</script>'), Buffer.from('%PDF-1.7\n'),
-    Buffer.from('GIF89a/*'.padEnd(200, 'a')), Buffer.from('GIF89a=1;alert(1)//'.padEnd(2_000, ';')), Buffer.from('GIF89a'), PNG_START, png(0, 1), jpeg(0, 5), jpeg(5, 0), gif(0, 1),
+    Buffer.from('GIF89a/*'.padEnd(200, 'a')), Buffer.from('GIF89a=1;alert(1)//'.padEnd(2_000, ';')),
+    Buffer.from('GIF89a'), PNG_START, png(0, 1), jpeg(0, 5), jpeg(5, 0), gif(0, 1),
     Buffer.concat([gif(2, 2).subarray(0, 13), Buffer.from([0, 0, 0, 0, 0, 0, 0x3b])]),
-    Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0, 0, 0, 0, 0, 0, 0]), Buffer.from([0xff, 0xd8, ...Array(5_000).fill(0xff)]), without(0xc0), without(0xda), without(0xdb), without(0xc4, without(0xc4)),
-    webp('VP8L', 1, 1).fill(0, 20), Buffer.from('RIFF\0\0\0\0WAVEfmt '.padEnd(100, ' ')), riff(), riff(chunk('EVIL', Buffer.alloc(4))), riff(extended), riff(extended, image), riff(image, extended),
-    riff(extended, frame(9)), riff(frame(1)), riff(chunk('VP8 ', Buffer.alloc(20))), riff(chunk('VP8L', Buffer.alloc(2)))
+    Buffer.from([0xff, 0xd8, 0xff, 0xd9, 0, 0, 0, 0, 0, 0, 0, 0]),
+    Buffer.from([0xff, 0xd8, ...Array(5_000).fill(0xff)]),
+    without(0xc0), without(0xda), without(0xdb), without(0xc4, without(0xc4)),
+    webp('VP8L', 1, 1).fill(0, 20), Buffer.from('RIFF\0\0\0\0WAVEfmt '.padEnd(100, ' ')),
+    riff(), riff(chunk('EVIL', Buffer.alloc(4))), riff(extended), riff(extended, image), riff(image, extended),
+    riff(extended, frame(9)), riff(frame(1)),
+    riff(chunk('VP8 ', Buffer.alloc(20))), riff(chunk('VP8L', Buffer.alloc(2)))
   ]) assert.notEqual(await complaint(bytes), '', bytes.toString('latin1', 0, 60))
   assert.equal(await complaint(riff(extended, frame(8))), '')
 })
@@ -229,7 +267,8 @@ test('what is no picture is refused with what is taken, by every way in, and not
 test('a picture that is also a script is only ever a picture', async (t) => {
   const app = await wiki.build(t)
   const picture = gif(0x2f2a, 1)
-  const { url, size_bytes: bytes } = (await post(app, Buffer.concat([picture, Buffer.from('*/=1;alert(1)//<script>alert(1)</script>')]))).json()
+  const { url, size_bytes: bytes } =
+    (await post(app, Buffer.concat([picture, Buffer.from('*/=1;alert(1)//<script>alert(1)</script>')]))).json()
   const { headers, rawPayload } = await get(app, url)
   assert.equal(bytes, picture.length)
   assert.deepEqual(rawPayload, picture, 'what follows its end is not kept')
@@ -285,7 +324,9 @@ test('the limit is met before a file is read into memory, and while it arrives',
   for (const head of ['Content-Length: 1000000000', 'Transfer-Encoding: chunked']) {
     const socket = connect(port, '127.0.0.1')
     socket.write(`POST /api/v1/files HTTP/1.1\r\nHost: a\r\nContent-Type: image/png\r\n${head}\r\n\r\n`)
-    if (head.startsWith('T')) for (let sent = 0; sent < 30; sent++) socket.write(chunked(sent === 0 ? png() : Buffer.alloc(4096)))
+    if (head.startsWith('T')) {
+      for (let sent = 0; sent < 30; sent++) socket.write(chunked(sent === 0 ? png() : Buffer.alloc(4096)))
+    }
     const [answer] = await once(socket, 'data')
     socket.destroy()
     assert.match(answer.toString(), /^HTTP\/1\.1 413 /)

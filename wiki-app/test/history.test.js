@@ -28,7 +28,10 @@ test('every revision of a page is kept, with who made it and why, and has an add
     assert.match(past.body, new RegExp(`This is revision ${revision}`))
   }
   for (const url of ['/revision/a/3', '/revision/a/5', '/revision/none/1', '/history/none', '/difference/a?from=1&to=9', '/raw/none']) assert.equal((await get(app, url)).statusCode, 404, url)
-  for (const url of ['/revision/a/0', '/revision/a/-1', '/revision/a/1e3', '/revision/a/x', '/difference/a', '/difference/a?from=1', '/difference/a?from=$ne&to=1', '/history/a?before=x']) {
+  for (const url of [
+    '/revision/a/0', '/revision/a/-1', '/revision/a/1e3', '/revision/a/x',
+    '/difference/a', '/difference/a?from=1', '/difference/a?from=$ne&to=1', '/history/a?before=x'
+  ]) {
     assert.equal((await get(app, url)).statusCode, 400, url)
   }
   assert.equal((await get(app, '/history/a?before[$gt]=1')).headers.location, '/history/a')

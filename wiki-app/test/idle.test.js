@@ -6,7 +6,7 @@ import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { sleeps } from '../bench/process.js'
 import { createPlace } from '../torture/place.js'
 
-/** Of all threads. With signs of life asked for all the time it is forty, with the event loop's lag sampled a hundred. */
+/** Of all threads. With signs of life asked for all the time it is 40, with the event loop's lag sampled 100. */
 const SLEEPS_PER_S_MAX = 5
 const WINDOW_S = 4
 /** What is left from the start is done, and pages in memory are given up, long before. */
@@ -68,7 +68,7 @@ describe('a wiki that nobody asks for anything', { concurrency: true }, () => {
     assert.ok(await comesToRest(pid), place.log())
   })
 
-  test('still refuses a request within a second when its database has fallen silent, and goes on when it is back', async (t) => {
+  test('still refuses within a second when its database has fallen silent, and goes on when it is back', async (t) => {
     const { place, pid, page } = await startPlace(t)
     assert.ok(await comesToRest(pid))
     const mongod = Number(place.mongod()?.pid)

@@ -55,7 +55,8 @@ export function jpeg (width, height, notes = 0) {
   const pixels = Buffer.alloc(Math.ceil(bits / 8))
   if (bits % 8 !== 0) pixels[pixels.length - 1] = 0xff >> bits % 8
   return Buffer.concat([
-    Buffer.from([0xff, 0xd8]), ...Array.from({ length: notes }, () => note), quantisation, Buffer.from([0xff]), frame, codes(0), codes(0x10), scan, pixels,
+    Buffer.from([0xff, 0xd8]), ...Array.from({ length: notes }, () => note),
+    quantisation, Buffer.from([0xff]), frame, codes(0), codes(0x10), scan, pixels,
     Buffer.from([0xff, 0xd9])
   ])
 }
@@ -87,7 +88,10 @@ const VP8L = Buffer.from('LwAAABAHEBERiIj+BwA=', 'base64')
  */
 export function webp (kind, width, height) {
   const lossless = Buffer.from(VP8L)
-  lossless.writeUInt32LE((lossless.readUInt32LE(1) & 0xf0000000) + ((width - 1) & 0x3fff) + (((height - 1) & 0x3fff) << 14) >>> 0, 1)
+  lossless.writeUInt32LE(
+    (lossless.readUInt32LE(1) & 0xf0000000) + ((width - 1) & 0x3fff) + (((height - 1) & 0x3fff) << 14) >>> 0,
+    1
+  )
   if (kind === 'VP8L') return riff(chunk('VP8L', lossless))
   const data = Buffer.alloc(kind === 'VP8X' ? 10 : 20)
   if (kind === 'VP8X') {

@@ -21,12 +21,14 @@ const portOf = (server) => /** @type {import('node:net').AddressInfo} */ (server
  */
 async function exchange (port, text) {
   const socket = connect(port, '127.0.0.1')
-  socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`no end of the answer to ${JSON.stringify(text.slice(0, 100))}`)))
+  socket.setTimeout(PATIENCE_MS, () =>
+    socket.destroy(new Error(`no end of the answer to ${JSON.stringify(text.slice(0, 100))}`)))
   socket.write(text)
   const answer = (await buffer(socket)).toString()
   const [head, body] = [answer.slice(0, answer.indexOf('\r\n\r\n')), answer.slice(answer.indexOf('\r\n\r\n') + 4)]
   const [statusLine, ...fields] = head.split('\r\n')
-  const headers = Object.fromEntries(fields.map((field) => [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]))
+  const headers = Object.fromEntries(fields.map((field) =>
+    [field.slice(0, field.indexOf(':')).toLowerCase(), field.slice(field.indexOf(':') + 2)]))
   return { status: Number(statusLine.split(' ')[1]), headers, body }
 }
 
@@ -87,7 +89,9 @@ test('a request that does not arrive in time gets a problem document', async (t)
   server.on('clientError', answerMalformed)
   server.on('request', (incoming) => incoming.resume())
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  for (const text of ['GET / HTTP/1.1\r\n', `${POST}Content-Length: 5\r\n\r\n{`]) assertProblem(await exchange(portOf(server), text), 408, text)
+  for (const text of ['GET / HTTP/1.1\r\n', `${POST}Content-Length: 5\r\n\r\n{`]) {
+    assertProblem(await exchange(portOf(server), text), 408, text)
+  }
 })
 
 test('nothing is put into an answer that has begun', async (t) => {
@@ -118,7 +122,10 @@ test('a client that has gone is no error', async (t) => {
     socket.resetAndDestroy()
     await once(socket, 'close')
   }
-  assert.equal((await exchange(portOf(app.server), `GET /healthz HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)).status, 200)
+  assert.equal(
+    (await exchange(portOf(app.server), `GET /healthz HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`)).status,
+    200
+  )
 })
 
 test('methods that no address has are 405 with the ones it has, also for TRACE', async (t) => {
@@ -131,11 +138,16 @@ test('methods that no address has are 405 with the ones it has, also for TRACE',
     for (const method of ['TRACE', 'QUERY', 'PROPFIND', 'M-SEARCH', 'LOCK']) {
       const path = pattern.replace('*', 'a').replace(/:\w+/g, 'a')
       const headers = method === 'QUERY' ? { 'content-type': 'application/json' } : {}
-      const outgoing = request({ host: '127.0.0.1', port: portOf(app.server), path, method, headers, agent: false }).end()
+      const outgoing = request({ host: '127.0.0.1', port: portOf(app.server), path, method, headers, agent: false })
+        .end()
       const [answer] = await once(outgoing, 'response')
       answer.resume()
       assert.equal(answer.statusCode, 405, `${method} ${path}`)
-      assert.match(String(answer.headers.allow), /^(?:GET|HEAD|POST|PUT|DELETE)(?:, (?:GET|HEAD|POST|PUT|DELETE))*$/, `${method} ${path}`)
+      assert.match(
+        String(answer.headers.allow),
+        /^(?:GET|HEAD|POST|PUT|DELETE)(?:, (?:GET|HEAD|POST|PUT|DELETE))*$/,
+        `${method} ${path}`
+      )
     }
   }
 })

@@ -168,7 +168,9 @@ test('page views that the framework does not see are counted, timed and logged a
 
   const etag = String((await get(app, '/wiki/a')).headers.etag)
   handled.mock.resetCalls()
-  const ask = async (/** @type {string} */ method, /** @type {string} */ url, /** @type {Record<string, string>} */ headers = {}) =>
+  const ask = async (
+    /** @type {string} */ method, /** @type {string} */ url, /** @type {Record<string, string>} */ headers = {}
+  ) =>
     (await fetch(address + url, { method, headers: { 'cache-control': 'max-age=0', ...headers } })).status
   assert.equal(await ask('GET', '/wiki/a', { 'x-request-id': 'first' }), 200)
   assert.equal(await ask('GET', '/wiki/a', { 'x-request-id': 'second', 'if-none-match': etag }), 304)
@@ -183,14 +185,20 @@ test('page views that the framework does not see are counted, timed and logged a
   for (const { level, duration_ms: durationMs } of lines()) assert.ok(level === 30 && durationMs > 0)
   assert.match(lines()[2].request_id, /^[0-9a-f]{8}-\d+$/)
   const view = { route: '/wiki/*', url: '/wiki/a', method: 'GET', status: 200, unlogged: 0 }
-  assert.deepEqual(lines().map(({ request_id: id, route, url, method, status, unlogged }) => ({ id, route, url, method, status, unlogged })), [
-    { id: 'first', ...view }, { id: 'second', ...view, status: 304 }, { id: lines()[2].request_id, ...view }, { id: 'third', ...view, method: 'HEAD' },
+  const seen = lines().map(({ request_id: id, route, url, method, status, unlogged }) =>
+    ({ id, route, url, method, status, unlogged }))
+  assert.deepEqual(seen, [
+    { id: 'first', ...view }, { id: 'second', ...view, status: 304 },
+    { id: lines()[2].request_id, ...view }, { id: 'third', ...view, method: 'HEAD' },
     { id: 'fourth', ...view, url: '/wiki/none', status: 404, unlogged: undefined }
   ])
 
   const { text } = await readMetrics(port)
-  const valuesOf = (/** @type {string} */ part, /** @type {string} */ labels) => valueOf(text, `wiki_http_request_duration_seconds_${part}{${labels}}`)
-  for (const [method, kind, count] of /** @type {const} */ ([['GET', '2xx', 3], ['GET', '3xx', 1], ['HEAD', '2xx', 1], ['GET', '4xx', 1], ['POST', '2xx', 1]])) {
+  const valuesOf = (/** @type {string} */ part, /** @type {string} */ labels) =>
+    valueOf(text, `wiki_http_request_duration_seconds_${part}{${labels}}`)
+  for (const [method, kind, count] of /** @type {const} */ ([
+    ['GET', '2xx', 3], ['GET', '3xx', 1], ['HEAD', '2xx', 1], ['GET', '4xx', 1], ['POST', '2xx', 1]
+  ])) {
     const labels = `route="/wiki/*",method="${method}",status_class="${kind}"`
     assert.equal(valuesOf('count', labels), count, labels)
     assert.equal(valuesOf('bucket', `le="+Inf",${labels}`), count)
@@ -205,7 +213,10 @@ test('a busy wiki logs some of its page views, says how many it left out, and lo
   const views = () => requests().filter(({ method, status }) => method === 'GET' && status === 200)
   assert.equal(await ask('POST', '/wiki/a', { 'content-type': 'text/markdown' }, 'text'), 201)
   let asked = 0
-  const view = async (/** @type {string} */ query) => { asked++; assert.equal(await ask('GET', `/wiki/a${query}`), 200) }
+  const view = async (/** @type {string} */ query) => {
+    asked++
+    assert.equal(await ask('GET', `/wiki/a${query}`), 200)
+  }
   // With a query it is the framework that answers.
   await Promise.all(Array.from({ length: 200 }, (_, index) => view(index % 2 === 0 ? '' : '?x')))
   assert.equal(await ask('GET', '/wiki/none'), 404)
@@ -217,7 +228,10 @@ test('a busy wiki logs some of its page views, says how many it left out, and lo
   }
   assert.ok(await waitUntil(isAllTold, 2 * WAIT_MAX_MS), `${told()} of ${asked}`)
   assert.ok(views().length < asked / 2 && views().some(({ unlogged }) => unlogged > 0), `${views().length} of ${asked}`)
-  assert.deepEqual(requests().filter((line) => !views().includes(line)).map(({ method, status }) => [method, status]), [['POST', 201], ['GET', 404]])
+  assert.deepEqual(
+    requests().filter((line) => !views().includes(line)).map(({ method, status }) => [method, status]),
+    [['POST', 201], ['GET', 404]]
+  )
 })
 
 test('at the usual level requests leave no line, and an unexpected error is found by its number', async (t) => {

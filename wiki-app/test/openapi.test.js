@@ -42,7 +42,10 @@ const isOpenapi = ajv.compile({
     info: only({ title: text, version: text, summary: text, description: text }, ['title', 'version']),
     servers: { type: 'array', items: only({ url: text }, ['url']) },
     tags: { type: 'array', items: only({ name: text, description: text }, ['name']) },
-    components: only({ securitySchemes: mapOf(ref('security')), schemas: { type: 'object', propertyNames: { pattern: '^[\\w.-]+$' }, additionalProperties: schemaObject } }),
+    components: only({
+      securitySchemes: mapOf(ref('security')),
+      schemas: { type: 'object', propertyNames: { pattern: '^[\\w.-]+$' }, additionalProperties: schemaObject }
+    }),
     paths: { type: 'object', propertyNames: { pattern: '^/' }, additionalProperties: ref('item') }
   }, ['openapi', 'info', 'paths']),
   $defs: {
@@ -89,7 +92,8 @@ test('the document is valid OpenAPI 3.1 and describes every route of the API', a
     const named = parameters.filter((/** @type {any} */ parameter) => parameter.in === 'path').map((/** @type {any} */ parameter) => parameter.name)
     assert.deepEqual(named.sort(), [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), `${method} ${template}`)
     assert.ok(app.hasRoute({ method, url: `/api/v1${template.replace(/\{(\w+)\}/g, ':$1')}` }), `${method} ${template}`)
-    for (const status of ['400', '408', '431', '503', ...(method === 'GET' ? [] : ['401', '403', '413', '415', '429'])]) assert.ok(responses[status], `${method} ${template} says when it is ${status}`)
+    const statuses = ['400', '408', '431', '503', ...(method === 'GET' ? [] : ['401', '403', '413', '415', '429'])]
+    for (const status of statuses) assert.ok(responses[status], `${method} ${template} says when it is ${status}`)
   }
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name)
   assert.deepEqual([...new Set(references)].sort(), Object.keys(document.components.schemas).sort())
@@ -218,23 +222,35 @@ async function rawStatus (port, head) {
 
 test('whatever the API answers is in the document: each status of each operation that is asked for it', async (t) => {
   const open = await wiki.build(t)
-  const [users, readOnly, limited] = [await wiki.build(t, peopleOnly(t)), await wiki.build(t, { ACCESS: 'read-only' }), await wiki.build(t, { WRITES_PER_MINUTE: '1' })]
+  const [users, readOnly, limited] = [
+    await wiki.build(t, peopleOnly(t)),
+    await wiki.build(t, { ACCESS: 'read-only' }),
+    await wiki.build(t, { WRITES_PER_MINUTE: '1' })
+  ]
   const port = Number(new URL(await open.listen({ port: 0, host: '127.0.0.1' })).port)
   const document = await documentOf(open)
   const json = { 'content-type': 'application/json' }
   await limited.inject({ method: 'PUT', url: '/api/v1/pages/a', payload: { content: 'one' } })
-  for (let count = 0; count < 5; count++) await limited.inject({ method: 'POST', url: '/api/v1/preview', payload: { content: 'one' } })
+  for (let count = 0; count < 5; count++) {
+    await limited.inject({ method: 'POST', url: '/api/v1/preview', payload: { content: 'one' } })
+  }
   assert.deepEqual(document.components.securitySchemes.token.scheme, 'bearer')
 
   const writes = operationsIn(document).filter(({ method }) => method !== 'GET')
   assert.deepEqual(writes.map(({ method, path }) => `${method} ${path}`).sort(), [
-    'DELETE /pages/{name}', 'POST /files', 'POST /import', 'POST /pages/{name}/rename', 'POST /pages/{name}/revert', 'POST /preview', 'PUT /pages/{name}'
+    'DELETE /pages/{name}', 'POST /files', 'POST /import', 'POST /pages/{name}/rename',
+    'POST /pages/{name}/revert', 'POST /preview', 'PUT /pages/{name}'
   ])
   for (const { path: template, method, responses, security } of operationsIn(document)) {
     const isWrite = method !== 'GET'
     assert.deepEqual(security, isWrite ? [{ token: [] }, {}] : undefined, template)
     const url = `/api/v1${template.replace(/\{\w+\}/g, 'a')}`
-    const ask = async (/** @type {number} */ expected, /** @type {App} */ app, /** @type {Record<string, string>} */ headers = {}, /** @type {string | undefined} */ payload = undefined) => {
+    const ask = async (
+      /** @type {number} */ expected,
+      /** @type {App} */ app,
+      /** @type {Record<string, string>} */ headers = {},
+      /** @type {string | undefined} */ payload = undefined
+    ) => {
       const label = `${method} ${template} ${expected}`
       const answer = await app.inject({ method: /** @type {'GET'} */ (method), url, headers, payload })
       assert.equal(answer.statusCode, expected, `${label}: ${answer.body}`)
@@ -249,7 +265,9 @@ test('whatever the API answers is in the document: each status of each operation
       await ask(403, open, { ...json, 'sec-fetch-site': 'cross-site' }, '{}')
       await ask(429, limited, json, '{}')
       await ask(415, open, { 'content-type': 'text/plain' }, 'x')
-      if (!['POST /files', 'POST /import'].includes(`${method} ${template}`)) await ask(413, open, json, 'x'.repeat(4_000_000))
+      if (!['POST /files', 'POST /import'].includes(`${method} ${template}`)) {
+        await ask(413, open, json, 'x'.repeat(4_000_000))
+      }
     }
     assert.equal(await rawStatus(port, `${method} ${url} HTTP/1.1\r\nHost: a\r\nX: ${'a'.repeat(20_000)}\r\n\r\n`), 431)
   }

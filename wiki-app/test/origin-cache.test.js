@@ -188,7 +188,11 @@ test('what is kept of a page holds no other memory than its own, and all of it i
   const uri = wiki.freshUri()
   const connection = await mongoose.createConnection(uri).asPromise()
   t.after(() => connection.close())
-  await save(await wiki.build(t, { MONGODB_URI: uri }), 'Model', `A page of some kB. ${'Lorem ipsum dolor sit amet. '.repeat(150)}`)
+  await save(
+    await wiki.build(t, { MONGODB_URI: uri }),
+    'Model',
+    `A page of some kB. ${'Lorem ipsum dolor sit amet. '.repeat(150)}`
+  )
   const documents = /** @type {import('mongodb').Db} */ (connection.db).collection(/** @type {any} */ ('pages'))
   const model = await documents.findOne({ _id: /** @type {any} */ ('Model') })
   const names = Array.from({ length: pages }, (_, page) => `Page ${page}`)
@@ -202,7 +206,8 @@ test('what is kept of a page holds no other memory than its own, and all of it i
   const cache = createOriginCache({ connection, collection: 'pages', maxBytes, log: quiet })
   await cache.open()
   t.after(cache.close)
-  const through = (/** @type {string} */ name) => cache.through(name, async () => new View(/** @type {any} */ (await store.findView(name)), cachingOf))
+  const through = (/** @type {string} */ name) =>
+    cache.through(name, async () => new View(/** @type {any} */ (await store.findView(name)), cachingOf))
   /**
    * On a busy machine the cache may not hear of changes for a while, and keeps nothing meanwhile. @param {string[]}
    * batch
@@ -239,7 +244,9 @@ test('what is kept of a page holds no other memory than its own, and all of it i
 
 for (const [what, cacheMib] of [['a page that is kept', '8'], ['a page of the database', '0']]) {
   for (const watched of [false, true]) {
-    test(`${what} is answered without the framework${watched ? ', metrics and log lines included' : ''}, to the byte as by it, and counted; all else is left to it`, (t) => answersFirst(t, cacheMib, watched))
+    const title = `${what} is answered without the framework${watched ? ', metrics and log lines included' : ''}, ` +
+      'to the byte as by it, and counted; all else is left to it'
+    test(title, (t) => answersFirst(t, cacheMib, watched))
   }
 }
 
@@ -301,7 +308,10 @@ async function answersFirst (t, cacheMib, watched) {
     const url = name === '%' ? '/wiki/%' : viewUrl(name)
     await app.inject('/wiki/stevec')
     for (let time = 0; time < 3; time++) {
-      const [first, framework] = [await ask(url, { 'x-request-id': 'x' }), await get(app, url, { 'x-request-id': 'x', accept: '*/*' })]
+      const [first, framework] = [
+        await ask(url, { 'x-request-id': 'x' }),
+        await get(app, url, { 'x-request-id': 'x', accept: '*/*' })
+      ]
       assert.deepEqual([first.status, first.body], [status, framework.body])
       assert.deepEqual(withoutOwn(first.headers), withoutOwn(framework.headers))
     }
@@ -311,8 +321,11 @@ async function answersFirst (t, cacheMib, watched) {
   const lines = () => logged.filter(({ msg }) => msg === 'request')
   if (!watched) return assert.equal(lines().length, 0)
   // Those of the framework are noted once they have been sent.
-  const counts = async () => [...(await readMetrics(port)).text.matchAll(/^wiki_http_request_duration_seconds_count\{.*\} (\d+)$/gm)].reduce((sum, [, count]) => sum + Number(count), 0)
-  assert.ok(await waitUntil(async () => await counts() === lines().reduce((sum, { unlogged = 0 }) => sum + 1 + unlogged, 0), WAIT_MAX_MS, 20), 'each request is in both, once')
+  const counts = async () =>
+    [...(await readMetrics(port)).text.matchAll(/^wiki_http_request_duration_seconds_count\{.*\} (\d+)$/gm)]
+      .reduce((sum, [, count]) => sum + Number(count), 0)
+  const told = () => lines().reduce((sum, { unlogged = 0 }) => sum + 1 + unlogged, 0)
+  assert.ok(await waitUntil(async () => await counts() === told(), WAIT_MAX_MS, 20), 'each request is in both, once')
 }
 
 test('a page that is not there is looked for once', async (t) => {

@@ -59,7 +59,7 @@ async function mainThreadMs (work) {
   return (cpuTicks(process.pid) - before) * MS_PER_TICK
 }
 
-test('ten differences of long texts of short lines leave the main thread to others, and are shown in part', { skip }, async (t) => {
+test('ten differences of long texts leave the main thread to others, and are shown in part', { skip }, async (t) => {
   const app = await wikiWith(t, { Big: [1, 2, 3, 4, 5].map(shortLines) })
   const pairs = [1, 2, 3, 4, 5].flatMap((from) => [1, 2, 3, 4, 5].filter((to) => to < from).map((to) => [from, to]))
   assert.equal(pairs.length, 10)
@@ -150,11 +150,14 @@ test('the newest revision shows its page’s text without a mark at any link, as
   await save(app, 'a', 'newest [[none]]')
   assert.match((await get(app, '/wiki/a')).body, /<a href="\/wiki\/none" class="missing"/)
   for (const [revision, word] of [[1, 'older'], [2, 'newest']]) {
-    assert.match((await get(app, `/revision/a/${revision}`)).body, new RegExp(`<p>${word} <a href="/wiki/none">none</a></p>`))
+    assert.match(
+      (await get(app, `/revision/a/${revision}`)).body,
+      new RegExp(`<p>${word} <a href="/wiki/none">none</a></p>`)
+    )
   }
 })
 
-test('parameters that an address does not know lead to it without them, in one step, and no other host is named', async (t) => {
+test('unknown parameters of an address lead to it without them, in one step, and no other host is named', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'one #x', { 'content-type': 'text/markdown' })
   await save(app, 'a', 'two')
@@ -178,7 +181,9 @@ test('parameters that an address does not know lead to it without them, in one s
     assert.deepEqual([url, statusCode, headers.location], [url, 301, location])
     assert.equal((await get(app, location)).statusCode, 200, location)
   }
-  for (const url of ['/difference/a?from=1&to=2', '/difference/a?%66rom=1&to=2', '/changes?author=Ana', '/search?q=a']) {
+  for (const url of [
+    '/difference/a?from=1&to=2', '/difference/a?%66rom=1&to=2', '/changes?author=Ana', '/search?q=a'
+  ]) {
     assert.equal((await get(app, url)).statusCode, 200, url)
   }
   // As a proxy asks, with scheme and host (RFC 9112 §3.2.2).
@@ -189,16 +194,21 @@ test('parameters that an address does not know lead to it without them, in one s
 
 test('a program gets the difference of long texts in part, and reads that it is in part', async (t) => {
   const app = await wikiWith(t, { Big: [shortLines(1), shortLines(2)], Small: ['a\n', 'b\n'] })
-  const compare = async (/** @type {string} */ name) => (await get(app, `/api/v1/pages/${name}/difference?from=1&to=2`)).json()
+  const compare = async (/** @type {string} */ name) =>
+    (await get(app, `/api/v1/pages/${name}/difference?from=1&to=2`)).json()
   const { lines, truncated } = await compare('Big')
   assert.equal(truncated, true)
   assert.ok(lines.length <= 2_001 && lines.some((/** @type {any} */ { kind }) => kind === 'cut'))
   assert.deepEqual(await compare('Small'), {
-    name: 'Small', from: 1, to: 2, lines: [{ kind: 'removed', text: 'a' }, { kind: 'added', text: 'b' }], truncated: false
+    name: 'Small',
+    from: 1,
+    to: 2,
+    lines: [{ kind: 'removed', text: 'a' }, { kind: 'added', text: 'b' }],
+    truncated: false
   })
 })
 
-test('an author whose long text came too late gets both texts whole, and the beginning of their difference', async (t) => {
+test('an author whose long text came too late gets both texts whole, and the start of their difference', async (t) => {
   const app = await wikiWith(t, { Big: ['first'] })
   const [mine, theirs] = [shortLines(1), shortLines(2)]
   await save(app, 'Big', theirs)
@@ -211,7 +221,10 @@ test('an author whose long text came too late gets both texts whole, and the beg
 
 test('an author gets both texts when no difference of them can be made', async (t) => {
   const config = readConfig({ LOG_LEVEL: 'silent', MONGODB_URI: wiki.freshUri() })
-  const busy = { run: () => Promise.reject(Object.assign(new Error('busy'), { statusCode: 503 })), close: async () => {} }
+  const busy = {
+    run: () => Promise.reject(Object.assign(new Error('busy'), { statusCode: 503 })),
+    close: async () => {}
+  }
   const app = await buildApp(config, {}, {}, { makePast: (options) => createPast({ ...options, pool: busy }) })
   t.after(() => app.close())
   await save(app, 'a', 'theirs')
@@ -234,7 +247,10 @@ test('a difference is whole where it is short, and says how much is left out whe
   assert.equal(added.truncated, true)
 
   const changes = Array.from({ length: 400 }, (_, index) => `${index}\n${lines(20, 'same')}`)
-  const many = difference({ before: changes.join(''), after: changes.map((change) => change.replace(/^/, 'new ')).join('') })
+  const many = difference({
+    before: changes.join(''),
+    after: changes.map((change) => change.replace(/^/, 'new ')).join('')
+  })
   const { kind, lines: left } = /** @type {{kind: string, lines: number}} */ (many.lines.at(-1))
   const told = many.lines.reduce((sum, line) => sum + ('lines' in line ? line.lines : line.kind === 'added' ? 0 : 1), 0)
   const addedShown = many.lines.filter((line) => line.kind === 'added').length
@@ -250,7 +266,10 @@ test('a difference is whole where it is short, and says how much is left out whe
 test('a text of a revision goes to its thread and back unchanged', async (t) => {
   const app = await wikiWith(t, { a: ['Žan & 😀 ', 'Žan & 😀\nné'] })
   assert.match((await get(app, '/revision/a/1')).body, /<p>Žan &amp; 😀<\/p>/)
-  assert.match((await get(app, '/difference/a?from=1&to=2', BROWSER)).body, /<del>Žan &amp; 😀 <\/del>\n<ins>Žan &amp; 😀<\/ins>\n<ins>né<\/ins>/)
+  assert.match(
+    (await get(app, '/difference/a?from=1&to=2', BROWSER)).body,
+    /<del>Žan &amp; 😀 <\/del>\n<ins>Žan &amp; 😀<\/ins>\n<ins>né<\/ins>/
+  )
 })
 
 /**
@@ -273,7 +292,9 @@ function pastOf (t) {
     pool,
     htmlMaxBytes: MIB,
     store: { findUnmarkedHtml: async () => null },
-    history: /** @type {any} */ ({ textAsBson: async (/** @type {any} */ id) => { reads.push(id); return new Uint8Array(1) } })
+    history: /** @type {any} */ ({
+      textAsBson: async (/** @type {any} */ id) => { reads.push(id); return new Uint8Array(1) }
+    })
   })
   t.after(past.close)
   const end = async () => {

@@ -234,7 +234,7 @@ test('a process with nothing to do asks once in a while, and work of another one
   assert.deepEqual(other.commands, ['find'])
 })
 
-test('a database that is away is logged once each time, with the cause, and work goes on when it is back', async (t) => {
+test('a database that is away is logged once each time, with the cause; work goes on when it is back', async (t) => {
   const uri = freshUri()
   let told = 0
   const { connection, lines, edit } = await openQueue(t, uri, async () => { told += 1 })

@@ -134,9 +134,15 @@ test('pages that are together more than one answer of the database can hold are 
 
 test('the policy in force is on the page, and the author’s notice says what it means', async (t) => {
   for (const [settings, cacheControl, notice] of /** @type {[Record<string, string>, string, RegExp][]} */ ([
-    [{ CACHE_POLICY: 'ttl', CACHE_TTL_S: '60' }, 'public, max-age=60', /you and others .* for up to 60 s: .* your browser/],
+    [
+      { CACHE_POLICY: 'ttl', CACHE_TTL_S: '60' }, 'public, max-age=60',
+      /you and others .* for up to 60 s: .* your browser/
+    ],
     [{ CACHE_POLICY: 'ttl', CACHE_TTL_S: '0' }, 'public, max-age=0', /Everybody sees it from now on\./],
-    [{ CACHE_POLICY: 'purge-url', ...ZONE }, 'public, no-cache', /caches have not confirmed yet .* for up to 86400 s\./],
+    [
+      { CACHE_POLICY: 'purge-url', ...ZONE }, 'public, no-cache',
+      /caches have not confirmed yet .* for up to 86400 s\./
+    ],
     [{ CACHE_POLICY: 'revalidate' }, 'public, no-cache', /Everybody sees it from now on\./],
     [{ CACHE_POLICY: 'no-store' }, 'private, no-store', /Everybody sees it from now on\./]
   ])) {

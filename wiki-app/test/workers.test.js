@@ -149,13 +149,17 @@ describe(`a wiki of ${WORKERS} processes`, () => {
   })
 
   test('page views are in the metrics of the worker that they came to', async (t) => {
+    const counted = new RegExp(String.raw`^wiki_http_request_duration_seconds_count\{(?=.*route="/wiki/\*")` +
+      String.raw`(?=.*method="GET")(?=.*status_class="2xx").*worker="(\d)".*\} (\d+)$`, 'gm')
     const views = async () => [...(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text())
-      .matchAll(/^wiki_http_request_duration_seconds_count\{(?=.*route="\/wiki\/\*")(?=.*method="GET")(?=.*status_class="2xx").*worker="(\d)".*\} (\d+)$/gm)]
+      .matchAll(counted)]
       .map(([, , count]) => Number(count))
     const all = await clients(t, WORKERS)
     await all[0].ask('PUT', '/api/v1/pages/viewed', { json: { content: 'text' } })
     const before = await views()
-    for (const client of all) for (let time = 0; time < 5; time++) assert.equal((await client.ask('GET', '/wiki/viewed')).status, 200)
+    for (const client of all) {
+      for (let time = 0; time < 5; time++) assert.equal((await client.ask('GET', '/wiki/viewed')).status, 200)
+    }
     const after = await views()
     const total = (/** @type {number[]} */ counts) => counts.reduce((sum, count) => sum + count, 0)
     assert.equal(total(after) - total(before), 5 * WORKERS)

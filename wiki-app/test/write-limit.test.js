@@ -98,7 +98,9 @@ test('what proxies could say of host and scheme changes nothing', async (t) => {
 /** @param {number} count  of pages */
 async function zipOf (count) {
   const zip = new yazl.ZipFile()
-  for (let index = 0; index < count; index++) zip.addBuffer(Buffer.from(`text ${index}`), `${String(index).padStart(3, '0')}.md`)
+  for (let index = 0; index < count; index++) {
+    zip.addBuffer(Buffer.from(`text ${index}`), `${String(index).padStart(3, '0')}.md`)
+  }
   zip.end()
   return Buffer.concat(await /** @type {import('node:stream').Readable} */ (zip.outputStream).toArray())
 }
@@ -110,12 +112,18 @@ async function zipOf (count) {
  * @returns {Promise<any[]>} lines, the last one with totals
  */
 async function importInto (app, payload, { headers, remoteAddress = '192.0.2.1', query = '' } = {}) {
-  const answer = await app.inject({ method: 'POST', url: `/api/v1/import${query}`, remoteAddress, headers: { 'content-type': 'application/zip', ...headers }, payload })
+  const answer = await app.inject({
+    method: 'POST',
+    url: `/api/v1/import${query}`,
+    remoteAddress,
+    headers: { 'content-type': 'application/zip', ...headers },
+    payload
+  })
   assert.equal(answer.statusCode, 200, answer.body)
   return answer.body.trim().split('\n').map((line) => JSON.parse(line))
 }
 
-test('an import counts by the pages that it writes: it stops, says when to go on, and goes on where it was', async (t) => {
+test('an import counts by the pages it writes: it stops, says when to go on, and goes on where it was', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const app = await wiki.build(t, { WRITES_PER_MINUTE: '3' })
   const zip = await zipOf(70)
@@ -124,10 +132,16 @@ test('an import counts by the pages that it writes: it stops, says when to go on
   assert.deepEqual(totals, { done: false, created: 30, replaced: 0, unchanged: 0, kept: 0, refused: 0, left: 40 })
   assert.equal(first.length, 31)
   assert.ok(retryAfterS > 0 && retryAfterS <= 600, String(retryAfterS))
-  assert.match(reason, new RegExp(`^An import writes at most 30 pages at once\\. Send the same file again in ${retryAfterS} s`))
+  assert.match(
+    reason,
+    new RegExp(`^An import writes at most 30 pages at once\\. Send the same file again in ${retryAfterS} s`)
+  )
 
   const early = await importInto(app, zip)
-  assert.deepEqual([early[early.length - 1].unchanged, early[early.length - 1].created, early[early.length - 1].left], [30, 0, 40])
+  assert.deepEqual(
+    [early[early.length - 1].unchanged, early[early.length - 1].created, early[early.length - 1].left],
+    [30, 0, 40]
+  )
   assert.equal(await write(app, '192.0.2.1'), 201, 'what one page needs is left')
   const other = await importInto(app, zip, { remoteAddress: '192.0.2.2', query: '?on_conflict=keep' })
   assert.equal(other[other.length - 1].created, 30, 'another client has its own')
@@ -144,7 +158,10 @@ test('with the default limit two hundred files go in at once, and an administrat
   const named = await wiki.build(t, { ...peopleOnly(t), WRITES_PER_MINUTE: '2' })
   const zip = await zipOf(25)
   const editors = await importInto(named, zip, { headers: bearer('editor') })
-  assert.deepEqual([editors[editors.length - 1].done, editors[editors.length - 1].created, editors[editors.length - 1].left], [false, 20, 5])
+  assert.deepEqual(
+    [editors[editors.length - 1].done, editors[editors.length - 1].created, editors[editors.length - 1].left],
+    [false, 20, 5]
+  )
   const admins = await importInto(named, zip, { headers: bearer('admin') })
   assert.deepEqual([admins[25].done, admins[25].created, admins[25].unchanged], [true, 5, 20])
 })

@@ -1,5 +1,6 @@
-// Readers and editors who do not wait for each other: so many arrive each second, whatever becomes of those before them.
-// What became of each edit is a line on stderr. From the environment: URL, RATE (a second), DURATION_S, PAGES, EDIT_EVERY (requests), TEXT.
+// Readers and editors who do not wait for each other: so many arrive each second, whatever becomes of those before
+// them. What became of each edit is a line on stderr. From the environment: URL, RATE (a second), DURATION_S, PAGES,
+// EDIT_EVERY (requests), TEXT.
 import { check } from 'k6'
 import exec from 'k6/execution'
 import http from 'k6/http'
@@ -33,8 +34,16 @@ export default function ask () {
  * @param {string} id  in the summary of the revision
  */
 function edit (page, id) {
-  const options = { timeout: '20s', headers: { 'content-type': 'application/json' }, responseType: /** @type {const} */ ('text') }
-  const answer = http.put(`${URL}/api/v1/pages/${page}`, JSON.stringify({ content: `${id} ${TEXT}`, summary: id }), options)
+  const options = {
+    timeout: '20s',
+    headers: { 'content-type': 'application/json' },
+    responseType: /** @type {const} */ ('text')
+  }
+  const answer = http.put(
+    `${URL}/api/v1/pages/${page}`,
+    JSON.stringify({ content: `${id} ${TEXT}`, summary: id }),
+    options
+  )
   const made = answer.status === 200 && { revision: JSON.parse(String(answer.body)).revision }
   console.log(JSON.stringify({ id, page, status: answer.status, ...made }))
   note(answer)

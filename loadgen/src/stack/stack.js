@@ -49,7 +49,23 @@ export class StackError extends Error {}
  * @returns {Promise<import('./state.js').StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
  */
-export async function startStack ({ directory, databaseDirectory = directory, mongodbUri, ports, origin = createLocalOrigin(), outlive = false, wikiEnvironment = {}, keepsZone = !wikiEnvironment.CACHE_POLICY, requestsAtOnceMax, edgeOptions = {}, cache = 'edge', profile = loadProfile('none', { stateDirectory: directory }), engage = true, signal, onProgress = () => {} }) {
+export async function startStack ({
+  directory,
+  databaseDirectory = directory,
+  mongodbUri,
+  ports,
+  origin = createLocalOrigin(),
+  outlive = false,
+  wikiEnvironment = {},
+  keepsZone = !wikiEnvironment.CACHE_POLICY,
+  requestsAtOnceMax,
+  edgeOptions = {},
+  cache = 'edge',
+  profile = loadProfile('none', { stateDirectory: directory }),
+  engage = true,
+  signal,
+  onProgress = () => {}
+}) {
   const nginx = requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })

@@ -46,7 +46,13 @@ const SCHEMAS = {
     params: named(NAME),
     querystring: queryOf({ from: revisionParameter(1), to: revisionParameter(2) }, ['from', 'to']),
     response: {
-      200: answer('How one became the other', 'Difference', { name: NAME, from: 1, to: 2, lines: [{ kind: 'removed', text: 'Use words.' }, { kind: 'added', text: 'Use plain words.' }], truncated: false }),
+      200: answer('How one became the other', 'Difference', {
+        name: NAME,
+        from: 1,
+        to: 2,
+        lines: [{ kind: 'removed', text: 'Use words.' }, { kind: 'added', text: 'Use plain words.' }],
+        truncated: false
+      }),
       ...otherwise(302, 404, 422)
     }
   },

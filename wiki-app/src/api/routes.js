@@ -51,7 +51,9 @@ const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha2
  *   policy: import('../cache-policy.js').CachePolicy
  * }>}
  */
-export async function apiRoutes (app, { store, history, past, finding, pictures, pictureMaxBytes, files, importFiles, policy }) {
+export async function apiRoutes (app, {
+  store, history, past, finding, pictures, pictureMaxBytes, files, importFiles, policy
+}) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
   app.addContentTypeParser('*', async () => { throw new UnknownType() })

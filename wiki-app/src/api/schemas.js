@@ -59,7 +59,8 @@ export const SHARED_SCHEMAS = Object.entries({
     to: REVISION,
     lines: {
       type: 'array',
-      description: 'Empty when the texts are equal. Long parts that did not change are gaps, and what would be too long to read is cut.',
+      description: 'Empty when the texts are equal. Long parts that did not change are gaps, ' +
+        'and what would be too long to read is cut.',
       items: {
         type: 'object',
         additionalProperties: false,
@@ -71,7 +72,10 @@ export const SHARED_SCHEMAS = Object.entries({
         }
       }
     },
-    truncated: { type: 'boolean', description: 'Whether anything of a change is left out: lines where a cut is, or the end of a long line.' }
+    truncated: {
+      type: 'boolean',
+      description: 'Whether anything of a change is left out: lines where a cut is, or the end of a long line.'
+    }
   }),
   Hit: strict({
     name: NAME,

@@ -1,9 +1,8 @@
-/** @typedef {{counts: Float64Array, sum_s: number}} Series  counts: of each bucket alone, the last is for longer ones */
+/** @typedef {{counts: Float64Array, sum_s: number}} Series  counts: of each bucket alone, the last for longer ones */
 
 /**
  * A histogram for what comes with every request. prom-client's own finds a series by joining its labels, 0.6 µs each
- * time, which is 3 % of an
- * answer from memory; it needs no more of a metric than `get`.
+ * time, which is 3 % of an answer from memory; it needs no more of a metric than `get`.
  * https://prometheus.io/docs/concepts/metric_types/#histogram
  * @param {object} options
  * @param {string} options.name
@@ -50,14 +49,19 @@ export function createRequestDurations ({ name, help, buckets_s: bounds }) {
   }
 
   function values () {
-    return [...routes].flatMap(([route, methods]) => [...methods].flatMap(([method, byDigit]) => byDigit.flatMap(({ counts, sum_s: sum }, digit) => {
-      const labels = { route, method, status_class: `${digit}xx` }
-      let count = 0
-      const buckets = [...counts].map((inBucket, index) => {
-        count += inBucket
-        return { metricName: `${name}_bucket`, labels: { le: bounds[index] ?? '+Inf', ...labels }, value: count }
-      })
-      return [...buckets, { metricName: `${name}_sum`, labels, value: sum }, { metricName: `${name}_count`, labels, value: count }]
-    })))
+    return [...routes].flatMap(([route, methods]) => [...methods].flatMap(([method, byDigit]) =>
+      byDigit.flatMap(({ counts, sum_s: sum }, digit) => {
+        const labels = { route, method, status_class: `${digit}xx` }
+        let count = 0
+        const buckets = [...counts].map((inBucket, index) => {
+          count += inBucket
+          return { metricName: `${name}_bucket`, labels: { le: bounds[index] ?? '+Inf', ...labels }, value: count }
+        })
+        return [
+          ...buckets,
+          { metricName: `${name}_sum`, labels, value: sum },
+          { metricName: `${name}_count`, labels, value: count }
+        ]
+      })))
   }
 }

@@ -17,9 +17,9 @@ import { createServer } from 'node:http'
  */
 
 /**
- * Answers some requests before the framework: its own work for a request exceeds that of an answer from memory.
- * Neither routes nor hooks see them.
- * The framework gets all others as they came, with what was found of them. See docs/decisions/0017.
+ * Answers some requests before the framework: its own work for a request exceeds that of an answer from memory. Neither
+ * routes nor hooks see them. The framework gets all others as they came, with what was found of them. See
+ * docs/decisions/0017.
  * @template Found
  * @param {object} on
  * @param {(method: string) => void} on.begun  a request for which `find` has found something, or begun to look
@@ -27,7 +27,10 @@ import { createServer } from 'node:http'
 export function createAnswerFirst ({ begun }) {
   /** @type {Finder<Found>} */
   let finder = { find: () => undefined, ready: () => undefined }
-  /** Begun here and left to the framework. @type {WeakMap<IncomingMessage, {found: Found | Promise<Found>, lead_ms: number}>} */
+  /**
+   * Begun here and left to the framework.
+   * @type {WeakMap<IncomingMessage, {found: Found | Promise<Found>, lead_ms: number}>}
+   */
   const left = new WeakMap()
   // Time is taken only where it is noted.
   const now = () => finder.answered === undefined ? 0 : performance.now()

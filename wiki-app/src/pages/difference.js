@@ -1,6 +1,6 @@
 import { diffArrays } from 'diff'
 
-/** Lines to remove and to add in the finest difference that is looked for: its work and memory grow with the square of them. */
+/** Lines to remove and to add in the finest difference that is looked for: work and memory grow with their square. */
 const EDITS_MAX = 1_000
 /** Unchanged lines around a change. */
 const CONTEXT_LINES = 3

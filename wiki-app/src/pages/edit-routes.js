@@ -90,7 +90,13 @@ export async function editRoutes (app, { store, history, past, waitUntilTold = a
         currentHtml: await escapeLong(current),
         // What the author wrote is shown in any case.
         difference: await past.compare(current, content).catch(() => null),
-        ...await editor(name, { baseRevision: currentRevision(newest), content, tags: (tags ?? newest?.tags ?? []).join(', '), ...change, person: personIn(request) }),
+        ...await editor(name, {
+          baseRevision: currentRevision(newest),
+          content,
+          tags: (tags ?? newest?.tags ?? []).join(', '),
+          ...change,
+          person: personIn(request)
+        }),
         unsaved: true,
         cancelUrl: viewUrl(name),
         cancel: 'Give up my text'
@@ -104,7 +110,11 @@ export async function editRoutes (app, { store, history, past, waitUntilTold = a
     const name = writableName(nameIn(request))
     const content = textIn(request)
     const { tags = '', author, summary, base_revision: baseRevision } = /** @type {{tags?: string} & import('./change.js').Change} */ (request.body)
-    const form = { ...await editor(name, { baseRevision, content, tags, author, summary, person: personIn(request) }), title: `Preview of “${name}”`, unsaved: true }
+    const form = {
+      ...await editor(name, { baseRevision, content, tags, author, summary, person: personIn(request) }),
+      title: `Preview of “${name}”`,
+      unsaved: true
+    }
     try {
       const { content_bytes: bytes, html } = await store.preview(content, name)
       if (!wantsHtml(request)) return { content_bytes: bytes, html: html.toString() }
@@ -168,7 +178,12 @@ export async function editRoutes (app, { store, history, past, waitUntilTold = a
       exists: page !== null,
       deleteUrl: deleteUrl(name),
       renameUrl: renameUrl(name),
-      ...await editor(name, { baseRevision: currentRevision(page), content: page?.content ?? '', tags: (page?.tags ?? []).join(', '), person: personIn(request) }),
+      ...await editor(name, {
+        baseRevision: currentRevision(page),
+        content: page?.content ?? '',
+        tags: (page?.tags ?? []).join(', '),
+        person: personIn(request)
+      }),
       ...(page === null && { cancelUrl: '/' })
     }))
   })
@@ -186,7 +201,17 @@ export async function editRoutes (app, { store, history, past, waitUntilTold = a
  * @param {ReturnType<typeof personIn>} [typed.person]  who is signed in
  */
 const editor = async (name, { baseRevision = 0, content, tags, author = '', summary = '', person }) => ({
-  editing: true, baseRevision, textHtml: await escapeLong(content), tags, author, summary, person, saveUrl: editUrl(name), previewUrl: previewUrl(name), cancelUrl: viewUrl(name), cancel: 'Cancel'
+  editing: true,
+  baseRevision,
+  textHtml: await escapeLong(content),
+  tags,
+  author,
+  summary,
+  person,
+  saveUrl: editUrl(name),
+  previewUrl: previewUrl(name),
+  cancelUrl: viewUrl(name),
+  cancel: 'Cancel'
 })
 
 /**

@@ -3,7 +3,8 @@ import { LRUCache } from 'lru-cache'
 import { createPool } from '../threads/pool.js'
 
 const Busy = createError('WIKI_PAST_BUSY', 'Many old texts are being looked at just now. Try again in a moment.', 503)
-const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than the wiki does for a reader. The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
+const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than the wiki does for a reader. ' +
+  'The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
 
 const RETRY_AFTER_S = 2
 /** Beside the one that is worked at, one has its texts read, so that the thread need not wait for them. */
@@ -73,7 +74,9 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
    * @param {() => Promise<Value>} work
    */
   async function inTurn (work) {
-    if (waiting.length >= WAITING_MAX) throw Object.assign(new Busy(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+    if (waiting.length >= WAITING_MAX) {
+      throw Object.assign(new Busy(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+    }
     if (atWork < AT_WORK_MAX) atWork++
     else await new Promise((resolve) => { waiting.push(() => resolve(undefined)) })
     try {

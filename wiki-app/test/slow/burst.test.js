@@ -11,7 +11,7 @@ const SAVES = 200
 const BUSY_LOOPS = 4
 /** As the wiki comes (wiki-app/src/config.js). */
 const DEFAULT_WAIT_MS = 500
-/** They take some seconds of processor time; the most that may be set is for machines with more than busy loops to do. */
+/** They take some seconds of processor time; the most that may be set is for machines that do more than busy loops. */
 const LONG_WAIT_MS = 60_000
 const TEXT = `${'words and words of a page that is a little different each time '.repeat(120)}\n`
 

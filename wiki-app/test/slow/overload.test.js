@@ -51,7 +51,8 @@ test('ten times what the wiki can do: what is too much is refused at once, who i
   for (let index = 0; index < PAGES; index++) await edit(index)
   // Compiled as it would be after a while.
   for (let round = 0; round < 40; round++) {
-    await Promise.all(Array.from({ length: PAGES }, (_, index) => index % EDIT_EVERY === 0 ? edit(index + round) : page(index)))
+    await Promise.all(Array.from({ length: PAGES }, (_, index) =>
+      index % EDIT_EVERY === 0 ? edit(index + round) : page(index)))
   }
 
   setCpuShare(limits, CPU_SHARE)
