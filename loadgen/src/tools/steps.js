@@ -58,9 +58,10 @@ export const OPTIONAL_STEPS = {
  */
 export function steps (optional = [], config = readConfig()) {
   const environment = pythonEnvironment()
+  const npm = npmPackages()
   const toxiproxy = links(config)
   return [
-    nginx(config), npmPackages(), mongod(config, environment), toxiproxy, k6(config, toxiproxy), python(environment),
+    nginx(config), npm, mongod(config, environment), toxiproxy, k6(config, toxiproxy), python(environment, npm),
     ...optional.map((name) => OPTIONAL_STEPS[name](config))
   ]
 }
@@ -181,8 +182,8 @@ function pythonEnvironment () {
 
 const pythonRuns = () => spawnSync(path.join(VENV, 'bin/python'), ['-c', '']).status === 0
 
-/** @param {Step} environment @returns {Step} */
-function python (environment) {
+/** @param {Step} environment @param {Step} npm  which the wiki waits for the longest @returns {Step} */
+function python (environment, npm) {
   return {
     ...ALONE,
     name: 'Python packages',
@@ -190,6 +191,7 @@ function python (environment) {
     how: 'pip into .venv, every file by its hash',
     patient: true,
     needs: [environment],
+    after: [npm],
     present: () => readStamp(packagesStamp) === packagesDigest() && pythonRuns() ? 'Python packages' : null,
     blocked: () => null,
     async install (run) {
