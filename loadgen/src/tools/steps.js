@@ -62,6 +62,7 @@ export function steps (optional = [], config = readConfig()) {
   const toxiproxy = links(config)
   return [
     nginx(config), npm, mongod(config, environment), toxiproxy, k6(config, toxiproxy), python(environment, npm),
+    npmTestPackages(npm),
     ...optional.map((name) => OPTIONAL_STEPS[name](config))
   ]
 }
@@ -132,21 +133,41 @@ function image (config) {
   }
 }
 
+const npmDigest = () => digest(['package-lock.json', '.npmrc'], process.version)
+
 /** @returns {Step} */
 function npmPackages () {
   const stamp = path.join(ROOT, 'node_modules/.stevec-stamp')
-  const wanted = () => digest(['package-lock.json', '.npmrc'], process.version)
   return {
     ...ALONE,
     name: 'npm packages',
     purpose: 'the wiki and the lab',
     browsing: true,
-    how: 'npm ci, by the lock file',
-    present: () => readStamp(stamp) === wanted() ? 'npm packages' : null,
+    how: 'npm ci without those of tests, by the lock file',
+    present: () => readStamp(stamp) === npmDigest() ? 'npm packages' : null,
     blocked: () => spawnSync('npm', ['--version']).status === 0 ? null : 'npm is missing; it comes with Node.js (https://nodejs.org)',
     async install (run) {
-      await run('npm', ['ci'])
-      writeFileSync(stamp, wanted())
+      await run('npm', ['ci', '--omit=dev'])
+      writeFileSync(stamp, npmDigest())
+    }
+  }
+}
+
+/** Half of all packages. A wiki that runs keeps its own meanwhile. @param {Step} npm @returns {Step} */
+function npmTestPackages (npm) {
+  const stamp = path.join(ROOT, 'node_modules/.stevec-test-stamp')
+  return {
+    ...ALONE,
+    name: 'npm packages of tests',
+    purpose: 'lint, types, tests and benchmarks',
+    patient: true,
+    needs: [npm],
+    how: 'npm install, by the lock file',
+    present: () => readStamp(stamp) === npmDigest() ? 'npm packages of tests' : null,
+    blocked: () => null,
+    async install (run) {
+      await run('npm', ['install', '--no-save'])
+      writeFileSync(stamp, npmDigest())
     }
   }
 }
