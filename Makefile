@@ -58,13 +58,13 @@ bench: ## the wiki's speed beside a bare server and driver, memory, start; AGAIN
 flame: setup ## where the time of a page view goes: a flame graph, and the functions that take most
 	@node wiki-app/bench/flame.js
 
-bench-idle: setup ## what a wiki takes that nobody asks for anything, and its mongod
+bench-idle: setup ## what an idle wiki and its mongod cost
 	@node wiki-app/bench/idle.js
 
 bench-cost: setup ## what a request costs against the number of pages and against their size
 	@node wiki-app/bench/cost.js
 
-bench-dearest: setup ## how long readers wait beside the dearest requests of strangers
+bench-dearest: setup ## how long readers wait beside the costliest anonymous requests
 	@node wiki-app/bench/dearest.js
 
 bench-peers: setup ## this wiki beside others, those that are installed (node wiki-app/bench/peers.js --help)

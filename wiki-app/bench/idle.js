@@ -1,19 +1,18 @@
-// What a wiki takes that nobody asks for anything, and its database: make bench-idle. `--help` says how long it takes.
+// What an idle wiki and its database cost: make bench-idle. `--help` says how long it takes.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { describeMachine } from './machine.js'
 import { cpuSeconds, sleeps } from './process.js'
-import { createServers } from './servers.js'
+import { createServers, UNWATCHED } from './servers.js'
 
 const HELP = `Usage: node wiki-app/bench/idle.js [options]
 
-Measures an idle wiki and its mongod: processor time in percent of a core, and how often a second a thread goes to
-sleep, so how often something wakes it. Wikis with different settings, each with a mongod of its own, are measured at
-once, beside a mongod without clients.
+Measures an idle wiki and its mongod: processor time in percent of a core, and how many times a second their threads
+go to sleep, once for each time that something wakes them. Wikis with different settings, each with a mongod of its
+own, are measured at once, beside a mongod without clients.
 About two minutes and a half.
 
-  --settle N    seconds before, in which V8 collects once what the start has left (default 60)
+  --settle N    seconds to wait first: V8 collects the garbage of the start once (default 60)
   --seconds N   measured (default 60)
 `
 const SECONDS_MAX = 3_600
@@ -25,10 +24,10 @@ const PURGES = {
   PUBLIC_URL: 'http://wiki.localhost'
 }
 
-/** @param {number} metricsPort @returns {[string, Record<string, string>][]} */
-const wikis = (metricsPort) => [
-  ['a wiki', {}],
-  ['with metrics', { METRICS_PORT: String(metricsPort) }],
+/** All but the second have metrics and request logs. @type {[string, NodeJS.ProcessEnv][]} */
+const WIKIS = [
+  ['as production has it', {}],
+  ['without metrics, logs', UNWATCHED],
   ['with pages in memory', { ORIGIN_CACHE_MIB: '64' }],
   ['with purges', PURGES],
   ['two workers', { WORKERS: '2' }]
@@ -55,9 +54,8 @@ async function main ({ settle, seconds }) {
   const servers = createServers()
   try {
     const alone = await servers.mongod()
-    const [metricsPort] = await freePorts(1)
     const started = []
-    for (const [name, settings] of wikis(metricsPort)) {
+    for (const [name, settings] of WIKIS) {
       const mongod = await servers.mongod()
       started.push({ name, pids: [(await servers.wiki(mongod.uri, settings)).pid, mongod.pid] })
     }

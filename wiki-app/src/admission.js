@@ -5,8 +5,8 @@ const RETRY_AFTER_S = 2
 /** Views take some milliseconds. */
 const READS = { first: 64, workMs: 100, workMaxMs: 1_000 }
 /**
- * A save also waits for the disk of the database, with others, and for a thread that renders it. More at once are not
- * done sooner, and their transactions get so long that the database gives them up.
+ * A save also waits for the disk of the database and for a thread that renders. More saves at once do not end sooner,
+ * and their transactions take so long that the database gives them up.
  */
 const WRITES = { first: 32, workMs: 500, workMaxMs: 5_000 }
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -14,8 +14,8 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 const Busy = createError('WIKI_BUSY', 'More is asked of the wiki than it can answer just now. Nothing was done; try again in a moment.', 503)
 
 /**
- * Lets only so many handlers work at once as are done in a short time. The rest wait in two lines, so that no burst of
- * edits keeps readers out. See docs/decisions/0016.
+ * Limits how many handlers work at once to what ends within a short time. The rest wait in two lines, so that no burst
+ * of edits keeps readers out. See docs/decisions/0016.
  * @param {object} options
  * @param {number} options.waitMaxMs  0: there is no line, all work at once
  * @param {number} [options.workMaxMs]  after which work keeps no other from beginning, for all methods
@@ -36,7 +36,7 @@ export function createAdmission ({ waitMaxMs, workMaxMs }) {
     atOnce: (read) => waitMaxMs === 0 ? read() : reads.atOnce(read),
 
     /**
-     * The same handler, which waits for its turn. Whose connection has ended meanwhile is dropped.
+     * The same handler, which waits for its turn. A request whose connection has ended meanwhile is dropped.
      * @param {import('fastify').RouteHandlerMethod} handler
      * @returns {import('fastify').RouteHandlerMethod}
      * @throws {Error} 503 when that did not come in time

@@ -78,7 +78,7 @@ export async function buildApp (
   const secure = config.PUBLIC_URL?.startsWith('https:') ?? false
   const clientKey = createClientKey(config.TRUSTED_PROXIES)
   const requestIds = createRequestIds()
-  // Loaded only where they are asked for: prom-client takes its share of a start.
+  // Loaded only with METRICS_PORT: loading prom-client makes the start slower.
   const observing = config.METRICS_PORT === undefined ? undefined : await import('./observe/metrics.js')
   /** @type {import('./pages/answer-first.js').AnswerFirst<import('./pages/view.js').View | null>} */
   const first = createAnswerFirst({ begun: counter.add })
@@ -160,8 +160,8 @@ export async function buildApp (
   const admission = createAdmission({ waitMaxMs: config.QUEUE_WAIT_MAX_MS })
 
   drainOnClose(app)
-  // What needs no database is answered whatever happens. What waits for its turn has not begun: it is refused then
-  // if the database is away.
+  // Routes that need no database answer without one. All others take their turn first and check for the database
+  // then, as a request that waits has not begun.
   app.addHook('onRoute', (route) => {
     const { database: needed = true } = /** @type {{database?: boolean}} */ (route.config ?? {})
     /** @typedef {import('fastify').RouteHandlerMethod} Handler */
@@ -179,7 +179,7 @@ export async function buildApp (
   app.addHook('onClose', database.close)
   app.addHook('onClose', past.close)
   app.addHook('onClose', renderer.close).addHook('onClose', store.close)
-  // Not before: a wiki is ready without it. And nobody waits for it.
+  // After listening, and not awaited: the wiki is ready before its rendering thread.
   app.addHook('onListen', async () => {
     renderer.warm().catch((error) => { app.log.error(`nothing can be rendered: ${error.message}`) })
   })

@@ -29,7 +29,7 @@ const SETTINGS = {
   PAGE_MAX_BYTES: integer(1, 3 * MIB, { default: MIB, desc: 'a whole number of bytes from 1 to 3145728' }),
   UPLOAD_MAX_BYTES: integer(1, 50 * MIB, { default: 5 * MIB, desc: 'a whole number of bytes from 1 to 52428800' }),
   LOG_LEVEL: str({ choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], default: 'warn', desc: 'one of fatal, error, warn, info, debug, trace, silent' }),
-  // Each takes a quarter of the time of an answer from memory, also on a small board, which answers few.
+  // A line takes a quarter of the time of an answer from memory, so few fit into a second of a small board.
   LOG_VIEWS_PER_S: integer(0, 1_000_000, { default: 10, desc: 'a whole number of lines a second from 0 to 1000000' }),
   ACCESS: str({ choices: ACCESS_MODES, default: 'open', desc: `one of ${ACCESS_MODES.join(', ')}` }),
   USERS_FILE: text(isThere, { default: undefined, desc: 'the path of a file that wiki-app/bin/user.js has made; ACCESS=users needs it, and nothing else does' }),

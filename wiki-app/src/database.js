@@ -11,9 +11,9 @@ mongoose.set('sanitizeFilter', true)
 const OPTIONS = {
   // A request is answered within a second, with or without it.
   serverSelectionTimeoutMS: 800,
-  // Changes of the servers are told at once; this only bounds for how long connections that carry nothing are kept.
+  // Servers report their changes at once; this only bounds how long connections that carry nothing are kept.
   heartbeatFrequencyMS: 5_000,
-  // So long after a heartbeat is due the driver gives up its connections; a busy event loop must not look like that.
+  // The driver closes its connections when a heartbeat is so late; a busy event loop must not cause that.
   connectTimeoutMS: 5_000,
   // Longer than any answer takes under load, so that only a hung server is given up.
   socketTimeoutMS: 30_000,
@@ -24,7 +24,7 @@ const OPTIONS = {
 }
 /** Models do nothing by themselves. https://mongoosejs.com/docs/guide.html#options */
 const MONGOOSE_OPTIONS = { bufferCommands: false, autoIndex: false, autoCreate: false }
-/** How often the driver looks for pooled connections that have ended. Each use of one does so, too. */
+/** How often the driver looks for pooled connections that have ended. It also looks at each one that it uses. */
 const POOL_CHECK_MS = 60_000
 const LOOKOUT_HEARTBEAT_MS = 10_000
 const RETRY_AFTER_MS = 500
@@ -76,7 +76,7 @@ function createClient (uri, options) {
 export function createDatabase (uri, log) {
   const connection = mongoose.createConnection()
   for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
-  // Where all of the connection's own are busy with a slow database, one more asks whether it is there.
+  // A connection for pings alone: a slow database may keep the whole pool busy.
   const lookout = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: LOOKOUT_HEARTBEAT_MS })
   const closing = new AbortController()
   let seeking = Promise.resolve()
@@ -120,7 +120,7 @@ export function createDatabase (uri, log) {
   async function attempt () {
     try {
       await open()
-      // Once, so that it has its connection when there is a doubt.
+      // Connects the lookout now, so that no later ping has to.
       await ping(lookout.db())
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
       const upgraded = await upgrade()

@@ -7,8 +7,8 @@ const AT_WORK = { min: 8, max: 1_024 }
 const WAITING_MAX = 4_096
 
 /**
- * Lets only so much work of one kind run at once as is done in a short time; the rest waits in one line, and is refused
- * after `waitMaxMs`.
+ * Limits how much work of one kind runs at once to what ends within a short time. The rest waits in one line, and is
+ * refused after `waitMaxMs`.
  * @param {object} options
  * @param {number} options.waitMaxMs
  * @param {number} options.first  at work at once while nothing is known yet
@@ -19,8 +19,8 @@ const WAITING_MAX = 4_096
 export function createLine ({ waitMaxMs, first, workMs, workMaxMs, refusal }) {
   let atWorkMax = first
   /**
-   * Looks are counted, not time: after a second in which this process got no processor, work that is done does not
-   * count as work that hangs.
+   * Counts looks instead of time: a process that got no processor for a second must not take its own work for work
+   * that hangs.
    * @type {import('./under-way.js').UnderWay<{since: number, looks: number}>}
    */
   const atWork = createUnderWay()
@@ -117,7 +117,7 @@ export function createLine ({ waitMaxMs, first, workMs, workMaxMs, refusal }) {
     /**
      * @template T
      * @param {() => T | Promise<T>} work
-     * @param {() => boolean} isGone  whether nobody waits for its result any more: then it is not begun
+     * @param {() => boolean} isGone  whether the client has gone: then the work is dropped
      * @returns {T | Promise<T>}
      * @throws {Error} the refusal, when its turn does not come in time, or the line is full
      */

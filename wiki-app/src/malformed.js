@@ -44,7 +44,7 @@ export function refuseUnheard (server) {
  * @param {typeof BROKEN} refusal
  */
 function refuse (socket, refusal) {
-  // The answer under way is that of this request, or of one before it: a second head would become part of its body.
+  // An answer has begun, to this request or one before it: a second head would become part of its body.
   const { _httpMessage: current } = /** @type {{_httpMessage?: {_headerSent?: boolean} | null}} */ (
     /** @type {unknown} */ (socket))
   if (!socket.writable || current?._headerSent) return socket.destroy()

@@ -16,7 +16,7 @@ const SILENT_TICKS_MAX = 18
 /**
  * Knows whether the database that takes writes is there, also where connections to it stay open and nothing comes through them any more: the driver
  * notices that only when they time out. Every answer is a sign of life. Ticks are counted only while a request waits
- * for the database, or while there is a doubt: a process that nobody asks for anything does nothing.
+ * for the database, or while there is a doubt: an idle process does nothing.
  * @param {{found: () => void, lost: () => void}} on
  */
 export function createPresence ({ found, lost }) {

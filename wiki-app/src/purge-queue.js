@@ -98,7 +98,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
 
   /**
    * Tells caches of the entries, all in one call where that is accepted. A refused call is halved until the refused
-   * entry is alone, so the others are told.
+   * entry is alone, so all others are purged.
    * @param {Entry[]} entries
    * @returns {Promise<number>} milliseconds for which the caches are left alone
    */
@@ -118,7 +118,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
         else batches.push(batch.slice(batch.length >> 1), batch.slice(0, batch.length >> 1))
         continue
       }
-      if (failures > 0) log.warn('caches are told again of what is stale')
+      if (failures > 0) log.warn('the caches take purges again')
       failures = 0
       await queue.told(batch)
       for (const end of waits) end()
@@ -129,8 +129,8 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   }
 
   /**
-   * Dropped, a refused entry would leave its page old in the caches for their whole lifetime, a day with some policies.
-   * So everything is purged in its place: dear, but seldom, and together for all that are refused within some seconds.
+   * Dropping a refused entry would leave its page stale in the caches for its whole lifetime, a day with some policies.
+   * Everything is purged instead: costly but rare, and once for all entries that are refused within some seconds.
    * @param {Entry[]} entries
    * @param {Stale & {everything: false}} stale  what they name
    * @param {Error} error
@@ -139,7 +139,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     const named = [...urls, ...tags]
     const items = named.slice(0, SHOWN_ITEMS_MAX).map((item) => item.slice(0, SHOWN_CHARS_MAX))
     log.error({ items, items_count: named.length, entries_count: entries.length },
-      `the caches refuse to forget these, so they are told to forget everything instead: ${error.message}`)
+      `the caches refuse to purge these, so everything is purged instead: ${error.message}`)
     await queue.replaceByEverything(entries, everythingAfterMs)
     wakeUpIn(everythingAfterMs)
   }
@@ -199,7 +199,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   async function work () {
     while (!closing.signal.aborted) {
       const { found, waitMs } = await turn()
-      // Entries that were put off are due by the end of the pause, whatever milliseconds the timer is early.
+      // The added time covers a timer that fires early: entries that were put off must be due when the pause ends.
       if (waitMs > 0) await pause(waitMs + gatherMs)
       // Processes that started together do not look together.
       else if (!found) await idle(lookMs * (1 + Math.random() / 2))
@@ -226,7 +226,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
       const cachesAnswer = () => failures === 0 && !closing.signal.aborted
       while (cachesAnswer() && performance.now() < endsAt) {
         const confirmation = nextConfirmation(Math.min(OTHERS_LOOK_MS, endsAt - performance.now()))
-        // The edit is made, so a database that goes away now is no error of this answer.
+        // The edit is stored, so losing the database now must not fail this answer.
         if (await queue.isTold(names).catch(() => true)) return
         await confirmation
       }

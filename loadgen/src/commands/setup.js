@@ -4,7 +4,7 @@ import { UsageError } from '../usage-error.js'
 import { interruptSignal } from './options.js'
 
 const OPTIONAL = Object.keys(OPTIONAL_STEPS)
-/** Commands that begin before all is installed, and whether they do without what the wiki does not need. */
+/** Commands that begin before set-up has ended, and whether they run without what only experiments need. */
 const EARLY = { up: true, run: false }
 
 /** @type {import('../cli.js').Command} */
@@ -22,7 +22,7 @@ and new enough, else installs it: nginx by apt-get (as root), k6 and toxiproxy b
 --with wrk does the same for wrk (WRK_BIN), which makes the load of \`make bench\`.
 --with image installs by apt-get (as root) what builds the board's image and boots it: mmdebstrap, genimage, QEMU and their like.
 -- up and -- run begin that command as soon as what the wiki needs is there, and install the rest meanwhile: k6 and
-Python packages, which experiments need. \`run\` waits for them before it measures.
+Python packages for experiments, npm packages for tests. \`run\` waits for all of them before it measures.
 Does nothing when nothing is missing. A set-up goes on where the last was stopped; two at once wait for each other.`,
   options: { with: { type: 'string' } },
   async run ({ values, positionals }) {

@@ -13,9 +13,9 @@ import { configWith, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from
 /** What the wiki does in a fraction of a second on a machine as slow as any that is sold. */
 const REQUESTS_AT_ONCE_MAX = 256
 
-/** Shows an edit at once through every door. By tag a page goes in all its forms, also with a query. */
+/** An edit shows at once through every door. A purge by tag covers a page in all its forms, also with a query. */
 const POLICY = 'purge-tag'
-/** The wiki's own default, which a user's zone keeps. */
+/** The wiki's own default, for a wiki that purges a user's zone. */
 const ZONE_POLICY = 'ttl'
 
 /** @type {import('../cli.js').Command} */
@@ -32,9 +32,9 @@ What you write is kept in .stevec/ over \`stevec down\`.
   --policy NAME      how pages are cached: ${CACHE_POLICY_NAMES.join(', ')} (default ${POLICY}; also CACHE_POLICY)
 ${PORT_HELP}
 
-With purge-tag and purge-url the wiki tells the emulated edge of each edit, so the new text shows at once through
-every door. Experiments keep the study's ttl, and --policy ttl shows it: a page may be as old as CACHE_TTL_S (180).
-If PURGE_ZONE names a zone of yours, that zone is told instead, and the default is ttl.
+With purge-tag and purge-url each edit purges the emulated edge, so the new text shows at once through every door.
+Experiments use the study's ttl unless they compare policies, and --policy ttl shows it: a page may be as old as
+CACHE_TTL_S (180). If PURGE_ZONE names a zone of yours, edits purge that zone instead, and the default is ttl.
 
 Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN, and the wiki's
 CACHE_POLICY, CACHE_TTL_S, PAGE_MAX_BYTES.

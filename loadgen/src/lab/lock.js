@@ -41,7 +41,8 @@ export function tryLock (file) {
 }
 
 /**
- * Removes what a dead process left. A rename tells whether another process was faster, and its lock goes back.
+ * Removes the lock of a dead process. The renamed file is looked at once more: a lock that another process took
+ * meanwhile is put back.
  * @param {string} file
  * @param {string} aside
  */

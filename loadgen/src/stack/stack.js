@@ -38,7 +38,7 @@ export class StackError extends Error {}
  * @param {import('../origin/origin.js').Origin} [options.origin]  where the wiki and its nginx run; default: here
  * @param {boolean} [options.outlive]  true: goes on when this process ends
  * @param {Record<string, string>} [options.wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
- * @param {boolean} [options.keepsZone]  whether a zone in PURGE_ZONE is told of edits instead of the stack's own edge
+ * @param {boolean} [options.keepsZone]  whether edits purge the zone in PURGE_ZONE instead of the stack's own edge
  * @param {number} [options.requestsAtOnceMax]  that the origin's nginx lets be under way at the wiki; default: any number
  * @param {import('@stevec/nginx').EdgeOptions} [options.edgeOptions]
  * @param {import('./cache.js').CacheName} [options.cache]  what stands at the door `cached`; default our edge
@@ -282,8 +282,8 @@ function wikiSettings (state, asked, keepsZone = false) {
 }
 
 /**
- * Under a policy that tells caches of edits the wiki tells the stack's own edge. A zone that the environment names is
- * told instead only where the wiki is browsed: an experiment tells no zone of a user's.
+ * Under a policy with purges, edits purge the stack's own edge. They purge a zone that the environment names instead
+ * only where the wiki is browsed: an experiment never purges a user's zone.
  * @param {import('./state.js').StackState} state
  * @param {Record<string, string>} wikiEnvironment
  * @param {boolean} keepsZone

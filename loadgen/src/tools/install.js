@@ -9,7 +9,7 @@ import { steps } from './steps.js'
 
 /** Silence for longer than this looks like a hang. */
 const HEARTBEAT_MS = 15_000
-/** How often a step that another set-up installs is looked at. */
+/** How often to look at a step that another set-up installs. */
 const OTHERS_LOOK_MS = 500
 
 /** @typedef {import('./steps.js').Step} Step */
@@ -23,11 +23,11 @@ const OTHERS_LOOK_MS = 500
 
 /**
  * Installs what is missing, and says what it finds and does. Nothing missing: one line, well under a second. Steps run
- * side by side; a step that another set-up works at is waited for.
+ * side by side, and wait for another set-up that installs the same.
  * @param {object} options
  * @param {(text: string) => void} options.write
  * @param {string[]} [options.optional]  tools that are only installed when they are asked for
- * @param {boolean} [options.onlyBrowsing]  whether it begins although what the wiki does not need cannot be installed
+ * @param {boolean} [options.onlyBrowsing]  whether to begin even if what only experiments need cannot be installed
  * @param {AbortSignal} [options.signal]  stops it; what is done stays done
  * @param {Step[]} [options.wanted]
  * @returns {SetUp}

@@ -18,12 +18,12 @@ const PIP_OPTIONS = ['--disable-pip-version-check', '--require-hashes']
  * One thing that set-up sees to. Steps run side by side.
  * @typedef {object} Step
  * @property {string} name
- * @property {string} purpose  what it is needed for, said while it is installed
+ * @property {string} purpose  why it is needed; shown while it is installed
  * @property {string} how  said before it is installed
  * @property {boolean} browsing  whether the wiki cannot be browsed without it
  * @property {boolean} patient  whether it leaves the processors to other steps
- * @property {Step[]} needs  what it is installed with
- * @property {Step[]} after  what it lets go first
+ * @property {Step[]} needs  steps that must be done before
+ * @property {Step[]} after  steps that go first where both are missing
  * @property {() => string | null} present  what is there ("nginx 1.22.1, PATH"), or null when it has to be installed
  * @property {() => string | null} blocked  why it cannot be installed here and what to do, or null
  * @property {(run: Runner) => Promise<void>} install
@@ -69,7 +69,7 @@ export function steps (optional = [], config = readConfig()) {
 
 /** @typedef {ReturnType<typeof readConfig>} Config */
 
-/** What most steps are. */
+/** Defaults of a step. */
 const ALONE = Object.freeze({ browsing: false, patient: false, needs: [], after: [] })
 
 /** @param {Config} config @returns {Step} */
@@ -153,7 +153,7 @@ function npmPackages () {
   }
 }
 
-/** Half of all packages. A wiki that runs keeps its own meanwhile. @param {Step} npm @returns {Step} */
+/** Half of all packages. `npm install` leaves in place those of a wiki that runs. @param {Step} npm @returns {Step} */
 function npmTestPackages (npm) {
   const stamp = path.join(ROOT, 'node_modules/.stevec-test-stamp')
   return {
@@ -172,7 +172,7 @@ function npmTestPackages (npm) {
   }
 }
 
-/** Of a change of the packages, which is installed into an empty environment. */
+/** Of the pinned packages: when they change, the environment is made anew. */
 const packagesDigest = () => digest(['analysis/requirements.txt'], '')
 const packagesStamp = path.join(VENV, '.stevec-stamp')
 

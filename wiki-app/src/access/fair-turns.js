@@ -64,7 +64,7 @@ function createLine (waitingMax, waitingPerKeyMax) {
 
   return {
     /**
-     * A full line makes room for a key that has less in it than another one, at that one's cost.
+     * A full line drops the newest piece of the key that has the most, to make room for a key that has fewer.
      * @param {string} key
      * @param {Waiting} waiting
      */

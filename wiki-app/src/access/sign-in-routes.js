@@ -15,8 +15,8 @@ const WINDOW_MS = 15 * 60_000
  */
 const FAILURES_MAX = 10
 /**
- * Failures of strangers with one name. Beyond, each address has fewer guesses, which slows down an attacker with very
- * many addresses. An owner in a new place still has two.
+ * Failures with one name from unknown browsers. Beyond these each address has only two guesses, which slows down an
+ * attacker with very many addresses, and leaves two to an owner in a new place.
  */
 const FAILURES_PER_NAME_MAX = 50
 const FAILURES_UNDER_ATTACK_MAX = 2
@@ -101,7 +101,7 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
     const { name: given, password, to } = /** @type {{name: string, password: string, to?: string}} */ (request.body)
     await refuseGuessing(request)
     const user = await inTurn(guesserOf(request), async () => {
-      // What waited before it may have failed.
+      // Sign-ins that waited before this one may have failed.
       await refuseGuessing(request)
       const user = await users.check(given, password)
       if (user === null) await noteFailure(request)

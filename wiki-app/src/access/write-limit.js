@@ -7,7 +7,7 @@ import { personIn } from './access.js'
 const MINUTE_MS = 60_000
 /** Previews change nothing, but are work: an author who types sends many. */
 const PREVIEWS_PER_WRITE = 5
-/** An import writes as often on average as anybody, but all at once: what it may write in so many minutes. */
+/** An import has the same rate on average as other writes, but may write the pages of so many minutes at once. */
 const IMPORT_MINUTES = 10
 /** Clients that are remembered at once (some 100 bytes each); beyond, the one not seen for longest is forgotten. */
 const CLIENTS_MAX = 20_000

@@ -226,7 +226,7 @@ export const otherwise = (...statuses) => Object.fromEntries([...new Set([...sta
  */
 export const refusals = (...statuses) => otherwise(...statuses, ...WITH_WRITES)
 
-/** How programs say whose they are (RFC 6750). */
+/** How programs authenticate (RFC 6750). */
 export const SECURITY_SCHEMES = {
   token: {
     type: /** @type {const} */ ('http'),

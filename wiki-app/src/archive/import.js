@@ -32,7 +32,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  */
 
 /**
- * Not `done`: it broke off, and can be sent again. `left`: files not looked at, as the client has written what it may.
+ * Not `done`: the import broke off, and can be sent again. `left`: files not read, as the limit of writes is reached.
  * @typedef {Record<ImportLine['result'], number> &
  *   {done: boolean, reason?: string, left?: number, retry_after_s?: number}} ImportTotals
  */

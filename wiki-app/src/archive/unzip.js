@@ -99,7 +99,7 @@ async function read (zip, entry, maxBytes, budget) {
   if (budget.bytes <= 0) throw new Refused('The zip unpacks to far more than a zip of texts does; this file and those behind it are left out. Send them in another one.')
   const chunks = []
   let bytes = 0
-  // Taken before it is read, as several are read at once.
+  // Counted before the entry is read, as several are read at once.
   let counted = entry.uncompressedSize
   budget.bytes -= counted
   try {

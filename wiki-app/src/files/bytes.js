@@ -76,7 +76,7 @@ export class Bytes {
   }
 
   /**
-   * Reads without a promise for each byte, which tiny parts would make dear.
+   * Reads many tiny parts without a promise for each, which would cost more than they do.
    * @param {(held: Buffer) => {read: number, done: boolean}} look  at what is there; the rest comes again, with more
    */
   async pass (look) {

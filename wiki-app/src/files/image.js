@@ -39,7 +39,7 @@ export function inspectImage () {
   /** @type {Image | undefined} */
   let image
   const parsed = parse(bytes, (found) => { image = found })
-  // It is thrown where it is waited for.
+  // `feed` and `end` throw it.
   parsed.catch(() => {})
   return {
     /**
@@ -53,7 +53,7 @@ export function inspectImage () {
       return image === undefined ? piece : piece.subarray(0, piece.length - bytes.left)
     },
 
-    /** No more comes, and nobody wants to know. */
+    /** Ends the inspection, also of an upload that broke off. */
     stop () { bytes.end() },
 
     /**

@@ -1,6 +1,6 @@
 import { Broken } from './bytes.js'
 
-const NO_JPEG = 'its header says what no JPEG is'
+const NO_JPEG = 'its header has values that JPEG does not know'
 
 const SOI = 0xd8
 const EOI = 0xd9
@@ -83,8 +83,10 @@ function frameOf (frame, acceptSize) {
 function checkScan (scan, components) {
   const count = scan[0]
   const isWhole = scan.length > 0 && scan.length === 4 + 2 * count && count >= 1 && count <= components.size
-  if (!isWhole) throw new Broken('a scan has no whole header')
-  for (let at = 1; at <= 2 * count; at += 2) if (!components.has(scan[at])) throw new Broken('a scan is of nothing')
+  if (!isWhole) throw new Broken('the header of a scan is incomplete')
+  for (let at = 1; at <= 2 * count; at += 2) {
+    if (!components.has(scan[at])) throw new Broken('a scan names a component that the picture does not have')
+  }
 }
 
 /**

@@ -9,7 +9,7 @@ const COLOURS = new Map([
 const PALETTE = 3
 /** Where each pass of an interlaced picture begins, and its steps (PNG §8.2). */
 const PASSES = [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]]
-/** Encoders make some hundred of a large picture; a million tiny ones would hold the process. */
+/** Encoders write some hundred chunks for a large picture; a million tiny ones would block the process. */
 const CHUNKS_MAX = 20_000
 const OUTPUT_CHUNK_BYTES = 262_144
 const NO_ORDER = 'its chunks are in no order'
@@ -55,7 +55,7 @@ export async function parsePng (bytes, acceptSize) {
         await bytes.skip(length, (piece) => { sum = crc32(piece, sum); return write(piece) })
       } else {
         if (pixels !== undefined) pixelsEnded = true
-        // A small first letter: what it says may be left out.
+        // A lower-case first letter marks a chunk that a decoder may skip.
         if (type !== 'IEND' && type[0] < 'a') throw new Broken(`nobody knows its chunk ${type}`)
         await bytes.skip(length, (piece) => { sum = crc32(piece, sum) })
       }
@@ -77,11 +77,11 @@ export async function parsePng (bytes, acceptSize) {
  * @returns {Header}
  */
 function headerOf (data, length) {
-  if (length !== 13) throw new Broken('its header has another length')
+  if (length !== 13) throw new Broken('its header must have 13 bytes')
   const [depth, colour, compression, filter, interlace] = data.subarray(8, 13)
   const [samples, ...depths] = COLOURS.get(colour) ?? [0]
   const isPng = depths.includes(depth) && compression === 0 && filter === 0 && interlace <= 1
-  if (!isPng) throw new Broken('its header says what no PNG is')
+  if (!isPng) throw new Broken('its header has values that PNG does not know')
   const [width, height] = [data.readUInt32BE(0), data.readUInt32BE(4)]
   return { width, height, colour, bitsPerPixel: samples * depth, interlaced: interlace === 1 }
 }
@@ -117,7 +117,7 @@ function unpack (expectedBytes) {
   return {
     /** @param {Buffer} piece */
     async write (piece) {
-      // What follows the stream's own end shows nothing.
+      // Bytes behind the end of the stream hold no pixels.
       if (!ended && !failure && !inflate.write(piece)) {
         await Promise.race([once(inflate, 'drain').catch(() => {}), closed])
       }

@@ -30,9 +30,8 @@ export function createRequestIds () {
 }
 
 /**
- * One line for each request, at the level info. Of page views that go well there is a limited number of lines a second,
- * as a line takes a quarter of the time of an answer from memory: `unlogged` is how many such views had none since the
- * last one that has.
+ * One line for each request, at the level info. Page views that go well have a limited number of lines a second, as a
+ * line takes a quarter of the time of an answer from memory; `unlogged` counts the views without a line since the last.
  * @param {import('fastify').FastifyBaseLogger} log
  * @param {object} options
  * @param {(raw: any) => string} options.idOf  for requests that have none yet

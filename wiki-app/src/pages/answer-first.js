@@ -32,7 +32,7 @@ export function createAnswerFirst ({ begun }) {
    * @type {WeakMap<IncomingMessage, {found: Found | Promise<Found>, lead_ms: number}>}
    */
   const left = new WeakMap()
-  // Time is taken only where it is noted.
+  // The clock is read only where `answered` wants the time.
   const now = () => finder.answered === undefined ? 0 : performance.now()
 
   /**

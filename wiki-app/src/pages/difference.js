@@ -4,7 +4,7 @@ import { diffArrays } from 'diff'
 const EDITS_MAX = 1_000
 /** Unchanged lines around a change. */
 const CONTEXT_LINES = 3
-/** Of one change; what follows it is of more use than the rest of it. */
+/** Lines shown of one change, so that there is room for the changes after it. */
 const CHANGE_LINES_MAX = 500
 const LINES_MAX = 2_000
 const LINE_MAX_CHARS = 10_000

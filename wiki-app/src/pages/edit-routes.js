@@ -37,7 +37,7 @@ const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
  *   history: import('./history.js').History,
  *   past: import('./past.js').Past,
  *   waitUntilTold?: (names: string[]) => Promise<void>
- * }>}  `waitUntilTold`: that the caches have forgotten these pages, or long enough
+ * }>}  `waitUntilTold` resolves when the caches have forgotten these pages, or after a limit
  */
 export async function editRoutes (app, { store, history, past, waitUntilTold = async () => {} }) {
   /** Pages that were changed, by the answer to it. @type {WeakMap<import('fastify').FastifyReply, string[]>} */
@@ -49,7 +49,7 @@ export async function editRoutes (app, { store, history, past, waitUntilTold = a
   })
 
   /**
-   * Leads an author, whose next click must not find a copy of the previous text, away from a form.
+   * Redirects an author away from a form, after the caches have forgotten the previous text of these pages.
    * @param {import('fastify').FastifyReply} reply
    * @param {string} url
    * @param {...string} names  of the pages that changed

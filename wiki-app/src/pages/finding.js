@@ -15,7 +15,7 @@ export const SEARCH_MAX_MS = 1_000
 const MAX_TIME_MS_EXPIRED = 50
 /** Comparing hits means reading each; the index gives them in an order that is good enough for words that so many pages have. */
 const RANKED_MAX = 1_000
-/** Of a text, for its excerpt: nearly all are shorter, and a part of a list would have 100 MiB of the others. */
+/** The part of a text that its excerpt comes from. Of longer texts a part of a list would read up to 100 MiB. */
 const EXCERPT_FROM_CHARS = 32_768
 
 /**

@@ -3,7 +3,7 @@ const AUTHORITY = /^https?:\/\/.*?\//
 
 /**
  * Hook of plugins that read: sends a request with parameters that its route does not know to the address without them.
- * `/revision/a/1?r=2` would be new to every cache, and to nobody else; and purges name addresses without them.
+ * Caches would store `/revision/a/1?r=2` beside `/revision/a/1`, and no purge would name it.
  * A route knows what its schema describes.
  * @param {import('fastify').FastifyRequest} request
  * @param {import('fastify').FastifyReply} reply
@@ -19,7 +19,7 @@ export function leaveUnknownQuery ({ method, url, routeOptions }, reply, done) {
   if (kept === asked && asked !== '') return done()
   // The router has found this path to be one of ours, so it cannot name another host.
   const path = url.slice(0, start).replace(AUTHORITY, '/')
-  // There are as many of these as parameters to think of: none of them fills a cache.
+  // Not stored: there is no end of such addresses, and they would fill a cache.
   reply.header('cache-control', 'no-store').redirect(kept === '' ? path : `${path}?${kept}`, 301)
 }
 

@@ -11,7 +11,7 @@ import mongoose from 'mongoose'
  * @property {string[]} tags  canonical, sorted
  * @property {string[]} links  names of the other pages that the text leads to, whether they exist or not
  * @property {Buffer} html  what the Markdown became at save
- * @property {string} html_hash  of `html` and `modified_at`: whoever renders the same again gets the same
+ * @property {string} html_hash  of `html` and `modified_at`: rendering the same HTML again makes the same hash
  * @property {number} renderer  version of what made `html`; a text, or nothing, is older than all numbers
  * @property {string | null} [links_outdated]  a mark: pages have come or gone, and `html` shows links to them as before
  * @property {Date} rendered_at  when `html` last changed

@@ -6,7 +6,7 @@ const AWAIT_MS = 500
 /** For how long after its last word copies are good: a database that says nothing may have changes to tell. */
 const SILENCE_MAX_MS = 1_500
 const RETRY_MS = 500
-/** After so many waits in which no page was read, copies are given up until one is: an idle wiki waits for nothing. */
+/** After so many waits without a reader the stream is closed and copies are dropped, until the next reader comes. */
 const UNREAD_WAITS_MAX = 20
 /** Of a change that a failover took back nobody is told: a copy that was read in between goes by its age. */
 const KEPT_MAX_MS = 60_000

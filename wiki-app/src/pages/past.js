@@ -7,19 +7,19 @@ const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than
   'The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
 
 const RETRY_AFTER_S = 2
-/** Beside the one that is worked at, one has its texts read, so that the thread need not wait for them. */
+/** One task runs while the texts of the next are read, so that the thread does not wait for them. */
 const AT_WORK_MAX = 2
 /** More would wait longer than a reader does. */
 const WAITING_MAX = 16
 const KEPT_MAX_BYTES = 16 * 1_048_576
-/** What an entry takes besides: of Buffer's pool, in which short ones lie, it may keep 8 KiB. */
+/** An entry takes this besides: a short Buffer may hold on to 8 KiB of Node's pool. */
 const ENTRY_BYTES = 8_192
 const LINE_BYTES = 128
-/** What was too costly is so again, but for a busier machine or a newer renderer. */
+/** A too costly text mostly stays one; a quieter machine or a newer renderer may manage it. */
 const REFUSED_TTL_MS = 600_000
 const POOL = {
   filename: new URL('past-work.js', import.meta.url).href,
-  // None before somebody asks: most who read do not read what was.
+  // None before the first request: most readers never open an old revision.
   threads: { min: 0, max: 1 },
   cpuMaxMs: 5_000,
   wallMaxMs: 60_000,
@@ -30,8 +30,8 @@ const POOL = {
 /** @typedef {import('./difference.js').Difference} Difference */
 
 /**
- * What old texts look like and how they differ: worked out in a thread that is for readers alone, once for all who ask,
- * and kept while there is room. Nothing of it is written to the database: see docs/decisions/0019.
+ * Renders and compares old texts in a thread that is for readers alone. Requests for the same result at the same time
+ * share one task, and results are kept in memory while there is room, never in the database: docs/decisions/0019.
  * @param {object} options
  * @param {import('./history.js').History} options.history
  * @param {Pick<import('./store.js').PageStore, 'findUnmarkedHtml'>} options.store
@@ -44,7 +44,7 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
     maxSize: KEPT_MAX_BYTES,
     sizeCalculation: (value) => ENTRY_BYTES + sizeOf(value),
     ttlAutopurge: false,
-    // Who waits for it gets it, whatever else was kept meanwhile.
+    // A result that loses its place before it is there still goes to the requests that wait for it.
     ignoreFetchAbort: true,
     fetchMethod: (_key, _stale, { options, context: work }) => work().catch((error) => {
       if (error.statusCode !== 422) throw error
@@ -69,7 +69,7 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
   }
 
   /**
-   * What waits has not been begun, so it holds no texts, and those of many are not read in one go.
+   * A task that waits holds no texts: they are read when its turn comes.
    * @template Value
    * @param {() => Promise<Value>} work
    */
@@ -97,7 +97,7 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
 
   return {
     /**
-     * What a text of the past looks like: whatever became of the pages that it leads to, this stays the same.
+     * The HTML of a revision. Missing links are not marked in it, so it never changes.
      * @param {RevisionItem} revision
      * @returns {Promise<Buffer>} HTML in UTF-8
      * @throws {Error} 422 when it is too costly, 503 when too many ask
@@ -137,7 +137,7 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
 
 /** @typedef {ReturnType<typeof createPast>} Past */
 
-/** In the place of what is too costly to be worked out again and again. */
+/** Kept in place of a result that was too costly, so that no request tries it again soon. */
 class Refusal {}
 
 /** @param {Buffer | Difference | Refusal} value */

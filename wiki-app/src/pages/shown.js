@@ -5,7 +5,7 @@ import { inTransaction } from '../transaction.js'
 /** @typedef {import('./model.js').Page} Page */
 /** @typedef {import('mongoose').ClientSession} ClientSession */
 
-/** Pages that wait to be rendered again. Of any more the next reader reminds. */
+/** Pages that wait to be rendered again. Beyond these, the next reader of a page asks for it once more. */
 const WAITING_MAX = 1_000
 
 /**
@@ -59,12 +59,12 @@ export function createShown ({ Pages, targets, renderer, inTurn, log }) {
   }
 
   /**
-   * Once: the next reader of the page has it tried again.
+   * Logs the first failure in a row; the next reader of the page causes another attempt.
    * @param {string} name
    * @param {Error} error
    */
   function failed (name, error) {
-    if (!failing && !closed) log.warn(`“${name}” and perhaps others are shown as they are stored: ${error.message}`)
+    if (!failing && !closed) log.warn(`“${name}” could not be updated, and stays as stored: ${error.message}`)
     failing = true
   }
 
@@ -97,7 +97,7 @@ export function createShown ({ Pages, targets, renderer, inTurn, log }) {
    * @returns {Promise<View | null>} null when it was changed meanwhile
    */
   function relinked (page) {
-    // Whatever changes the links once more changes the mark, so readers of the same one get the same.
+    // Each further change of the links changes the mark, so readers of one mark share one result.
     const key = `${page.links_outdated} ${page.revision} ${page._id}`
     const begun = relinking.get(key) ?? relink(page, () => relinking.delete(key))
     relinking.set(key, begun)
@@ -162,7 +162,7 @@ export function createShown ({ Pages, targets, renderer, inTurn, log }) {
 }
 
 /**
- * The entity tag is made of it: the same for all that is shown of the same HTML, and another for each edit.
+ * The entity tag follows from the hash: the same HTML of the same edit has one tag, and each edit another.
  * @param {Buffer} html
  * @param {Date} modifiedAt
  */

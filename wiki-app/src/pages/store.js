@@ -59,7 +59,7 @@ const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, ta
 const UPGRADED_AT_ONCE = 100
 const UNMARKED_MAX_BYTES = 65_536
 
-/** Where nobody is told of edits. @type {Outbox} */
+/** For a wiki without caches to purge. @type {Outbox} */
 const SILENT = { add: async () => {}, added: () => {} }
 
 /** A page that changes each time while its links are set right is shown as it is stored. */

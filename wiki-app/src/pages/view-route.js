@@ -63,7 +63,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, first
   }
 
   /**
-   * In one read. Mostly a reader who has a copy has the newest one, and then the text is not read.
+   * Mostly in one read: a conditional request usually has the newest copy, and then its text is not read.
    * @param {string} name
    * @param {import('node:http').IncomingHttpHeaders} headers
    * @returns {Promise<View | null>}

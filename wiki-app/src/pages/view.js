@@ -10,7 +10,7 @@ const HEAD = Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML }).flat(
  * Node 20).
  */
 const COPY_OVERHEAD_BYTES = 2_560
-/** Of a unit of JavaScript's strings in memory, at most. */
+/** At most, of a UTF-16 code unit of a string in memory. */
 const UNIT_BYTES = 2
 
 /** @typedef {import('./store.js').PageView} PageView */
@@ -40,7 +40,7 @@ export class View {
   #whole
 
   /**
-   * @param {PageView | PageValidators} page  without its HTML only for a reader who has the newest copy
+   * @param {PageView | PageValidators} page  without its HTML only when the client has the newest copy
    * @param {CachingOf} cachingOf
    */
   constructor (page, cachingOf) {
@@ -93,7 +93,7 @@ export class View {
     return copy
   }
 
-  /** What a detached one holds of memory. */
+  /** Memory that a detached view holds. */
   get held_bytes () {
     const { _id: name, tags = [] } = /** @type {PageView} */ (this.page)
     const units = tags.reduce((sum, tag) => sum + tag.length, name.length)

@@ -100,7 +100,7 @@ export function createPool ({
     timer = undefined
   }
 
-  /** Ends what has had its share. */
+  /** Aborts each task that has used up its processor time. */
   function look () {
     for (const job of jobs) if (job.running && cpuMs(job) > cpuMaxMs) job.abort.abort(new TooCostly(cpuMaxMs / 1000))
   }

@@ -5,7 +5,7 @@ const TICKS_PER_S = 100
 
 export const MS_PER_TICK = 1000 / TICKS_PER_S
 
-/** @returns {number} what the kernel calls the thread that asks; -1 where there is no /proc to tell */
+/** @returns {number} the kernel's id of the calling thread; -1 without /proc */
 export function ownThreadId () {
   try {
     return Number(readlinkSync('/proc/thread-self').split('/').at(-1))

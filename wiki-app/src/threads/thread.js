@@ -5,14 +5,14 @@ import { cpuTicks, ownThreadId } from './thread-time.js'
 /** A third of a busy main thread's share (sched(7)): readers are served first, and authors do not starve. */
 const NICENESS = 5
 
-// Loaded before the thread counts as ready: the time for it is nobody's task.
+// Loaded before the thread counts as ready, so that no task pays for it.
 const { default: work } = await import(workerData.filename)
 const id = ownThreadId()
 try {
   // Linux takes the id of a thread for that of a process (setpriority(2), "C library/kernel differences").
   if (id > 0) setPriority(id, NICENESS)
 } catch {
-  // The same priority as the main thread's is the worst that comes of it.
+  // The thread keeps the priority of the main thread, and works all the same.
 }
 
 /**
