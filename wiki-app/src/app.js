@@ -163,9 +163,13 @@ export async function buildApp (
   // Routes that need no database answer without one. All others take their turn first and check for the database
   // then, as a request that waits has not begun.
   app.addHook('onRoute', (route) => {
-    const { database: needed = true } = /** @type {{database?: boolean}} */ (route.config ?? {})
     /** @typedef {import('fastify').RouteHandlerMethod} Handler */
-    if (needed) route.handler = admission.inTurn(/** @type {Handler} */ (database.whilePresent(route.handler)))
+    const { database: needed = true, ownPlaces = false } =
+      /** @type {{database?: boolean, ownPlaces?: boolean}} */ (route.config ?? {})
+    if (!needed) return
+    const handler = /** @type {Handler} */ (database.whilePresent(route.handler))
+    // A handler that reads a body while it arrives would hold a place for as long as its client likes.
+    route.handler = ownPlaces ? handler : admission.inTurn(handler)
   })
   if (observing && metrics && config.METRICS_PORT !== undefined) {
     metrics.addProcess()

@@ -35,8 +35,9 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
   const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
   /** @param {Pick<Entry, '_id'>[]} entries */
   const among = (entries) => ({ _id: mongoose.trusted({ $in: entries.map(({ _id }) => _id) }) })
-  // No entry is put off for longer than this: a later date is of a clock that was ahead, or has been set back since.
-  const aheadMs = Math.max(leaseMs, repeatAfterMs)
+  // No entry is put off for longer than half of this: a later date is of a clock that was far ahead, or has been set
+  // back since. The other half is for hosts whose clocks differ.
+  const aheadMs = 2 * Math.max(leaseMs, repeatAfterMs)
   const due = () => ({
     $or: [{ due_at: mongoose.trusted({ $lte: new Date() }) }, { due_at: mongoose.trusted({ $gt: inMs(aheadMs) }) }]
   })

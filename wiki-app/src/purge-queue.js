@@ -90,7 +90,12 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
 
   /** @param {number} ms  at most */
   async function idle (ms) {
-    if (!woken) await Promise.race([pause(ms), new Promise((resolve) => { wake = () => resolve(undefined) })])
+    if (!woken) {
+      const waking = new AbortController()
+      wake = () => waking.abort()
+      const ends = AbortSignal.any([closing.signal, waking.signal])
+      await sleep(ms, undefined, { signal: ends, ref: false }).catch(() => {})
+    }
     const gather = woken
     woken = false
     if (gather) await pause(gatherMs)

@@ -199,6 +199,7 @@ test('a file that cannot be is refused in a line that says why; nothing else is 
     [/front matter.*cannot be read/, [[['evil.md', '---\nname: [\n---\nx']]]],
     [/front matter.*cannot be read/, [[['evil.md', '---\na: &a [x]\nb: &b [*a, *a]\nname: x\n---\nx']]]],
     [/front matter.*cannot be read/, [[['evil.md', '---\nname: a\nname: b\n---\nx']]]],
+    [/front matter.*longer than 32768 bytes/, [[['evil.md', `---\n${'k: v\n'.repeat(6_700)}---\nx`]]]],
     [/Another file of the zip is the page “good”/, [[['evil.md', '---\nname: good\n---\nx']]]]
   ]
   for (const [reason, [files, damage]] of cases) {

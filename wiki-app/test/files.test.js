@@ -8,7 +8,7 @@ import mongoose from 'mongoose'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { inspectImage } from '../src/files/image.js'
 import { bearer, peopleOnly } from './people.js'
-import { BROWSER, get, useWiki } from './helper.js'
+import { BROWSER, get, save, useWiki } from './helper.js'
 import { chunk, gif, jpeg, largePng, png, pngChunk, riff, webp } from './images.js'
 
 const WAIT_MAX_MS = 60_000
@@ -202,6 +202,43 @@ test('what only looks like a picture is none', async () => {
     riff(chunk('VP8 ', Buffer.alloc(20))), riff(chunk('VP8L', Buffer.alloc(2)))
   ]) assert.notEqual(await complaint(bytes), '', bytes.toString('latin1', 0, 60))
   assert.equal(await complaint(riff(extended, frame(8))), '')
+})
+
+test('a picture of millions of tiny parts is refused, and others get their turns meanwhile', async () => {
+  const [mib5, gifHead] = [5 * 2 ** 20, gif(2, 2).subarray(0, 13)]
+  const parts = (/** @type {number[]} */ part) => Buffer.alloc(mib5, Buffer.from(part))
+  const empty = chunk('EXIF', Buffer.alloc(0))
+  for (const bytes of [
+    Buffer.concat([gifHead, parts([0x21, 0xfe, 0])]),
+    Buffer.concat([Buffer.from([0xff, 0xd8]), parts([0xff, 0xe1, 0, 2])]),
+    riff(webp('VP8L', 1, 1).subarray(12), Buffer.alloc(empty.length * 200_000, empty))
+  ]) {
+    let turns = 0
+    const others = setInterval(() => { turns++ }, 0)
+    assert.match(await complaint(bytes), /it has too many parts/)
+    clearInterval(others)
+    assert.ok(turns >= 5, `${turns} turns of the event loop`)
+  }
+})
+
+test('uploads that arrive slowly keep no place from edits, and have places of their own', async (t) => {
+  const app = await wiki.build(t, { QUEUE_WAIT_MAX_MS: '500' })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
+  const head = 'POST /api/v1/files HTTP/1.1\r\nHost: a\r\nContent-Type: image/gif\r\nContent-Length: 1000\r\n\r\nGIF89a'
+  let refused = ''
+  const sockets = Array.from({ length: 40 }, () => {
+    const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+    socket.on('data', (text) => { refused += text })
+    socket.write(head)
+    return socket
+  })
+  t.after(() => { for (const socket of sockets) socket.destroy() })
+  const refusals = () => refused.match(/HTTP\/1\.1 429 /g)?.length
+  assert.ok(await waitUntil(() => refusals() === 24, WAIT_MAX_MS), refused)
+  for (let edit = 0; edit < 3; edit++) assert.equal((await save(app, `a${edit}`, 'text')).statusCode, 201)
+  for (const socket of sockets) socket.destroy()
+  assert.ok(await waitUntil(async () => (await post(app, png(1, 1))).statusCode < 300, WAIT_MAX_MS), 'and give them back')
 })
 
 test('an upload gets an address made from its content, and stays as it was sent', async (t) => {

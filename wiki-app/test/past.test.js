@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
+import { connect } from 'node:net'
 import test from 'node:test'
 import mongoose from 'mongoose'
 import { buildApp } from '../src/app.js'
@@ -190,6 +191,11 @@ test('unknown parameters of an address lead to it without them, in one step, and
   assert.equal((await get(app, 'http://evil.example/raw/a?r=1')).headers.location, '/raw/a')
   assert.equal((await get(app, '//evil.example/raw/a?r=1')).statusCode, 404)
   assert.equal((await get(app, '/api/v1/changes?r=1')).statusCode, 400)
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
+  const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+  socket.end('GET http://evil.example?x=/raw/a?r=1 HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n')
+  assert.match((await socket.toArray()).join(''), /\r\nlocation: \/raw\/a\r\n/)
 })
 
 test('a program gets the difference of long texts in part, and reads that it is in part', async (t) => {

@@ -71,6 +71,19 @@ test('what is due together is told together, each URL once, and once more later;
   assert.deepEqual(caches.told, [all, all])
 })
 
+test('edits in a row leave nothing behind that Node warns of', async (t) => {
+  const warned = t.mock.fn()
+  process.on('warning', warned)
+  t.after(() => process.off('warning', warned))
+  const caches = createCaches()
+  const app = await wiki.build(t, {}, { purge: (stale) => caches.purge(stale), timing: { ...QUICK, gatherMs: 1, lookMs: 60_000 } })
+  for (let edit = 1; edit <= 30; edit++) {
+    await save(app, `a${edit}`, 'text')
+    assert.ok(await waitUntil(() => caches.count(`/wiki/a${edit}`) > 0, WAIT_MAX_MS, 5))
+  }
+  assert.deepEqual(warned.mock.calls.map(({ arguments: [warning] }) => warning.message), [])
+})
+
 test('what a clock that was an hour ahead has dated is told at once', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)

@@ -85,6 +85,15 @@ test('previews, however many and however dear, leave a thread to edits', async (
   assert.equal(over, false, 'not even one of them has run out of time')
 })
 
+test('long texts, however many, leave a thread to short edits', async (t) => {
+  const { render } = rendererFor(t)
+  const long = Array.from({ length: 4 }, () => render(SLOW).catch(() => 'given up'))
+  let over = false
+  Promise.race(long).then(() => { over = true })
+  for (let count = 0; count < 20; count++) await render('an edit '.repeat(100))
+  assert.equal(over, false, 'not even one of them has run out of time')
+})
+
 test('the main thread loads none of what renders', () => {
   const hooks = `export async function resolve (specifier, context, next) {
     const found = await next(specifier, context)

@@ -31,7 +31,7 @@ test('a page is one HTML document for everybody, with what caches need to know',
     assert.equal(same.body, page.body)
     assert.equal(same.headers.etag, page.headers.etag)
   }
-  for (const query of ['?', '?x=1', '?saved', '?saved=', '?saved=0', '?saved=-1', '?saved=1.5', '?saved=1e3', '?saved=x', '?saved=2', '?saved=1&saved=1', '?saved[]=1']) {
+  for (const query of ['?', '?x=1', '?saved', '?saved=', '?saved=0', '?saved=-1', '?saved=1.5', '?saved=1e3', '?saved=x', '?saved=1&saved=1', '?saved[]=1']) {
     const same = await get(app, `/wiki/Home%20page${query}`)
     assert.equal(same.body, page.body, query)
     assert.equal(same.headers['cache-control'], page.headers['cache-control'], query)
@@ -156,6 +156,11 @@ test('the policy in force is on the page, and the author’s notice says what it
     assert.equal(saved.headers['cache-control'], 'private, no-store')
     assert.equal(saved.headers.etag, undefined)
     assert.equal(saved.headers['page-revision'], '1')
+    // A stranger may ask before the author is led there: no cache keeps the text before the edit under its address.
+    const early = await get(app, '/wiki/a?saved=2')
+    const { etag, 'cache-control': caching } = early.headers
+    assert.deepEqual([early.statusCode, caching, etag], [200, 'private, no-store', undefined])
+    assert.doesNotMatch(early.body, /Saved as revision/)
   }
 })
 

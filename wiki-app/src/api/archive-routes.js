@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { keepOnDisk } from '../archive/upload.js'
-import { createPlaces } from '../archive/places.js'
+import { createPlaces } from '../places.js'
 import { unzip } from '../archive/unzip.js'
 import { zipOf } from '../archive/zip.js'
 import { changeIn } from '../pages/change.js'
@@ -75,7 +75,7 @@ export async function archiveApi (app, { files, importFiles }) {
     return zipOf(files())
   })
 
-  app.post('/import', { schema: SCHEMAS.import }, async (request, reply) => {
+  app.post('/import', { config: { ownPlaces: true }, schema: SCHEMAS.import }, async (request, reply) => {
     reply.raw.once('close', imports.take())
     const { on_conflict: onConflict } = /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
     const { file, bytes } = await keepOnDisk(/** @type {import('node:http').IncomingMessage} */ (request.body), IMPORT_MAX_BYTES)

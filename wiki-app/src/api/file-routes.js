@@ -56,7 +56,8 @@ export async function fileApi (app, { files, maxBytes, policy: { listControl: ca
     return sendPart(request, reply, { cacheControl, found, shown: (file) => picture(shown(file)), position: ({ _id: id }) => String(id) })
   })
 
-  app.post('/files', { onRequest: refuseLarger(maxBytes), schema: SCHEMAS.upload }, async (request, reply) => {
+  const upload = { config: { ownPlaces: true }, onRequest: refuseLarger(maxBytes), schema: SCHEMAS.upload }
+  app.post('/files', upload, async (request, reply) => {
     const { author = '' } = /** @type {{author?: string}} */ (request.query)
     const { item, created } = await receive(files, request, request.raw.iterator({ destroyOnReturn: false }), author)
     return reply.code(created ? 201 : 200).header('location', item.url).send(picture(item))

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import mongoose from 'mongoose'
 import { createFileNames } from './file-names.js'
-import { withFrontMatter } from './front-matter.js'
+import { FORMER_NAMES_MAX, withFrontMatter } from './front-matter.js'
 
 /** A document may have 16 MiB, and as much as that the driver reads ahead at most. */
 const BATCH = 100
@@ -50,7 +50,7 @@ function inOrder (query) {
       for (next = next === undefined ? await cursor.next() : next; next; next = await cursor.next()) {
         const order = Buffer.compare(Buffer.from(next.redirect_to), Buffer.from(name))
         if (order > 0) break
-        if (order === 0) names.push(next._id)
+        if (order === 0 && names.length < FORMER_NAMES_MAX) names.push(next._id)
       }
       return names
     },

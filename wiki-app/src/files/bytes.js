@@ -1,4 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
+
 const NONE = Buffer.alloc(0)
+/** The longest animations have some ten thousand parts. Each read costs a microsecond, also of a part of three bytes. */
+const READS_MAX = 100_000
+/** Between two turns of the event loop: reads of bytes that are there do not end a turn by themselves. */
+const READS_PER_TURN = 500
 
 /** What is wrong with a picture, as the middle of a sentence. */
 export class Broken extends Error {}
@@ -10,6 +16,7 @@ export class Bytes {
   /** @type {Buffer} */
   #rest = NONE
   #ended = false
+  #reads = 0
   /** Wakes the parser. */
   #bring = () => {}
   /** Wakes the sender. */
@@ -37,9 +44,10 @@ export class Bytes {
   /**
    * @param {number} count  not large: so much is kept
    * @returns {Promise<Buffer>}
-   * @throws {Broken} at the end
+   * @throws {Broken} at the end, or after too many of them
    */
   async read (count) {
+    if (++this.#reads % READS_PER_TURN === 0) await this.#otherWork()
     while (this.#rest.length < count) await this.#more()
     return this.#take(count)
   }
@@ -86,6 +94,11 @@ export class Bytes {
       if (done) return
       await this.#more()
     }
+  }
+
+  async #otherWork () {
+    if (this.#reads > READS_MAX) throw new Broken('it has too many parts')
+    await setImmediate()
   }
 
   /** @param {number} count */

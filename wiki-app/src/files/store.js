@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
+import { createPlaces } from '../places.js'
 import { inspectImage } from './image.js'
 import { BUCKET } from './model.js'
 
@@ -11,6 +12,8 @@ const { mongo } = mongoose
 
 export const FileTooLarge = createError('WIKI_FILE_TOO_LARGE', 'The file is larger than %d bytes, which is the most that is taken. Make the picture smaller, or save it as JPEG or WebP.', 413)
 const CHUNK_BYTES = 1_048_576
+/** Each keeps a megabyte, and takes as long as its client likes: 30 s at most. */
+const ARRIVING_MAX = 16
 const DUPLICATE_KEY = 11_000
 
 /**
@@ -27,6 +30,8 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
     return new mongo.GridFSBucket(db, { bucketName: BUCKET, chunkSizeBytes: CHUNK_BYTES })
   }
 
+  const places = createPlaces(ARRIVING_MAX)
+
   /** @param {string} hash */
   const find = (hash) => Files.findOne({ filename: hash }).lean().exec()
 
@@ -39,10 +44,11 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
      * @param {AsyncIterable<Buffer>} source
      * @param {string} author
      * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
-     * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture, or a damaged one;
-     *   what `source` throws
+     * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture, or a damaged one, 429 when
+     *   too many arrive at once; what `source` throws
      */
     async save (source, author) {
+      const leave = places.take()
       const hash = createHash('sha256')
       const upload = bucket().openUploadStream('')
       try {
@@ -71,6 +77,8 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
         await Chunks.deleteMany({ files_id: upload.id }).exec().catch(() => {})
         if (!(error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY)) throw error
         return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: false }
+      } finally {
+        leave()
       }
     },
 

@@ -28,6 +28,8 @@ const SHORT_HTML_BYTES = 65_536
 const CPU_MAX_MS = 10_000
 /** Six times as long: a thread with a sixth of a core still gets any text done that may be one. */
 const WALL_MAX_MS = 60_000
+/** Longer texts yield, so that a short one finds a thread, however many long ones wait. */
+const SHORT_MAX_BYTES = 65_536
 /** Admission lets fewer in at once; bytes are bounded, too. */
 const WAITING_MAX = 4_096
 const THREADS = { min: 1, max: 2 }
@@ -54,7 +56,7 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS }) {
 
     /**
      * @param {string} markdown
-     * @param {{yields?: boolean}} [options]  texts that yield leave a thread to those that do not: to edits
+     * @param {{yields?: boolean}} [options]  texts that yield leave a thread to those that do not: to short edits
      * @returns {Promise<Rendered>} HTML that is safe to show, and the canonical names of the pages that it leads to, at most 500
      * @throws {Error} 413 when either is too large, 422 when it takes too long, 503 when the machine is too busy
      */
@@ -63,7 +65,8 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS }) {
       if (contentBytes > maxBytes) throw new TooLarge(contentBytes, maxBytes)
       const htmlMaxBytes = htmlBytesMax(contentBytes, maxBytes)
       const task = { markdown, maxBytes: htmlMaxBytes }
-      const { bytes, html, links } = await pool.run(task, { bytes: contentBytes, yields }).catch((error) => {
+      const givesWay = yields || contentBytes > SHORT_MAX_BYTES
+      const { bytes, html, links } = await pool.run(task, { bytes: contentBytes, yields: givesWay }).catch((error) => {
         throw error instanceof TooCostly ? new TooComplicated(cpuMaxMs / 1000) : error
       })
       if (bytes > htmlMaxBytes) throw new TooLargeHtml(contentBytes, bytes, htmlMaxBytes)

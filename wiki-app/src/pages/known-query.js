@@ -9,7 +9,9 @@ const AUTHORITY = /^https?:\/\/.*?\//
  * @param {import('fastify').FastifyReply} reply
  * @param {() => void} done
  */
-export function leaveUnknownQuery ({ method, url, routeOptions }, reply, done) {
+export function leaveUnknownQuery ({ method, url: target, routeOptions }, reply, done) {
+  // First of all: the authority may have a question mark in it.
+  const url = target.replace(AUTHORITY, '/')
   const start = url.indexOf('?')
   if (start === -1 || (method !== 'GET' && method !== 'HEAD')) return done()
   const asked = url.slice(start + 1)
@@ -18,7 +20,7 @@ export function leaveUnknownQuery ({ method, url, routeOptions }, reply, done) {
   const kept = asked.split('&').filter((pair) => known.includes(keyOf(pair))).join('&')
   if (kept === asked && asked !== '') return done()
   // The router has found this path to be one of ours, so it cannot name another host.
-  const path = url.slice(0, start).replace(AUTHORITY, '/')
+  const path = url.slice(0, start)
   // Not stored: there is no end of such addresses, and they would fill a cache.
   reply.header('cache-control', 'no-store').redirect(kept === '' ? path : `${path}?${kept}`, 301)
 }

@@ -100,10 +100,11 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, first
       const urls = { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) }
       throw Object.assign(new PageMissing(name), urls)
     }
-    if (saved !== null && saved <= page.revision) {
+    // Never stored: an address with the number of an edit that is still to come must not keep the text before it.
+    if (saved !== null) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
       const whole = /** @type {import('./store.js').PageView} */ (page)
-      return savedNotice(name, saved).then((notice) => pageDocument(whole, notice))
+      return saved > page.revision ? pageDocument(whole) : savedNotice(name, saved).then((notice) => pageDocument(whole, notice))
     }
     withHeaders(reply, view.head)
     return view.isCurrentFor(request.headers) ? reply.code(304).send() : view.document
