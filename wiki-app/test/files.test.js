@@ -238,7 +238,8 @@ test('uploads that arrive slowly keep no place from edits, and have places of th
   assert.ok(await waitUntil(() => refusals() === 24, WAIT_MAX_MS), refused)
   for (let edit = 0; edit < 3; edit++) assert.equal((await save(app, `a${edit}`, 'text')).statusCode, 201)
   for (const socket of sockets) socket.destroy()
-  assert.ok(await waitUntil(async () => (await post(app, png(1, 1))).statusCode < 300, WAIT_MAX_MS), 'and give them back')
+  const isTaken = async () => (await post(app, png(1, 1))).statusCode < 300
+  assert.ok(await waitUntil(isTaken, WAIT_MAX_MS), 'and give them back')
 })
 
 test('an upload gets an address made from its content, and stays as it was sent', async (t) => {

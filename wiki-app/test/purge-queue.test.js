@@ -76,7 +76,8 @@ test('edits in a row leave nothing behind that Node warns of', async (t) => {
   process.on('warning', warned)
   t.after(() => process.off('warning', warned))
   const caches = createCaches()
-  const app = await wiki.build(t, {}, { purge: (stale) => caches.purge(stale), timing: { ...QUICK, gatherMs: 1, lookMs: 60_000 } })
+  const timing = { ...QUICK, gatherMs: 1, lookMs: 60_000 }
+  const app = await wiki.build(t, {}, { purge: (stale) => caches.purge(stale), timing })
   for (let edit = 1; edit <= 30; edit++) {
     await save(app, `a${edit}`, 'text')
     assert.ok(await waitUntil(() => caches.count(`/wiki/a${edit}`) > 0, WAIT_MAX_MS, 5))

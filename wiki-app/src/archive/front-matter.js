@@ -8,8 +8,8 @@ const require = createRequire(import.meta.url)
 const yaml = () => require('yaml')
 
 /**
- * More than the longest name, all tags and FORMER_NAMES_MAX names take. Parsing so much of the costliest YAML takes some
- * tenths of a second.
+ * More than the longest name, all tags and FORMER_NAMES_MAX names take. Parsing holds the main thread, so it is
+ * not much more.
  */
 export const FRONT_MATTER_MAX_BYTES = 32_768
 export const FORMER_NAMES_MAX = 20

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 
 const NONE = Buffer.alloc(0)
-/** The longest animations have some ten thousand parts. Each read costs a microsecond, also of a part of three bytes. */
+/** Far more than a long animation needs. Each read costs the main thread the same, also of a part of three bytes. */
 const READS_MAX = 100_000
 /** Between two turns of the event loop: reads of bytes that are there do not end a turn by themselves. */
 const READS_PER_TURN = 500

@@ -34,7 +34,8 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
   // One byte more than is taken, so that it is our limit that is met.
   await app.register(multipart, { limits: { files: 1, fileSize: maxBytes + 1, fields: 1, fieldSize: AUTHOR_MAX_BYTES, parts: 2 }, throwFileSizeLimit: false })
 
-  app.post('/edit/upload', { config: { ownPlaces: true }, onRequest: refuseLarger(maxBytes) }, async (request, reply) => {
+  const upload = { config: { ownPlaces: true }, onRequest: refuseLarger(maxBytes) }
+  app.post('/edit/upload', upload, async (request, reply) => {
     const part = request.isMultipart() ? await request.file().catch(asRefusal) : undefined
     if (part === undefined || part.fieldname !== 'file') throw new NoFile()
     const field = part.fields.author

@@ -48,9 +48,9 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
      *   too many arrive at once; what `source` throws
      */
     async save (source, author) {
-      const leave = places.take()
       const hash = createHash('sha256')
       const upload = bucket().openUploadStream('')
+      const leave = places.take()
       try {
         await pipeline(source, async function * (/** @type {AsyncIterable<Buffer>} */ chunks) {
           const inspection = inspectImage()

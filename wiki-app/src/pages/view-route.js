@@ -104,7 +104,8 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, first
     if (saved !== null) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
       const whole = /** @type {import('./store.js').PageView} */ (page)
-      return saved > page.revision ? pageDocument(whole) : savedNotice(name, saved).then((notice) => pageDocument(whole, notice))
+      if (saved > page.revision) return pageDocument(whole)
+      return savedNotice(name, saved).then((notice) => pageDocument(whole, notice))
     }
     withHeaders(reply, view.head)
     return view.isCurrentFor(request.headers) ? reply.code(304).send() : view.document
