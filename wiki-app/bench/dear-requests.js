@@ -14,6 +14,8 @@ const MARKDOWN = { 'content-type': 'text/markdown' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 const PEOPLE = { accept: 'text/html', 'content-type': FORM }
 const REVISIONS = 8
+/** Whose password is tried. */
+export const USER = 'Ana'
 /** More than one part of a search shows, in any of its forms. */
 const HAYSTACKS = 110
 
@@ -42,6 +44,7 @@ const HOSTILE = {
   references: `[a]: ${'x'.repeat(2_000)}\n\n${'[a] '.repeat(1_500)}`.slice(0, 8_000),
   pictures: '!['.repeat(MIB / 2),
   nested: `${'>'.repeat(30)}a\n\n`.repeat(250),
+  'red links': '[[not written]]\n'.repeat(MIB / 16 - 1_000),
   code: `\`\`\`js\n${'a(/[/]/, `b`);\n'.repeat(400)}\`\`\`\n`
 }
 
@@ -208,5 +211,23 @@ export function dearRequests (pages) {
       title: 'a save that is refused',
       request: () => ({ method: 'POST', path: viewUrl('Hostile'), headers: MARKDOWN, body: HOSTILE.pictures })
     }
+  ]
+}
+
+/**
+ * What only a wiki of accounts has: ACCESS=users.
+ * @returns {{title: string, request: () => Request}[]}
+ */
+export function dearSignIns () {
+  const signIn = (/** @type {string} */ name) => ({
+    method: 'POST',
+    path: '/edit/sign-in',
+    headers: PEOPLE,
+    body: new URLSearchParams({ name, password: 'a wrong password' }).toString()
+  })
+  return [
+    { title: 'sign in: the page', request: () => ({ path: '/edit/sign-in' }) },
+    { title: 'sign in: a wrong password', request: () => signIn(USER) },
+    { title: 'sign in: a name that is not there', request: () => signIn(`nobody ${below(1e9)}`) }
   ]
 }

@@ -1,11 +1,14 @@
 // How long readers of short pages wait beside the dearest requests that anybody may send: make bench-dearest.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { Agent, request as send } from 'node:http'
+import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { dearRequests, fillDear } from './dear-requests.js'
+import { hashPassword } from '../src/access/password.js'
+import { dearRequests, dearSignIns, fillDear, USER } from './dear-requests.js'
 import { fillWiki } from './fill.js'
 import { describeMachine } from './machine.js'
 import { cpuSeconds } from './process.js'
@@ -132,30 +135,30 @@ function countsOf (statuses) {
   return [...counts].map(([status, count]) => `${status} × ${count}`).join(', ')
 }
 
-/** @param {{pages: number, seconds: number, only: string, check: boolean}} options */
-async function main ({ pages, seconds, only, check }) {
-  note(describeMachine())
-  const servers = createServers()
-  /** @type {ReturnType<typeof createReader> | undefined} */
-  let reader
+/**
+ * The reader beside each kind of request, and alone before and after.
+ * @param {object} options
+ * @param {ReturnType<typeof createServers>} options.servers
+ * @param {{uri: string, pid: number}} options.mongod  with the filled wiki
+ * @param {NodeJS.ProcessEnv} options.settings  of the wiki that is asked
+ * @param {{title: string, request: () => import('./dear-requests.js').Request}[]} options.kinds
+ * @param {number} options.pages
+ * @param {number} options.seconds
+ */
+async function measure ({ servers, mongod, settings, kinds, pages, seconds }) {
+  const wiki = await servers.wiki(mongod.uri, settings)
+  const pids = [wiki.pid, mongod.pid]
+  const reader = createReader(wiki.url, pages)
   try {
-    const mongod = await servers.mongod()
-    note(`filling a wiki with ${pages} pages …`)
-    await fillWiki(mongod.uri, { pages, revisions: REVISIONS })
-    await fillDear(mongod.uri)
-    const wiki = await servers.wiki(mongod.uri)
-    const pids = [wiki.pid, mongod.pid]
-    reader = createReader(wiki.url, pages)
     await load(wiki.url, dearRequests(pages)[0].request, 10, 2_000)
-
     const alone = async () => {
       await quiet(pids)
-      return (await /** @type {NonNullable<typeof reader>} */ (reader).during(() => sleep(seconds * 1000))).waits
+      return (await reader.during(() => sleep(seconds * 1000))).waits
     }
     const before = await alone()
     note(`the reader alone: p50 ${shown(percentile(before, 0.5))} ms, p99 ${shown(percentile(before, 0.99))} ms`)
     const rows = []
-    for (const { title, request } of dearRequests(pages).filter(({ title }) => title.includes(only))) {
+    for (const { title, request } of kinds) {
       const runs = []
       for (const clients of AT_ONCE) {
         await quiet(pids)
@@ -163,40 +166,78 @@ async function main ({ pages, seconds, only, check }) {
         const { waits, result: answers } = await reader.during(() => load(wiki.url, request, clients, seconds * 1000))
         await quiet(pids)
         const cpuMs = pids.map((pid, index) => (cpuSeconds(pid) - cpuBefore[index]) * 1000 / answers.length)
-        runs.push({ clients, waits, answers, cpuMs })
+        runs.push({ waits, answers, cpuMs })
       }
-      const [one, many] = runs
-      const statuses = countsOf([...one.answers, ...many.answers].map(({ status }) => status))
-      const row = {
-        title,
-        cpuMs: one.cpuMs[0] + one.cpuMs[1],
-        p99Ms: Math.max(percentile(one.waits, 0.99), percentile(many.waits, 0.99)),
-        cells: [
-          ...one.cpuMs.map(shown),
-          shown(percentile(one.answers.map(({ ms }) => ms), 0.5)),
-          shown(Math.max(...one.answers.map(({ bytes }) => bytes)) / 1000),
-          ...runs.flatMap(({ waits }) =>
-            [percentile(waits, 0.5), percentile(waits, 0.99), Math.max(...waits)].map(shown)),
-          statuses
-        ]
-      }
-      rows.push(row)
-      note(`${title}: p99 ${shown(percentile(one.waits, 0.99))} ms beside one, ` +
-        `${shown(percentile(many.waits, 0.99))} ms beside ten; ${row.cells.at(-1)}`)
+      rows.push(rowOf(title, runs))
+      note(`${title}: p99 ${runs.map(({ waits }, index) =>
+        `${shown(percentile(waits, 0.99))} ms beside ${AT_ONCE[index]}`).join(', ')}; ${rows.at(-1)?.cells.at(-1)}`)
     }
-    const after = await alone()
+    return { before, rows, after: await alone() }
+  } finally {
+    reader.stop()
+    await wiki.stop()
+  }
+}
+
+/**
+ * @param {string} title
+ * @param {{waits: number[], answers: Awaited<ReturnType<typeof load>>, cpuMs: number[]}[]} runs  beside one client, and
+ *   beside many
+ */
+function rowOf (title, runs) {
+  const [one] = runs
+  return {
+    title,
+    cpuMs: one.cpuMs[0] + one.cpuMs[1],
+    p99Ms: Math.max(...runs.map(({ waits }) => percentile(waits, 0.99))),
+    cells: [
+      ...one.cpuMs.map(shown),
+      shown(percentile(one.answers.map(({ ms }) => ms), 0.5)),
+      shown(Math.max(...one.answers.map(({ bytes }) => bytes)) / 1000),
+      ...runs.flatMap(({ waits }) => waitCells(waits)),
+      countsOf(runs.flatMap(({ answers }) => answers.map(({ status }) => status)))
+    ]
+  }
+}
+
+/** @param {number[]} waits */
+const waitCells = (waits) => [percentile(waits, 0.5), percentile(waits, 0.99), Math.max(...waits)].map(shown)
+
+/** @param {string} directory */
+async function settingsOfUsers (directory) {
+  const file = path.join(directory, 'users.json')
+  const user = { name: USER, role: 'editor', password: await hashPassword('the right password') }
+  writeFileSync(file, JSON.stringify({ users: [user] }), { mode: 0o600 })
+  return { ACCESS: 'users', USERS_FILE: file }
+}
+
+/** @param {{pages: number, seconds: number, only: string, check: boolean}} options */
+async function main ({ pages, seconds, only, check }) {
+  note(describeMachine())
+  const servers = createServers()
+  try {
+    const mongod = await servers.mongod()
+    note(`filling a wiki with ${pages} pages …`)
+    await fillWiki(mongod.uri, { pages, revisions: REVISIONS })
+    await fillDear(mongod.uri)
+    const wikis = [
+      { settings: {}, kinds: dearRequests(pages) },
+      { settings: await settingsOfUsers(servers.directory), kinds: dearSignIns() }
+    ]
+    const measured = []
+    for (const { settings, kinds } of wikis) {
+      const wanted = kinds.filter(({ title }) => title.includes(only))
+      if (wanted.length > 0) measured.push(await measure({ servers, mongod, settings, kinds: wanted, pages, seconds }))
+    }
+    if (measured.length === 0) throw new Error(`no request has "${only}" in its title`)
 
     console.log('wiki_cpu_ms\tmongod_cpu_ms\town_p50_ms\tkB\tp50_ms_1\tp99_ms_1\tmax_ms_1\t' +
       'p50_ms_10\tp99_ms_10\tmax_ms_10\tstatus\trequest')
-    for (const [title, waits] of /** @type {const} */ ([
-      ['the reader alone, before', before], ['the reader alone, after', after]
-    ])) {
-      console.log([
-        '', '', '', '',
-        ...[percentile(waits, 0.5), percentile(waits, 0.99), Math.max(...waits)].map(shown),
-        '', '', '', '', title
-      ].join('\t'))
+    for (const { before, after } of measured) {
+      console.log(['', '', '', '', ...waitCells(before), '', '', '', '', 'the reader alone, before'].join('\t'))
+      console.log(['', '', '', '', ...waitCells(after), '', '', '', '', 'the reader alone, after'].join('\t'))
     }
+    const rows = measured.flatMap((each) => each.rows)
     for (const { title, cells } of [...rows].sort((a, b) => b.cpuMs - a.cpuMs)) {
       console.log([...cells, title].join('\t'))
     }
@@ -207,7 +248,6 @@ async function main ({ pages, seconds, only, check }) {
         over.map(({ title, p99Ms }) => `${title} (${shown(p99Ms)} ms)`).join('; '))
     if (check && over.length > 0) process.exitCode = 1
   } finally {
-    reader?.stop()
     await servers.stopAll()
   }
 }

@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import { createLine } from './line.js'
+import { retryAfter } from './retry-after.js'
 
-const RETRY_AFTER_S = 2
 /** Views take some milliseconds. */
 const READS = { first: 64, workMs: 100, workMaxMs: 1_000 }
 /**
@@ -21,7 +21,7 @@ const Busy = createError('WIKI_BUSY', 'More is asked of the wiki than it can ans
  * @param {number} [options.workMaxMs]  after which work keeps no other from beginning, for all methods
  */
 export function createAdmission ({ waitMaxMs, workMaxMs }) {
-  const busy = Object.assign(new Busy(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+  const busy = retryAfter(new Busy())
   const own = { waitMaxMs, refusal: () => busy, ...(workMaxMs !== undefined && { workMaxMs }) }
   const reads = createLine({ ...READS, ...own })
   const writes = createLine({ ...WRITES, ...own })

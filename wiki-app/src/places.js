@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { retryAfter } from './retry-after.js'
 
 const TooMany = createError('WIKI_TOO_MANY', 'Too many of these run at the same time. Try again in a moment.', 429)
 
@@ -16,7 +17,7 @@ export function createPlaces (max) {
      * @throws {Error} 429 when all are taken
      */
     take () {
-      if (taken >= max) throw Object.assign(new TooMany(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+      if (taken >= max) throw retryAfter(new TooMany(), RETRY_AFTER_S)
       taken++
       let mine = true
       return () => {

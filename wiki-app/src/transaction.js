@@ -3,6 +3,7 @@ import createError from '@fastify/error'
 import mongoose from 'mongoose'
 import { causeOf, lossesOf } from './database.js'
 import { createTurns } from './pages/turns.js'
+import { retryAfter } from './retry-after.js'
 
 const { MongoNetworkTimeoutError, MongoServerError } = mongoose.mongo
 
@@ -12,7 +13,6 @@ const PAUSE_MAX_MS = 20
 /** Many tries, even where each takes long. */
 const AGAIN_MAX_MS = 3_000
 const DUPLICATE_KEY = 11_000
-const RETRY_AFTER_S = 2
 
 const LostRace = createError('WIKI_LOST_RACE', 'Others kept changing the same pages, tags or links, and this change was not made. Try again in a moment.', 503)
 
@@ -53,7 +53,7 @@ export async function inTransaction (connection, work, wanted = stillWanted(conn
       const again = await attempt(connection, work, wanted)
       if (!('lost' in again)) return again.result
     }
-    throw Object.assign(new LostRace(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+    throw retryAfter(new LostRace())
   })
 }
 

@@ -53,7 +53,9 @@ test('a search that takes too long is given up, and says what to do', async () =
   const connection = await mongoose.createConnection(uri).asPromise()
   try {
     const finding = createFinding(defineModels(connection), { searchMaxMs: 1 })
-    await assert.rejects(finding.byText({ q: '"no page has these words in this order" common the', skip: 0, limit: 20 }), { statusCode: 422, message: /rarer words/ })
+    await assert.rejects(finding.byText({ q: '"no page has these words in this order" common the', skip: 0, limit: 20 }), {
+      statusCode: 503, message: /rarer words/, headers: { 'retry-after': '2' }
+    })
   } finally {
     await connection.close()
   }

@@ -1,4 +1,5 @@
 import createError from '@fastify/error'
+import { retryAfter } from '../retry-after.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { cookieIn, SIGN_IN_URL, sessionCookie } from './access.js'
 import { createDevices } from './devices.js'
@@ -76,7 +77,7 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
     const attacked = withName.remaining === 0 && deviceOf(request) === null
     const failuresMax = attacked ? FAILURES_UNDER_ATTACK_MAX : FAILURES_MAX
     if (own.max - own.remaining < failuresMax) return
-    throw retryLater(new TooManyFailures(own.ttlInSeconds), own.ttlInSeconds)
+    throw retryAfter(new TooManyFailures(own.ttlInSeconds), own.ttlInSeconds)
   }
 
   /** @param {import('fastify').FastifyRequest} request */
@@ -108,7 +109,7 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
       return user
     }, {
       first: deviceOf(request) !== null,
-      refusal: () => retryLater(new TooManyAtOnce(WAITING_RETRY_S), WAITING_RETRY_S)
+      refusal: () => retryAfter(new TooManyAtOnce(WAITING_RETRY_S), WAITING_RETRY_S)
     })
     const target = localTarget(to)
     if (user === null) {
@@ -139,9 +140,6 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
 
 /** @param {{to: string, name?: string, refusal?: string}} data */
 const form = (data) => renderView('sign-in', { title: 'Sign in', name: '', refusal: '', ...data, signInUrl: SIGN_IN_URL, nameMaxChars: NAME_MAX_CHARS })
-
-/** @param {Error} error @param {number} seconds */
-const retryLater = (error, seconds) => Object.assign(error, { headers: { 'retry-after': String(seconds) } })
 
 /**
  * Where to go after signing in: an address of ours below /edit/, as browsers will read it. Everything else leads home.

@@ -1,6 +1,7 @@
 import createError from '@fastify/error'
 import rateLimit from '@fastify/rate-limit'
 import fp from 'fastify-plugin'
+import { retryAfter } from '../retry-after.js'
 import { isUnsafe } from '../same-origin.js'
 import { personIn } from './access.js'
 
@@ -49,7 +50,7 @@ export const writeLimit = fp(
       const [count, max, what] = changes ? [countWrite, perMinute, 'changes'] : [countPreview, PREVIEWS_PER_WRITE * perMinute, 'previews']
       count(request).then((result) => {
         if (result.isAllowed || !result.isExceeded) done()
-        else done(Object.assign(new TooManyWrites(max, what, result.ttlInSeconds), { headers: { 'retry-after': String(result.ttlInSeconds) } }))
+        else done(retryAfter(new TooManyWrites(max, what, result.ttlInSeconds), result.ttlInSeconds))
       }, done)
     })
   })

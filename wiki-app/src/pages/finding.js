@@ -1,5 +1,6 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
+import { retryAfter } from '../retry-after.js'
 import { titleKey } from './name.js'
 
 /** @typedef {import('./model.js').Page} Page */
@@ -7,7 +8,11 @@ import { titleKey } from './name.js'
 /** @typedef {{name: string, revision: number, modifiedAt: Date, content: string}} TextHit */
 
 const LIST_FIELDS = { revision: 1, modified_at: 1 }
-const SearchTooLong = createError('WIKI_SEARCH_TOO_LONG', 'This search takes too long. Longer or rarer words are found sooner.', 422)
+const SearchTooLong = createError(
+  'WIKI_SEARCH_TOO_LONG',
+  'This takes too long just now, and was given up. Longer or rarer words are found sooner; or try again in a moment.',
+  503
+)
 
 /** A search may not take the whole server's time. */
 export const SEARCH_MAX_MS = 1_000
@@ -28,9 +33,11 @@ export function createFinding ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_
    * @template T
    * @param {Promise<T>} search
    * @returns {Promise<T>}
-   * @throws {Error} 422 when the database gave up
+   * @throws {Error} 503 when the database gave up: it measures wall time, so the words may be costly or the machine busy
    */
-  const inTime = (search) => search.catch((error) => { throw error.code === MAX_TIME_MS_EXPIRED ? new SearchTooLong() : error })
+  const inTime = (search) => search.catch((error) => {
+    throw error.code === MAX_TIME_MS_EXPIRED ? retryAfter(new SearchTooLong()) : error
+  })
 
   /**
    * @param {object} filter
@@ -51,7 +58,7 @@ export function createFinding ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_
      * have it further in, all titles have to be looked through for.
      * @param {Part & {q: string, patienceMs?: number}} options  `q`: '' for all; `patienceMs`: for titles that have it further in, which are left out when it is over
      * @returns {Promise<Found<PageItem> & {complete: boolean}>}  `complete`: none was left out
-     * @throws {Error} 422 when it takes too long, and no patience was given
+     * @throws {Error} 503 when it takes too long, and no patience was given
      */
     async byTitle ({ q, after, limit, patienceMs }) {
       const groups = searchGroups(titleKey(q))
@@ -77,7 +84,7 @@ export function createFinding ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_
      * first word. https://www.mongodb.com/docs/manual/reference/operator/query/text/
      * @param {{q: string, skip: number, limit: number}} options  `q`: words, "phrases in quotes", -words that must not be there
      * @returns {Promise<Found<TextHit> & {ranked: boolean}>}
-     * @throws {Error} 422 when it takes too long
+     * @throws {Error} 503 when it takes too long
      */
     async byText ({ q, skip, limit }) {
       const filter = { deleted_at: null, $text: mongoose.trusted({ $search: q }) }

@@ -1,12 +1,12 @@
 import createError from '@fastify/error'
 import { LRUCache } from 'lru-cache'
+import { retryAfter } from '../retry-after.js'
 import { createPool } from '../threads/pool.js'
 
 const Busy = createError('WIKI_PAST_BUSY', 'Many old texts are being looked at just now. Try again in a moment.', 503)
 const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than the wiki does for a reader. ' +
   'The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
 
-const RETRY_AFTER_S = 2
 /** One task runs while the texts of the next are read, so that the thread does not wait for them. */
 const AT_WORK_MAX = 2
 /** More would wait longer than a reader does. */
@@ -75,7 +75,7 @@ export function createPast ({ history, store, htmlMaxBytes, pool = createPool(PO
    */
   async function inTurn (work) {
     if (waiting.length >= WAITING_MAX) {
-      throw Object.assign(new Busy(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+      throw retryAfter(new Busy())
     }
     if (atWork < AT_WORK_MAX) atWork++
     else await new Promise((resolve) => { waiting.push(() => resolve(undefined)) })

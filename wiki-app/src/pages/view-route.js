@@ -56,11 +56,24 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, first
     return found instanceof Promise ? found.then(send) : send(found)
   })
 
-  /** @param {string} name @returns {Promise<View | null>} */
-  async function read (name) {
-    const page = await store.findView(name)
-    return page && new View(page, cachingOf)
+  /** @param {import('./store.js').PageView | null} page */
+  function viewOf (page) {
+    if (page === null) return null
+    const view = new View(page, cachingOf)
+    // One read gives several pages. All their answers are made first and then sent in a row: a client that takes them
+    // one by one would have to be woken for each.
+    view.prepare()
+    return view
   }
+
+  /** @param {string} name @returns {Promise<View | null>} */
+  const read = (name) => store.findView(name).then(viewOf)
+
+  /**
+   * @param {string} name
+   * @param {import('node:http').IncomingHttpHeaders} headers
+   */
+  const lookUp = (name, headers) => isConditional(headers) ? revalidated(name, headers) : read(name)
 
   /**
    * Mostly in one read: a conditional request usually has the newest copy, and then its text is not read.
@@ -68,8 +81,8 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, first
    * @param {import('node:http').IncomingHttpHeaders} headers
    * @returns {Promise<View | null>}
    */
-  async function lookUp (name, headers) {
-    const page = isConditional(headers) ? await store.findValidators(name) : null
+  async function revalidated (name, headers) {
+    const page = await store.findValidators(name)
     const view = page && new View(page, cachingOf)
     return view !== null && (!view.isThere || view.isCurrentFor(headers)) ? view : read(name)
   }

@@ -57,13 +57,14 @@ export class View {
   get document () { return (this.#document ??= pageDocument(/** @type {PageView} */ (this.page))) }
 
   /** Names and values of all headers of the answer in turn, but for its length. */
-  get head () {
-    const { etag, 'last-modified': modified } = this.validators
-    return (this.#head ??= [
-      ...HEAD, 'page-revision', String(this.page.revision), 'etag', etag, 'last-modified', modified,
-      ...this.#cachingOf(this.page)
-    ])
+  get head () { return (this.#head ??= headOf(this.page, this.validators, this.#cachingOf(this.page))) }
+
+  #wholeReady () {
+    return (this.#whole ??= wholeOf(this.document, headOf(this.page, this.validators, this.#cachingOf(this.page))))
   }
+
+  /** Makes now what is sent later. */
+  prepare () { if (this.isThere) this.#wholeReady() }
 
   /** @param {import('node:http').IncomingHttpHeaders} headers  of the request */
   isCurrentFor (headers) { return isConditional(headers) && hasCurrent(headers, this.validators) }
@@ -74,9 +75,7 @@ export class View {
    */
   ready (headers) {
     if (!this.isThere) return undefined
-    if (this.isCurrentFor(headers)) return { status: 304, head: this.head }
-    const { document } = this
-    return (this.#whole ??= { status: 200, head: [...this.head, 'content-length', String(document.length)], document })
+    return this.isCurrentFor(headers) ? { status: 304, head: this.head } : this.#wholeReady()
   }
 
   /**
@@ -99,4 +98,23 @@ export class View {
     const units = tags.reduce((sum, tag) => sum + tag.length, name.length)
     return (this.#document?.length ?? 0) + UNIT_BYTES * units + COPY_OVERHEAD_BYTES
   }
+}
+
+/**
+ * @param {PageValidators} page
+ * @param {{etag: string, 'last-modified': string}} validators
+ * @param {string[]} caching
+ */
+const headOf = (page, { etag, 'last-modified': modified }, caching) => [
+  ...HEAD, 'page-revision', String(page.revision), 'etag', etag, 'last-modified', modified, ...caching
+]
+
+/**
+ * @param {Buffer} document
+ * @param {string[]} head  that is given away
+ * @returns {import('./answer-first.js').Ready}
+ */
+function wholeOf (document, head) {
+  head.push('content-length', String(document.length))
+  return { status: 200, head, document }
 }

@@ -1,5 +1,6 @@
 import createError from '@fastify/error'
 import { Piscina } from 'piscina'
+import { retryAfter } from '../retry-after.js'
 import { cpuTicks, MS_PER_TICK } from './thread-time.js'
 
 /** More processor time, or memory, than one task may take: the fault of its input. */
@@ -10,7 +11,6 @@ const Busy = createError(
   'WIKI_THREADS_BUSY', 'The machine is too busy for this just now. Nothing was done; try again in a moment.', 503
 )
 
-const RETRY_AFTER_S = 2
 /** How often the tasks that run are looked at. Reading a thread's time takes some 20 µs. */
 const LOOK_MS = 50
 const THREAD = new URL('thread.js', import.meta.url).href
@@ -177,7 +177,7 @@ export function createPool ({
 
 /** @typedef {ReturnType<typeof createPool>} Pool */
 
-const busy = () => Object.assign(new Busy(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+const busy = () => retryAfter(new Busy())
 const noop = () => {}
 
 /**

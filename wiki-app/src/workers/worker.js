@@ -1,9 +1,9 @@
 import createError from '@fastify/error'
 import { AggregatorRegistry } from 'prom-client'
 import { createCount } from '../counter.js'
+import { retryAfter } from '../retry-after.js'
 import { unwrap, wrap } from './messages.js'
 
-const RETRY_AFTER_S = 2
 
 const NotCounted = createError('WIKI_NOT_COUNTED', 'One of the wiki\'s processes does not say what it has counted. Nothing of it is lost; try again in a moment.', 503)
 
@@ -48,7 +48,7 @@ export async function joinPrimary () {
           asked.set(request, resolve)
           tell({ kind: 'read', request, take })
         })
-        if (reading === null) throw Object.assign(new NotCounted(), { headers: { 'retry-after': String(RETRY_AFTER_S) } })
+        if (reading === null) throw retryAfter(new NotCounted())
         return reading
       }
     },
