@@ -9,8 +9,8 @@ mongoose.set('sanitizeFilter', true)
 
 /** https://www.mongodb.com/docs/drivers/node/current/connect/connection-options/ */
 const OPTIONS = {
-  // A request is answered within a second, with or without it.
-  serverSelectionTimeoutMS: 800,
+  // So long a start waits for it. Requests wait less: presence.js refuses them within a second.
+  serverSelectionTimeoutMS: 5_000,
   // Servers report their changes at once; this only bounds how long connections that carry nothing are kept.
   heartbeatFrequencyMS: 5_000,
   // The driver closes its connections when a heartbeat is so late; a busy event loop must not cause that.
@@ -120,8 +120,8 @@ export function createDatabase (uri, log) {
   async function attempt () {
     try {
       await open()
-      // Connects the lookout now, so that no later ping has to.
-      await ping(lookout.db())
+      // Connects the lookout now, so that no later ping has to; that takes longer than a ping.
+      await lookout.db().command({ ping: 1 })
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
       const upgraded = await upgrade()
       if (upgraded > 0) log.warn(`${upgraded} pages were stored by an older version, and are up to date now`)

@@ -25,6 +25,9 @@ const wiki = useWiki()
  */
 const valueOf = (text, series) => Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length + 1))
 
+/** What a wiki logs while it is waited for. @param {Record<string, any>} line */
+const isOfStart = ({ msg, url }) => url === '/readyz' || /^database (not usable|found)/.test(msg)
+
 /**
  * The wiki as a process of its own with what it logs, ended with its test.
  * @param {import('node:test').TestContext} t
@@ -38,9 +41,15 @@ async function start (t, settings) {
   })
   /** @type {Record<string, any>[]} */
   const lines = []
-  createInterface(child.stderr).on('line', (line) => lines.push(JSON.parse(line)))
+  createInterface(child.stderr).on('line', (text) => {
+    const line = JSON.parse(text)
+    if (!isOfStart(line)) lines.push(line)
+  })
   const [line] = await once(createInterface(child.stdout), 'line')
   const port = Number(/:(\d+)$/.exec(line)?.[1])
+  // On a busy machine the database may be found only after the wiki listens.
+  const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok
+  assert.ok(await waitUntil(isReady, WAIT_MAX_MS))
   return {
     lines,
     /**
@@ -211,7 +220,7 @@ test('a busy wiki logs some of its page views, says how many it left out, and lo
   const { ask, lines } = await start(t, { LOG_LEVEL: 'info', LOG_VIEWS_PER_S: '2', QUEUE_WAIT_MAX_MS: '0' })
   const requests = () => lines.filter(({ msg }) => msg === 'request')
   const views = () => requests().filter(({ method, status }) => method === 'GET' && status === 200)
-  assert.equal(await ask('POST', '/wiki/a', { 'content-type': 'text/markdown' }, 'text'), 201)
+  assert.equal(await ask('POST', '/wiki/a', { 'content-type': 'text/markdown' }, 'text'), 201, JSON.stringify(lines))
   let asked = 0
   const view = async (/** @type {string} */ query) => {
     asked++
