@@ -4,7 +4,6 @@ import { createCount } from '../counter.js'
 import { retryAfter } from '../retry-after.js'
 import { unwrap, wrap } from './messages.js'
 
-
 const NotCounted = createError('WIKI_NOT_COUNTED', 'One of the wiki\'s processes does not say what it has counted. Nothing of it is lost; try again in a moment.', 503)
 
 /** @param {import('./messages.js').FromWorker} message @param {() => void} [sent] */
