@@ -1,4 +1,5 @@
 import mongoose from 'mongoose'
+import yazl from 'yazl'
 import { hashOf } from '../src/hash.js'
 import toHtml from '../src/markdown/html.js'
 import { RENDERER_VERSION } from '../src/markdown/version.js'
@@ -19,7 +20,7 @@ export const USER = 'Ana'
 /** More than one part of a search shows, in any of its forms. */
 const HAYSTACKS = 110
 
-/** @typedef {{method?: string, path: string, headers?: Record<string, string>, body?: string}} Request */
+/** @typedef {{method?: string, path: string, headers?: Record<string, string>, body?: string | Buffer}} Request */
 
 const below = (/** @type {number} */ count) => Math.floor(Math.random() * count)
 const ofLength = (/** @type {number} */ length, /** @type {() => string} */ piece) => {
@@ -46,6 +47,19 @@ const HOSTILE = {
   nested: `${'>'.repeat(30)}a\n\n`.repeat(250),
   'red links': '[[not written]]\n'.repeat(MIB / 16 - 1_000),
   code: `\`\`\`js\n${'a(/[/]/, `b`);\n'.repeat(400)}\`\`\`\n`
+}
+
+const FRONT_MATTER_ZIP = await zipped(Array.from({ length: 20 }, (_, file) => [
+  `${file}.md`,
+  `---\n${Array.from({ length: 3_000 }, (_, key) => `k${key}: v\n`).join('')}name: 1\nname: 2\n---\ntext`
+]))
+
+/** @param {string[][]} files  paths and texts */
+async function zipped (files) {
+  const zip = new yazl.ZipFile()
+  for (const [path, text] of files) zip.addBuffer(Buffer.from(text), path)
+  zip.end()
+  return Buffer.concat(await /** @type {import('node:stream').Readable} */ (zip.outputStream).toArray())
 }
 
 /**
@@ -206,6 +220,12 @@ export function dearRequests (pages) {
     {
       title: 'an edit that came too late: short lines',
       request: () => ({ method: 'POST', path: editUrl('Short lines'), headers: PEOPLE, body: stale.lines })
+    },
+    {
+      title: 'an import of 32 KiB of front matter, 20 times',
+      request: () => ({
+        method: 'POST', path: api('/import'), headers: { 'content-type': 'application/zip' }, body: FRONT_MATTER_ZIP
+      })
     },
     {
       title: 'a save that is refused',

@@ -9,6 +9,7 @@ import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
 import { WIKI_ARGUMENTS } from '../src/start.js'
 import { load } from './load.js'
+import { WIKI_SETTINGS } from './servers.js'
 
 const ROUNDS = 3
 const PAGES = 1_000
@@ -59,7 +60,7 @@ const mongod = await startMongod()
 async function measure (workers, cpuShare) {
   const limits = createLimits({ cpu_share: cpuShare, memory_bytes: null, delay_ms: 0 }, () => {})
   if (cpuShare !== null && limits.controllers.cpu === undefined) throw new Error(`the CPU cannot be limited here: ${limits.missing.cpu}`)
-  const [port] = await freePorts(1)
+  const [port, metricsPort] = await freePorts(2)
   const url = `http://127.0.0.1:${port}`
   const logFile = path.join(directory, 'wiki.log')
   const wiki = await startProcess({
@@ -68,7 +69,14 @@ async function measure (workers, cpuShare) {
     args: [...WIKI_ARGUMENTS],
     logFile,
     cgroups: limits.directories,
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', PORT: String(port), MONGODB_URI: mongod.uri, WORKERS: String(workers), WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0' }
+    env: {
+      PATH: process.env.PATH,
+      ...WIKI_SETTINGS,
+      PORT: String(port),
+      METRICS_PORT: String(metricsPort),
+      MONGODB_URI: mongod.uri,
+      WORKERS: String(workers)
+    }
   })
   try {
     if (!await waitUntil(() => isAlive(wiki) && readFileSync(logFile, 'utf8').includes(`:${port}`) && fetch(`${url}/readyz`).then(({ ok }) => ok, () => false), READY_MAX_MS)) throw new Error(`the wiki is not ready:\n${logTail(logFile)}`)

@@ -12,7 +12,7 @@ const READY_POLL_MS = 20
  * As production has it: metrics (on a port of each wiki's own), request logs, and all limits, of which writes have
  * the highest, as one client makes them all.
  */
-const WIKI_SETTINGS = { NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'info', WRITES_PER_MINUTE: '100000' }
+export const WIKI_SETTINGS = { NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'info', WRITES_PER_MINUTE: '100000' }
 /** Without metrics and request logs. */
 export const UNWATCHED = { LOG_LEVEL: 'warn', METRICS_PORT: undefined }
 

@@ -7,6 +7,7 @@ import { readUsers } from './access/users.js'
 import { writeLimit } from './access/write-limit.js'
 import { createAdmission } from './admission.js'
 import { apiRoutes } from './api/routes.js'
+import { createFrontMatterReader } from './archive/front-matter-reader.js'
 import { createImport } from './archive/import.js'
 import { pageFiles } from './archive/page-files.js'
 import { assetRoutes } from './assets.js'
@@ -141,6 +142,7 @@ export async function buildApp (
     : createOriginCache({ connection: database.connection, collection: models.Pages.collection.name, maxBytes: config.ORIGIN_CACHE_MIB * MIB, log: app.log })
   const sessions = users && whilePresent(createSessions(database.connection, users), database)
   const history = createHistory(models)
+  const frontMatter = createFrontMatterReader()
   const past = makePast({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES })
   const finding = createFinding(models)
   const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
@@ -181,7 +183,7 @@ export async function buildApp (
   app.addHook('onReady', () => database.connect(store.upgrade))
   if (cache) app.addHook('onReady', cache.open).addHook('onClose', cache.close)
   app.addHook('onClose', database.close)
-  app.addHook('onClose', past.close)
+  app.addHook('onClose', past.close).addHook('onClose', frontMatter.close)
   app.addHook('onClose', renderer.close).addHook('onClose', store.close)
   // After listening, and not awaited: the wiki is ready before its rendering thread.
   app.addHook('onListen', async () => {
@@ -234,7 +236,7 @@ export async function buildApp (
     pictureMaxBytes: config.UPLOAD_MAX_BYTES,
     files: () => pageFiles(models),
     importFiles: createImport({
-      store, maxBytes: config.PAGE_MAX_BYTES, isUnavailable: database.isUnavailable, log: app.log
+      store, maxBytes: config.PAGE_MAX_BYTES, frontMatter, isUnavailable: database.isUnavailable, log: app.log
     })
   })
   await app.register(fileRoutes, { files, maxBytes: config.UPLOAD_MAX_BYTES, policy })

@@ -28,7 +28,7 @@ export const escapeHtml = (text) => eta.config.escapeFunction(text)
 const ESCAPED_AT_ONCE_CHARS = 65_536
 
 /**
- * The same for a text that may be long: a MiB of `&` takes 80 ms, so others are let through between its pieces.
+ * The same for a text that may be long: between its pieces other requests get their turn.
  * @param {string} text
  * @returns {Promise<string>}
  */

@@ -6,7 +6,7 @@ import { canonicalTags } from '../pages/tags.js'
 import { writableName } from '../pages/name.js'
 import { refuseHiddenName } from '../pages/visible.js'
 import { isPageFile, nameOfFile } from './file-names.js'
-import { FRONT_MATTER_MAX_BYTES, readFrontMatter } from './front-matter.js'
+import { FRONT_MATTER_MAX_BYTES } from './front-matter.js'
 
 const Refused = createError('WIKI_IMPORT_REFUSED', '%s', 400)
 
@@ -42,10 +42,11 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * @param {object} options
  * @param {import('../pages/store.js').PageStore} options.store
  * @param {number} options.maxBytes  of a page
+ * @param {import('./front-matter-reader.js').FrontMatterReader} options.frontMatter
  * @param {(error: unknown) => boolean} options.isUnavailable  whether the database's absence is the cause
  * @param {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} options.log
  */
-export function createImport ({ store, maxBytes, isUnavailable, log }) {
+export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log }) {
   /**
    * @param {AsyncIterable<import('./unzip.js').Unzipped>} files
    * @param {object} options
@@ -112,7 +113,7 @@ export function createImport ({ store, maxBytes, isUnavailable, log }) {
     if (error) throw error
     if (!isPageFile(path)) throw new Refused('Only Markdown is taken, in files whose names end in “.md”.')
     const bytes = await read(maxBytes + FRONT_MATTER_MAX_BYTES)
-    const { name: given, tags, content } = readFrontMatter(textOf(bytes))
+    const { name: given, tags, content } = await frontMatter.read(textOf(bytes))
     const name = writableName(given ?? nameOfFile(path))
     if (content === '') throw new Refused('It has no text.')
     if (seen.has(name)) throw new Refused(`Another file of the zip is the page “${name}”, too.`)

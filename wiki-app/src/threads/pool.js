@@ -11,7 +11,7 @@ const Busy = createError(
   'WIKI_THREADS_BUSY', 'The machine is too busy for this just now. Nothing was done; try again in a moment.', 503
 )
 
-/** How often the tasks that run are looked at. Reading a thread's time takes some 20 µs. */
+/** How often the tasks that run are looked at. */
 const LOOK_MS = 50
 const THREAD = new URL('thread.js', import.meta.url).href
 const IDLE_MS = 30_000

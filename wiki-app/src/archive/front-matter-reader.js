@@ -1,0 +1,44 @@
+import createError from '@fastify/error'
+import { createPool, TooCostly } from '../threads/pool.js'
+import { FRONT_MATTER_MAX_BYTES, splitFrontMatter } from './front-matter.js'
+
+const InvalidFrontMatter = createError(
+  'WIKI_INVALID_FRONT_MATTER', 'The front matter, the part between two lines “---”, cannot be read: %s.', 400
+)
+const POOL = {
+  filename: new URL('front-matter-work.js', import.meta.url).href,
+  // None before the first import.
+  threads: { min: 0, max: 1 },
+  cpuMaxMs: 10_000,
+  wallMaxMs: 60_000,
+  // More than all imports read at the same time.
+  waitingMax: 64
+}
+
+/** Reads front matter in a thread of its own: 32 KiB of YAML may take longer than readers of pages should wait. */
+export function createFrontMatterReader () {
+  const pool = createPool(POOL)
+  return {
+    /**
+     * @param {string} text  of a file
+     * @returns {Promise<import('./front-matter.js').Known & {content: string}>}
+     * @throws {Error} 400 when it cannot be read, 503 when the machine is too busy
+     */
+    async read (text) {
+      const parts = splitFrontMatter(text)
+      if (parts === null) return { content: text }
+      const { yaml, content } = parts
+      if (Buffer.byteLength(yaml) > FRONT_MATTER_MAX_BYTES) {
+        throw new InvalidFrontMatter(`it is longer than ${FRONT_MATTER_MAX_BYTES} bytes`)
+      }
+      const { known, refusal } = await pool.run(yaml).catch((error) => {
+        throw error instanceof TooCostly ? new InvalidFrontMatter('it takes too long') : error
+      })
+      if (refusal !== undefined) throw new InvalidFrontMatter(refusal)
+      return known === null ? { content: text } : { ...known, content }
+    },
+    close: pool.close
+  }
+}
+
+/** @typedef {ReturnType<typeof createFrontMatterReader>} FrontMatterReader */

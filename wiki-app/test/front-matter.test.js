@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { FRONT_MATTER_MAX_BYTES } from '../src/archive/front-matter.js'
+import { createFrontMatterReader } from '../src/archive/front-matter-reader.js'
+
+/** Far fewer than the main thread makes while another thread parses, and more than it makes when it parses itself. */
+const TURNS_MIN = 10
+
+test('the longest front matter leaves the main thread to others while it is read', async (t) => {
+  const reader = createFrontMatterReader()
+  t.after(reader.close)
+  let keys = 'name: long\n'
+  for (let key = 0; keys.length < FRONT_MATTER_MAX_BYTES - 20; key++) keys += `key${key}: v\n`
+  const reading = reader.read(`---\n${keys}---\ntext`)
+  let done = false
+  reading.then(() => { done = true }, () => { done = true })
+  let turns = 0
+  for (; !done; turns++) await nextTurn()
+  assert.deepEqual(await reading, { name: 'long', tags: undefined, content: 'text' })
+  assert.ok(turns >= TURNS_MIN, `${turns} turns of the event loop`)
+})
+
+test('front matter that cannot be read is refused with its fault, and a rule at the start of a text is none', async (t) => {
+  const reader = createFrontMatterReader()
+  t.after(reader.close)
+  for (const [yaml, fault] of [
+    ['a: [', /cannot be read: Flow sequence/],
+    ['name: [a]', /the name is no text/],
+    ['tags: {a: b}', /the tags are no list of words/],
+    ['name: a\nname: b', /it has “name” twice/],
+    [`${'['.repeat(FRONT_MATTER_MAX_BYTES - 10)}`, /cannot be read/],
+    [`a: ${'b'.repeat(FRONT_MATTER_MAX_BYTES)}`, /longer than 32768 bytes/]
+  ]) {
+    await assert.rejects(reader.read(`---\n${yaml}\n---\ntext`), { statusCode: 400, message: fault }, String(yaml).slice(0, 40))
+  }
+  for (const text of ['---\njust words\n---\nand more', '---\nno second one', 'no rule']) {
+    assert.deepEqual(await reader.read(text), { content: text })
+  }
+})
