@@ -9,13 +9,18 @@ const READS = { first: 64, workMs: 100, workMaxMs: 1_000 }
  * and their transactions take so long that the database gives them up.
  */
 const WRITES = { first: 32, workMs: 500, workMaxMs: 5_000 }
+/**
+ * Whole texts and searches: ten texts of 1 MiB that arrive together hold the main thread until all are sent, and ten
+ * searches the database (`make bench-dearest`).
+ */
+const COSTLY = { first: 2, atWork: { min: 2, max: 2 }, workMs: 100, workMaxMs: 5_000 }
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 const Busy = createError('WIKI_BUSY', 'More is asked of the wiki than it can answer just now. Nothing was done; try again in a moment.', 503)
 
 /**
- * Limits how many handlers work at once to what ends within a short time. The rest wait in two lines, so that no burst
- * of edits keeps readers out. See docs/decisions/0016.
+ * Limits how many handlers work at once to what ends within a short time. The rest wait in lines: writes, so that no burst
+ * of edits keeps readers out, reads, and those that cost far more than a page. See docs/decisions/0016.
  * @param {object} options
  * @param {number} options.waitMaxMs  0: there is no line, all work at once
  * @param {number} [options.workMaxMs]  after which work keeps no other from beginning, for all methods
@@ -25,6 +30,7 @@ export function createAdmission ({ waitMaxMs, workMaxMs }) {
   const own = { waitMaxMs, refusal: () => busy, ...(workMaxMs !== undefined && { workMaxMs }) }
   const reads = createLine({ ...READS, ...own })
   const writes = createLine({ ...WRITES, ...own })
+  const costly = createLine({ ...COSTLY, ...own })
 
   return {
     /**
@@ -38,13 +44,15 @@ export function createAdmission ({ waitMaxMs, workMaxMs }) {
     /**
      * The same handler, which waits for its turn. A request whose connection has ended meanwhile is dropped.
      * @param {import('fastify').RouteHandlerMethod} handler
+     * @param {{isCostly?: boolean}} [options]  a read that costs far more than a page
      * @returns {import('fastify').RouteHandlerMethod}
      * @throws {Error} 503 when that did not come in time
      */
-    inTurn (handler) {
+    inTurn (handler, { isCostly = false } = {}) {
       if (waitMaxMs === 0) return handler
+      const readsOf = isCostly ? costly : reads
       return function (request, reply) {
-        const line = SAFE.has(request.method) ? reads : writes
+        const line = SAFE.has(request.method) ? readsOf : writes
         // Not `request.raw.destroyed`, which is true once a body has been read.
         return line.inTurn(() => handler.call(this, request, reply), () => request.raw.socket.destroyed)
       }

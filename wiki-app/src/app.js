@@ -166,12 +166,12 @@ export async function buildApp (
   // then, as a request that waits has not begun.
   app.addHook('onRoute', (route) => {
     /** @typedef {import('fastify').RouteHandlerMethod} Handler */
-    const { database: needed = true, ownPlaces = false } =
-      /** @type {{database?: boolean, ownPlaces?: boolean}} */ (route.config ?? {})
+    const { database: needed = true, ownPlaces = false, isCostly = false } =
+      /** @type {{database?: boolean, ownPlaces?: boolean, isCostly?: boolean}} */ (route.config ?? {})
     if (!needed) return
     const handler = /** @type {Handler} */ (database.whilePresent(route.handler))
     // A handler that reads a body while it arrives would hold a place for as long as its client likes.
-    route.handler = ownPlaces ? handler : admission.inTurn(handler)
+    route.handler = ownPlaces ? handler : admission.inTurn(handler, { isCostly })
   })
   if (observing && metrics && config.METRICS_PORT !== undefined) {
     metrics.addProcess()

@@ -2,7 +2,6 @@ import { createUnderWay } from './under-way.js'
 
 /** How often work and line are looked at, while anything waits. */
 const LOOK_MS = 50
-/** The bounds of what is learnt. */
 const AT_WORK = { min: 8, max: 1_024 }
 const WAITING_MAX = 4_096
 
@@ -12,11 +11,12 @@ const WAITING_MAX = 4_096
  * @param {object} options
  * @param {number} options.waitMaxMs
  * @param {number} options.first  at work at once while nothing is known yet
+ * @param {{min: number, max: number}} [options.atWork]  bounds of what is learnt
  * @param {number} options.workMs  more at once than are done in this time, on the average, only makes all slower
  * @param {number} options.workMaxMs  what takes longer is waiting for something else, and leaves its place
  * @param {() => Error} options.refusal
  */
-export function createLine ({ waitMaxMs, first, workMs, workMaxMs, refusal }) {
+export function createLine ({ waitMaxMs, first, atWork: bounds = AT_WORK, workMs, workMaxMs, refusal }) {
   let atWorkMax = first
   /**
    * Counts looks instead of time: a process that got no processor for a second must not take its own work for work
@@ -64,8 +64,8 @@ export function createLine ({ waitMaxMs, first, workMs, workMaxMs, refusal }) {
   function learn () {
     if (done === 0) return
     atWorkMax = doneMs / done > workMs
-      ? Math.max(AT_WORK.min, Math.floor(0.8 * atWorkMax))
-      : Math.min(AT_WORK.max, Math.ceil(1.1 * atWorkMax))
+      ? Math.max(bounds.min, Math.floor(0.8 * atWorkMax))
+      : Math.min(bounds.max, Math.ceil(1.1 * atWorkMax))
     done = 0
     doneMs = 0
   }

@@ -35,6 +35,11 @@ async function build (t, options) {
       return 'done'
     })
   })
+  app.get('/costly', admission.inTurn(async () => {
+    begun.push('costly')
+    await new Promise((resolve) => { working.push(() => resolve(undefined)) })
+    return 'done'
+  }, { isCostly: true }))
   t.after(() => {
     for (const end of working) end()
     return app.close()
@@ -80,6 +85,21 @@ test('what hangs does not keep others from being answered', async (t) => {
   assert.ok(await waitUntil(() => begun() > AT_ONCE, WAIT_MAX_MS))
   working.pop()?.()
   assert.equal((await other).statusCode, 200)
+})
+
+test('costly reads begin two at a time, and keep no others from being answered', async (t) => {
+  const { app, ask, working, begun, arrived, bodies } = await build(t, { waitMaxMs: 60_000, workMaxMs: 600_000 })
+  const costly = Array.from({ length: 6 }, async () => get(app, '/costly'))
+  assert.ok(await waitUntil(() => arrived() === 6, WAIT_MAX_MS))
+  assert.equal(begun(), 2)
+  const other = ask()
+  assert.ok(await waitUntil(() => bodies().includes('GET'), WAIT_MAX_MS))
+  for (const more of [4, 6]) {
+    for (const end of working.splice(0)) end()
+    assert.ok(await waitUntil(() => begun() === more + 1, WAIT_MAX_MS))
+  }
+  for (const end of working.splice(0)) end()
+  assert.deepEqual((await Promise.all([...costly, other])).map(({ statusCode }) => statusCode), Array(7).fill(200))
 })
 
 test('with 0 there is no line, and nobody is refused', async (t) => {

@@ -108,7 +108,7 @@ export async function findingApi (app, { finding, policy: { listControl: cacheCo
   listRoute('/orphaned', SCHEMAS.orphaned, { find: finding.orphaned, position: ({ name }) => name })
   listRoute('/wanted', SCHEMAS.wanted, { find: finding.wanted, position: ({ name }) => name })
 
-  app.get('/search', { schema: SCHEMAS.search }, async (request, reply) => {
+  app.get('/search', { config: { isCostly: true }, schema: SCHEMAS.search }, async (request, reply) => {
     const [q, skip] = [wordsIn(request), Number(readCursor(request, HITS) ?? 0)]
     const limit = Math.min(limitIn(request), HITS_MAX - skip)
     const { items, more } = q === '' ? { items: [], more: false } : await finding.byText({ q, skip, limit })

@@ -109,7 +109,8 @@ export async function historyApi (app, { store, history, past, policy: { listCon
     return sendPart(request, reply, { cacheControl, found, shown: change, position: ({ revision }) => revision })
   })
 
-  app.get('/pages/:name/revisions/:revision', { schema: SCHEMAS.revision }, async (request, reply) => {
+  const wholeText = { config: { isCostly: true }, schema: SCHEMAS.revision }
+  app.get('/pages/:name/revisions/:revision', wholeText, async (request, reply) => {
     const name = nameIn(request)
     const { revision: number } = /** @type {{revision: number}} */ (request.params)
     const found = await history.find(name, number)

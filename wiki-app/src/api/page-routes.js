@@ -81,7 +81,7 @@ const SCHEMAS = {
  * @type {import('fastify').FastifyPluginAsync<{store: import('../pages/store.js').PageStore, policy: import('../cache-policy.js').CachePolicy}>}
  */
 export async function pageApi (app, { store, policy: { listControl } }) {
-  app.get('/pages/:name', { schema: SCHEMAS.read }, async (request, reply) => {
+  app.get('/pages/:name', { config: { isCostly: true }, schema: SCHEMAS.read }, async (request, reply) => {
     const name = nameIn(request)
     const page = await store.findSource(name)
     if (page === null) {

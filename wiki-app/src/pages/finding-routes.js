@@ -66,7 +66,7 @@ export async function findingRoutes (app, { finding, policy }) {
     })
   })
 
-  app.get('/search', { schema: SEARCH_SCHEMA }, async (request, reply) => {
+  app.get('/search', { config: { isCostly: true }, schema: SEARCH_SCHEMA }, async (request, reply) => {
     const { q: asked = '', part: askedPart = '1' } = /** @type {{q?: string, part?: string}} */ (request.query)
     const [q, part] = [asked.trim(), Math.min(Number(askedPart), TEXT_PARTS_MAX)]
     const [titles, texts] = q === ''

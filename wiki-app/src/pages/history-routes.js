@@ -91,7 +91,7 @@ export async function historyRoutes (app, { store, history, past, policy }) {
     return pageDocument(page, renderView('past', { revision, time: readableTime(createdAt.toISOString()), viewUrl: viewUrl(name), historyUrl: historyUrl(name) }))
   })
 
-  app.get('/raw/*', async (request, reply) => {
+  app.get('/raw/*', { config: { isCostly: true } }, async (request, reply) => {
     const name = nameIn(request)
     if (isMisspelt(request, rawUrl(name))) return respell(request, reply, rawUrl(name))
     const page = await store.findSource(name)
