@@ -22,7 +22,7 @@ costliest first: its processor time, and how long the reader waited. The first t
 
   --pages N     of the wiki (default 100000: some minutes to fill)
   --seconds N   of each measurement (default 4)
-  --only TEXT   only requests with this in their title
+  --only TEXT   only requests with this in their title; may be given several times
   --check       exit 1 when the reader waited longer than 250 ms at the 99th percentile
 
 Examples:
@@ -211,7 +211,7 @@ async function settingsOfUsers (directory) {
   return { ACCESS: 'users', USERS_FILE: file }
 }
 
-/** @param {{pages: number, seconds: number, only: string, check: boolean}} options */
+/** @param {{pages: number, seconds: number, only: string[], check: boolean}} options */
 async function main ({ pages, seconds, only, check }) {
   note(describeMachine())
   const servers = createServers()
@@ -226,10 +226,10 @@ async function main ({ pages, seconds, only, check }) {
     ]
     const measured = []
     for (const { settings, kinds } of wikis) {
-      const wanted = kinds.filter(({ title }) => title.includes(only))
+      const wanted = kinds.filter(({ title }) => only.some((part) => title.includes(part)))
       if (wanted.length > 0) measured.push(await measure({ servers, mongod, settings, kinds: wanted, pages, seconds }))
     }
-    if (measured.length === 0) throw new Error(`no request has "${only}" in its title`)
+    if (measured.length === 0) throw new Error(`no request has "${only.join('" or "')}" in its title`)
 
     console.log('wiki_cpu_ms\tmongod_cpu_ms\town_p50_ms\tkB\tp50_ms_1\tp99_ms_1\tmax_ms_1\t' +
       'p50_ms_10\tp99_ms_10\tmax_ms_10\tstatus\trequest')
@@ -256,7 +256,7 @@ const { values } = parseArgs({
   options: {
     pages: { type: 'string', default: '100000' },
     seconds: { type: 'string', default: '4' },
-    only: { type: 'string', default: '' },
+    only: { type: 'string', multiple: true, default: [''] },
     check: { type: 'boolean', default: false },
     help: { type: 'boolean', short: 'h' }
   }

@@ -3,8 +3,8 @@ import mongoose from 'mongoose'
 import { createFileNames } from './file-names.js'
 import { FORMER_NAMES_MAX, withFrontMatter } from './front-matter.js'
 
-/** A document may have 16 MiB, and as much as that the driver reads ahead at most. */
-const BATCH = 100
+/** All of a batch is decoded at once, and a page may have 1 MiB: other requests wait meanwhile. */
+const BATCH = 8
 
 /**
  * Every page as a file, in the order of the names' bytes. Each is the page as it is when its turn comes.

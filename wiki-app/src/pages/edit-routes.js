@@ -167,7 +167,7 @@ export async function editRoutes (app, { store, history, past, waitUntilTold = a
     return reply.type(HTML).send(renderView('new', { title: 'New page', person: personIn(request) }))
   })
 
-  app.get('/edit/text/*', async (request, reply) => {
+  app.get('/edit/text/*', { config: { isCostly: true } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     if (isMisspelt(request, editUrl(name))) return reply.redirect(editUrl(name), 303)
     const page = await store.findSource(name)
