@@ -1,15 +1,14 @@
-import { parse as parseForm } from 'node:querystring'
 import { setImmediate as otherWork } from 'node:timers/promises'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
+import { readForm } from './form.js'
 import { createTurns } from './turns.js'
 
 const UnknownType = createError('WIKI_UNKNOWN_TYPE', 'The text is taken as text/markdown, as JSON {"content": "…"}, or as a form with the field “content”.', 415)
 const NotUtf8 = createError('WIKI_NOT_UTF8', 'The text is not valid UTF-8.', 400)
 
 /** Longer forms are read one after the other, and other requests get their turn between them. */
-const LONG_FORM_CHARS = 65_536
-const FIELDS_MAX = 100
+const LONG_FORM_BYTES = 65_536
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -42,11 +41,10 @@ export const contentParsers = fp(
       }
     })
     const inTurn = createTurns()
-    const fieldsOf = (/** @type {string} */ body) => parseForm(body, '&', '=', { maxKeys: FIELDS_MAX })
     app.addContentTypeParser(
       'application/x-www-form-urlencoded',
-      { parseAs: 'string' },
-      async (/** @type {unknown} */ _request, /** @type {string} */ body) =>
-        body.length <= LONG_FORM_CHARS ? fieldsOf(body) : inTurn('long', () => otherWork().then(() => fieldsOf(body)))
+      { parseAs: 'buffer' },
+      async (/** @type {unknown} */ _request, /** @type {Buffer} */ body) =>
+        body.length <= LONG_FORM_BYTES ? readForm(body) : inTurn('long', () => otherWork().then(() => readForm(body)))
     )
   })

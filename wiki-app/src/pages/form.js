@@ -1,0 +1,60 @@
+const [AND, EQUALS, PLUS, SPACE, PERCENT] = Buffer.from('&=+ %')
+const FIELDS_MAX = 100
+
+/**
+ * Reads application/x-www-form-urlencoded as https://url.spec.whatwg.org/#urlencoded-parsing has it. Parsers that make
+ * the value of many strings keep the garbage collector busy for 0.1 s with a text of 1 MiB; this one decodes bytes.
+ * @param {Buffer} body  is overwritten
+ * @returns {Record<string, string | string[]>} without a prototype; of at most 100 fields, those given twice as lists
+ */
+export function readForm (body) {
+  /** @type {Record<string, string | string[]>} */
+  const fields = Object.create(null)
+  for (let at = 0, count = 0; at < body.length && count < FIELDS_MAX; count++) {
+    const end = indexOf(body, AND, at, body.length)
+    if (end > at) {
+      const equals = indexOf(body, EQUALS, at, end)
+      const name = decoded(body.subarray(at, equals))
+      const value = decoded(body.subarray(Math.min(equals + 1, end), end))
+      fields[name] = name in fields ? [fields[name], value].flat() : value
+    }
+    at = end + 1
+  }
+  return fields
+}
+
+/**
+ * @param {Buffer} bytes
+ * @param {number} byte
+ * @param {number} from
+ * @param {number} to
+ * @returns {number} `to` when it is not there
+ */
+function indexOf (bytes, byte, from, to) {
+  const index = bytes.subarray(from, to).indexOf(byte)
+  return index === -1 ? to : from + index
+}
+
+/** @param {Buffer} bytes */
+function decoded (bytes) {
+  let length = 0
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at]
+    const high = byte === PERCENT && at + 2 < bytes.length ? digit(bytes[at + 1]) : -1
+    const low = high === -1 ? -1 : digit(bytes[at + 2])
+    if (low === -1) {
+      bytes[length++] = byte === PLUS ? SPACE : byte
+    } else {
+      bytes[length++] = high * 16 + low
+      at += 2
+    }
+  }
+  return bytes.toString('utf8', 0, length)
+}
+
+/** @param {number} byte @returns {number} what it is as a hexadecimal digit, or -1 */
+function digit (byte) {
+  if (byte >= 48 && byte <= 57) return byte - 48
+  const letter = byte | 32
+  return letter >= 97 && letter <= 102 ? letter - 87 : -1
+}
