@@ -14,6 +14,8 @@ local uncacheable = ngx.shared.uncacheable
 local _M = {}
 
 -- How long an address is remembered whose answers could not be shared; then one request is tried as the first again.
+-- A refusal of this request that leaves open what the page is now, so a stored copy stays for stale-if-error.
+local SAYS_NOTHING_OF_IT = { [304] = true, [408] = true, [412] = true, [416] = true, [425] = true, [429] = true }
 local UNCACHEABLE_S = 10
 -- A client that reads slowly holds up the fetch when so much waits for it.
 local QUEUE_BYTES_MAX = 256 * 1024
@@ -267,7 +269,7 @@ local function fetch(flight)
     if flight.collapsing then uncacheable:set(flight.key, true, UNCACHEABLE_S) end
     finish(flight, "unshared")
     -- What the origin says now is not what is stored, and may not replace it either.
-    if not new and entry and answer.status < 500 and answer.status ~= 304 then store.forget(entry) end
+    if not new and entry and answer.status < 500 and not SAYS_NOTHING_OF_IT[answer.status] then store.forget(entry) end
   end
   show_head(flight)
   receive_body(flight, answer, new, reusable)

@@ -16,6 +16,9 @@ local TARGETED = { "cloudflare-cdn-cache-control", "cdn-cache-control" }
 local DEFAULT_TTL_S = { [200] = 7200, [301] = 7200, [302] = 1200, [303] = 1200, [404] = 180, [410] = 180 }
 -- RFC 9110 §15.1, without 206, which is not stored here.
 local HEURISTIC = { [200] = true, [203] = true, [204] = true, [300] = true, [301] = true, [308] = true, [404] = true, [405] = true, [410] = true, [414] = true, [501] = true }
+-- They answer a condition or a range of one request, which are not part of the key: RFC 9110 §15.5.13 and §15.5.17.
+-- 206 and 304 are the same; both are handled apart.
+local OF_ONE_REQUEST = { [206] = true, [304] = true, [412] = true, [416] = true }
 -- RFC 9111 §4.2.2 names a tenth as typical.
 local HEURISTIC_FRACTION = 0.1
 local HEURISTIC_MAX_S = 86400
@@ -116,7 +119,7 @@ function _M.judge(response, options)
   local always_validate = policy["no-cache"] ~= nil
 
   local reason = prohibition(response, options, policy, lifetime_s, explicit)
-  local storable = reason == nil and status >= 200 and status ~= 206 and status ~= 304
+  local storable = reason == nil and status >= 200 and not OF_ONE_REQUEST[status]
   if storable then
     local reusable = lifetime_s ~= nil and lifetime_s > initial_age_s and not always_validate
     local validator = fields.etag ~= nil or fields["last-modified"] ~= nil

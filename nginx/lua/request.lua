@@ -50,7 +50,8 @@ function _M.host(var)
   local known = hosts[said]
   if not known then
     local lower = string.lower(said)
-    known = { key = string.gsub(lower, ":80$", ""), name = string.match(lower, "^(%[.*%]):?%d*$") or string.match(lower, "^(.-):?%d*$") }
+    -- What follows the last colon is a port, but not inside the brackets of an IPv6 address. RFC 3986 §3.2.2.
+    known = { key = string.gsub(lower, ":80$", ""), name = (string.gsub(lower, ":%d*$", "")) }
     if hosts_count >= HOSTS_MAX then hosts, hosts_count = {}, 0 end
     hosts[said], hosts_count = known, hosts_count + 1
   end

@@ -96,6 +96,20 @@ test('a client\'s condition is judged by what a revalidation has shown', async (
   assert.equal(edge.arrived.at(-1)?.headers['if-none-match'], '"one"')
 })
 
+for (const [status, headers] of /** @type {[number, Record<string, string>][]} */ ([
+  [412, { 'if-match': '"other"' }], [416, { range: 'bytes=100-' }]
+])) {
+  test(`a ${status} is for one client alone`, async (t) => {
+    const edge = await startEdge(t, (request, response) => {
+      const isRefused = request.headers['if-match'] !== undefined || request.headers.range !== undefined
+      response.writeHead(isRefused ? status : 200, { 'cache-control': 'max-age=60', etag: '"one"' }).end('body')
+    }, { profile: 'rfc9111' })
+    await edge.get('/', headers)
+    const answer = await edge.get('/')
+    assert.deepEqual([answer.status, answer.body], [200, 'body'])
+  })
+}
+
 test('a 304 that names another representation does not bring the stored one back', async (t) => {
   const edge = await startEdge(t, (request, response, count) => {
     response.setHeader('ETag', `"${count}"`).setHeader('Cache-Control', 'max-age=1')

@@ -58,6 +58,19 @@ test('stale-if-error hides a received 5xx, for all who wait, and not what is sto
   assert.equal((await edge.get('/')).cache, 'EXPIRED')
 })
 
+test('a 429 is passed on, and leaves what is stored for when the origin fails', async (t) => {
+  const edge = await startEdge(t, (_request, response, count) => {
+    if (count > 1) response.statusCode = count === 2 ? 429 : 503
+    else response.setHeader('Cache-Control', 'max-age=1, stale-if-error=60')
+    response.end(`body ${count}`)
+  })
+  await edge.get('/')
+  await passing(1_100)
+  const answers = [await edge.get('/'), await edge.get('/')]
+  assert.deepEqual(answers.map(({ status, body }) => [status, body]), [[429, 'body 2'], [200, 'body 1']])
+  assert.equal(answers[1].cache, 'STALE')
+})
+
 test('stale-if-error hides an origin that is gone, and without it the error shows', async (t) => {
   const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', request.url === '/hidden' ? 'max-age=1, stale-if-error=60' : 'max-age=1').end('body'))
   for (const url of ['/hidden', '/shown']) await edge.get(url)

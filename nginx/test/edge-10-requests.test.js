@@ -54,6 +54,16 @@ for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
   })
 }
 
+for (const host of ['127.0.0.1', '10.0.0.5', 'app1', 'app1:8080', '[::1]', '[::1]:8080', 'example.org', '[fe80::12]']) {
+  test(`the edge can be used as ${host}`, async (t) => {
+    const edge = await startEdge(t, (_request, response) => {
+      response.writeHead(200, { 'cache-control': 'max-age=60' }).end('page')
+    })
+    assert.deepEqual(await Promise.all([1, 2].map(async () => (await edge.get('/', { host })).status)), [200, 200])
+    assert.equal((await edge.get('/', { host })).cache, 'HIT')
+  })
+}
+
 test('a location on another host is left alone', async (t) => {
   const edge = await startEdge(t, (request, response, count) => {
     if (request.method === 'GET') return plain(request, response, count)
