@@ -127,7 +127,7 @@ describe('a set-up of several steps', () => {
     await setUp.all
     assert.deepEqual(setUp.left(), [])
     assert.equal(readFileSync(path.join(directory, 'wiki'), 'utf8').trim(), String(os.getPriority()))
-    assert.equal(readFileSync(path.join(directory, 'rest'), 'utf8').trim(), '19')
+    assert.equal(readFileSync(path.join(directory, 'rest'), 'utf8').trim(), '5')
     assert.match(output, /to install: wiki, for a test \(sh\)[^]*wiki: done in \d+ s[^]*rest: done in \d+ s/)
   })
 

@@ -26,7 +26,7 @@ started anew in each round; the other one is a git worktree in a temporary folde
 
   --against REF   a commit, tag or branch
   --rounds N      of the comparison in turns, 2 to ${ROUNDS_MAX} (default 8)
-  --seconds N     of each of its measurements, 1 to ${SECONDS_MAX} (default 2)
+  --seconds N     of each of its measurements, 1 to ${SECONDS_MAX} (default 5)
 `
 /** Of the comparison with a bare server. */
 const BARE_ROUNDS = 5
@@ -199,7 +199,7 @@ function readOptions () {
       options: {
         against: { type: 'string' },
         rounds: { type: 'string', default: '8' },
-        seconds: { type: 'string', default: '2' },
+        seconds: { type: 'string', default: '5' },
         help: { type: 'boolean', short: 'h' }
       }
     }).values

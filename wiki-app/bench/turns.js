@@ -21,13 +21,15 @@ const KNOWN_PAGES = 200
  */
 
 /**
- * Processor time that a request takes of the wiki's process, of several wikis in turns: A B C, B C A, … A round
- * starts all of them anew, as for as long as it lives a process keeps what V8 made of it; the unit is the start.
+ * Processor time that a request takes of the wiki's process, of several wikis in turns of a second: A B C, A B C, …
+ * A machine that others use changes its speed within seconds, and one after the other they would not meet the same.
+ * A round starts all of them anew, as for as long as it lives a process keeps what V8 made of it; the unit is the
+ * start, and its value the median of its turns.
  * @param {object} options
  * @param {string} options.directory  for the load's script
  * @param {Variant[]} options.variants
  * @param {number} options.rounds
- * @param {number} options.seconds  of each measurement; of saves so many that they take as long on a fast machine
+ * @param {number} options.seconds  turns of each measurement; one of saves has as many as a fast machine makes in it
  * @param {(text: string) => void} options.note
  * @returns {Promise<Turns>}
  */
@@ -36,7 +38,7 @@ export async function measureInTurns ({ directory, variants, rounds, seconds, no
   const found = {}
   for (let round = 0; round < rounds; round++) {
     const order = [...variants.slice(round % variants.length), ...variants.slice(0, round % variants.length)]
-    for (const { settings, lines } of groups(directory, seconds)) {
+    for (const { settings, lines } of groups(directory)) {
       const wikis = []
       for (const variant of order) {
         const wiki = await variant.start(settings)
@@ -46,10 +48,11 @@ export async function measureInTurns ({ directory, variants, rounds, seconds, no
         wikis.push({ name: variant.name, wiki, pages: await readPages(wiki.url, KNOWN_PAGES) })
       }
       for (const [line, measure] of Object.entries(lines)) {
-        for (const { name, wiki, pages } of wikis) {
-          const { cpu_us: [cpuUs] } = await measure(wiki, pages);
-          ((found[line] ??= {})[name] ??= []).push(cpuUs)
+        const turns = wikis.map(() => /** @type {number[]} */ ([]))
+        for (let turn = 0; turn < seconds; turn++) {
+          for (const [index, { wiki, pages }] of wikis.entries()) turns[index].push((await measure(wiki, pages)).cpu_us[0])
         }
+        for (const [index, { name }] of wikis.entries()) ((found[line] ??= {})[name] ??= []).push(median(turns[index]))
       }
       for (const { wiki } of wikis) await wiki.stop()
     }
@@ -67,11 +70,10 @@ export async function measureInTurns ({ directory, variants, rounds, seconds, no
 
 /**
  * @param {string} directory
- * @param {number} seconds
  * @returns {{settings: Record<string, string>, lines: Record<string, Measure>}[]} lines that are measured on one
  *   process, saves last, as they change validators
  */
-function groups (directory, seconds) {
+function groups (directory) {
   /** @type {(connections: number, expected?: number) => Measure} */
   const views = (connections, expected = 200) => ({ url, pid }, pages) =>
     loadWithWrk({
@@ -80,7 +82,7 @@ function groups (directory, seconds) {
       connections,
       requests: expected === 304 ? knownOf(pages) : VIEWS,
       expected,
-      duration_s: seconds,
+      duration_s: 1,
       pid
     })
   return [
@@ -91,7 +93,7 @@ function groups (directory, seconds) {
         view_c64: views(64),
         not_modified_c16: views(16, 304),
         save_c16: ({ url, pid }) =>
-          load({ url, connections: 16, requests: saves, amount: SAVES_PER_S * seconds, pids: [pid] })
+          load({ url, connections: 16, requests: saves, amount: SAVES_PER_S, pids: [pid] })
       }
     },
     { settings: { ORIGIN_CACHE_MIB: '64' }, lines: { origin_cache_c16: views(16) } }

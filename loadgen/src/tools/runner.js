@@ -4,6 +4,11 @@ import path from 'node:path'
 import { ROOT } from '../config.js'
 import { ToolError } from './locate.js'
 
+/**
+ * A third of the share of what is waited for (sched(7)). The least share would be none beside four busy programs: npm
+ * did nothing for five minutes.
+ */
+const NICENESS = 5
 /** A terminal's Ctrl-C reaches the command as well, which then ends by itself and cleans up. */
 const INTERRUPTED_MS = 2_000
 
@@ -22,7 +27,7 @@ const INTERRUPTED_MS = 2_000
 export function createRunner (logFile, { signal, patient = false } = {}) {
   return async (command, args, env = {}) => {
     signal?.throwIfAborted()
-    const [program, ...rest] = patient ? ['nice', '-n', '19', command, ...args] : [command, ...args]
+    const [program, ...rest] = patient ? ['nice', '-n', String(NICENESS), command, ...args] : [command, ...args]
     const options = { cwd: ROOT, env: { ...process.env, ...env } }
     const child = spawn(program, rest, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     /** @type {NodeJS.Timeout | undefined} */
