@@ -3,7 +3,7 @@ import test from 'node:test'
 import { BROWSER, get, save, submit, useWiki } from './helper.js'
 
 /** Each takes the queue's longest wait, 20 s. */
-const ATTEMPTS_MAX = 20
+const ATTEMPTS_MAX = 200
 
 const wiki = useWiki()
 

@@ -216,7 +216,8 @@ async function startServer (t, settings) {
 }
 
 /** @param {string} url @param {string} text */
-const write = (url, text) => request(url, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: text })
+const write = (url, text) =>
+  request(url, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: text, timeoutMs: WAIT_MAX_MS })
 
 /**
  * The real edge, whose every request goes on to the wiki at this port.
