@@ -43,6 +43,7 @@ import { createPurgeQueue } from './purge-queue.js'
 import { requireBody } from './required-body.js'
 import { refuseCrossSite } from './same-origin.js'
 import { SECURITY_HEADERS } from './security-headers.js'
+import { createAuthorsPool } from './threads/authors.js'
 import { compilersFactory } from './validation.js'
 
 /** Percent-encoding, JSON escapes and form encoding make a text longer; its own length is checked after decoding. */
@@ -120,7 +121,8 @@ export async function buildApp (
   const database = createDatabase(config.MONGODB_URI, app.log)
   const models = defineModels(database.connection)
   const metrics = observing?.createMetrics(database)
-  const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES })
+  const authors = createAuthorsPool()
+  const rendering = makeRenderer({ maxBytes: config.PAGE_MAX_BYTES, pool: authors })
   const renderer = metrics ? metrics.timed(rendering) : rendering
   const policy = cachePolicy(config.CACHE_POLICY, {
     ttlS: config.CACHE_TTL_S, staleWhileRevalidateS: config.CACHE_STALE_WHILE_REVALIDATE_S, staleIfErrorS: config.CACHE_STALE_IF_ERROR_S, cdnTtlS: config.CACHE_CDN_TTL_S
@@ -142,7 +144,7 @@ export async function buildApp (
     : createOriginCache({ connection: database.connection, collection: models.Pages.collection.name, maxBytes: config.ORIGIN_CACHE_MIB * MIB, log: app.log })
   const sessions = users && whilePresent(createSessions(database.connection, users), database)
   const history = createHistory(models)
-  const frontMatter = createFrontMatterReader()
+  const frontMatter = createFrontMatterReader(authors)
   const past = makePast({ history, store, htmlMaxBytes: HTML_FACTOR_MAX * config.PAGE_MAX_BYTES })
   const finding = createFinding(models)
   const files = createFileStore({ models: defineFileModels(database.connection), maxBytes: config.UPLOAD_MAX_BYTES })
@@ -183,7 +185,7 @@ export async function buildApp (
   app.addHook('onReady', () => database.connect(store.upgrade))
   if (cache) app.addHook('onReady', cache.open).addHook('onClose', cache.close)
   app.addHook('onClose', database.close)
-  app.addHook('onClose', past.close).addHook('onClose', frontMatter.close)
+  app.addHook('onClose', past.close)
   app.addHook('onClose', renderer.close).addHook('onClose', store.close)
   // After listening, and not awaited: the wiki is ready before its rendering thread.
   app.addHook('onListen', async () => {

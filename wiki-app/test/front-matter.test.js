@@ -3,13 +3,15 @@ import test from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FRONT_MATTER_MAX_BYTES } from '../src/archive/front-matter.js'
 import { createFrontMatterReader } from '../src/archive/front-matter-reader.js'
+import { createAuthorsPool } from '../src/threads/authors.js'
 
 /** Far fewer than the main thread makes while another thread parses, and more than it makes when it parses itself. */
 const TURNS_MIN = 10
 
 test('the longest front matter leaves the main thread to others while it is read', async (t) => {
-  const reader = createFrontMatterReader()
-  t.after(reader.close)
+  const authors = createAuthorsPool()
+  t.after(authors.close)
+  const reader = createFrontMatterReader(authors)
   let keys = 'name: long\n'
   for (let key = 0; keys.length < FRONT_MATTER_MAX_BYTES - 20; key++) keys += `key${key}: v\n`
   const counting = new AbortController()
@@ -21,8 +23,9 @@ test('the longest front matter leaves the main thread to others while it is read
 })
 
 test('front matter that cannot be read is refused with its fault, and a rule at the start of a text is none', async (t) => {
-  const reader = createFrontMatterReader()
-  t.after(reader.close)
+  const authors = createAuthorsPool()
+  t.after(authors.close)
+  const reader = createFrontMatterReader(authors)
   for (const [yaml, fault] of [
     ['a: [', /cannot be read: Flow sequence/],
     ['name: [a]', /the name is no text/],

@@ -16,7 +16,7 @@ import { tagOf } from '../src/invalidation.js'
 import { get, save, submit, useWiki } from './helper.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
-const WAIT_MAX_MS = 15_000
+const WAIT_MAX_MS = 60_000
 const TOLD_BY_TAG = Object.freeze({
   CACHE_POLICY: 'purge-tag',
   CACHE_CDN_TTL_S: '60',

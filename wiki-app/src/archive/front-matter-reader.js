@@ -1,23 +1,16 @@
 import createError from '@fastify/error'
-import { createPool, TooCostly } from '../threads/pool.js'
+import { TooCostly } from '../threads/pool.js'
 import { FRONT_MATTER_MAX_BYTES, splitFrontMatter } from './front-matter.js'
 
 const InvalidFrontMatter = createError(
   'WIKI_INVALID_FRONT_MATTER', 'The front matter, the part between two lines “---”, cannot be read: %s.', 400
 )
-const POOL = {
-  filename: new URL('front-matter-work.js', import.meta.url).href,
-  // None before the first import.
-  threads: { min: 0, max: 1 },
-  cpuMaxMs: 10_000,
-  wallMaxMs: 60_000,
-  // More than all imports read at the same time.
-  waitingMax: 64
-}
 
-/** Reads front matter in a thread of its own: 32 KiB of YAML may take longer than readers of pages should wait. */
-export function createFrontMatterReader () {
-  const pool = createPool(POOL)
+/**
+ * Reads front matter in another thread: 32 KiB of YAML may take longer than readers of pages should wait.
+ * @param {Pick<import('../threads/pool.js').Pool, 'run'>} authors
+ */
+export function createFrontMatterReader (authors) {
   return {
     /**
      * @param {string} text  of a file
@@ -31,13 +24,12 @@ export function createFrontMatterReader () {
       if (Buffer.byteLength(yaml) > FRONT_MATTER_MAX_BYTES) {
         throw new InvalidFrontMatter(`it is longer than ${FRONT_MATTER_MAX_BYTES} bytes`)
       }
-      const { known, refusal } = await pool.run(yaml).catch((error) => {
+      const { known, refusal } = await authors.run({ yaml }, { yields: true }).catch((error) => {
         throw error instanceof TooCostly ? new InvalidFrontMatter('it takes too long') : error
       })
       if (refusal !== undefined) throw new InvalidFrontMatter(refusal)
       return known === null ? { content: text } : { ...known, content }
-    },
-    close: pool.close
+    }
   }
 }
 

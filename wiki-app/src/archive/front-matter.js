@@ -34,7 +34,7 @@ export function splitFrontMatter (text) {
 }
 
 /**
- * Takes up to 0.3 s for FRONT_MATTER_MAX_BYTES, so only front-matter-work.js may call it.
+ * Takes up to 0.3 s for FRONT_MATTER_MAX_BYTES, so only a thread may call it: threads/authors-work.js.
  * @param {string} text  YAML
  * @returns {Known | null} without all else that it says; null when it is no front matter: a text may begin with a rule
  *   and have another one further down

@@ -1,5 +1,6 @@
 import createError from '@fastify/error'
-import { createPool, TooCostly } from '../threads/pool.js'
+import { CPU_MAX_MS, createAuthorsPool } from '../threads/authors.js'
+import { TooCostly } from '../threads/pool.js'
 import { RENDERER_VERSION } from './version.js'
 
 const TooLarge = createError(
@@ -24,15 +25,8 @@ export const HTML_FACTOR_MAX = 4
 const SHORT_HTML_FACTOR_MAX = 32
 const SHORT_HTML_BYTES = 65_536
 
-/** The longest ordinary text takes 2 s on two cores of a server; a small board is some five times slower. */
-const CPU_MAX_MS = 10_000
-/** Six times as long: a thread with a sixth of a core still gets any text done that may be one. */
-const WALL_MAX_MS = 60_000
 /** Longer texts yield, so that a short one finds a thread, however many long ones wait. */
 const SHORT_MAX_BYTES = 65_536
-/** Admission lets fewer in at once; bytes are bounded, too. */
-const WAITING_MAX = 4_096
-const THREADS = { min: 1, max: 2 }
 
 /** @typedef {{contentBytes: number, html: string, links: string[]}} Rendered */
 
@@ -41,16 +35,9 @@ const THREADS = { min: 1, max: 2 }
  * @param {object} options
  * @param {number} options.maxBytes  of the Markdown
  * @param {number} [options.cpuMaxMs]  for one text
+ * @param {import('../threads/pool.js').Pool} [options.pool]
  */
-export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS }) {
-  const pool = createPool({
-    filename: new URL('html.js', import.meta.url).href,
-    threads: THREADS,
-    cpuMaxMs,
-    wallMaxMs: WALL_MAX_MS,
-    waitingMax: WAITING_MAX
-  })
-
+export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = createAuthorsPool({ cpuMaxMs }) }) {
   return {
     version: RENDERER_VERSION,
 
