@@ -9,7 +9,9 @@ const read = (/** @type {string} */ body) => ({ ...readForm(Buffer.from(body)) }
 function expected (body) {
   /** @type {Record<string, string | string[]>} */
   const fields = Object.create(null)
-  for (const [name, value] of new URLSearchParams(`&${body}`)) fields[name] = name in fields ? [fields[name], value].flat() : value
+  for (const [name, value] of new URLSearchParams(`&${body}`)) {
+    fields[name] = name in fields ? [fields[name], value].flat() : value
+  }
   return { ...fields }
 }
 
