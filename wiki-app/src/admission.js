@@ -20,8 +20,8 @@ const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 const Busy = createError('WIKI_BUSY', 'More is asked of the wiki than it can answer just now. Nothing was done; try again in a moment.', 503)
 
 /**
- * Limits how many handlers work at once to what ends within a short time. The rest wait in lines: writes, so that no burst
- * of edits keeps readers out, reads, and those that cost far more than a page. See docs/decisions/0016.
+ * Limits how many handlers work at once to what ends within a short time. The rest wait in three
+ * lines: reads, reads that cost far more than a page, and writes. So no burst of edits keeps readers out. See docs/decisions/0016.
  * @param {object} options
  * @param {number} options.waitMaxMs  0: there is no line, all work at once
  * @param {number} [options.workMaxMs]  after which work keeps no other from beginning, for all methods
