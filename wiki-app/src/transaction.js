@@ -13,6 +13,9 @@ const PAUSE_MAX_MS = 20
 /** Many tries, even where each takes long. */
 const AGAIN_MAX_MS = 3_000
 const DUPLICATE_KEY = 11_000
+/** The server ends a transaction that takes longer than its limit (60 s as MongoDB comes), and does not always call that transient. */
+const TOOK_TOO_LONG = 290
+const AGAIN_CODES = new Set([DUPLICATE_KEY, TOOK_TOO_LONG])
 
 const LostRace = createError('WIKI_LOST_RACE', 'Others kept changing the same pages, tags or links, and this change was not made. Try again in a moment.', 503)
 
@@ -89,10 +92,10 @@ async function undo (session) {
 }
 
 /**
- * Whether the server says that the same may succeed now: another writer was first, an index was just made, a lock was held.
+ * Whether the server says that the same may succeed now: another writer was first, an index was just made, a lock was held, it took too long.
  * https://www.mongodb.com/docs/manual/core/transactions-in-applications/#transienttransactionerror
  * @param {unknown} error
  */
 function isLostRace (error) {
-  return error instanceof MongoServerError && (error.hasErrorLabel('TransientTransactionError') || error.code === DUPLICATE_KEY)
+  return error instanceof MongoServerError && (error.hasErrorLabel('TransientTransactionError') || AGAIN_CODES.has(Number(error.code)))
 }

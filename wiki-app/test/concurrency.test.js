@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
+import mongoose from 'mongoose'
+import { inTransaction } from '../src/transaction.js'
 import { BROWSER, get, save, submit, useWiki } from './helper.js'
 
 /** Each takes the queue's longest wait, 20 s. */
@@ -104,4 +106,22 @@ test('forty edits at once of pages that share a tag and a link, by two processes
   const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => apps[index % 2].inject({ method: 'PUT', url: `/api/v1/pages/${index}`, payload: { content: 'to [[all]]', tags: ['all'] } })))
   assert.deepEqual([...new Set(answers.map(({ statusCode }) => statusCode))], [201])
   assert.match((await get(apps[0], '/api/v1/tags')).body, /"pages":40\b/)
+})
+
+test('an edit that the database ended because it took too long, as while a machine stands still, is made anew', async (t) => {
+  const connection = await mongoose.createConnection(wiki.freshUri()).asPromise()
+  t.after(() => connection.close())
+  const admin = connection.getClient().db('admin')
+  const before = await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: 1 })
+  const notes = connection.collection('notes')
+  await notes.insertOne({ text: 'old' })
+
+  let attempts = 0
+  await inTransaction(connection, async (session) => {
+    // The server looks for such transactions once a second.
+    const $where = attempts++ === 0 ? 'sleep(10000) || true' : 'true'
+    await notes.findOneAndUpdate({ $where }, { $set: { text: `of attempt ${attempts}` } }, { session })
+  })
+  await admin.command({ setParameter: 1, transactionLifetimeLimitSeconds: before.was })
+  assert.equal((await notes.findOne())?.text, 'of attempt 2')
 })
