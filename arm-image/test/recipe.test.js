@@ -12,7 +12,7 @@ import { layOver } from '../src/overlay.js'
 import { HERE, readParameters } from '../src/parameters.js'
 import { line, listTree, parseTree, treeDifferences, treeDigest } from '../src/tree.js'
 import { refuseForeignCode, wikiSettings } from '../src/wiki.js'
-import { WIKI_ARGUMENTS } from '../../wiki-app/src/start.js'
+import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../../wiki-app/src/start.js'
 
 const SYSTEM = path.join(HERE, 'overlays/system')
 const UNITS = path.join(SYSTEM, 'etc/systemd/system')
@@ -153,10 +153,13 @@ test('services have no rights that they do not use, and together leave the board
   assert.ok(mebibytes <= 1024 * 0.7, `${mebibytes} MiB`)
 })
 
-test('the board starts its wiki with the settings of V8 that it has elsewhere', () => {
-  const command = /^ExecStart=(.+)$/m.exec(readFileSync(path.join(UNITS, 'stevec-wiki.service'), 'utf8'))?.[1].split(' ') ?? []
+test('the board starts its wiki with the settings of V8 and of memory that it has elsewhere', () => {
+  const unit = readFileSync(path.join(UNITS, 'stevec-wiki.service'), 'utf8')
+  const command = /^ExecStart=(.+)$/m.exec(unit)?.[1].split(' ') ?? []
   const settings = WIKI_ARGUMENTS.slice(0, -1)
   assert.deepEqual(command.filter((argument) => settings.includes(argument)), settings)
+  const environment = /^Environment=(.+)$/m.exec(unit)?.[1].split(' ') ?? []
+  for (const [name, value] of Object.entries(WIKI_ENVIRONMENT)) assert.ok(environment.includes(`${name}=${value}`), name)
 })
 
 test('every unit of ours that wants to start does, and none of its links leads nowhere', () => {

@@ -7,7 +7,7 @@ import { createLimits } from '../../loadgen/src/profile/limits.js'
 import { startMongod } from '../../loadgen/src/stack/mongod.js'
 import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
-import { WIKI_ARGUMENTS } from '../src/start.js'
+import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../src/start.js'
 import { load } from './load.js'
 import { WIKI_SETTINGS } from './servers.js'
 
@@ -71,6 +71,7 @@ async function measure (workers, cpuShare) {
     cgroups: limits.directories,
     env: {
       PATH: process.env.PATH,
+      ...WIKI_ENVIRONMENT,
       ...WIKI_SETTINGS,
       PORT: String(port),
       METRICS_PORT: String(metricsPort),

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { startMongod } from '../../loadgen/src/stack/mongod.js'
 import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
-import { WIKI_ARGUMENTS } from '../src/start.js'
+import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../src/start.js'
 
 const READY_MAX_MS = 60_000
 const READY_POLL_MS = 20
@@ -15,6 +15,15 @@ const READY_POLL_MS = 20
 export const WIKI_SETTINGS = { NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'info', WRITES_PER_MINUTE: '100000' }
 /** Without metrics and request logs. */
 export const UNWATCHED = { LOG_LEVEL: 'warn', METRICS_PORT: undefined }
+
+/**
+ * @typedef {object} StartedWith
+ * @property {readonly string[]} wikiArguments  of Node
+ * @property {Readonly<NodeJS.ProcessEnv>} wikiEnvironment
+ */
+
+/** @type {StartedWith} */
+const OWN = { wikiArguments: WIKI_ARGUMENTS, wikiEnvironment: WIKI_ENVIRONMENT }
 
 /**
  * @typedef {object} Server
@@ -105,12 +114,12 @@ export function createServers () {
      * @param {string} uri  of its database
      * @param {NodeJS.ProcessEnv} [settings]
      * @param {string[]} [nodeArguments]
-     * @param {readonly string[]} [wikiArguments]  of the wiki of another tree
+     * @param {StartedWith} [startedWith]  of the wiki of another tree
      */
-    async wiki (uri, settings = {}, nodeArguments = [], wikiArguments = WIKI_ARGUMENTS) {
+    async wiki (uri, settings = {}, nodeArguments = [], { wikiArguments, wikiEnvironment } = OWN) {
       const [metricsPort] = await freePorts(1)
       return this.node([...nodeArguments, ...wikiArguments], {
-        ...WIKI_SETTINGS, METRICS_PORT: String(metricsPort), MONGODB_URI: uri, ...settings
+        ...wikiEnvironment, ...WIKI_SETTINGS, METRICS_PORT: String(metricsPort), MONGODB_URI: uri, ...settings
       })
     }
   }

@@ -50,16 +50,16 @@ const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
  */
 async function inTurns (servers, mongod, other, { rounds, seconds }) {
   /**
-   * @type {(name: string, database: string, settings?: NodeJS.ProcessEnv, wikiArguments?: readonly string[]) =>
+   * @type {(name: string, database: string, settings?: NodeJS.ProcessEnv, tree?: import('./tree.js').Tree) =>
    *   import('./turns.js').Variant}
    */
-  const variant = (name, database, settings, wikiArguments) =>
-    ({ name, start: (more) => servers.wiki(mongod.uriFor(database), { ...settings, ...more }, [], wikiArguments) })
+  const variant = (name, database, settings, tree) =>
+    ({ name, start: (more) => servers.wiki(mongod.uriFor(database), { ...settings, ...more }, [], tree) })
   const variants = [
     variant(WATCHED_NAME, 'this'),
     variant(UNWATCHED_NAME, 'this', UNWATCHED),
     // A database of its own: what it stores may differ.
-    ...other ? [variant(OTHER_NAME, 'other', UNWATCHED, other.wikiArguments)] : []
+    ...other ? [variant(OTHER_NAME, 'other', UNWATCHED, other)] : []
   ]
   for (const { start } of variants.slice(1)) {
     const filler = await start()

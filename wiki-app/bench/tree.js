@@ -9,11 +9,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const OWN_SCOPE = '@stevec'
 const run = promisify(execFile)
 
-/**
- * @typedef {object} Tree
- * @property {string} name
- * @property {readonly string[]} wikiArguments  what Node starts its wiki with
- */
+/** @typedef {{name: string} & import('./servers.js').StartedWith} Tree */
 
 /**
  * Another version of this repository, ready to be started.
@@ -45,8 +41,8 @@ export async function openTree (ref, directory, atEnd) {
   const lock = (/** @type {string} */ tree) => readFileSync(path.join(tree, 'package-lock.json'), 'utf8')
   if (lock(directory) === lock(ROOT)) linkModules(directory)
   else await run('npm', ['ci', '--no-audit', '--no-fund'], { cwd: directory })
-  const { WIKI_ARGUMENTS } = await import(pathToFileURL(start).href)
-  return { name: ref, wikiArguments: WIKI_ARGUMENTS }
+  const { WIKI_ARGUMENTS, WIKI_ENVIRONMENT = {} } = await import(pathToFileURL(start).href)
+  return { name: ref, wikiArguments: WIKI_ARGUMENTS, wikiEnvironment: WIKI_ENVIRONMENT }
 }
 
 /**

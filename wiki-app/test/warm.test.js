@@ -6,12 +6,14 @@ import { createInterface } from 'node:readline'
 import test from 'node:test'
 import { waitUntil } from '../../loadgen/src/stack/processes.js'
 import { residentMb } from '../bench/process.js'
-import { WIKI_ARGUMENTS } from '../src/start.js'
+import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../src/start.js'
 import { useWiki } from './helper.js'
 
 const wiki = useWiki()
 const PATIENCE_MS = 120_000
+const MEMORY_ALONE_MAX_MB = 120
 const MEMORY_MAX_MB = 180
+const PAGES = Array.from({ length: 50 }, (_, index) => index)
 const CONTENT = 'A page of the length that is usual, with a [[Link]] here and *there*.\n\n'.repeat(140)
 const skip = process.platform === 'linux' ? false : 'needs /proc'
 
@@ -24,7 +26,8 @@ const lowerThreads = (pid) => readdirSync(`/proc/${pid}/task`)
   .filter((fields) => Number(fields[16]) > 0).length
 
 test('what renders is loaded before it is needed, after the wiki answers, in little memory', { skip }, async (t) => {
-  const env = { PATH: process.env.PATH, PORT: '0', MONGODB_URI: wiki.freshUri(), WRITES_PER_MINUTE: '0' }
+  const settings = { PORT: '0', MONGODB_URI: wiki.freshUri(), WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '20000' }
+  const env = { PATH: process.env.PATH, ...WIKI_ENVIRONMENT, ...settings }
   const child = spawn(process.execPath, [...WIKI_ARGUMENTS], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   t.after(() => child.kill('SIGKILL'))
   const [line] = await once(createInterface(child.stdout), 'line')
@@ -34,11 +37,16 @@ test('what renders is loaded before it is needed, after the wiki answers, in lit
   const isWarm = await waitUntil(() => lowerThreads(pid) > 0, PATIENCE_MS)
   assert.ok(isWarm, 'a thread is ready that nobody has asked for')
 
-  for (let index = 0; index < 50; index++) {
-    const save = { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: CONTENT }
-    assert.equal((await fetch(`${url}/wiki/page-${index}`, save)).status, 201)
-  }
+  const alone = residentMb(pid)
+  assert.ok(alone <= MEMORY_ALONE_MAX_MB, `${alone} MB`)
+
+  const save = (/** @type {number} */ page, /** @type {string} */ body) =>
+    fetch(`${url}/wiki/page-${page}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body })
+  for (const page of PAGES) assert.equal((await save(page, CONTENT)).status, 201)
+  const again = await Promise.all(PAGES.map((page) => save(page, `${CONTENT}Again.`)))
+  assert.deepEqual([...new Set(again.map(({ status }) => status))], [200])
+  assert.equal((await fetch(`${url}/difference/page-1?from=1&to=2`)).status, 200)
   const resident = residentMb(pid)
-  t.diagnostic(`${resident.toFixed(0)} MB`)
+  t.diagnostic(`${alone.toFixed(0)} MB, ${resident.toFixed(0)} MB with all threads`)
   assert.ok(resident <= MEMORY_MAX_MB, `${resident} MB`)
 })

@@ -6,7 +6,7 @@ import { startMongod } from '../../loadgen/src/stack/mongod.js'
 import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
 import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
-import { WIKI_ARGUMENTS } from '../src/start.js'
+import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../src/start.js'
 import { startReplicaSet } from './replica-set.js'
 
 const READY_MAX_MS = 60_000
@@ -71,7 +71,7 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
         args: [...WIKI_ARGUMENTS],
         logFile: logFile(index),
         cgroups,
-        env: { PATH: process.env.PATH, WRITES_PER_MINUTE: '0', ...env, ...settings, PORT: String(wikiPorts[index]), MONGODB_URI: uri }
+        env: { PATH: process.env.PATH, ...WIKI_ENVIRONMENT, WRITES_PER_MINUTE: '0', ...env, ...settings, PORT: String(wikiPorts[index]), MONGODB_URI: uri }
       })
       running.set(wiki.name, wiki)
       const up = await waitUntil(() => !isAlive(wiki) || answers(wikiUrl(index) + until), READY_MAX_MS)

@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
-import { WIKI_ARGUMENTS } from '../../../wiki-app/src/start.js'
+import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../../../wiki-app/src/start.js'
 import { readConfig } from '../config.js'
 import { request } from '../stack/doors.js'
 import { isAlive, killGroup, logTail, startProcess, stopProcess, waitUntil } from '../stack/processes.js'
@@ -38,7 +38,7 @@ export function createLocalOrigin () {
       logFile,
       outlive,
       cgroups,
-      env: { ...readConfig().childEnvironment, NODE_ENV: 'production', ...wikiEnvironment, HOST: '127.0.0.1', PORT: String(wikiPort), MONGODB_URI: mongodbUri }
+      env: { ...readConfig().childEnvironment, NODE_ENV: 'production', ...WIKI_ENVIRONMENT, ...wikiEnvironment, HOST: '127.0.0.1', PORT: String(wikiPort), MONGODB_URI: mongodbUri }
     })
     running.wiki = wiki
     onStart(wiki)
