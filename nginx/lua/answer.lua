@@ -31,15 +31,19 @@ function _M.kept_headers(headers, fields)
   return kept
 end
 
+-- The tags, and whether there are more than are kept; the purge of any tag takes such an answer along.
 local function tags_of(fields)
   local tags = {}
   for _, line in ipairs(fields["cache-tag"] or {}) do
     for tag in string.gmatch(lower(line), "[^,]+") do
       tag = string.match(tag, "^%s*(.-)%s*$")
-      if tag ~= "" and #tags < TAGS_MAX then tags[#tags + 1] = tag end
+      if tag ~= "" then
+        if #tags == TAGS_MAX then return tags, true end
+        tags[#tags + 1] = tag
+      end
     end
   end
-  return tags
+  return tags, nil
 end
 
 local function fill(entry, fields, judgement)
@@ -64,11 +68,12 @@ end
 function _M.entry(answer, judgement, request, clock)
   local headers = _M.kept_headers(answer.headers, answer.fields)
   dated(headers, answer.fields, answer.received_s)
-  local selection, too_many = vary.selection(answer.fields.vary)
+  local selection, too_many = vary.selection(answer.fields)
   if too_many then return nil end
+  local tags, any_tag = tags_of(answer.fields)
   return fill({
     status = answer.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s, clock = clock,
-    base = request.base, host = request.host, host_name = request.host_name, uri = request.uri, tags = tags_of(answer.fields), selection = selection,
+    base = request.base, host = request.host, host_name = request.host_name, uri = request.uri, tags = tags, any_tag = any_tag, selection = selection,
     -- Never handed on, but a later 304 without it must not change what it said.
     targeted = answer.fields["cloudflare-cdn-cache-control"],
   }, answer.fields, judgement)
@@ -98,10 +103,12 @@ function _M.updated(old, answer, clock)
   fields.age = answer.fields.age
   fields["cloudflare-cdn-cache-control"] = answer.fields["cloudflare-cdn-cache-control"] or old.targeted
   local judgement = freshness.judge({ status = old.status, fields = fields, requested_s = answer.requested_s, received_s = answer.received_s }, settings.freshness)
+  local tags, any_tag = old.tags, old.any_tag
+  if answer.fields["cache-tag"] then tags, any_tag = tags_of(answer.fields) end
   local entry = fill({
     status = old.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s, clock = clock,
     base = old.base, host = old.host, host_name = old.host_name, uri = old.uri,
-    tags = answer.fields["cache-tag"] and tags_of(answer.fields) or old.tags,
+    tags = tags, any_tag = any_tag,
   }, fields, judgement)
   entry.targeted = fields["cloudflare-cdn-cache-control"]
   return entry, judgement

@@ -15,16 +15,18 @@ local floor = math.floor
 
 local _M = {}
 
--- A request waits for another's fetch until nothing has arrived for so long, then asks the origin itself.
+-- When nothing has arrived for so long, one of those who wait for another's fetch starts one of its own, which the others wait for.
 local COLLAPSE_PATIENCE_S = 5
 local COLLAPSE_ATTEMPTS_MAX = 3
+-- Who has waited for so long and found one fetch after the other without progress is told so: the origin itself has no more time.
+local COLLAPSE_WAIT_MAX_S = 30
 -- RFC 9110 §8.6: these say how long their body is even if there is none.
 local BODY_EXPECTED = { POST = true, PUT = true, PATCH = true }
 
 -- What a client asks of a cache, RFC 9111 §5.2.1. Cloudflare does not listen to it.
 local function demands_of(request)
   if settings.profile == "cloudflare" or not request.special then return {} end
-  local fields = request.fields()
+  local fields = request.fields
   local text = fields["cache-control"]
   if text then return cache_control.parse(type(text) == "table" and table.concat(text, ",") or text) end
   -- RFC 9111 §5.4.
@@ -59,6 +61,19 @@ local function serve_stale(entry, request)
   return entry and flights.stale_if_error(entry) and reply.entry(entry, "STALE", request, ngx.now())
 end
 
+local function start(request, options)
+  options.request, options.key = request, options.key or request.base
+  options.lines = requests.forwarded_lines(request, options.own_conditions)
+  options.authorized = request.fields.authorization ~= nil
+  local flight, message = flights.start(options)
+  if not flight then ngx.log(ngx.ERR, "cannot fetch: ", message) end
+  return flight
+end
+
+local function refuse()
+  return reply.say(503, "503 Service Unavailable: too many requests at once")
+end
+
 -- What the fetch that this request started has brought.
 local function answer_from(flight, entry, request)
   flights.wait_head(flight)
@@ -67,22 +82,15 @@ local function answer_from(flight, entry, request)
     if not serve_stale(entry, request) then reply.fail(flight.failure, request) end
     return
   end
-  if flight.result then return reply.entry(flight.result, "REVALIDATED", request, ngx.now()) end
+  if flight.result then
+    if reply.entry(flight.result, "REVALIDATED", request, ngx.now()) then return end
+    -- Evicted while the origin was asked.
+    local again = start(request, { key = flight.key, method = flight.method, collapsing = flight.collapsing })
+    if not again then return refuse() end
+    return answer_from(again, nil, request)
+  end
   local word = flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS"
   return reply.relay(flight, word, request)
-end
-
-local function start(request, options)
-  options.request, options.key = request, options.key or request.base
-  options.lines = requests.forwarded_lines(request, options.own_conditions)
-  options.authorized = request.fields().authorization ~= nil
-  local flight, message = flights.start(options)
-  if not flight then ngx.log(ngx.ERR, "cannot fetch: ", message) end
-  return flight
-end
-
-local function refuse()
-  return reply.say(503, "503 Service Unavailable: too many requests at once")
 end
 
 -- The client has a condition or wants a range of what is not stored: the whole answer is fetched, stored, and then judged.
@@ -116,7 +124,8 @@ local function can_follow(flight, request)
   return not entry.selection or vary.key(entry.base, entry.selection, request) == vary.key(entry.base, entry.selection, flight.request)
 end
 
--- Waits for another request's fetch of the same. Returns true when the request is answered.
+-- Waits for another request's fetch of the same. Returns true when the request is answered; else how the fetch ended, nil when
+-- it has not.
 local function wait_for_other(flight, request, entry)
   repeat
     local outcome = flight.outcome
@@ -137,7 +146,8 @@ local function get(request)
   local demands = demands_of(request)
   local alone = demands["no-store"] ~= nil or not settings.collapse
   local entry, key
-  for _ = 1, COLLAPSE_ATTEMPTS_MAX do
+  local began_s, attempts = ngx.now(), 0
+  while attempts < COLLAPSE_ATTEMPTS_MAX do
     local now_s = ngx.now()
     entry, key = store.find(request.base, request)
     local use = entry and usable(entry, demands, now_s)
@@ -152,7 +162,7 @@ local function get(request)
       ngx.header["CF-Cache-Status"] = "MISS"
       return reply.say(504, "504 Gateway Timeout: not in the cache, and the request wants nothing else")
     end
-    if alone or request.fields().authorization or not flights.shareable(key) then
+    if alone or request.fields.authorization or not flights.shareable(key) then
       alone = true
       break
     end
@@ -160,13 +170,22 @@ local function get(request)
     if not flight then break end
     local done, outcome = wait_for_other(flight, request, entry)
     if done then return end
-    if outcome ~= "stored" then
+    if outcome == "stored" then
+      attempts = attempts + 1
+    elseif outcome then
       alone = true
       break
+    else
+      -- All who wait for it give up at about this time: the first of them to look finds no fetch, and leads the next.
+      flights.detach(flight)
+      if ngx.now() - began_s > COLLAPSE_WAIT_MAX_S then
+        if serve_stale(entry, request) then return end
+        return reply.fail({ status = 504, why = "nothing came for any of those who wait" }, request)
+      end
     end
   end
 
-  local fields = request.fields()
+  local fields = request.fields
   local conditions = request.special and (fields["if-none-match"] or fields["if-modified-since"] or fields.range or fields["if-match"] or fields["if-unmodified-since"])
   local whole = settings.profile == "cloudflare" or entry ~= nil
   if request.method == "HEAD" and settings.profile ~= "cloudflare" then

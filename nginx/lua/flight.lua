@@ -1,6 +1,7 @@
 -- One fetch from the origin, on its own: it goes on when the client that caused it goes away, and others can wait for its end.
--- The client that caused it reads the answer as it comes; a body that is too large for memory can be read by all from its file
--- while that grows (`growing`: entry, segment, bytes written, length, ended).
+-- The client that caused it reads the answer as it comes; what is too large for memory is read from its file while that grows
+-- (`spool`: segment, bytes written, ended; length when known), by all others, too, when they can tell how long it gets (`growing`:
+-- the same, with its entry).
 local semaphore = require("ngx.semaphore")
 local answers = require("answer")
 local freshness = require("freshness")
@@ -13,22 +14,24 @@ local uncacheable = ngx.shared.uncacheable
 
 local _M = {}
 
--- How long an address is remembered whose answers could not be shared; then one request is tried as the first again.
 -- A refusal of this request that leaves open what the page is now, so a stored copy stays for stale-if-error.
 local SAYS_NOTHING_OF_IT = { [304] = true, [408] = true, [412] = true, [416] = true, [425] = true, [429] = true }
+-- How long an address is remembered whose answers could not be shared; then one request is tried as the first again.
 local UNCACHEABLE_S = 10
--- A client that reads slowly holds up the fetch when so much waits for it.
+-- A client that reads slowly holds up the fetch when so much waits for it, and nobody else can use what comes.
 local QUEUE_BYTES_MAX = 256 * 1024
 local FILE_READ_BYTES = 128 * 1024
 local READER_PATIENCE_S = 60
 local HEAD_PATIENCE_S = 120
+-- nginx runs a timer's function at once, or drops it when it has no connection left, and tells nobody but its log.
+local BEGIN_PATIENCE_S = 1
 
 local flights = {}
 
--- A fetch of this key that a request may wait for; not one that started before a purge.
-function _M.find(key)
-  local flight = flights[key]
-  return flight and flight.clock == purges.clock() and flight or nil
+-- Whether something was purged since the fetch began that its answer may belong to.
+local function may_be_purged(flight)
+  local void, stale_since_s = purges.judge(flight.subject)
+  return void or stale_since_s ~= nil
 end
 
 -- Whether answers for this key can be shared, as far as known.
@@ -47,8 +50,21 @@ end
 local function finish(flight, outcome)
   if flight.outcome then return end
   flight.outcome = outcome
-  if flights[flight.key] == flight then flights[flight.key] = nil end
+  _M.detach(flight)
   wake(flight)
+end
+
+-- A fetch of this key that a request may wait for.
+function _M.find(key)
+  local flight = flights[key]
+  if not flight or may_be_purged(flight) then return nil end
+  if flight.begun or ngx.now() - flight.progress_s < BEGIN_PATIENCE_S then return flight end
+  finish(flight, "unshared")
+end
+
+-- Another may be the one of its key now; it goes on for whoever has started it.
+function _M.detach(flight)
+  if flights[flight.key] == flight then flights[flight.key] = nil end
 end
 
 local function show_head(flight)
@@ -59,11 +75,11 @@ end
 
 local function push(flight, chunk)
   if flight.cancelled then return end
-  local growing = flight.growing
-  if growing and not growing.ended then
+  local spool = flight.spool
+  if spool and not spool.ended then
     -- Its client reads more slowly than the origin sends: what is on disk already need not wait for it.
     if not flight.file and flight.queued_bytes > QUEUE_BYTES_MAX then
-      flight.file, flight.file_from, flight.file_after = segments.open(growing.segment), growing.bytes - #chunk, flight.last
+      flight.file, flight.file_from, flight.file_after = segments.open(spool.segment), spool.bytes - #chunk, flight.last
     end
     if flight.file then return end
   end
@@ -80,6 +96,7 @@ end
 local function close_queue(flight, failure)
   flight.closed, flight.cut_short = true, failure
   flight.data:post(1)
+  wake(flight)
 end
 
 -- Collects a body: in memory while it is small, else in a file. `on_file(segment)` is called when it becomes one.
@@ -127,13 +144,14 @@ end
 local function receive_body(flight, answer, entry, reusable)
   local received_bytes = 0
   local collected = entry and collector(function(segment)
-    if reusable and answer.length then flight.growing = { entry = entry, segment = segment, length = answer.length, bytes = 0 } end
+    flight.spool = { entry = entry, segment = segment, length = answer.length, bytes = 0 }
+    if reusable and answer.length then flight.growing = flight.spool end
   end)
   local function give_up(message)
     ngx.log(ngx.WARN, "not stored: ", message)
     collected.discard()
     collected = nil
-    if flight.growing then flight.growing.ended = true end
+    if flight.spool then flight.spool.ended = true end
     finish(flight, "unshared")
     wake(flight)
   end
@@ -142,7 +160,7 @@ local function receive_body(flight, answer, entry, reusable)
     if not chunk then
       if failure then
         if collected then collected.discard() end
-        if flight.growing then flight.growing.ended = true end
+        if flight.spool then flight.spool.ended = true end
         origin.abandon(answer)
         finish(flight, "failed")
         return close_queue(flight, failure)
@@ -154,8 +172,8 @@ local function receive_body(flight, answer, entry, reusable)
       local done, message = collected.add(chunk)
       if not done then
         give_up(message)
-      elseif flight.growing then
-        flight.growing.bytes = received_bytes
+      elseif flight.spool then
+        flight.spool.bytes = received_bytes
         wake(flight)
       end
     end
@@ -242,6 +260,8 @@ end
 local function fetch(flight)
   local entry = flight.entry
   local validating = flight.method == "GET" and not flight.own_conditions and entry ~= nil and (entry.etag ~= nil or entry.last_modified ~= nil)
+    -- A 304 would be of no use.
+    and store.has_body(entry)
   local answer = ask(flight, validating)
   if answer and validating and answer.status == 304 and names_another(entry, answer) then
     origin.release(answer)
@@ -263,6 +283,7 @@ local function fetch(flight)
   local storable = judgement.storable and flight.method == "GET" and not flight.no_store and (answer.length or 0) <= settings.max_object_bytes
   flight.bypass, flight.answer = judgement.bypass, answer
   local new = storable and answers.entry(answer, judgement, flight.request, flight.clock) or nil
+  if new then flight.subject.tags, flight.subject.any_tag, flight.subject.judged_at = new.tags, new.any_tag, nil end
   if flight.method == "HEAD" then
     learn_from_head(flight, answer)
   elseif not new or not reusable then
@@ -282,6 +303,8 @@ function _M.stale_if_error(entry)
 end
 
 local function run(premature, flight)
+  if flight.begun then return end
+  flight.begun = true
   local done, message
   if premature then
     flight.failure = { status = 503, where = "edge", why = "the edge is shutting down" }
@@ -301,12 +324,16 @@ end
 -- collapsing (others may wait for it), own_conditions (the client's are among the lines), authorized, no_store
 function _M.start(options)
   local flight = options
+  local request = flight.request
   flight.clock, flight.waiting, flight.progress_s = purges.clock(), 0, ngx.now()
+  -- Of what it brings, as far as known: it may have any tag.
+  flight.subject = {
+    clock = flight.clock, host = request.host, host_name = request.host_name, uri = request.uri,
+    tags = {}, any_tag = true, shares_address = true,
+  }
   flight.changed, flight.head_ready = semaphore.new(0), semaphore.new(0)
   flight.data, flight.room = semaphore.new(0), semaphore.new(0)
   flight.queue, flight.first, flight.last, flight.queued_bytes = {}, 1, 0, 0
-  -- Read now: the fetch has no request of its own to read them from.
-  flight.request.fields()
   local started, message = ngx.timer.at(0, run, flight)
   if not started then return nil, message end
   if flight.collapsing then flights[flight.key] = flight end
@@ -315,6 +342,9 @@ end
 
 -- For the client that started it: until there is something to say.
 function _M.wait_head(flight)
+  if not flight.head_shown and not flight.head_ready:wait(BEGIN_PATIENCE_S) and not flight.begun then
+    ngx.thread.spawn(run, false, flight)
+  end
   if not flight.head_shown and not flight.head_ready:wait(HEAD_PATIENCE_S) then
     flight.failure = flight.failure or { status = 504, where = "answer", why = "timeout" }
   end
@@ -353,7 +383,7 @@ end
 
 -- Whether `next` would have to wait.
 function _M.dry(flight)
-  if in_file(flight) then return flight.growing.bytes <= flight.file_from end
+  if in_file(flight) then return flight.spool.bytes <= flight.file_from end
   return flight.first > flight.last and not flight.closed
 end
 
@@ -385,13 +415,13 @@ end
 
 -- The next bytes of a body that is being written to a file, from `offset`; nil when there will be no more.
 function _M.read_growing(flight, file, offset)
-  local growing = flight.growing
-  while growing.bytes <= offset do
-    if growing.bytes == growing.length or growing.ended or flight.closed then return nil end
+  local spool = flight.spool
+  while spool.bytes <= offset do
+    if spool.bytes == spool.length or spool.ended or flight.closed then return nil end
     if not _M.wait_change(flight, READER_PATIENCE_S) then return nil end
   end
   file:seek("set", offset)
-  return file:read(math.min(growing.bytes - offset, FILE_READ_BYTES))
+  return file:read(math.min(spool.bytes - offset, FILE_READ_BYTES))
 end
 
 return _M

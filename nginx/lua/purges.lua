@@ -1,23 +1,23 @@
 -- What was purged, and when. An answer carries the clock of the moment when it was asked for; it is void when anything that it
 -- belongs to (everything, its host, a prefix of its address, one of its tags) was purged later. So a purge costs the same
 -- whatever the cache holds, and holds for answers that were on their way to the cache, too.
-local cjson = require("cjson.safe")
 local dict = ngx.shared.purges
 
 local _M = {}
 
--- More purged prefixes than this: everything older is void, which is never wrong, only slow.
-local PREFIXES_MAX = 1000
 -- Addresses share marks, so that any number of purged addresses takes bounded room; sharing one purges too much, never too little.
 local URL_MARKS = 65536
+-- Each length is looked for in each address. A prefix of one length more is cut to one that there is: that purges too much.
+local PREFIX_LENGTHS_MAX = 1024
+-- How much is forgotten when there is no room for another mark.
+local FORGOTTEN_PART = 8
 
-local prefixes, prefixes_clock = {}, nil
+local lengths, lengths_text = {}, ""
 
 function _M.init()
   -- safe_add keeps the values over a reload.
   dict:safe_add("clock", 1)
-  dict:safe_add("floor", 0)
-  dict:safe_add("soft floor", 0)
+  for _, name in ipairs({ "floor", "soft floor", "tags", "soft tags" }) do dict:safe_add(name, 0) end
 end
 
 -- Changes with every purge.
@@ -26,47 +26,98 @@ function _M.clock()
 end
 
 local function url_mark(key)
-  return "u" .. ngx.crc32_short(key) % URL_MARKS
+  return "u:" .. ngx.crc32_short(key) % URL_MARKS
 end
 
--- Writes a mark first and moves the clock after it: who reads the new clock finds the mark. Its flags are the time of the call,
--- in seconds.
-local function mark(name, soft)
-  local clock = dict:get("clock") + 1
-  if not dict:safe_set((soft and "soft " or "") .. name, clock, 0, ngx.time()) then
-    -- No room for the mark: void everything that is older instead.
-    dict:flush_all()
-    dict:flush_expired()
-    dict:set("soft floor", 0)
-    dict:set("floor", clock)
-    dict:set("clock", clock)
-    return
+-- Makes room: the oldest marks go, and what was asked for before the newest of them is void, which is never wrong, only slow.
+local function forget_oldest()
+  local names, clocks, sorted = {}, {}, {}
+  for _ = 1, math.ceil((dict:llen("order") or 0) / FORGOTTEN_PART) do
+    local name = dict:lpop("order")
+    local clock = dict:get(name)
+    if clock then
+      names[#names + 1] = name
+      clocks[name], sorted[#sorted + 1] = clock, clock
+    end
   end
+  table.sort(sorted)
+  -- Some were purged again since they stand in this order; those stay.
+  local floor = sorted[math.ceil(#sorted / 2)] or dict:get("clock")
+  if floor > dict:get("floor") then dict:set("floor", floor, 0, ngx.time()) end
+  for _, name in ipairs(names) do
+    if clocks[name] <= floor then dict:delete(name) else dict:rpush("order", name) end
+  end
+end
+
+-- Whether there is room for it after all that may go has gone. nginx itself would evict what was not asked for lately.
+local function keep(name, value, flags)
+  for _ = 1, FORGOTTEN_PART do
+    if dict:safe_set(name, value, 0, flags) then return true end
+    forget_oldest()
+  end
+  return false
+end
+
+-- Its flags are the time of the call, in seconds.
+local function remember(name, clock)
+  local known = dict:get(name) ~= nil
+  local kept = keep(name, clock, ngx.time())
+  if kept and not known and not dict:rpush("order", name) then
+    forget_oldest()
+    kept = dict:rpush("order", name) ~= nil
+  end
+  if not kept then dict:set("floor", clock, 0, ngx.time()) end
+end
+
+-- Writes the marks first and moves the clock after them: who reads the new clock finds them.
+local function mark(soft, name, and_set)
+  local clock, kind = dict:get("clock") + 1, soft and "soft " or ""
+  if name then remember(kind .. name, clock) end
+  if and_set then dict:set(kind .. and_set, clock, 0, ngx.time()) end
   dict:incr("clock", 1)
 end
 
-function _M.everything(soft) mark("floor", soft) end
-function _M.host(host, soft) mark("h" .. string.lower(host), soft) end
-function _M.tag(tag, soft) mark("t" .. string.lower(tag), soft) end
-function _M.url(key, soft) mark(url_mark(key), soft) end
+function _M.everything(soft) mark(soft, nil, "floor") end
+function _M.host(host, soft) mark(soft, "h:" .. string.lower(host)) end
+-- "tags": when the last was purged, whichever.
+function _M.tag(tag, soft) mark(soft, "t:" .. string.lower(tag), "tags") end
+function _M.url(key, soft) mark(soft, url_mark(key)) end
+
+-- The lengths of purged prefixes, the shortest first.
+local function prefix_lengths()
+  local text = dict:get("lengths") or ""
+  if text ~= lengths_text then
+    lengths, lengths_text = {}, text
+    for length in string.gmatch(text, "%d+") do lengths[#lengths + 1] = tonumber(length) end
+  end
+  return lengths
+end
 
 function _M.prefix(prefix, soft)
-  local list = cjson.decode(dict:get("prefixes") or "[]")
-  local clock = dict:get("clock") + 1
-  list[#list + 1] = { prefix, clock, soft, ngx.time() }
-  if #list > PREFIXES_MAX or not dict:safe_set("prefixes", cjson.encode(list)) then
-    dict:set("floor", clock)
-    dict:delete("prefixes")
+  local known, fits, at = prefix_lengths(), nil, 1
+  while known[at] and known[at] <= #prefix do
+    fits, at = known[at], at + 1
   end
-  dict:incr("clock", 1)
+  if fits ~= #prefix then
+    local more = { unpack(known) }
+    table.insert(more, at, #prefix)
+    if #known < PREFIX_LENGTHS_MAX and keep("lengths", table.concat(more, ",")) then
+      fits = #prefix
+    elseif fits then
+      prefix = string.sub(prefix, 1, fits)
+    else
+      return _M.everything(soft)
+    end
+  end
+  mark(soft, "p:" .. prefix)
 end
 
-local function purged_prefixes(clock)
-  if prefixes_clock ~= clock then
-    prefixes = cjson.decode(dict:get("prefixes") or "[]")
-    prefixes_clock = clock
+local function add_prefixes(names, address)
+  local known = prefix_lengths()
+  for index = 1, #known do
+    if known[index] > #address then return end
+    names[#names + 1] = "p:" .. string.sub(address, 1, known[index])
   end
-  return prefixes
 end
 
 -- When the first of `names` was purged that was purged after the clock stood at `since`; nil when none was.
@@ -85,24 +136,22 @@ function _M.address_purged_s(entry, soft)
   return marked_s(entry.clock, soft, { url_mark(entry.host .. entry.uri) })
 end
 
--- entry: clock (when it was asked for), host, host_name, uri, tags, shares_address (its key is not the address alone)
+-- entry: clock (when it was asked for), host, host_name, uri, tags, any_tag (it may have others, too), shares_address (its key
+-- is not the address alone)
 -- Returns whether it is void, and since when it is marked stale (nil: it is not).
 function _M.judge(entry)
   local now = _M.clock()
   if entry.judged_at == now then return entry.void, entry.marked_s end
-  local names = { "floor", "h" .. entry.host_name }
-  if entry.host ~= entry.host_name then names[3] = "h" .. entry.host end
+  local names = { "floor", "h:" .. entry.host_name }
+  if entry.host ~= entry.host_name then names[3] = "h:" .. entry.host end
   if entry.shares_address then names[#names + 1] = url_mark(entry.host .. entry.uri) end
-  for index = 1, #entry.tags do names[#names + 1] = "t" .. entry.tags[index] end
-  local void, stale_s = marked_s(entry.clock, false, names) ~= nil, marked_s(entry.clock, true, names)
-  for _, purged in ipairs(purged_prefixes(now)) do
-    local prefix, clock, soft, time_s = purged[1], purged[2], purged[3], purged[4]
-    if clock > entry.clock and (string.find(entry.host .. entry.uri, prefix, 1, true) == 1 or string.find(entry.host_name .. entry.uri, prefix, 1, true) == 1) then
-      if soft then stale_s = math.min(stale_s or time_s, time_s) else void = true end
-    end
-  end
-  entry.judged_at, entry.void, entry.marked_s = now, void, stale_s
-  return void, stale_s
+  if entry.any_tag then names[#names + 1] = "tags" end
+  for index = 1, #entry.tags do names[#names + 1] = "t:" .. entry.tags[index] end
+  add_prefixes(names, entry.host .. entry.uri)
+  if entry.host ~= entry.host_name then add_prefixes(names, entry.host_name .. entry.uri) end
+  entry.judged_at = now
+  entry.void, entry.marked_s = marked_s(entry.clock, false, names) ~= nil, marked_s(entry.clock, true, names)
+  return entry.void, entry.marked_s
 end
 
 return _M

@@ -91,16 +91,12 @@ function _M.entry(entry, word, request, now_s)
   local age = string.format("%d", floor(freshness.age_s(entry, now_s)))
   var.cache_status, var.age_s, var.page_revision = word, age, entry.revision
   local size, fields = entry.body_bytes, nil
-  if request.special then fields = request.fields() end
+  if request.special then fields = request.fields end
   local only_head = request.method == "HEAD"
-  -- Opened before anything is said: it may have been evicted.
-  if not entry.body and not only_head then
-    local file = segments.open(entry.body_segment)
-    if not file then
-      store.forget(entry)
-      return false
-    end
-    file:close()
+  -- Looked for before anything is said.
+  if not only_head and not store.has_body(entry) then
+    store.forget(entry)
+    return false
   end
   if not entry.names then prepare(entry) end
 
@@ -132,7 +128,7 @@ function _M.entry(entry, word, request, now_s)
       header["Content-Range"] = "bytes " .. first .. "-" .. last .. "/" .. size
     end
   end
-  if fields then hide_conditions() end
+  if request.conditions_said then hide_conditions() end
   if entry.status ~= 204 then header["Content-Length"] = first and last - first + 1 or size end
   if only_head or entry.status == 204 then
     ngx.send_headers()
@@ -179,7 +175,7 @@ function _M.head(answer, request)
   -- The age that an answer arrived with. Cloudflare tells one of answers from its cache only.
   if answer.fields.age and settings.profile ~= "cloudflare" then ngx.header["Age"] = answer.fields.age[1] end
   ngx.var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
-  if request.special then hide_conditions() end
+  if request.conditions_said then hide_conditions() end
 end
 
 --- Hands on the answer of a fetch as it comes.

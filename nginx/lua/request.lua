@@ -1,4 +1,5 @@
 -- A client's request as the cache sees it: its key, and what of it goes on to the origin.
+local encodings = require("encodings")
 local rays = require("ray")
 local settings = require("settings")
 
@@ -6,37 +7,62 @@ local _M = {}
 
 -- Headers that an application may build its answer from although no Vary says so: they are part of the key, as in
 -- https://developers.cloudflare.com/cache/how-to/cache-keys/, or one client could choose what all others get.
+-- conf/edge.conf looks at the same ones.
 local KEYED = {
-  "x-forwarded-host", "x-host", "x-forwarded-scheme", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-prefix", "x-forwarded-server",
-  "x-original-url", "x-rewrite-url", "forwarded",
+  "x-forwarded-host", "x-host", "x-forwarded-scheme", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-prefix",
+  "x-forwarded-server", "x-original-url", "x-rewrite-url", "forwarded",
   "x-http-method-override", "x-http-method", "x-method-override",
 }
 -- What makes an answer from the cache more than sending what is stored.
-local SPECIAL = { "range", "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "cache-control", "pragma" }
+local SPECIAL = {
+  "range", "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "cache-control", "pragma",
+}
 -- RFC 9110 §7.6.1, and what nginx or the edge itself says to the origin.
 local NOT_FORWARDED = {
-  host = true, connection = true, ["keep-alive"] = true, ["proxy-connection"] = true, te = true, trailer = true, ["transfer-encoding"] = true,
-  upgrade = true, ["content-length"] = true, expect = true, ["http2-settings"] = true, ["proxy-authorization"] = true,
-  ["x-forwarded-for"] = true, ["cf-connecting-ip"] = true, ["cf-ray"] = true,
+  "host", "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+  "content-length", "expect", "http2-settings", "proxy-authorization", "cf-connecting-ip", "cf-ray",
 }
-local CONDITIONS = { ["if-none-match"] = true, ["if-modified-since"] = true, ["if-match"] = true, ["if-unmodified-since"] = true, ["if-range"] = true, range = true }
--- A client cannot have these dropped by naming them in Connection.
-local NEVER_HOP_BY_HOP = { host = true, ["content-length"] = true, ["transfer-encoding"] = true }
-
-local function each_line(value, act)
-  if type(value) ~= "table" then return act(value) end
-  for index = 1, #value do act(value[index]) end
-end
+local CONDITIONS = {
+  ["if-none-match"] = true, ["if-modified-since"] = true, ["if-match"] = true, ["if-unmodified-since"] = true,
+  ["if-range"] = true, range = true,
+}
 
 -- The names that Connection lists, in lower case.
-function _M.connection_listed(value)
+local function connection_listed(value)
+  if value == nil then return {} end
   local listed = {}
-  if value == nil then return listed end
   if type(value) == "table" then value = table.concat(value, ",") end
-  for name in string.gmatch(string.lower(value), "[^%s,]+") do
-    if not NEVER_HOP_BY_HOP[name] then listed[name] = true end
-  end
+  for name in string.gmatch(string.lower(value), "[^%s,]+") do listed[name] = true end
   return listed
+end
+
+-- As one line; RFC 9110 §5.3.
+local function joined(value)
+  return type(value) == "table" and table.concat(value, ", ") or value
+end
+
+-- Makes the header fields that a client sent those of the canonical request: name in lower case → line or lines. What the
+-- origin is told, what an answer is kept under, and whether it may be kept all come from these, so they cannot differ.
+local function canonical(fields, var)
+  for name in pairs(connection_listed(fields.connection)) do fields[name] = nil end
+  for index = 1, #NOT_FORWARDED do fields[NOT_FORWARDED[index]] = nil end
+  for index = 1, #KEYED do
+    local name = KEYED[index]
+    local value = fields[name]
+    if value ~= nil then
+      -- Where the first line is empty nginx's own variable says that there is none; so it is read everywhere.
+      local first = type(value) == "table" and value[1] or value
+      fields[name] = first ~= "" and joined(value) or nil
+    end
+  end
+  if settings.profile == "cloudflare" then
+    if fields.origin ~= nil then fields.origin = joined(fields.origin) end
+    fields["accept-encoding"] = encodings.asked(joined(fields["accept-encoding"]))
+  end
+  local before = joined(fields["x-forwarded-for"])
+  fields["x-forwarded-for"] = (before and before .. ", " or "") .. var.remote_addr
+  fields["cf-connecting-ip"] = var.remote_addr
+  return fields
 end
 
 -- What was said in Host → the part of a key that it becomes, and its name without a port. Clients say few different things;
@@ -82,6 +108,23 @@ local function any_host(var)
   return (string.gsub(said, ":80$", "")), name
 end
 
+-- The key of an address asked for with `all`: any value may hold any byte but for a line's end, so lengths stand before them.
+local function key_of(address, all)
+  local parts = { address, "\2" }
+  for index = 1, #KEYED do
+    local name = KEYED[index]
+    local value = all[name]
+    if value ~= nil then parts[#parts + 1] = name .. "=" .. #value .. ":" .. value end
+  end
+  if settings.profile == "cloudflare" and all.origin ~= nil then parts[#parts + 1] = "origin=" .. #all.origin .. ":" .. all.origin end
+  return table.concat(parts)
+end
+
+--- The canonical request: method, host (also in the key), host_name (without a port), uri, fields (see `canonical`), and
+-- address: the key of what is asked for without keyed headers; purges name it
+-- base: the key of what is asked for, before Vary
+-- special: it has conditions, a range or directives; with_body
+-- conditions_said: nginx has read conditions in it, be they the canonical request's or not
 -- nil and a reason when it cannot be answered.
 function _M.read()
   local var = ngx.var
@@ -90,45 +133,35 @@ function _M.read()
   local uri = var.request_uri
   if string.find(uri, "[%z\1-\32#\127]") or string.byte(uri) ~= 47 then return nil, "the request target is not a path" end
 
-  local fields
-  local request = { method = var.request_method, host = host, host_name = host_name, uri = uri, address = host .. uri, special = false, keyed = false, with_body = false }
-  function request.fields()
-    fields = fields or ngx.req.get_headers(0)
-    return fields
-  end
-  request.base = request.address
-  if var.unusual ~= "" then
-    local all = request.fields()
-    request.special = names_any(all, SPECIAL)
-    request.keyed = names_any(all, KEYED) or settings.profile == "cloudflare" and all.origin ~= nil
-    request.with_body = all["transfer-encoding"] ~= nil or all["content-length"] ~= nil and all["content-length"] ~= "0"
-  end
-  if request.keyed then
-    local all, parts = request.fields(), { request.address }
-    for _, name in ipairs(KEYED) do
-      if all[name] then parts[#parts + 1] = name .. "=" .. (type(all[name]) == "table" and table.concat(all[name], ",") or all[name]) end
-    end
-    if settings.profile == "cloudflare" and all.origin then parts[#parts + 1] = "origin=" .. tostring(all.origin) end
-    request.base = table.concat(parts, "\2")
-  end
-  return request
+  local said = ngx.req.get_headers(0)
+  -- It would look for every name that is not there in other spellings.
+  setmetatable(said, nil)
+  local length = said["content-length"]
+  local with_body = said["transfer-encoding"] ~= nil or length ~= nil and length ~= "0"
+  local conditions_said = names_any(said, SPECIAL)
+  local fields = canonical(said, var)
+  local address = host .. uri
+  local keyed = names_any(fields, KEYED) or settings.profile == "cloudflare" and fields.origin ~= nil
+  return {
+    method = var.request_method, host = host, host_name = host_name, uri = uri, fields = fields,
+    address = address, base = keyed and key_of(address, fields) or address,
+    special = conditions_said and names_any(fields, SPECIAL), conditions_said = conditions_said, with_body = with_body,
+  }
 end
 
--- The header lines that go on to the origin, without Host. `conditions`: also the client's conditions and range.
+--- The canonical request's header lines for the origin, without Host. `conditions`: also the client's conditions and range.
 function _M.forwarded_lines(request, conditions)
-  local var = ngx.var
-  local listed = _M.connection_listed(request.fields().connection)
-  local lines = {}
-  for name, value in pairs(ngx.req.get_headers(0, true)) do
-    local lower = string.lower(name)
-    if not NOT_FORWARDED[lower] and not listed[lower] and (conditions or not CONDITIONS[lower]) then
-      each_line(value, function(line) lines[#lines + 1] = name .. ": " .. (line == true and "" or line) end)
+  local var, lines = ngx.var, {}
+  for name, value in pairs(request.fields) do
+    if conditions or not CONDITIONS[name] then
+      if type(value) == "table" then
+        for index = 1, #value do lines[#lines + 1] = name .. ": " .. value[index] end
+      else
+        lines[#lines + 1] = name .. ": " .. value
+      end
     end
   end
-  local before = var.http_x_forwarded_for
-  lines[#lines + 1] = "X-Forwarded-For: " .. (before and before .. ", " or "") .. var.remote_addr
-  if not request.fields()["x-forwarded-proto"] then lines[#lines + 1] = "X-Forwarded-Proto: " .. var.scheme end
-  lines[#lines + 1] = "CF-Connecting-IP: " .. var.remote_addr
+  if not request.fields["x-forwarded-proto"] then lines[#lines + 1] = "X-Forwarded-Proto: " .. var.scheme end
   lines[#lines + 1] = "CF-Ray: " .. rays.of(var)
   return lines
 end

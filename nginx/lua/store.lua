@@ -98,7 +98,7 @@ end
 
 local HEAD_FIELDS = {
   "status", "headers", "requested_s", "received_s", "lifetime_s", "initial_age_s", "always_validate", "stale_forbidden",
-  "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri", "tags", "shares_address", "etag", "last_modified", "date", "revision", "targeted",
+  "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri", "tags", "any_tag", "shares_address", "etag", "last_modified", "date", "revision", "targeted",
 }
 
 local function encode(entry)
@@ -161,6 +161,14 @@ function _M.put_head(entry, old)
   index:set(old.key, entry.place)
   parsed:set(old.key, entry)
   return entry
+end
+
+--- Whether the body can still be sent; large ones may have been evicted.
+function _M.has_body(entry)
+  if entry.body or entry.body_bytes == 0 then return true end
+  local file = segments.open(entry.body_segment)
+  if file then file:close() end
+  return file ~= nil
 end
 
 function _M.forget(entry)

@@ -5,25 +5,17 @@ local _M = {}
 
 local NAMES_MAX = 16
 
--- What a client that says this about Accept-Encoding can read, in a few words: there are as many spellings as browsers.
-local function encodings(value)
-  if not value then return "identity" end
-  local text, can = string.lower(value), {}
-  for _, coding in ipairs({ "br", "gzip", "zstd" }) do
-    local quality = string.match("," .. text .. ",", ",%s*" .. coding .. "%s*(;?[^,]*),")
-    if quality and not string.find(quality, "q=0[%s.0]*$") then can[#can + 1] = coding end
-  end
-  return #can > 0 and table.concat(can, "+") or "identity"
-end
-
--- The sorted names that select, "a,b"; nil when there is but one answer for all. `lines` are those of Vary.
-function _M.selection(lines)
-  if not lines then return nil end
+-- The sorted names that select, "a,b"; nil when there is but one answer for all. `fields` are those of the answer.
+function _M.selection(fields)
+  local lines = fields.vary
+  -- An origin that encodes what it sends, and forgets to say that others may get it otherwise.
+  local encoded = settings.profile == "cloudflare" and fields["content-encoding"] ~= nil
+  if not lines and not encoded then return nil end
   local seen, names = {}, {}
-  for name in string.gmatch(string.lower(table.concat(lines, ",")), "[^%s,]+") do
+  for name in string.gmatch((encoded and "accept-encoding," or "") .. string.lower(table.concat(lines or {}, ",")), "[^%s,]+") do
     -- Cloudflare keeps one answer for an address, whatever Vary says beyond this.
     local counts = settings.profile ~= "cloudflare" or name == "accept-encoding"
-    if counts and not seen[name] and not string.find(name, "|", 1, true) then
+    if counts and not seen[name] and not string.find(name, "[|=]") then
       seen[name] = true
       names[#names + 1] = name
     end
@@ -41,17 +33,12 @@ local function normal(value)
 end
 
 function _M.key(base, selection, request)
-  local fields = request.fields()
-  local parts = { base, selection }
+  local parts = { base, "\1", selection }
   for name in string.gmatch(selection, "[^,]+") do
-    local value = fields[name]
-    if settings.profile == "cloudflare" and name == "accept-encoding" then
-      parts[#parts + 1] = encodings(type(value) == "table" and table.concat(value, ",") or value)
-    else
-      parts[#parts + 1] = normal(value)
-    end
+    local value = normal(request.fields[name])
+    parts[#parts + 1] = "=" .. #value .. ":" .. value
   end
-  return table.concat(parts, "\1")
+  return table.concat(parts)
 end
 
 return _M
