@@ -75,6 +75,9 @@ export const isOurRule = ({ ref }) => ref?.startsWith(RULE_MARK) ?? false
 /** @param {import('./state.js').Ruleset | null} ruleset */
 export const othersOf = (ruleset) => (ruleset?.rules ?? []).filter((rule) => !isOurRule(rule))
 
+/** What a rule of ours is compared by. @param {import('./state.js').Rule} rule */
+export const ruleFields = (rule) => pick(rule, RULE_FIELDS)
+
 /**
  * Settings as they were, kept in a rule of ours: there is no other place in a zone, and it goes when we go.
  * @param {import('./state.js').Ruleset | null} ruleset

@@ -26,11 +26,11 @@ export const LEAST = ['#zone:read', '#dns_records:read', '#dns_records:edit', '#
  * @property {number} [skip]  so many matching requests go well first
  * @property {'status' | 'lost' | 'half' | 'stall' | 'slow' | 'text' | 'before'} how
  *   status: refused with `status`; lost: done, but the connection breaks before the answer; half: half an answer, then nothing, and the connection stays;
- *   stall: nothing at all; slow: after `delayMs`; text: HTML with 200; before: `run` first, then as always
+ *   stall: nothing at all; slow: after `delayMs`; text: HTML with 200; before: as always, after `run`
  * @property {number} [status]
  * @property {Record<string, string>} [headers]
  * @property {number} [delayMs]
- * @property {() => void | Promise<void>} [run]
+ * @property {() => void | Promise<void>} [run]  before anything else
  */
 
 /**
@@ -196,7 +196,7 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
     if (active) how.times -= 1
     requests.push({ method, path: url.pathname + url.search, headers: request.headers, body: text === '' ? undefined : safeJson(text) })
 
-    if (active && how.how === 'before') await how.run?.()
+    if (active) await how.run?.()
     if (active && how.how === 'stall') return
     if (active && how.how === 'slow') await new Promise((resolve) => setTimeout(resolve, how.delayMs))
     if (active && how.how === 'text') return response.setHeader('content-type', 'text/html').end('<html>Welcome to the network</html>')

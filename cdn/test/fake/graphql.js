@@ -18,7 +18,7 @@ export function answerAnalytics (body, { zones, traffic, sampleInterval }) {
   for (const field of ['count', 'avg { sampleInterval }', 'sum { edgeResponseBytes }', 'dimensions { clientRequestHTTPHost cacheStatus }']) {
     if (!query.includes(field)) return { data: null, errors: [{ message: `this fake answers queries for ${field}`, path: null, extensions: { code: 'validation' } }] }
   }
-  const answer = Object.fromEntries(nodes.map(([, name, , filterName]) => {
+  const answer = Object.fromEntries(nodes.map(([, name, limit, filterName]) => {
     const filter = variables[filterName]
     const unknown = Object.keys(filter).find((key) => !['datetime_geq', 'datetime_leq', 'clientRequestHTTPHost_in', 'requestSource'].includes(key))
     if (unknown) throw refusal(400, 1001, `unknown arg ${unknown}`)
@@ -31,7 +31,8 @@ export function answerAnalytics (body, { zones, traffic, sampleInterval }) {
       group.sum.edgeResponseBytes += bytes
       groups.set(key, group)
     }
-    return [name, [...groups.values()]]
+    // What is beyond the limit is left out without a word.
+    return [name, [...groups.values()].slice(0, Number(limit))]
   }))
   return { data: { viewer: { zones: [answer] } }, errors: null }
 }

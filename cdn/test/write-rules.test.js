@@ -1,0 +1,197 @@
+// Somebody else writes the cache rules while we do, and answers to our writes are lost.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { carryOut, makePlan } from '../src/cloudflare/apply.js'
+import { createClient } from '../src/cloudflare/client.js'
+import { mergeRules } from '../src/cloudflare/merge.js'
+import { startFake, TOKEN } from './fake/cloudflare.js'
+
+const WISH = { zone: 'example.com', origin: '203.0.113.7' }
+const OURS = ['stevec_cached', 'stevec_personal', 'stevec_nocache']
+const PUT = /^PUT .*entrypoint$/
+const GET = /^GET .*entrypoint$/
+
+/** @typedef {import('./fake/cloudflare.js').Fake} Fake */
+/** @typedef {(rules: any[]) => any[]} Edit */
+
+/** @param {string} name */
+const rule = (name, cache = true) => ({
+  action: 'set_cache_settings',
+  description: name,
+  expression: `(http.host eq "${name}.example.com")`,
+  action_parameters: { cache }
+})
+
+/** @param {Fake} fake @returns {any[]} */
+const rulesOf = (fake) => fake.zone.rulesets.at(-1)?.rules ?? []
+
+/** @param {Fake} fake */
+const othersOf = (fake) => rulesOf(fake).filter(({ ref }) => !OURS.includes(ref))
+
+/** What somebody else does. @param {Fake} fake @param {Edit} edit */
+const edit = (fake, edit) =>
+  fake.writeRules(edit(rulesOf(fake)), { description: fake.zone.rulesets.at(-1)?.description ?? 'theirs' })
+
+/** @type {(name: string) => Edit} */
+const add = (name) => (rules) => [...rules, rule(name)]
+/** @type {(name: string) => Edit} */
+const remove = (name) => (rules) => rules.filter(({ description }) => description !== name)
+/** @type {(name: string) => Edit} */
+const change = (name) => (rules) =>
+  rules.map((found) => found.description === name ? { ...rule(name, false), id: found.id } : found)
+/** @type {Edit} */
+const reverse = (rules) => [...rules].reverse()
+
+/** @param {import('node:test').TestContext} t @param {string[]} names  of others' rules, all with `cache: true` */
+async function startWith (t, names) {
+  const fake = await startFake(t)
+  if (names.length > 0) fake.writeRules(names.map((name) => rule(name)), { description: 'theirs' })
+  return { fake, client: createClient({ token: TOKEN, apiUrl: fake.url, pauseMs: 1, timeoutMs: 10_000 }) }
+}
+
+/** @param {import('../src/cloudflare/client.js').Client} client @param {'apply' | 'destroy'} kind */
+const doIt = async (client, kind) => carryOut(client, WISH, await makePlan(client, kind, WISH))
+
+/** @typedef {{how: 'lost' | 'before', edits: Edit[]}} Write  what others do before a write of ours, and how it ends */
+
+/** @param {...Edit} edits @returns {Write} */
+const lost = (...edits) => ({ how: 'lost', edits })
+/** @param {...Edit} edits @returns {Write} */
+const answered = (...edits) => ({ how: 'before', edits })
+
+describe('others write before our first write, and between it and its repetition', { concurrency: 2 }, () => {
+  // A name with ! is a changed rule.
+  for (const [what, writes, expected] of /** @type {[string, Write[], string[]][]} */ ([
+    ['they add a rule before', [lost(add('new'))], ['a', 'b', 'new']],
+    ['they add a rule between', [lost(), answered(add('new'))], ['a', 'b', 'new']],
+    ['they add one before and one between', [lost(add('one')), answered(add('two'))], ['a', 'b', 'one', 'two']],
+    ['they add one before each of three', [lost(add('x')), lost(add('y')), answered(add('z'))], [...'abxyz']],
+    ['they add two in turn before', [lost(add('one'), add('two'))], ['a', 'b', 'one', 'two']],
+    ['they put a rule before all others', [lost((rules) => [rule('new'), ...rules])], ['new', 'a', 'b']],
+    ['they put a rule between others', [lost(([a, ...rest]) => [a, rule('new'), ...rest])], ['a', 'new', 'b']],
+    ['they move a rule before', [lost(([a, b, ...rest]) => [b, a, ...rest])], ['b', 'a']],
+    ['they change a rule before', [lost(change('a'))], ['a!', 'b']],
+    ['they change a rule between', [lost(), answered(change('a'))], ['a!', 'b']],
+    ['they change one before, another between', [lost(change('a')), answered(change('b'))], ['a!', 'b!']],
+    ['they remove a rule before', [lost(remove('a'))], ['b']],
+    ['they remove a rule between', [lost(), answered(remove('a'))], ['b']],
+    ['they remove one before and add one between', [lost(remove('a')), answered(add('new'))], ['b', 'new']],
+    ['they add a rule between and remove it again', [lost(), answered(add('new'), remove('new'))], ['a', 'b']],
+    ['they remove a rule while we bring it back', [answered(add('new')), lost(), lost(remove('new'))], ['a', 'b']],
+    ['they change a rule while we bring it back', [answered(add('n')), lost(), lost(change('n'))], ['a', 'b', 'n!']]
+  ])) {
+    test(what, async (t) => {
+      const { fake, client } = await startWith(t, ['a', 'b'])
+      const ids = new Map(othersOf(fake).map(({ description, id }) => [description, id]))
+      for (const { how, edits } of writes) {
+        fake.fail({ match: PUT, how, run: () => edits.forEach((one) => edit(fake, one)) })
+      }
+      await doIt(client, 'apply')
+      const others = othersOf(fake)
+      const found = others.map(({ description, action_parameters: { cache } }) => description + (cache ? '' : '!'))
+      assert.deepEqual(found, expected)
+      assert.deepEqual(rulesOf(fake).slice(-OURS.length).map(({ ref }) => ref), OURS)
+      for (const { description, id } of others) if (ids.has(description)) assert.equal(id, ids.get(description))
+      assert.equal(fake.zone.rulesets.at(-1).description, 'theirs')
+      assert.deepEqual((await makePlan(client, 'apply', WISH)).steps, [])
+    })
+  }
+})
+
+test('a rule added to a zone without any, before a write whose answer is lost, stays', async (t) => {
+  const { fake, client } = await startWith(t, [])
+  fake.fail({ match: PUT, how: 'lost', run: () => edit(fake, add('new')) })
+  await doIt(client, 'apply')
+  assert.deepEqual(othersOf(fake).map(({ description }) => description), ['new'])
+  assert.deepEqual(rulesOf(fake).slice(1).map(({ ref }) => ref), OURS)
+})
+
+for (const count of [2, 0]) {
+  test(`the list of ${count} rules is deleted and made anew before our write: only the new ones stay`, async (t) => {
+    const { fake, client } = await startWith(t, ['a', 'b'])
+    edit(fake, (rules) => rules.slice(0, count))
+    const anew = () => {
+      fake.zone.rulesets = []
+      edit(fake, add('new'))
+    }
+    fake.fail({ match: PUT, how: 'before', run: anew })
+    await doIt(client, 'apply')
+    assert.deepEqual(othersOf(fake).map(({ description }) => description), ['new'])
+  })
+}
+
+for (const [times, message] of /** @type {[number, RegExp | null][]} */ ([
+  [20, null],
+  [21, /more than 20 times meanwhile; look at versions 2 to 22 of them, .*, and apply again/]
+])) {
+  test(`${times} versions of others are ${message === null ? 'merged' : 'too many: an error says so'}`, async (t) => {
+    const { fake, client } = await startWith(t, ['a', 'b'])
+    const run = () => {
+      edit(fake, add('new'))
+      for (let done = 1; done < times; done++) edit(fake, reverse)
+    }
+    fake.fail({ match: PUT, how: 'before', run })
+    if (message !== null) return assert.rejects(doIt(client, 'apply'), message)
+    await doIt(client, 'apply')
+    assert.deepEqual(othersOf(fake).map(({ description }) => description), ['new', 'b', 'a'])
+  })
+}
+
+test('when others do not stop, the error names the version that ours replaced', async (t) => {
+  const { fake, client } = await startWith(t, ['a'])
+  let number = 0
+  const run = () => edit(fake, (rules) => [...remove(`new${number}`)(rules), rule(`new${++number}`)])
+  fake.fail({ match: PUT, times: 99, how: 'before', run })
+  const message = /somebody else is changing the cache rules at this moment; look at version 6 of them, .*apply again/
+  await assert.rejects(doIt(client, 'apply'), message)
+})
+
+test('when the plan has no room for what others added, the error names the version that has it', async (t) => {
+  const { fake, client } = await startWith(t, ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+  fake.fail({ match: PUT, how: 'before', run: () => edit(fake, add('new')) })
+  const message = /again, with the changes of version 2, which ours may have replaced: 400, exceeded maximum number/
+  await assert.rejects(doIt(client, 'apply'), message)
+})
+
+test('destroy deletes no list of rules to which somebody has just added one, however often it changes', async (t) => {
+  for (const changes of [1, 2, 3]) {
+    const { fake, client } = await startWith(t, [])
+    await doIt(client, 'apply')
+    const plan = await makePlan(client, 'destroy', WISH)
+    // The first look is carryOut's own.
+    for (let look = 1; look <= changes; look++) {
+      const run = () => edit(fake, look < changes ? reverse : add('new'))
+      fake.fail({ match: GET, skip: look === 1 ? 1 : 0, how: 'before', run })
+    }
+    await carryOut(client, WISH, plan).catch((error) => assert.match(error.message, /somebody else is changing/))
+    assert.deepEqual(othersOf(fake).map(({ description }) => description), ['new'], `${changes} changes`)
+  }
+})
+
+test('what others changed is brought into what is to be written', () => {
+  // A rule is its ref; each ! is another content.
+  const parse = (/** @type {string} */ text) =>
+    text.split(' ').map((word) => ({ ref: word.replaceAll('!', ''), description: word }))
+  for (const [current, before, after, expected] of [
+    ['a b', 'a b', 'a b', 'a b'],
+    ['a b', 'a b', 'a b n', 'a b n'],
+    ['a b', 'a b', 'n a m b', 'n a m b'],
+    ['a n b', 'a b', 'a m b', 'a n m b'],
+    ['a b n', 'a b', 'a b m', 'a b n m'],
+    ['a b n', 'a b', 'b', 'b n'],
+    ['a b', 'a b n', 'a b', 'a b'],
+    ['a b n', 'a b n', 'a b', 'a b'],
+    ['a! b', 'a b', 'a b n', 'a! b n'],
+    ['a! b', 'a b', 'a!! b', 'a!! b'],
+    ['a b n', 'a b', 'b a', 'b a n'],
+    ['b a', 'a b', 'a b n', 'b a n'],
+    ['b', 'a b', 'a b n', 'b n'],
+    ['b', 'a b', 'a! b', 'a! b']
+  ]) {
+    const merged = mergeRules(parse(current), parse(before), parse(after)).map(({ description }) => description)
+    assert.equal(merged.join(' '), expected, `${before} -> ${after}, on ${current}`)
+  }
+  const [one, two] = [{ id: '1', description: 'one' }, { id: '2', description: 'two' }]
+  const without = mergeRules([{ description: 'one' }, { description: 'two' }], [one, two], [{ ...two, id: '3' }])
+  assert.deepEqual(without, [{ description: 'two' }], 'a rule without a ref is its content')
+})
