@@ -1,7 +1,7 @@
 # stevec's one task runner. `make` alone lists the targets.
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up down test test-slow verify torture test-cloudflare image image-lock test-image bench flame \
-  bench-idle bench-cost bench-dearest bench-peers bench-edge bench-report figures lock
+  bench-idle bench-cost bench-dearest bench-peers bench-edge fuzz-edge bench-report figures lock
 
 # The tests' Node, one of those in .ci/node; empty: the one on PATH.
 NODE = $(STEVEC_NODE)
@@ -72,6 +72,9 @@ bench-peers: setup ## this wiki beside others, those that are installed (node wi
 
 bench-edge: setup ## the emulated edge beside nginx's own cache, as ratios
 	@node nginx/bench/edge.js
+
+fuzz-edge: setup ## 100 000 pairs of requests through the edge: do two that differ share an answer?
+	@node nginx/fuzz/main.js $(if $(CASES),--cases $(CASES))
 
 bench-report: setup ## the report on 10 million samples: seconds and memory
 	@.venv/bin/python analysis/bench/report.py

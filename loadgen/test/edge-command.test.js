@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -33,6 +33,70 @@ test('stevec edge stands in front of any application until it is interrupted', a
   child.kill('SIGINT')
   assert.equal((await done).exitCode, 0)
   assert.ok(await waitUntil(() => sandbox.processes().length === 0, 60_000), JSON.stringify(sandbox.processes()))
+})
+
+test('stevec edge leaves the folder of a running edge alone, and takes over that of a killed one', async (t) => {
+  const sandbox = await createSandbox()
+  const [originPort, ...ports] = await freePorts(3)
+  const origin = createServer((_incoming, response) => {
+    response.setHeader('Cache-Control', 'max-age=60').end('x'.repeat(100_000))
+  })
+  await new Promise((resolve) => origin.listen(originPort, '127.0.0.1', () => resolve(undefined)))
+  const cache = path.join(sandbox.directory, 'cache')
+  const args = (/** @type {number} */ port) => (
+    ['edge', '--origin', `http://127.0.0.1:${originPort}`, '--listen', String(port), '--cache', cache, '--json'])
+  /** @type {ReturnType<typeof sandbox.start>[]} */
+  const started = []
+  t.after(async () => {
+    for (const { child } of started) child.kill('SIGTERM')
+    await Promise.all(started.map(({ done }) => done))
+    origin.close()
+    origin.closeAllConnections()
+    sandbox.remove()
+  })
+  // Until it runs or has ended.
+  const start = async (/** @type {number} */ port) => {
+    const edge = sandbox.start(args(port))
+    started.push(edge)
+    assert.ok(await waitUntil(() => edge.output.stdout.includes('\n') || edge.child.exitCode !== null, 60_000))
+    return edge
+  }
+  const read = async (/** @type {number} */ port) => (
+    (await request(`http://127.0.0.1:${port}/page`)).headers['cf-cache-status'])
+
+  const first = await start(ports[0])
+  assert.deepEqual([await read(ports[0]), await read(ports[0])], ['MISS', 'HIT'])
+  const control = readFileSync(path.join(cache, 'control.json'), 'utf8')
+  const pidFile = readFileSync(path.join(cache, 'nginx.pid'), 'utf8')
+  const second = await start(ports[1])
+  assert.equal(second.child.exitCode, 1)
+  const pid = first.child.pid
+  const refused = new RegExp(`process ${pid}\\) already uses the folder ${cache}: stop it \\(kill ${pid}\\)`)
+  assert.match((await second.done).stderr, refused)
+  assert.equal(await read(ports[0]), 'HIT')
+  assert.equal(readFileSync(path.join(cache, 'control.json'), 'utf8'), control)
+  assert.equal(readFileSync(path.join(cache, 'nginx.pid'), 'utf8'), pidFile)
+
+  first.child.kill('SIGKILL')
+  await first.done
+  const third = await start(ports[1])
+  assert.equal(await read(ports[1]), 'MISS')
+  third.child.kill('SIGINT')
+  assert.equal((await third.done).exitCode, 0)
+  assert.equal(existsSync(path.join(cache, 'edge.lock')), false)
+})
+
+test('stevec edge deletes nothing that it has not made', async () => {
+  const sandbox = await createSandbox()
+  const answers = path.join(sandbox.directory, 'answers')
+  mkdirSync(answers)
+  writeFileSync(path.join(answers, 'notes.txt'), 'mine')
+  const options = ['--origin', 'http://127.0.0.1:1', '--cache', sandbox.directory]
+  const { exitCode, stderr } = await sandbox.stevec(['edge', ...options])
+  assert.equal(exitCode, 1)
+  assert.match(stderr, /there is "notes\.txt" in it; nothing was deleted\. Move it away, or choose another folder/)
+  assert.equal(readFileSync(path.join(answers, 'notes.txt'), 'utf8'), 'mine')
+  sandbox.remove()
 })
 
 test('stevec edge says what is wrong with its options', async () => {

@@ -65,13 +65,7 @@ local function start(request, options)
   options.request, options.key = request, options.key or request.base
   options.lines = requests.forwarded_lines(request, options.own_conditions)
   options.authorized = request.fields.authorization ~= nil
-  local flight, message = flights.start(options)
-  if not flight then ngx.log(ngx.ERR, "cannot fetch: ", message) end
-  return flight
-end
-
-local function refuse()
-  return reply.say(503, "503 Service Unavailable: too many requests at once")
+  return flights.start(options)
 end
 
 -- What the fetch that this request started has brought.
@@ -86,7 +80,6 @@ local function answer_from(flight, entry, request)
     if reply.entry(flight.result, "REVALIDATED", request, ngx.now()) then return end
     -- Evicted while the origin was asked.
     local again = start(request, { key = flight.key, method = flight.method, collapsing = flight.collapsing })
-    if not again then return refuse() end
     return answer_from(again, nil, request)
   end
   local word = flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS"
@@ -96,7 +89,6 @@ end
 -- The client has a condition or wants a range of what is not stored: the whole answer is fetched, stored, and then judged.
 local function fetch_whole(request, key, entry)
   local flight = start(request, { key = key, method = "GET", entry = entry, collapsing = true })
-  if not flight then return refuse() end
   flights.wait_head(flight)
   note_origin(flight)
   if flight.failure or flight.result then return answer_from(flight, entry, request) end
@@ -112,7 +104,6 @@ local function fetch_whole(request, key, entry)
   end
   -- It cannot be stored: the origin judges what the client asked.
   local direct = start(request, { key = key, method = request.method, own_conditions = true, no_store = true })
-  if not direct then return refuse() end
   return answer_from(direct, nil, request)
 end
 
@@ -154,7 +145,10 @@ local function get(request)
     if use == "fresh" and reply.entry(entry, "HIT", request, now_s) then return end
     if use == "stale" and reply.entry(entry, "STALE", request, now_s) then return end
     if use == "update" then
-      if not flights.find(key) and start(request, { key = key, method = "GET", entry = entry, collapsing = true }) then ngx.var.refreshes = 1 end
+      if not flights.find(key) then
+        start(request, { key = key, method = "GET", entry = entry, collapsing = true })
+        ngx.var.refreshes = 1
+      end
       if reply.entry(entry, "UPDATING", request, now_s) then return end
     end
     if use then entry = nil end
@@ -170,15 +164,16 @@ local function get(request)
     if not flight then break end
     local done, outcome = wait_for_other(flight, request, entry)
     if done then return end
+    local patient = ngx.now() - began_s < COLLAPSE_WAIT_MAX_S
     if outcome == "stored" then
       attempts = attempts + 1
-    elseif outcome then
+    elseif outcome == "unshared" or outcome and not patient then
       alone = true
       break
-    else
+    elseif not outcome then
       -- All who wait for it give up at about this time: the first of them to look finds no fetch, and leads the next.
       flights.detach(flight)
-      if ngx.now() - began_s > COLLAPSE_WAIT_MAX_S then
+      if not patient then
         if serve_stale(entry, request) then return end
         return reply.fail({ status = 504, why = "nothing came for any of those who wait" }, request)
       end
@@ -190,7 +185,6 @@ local function get(request)
   local whole = settings.profile == "cloudflare" or entry ~= nil
   if request.method == "HEAD" and settings.profile ~= "cloudflare" then
     local flight = start(request, { key = key, method = "HEAD", entry = entry, own_conditions = true })
-    if not flight then return refuse() end
     flights.wait_head(flight)
     note_origin(flight)
     if flight.failure then
@@ -202,17 +196,14 @@ local function get(request)
   if conditions and not whole then
     -- RFC 9111 §4.3.1 leaves it to the origin; a 200 can still be stored.
     local flight = start(request, { key = key, method = "GET", own_conditions = true, no_store = demands["no-store"] ~= nil or fields.range ~= nil })
-    if not flight then return refuse() end
     return answer_from(flight, nil, request)
   end
   if conditions and not alone then return fetch_whole(request, key, entry) end
   if conditions and not (entry and (entry.etag or entry.last_modified)) then
     local flight = start(request, { key = key, method = request.method, own_conditions = true, no_store = true })
-    if not flight then return refuse() end
     return answer_from(flight, entry, request)
   end
   local flight = start(request, { key = key, method = "GET", entry = entry, collapsing = not alone, no_store = demands["no-store"] ~= nil })
-  if not flight then return refuse() end
   return answer_from(flight, entry, request)
 end
 

@@ -23,7 +23,7 @@ local QUEUE_BYTES_MAX = 256 * 1024
 local FILE_READ_BYTES = 128 * 1024
 local READER_PATIENCE_S = 60
 local HEAD_PATIENCE_S = 120
--- nginx runs a timer's function at once, or drops it when it has no connection left, and tells nobody but its log.
+-- nginx runs a timer's function at once, or drops it when it has no connection left, and mostly tells nobody but its log.
 local BEGIN_PATIENCE_S = 1
 
 local flights = {}
@@ -46,7 +46,8 @@ local function wake(flight)
   if waiting > 0 then flight.changed:post(waiting) end
 end
 
--- outcome: "stored", "unshared" (others have to ask themselves) or "failed"
+-- outcome: "stored", "superseded" (something newer is there, or was purged meanwhile), "unshared" (others have to ask
+-- themselves) or "failed"
 local function finish(flight, outcome)
   if flight.outcome then return end
   flight.outcome = outcome
@@ -135,10 +136,10 @@ local function put(flight, entry, collected)
   local body, message = collected.body()
   local stored
   if body then stored, message = store.put(entry, flight.request, body) end
-  if not stored and message ~= "purged meanwhile" and message ~= "a newer one is stored" then
-    ngx.log(ngx.WARN, "not stored: ", message)
-  end
-  return stored
+  if stored then return "stored" end
+  if message == "purged meanwhile" or message == "a newer one is stored" then return "superseded" end
+  ngx.log(ngx.WARN, "not stored: ", message)
+  return "unshared"
 end
 
 local function receive_body(flight, answer, entry, reusable)
@@ -179,9 +180,9 @@ local function receive_body(flight, answer, entry, reusable)
     end
     -- Stored before the client has the last byte: what it asks for next is there.
     if collected and answer.framing == "length" and answer.left == 0 then
-      local stored = put(flight, entry, collected)
+      local outcome = put(flight, entry, collected)
       collected = nil
-      finish(flight, stored and reusable and "stored" or "unshared")
+      finish(flight, reusable and outcome or "unshared")
     end
     push(flight, chunk)
     if flight.cancelled and not collected and not flight.outcome then finish(flight, "unshared") end
@@ -192,8 +193,8 @@ local function receive_body(flight, answer, entry, reusable)
   end
   origin.release(answer)
   if collected then
-    local stored = put(flight, entry, collected)
-    finish(flight, stored and reusable and "stored" or "unshared")
+    local outcome = put(flight, entry, collected)
+    finish(flight, reusable and outcome or "unshared")
   end
   finish(flight, "unshared")
   close_queue(flight)
@@ -334,17 +335,17 @@ function _M.start(options)
   flight.changed, flight.head_ready = semaphore.new(0), semaphore.new(0)
   flight.data, flight.room = semaphore.new(0), semaphore.new(0)
   flight.queue, flight.first, flight.last, flight.queued_bytes = {}, 1, 0, 0
-  local started, message = ngx.timer.at(0, run, flight)
-  if not started then return nil, message end
+  -- It raises an error when there is no connection for its own first timer.
+  local called, started = pcall(ngx.timer.at, 0, run, flight)
+  flight.dropped = not (called and started)
   if flight.collapsing then flights[flight.key] = flight end
   return flight
 end
 
 -- For the client that started it: until there is something to say.
 function _M.wait_head(flight)
-  if not flight.head_shown and not flight.head_ready:wait(BEGIN_PATIENCE_S) and not flight.begun then
-    ngx.thread.spawn(run, false, flight)
-  end
+  local dropped = flight.dropped or not flight.head_shown and not flight.head_ready:wait(BEGIN_PATIENCE_S)
+  if dropped and not flight.begun then ngx.thread.spawn(run, false, flight) end
   if not flight.head_shown and not flight.head_ready:wait(HEAD_PATIENCE_S) then
     flight.failure = flight.failure or { status = 504, where = "answer", why = "timeout" }
   end

@@ -86,7 +86,8 @@ end
 
 -- Status, and header lines as {name, value} in their order.
 local function parse_head(head)
-  local minor, status = match(head, "^HTTP/1%.([01]) (%d%d%d)[ \r\n]")
+  -- RFC 9110 §15: a status is at least 100. A lower one would pass for an interim answer.
+  local minor, status = match(head, "^HTTP/1%.([01]) ([1-9]%d%d)[ \r\n]")
   if not minor then return nil, "it is not HTTP/1" end
   -- RFC 9112 §5.2: a folded line is read as one.
   local at = find(head, "\n", 1, true) + 1

@@ -13,6 +13,7 @@ local KEYED = {
   "x-forwarded-server", "x-original-url", "x-rewrite-url", "forwarded",
   "x-http-method-override", "x-http-method", "x-method-override",
 }
+local KEYED_BY_CLOUDFLARE = { "origin", unpack(KEYED) }
 -- What makes an answer from the cache more than sending what is stored.
 local SPECIAL = {
   "range", "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "cache-control", "pragma",
@@ -43,11 +44,11 @@ end
 
 -- Makes the header fields that a client sent those of the canonical request: name in lower case → line or lines. What the
 -- origin is told, what an answer is kept under, and whether it may be kept all come from these, so they cannot differ.
-local function canonical(fields, var)
+local function canonical(fields, var, keyed)
   for name in pairs(connection_listed(fields.connection)) do fields[name] = nil end
   for index = 1, #NOT_FORWARDED do fields[NOT_FORWARDED[index]] = nil end
-  for index = 1, #KEYED do
-    local name = KEYED[index]
+  for index = 1, #keyed do
+    local name = keyed[index]
     local value = fields[name]
     if value ~= nil then
       -- Where the first line is empty nginx's own variable says that there is none; so it is read everywhere.
@@ -56,7 +57,6 @@ local function canonical(fields, var)
     end
   end
   if settings.profile == "cloudflare" then
-    if fields.origin ~= nil then fields.origin = joined(fields.origin) end
     fields["accept-encoding"] = encodings.asked(joined(fields["accept-encoding"]))
   end
   local before = joined(fields["x-forwarded-for"])
@@ -109,14 +109,13 @@ local function any_host(var)
 end
 
 -- The key of an address asked for with `all`: any value may hold any byte but for a line's end, so lengths stand before them.
-local function key_of(address, all)
+local function key_of(address, all, keyed)
   local parts = { address, "\2" }
-  for index = 1, #KEYED do
-    local name = KEYED[index]
+  for index = 1, #keyed do
+    local name = keyed[index]
     local value = all[name]
     if value ~= nil then parts[#parts + 1] = name .. "=" .. #value .. ":" .. value end
   end
-  if settings.profile == "cloudflare" and all.origin ~= nil then parts[#parts + 1] = "origin=" .. #all.origin .. ":" .. all.origin end
   return table.concat(parts)
 end
 
@@ -139,12 +138,12 @@ function _M.read()
   local length = said["content-length"]
   local with_body = said["transfer-encoding"] ~= nil or length ~= nil and length ~= "0"
   local conditions_said = names_any(said, SPECIAL)
-  local fields = canonical(said, var)
+  local keyed = settings.profile == "cloudflare" and KEYED_BY_CLOUDFLARE or KEYED
+  local fields = canonical(said, var, keyed)
   local address = host .. uri
-  local keyed = names_any(fields, KEYED) or settings.profile == "cloudflare" and fields.origin ~= nil
   return {
     method = var.request_method, host = host, host_name = host_name, uri = uri, fields = fields,
-    address = address, base = keyed and key_of(address, fields) or address,
+    address = address, base = names_any(fields, keyed) and key_of(address, fields, keyed) or address,
     special = conditions_said and names_any(fields, SPECIAL), conditions_said = conditions_said, with_body = with_body,
   }
 end

@@ -6,6 +6,11 @@ local _M = {}
 
 local SEGMENT_BYTES = 16 * 1024 * 1024
 
+-- The least room that is made on a full disk; request bodies may need some, too.
+local ROOM_BYTES = 16 * 1024 * 1024
+-- ENOSPC and EDQUOT of Linux.
+local DISK_FULL = { [28] = true, [122] = true }
+
 -- The file that small pieces are appended to now; of this worker alone.
 local current
 
@@ -13,17 +18,46 @@ local function path_of(id)
   return settings.cache_directory .. "/" .. id
 end
 
+-- Returns how many bytes it had.
 local function remove(id)
   local bytes = dict:get("s" .. id)
-  if not bytes then return end
+  if not bytes then return 0 end
   dict:delete("s" .. id)
   dict:incr("bytes", -bytes)
   os.remove(path_of(id))
+  return bytes
+end
+
+local function evict(id)
+  if current and current.id == id then
+    current.file:close()
+    current = nil
+  end
+  return remove(id)
+end
+
+-- Makes room on a full disk, at the cost of the oldest files but `own`. Returns whether there was anything to remove.
+local function give_way(own)
+  local goal_bytes = math.max((dict:get("bytes") or 0) / 8, ROOM_BYTES)
+  local freed_bytes = 0
+  for _ = 1, dict:llen("order") do
+    if freed_bytes >= goal_bytes then break end
+    local oldest = dict:lpop("order")
+    if own and oldest == own.id then
+      dict:rpush("order", oldest)
+    else
+      freed_bytes = freed_bytes + evict(oldest)
+    end
+  end
+  if freed_bytes == 0 then return false end
+  ngx.log(ngx.WARN, "the disk is full: removed the oldest ", freed_bytes, " bytes of the cache")
+  return true
 end
 
 local function create()
   local id = dict:incr("id", 1, 0)
-  local file, message = io.open(path_of(id), "wb")
+  local file, message, code = io.open(path_of(id), "wb")
+  if not file and DISK_FULL[code] and give_way() then file, message = io.open(path_of(id), "wb") end
   if not file then return nil, message end
   -- What is written can be read at once, and a disk that is full says so with the piece that has no room.
   file:setvbuf("no")
@@ -40,17 +74,14 @@ local function make_room()
   while (dict:get("bytes") or 0) > settings.max_size_bytes do
     local oldest = dict:lpop("order")
     if not oldest then return end
-    if current and current.id == oldest then
-      current.file:close()
-      current = nil
-    end
-    remove(oldest)
+    evict(oldest)
   end
 end
 
+-- Returns true, or nil, why, and the system's number for that.
 local function write(segment, data)
-  local done, message = segment.file:write(data)
-  if not done then return nil, message end
+  local done, message, code = segment.file:write(data)
+  if not done then return nil, message, code end
   segment.bytes = segment.bytes + #data
   -- nil when it was the oldest and had to go meanwhile.
   if not dict:incr("s" .. segment.id, #data) then return nil, "evicted" end
@@ -59,8 +90,7 @@ local function write(segment, data)
   return true
 end
 
--- Returns the file's id and the offset, or nil and why.
-function _M.append(data)
+local function append(data)
   if current and (current.bytes + #data > math.min(SEGMENT_BYTES, settings.max_size_bytes / 8) or not dict:get("s" .. current.id)) then
     current.file:close()
     current = nil
@@ -72,23 +102,40 @@ function _M.append(data)
   end
   local segment = current
   local offset = segment.bytes
-  local done, message = write(segment, data)
+  local done, message, code = write(segment, data)
   if done then return segment.id, offset end
   -- How much of it was written is not known: nothing more is put behind it.
   if current == segment then
     segment.file:close()
     current = nil
   end
-  return nil, message
+  return nil, message, code
+end
+
+-- Returns the file's id and the offset, or nil and why.
+function _M.append(data)
+  local id, offset, code = append(data)
+  if not id and DISK_FULL[code] and give_way() then id, offset = append(data) end
+  return id, offset
 end
 
 -- A file for one large piece that comes bit by bit: write(data), then finish() or discard().
 function _M.writer()
   local segment, message = create()
   if not segment then return nil, message end
+  local gave_way = false
   return {
     id = segment.id,
-    write = function(data) return write(segment, data) end,
+    write = function(data)
+      local done, reason, code = write(segment, data)
+      -- Once for each file: what is too large for the disk does not empty the cache.
+      if done or gave_way or not DISK_FULL[code] then return done, reason end
+      gave_way = true
+      if not give_way(segment) then return nil, reason end
+      -- Over what was written of the piece.
+      segment.file:seek("set", segment.bytes)
+      return write(segment, data)
+    end,
     finish = function()
       local done, reason = segment.file:close()
       if done then return segment.id end

@@ -1,6 +1,8 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync
+} from 'node:fs'
 import { userInfo } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,6 +18,11 @@ const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/
 
 /** Characters that would end a quoted string of nginx's configuration or be read as a variable in it. */
 const UNQUOTABLE = /["$\\\n\r]/
+
+/** Marks a folder as a cache that the edge has made; backup programs leave such a folder out. */
+const TAG_FILE = 'CACHEDIR.TAG'
+const TAG_START = 'Signature: 8a477f597d28d172789f06886806bc55\n# The cache of an edge of stevec.\n'
+const TAG = `${TAG_START}# Each start of the edge empties this folder.\n# See https://bford.info/cachedir/\n`
 
 /**
  * What a role needs besides its folder; ports are of 127.0.0.1.
@@ -41,20 +48,19 @@ const UNQUOTABLE = /["$\\\n\r]/
  * @param {string} where.binary  nginx
  * @param {string} where.modulesDirectory  holds ngx_http_lua_module.so
  * @returns {Promise<{command: string, args: string[], configuration: string, sha256: string}>} what to run in the foreground
- * @throws {Error} with nginx's own message when it refuses the configuration
+ * @throws {Error} with nginx's own message when it refuses the configuration; for an edge also, before anything is
+ *   changed, when the folder is in use, or when no edge has made what is in the place of the cache
  */
 export async function prepareRole (role, { directory, binary, modulesDirectory }) {
   const text = render(role, { directory, modulesDirectory })
   const configuration = path.join(directory, 'nginx.conf')
+  if (role.role === 'edge') {
+    refuseInUse(directory)
+    emptyCache(cacheDirectoryOf(role, directory))
+  }
   mkdirSync(directory, { recursive: true })
   // The control token is in it.
   writeFileSync(configuration, text, { mode: 0o600 })
-  if (role.role === 'edge') {
-    const cache = cacheDirectoryOf(role, directory)
-    // What an earlier process stored has no index any more.
-    rmSync(cache, { recursive: true, force: true })
-    mkdirSync(cache, { recursive: true, mode: 0o700 })
-  }
   const args = ['-p', directory, '-c', configuration]
   try {
     await promisify(execFile)(binary, [...args, '-t'])
@@ -63,6 +69,66 @@ export async function prepareRole (role, { directory, binary, modulesDirectory }
     throw new Error(`nginx refuses the configuration of its role ${role.role}: ${stderr || error}`)
   }
   return { command: binary, args, configuration, sha256: hashOf(role, modulesDirectory) }
+}
+
+/**
+ * The nginx that uses the folder of a role.
+ * @param {string} directory
+ * @returns {number | null} its process id; null when none runs
+ */
+export function findNginx (directory) {
+  try {
+    const pid = Number(readFileSync(path.join(directory, 'nginx.pid'), 'utf8'))
+    // nginx puts its title before its arguments, with spaces between them.
+    const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+    const used = / -p (.+?) -c /.exec(line)?.[1]
+    return used !== undefined && realpathSync(used) === realpathSync(directory) ? pid : null
+  } catch {
+    return null
+  }
+}
+
+/** @param {string} directory */
+function refuseInUse (directory) {
+  const pid = findNginx(directory)
+  if (pid === null) return
+  throw new Error(`an nginx (process ${pid}) already uses the folder ${directory}: stop it (kill ${pid}), ` +
+    'or choose another folder')
+}
+
+/**
+ * What an earlier process stored is of no use without its index.
+ * @param {string} cache
+ */
+function emptyCache (cache) {
+  const found = findForeign(cache)
+  if (found !== null) {
+    throw new Error(`the edge empties ${cache} at each start, but ${found}; nothing was deleted. ` +
+      'Move it away, or choose another folder')
+  }
+  rmSync(cache, { recursive: true, force: true })
+  mkdirSync(cache, { recursive: true, mode: 0o700 })
+  writeFileSync(path.join(cache, TAG_FILE), TAG)
+}
+
+/**
+ * @param {string} cache
+ * @returns {string | null} why the folder is not one that an edge may empty
+ */
+function findForeign (cache) {
+  const stat = lstatSync(cache, { throwIfNoEntry: false })
+  if (stat === undefined) return null
+  if (stat.isSymbolicLink()) return 'it is a symbolic link'
+  if (!stat.isDirectory()) return 'it is not a folder'
+  const entries = readdirSync(cache, { withFileTypes: true })
+  const tag = entries.some((entry) => entry.name === TAG_FILE && entry.isFile())
+    ? readFileSync(path.join(cache, TAG_FILE), 'utf8')
+    : null
+  if (tag?.startsWith(TAG_START)) return null
+  // Earlier versions of the edge wrote no tag; a tag is empty when the edge was killed while it wrote it.
+  const isOwn = (/** @type {string} */ name) => /^\d+$/.test(name) || (name === TAG_FILE && tag === '')
+  const foreign = entries.find((entry) => !entry.isFile() || !isOwn(entry.name))
+  return foreign === undefined ? null : `an edge did not make it: there is "${foreign.name}" in it`
 }
 
 /**

@@ -52,6 +52,8 @@ for (const [what, bytes] of /** @type {[string, string][]} */ ([
   ['a thousand header fields', `${FRESH}${'X: 1\r\n'.repeat(1000)}Content-Length: 4\r\n\r\nbody`],
   ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
   ['interim answers without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)],
+  ['the status 000', `HTTP/1.1 000 None\r\n\r\n${FRESH}Content-Length: 4\r\n\r\nbody`],
+  ['the status 099', `HTTP/1.1 099 None\r\n\r\n${FRESH}Content-Length: 4\r\n\r\nbody`],
   ['nothing', '']
 ])) {
   test(`an origin that answers with ${what} gets a 502, and nothing is stored`, async (t) => {

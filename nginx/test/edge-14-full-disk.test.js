@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, statfsSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
@@ -8,10 +9,14 @@ import { startEdge } from './edge-helper.js'
 
 const DISK_BYTES = 4 * 1024 ** 2
 
-/** A small disk of its own, gone after the test; null where one cannot be mounted. @param {import('node:test').TestContext} t */
-function mountDisk (t) {
+/**
+ * A small disk of its own, gone after the test; null where one cannot be mounted.
+ * @param {import('node:test').TestContext} t
+ * @param {number} [bytes]
+ */
+function mountDisk (t, bytes = DISK_BYTES) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-disk-'))
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', directory]).status === 0
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', directory]).status === 0
   t.after(() => {
     // Lazily: the edge still has it open.
     if (mounted) execFileSync('umount', ['-l', directory])
@@ -22,6 +27,13 @@ function mountDisk (t) {
 
 /** @param {string} directory */
 const freeBytes = (directory) => { const { bavail, bsize } = statfsSync(directory); return bavail * bsize }
+
+/** Takes all the room that there is, also when a log grows meanwhile. @param {string} disk */
+function fillUp (disk) {
+  const filler = path.join(disk, 'filler')
+  assert.throws(() => writeFileSync(filler, Buffer.alloc(freeBytes(disk) + 100_000)), { code: 'ENOSPC' })
+  assert.equal(freeBytes(disk), 0)
+}
 
 test('a full disk means uncached, not down, until there is room again', async (t) => {
   const disk = mountDisk(t)
@@ -48,11 +60,101 @@ test('a full disk means uncached, not down, until there is room again', async (t
     const together = await Promise.all(Array.from({ length: 5 }, () => edge.get('/large')))
     assert.ok(together.every((answer) => answer.body === bodies['/large']))
   }
-  assert.equal(edge.reached('/small2'), 2)
-  assert.equal((await edge.get('/small1')).cache, 'HIT', 'what is stored already goes on being served')
+  assert.equal(edge.reached('/small2'), 1, 'stored in the place of what is older')
+  assert.equal((await edge.get('/small1')).cache, 'HIT', 'what is in memory goes on being served')
 
   unlinkSync(filler)
   for (const url of ['/small3', '/large3']) assert.deepEqual([(await edge.get(url)).cache, (await edge.get(url)).cache], ['MISS', 'HIT'])
   assert.deepEqual(edge.workers(), workers)
   assert.match(edge.errors(), /not stored: .*No space left on device/)
+})
+
+/**
+ * An edge of which the whole folder is on a small disk, in front of an origin that answers a POST with what came.
+ * @param {import('node:test').TestContext} t
+ * @param {string} disk
+ * @param {Record<string, string>} bodies
+ */
+async function startOnDisk (t, disk, bodies) {
+  const before = process.env.TMPDIR
+  // Where startEdge makes its folder, before it waits for anything.
+  process.env.TMPDIR = disk
+  const starting = startEdge(t, async (request, response) => {
+    if (request.method === 'POST') {
+      const hash = createHash('sha256')
+      for await (const chunk of request) hash.update(chunk)
+      return response.end(hash.digest('hex'))
+    }
+    response.setHeader('Cache-Control', 'max-age=60').end(bodies[String(request.url)])
+  })
+  if (before === undefined) delete process.env.TMPDIR
+  else process.env.TMPDIR = before
+  return starting
+}
+
+/** @param {Awaited<ReturnType<typeof startEdge>>} edge @param {number} bytes */
+async function post (edge, bytes) {
+  const body = randomBytes(bytes / 2).toString('hex')
+  const answer = await edge.get('/save', {}, 'POST', body)
+  return { status: answer.status, whole: answer.body === createHash('sha256').update(body).digest('hex') }
+}
+
+test('a full disk holds up no request with a body of up to 1 MiB', async (t) => {
+  const disk = mountDisk(t)
+  if (disk === null) return t.skip('a small disk can be mounted by root only')
+  const edge = await startOnDisk(t, disk, {})
+  fillUp(disk)
+  for (const bytes of [20_000, 900_000, 1024 ** 2]) {
+    assert.deepEqual(await post(edge, bytes), { status: 200, whole: true }, `${bytes} bytes`)
+  }
+  // In chunks, as its size is not known before its end.
+  const chunked = `POST /save HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`
+  const chunks = `c350\r\n${'x'.repeat(50_000)}\r\n`.repeat(18)
+  assert.match(await edge.raw(`${chunked}${chunks}0\r\n\r\n`), /^HTTP\/1\.1 200 /)
+})
+
+test('an answer takes the place of the oldest on a full disk, and a large request has room then', async (t) => {
+  const disk = mountDisk(t)
+  if (disk === null) return t.skip('a small disk can be mounted by root only')
+  const large = 'x'.repeat(1_000_000)
+  const bodies = { '/1': large, '/2': large, '/new': randomBytes(75_000).toString('hex'), '/huge': 'h'.repeat(3_500_000) }
+  const edge = await startOnDisk(t, disk, bodies)
+  for (const expected of ['MISS', 'HIT']) {
+    for (const url of ['/1', '/2']) assert.equal((await edge.get(url)).cache, expected)
+  }
+  const workers = edge.workers()
+  fillUp(disk)
+  assert.equal((await post(edge, 1_500_000)).status, 500)
+
+  // Room for a part of its first piece.
+  truncateSync(path.join(disk, 'filler'), statSync(path.join(disk, 'filler')).size - 50_000)
+  for (const expected of ['MISS', 'HIT']) {
+    const { cache, body } = await edge.get('/new')
+    assert.equal(cache, expected)
+    assert.ok(body === bodies['/new'], `all of it as a ${expected}`)
+  }
+  assert.deepEqual(await post(edge, 1_500_000), { status: 200, whole: true })
+  assert.equal((await edge.get('/1')).cache, 'MISS', 'the oldest has gone')
+
+  // More than can be had: the client gets it all the same.
+  assert.equal((await edge.get('/huge')).body.length, 3_500_000)
+  assert.equal((await edge.get('/huge')).cache, 'MISS')
+  assert.deepEqual(edge.workers(), workers)
+  assert.match(edge.errors(), /the disk is full: removed the oldest \d+ bytes of the cache/)
+})
+
+test('a full disk costs a large cache its oldest 16 MiB, and no more', async (t) => {
+  const disk = mountDisk(t, 32 * 1024 ** 2)
+  if (disk === null) return t.skip('a small disk can be mounted by root only')
+  const body = 'x'.repeat(1_000_000)
+  const answer = (/** @type {unknown} */ _request, /** @type {import('node:http').ServerResponse} */ response) => {
+    response.setHeader('Cache-Control', 'max-age=60').end(body)
+  }
+  const edge = await startEdge(t, answer, { cacheDirectory: disk })
+  for (let count = 1; count <= 24; count++) await edge.get(`/${count}`)
+  fillUp(disk)
+  assert.equal((await edge.get('/new')).body.length, body.length)
+  assert.ok(freeBytes(disk) > 15_000_000, `${freeBytes(disk)} bytes`)
+  for (const url of ['/new', '/24', '/18']) assert.equal((await edge.get(url)).cache, 'HIT', url)
+  for (const url of ['/1', '/17']) assert.equal((await edge.get(url)).cache, 'MISS', url)
 })

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
@@ -21,9 +21,10 @@ export const WAIT_MAX_MS = 60_000
  * The real edge in front of a scripted origin, gone again when the test is over.
  * @param {import('node:test').TestContext | null} t  null: whoever called has to call `stop`
  * @param {Script | net.Server} script  an HTTP handler, or a server of bytes that listens already
- * @param {import('@stevec/nginx').EdgeOptions & {origin?: Partial<import('@stevec/nginx').Origin>, originListens?: string}} [options]  originListens: the address that the origin is at
+ * @param {import('@stevec/nginx').EdgeOptions & {origin?: Partial<import('@stevec/nginx').Origin>, originListens?: string, configure?: (text: string) => string}} [options]
+ *   originListens: the address that the origin is at; configure: changes the text of nginx's configuration
  */
-export async function startEdge (t, script, { origin, originListens = '127.0.0.1', ...options } = {}) {
+export async function startEdge (t, script, { origin, originListens = '127.0.0.1', configure, ...options } = {}) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-edge-'))
   const [port, controlPort, originPort] = await freePorts(3)
   /** @type {http.IncomingMessage[]} */
@@ -61,6 +62,7 @@ export async function startEdge (t, script, { origin, originListens = '127.0.0.1
   const role = { role: 'edge', port, origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false, ...origin }, controlPort, controlToken: TOKEN, ...options }
   const start = async () => {
     const prepared = await prepareRole(role, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
+    if (configure) writeFileSync(prepared.configuration, configure(readFileSync(prepared.configuration, 'utf8')))
     nginx = await startProcess({ name: 'nginx edge', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })
     const up = await waitUntil(() => send(controlPort, '/').then(() => true, () => false), WAIT_MAX_MS)
     if (!up) throw new Error(`the edge did not start: ${readFileSync(path.join(directory, 'error.log'), 'utf8')}`)

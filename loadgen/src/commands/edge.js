@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { lookup } from 'node:dns/promises'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { connect, isIP } from 'node:net'
 import path from 'node:path'
-import { prepareRole } from '@stevec/nginx'
+import { findNginx, prepareRole } from '@stevec/nginx'
 import { parsePort, readConfig } from '../config.js'
+import { tryLock } from '../lab/lock.js'
 import { freePorts } from '../stack/ports.js'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../stack/processes.js'
 import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
@@ -12,6 +13,8 @@ import { UsageError } from '../usage-error.js'
 import { integerOption, interruptSignal, refuseMore } from './options.js'
 
 const READY_TIMEOUT_MS = 15_000
+/** The nginx of an edge that was killed gets a SIGTERM from the kernel, and needs a moment to end. */
+const ENDING_TIMEOUT_MS = 5_000
 const SIZE_LEAST_BYTES = 1024 ** 2
 const UNITS = Object.freeze({ '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 })
 
@@ -27,13 +30,16 @@ Rule that makes every GET eligible, or, with --profile rfc9111, as the HTTP cach
   --origin-ca FILE     certificates (PEM) to trust an https origin by, instead of the system's
   --listen HOST:PORT   default 127.0.0.1:8080
   --profile NAME       cloudflare (default) or rfc9111
-  --cache DIR          what is stored, the access log and the control address; default .stevec/edge-PORT
+  --cache DIR          folder for what is stored (answers/), the logs and control.json, of one running edge only;
+                       default .stevec/edge-PORT
   --max-size SIZE      of what is stored, e.g. 500m or 2g; default 1g
   --plan free          refuse purge calls beyond the limits of that plan (429)
   --control-port N     of the purge API, on 127.0.0.1; default: a free one
   --json               the addresses and the token as one line of JSON
 
 One worker answers everything: simultaneous requests for one URL meet in its memory (docs/edge-speed.md has its speed).
+
+Each start empties DIR/answers. A folder of this name that no edge has made (see its CACHEDIR.TAG) is an error instead.
 
 The purge API has the form of Cloudflare's. Its address and token are printed, and are in control.json below --cache.
 
@@ -68,30 +74,77 @@ Examples:
     const signal = interruptSignal()
 
     const directory = path.resolve(values.cache ?? path.join(readConfig().stateDirectory, `edge-${port}`))
-    mkdirSync(directory, { recursive: true, mode: 0o700 })
-    const controlPort = askedControlPort ?? (await freePorts(1, [port]))[0]
-    const control = { url: `http://127.0.0.1:${controlPort}`, token: randomBytes(16).toString('hex') }
-    const prepared = await prepareRole(
-      { role: 'edge', port, listenAddress: host, origin, controlPort, controlToken: control.token, profile, plan: values.plan, maxSizeBytes },
-      { directory, binary: nginx.path, modulesDirectory: nginxModulesDirectory(nginx.path) ?? '' })
-    const logFile = path.join(directory, 'nginx.log')
-    const edge = await startProcess({ name: 'nginx edge', command: prepared.command, args: prepared.args, logFile })
+    const options = { port, listenAddress: host, origin, profile, plan: values.plan, maxSizeBytes }
+    const release = await takeFolder(directory, signal)
     try {
-      const open = await waitUntil(() => signal.aborted || !isAlive(edge) || accepts(controlPort), READY_TIMEOUT_MS)
-      if (signal.aborted) return 130
-      if (!open || !isAlive(edge)) throw new Error(`the edge did not start on ${values.listen ?? '127.0.0.1:8080'}:\n${logTail(path.join(directory, 'error.log')) || logTail(logFile)}`)
+      const controlPort = askedControlPort ?? (await freePorts(1, [port]))[0]
+      const control = { url: `http://127.0.0.1:${controlPort}`, token: randomBytes(16).toString('hex') }
+      const prepared = await prepareRole(
+        { role: 'edge', controlPort, controlToken: control.token, ...options },
+        { directory, binary: nginx.path, modulesDirectory: nginxModulesDirectory(nginx.path) ?? '' })
       const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
-      writeFileSync(path.join(directory, 'control.json'), `${JSON.stringify({ url, profile, control }, null, 2)}\n`, { mode: 0o600 })
-      process.stdout.write(values.json
-        ? `${JSON.stringify({ url, profile, directory, control })}\n`
-        : `${url}/ → ${values.origin} (${profile})\npurge: ${control.url}/client/v4/zones/any/purge_cache\ntoken: ${control.token}\nlog:   ${path.join(directory, 'access.log')}\n`)
-      const interrupted = new Promise((resolve) => signal.addEventListener('abort', () => resolve('interrupted')))
-      if (await Promise.race([edge.exited, interrupted]) !== 'interrupted') throw new Error(`nginx ended by itself:\n${logTail(path.join(directory, 'error.log'))}`)
-      return 0
+      return await serve(prepared, { directory, url, controlPort, signal }, () => {
+        const addresses = JSON.stringify({ url, profile, control }, null, 2)
+        writeFileSync(path.join(directory, 'control.json'), `${addresses}\n`, { mode: 0o600 })
+        process.stdout.write(values.json
+          ? `${JSON.stringify({ url, profile, directory, control })}\n`
+          : [
+              `${url}/ → ${values.origin} (${profile})`,
+              `purge: ${control.url}/client/v4/zones/any/purge_cache`,
+              `token: ${control.token}`,
+              `log:   ${path.join(directory, 'access.log')}\n`
+            ].join('\n'))
+      })
     } finally {
-      await stopProcess(edge)
+      release()
     }
   }
+}
+
+/**
+ * Runs the edge until it is interrupted.
+ * @param {Awaited<ReturnType<typeof prepareRole>>} prepared
+ * @param {{directory: string, url: string, controlPort: number, signal: AbortSignal}} edge
+ * @param {() => void} onReady
+ * @returns {Promise<number>} the exit code of the command
+ * @throws {Error} when nginx does not start, or ends by itself
+ */
+async function serve ({ command: nginx, args }, { directory, url, controlPort, signal }, onReady) {
+  const [logFile, errorFile] = ['nginx.log', 'error.log'].map((name) => path.join(directory, name))
+  const edge = await startProcess({ name: 'nginx edge', command: nginx, args, logFile })
+  try {
+    const open = await waitUntil(() => signal.aborted || !isAlive(edge) || accepts(controlPort), READY_TIMEOUT_MS)
+    if (signal.aborted) return 130
+    if (!open || !isAlive(edge)) {
+      throw new Error(`the edge did not start on ${url}:\n${logTail(errorFile) || logTail(logFile)}`)
+    }
+    onReady()
+    const interrupted = new Promise((resolve) => signal.addEventListener('abort', () => resolve('interrupted')))
+    if (await Promise.race([edge.exited, interrupted]) !== 'interrupted') {
+      throw new Error(`nginx ended by itself:\n${logTail(errorFile)}`)
+    }
+    return 0
+  } finally {
+    await stopProcess(edge)
+  }
+}
+
+/**
+ * For this process alone, as two edges would empty each other's cache.
+ * @param {string} directory
+ * @param {AbortSignal} signal
+ * @returns {Promise<() => void>} gives it back
+ * @throws {Error} when another edge runs in it
+ */
+async function takeFolder (directory, signal) {
+  const { release, holder } = tryLock(path.join(directory, 'edge.lock'))
+  if (release === null) {
+    throw new Error(`an edge (process ${holder}) already uses the folder ${directory}: ` +
+      `stop it (kill ${holder}), or choose another folder with --cache`)
+  }
+  // When it still runs after that, prepareRole refuses the folder.
+  await waitUntil(() => signal.aborted || findNginx(directory) === null, ENDING_TIMEOUT_MS)
+  return release
 }
 
 /**

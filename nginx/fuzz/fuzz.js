@@ -1,0 +1,143 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import http from 'node:http'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import fc from 'fast-check'
+import { startEdge } from '../test/edge-helper.js'
+import { createRawClient } from './client.js'
+import { bytesOf, canDecode, KEYED, pair } from './requests.js'
+
+const LUA = fileURLToPath(new URL('../lua', import.meta.url))
+/** Pairs that are sent at once, each over a connection of its own. */
+const AT_ONCE = 16
+const CODING = /^(br|gzip|zstd|deflate|x-gzip|dcb|dcz|compress|\*)$/
+
+/** @typedef {import('./requests.js').Request} Request */
+/** @typedef {{cases: number, found: string | null}} Outcome  found: a pair that breaks a promise, and which */
+
+/**
+ * Sends pairs of requests for one address each through a real edge, and compares what the origin was asked for the
+ * answer that the second one got with what it is asked when that one is the first. Besides, whoever gets a body can
+ * decode it.
+ * @param {object} options
+ * @param {'cloudflare' | 'rfc9111'} options.profile
+ * @param {number} options.cases  pairs; rounded up to a multiple of 16
+ * @param {number} options.seed
+ * @param {import('./holes.js').Hole['edits']} [options.edits]  of a copy of lua/
+ * @param {boolean} [options.smallest]  default true: looks for the smallest pair when one was found
+ * @param {(done: number) => void} [options.onProgress]  is told how many pairs were sent
+ * @returns {Promise<Outcome>}
+ */
+export async function fuzz ({ profile, cases, seed, edits = [], smallest = true, onProgress = () => {} }) {
+  const lua = mkdtempSync(path.join(tmpdir(), 'stevec-fuzz-'))
+  editLua(lua, edits)
+  const configure = (/** @type {string} */ text) => text.replace(/lua_package_path "[^;]*;/, `lua_package_path "${lua}/?.lua;`)
+  const edge = await startEdge(null, http.createServer({ insecureHTTPParser: true }, echo(profile)), { profile, configure })
+  const clients = Array.from({ length: AT_ONCE }, () => createRawClient(edge.port))
+  let done = 0
+  try {
+    const property = fc.asyncProperty(fc.array(pair, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (pairs) => {
+      // Each is awaited: a connection that still has an answer to come cannot be used for the next.
+      const ends = await Promise.allSettled(pairs.map((two, index) => check(clients[index], two, edge.host, profile)))
+      onProgress(done += pairs.length)
+      for (const end of ends) if (end.status === 'rejected') throw end.reason
+    })
+    const result = await fc.check(property, { numRuns: Math.ceil(cases / AT_ONCE), seed, endOnFailure: !smallest })
+    return { cases: done, found: result.failed ? String(/** @type {any} */ (result.errorInstance)?.message ?? result.errorInstance) : null }
+  } finally {
+    for (const client of clients) client.close()
+    await edge.stop()
+    rmSync(lua, { recursive: true })
+  }
+}
+
+let addresses = 0
+
+/**
+ * @param {ReturnType<typeof createRawClient>} client
+ * @param {[Request, Request]} pair
+ * @param {string} host
+ * @param {'cloudflare' | 'rfc9111'} profile
+ * @throws {Error} that tells which promise the two break
+ */
+async function check (client, [first, second], host, profile) {
+  const address = `/${++addresses}`
+  const told = (/** @type {string} */ what) => new Error(
+    `${what}\n  first:  ${JSON.stringify(bytesOf(first, address, host))}\n  second: ${JSON.stringify(bytesOf(second, address, host))}`)
+  const send = async (/** @type {Request} */ request, /** @type {string} */ to) => {
+    const answer = await client.ask(request.method, bytesOf(request, to, host)).catch((error) => { throw told(error.message) })
+    if (!canDecode(request, answer.coding)) throw told(`a body in ${answer.coding} for a client that cannot decode it`)
+    return answer
+  }
+  // The second one's answer comes from the cache in another way than the third one's.
+  for (let time = 0; time < 2; time++) await send(first, address)
+  const shared = await send(second, address)
+  const alone = await send(second, `${address}-alone`)
+  const [seen, wanted] = [shared, alone].map(({ echo: text }) => effective(text, profile))
+  if (seen !== wanted) throw told(`${shared.status} ${shared.cache}, ${alone.status} ${alone.cache}: the answer was made for ${seen}, this request is ${wanted}`)
+}
+
+/**
+ * What of a request the answer may depend on, in one spelling.
+ * @param {string | null} text  what the origin has seen; null: it was not asked
+ * @param {'cloudflare' | 'rfc9111'} profile
+ */
+function effective (text, profile) {
+  if (text === null || profile === 'cloudflare') return text
+  // White space around commas makes no other request, RFC 9111 §4.1.
+  return text.replaceAll(/[ \t]*,[ \t]*/g, ',')
+}
+
+/**
+ * An origin that answers with the request as it has arrived, and says which of it the answer depends on: at every other
+ * address on more than a cache has to know by itself.
+ * @param {'cloudflare' | 'rfc9111'} profile
+ * @returns {http.RequestListener}
+ */
+function echo (profile) {
+  return ({ method, url, rawHeaders, headers }, response) => {
+    const varies = Number(/\d+/.exec(String(url))) % 2 === 0
+    const vary = varies ? profile === 'cloudflare' ? ['accept-encoding'] : ['accept-encoding', 'origin'] : []
+    const named = [...KEYED, ...profile === 'cloudflare' ? ['origin'] : [], ...vary]
+    /** @type {Record<string, string>} */
+    const seen = { method: method === 'HEAD' ? 'GET' : String(method), host: String(headers.host) }
+    for (let index = 0; index < rawHeaders.length; index += 2) {
+      const [said, text] = rawHeaders.slice(index, index + 2)
+      const name = said.toLowerCase()
+      // The edge tells the scheme, and writes that so, where the client does not.
+      if (!named.includes(name) || said === 'X-Forwarded-Proto') continue
+      seen[name] = seen[name] === undefined ? text : `${seen[name]}, ${text}`
+    }
+    if (varies) {
+      const coding = codingFor(seen['accept-encoding'] ?? '')
+      if (coding) response.setHeader('Content-Encoding', coding)
+      response.setHeader('Vary', vary.join())
+    }
+    const ordered = Object.fromEntries(Object.entries(seen).sort(([one], [other]) => one < other ? -1 : 1))
+    response.setHeader('Echo', encodeURIComponent(JSON.stringify(ordered))).setHeader('Cache-Control', 'max-age=600').end('body')
+  }
+}
+
+/**
+ * @param {string} accepted  Accept-Encoding
+ * @returns {string | undefined} the first coding that it allows; any for `*`
+ */
+function codingFor (accepted) {
+  const allowed = accepted.toLowerCase().split(',').filter((member) => !/q=0(\.0*)?[ \t]*$/.test(member))
+  const coding = allowed.map((member) => member.split(';')[0].trim()).find((text) => CODING.test(text))
+  return coding === '*' ? 'compress' : coding
+}
+
+/**
+ * @param {string} directory  that a copy of lua/ comes into
+ * @param {import('./holes.js').Hole['edits']} edits
+ */
+function editLua (directory, edits) {
+  cpSync(LUA, directory, { recursive: true })
+  for (const [file, from, to] of edits) {
+    const text = readFileSync(path.join(directory, file), 'utf8')
+    if (!text.includes(from)) throw new Error(`lua/${file} has no "${from}" any more; holes.js says what to take out`)
+    writeFileSync(path.join(directory, file), text.replace(from, () => to))
+  }
+}

@@ -1,0 +1,52 @@
+/**
+ * The defects that the fuzzer must find again: each takes a part of what makes requests canonical out of a copy of lua/.
+ * @typedef {{profile: 'cloudflare' | 'rfc9111', edits: [file: string, from: string, to: string][]}} Hole
+ */
+
+/** @type {Record<string, Hole>} */
+export const HOLES = {
+  'what Connection lists is left out of what is forwarded, not of the key': {
+    profile: 'cloudflare',
+    edits: [
+      [
+        'request.lua',
+        'for name in pairs(connection_listed(fields.connection)) do fields[name] = nil end',
+        'fields["\\0listed"] = connection_listed(fields.connection)'
+      ],
+      ['request.lua', 'local var, lines = ngx.var, {}', 'local var, lines = ngx.var, {}\n  local late = request.fields["\\0listed"]'],
+      [
+        'request.lua',
+        'if conditions or not CONDITIONS[name] then',
+        'if name ~= "\\0listed" and not late[name] and (conditions or not CONDITIONS[name]) then'
+      ]
+    ]
+  },
+  'an empty first line hides the others': {
+    profile: 'rfc9111',
+    edits: [['request.lua', 'fields[name] = first ~= "" and joined(value) or nil', 'fields[name] = joined(value)']]
+  },
+  'parts of the key have no length before them': {
+    profile: 'rfc9111',
+    edits: [['request.lua', 'parts[#parts + 1] = name .. "=" .. #value .. ":" .. value', 'parts[#parts + 1] = name .. "=" .. value']]
+  },
+  'the origin is told of codings that are no part of the key': {
+    profile: 'cloudflare',
+    edits: [
+      ['request.lua', 'fields["accept-encoding"] = encodings.asked(joined(fields["accept-encoding"]))', ''],
+      ['vary.lua', 'local settings', 'local encodings = require("encodings")\nlocal settings'],
+      [
+        'vary.lua',
+        'local value = normal(request.fields[name])',
+        'local value = name == "accept-encoding" and encodings.asked(request.fields[name] and normal(request.fields[name])) or normal(request.fields[name])'
+      ]
+    ]
+  },
+  'only the first of several lines is part of the key': {
+    profile: 'cloudflare',
+    edits: [[
+      'request.lua',
+      'local value = all[name]\n',
+      'local value = all[name] and string.match(all[name], "^[^,]*")\n'
+    ]]
+  }
+}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict'
+import { readdirSync, unlinkSync } from 'node:fs'
+import http from 'node:http'
+import net from 'node:net'
+import path from 'node:path'
+import { test } from 'node:test'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
+
+/** @typedef {Awaited<ReturnType<typeof startEdge>>} Edge */
+
+/** Far less than the patience of whoever waits for something that never comes. */
+const SOON_MS = 60_000
+const CONNECTIONS = 64
+/** @param {string} text */
+const withFew = (text) => text.replace(/worker_connections \d+/, `worker_connections ${CONNECTIONS}`)
+const LARGE = 'x'.repeat(200_000)
+
+/** @param {Edge} edge */
+function evictAll (edge) {
+  const folder = path.join(edge.directory, 'answers')
+  for (const file of readdirSync(folder).filter((name) => /^\d+$/.test(name))) unlinkSync(path.join(folder, file))
+}
+
+test('a large body that was evicted is fetched again, not validated', async (t) => {
+  const edge = await startEdge(t, ({ headers }, response) => {
+    response.setHeader('Cache-Control', 'max-age=1').setHeader('ETag', '"1"')
+    if (headers['if-none-match']) response.writeHead(304).end()
+    else response.end(LARGE)
+  })
+  await edge.get('/')
+  await passing(1_050)
+  assert.equal((await edge.get('/')).cache, 'REVALIDATED', 'as long as it is there')
+  await passing(1_050)
+  evictAll(edge)
+  assert.equal((await edge.get('/')).body, LARGE)
+  assert.equal(edge.arrived.at(-1)?.headers['if-none-match'], undefined)
+})
+
+test('nor is one an empty answer that is evicted while it is validated', async (t) => {
+  const edge = await startEdge(t, ({ headers }, response) => {
+    response.setHeader('Cache-Control', 'max-age=1').setHeader('ETag', '"1"')
+    if (!headers['if-none-match']) return response.end(LARGE)
+    evictAll(edge)
+    response.writeHead(304).end()
+  })
+  await edge.get('/')
+  await passing(1_050)
+  const { status, body } = await edge.get('/')
+  assert.deepEqual([status, body], [200, LARGE])
+})
+
+/**
+ * Takes connections until the edge has none left, but for `spared`.
+ * @param {import('node:test').TestContext} t
+ * @param {Edge} edge
+ * @param {number} spared
+ */
+async function exhaust (t, edge, spared) {
+  /** @type {Set<net.Socket>} */
+  const open = new Set()
+  const release = () => { for (const socket of open) socket.destroy() }
+  t.after(release)
+  for (let tries = 0; tries < 4 * CONNECTIONS; tries++) {
+    const socket = net.connect(edge.port, '127.0.0.1')
+    socket.on('error', () => {})
+    open.add(socket)
+    // One whose body is awaited is not given up for another.
+    const full = await new Promise((resolve) => {
+      socket.once('close', () => resolve(true))
+      socket.once('connect', () => {
+        socket.write(`POST / HTTP/1.1\r\nHost: ${edge.host}\r\nContent-Length: 9\r\n\r\n`)
+        setTimeout(() => resolve(false), 20)
+      })
+    })
+    if (!full) continue
+    open.delete(socket)
+    for (const spare of [...open].slice(0, spared)) {
+      open.delete(spare)
+      const closed = new Promise((resolve) => spare.once('close', resolve))
+      spare.destroy()
+      await closed
+    }
+    await passing(100)
+    return { release }
+  }
+  throw new Error('the edge still takes connections')
+}
+
+/** @type {import('./edge-helper.js').Script} */
+const counted = (_request, response, count) => {
+  // None lies idle that nginx could give up.
+  response.setHeader('Connection', 'close').setHeader('Cache-Control', 'max-age=1, stale-while-revalidate=600').end(`body ${count}`)
+}
+const DROPPED = /could not create fake connection/
+
+for (const first of [true, false]) {
+  test(`a fetch for which nginx has no connection left is ended by whoever has asked for it, and its key goes on${first ? ', be it the first of all' : ''}`, async (t) => {
+    const edge = await startEdge(t, counted, { configure: withFew })
+    if (!first) await edge.get('/warm')
+    const { release } = await exhaust(t, edge, 1)
+    assert.equal((await edge.get('/')).status, 502, 'there is none to the origin, either')
+    if (!first) assert.match(edge.errors(), DROPPED)
+    release()
+
+    const answers = await Promise.all([1, 2, 3].map(() => edge.get('/')))
+    assert.deepEqual(answers.map(({ status }) => status), [200, 200, 200])
+    assert.equal(edge.reached('/'), 1, 'they collapse')
+  })
+}
+
+test('a refresh for which nginx has no connection left is made later', async (t) => {
+  const edge = await startEdge(t, counted, { configure: withFew })
+  await edge.get('/')
+  await passing(1_050)
+  const { release } = await exhaust(t, edge, 1)
+  // Its connection has something to do afterwards, too.
+  const reader = net.connect(edge.port, '127.0.0.1', () => {
+    reader.write(`GET / HTTP/1.1\r\nHost: ${edge.host}\r\n\r\nPOST / HTTP/1.1\r\nHost: ${edge.host}\r\nContent-Length: 9\r\n\r\n`)
+  })
+  t.after(() => reader.destroy())
+  const answer = await new Promise((resolve) => reader.once('data', (data) => resolve(String(data))))
+  assert.match(answer, /CF-Cache-Status: UPDATING/)
+  assert.ok(await waitUntil(() => DROPPED.test(edge.errors()), WAIT_MAX_MS))
+  assert.equal(edge.reached('/'), 1)
+  release()
+
+  assert.ok(await waitUntil(async () => (await edge.get('/')).body === 'body 2', WAIT_MAX_MS))
+})
+
+test('those who wait for a fetch that has stalled start one together, not each one', async (t) => {
+  /** @type {http.ServerResponse[]} */
+  const held = []
+  const edge = await startEdge(t, (_request, response, count) => {
+    if (count === 1) return held.push(response)
+    setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end('body'), 500)
+  })
+  const first = edge.get('/')
+  assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))
+  const others = await Promise.all(Array.from({ length: 10 }, () => edge.get('/')))
+  assert.deepEqual([...new Set(others.map(({ body }) => body))], ['body'])
+  assert.equal(edge.reached('/'), 2)
+  held[0].setHeader('Cache-Control', 'max-age=60').end('late')
+  assert.equal((await first).body, 'late')
+  assert.equal((await edge.get('/')).body, 'body', 'what was asked for later stays')
+})
+
+test('one who reads slowly does not hold up the others, either, when nobody knows how long the body gets', async (t) => {
+  const piece = Buffer.alloc(100_000, 'abcdefghij')
+  const pieces = 200
+  const edge = await startEdge(t, (_request, response) => {
+    response.setHeader('Cache-Control', 'max-age=60')
+    let sent = 0
+    const more = () => {
+      while (sent < pieces) {
+        sent++
+        if (!response.write(piece)) return response.once('drain', more)
+      }
+      response.end()
+    }
+    more()
+  })
+  const slow = await new Promise((resolve, reject) => http.get({ host: '127.0.0.1', port: edge.port, path: '/', agent: false }, (response) => resolve(response.pause())).on('error', reject))
+  assert.equal((await edge.get('/')).body.length, pieces * piece.length)
+  assert.equal(edge.reached('/'), 1)
+  /** @type {Buffer[]} */
+  const chunks = []
+  for await (const chunk of slow) chunks.push(chunk)
+  const whole = Buffer.concat(chunks)
+  assert.equal(whole.length, pieces * piece.length)
+  assert.ok(whole.equals(Buffer.concat(Array(pieces).fill(piece))))
+})
+
+for (const [what, purge, fetches] of /** @type {[string, (host: string) => object, number][]} */ ([
+  ['another address', (host) => ({ files: [`http://${host}/other`] }), 1],
+  ['another host', () => ({ hosts: ['example.org'] }), 1],
+  ['another prefix', (host) => ({ prefixes: [`${host}/other`] }), 1],
+  ['its address', (host) => ({ files: [`http://${host}/page`] }), 2],
+  ['its host', () => ({ hosts: ['127.0.0.1'] }), 2],
+  ['a prefix of it', (host) => ({ prefixes: [`${host}/pa`] }), 2],
+  ['everything', () => ({ purge_everything: true }), 2],
+  ['a tag, while nobody knows which tags it has', () => ({ tags: ['any'] }), 2]
+])) {
+  for (const soft of [false, true]) {
+    test(`a ${soft ? 'soft ' : ''}purge of ${what} ${fetches === 1 ? 'leaves a fetch to all who wait for it' : 'hides the fetch under way'}`, async (t) => {
+      /** @type {http.ServerResponse[]} */
+      const held = []
+      const edge = await startEdge(t, (_request, response) => { held.push(response) })
+      const first = edge.get('/page')
+      assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))
+      await edge.purge({ ...purge(edge.host), ...(soft && { invalidate_cache: true }) })
+      const second = edge.get('/page')
+      if (fetches === 2) assert.ok(await waitUntil(() => held.length === 2, SOON_MS))
+      else await passing(300)
+      for (const [index, response] of held.entries()) response.setHeader('Cache-Control', 'max-age=60').end(`body ${index + 1}`)
+      assert.deepEqual([(await first).body, (await second).body, held.length], ['body 1', `body ${fetches}`, fetches])
+    })
+  }
+}
+
+test('those who wait for a fetch that was purged meanwhile start one together, not each one', async (t) => {
+  /** @type {http.ServerResponse[]} */
+  const held = []
+  const edge = await startEdge(t, (_request, response) => { held.push(response) })
+  const waiting = Array.from({ length: 10 }, () => edge.get('/'))
+  assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))
+  await passing(300)
+  await edge.purge({ tags: ['any'] })
+  await edge.purge({ purge_everything: true })
+  held[0].setHeader('Cache-Control', 'max-age=60').end('purged')
+  assert.ok(await waitUntil(() => held.length === 2, WAIT_MAX_MS))
+  await passing(300)
+  held[1].setHeader('Cache-Control', 'max-age=60').end('new')
+  const bodies = (await Promise.all(waiting)).map(({ body }) => body)
+  assert.deepEqual([bodies.filter((body) => body === 'new').length, held.length], [9, 2])
+})
+
+test('a fetch whose tags are known is hidden by a purge of one of them alone', async (t) => {
+  /** @type {http.ServerResponse[]} */
+  const held = []
+  const edge = await startEdge(t, (_request, response) => {
+    response.setHeader('Cache-Control', 'max-age=60').setHeader('Cache-Tag', 'own').setHeader('Content-Length', '4').write('bo')
+    held.push(response)
+  })
+  const first = edge.get('/')
+  assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))
+  await passing(300)
+  await edge.purge({ tags: ['other'] })
+  const second = edge.get('/')
+  await passing(300)
+  assert.equal(held.length, 1)
+  await edge.purge({ tags: ['own'] })
+  const third = edge.get('/')
+  assert.ok(await waitUntil(() => held.length === 2, SOON_MS))
+  for (const response of held.reverse()) response.end('dy')
+  for (const answer of [first, second, third]) assert.equal((await answer).body, 'body')
+})

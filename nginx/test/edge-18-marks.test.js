@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startEdge } from './edge-helper.js'
+
+/** Of one purge call. */
+const ITEMS_MAX = 10_000
+
+/** @type {import('./edge-helper.js').Script} */
+const tagged = (request, response, count) => {
+  const tags = new URL(String(request.url), 'http://origin').searchParams.get('tags') ?? 'own'
+  response.setHeader('Cache-Control', 'max-age=600').setHeader('Cache-Tag', tags).end(`body ${count}`)
+}
+
+test('two thousand purged prefixes make void what begins with one of them, and nothing else', async (t) => {
+  const edge = await startEdge(t, tagged)
+  const urls = ['/kept', '/folder/1', '/folder/2/page', '/folder-two']
+  for (const url of urls) await edge.get(url)
+  const prefixes = Array.from({ length: 2_000 }, (_, index) => `${edge.host}/other/${index}`)
+  await edge.purge({ prefixes })
+  for (const url of urls) assert.equal((await edge.get(url)).cache, 'HIT', url)
+  await edge.purge({ prefixes: [`${edge.host}/folder/`] })
+  await edge.purge({ prefixes })
+  const found = await Promise.all(urls.map(async (url) => (await edge.get(url)).cache))
+  assert.deepEqual(found, ['HIT', 'MISS', 'MISS', 'HIT'])
+})
+
+test('prefixes of more lengths than are looked for purge too much, never too little', async (t) => {
+  const edge = await startEdge(t, tagged)
+  const long = `/${'x'.repeat(3_000)}`
+  await edge.get(long)
+  await edge.get('/kept')
+  const prefixes = Array.from({ length: 1_500 }, (_, index) => `${edge.host}${'/'.padEnd(index + 1, 'y')}`)
+  await edge.purge({ prefixes: prefixes.slice(1) })
+  assert.deepEqual([(await edge.get(long)).cache, (await edge.get('/kept')).cache], ['HIT', 'HIT'])
+  await edge.purge({ prefixes: [`${edge.host}${long}`] })
+  assert.deepEqual([(await edge.get(long)).cache, (await edge.get('/kept')).cache], ['MISS', 'HIT'])
+})
+
+test('an answer with more tags than are kept goes with any of them', async (t) => {
+  const edge = await startEdge(t, tagged)
+  const many = `/many?tags=${Array.from({ length: 1_500 }, (_, index) => `t${index}`).join()}`
+  const get = async () => (await edge.get(many)).cache
+  for (const tag of ['t0', 't1000', 't1499', 'another']) {
+    assert.deepEqual([await get(), await get()], ['MISS', 'HIT'])
+    await edge.purge({ tags: [tag] })
+  }
+  await edge.get('/few')
+  await edge.purge({ tags: ['another'] })
+  assert.equal((await edge.get('/few')).cache, 'HIT')
+})
+
+test('when there is no room for more marks the oldest are forgotten, and only what is older than those goes', async (t) => {
+  const edge = await startEdge(t, tagged)
+  const old = '/old'
+  await edge.get(old)
+  let voided = false
+  for (let call = 0; call < 16; call++) {
+    const last = `/${call}?tags=last-${call}`
+    await edge.get(last)
+    await edge.purge({ tags: Array.from({ length: ITEMS_MAX }, (_, index) => `tag ${call} ${index}`) })
+    assert.equal((await edge.get(last)).cache, 'HIT', `stored before call ${call}, in which nothing of it was purged`)
+    voided ||= (await edge.get(old)).cache !== 'HIT'
+    await edge.purge({ tags: [`last-${call}`] })
+    assert.equal((await edge.get(last)).cache, 'MISS')
+  }
+  assert.ok(voided, 'else there was room for all of them')
+  assert.doesNotMatch(edge.errors(), /\[error\]|\[alert\]/)
+})

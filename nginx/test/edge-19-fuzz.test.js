@@ -1,0 +1,22 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fuzz } from '../fuzz/fuzz.js'
+import { HOLES } from '../fuzz/holes.js'
+
+const SEED = 20261122
+const CASES = 1_000
+/** Each hole has been found within some hundred pairs so far. */
+const CASES_FOR_A_HOLE = 5_000
+
+for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
+  test(`no two different requests share an answer, and whoever gets a body can decode it: ${profile}`, async () => {
+    assert.equal((await fuzz({ profile, cases: CASES, seed: SEED })).found, null)
+  })
+}
+
+for (const [name, { profile, edits }] of Object.entries(HOLES)) {
+  test(`the fuzzer finds it when ${name}`, async () => {
+    const { found } = await fuzz({ profile, cases: CASES_FOR_A_HOLE, seed: SEED, edits, smallest: false })
+    assert.match(String(found), /the answer was made for|cannot decode/)
+  })
+}
