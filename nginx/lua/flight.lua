@@ -16,6 +16,8 @@ local _M = {}
 
 -- A refusal of this request that leaves open what the page is now, so a stored copy stays for stale-if-error.
 local SAYS_NOTHING_OF_IT = { [304] = true, [408] = true, [412] = true, [416] = true, [425] = true, [429] = true }
+-- Why something is not stored, of which store.lua has something newer, or knows that it may be out of date.
+local SUPERSEDED = { ["purged meanwhile"] = true, ["a newer one is stored"] = true, ["replaced meanwhile"] = true }
 -- How long an address is remembered whose answers could not be shared; then one request is tried as the first again.
 local UNCACHEABLE_S = 10
 -- A client that reads slowly holds up the fetch when so much waits for it, and nobody else can use what comes.
@@ -132,12 +134,17 @@ local function collector(on_file)
   return self
 end
 
-local function put(flight, entry, collected)
+local function put(flight, entry, collected, reusable)
   local body, message = collected.body()
   local stored
   if body then stored, message = store.put(entry, flight.request, body) end
-  if stored then return "stored" end
-  if message == "purged meanwhile" or message == "a newer one is stored" then return "superseded" end
+  if stored and reusable then
+    -- Whatever it was before, such as late because of a load, answers can be shared now.
+    uncacheable:delete(flight.key)
+    return "stored"
+  end
+  if stored then return "unshared" end
+  if SUPERSEDED[message] then return "superseded" end
   ngx.log(ngx.WARN, "not stored: ", message)
   return "unshared"
 end
@@ -180,9 +187,9 @@ local function receive_body(flight, answer, entry, reusable)
     end
     -- Stored before the client has the last byte: what it asks for next is there.
     if collected and answer.framing == "length" and answer.left == 0 then
-      local outcome = put(flight, entry, collected)
+      local outcome = put(flight, entry, collected, reusable)
       collected = nil
-      finish(flight, reusable and outcome or "unshared")
+      finish(flight, outcome)
     end
     push(flight, chunk)
     if flight.cancelled and not collected and not flight.outcome then finish(flight, "unshared") end
@@ -193,8 +200,7 @@ local function receive_body(flight, answer, entry, reusable)
   end
   origin.release(answer)
   if collected then
-    local outcome = put(flight, entry, collected)
-    finish(flight, reusable and outcome or "unshared")
+    finish(flight, put(flight, entry, collected, reusable))
   end
   finish(flight, "unshared")
   close_queue(flight)
@@ -232,17 +238,25 @@ local function names_another(entry, answer)
   return etag ~= nil and entry.etag ~= nil and etag ~= entry.etag and "W/" .. etag ~= entry.etag and etag ~= "W/" .. entry.etag
 end
 
+-- Whether it can be used for others, and whether it could be had it not taken so long to come: an address is remembered for
+-- what its origin says, not for the load of a moment.
+local function reusability(judgement, answer)
+  local left_s = judgement.lifetime_s - judgement.initial_age_s
+  local delay_s = answer.received_s - answer.requested_s
+  return left_s > 0 and not judgement.always_validate, left_s + delay_s > 0 and not judgement.always_validate
+end
+
 local function revalidated(flight, answer)
   origin.release(answer)
   local entry, judgement = answers.updated(flight.entry, answer, flight.clock)
-  local reusable = judgement.lifetime_s > judgement.initial_age_s and not judgement.always_validate
+  local reusable, in_time = reusability(judgement, answer)
   local old = flight.entry
   entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = old.body, old.body_segment, old.body_offset, old.body_bytes
-  local stored = judgement.storable and store.put_head(entry, old)
-  if not judgement.storable then store.forget(old) end
-  if not (stored and reusable) then uncacheable:set(flight.key, true, UNCACHEABLE_S) end
+  local stored, message
+  if judgement.storable then stored, message = store.put_head(entry, old) else store.forget(old) end
+  if not (judgement.storable and in_time) then uncacheable:set(flight.key, true, UNCACHEABLE_S) end
   flight.result = entry
-  finish(flight, stored and reusable and "stored" or "unshared")
+  finish(flight, reusable and (stored and "stored" or SUPERSEDED[message] and "superseded") or "unshared")
 end
 
 -- RFC 9111 §4.3.5: what a HEAD says about the stored answer to a GET.
@@ -280,7 +294,7 @@ local function fetch(flight)
   local judgement = freshness.judge({
     status = answer.status, fields = answer.fields, requested_s = answer.requested_s, received_s = answer.received_s, authorized = flight.authorized,
   }, settings.freshness)
-  local reusable = judgement.lifetime_s > judgement.initial_age_s and not judgement.always_validate
+  local reusable, in_time = reusability(judgement, answer)
   local storable = judgement.storable and flight.method == "GET" and not flight.no_store and (answer.length or 0) <= settings.max_object_bytes
   flight.bypass, flight.answer = judgement.bypass, answer
   local new = storable and answers.entry(answer, judgement, flight.request, flight.clock) or nil
@@ -288,7 +302,7 @@ local function fetch(flight)
   if flight.method == "HEAD" then
     learn_from_head(flight, answer)
   elseif not new or not reusable then
-    if flight.collapsing then uncacheable:set(flight.key, true, UNCACHEABLE_S) end
+    if flight.collapsing and not (new and in_time) then uncacheable:set(flight.key, true, UNCACHEABLE_S) end
     finish(flight, "unshared")
     -- What the origin says now is not what is stored, and may not replace it either.
     if not new and entry and answer.status < 500 and not SAYS_NOTHING_OF_IT[answer.status] then store.forget(entry) end

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs'
+import net from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { startEdge, WAIT_MAX_MS } from '../edge-helper.js'
+
+const WORKER_CONNECTIONS = 4_096
+const CONNECTIONS = WORKER_CONNECTIONS + 10_000
+const AT_ONCE = 500
+const KEYS = 200
+const LOAD_MS = 15_000
+const BYTE_EVERY_MS = 300
+const DISK_BYTES = 8 * 1024 ** 2
+const BODY = 'x'.repeat(3_000)
+/** Each needs a descriptor here; those of the origin, too. */
+const descriptors = Number(spawnSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).stdout) || Infinity
+const skip = descriptors < CONNECTIONS + 2 * KEYS && `${CONNECTIONS} connections need as many descriptors; ulimit -n says ${descriptors}`
+
+/** @param {import('node:test').TestContext} t @returns {string | undefined} a small disk; undefined where none can be mounted */
+function mountDisk (t) {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-disk-'))
+  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', directory]).status === 0
+  t.after(() => {
+    // Lazily: the edge still has it open.
+    if (mounted) execFileSync('umount', ['-l', directory])
+    rmSync(directory, { recursive: true })
+  })
+  return mounted ? directory : undefined
+}
+
+/** @param {string} directory */
+function fill (directory) {
+  const { bavail, bsize } = statfsSync(directory)
+  const filler = path.join(directory, 'filler')
+  writeFileSync(filler, Buffer.alloc(bavail * bsize))
+  return () => unlinkSync(filler)
+}
+
+/**
+ * Clients that ask for pages and leave, at once or later, or never say all of their request.
+ * @param {number} port
+ */
+function flood (port) {
+  /** @type {Set<net.Socket>} */
+  const sockets = new Set()
+  let opened = 0
+  const open = () => {
+    const number = opened++
+    const socket = net.connect(port, '127.0.0.1')
+    sockets.add(socket)
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket)).resume()
+    const page = `/${number % KEYS}`
+    const request = `GET ${page} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n`
+    if (number % 3 === 0) socket.write(`POST ${page} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nContent-Length: 9\r\n\r\n`)
+    else if (number % 3 === 1) socket.write(`${request}\r\n`, () => { setTimeout(() => socket.destroy(), number % 50) })
+    else socket.write(`${request}\r\n`)
+  }
+  const timer = setInterval(() => { for (let count = 0; count < AT_ONCE && sockets.size < CONNECTIONS; count++) open() }, 100)
+  return {
+    most: () => opened,
+    end () {
+      clearInterval(timer)
+      for (const socket of sockets) socket.destroy()
+    }
+  }
+}
+
+test('after ten thousand clients too many, an origin that stalls at every byte, a full disk and leaders that leave, every key collapses, refreshes and answers', { skip, timeout: 400_000 }, async (t) => {
+  const disk = mountDisk(t)
+  let stalling = false
+  /** @type {Set<import('node:http').ServerResponse>} */
+  const stalled = new Set()
+  const head = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=2, stale-while-revalidate=600\r\nContent-Length: 3000\r\n\r\n'
+  const edge = await startEdge(t, (_request, response, count) => {
+    if (!stalling) {
+      response.setHeader('Cache-Control', 'max-age=2, stale-while-revalidate=600').setHeader('ETag', `"${count}"`)
+      return response.end(BODY)
+    }
+    stalled.add(response)
+    const bytes = head + BODY
+    let sent = 0
+    const timer = setInterval(() => { response.socket?.write(bytes[sent++]) }, BYTE_EVERY_MS)
+    response.on('close', () => { clearInterval(timer); stalled.delete(response) })
+  }, {
+    cacheDirectory: disk,
+    configure: (text) => text.replace(/worker_connections \d+/, `worker_connections ${WORKER_CONNECTIONS}`)
+  })
+  const workers = edge.workers()
+  // One half is in the cache, and stale when the load comes.
+  const pages = Array.from({ length: KEYS }, (_, index) => `/${index}`)
+  for (const page of pages.slice(0, KEYS / 2)) await edge.get(page)
+
+  stalling = true
+  const makeRoom = disk === undefined ? () => {} : fill(disk)
+  const load = flood(edge.port)
+  assert.ok(await waitUntil(() => load.most() >= CONNECTIONS, WAIT_MAX_MS), 'so many have come')
+  await new Promise((resolve) => setTimeout(resolve, LOAD_MS))
+  load.end()
+  for (const response of stalled) response.socket?.destroy()
+  stalling = false
+  makeRoom()
+
+  const endedMs = performance.now()
+  let slowestMs = 0
+  for (const page of pages) {
+    const asked = await waitUntil(async () => {
+      const startedMs = performance.now()
+      const answers = await Promise.all([1, 2, 3].map(() => edge.get(page).catch(() => null)))
+      slowestMs = Math.max(slowestMs, performance.now() - startedMs)
+      return answers.every((answer) => answer?.status === 200 && answer.body === BODY)
+    }, WAIT_MAX_MS)
+    assert.ok(asked, `${page} does not answer:\n${edge.errors().slice(-2_000)}`)
+  }
+  const answeredMs = performance.now() - endedMs
+  await edge.purge({ purge_everything: true })
+  for (const page of pages) {
+    const before = edge.reached(page)
+    const answers = await Promise.all([1, 2, 3].map(() => edge.get(page)))
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200], page)
+    assert.equal(edge.reached(page), before + 1, `${page} collapses`)
+  }
+  await new Promise((resolve) => setTimeout(resolve, 2_100))
+  for (const page of pages) {
+    const before = edge.reached(page)
+    assert.equal((await edge.get(page)).cache, 'UPDATING')
+    assert.ok(await waitUntil(() => edge.reached(page) === before + 1, WAIT_MAX_MS), `${page} is refreshed`)
+  }
+  assert.deepEqual(edge.workers(), workers, 'and no worker has died')
+  t.diagnostic(`${load.most()} connections were opened; ${KEYS} pages answered ${Math.round(answeredMs)} ms after the load, ` +
+    `the slowest three at once in ${Math.round(slowestMs)} ms`)
+})
