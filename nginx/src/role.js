@@ -19,6 +19,8 @@ const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/
 /** Characters that would end a quoted string of nginx's configuration or be read as a variable in it. */
 const UNQUOTABLE = /["$\\\n\r]/
 
+/** In the first line of each configuration, see templates/main.eta. */
+const RENDERED = 'Rendered from nginx/templates'
 /** Marks a folder as a cache that the edge has made; backup programs leave such a folder out. */
 const TAG_FILE = 'CACHEDIR.TAG'
 const TAG_START = 'Signature: 8a477f597d28d172789f06886806bc55\n# The cache of an edge of stevec.\n'
@@ -54,6 +56,7 @@ const TAG = `${TAG_START}# Each start of the edge empties this folder.\n# See ht
 export async function prepareRole (role, { directory, binary, modulesDirectory }) {
   const text = render(role, { directory, modulesDirectory })
   const configuration = path.join(directory, 'nginx.conf')
+  refuseForeign(configuration)
   if (role.role === 'edge') {
     refuseInUse(directory)
     emptyCache(cacheDirectoryOf(role, directory))
@@ -86,6 +89,12 @@ export function findNginx (directory) {
   } catch {
     return null
   }
+}
+
+/** @param {string} configuration  file */
+function refuseForeign (configuration) {
+  if (!existsSync(configuration) || readFileSync(configuration, 'utf8').includes(RENDERED)) return
+  throw new Error(`${configuration} is not one of stevec's, and was left as it is; choose another folder`)
 }
 
 /** @param {string} directory */

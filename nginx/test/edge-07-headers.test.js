@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
 import { test } from 'node:test'
-import { byteServer, startEdge } from './edge-helper.js'
+import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { byteServer, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 test('hop-by-hop headers, those that Connection lists, and the edge\'s own are not handed on', async (t) => {
   const edge = await startEdge(t, byteServer((socket) => socket.write(
@@ -53,6 +56,17 @@ test('the log tells status, key, age, revision, bytes and the origin\'s time', a
   assert.ok(Number(miss.upstream_duration_s) >= 0 && miss.upstream_duration_s !== '')
   const { headers } = await edge.get('/a?2')
   assert.equal((await edge.logged('/a?2')).ray, headers['cf-ray'])
+})
+
+test('whatever a client says, each line of the log can be read', async (t) => {
+  const edge = await startEdge(t, (_request, response) => response.end('body'))
+  const said = ['nonsense', 'GET / HTTP/1.1', 'GET /"\\\x01\xff HTTP/1.1\r\nHost: a"b', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x']
+  for (const bytes of said) await edge.raw(`${bytes}\r\n\r\n`)
+  await fetch(edge.control.url, { headers: { 'content-length': '0' } })
+  const lines = () => ['access.log', 'control.log'].flatMap((file) => readFileSync(path.join(edge.directory, file), 'utf8').trim().split('\n'))
+  assert.ok(await waitUntil(() => lines().length > said.length, WAIT_MAX_MS))
+  for (const line of lines()) assert.equal(typeof JSON.parse(line).status, 'number', line)
+  assert.doesNotMatch(edge.errors(), /uninitialized/)
 })
 
 test('a GET with a body is nothing for the cache', async (t) => {

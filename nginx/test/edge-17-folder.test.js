@@ -116,3 +116,12 @@ test('a pid file that names another process does not keep an edge from its folde
     await prepare(directory)
   }
 })
+
+test('a configuration of somebody else\'s nginx is not written over', async (t) => {
+  const { directory, answers } = makeFolder(t)
+  const configuration = path.join(directory, 'nginx.conf')
+  writeFileSync(configuration, 'events {}\n')
+  await assert.rejects(prepare(directory), /nginx\.conf is not one of stevec's, and was left as it is; choose another folder/)
+  assert.equal(readFileSync(configuration, 'utf8'), 'events {}\n')
+  assert.ok(!existsSync(answers))
+})
