@@ -1,14 +1,9 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { startEdge } from '../test/edge-helper.js'
 import { createRawClient } from './client.js'
 import { bytesOf, canDecode, KEYED, pair } from './requests.js'
 
-const LUA = fileURLToPath(new URL('../lua', import.meta.url))
 /** Pairs that are sent at once, each over a connection of its own. */
 const AT_ONCE = 16
 const CODING = /^(br|gzip|zstd|deflate|x-gzip|dcb|dcz|compress|\*)$/
@@ -30,10 +25,7 @@ const CODING = /^(br|gzip|zstd|deflate|x-gzip|dcb|dcz|compress|\*)$/
  * @returns {Promise<Outcome>}
  */
 export async function fuzz ({ profile, cases, seed, edits = [], smallest = true, onProgress = () => {} }) {
-  const lua = mkdtempSync(path.join(tmpdir(), 'stevec-fuzz-'))
-  editLua(lua, edits)
-  const configure = (/** @type {string} */ text) => text.replace(/lua_package_path "[^;]*;/, `lua_package_path "${lua}/?.lua;`)
-  const edge = await startEdge(null, http.createServer({ insecureHTTPParser: true }, echo(profile)), { profile, configure })
+  const edge = await startEdge(null, http.createServer({ insecureHTTPParser: true }, echo(profile)), { profile, edits })
   const clients = Array.from({ length: AT_ONCE }, () => createRawClient(edge.port))
   let done = 0
   try {
@@ -48,7 +40,6 @@ export async function fuzz ({ profile, cases, seed, edits = [], smallest = true,
   } finally {
     for (const client of clients) client.close()
     await edge.stop()
-    rmSync(lua, { recursive: true })
   }
 }
 
@@ -127,17 +118,4 @@ function codingFor (accepted) {
   const allowed = accepted.toLowerCase().split(',').filter((member) => !/q=0(\.0*)?[ \t]*$/.test(member))
   const coding = allowed.map((member) => member.split(';')[0].trim()).find((text) => CODING.test(text))
   return coding === '*' ? 'compress' : coding
-}
-
-/**
- * @param {string} directory  that a copy of lua/ comes into
- * @param {import('./holes.js').Hole['edits']} edits
- */
-function editLua (directory, edits) {
-  cpSync(LUA, directory, { recursive: true })
-  for (const [file, from, to] of edits) {
-    const text = readFileSync(path.join(directory, file), 'utf8')
-    if (!text.includes(from)) throw new Error(`lua/${file} has no "${from}" any more; holes.js says what to take out`)
-    writeFileSync(path.join(directory, file), text.replace(from, () => to))
-  }
 }

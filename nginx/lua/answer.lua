@@ -80,7 +80,7 @@ function _M.entry(answer, judgement, request, clock)
 end
 
 -- A stored answer with what a 304 (or a HEAD) says over it, and the judgement of the result. RFC 9111 §4.3.4.
-function _M.updated(old, answer, clock)
+function _M.updated(old, answer, clock, authorized)
   local fields, headers = {}, {}
   local kept = _M.kept_headers(answer.headers, answer.fields)
   local replaced = { date = true }
@@ -102,7 +102,9 @@ function _M.updated(old, answer, clock)
   dated(headers, fields, answer.received_s)
   fields.age = answer.fields.age
   fields["cloudflare-cdn-cache-control"] = answer.fields["cloudflare-cdn-cache-control"] or old.targeted
-  local judgement = freshness.judge({ status = old.status, fields = fields, requested_s = answer.requested_s, received_s = answer.received_s }, settings.freshness)
+  local judgement = freshness.judge({
+    status = old.status, fields = fields, requested_s = answer.requested_s, received_s = answer.received_s, authorized = authorized,
+  }, settings.freshness)
   local tags, any_tag = old.tags, old.any_tag
   if answer.fields["cache-tag"] then tags, any_tag = tags_of(answer.fields) end
   local entry = fill({

@@ -184,7 +184,7 @@ local function get(request)
   local conditions = request.special and (fields["if-none-match"] or fields["if-modified-since"] or fields.range or fields["if-match"] or fields["if-unmodified-since"])
   local whole = settings.profile == "cloudflare" or entry ~= nil
   if request.method == "HEAD" and settings.profile ~= "cloudflare" then
-    local flight = start(request, { key = key, method = "HEAD", entry = entry, own_conditions = true })
+    local flight = start(request, { key = key, method = "HEAD", entry = entry, own_conditions = true, no_store = demands["no-store"] ~= nil })
     flights.wait_head(flight)
     note_origin(flight)
     if flight.failure then

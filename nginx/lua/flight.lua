@@ -43,8 +43,7 @@ end
 
 -- Something happened that others may wait for.
 local function wake(flight)
-  local waiting = flight.waiting
-  flight.waiting = 0
+  local waiting = -flight.changed:count()
   if waiting > 0 then flight.changed:post(waiting) end
 end
 
@@ -87,7 +86,7 @@ local function push(flight, chunk)
     if flight.file then return end
   end
   while flight.queued_bytes > QUEUE_BYTES_MAX and not flight.cancelled do
-    if not flight.room:wait(READER_PATIENCE_S) then flight.cancelled = true end
+    if not flight.room:wait(READER_PATIENCE_S) then flight.cancelled, flight.given_up = true, "its client reads too slowly" end
   end
   if flight.cancelled then return end
   flight.last = flight.last + 1
@@ -248,10 +247,15 @@ end
 
 local function revalidated(flight, answer)
   origin.release(answer)
-  local entry, judgement = answers.updated(flight.entry, answer, flight.clock)
+  local entry, judgement = answers.updated(flight.entry, answer, flight.clock, flight.authorized)
   local reusable, in_time = reusability(judgement, answer)
   local old = flight.entry
   entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = old.body, old.body_segment, old.body_offset, old.body_bytes
+  if flight.no_store or flight.authorized and not judgement.storable then
+    -- It says something to this client alone, and what is stored stays as it is.
+    flight.result = entry
+    return finish(flight, "unshared")
+  end
   local stored, message
   if judgement.storable then stored, message = store.put_head(entry, old) else store.forget(old) end
   if not (judgement.storable and in_time) then uncacheable:set(flight.key, true, UNCACHEABLE_S) end
@@ -262,13 +266,14 @@ end
 -- RFC 9111 §4.3.5: what a HEAD says about the stored answer to a GET.
 local function learn_from_head(flight, answer)
   local old = flight.entry
+  if flight.authorized or flight.no_store then return end
   if not old or answer.status ~= 200 or old.status ~= 200 then return end
   local length = answer.fields["content-length"]
   local modified = answer.fields["last-modified"]
   if names_another(old, answer) or length and tonumber(length[1]) ~= old.body_bytes or modified and old.last_modified and modified[1] ~= old.last_modified then
     return store.forget(old)
   end
-  local entry, judgement = answers.updated(old, answer, flight.clock)
+  local entry, judgement = answers.updated(old, answer, flight.clock, false)
   if judgement.storable then store.put_head(entry, old) end
 end
 
@@ -314,6 +319,8 @@ end
 -- RFC 5861 §4.
 function _M.stale_if_error(entry)
   if not entry or entry.stale_if_error_s == 0 then return false end
+  -- Purged while the origin was asked.
+  if purges.judge(entry) or purges.address_purged_s(entry) then return false end
   return -freshness.left_s(entry, ngx.now()) <= entry.stale_if_error_s
 end
 
@@ -340,7 +347,7 @@ end
 function _M.start(options)
   local flight = options
   local request = flight.request
-  flight.clock, flight.waiting, flight.progress_s = purges.clock(), 0, ngx.now()
+  flight.clock, flight.progress_s = purges.clock(), ngx.now()
   -- Of what it brings, as far as known: it may have any tag.
   flight.subject = {
     clock = flight.clock, host = request.host, host_name = request.host_name, uri = request.uri,
@@ -381,6 +388,7 @@ function _M.next(flight)
       end
       flight.file:close()
       flight.file = nil
+      if flight.file_from < flight.spool.bytes then return nil, "its file could not be read" end
     elseif flight.first <= flight.last then
       local chunk = flight.queue[flight.first]
       flight.queue[flight.first] = nil
@@ -388,12 +396,17 @@ function _M.next(flight)
       flight.queued_bytes = flight.queued_bytes - #chunk
       if flight.room:count() < 0 then flight.room:post(1) end
       return chunk
-    elseif flight.closed then
-      return nil, flight.cut_short
+    elseif flight.closed or flight.given_up then
+      return nil, flight.cut_short or flight.given_up
     else
       flight.data:wait(HEAD_PATIENCE_S)
     end
   end
+end
+
+-- Whether all that it brings is there, and none of it in the file alone.
+function _M.is_queued_whole(flight)
+  return flight.closed and not flight.cut_short and not flight.file and not flight.cancelled
 end
 
 -- Whether `next` would have to wait.
@@ -417,8 +430,7 @@ function _M.wait_change(flight, patience_s)
   -- A wait of less than a millisecond does not let go of the worker, whose clock then stands still: its caller would turn for ever.
   local left_ms = math.floor((flight.progress_s + patience_s - ngx.now()) * 1000 + 0.5)
   if left_ms < 1 then return false end
-  flight.waiting = flight.waiting + 1
-  if not flight.changed:wait(left_ms / 1000) then flight.waiting = math.max(0, flight.waiting - 1) end
+  flight.changed:wait(left_ms / 1000)
   return true
 end
 

@@ -192,7 +192,7 @@ function _M.relay(flight, word, request)
     return flights.leave(flight)
   end
   -- All of it may be there already: then its length is known, whatever the origin said.
-  if not length and flight.closed and not flight.cut_short then length = flight.queued_bytes end
+  if not length and flights.is_queued_whole(flight) then length = flight.queued_bytes end
   if length then ngx.header["Content-Length"] = length end
   if length == 0 then ngx.send_headers() end
   -- A known head goes out although no byte of the body is there yet.

@@ -54,6 +54,17 @@ local function give_way(own)
   return true
 end
 
+-- In the list of what goes when; the oldest go when the list itself has no room.
+local function register(id)
+  while not dict:safe_set("s" .. id, 0) or not dict:rpush("order", id) do
+    dict:delete("s" .. id)
+    local oldest = dict:lpop("order")
+    if not oldest then return false end
+    evict(oldest)
+  end
+  return true
+end
+
 local function create()
   local id = dict:incr("id", 1, 0)
   local file, message, code = io.open(path_of(id), "wb")
@@ -61,7 +72,7 @@ local function create()
   if not file then return nil, message end
   -- What is written can be read at once, and a disk that is full says so with the piece that has no room.
   file:setvbuf("no")
-  if not dict:safe_set("s" .. id, 0) or not dict:rpush("order", id) then
+  if not register(id) then
     file:close()
     os.remove(path_of(id))
     return nil, "too many files"

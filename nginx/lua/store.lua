@@ -112,7 +112,7 @@ local function commit(entry, request, place)
   local selection = entry.selection
   local key = selection and vary.key(entry.base, selection, request) or entry.base
   local before = index:get(key)
-  local old = before and parsed:get(key)
+  local old = before and (parsed:get(key) or load(key, before))
   if old and old.place == before and old.requested_s > entry.requested_s and not purges.judge(old) then return nil, "a newer one is stored" end
   if selection then remember_selection(entry.base, selection) end
   local soft_s = purges.address_purged_s(entry, true)
@@ -152,7 +152,13 @@ function _M.put_head(entry, old)
   local head = encode(entry)
   local segment, offset = segments.append(head)
   if not segment then return nil, offset end
-  if purges.judge(entry) then return nil, "purged meanwhile" end
+  -- Its body is the old one's, which may have had other tags.
+  local void, stale_since_s = purges.judge({
+    clock = entry.clock, host = old.host, host_name = old.host_name, uri = old.uri,
+    tags = old.tags, any_tag = old.any_tag, shares_address = old.shares_address,
+  })
+  if void and index:get(old.key) == old.place then index:delete(old.key) end
+  if void or stale_since_s or purges.judge(entry) then return nil, "purged meanwhile" end
   entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = old.body, old.body_segment, old.body_offset, old.body_bytes
   entry.key = old.key
   entry.place = string.format("=%d:%d:%d:%d:%d:%d:0", segment, offset, #head, old.body_segment, old.body_offset, old.body_bytes)

@@ -29,6 +29,8 @@ end
 local function normal(value)
   if type(value) == "table" then value = table.concat(value, ",") end
   if value == nil then return "-" end
+  -- It may be within a quoted string, where every space counts.
+  if string.find(value, '"', 1, true) then return "+" .. value end
   return "+" .. string.gsub(string.gsub(string.gsub(value, "[ \t]*,[ \t]*", ","), "^[ \t]+", ""), "[ \t]+$", "")
 end
 

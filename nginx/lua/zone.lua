@@ -54,15 +54,24 @@ local function addresses_of(item)
   return addresses
 end
 
+-- As answers have them: answer.lua takes white space from tags, request.lua the usual port from hosts, nginx the last dot.
+local function trimmed(text)
+  return string.match(text, "^%s*(.-)%s*$")
+end
+
+local function host_of(text)
+  return (trimmed(text):lower():gsub(":80$", ""):gsub("%.$", ""))
+end
+
 local ACTIONS = {
   files = function(item, soft)
     for _, address in ipairs(addresses_of(item)) do store.purge_url(address, soft) end
   end,
-  tags = purges.tag,
-  hosts = function(item, soft) purges.host(item, soft) end,
+  tags = function(item, soft) purges.tag(trimmed(item), soft) end,
+  hosts = function(item, soft) purges.host(host_of(item), soft) end,
   prefixes = function(item, soft)
     local host, rest = item:gsub("^[hH][tT][tT][pP][sS]?://", ""):match("^([^/]*)(.*)$")
-    purges.prefix(host:lower() .. rest, soft)
+    purges.prefix((rest == "" and host:lower() or host_of(host)) .. rest, soft)
   end,
 }
 
@@ -70,7 +79,7 @@ local function well_formed(kind, items)
   for _, item in ipairs(items) do
     if kind == "files" then
       if not addresses_of(item) then return false end
-    elseif type(item) ~= "string" or item == "" or #item > TEXT_BYTES_MAX then
+    elseif type(item) ~= "string" or trimmed(item) == "" or #item > TEXT_BYTES_MAX or kind == "hosts" and item:find("/", 1, true) then
       return false
     end
   end

@@ -1,13 +1,15 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { prepareRole } from '@stevec/nginx'
 import { freePorts } from '../../loadgen/src/stack/ports.js'
 import { isAlive, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
 import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
 
+const LUA = fileURLToPath(new URL('../lua', import.meta.url))
 const TOKEN = 'a-token-for-this-test'
 /** Far more than anything here takes; a machine may be slow and busy. */
 export const WAIT_MAX_MS = 60_000
@@ -21,10 +23,10 @@ export const WAIT_MAX_MS = 60_000
  * The real edge in front of a scripted origin, gone again when the test is over.
  * @param {import('node:test').TestContext | null} t  null: whoever called has to call `stop`
  * @param {Script | net.Server} script  an HTTP handler, or a server of bytes that listens already
- * @param {import('@stevec/nginx').EdgeOptions & {origin?: Partial<import('@stevec/nginx').Origin>, originListens?: string, configure?: (text: string) => string}} [options]
- *   originListens: the address that the origin is at; configure: changes the text of nginx's configuration
+ * @param {import('@stevec/nginx').EdgeOptions & {origin?: Partial<import('@stevec/nginx').Origin>, originListens?: string, configure?: (text: string) => string, edits?: [file: string, from: string, to: string][]}} [options]
+ *   originListens: the address that the origin is at; configure: changes the text of nginx's configuration; edits: of a copy of lua/
  */
-export async function startEdge (t, script, { origin, originListens = '127.0.0.1', configure, ...options } = {}) {
+export async function startEdge (t, script, { origin, originListens = '127.0.0.1', configure = (text) => text, edits = [], ...options } = {}) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-edge-'))
   const [port, controlPort, originPort] = await freePorts(3)
   /** @type {http.IncomingMessage[]} */
@@ -62,7 +64,8 @@ export async function startEdge (t, script, { origin, originListens = '127.0.0.1
   const role = { role: 'edge', port, origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false, ...origin }, controlPort, controlToken: TOKEN, ...options }
   const start = async () => {
     const prepared = await prepareRole(role, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
-    if (configure) writeFileSync(prepared.configuration, configure(readFileSync(prepared.configuration, 'utf8')))
+    const text = configure(readFileSync(prepared.configuration, 'utf8'))
+    writeFileSync(prepared.configuration, edits.length === 0 ? text : withLua(editLua(directory, edits), text))
     nginx = await startProcess({ name: 'nginx edge', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })
     const up = await waitUntil(() => send(controlPort, '/').then(() => true, () => false), WAIT_MAX_MS)
     if (!up) throw new Error(`the edge did not start: ${readFileSync(path.join(directory, 'error.log'), 'utf8')}`)
@@ -120,6 +123,29 @@ export async function startEdge (t, script, { origin, originListens = '127.0.0.1
       await start()
     }
   }
+}
+
+/**
+ * @param {string} lua  folder
+ * @param {string} text  of a configuration
+ */
+const withLua = (lua, text) => text.replace(/lua_package_path "[^;]*;/, `lua_package_path "${lua}/?.lua;`)
+
+/**
+ * @param {string} directory
+ * @param {[file: string, from: string, to: string][]} edits
+ * @returns {string} a copy of lua/ in it, edited
+ * @throws {Error} when there is nothing to be edited
+ */
+function editLua (directory, edits) {
+  const copy = path.join(directory, 'lua')
+  cpSync(LUA, copy, { recursive: true })
+  for (const [file, from, to] of edits) {
+    const text = readFileSync(path.join(copy, file), 'utf8')
+    if (!text.includes(from)) throw new Error(`lua/${file} has no "${from}" any more; change what takes it out`)
+    writeFileSync(path.join(copy, file), text.replace(from, () => to))
+  }
+  return copy
 }
 
 /**
