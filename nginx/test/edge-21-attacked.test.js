@@ -37,11 +37,14 @@ for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
       response.setHeader('Content-Length', 4).end('body')
     }, { profile })
     const asAlice = { authorization: 'Basic YTpi' }
-    for (const [url, said, method] of /** @type {[string, Record<string, string>, string][]} */ ([
-      ['/get', {}, 'GET'], ['/directive', { 'cache-control': 'no-cache' }, 'GET'], ['/unstored', { 'cache-control': 'no-store' }, 'GET'], ['/head', { 'cache-control': 'no-cache' }, 'HEAD']
-    ])) {
-      await edge.get(url)
-      if (url !== '/head') await passing(2_100)
+    const tries = /** @type {[string, Record<string, string>, string][]} */ ([
+      ['/get', {}, 'GET'], ['/directive', { 'cache-control': 'no-cache' }, 'GET'], ['/unstored', { 'cache-control': 'no-store' }, 'GET'],
+      ['/head', { 'cache-control': 'no-cache' }, 'HEAD']
+    ])
+    for (const [url] of tries) if (url !== '/head') await edge.get(url)
+    await passing(2_100)
+    await edge.get('/head')
+    for (const [url, said, method] of tries) {
       await edge.get(url, { ...asAlice, ...said }, method)
       const { headers } = await edge.get(url)
       assert.deepEqual([headers.named, headers['set-cookie']], [undefined, undefined], url)
