@@ -1,29 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync, statfsSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statfsSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
+import { mountDisk } from './disk.js'
 import { startEdge } from './edge-helper.js'
 
 const DISK_BYTES = 4 * 1024 ** 2
-
-/**
- * A small disk of its own, gone after the test; null where one cannot be mounted.
- * @param {import('node:test').TestContext} t
- * @param {number} [bytes]
- */
-function mountDisk (t, bytes = DISK_BYTES) {
-  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-disk-'))
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', directory]).status === 0
-  t.after(() => {
-    // Lazily: the edge still has it open.
-    if (mounted) execFileSync('umount', ['-l', directory])
-    rmSync(directory, { recursive: true })
-  })
-  return mounted ? directory : null
-}
 
 /** @param {string} directory */
 const freeBytes = (directory) => { const { bavail, bsize } = statfsSync(directory); return bavail * bsize }
@@ -36,7 +19,7 @@ function fillUp (disk) {
 }
 
 test('a full disk means uncached, not down, until there is room again', async (t) => {
-  const disk = mountDisk(t)
+  const disk = mountDisk(t, DISK_BYTES)
   if (disk === null) return t.skip('a small disk can be mounted by root only')
   const bodies = { '/small': 'x'.repeat(20_000), '/large': 'y'.repeat(1_500_000) }
   const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(bodies[/** @type {keyof bodies} */ (String(request.url).replace(/\d/, ''))]), { cacheDirectory: disk })
@@ -100,7 +83,7 @@ async function post (edge, bytes) {
 }
 
 test('a full disk holds up no request with a body of up to 1 MiB', async (t) => {
-  const disk = mountDisk(t)
+  const disk = mountDisk(t, DISK_BYTES)
   if (disk === null) return t.skip('a small disk can be mounted by root only')
   const edge = await startOnDisk(t, disk, {})
   fillUp(disk)
@@ -114,7 +97,7 @@ test('a full disk holds up no request with a body of up to 1 MiB', async (t) => 
 })
 
 test('an answer takes the place of the oldest on a full disk, and a large request has room then', async (t) => {
-  const disk = mountDisk(t)
+  const disk = mountDisk(t, DISK_BYTES)
   if (disk === null) return t.skip('a small disk can be mounted by root only')
   const large = 'x'.repeat(1_000_000)
   const bodies = { '/1': large, '/2': large, '/new': randomBytes(75_000).toString('hex'), '/huge': 'h'.repeat(3_500_000) }

@@ -38,7 +38,15 @@ export function createLocalOrigin () {
       logFile,
       outlive,
       cgroups,
-      env: { ...readConfig().childEnvironment, NODE_ENV: 'production', ...WIKI_ENVIRONMENT, ...wikiEnvironment, HOST: '127.0.0.1', PORT: String(wikiPort), MONGODB_URI: mongodbUri }
+      env: {
+        ...readConfig().childEnvironment,
+        NODE_ENV: 'production',
+        ...WIKI_ENVIRONMENT,
+        ...wikiEnvironment,
+        HOST: '127.0.0.1',
+        PORT: String(wikiPort),
+        MONGODB_URI: mongodbUri
+      }
     })
     running.wiki = wiki
     onStart(wiki)

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, statfsSync, unlinkSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { statfsSync, unlinkSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
-import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { mountDisk } from '../disk.js'
 import { startEdge, WAIT_MAX_MS } from '../edge-helper.js'
 
 const WORKER_CONNECTIONS = 4_096
@@ -19,18 +19,6 @@ const BODY = 'x'.repeat(3_000)
 /** Each needs a descriptor here; those of the origin, too. */
 const descriptors = Number(spawnSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).stdout) || Infinity
 const skip = descriptors < CONNECTIONS + 2 * KEYS && `${CONNECTIONS} connections need as many descriptors; ulimit -n says ${descriptors}`
-
-/** @param {import('node:test').TestContext} t @returns {string | undefined} a small disk; undefined where none can be mounted */
-function mountDisk (t) {
-  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-disk-'))
-  const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_BYTES}`, 'tmpfs', directory]).status === 0
-  t.after(() => {
-    // Lazily: the edge still has it open.
-    if (mounted) execFileSync('umount', ['-l', directory])
-    rmSync(directory, { recursive: true })
-  })
-  return mounted ? directory : undefined
-}
 
 /** @param {string} directory */
 function fill (directory) {
@@ -70,7 +58,7 @@ function flood (port) {
 }
 
 test('after ten thousand clients too many, an origin that stalls at every byte, a full disk and leaders that leave, every key collapses, refreshes and answers', { skip, timeout: 400_000 }, async (t) => {
-  const disk = mountDisk(t)
+  const disk = mountDisk(t, DISK_BYTES)
   let stalling = false
   /** @type {Set<import('node:http').ServerResponse>} */
   const stalled = new Set()
@@ -86,7 +74,7 @@ test('after ten thousand clients too many, an origin that stalls at every byte, 
     const timer = setInterval(() => { response.socket?.write(bytes[sent++]) }, BYTE_EVERY_MS)
     response.on('close', () => { clearInterval(timer); stalled.delete(response) })
   }, {
-    cacheDirectory: disk,
+    cacheDirectory: disk ?? undefined,
     configure: (text) => text.replace(/worker_connections \d+/, `worker_connections ${WORKER_CONNECTIONS}`)
   })
   const workers = edge.workers()
@@ -95,7 +83,7 @@ test('after ten thousand clients too many, an origin that stalls at every byte, 
   for (const page of pages.slice(0, KEYS / 2)) await edge.get(page)
 
   stalling = true
-  const makeRoom = disk === undefined ? () => {} : fill(disk)
+  const makeRoom = disk === null ? () => {} : fill(disk)
   const load = flood(edge.port)
   assert.ok(await waitUntil(() => load.most() >= CONNECTIONS, WAIT_MAX_MS), 'so many have come')
   await new Promise((resolve) => setTimeout(resolve, LOAD_MS))
