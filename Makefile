@@ -49,7 +49,7 @@ image-lock: ## today's Debian packages for the image
 
 test-image: ## boot the image in QEMU (minutes)
 	@./stevec setup --with image
-	@node --test --test-timeout=3600000 --test-reporter=spec arm-image/test/boot/*.test.js
+	@node --test --test-timeout=3600000 --test-reporter=spec loadgen/test/boot/*.test.js
 
 bench: ## the wiki's speed beside a bare server and driver, memory, start; AGAINST=<git ref>: beside another version
 	@./stevec setup --with wrk

@@ -1,10 +1,20 @@
 import neostandard from 'neostandard'
+import { packageDirection } from './.ci/package-direction.js'
+
+const BROWSER_GLOBALS = [
+  'addEventListener', 'getComputedStyle', 'document', 'location', 'localStorage', 'navigator', 'sessionStorage',
+  'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList', 'XMLHttpRequest'
+]
 
 export default [
   ...neostandard({ noJsx: true, ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**', 'arm-image/build/**'] }),
   {
+    plugins: { stevec: { rules: { 'package-direction': packageDirection } } },
+    rules: { 'stevec/package-direction': 'error' }
+  },
+  {
     files: ['wiki-app/src/assets/**', 'wiki-app/test/browser/**'],
-    languageOptions: { globals: Object.fromEntries(['addEventListener', 'getComputedStyle', 'document', 'location', 'localStorage', 'navigator', 'sessionStorage', 'window', 'ClipboardEvent', 'DataTransfer', 'DragEvent', 'Event', 'File', 'FileList', 'XMLHttpRequest'].map((name) => [name, 'readonly'])) }
+    languageOptions: { globals: Object.fromEntries(BROWSER_GLOBALS.map((name) => [name, 'readonly'])) }
   },
   {
     // k6 runs these files itself: its modules and globals are not Node's.

@@ -23,7 +23,10 @@ const FILES_AT_ONCE = Math.min(6, os.availableParallelism() + 2)
 /** These start whole stacks. */
 const SLOW_FILES_AT_ONCE = 2
 
-const FOLDERS = ['wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test', 'arm-image/test']
+const FOLDERS = [
+  '.ci',
+  'harness/test', 'wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test', 'arm-image/test'
+]
 
 /** They take the longest, so they start first. */
 const LONG = [
@@ -41,6 +44,7 @@ const PYTEST = ['-m', 'pytest', '--quiet', `--durations=${SLOWEST_SHOWN}`, 'anal
 const ALONE = [
   'loadgen/test/verify.test.js',
   'loadgen/test/slow/loads.test.js',
+  'nginx/test/slow/edge-load.test.js',
   'wiki-app/test/slow/overload.test.js',
   'wiki-app/test/slow/slow-clients.test.js'
 ]
@@ -64,7 +68,7 @@ const SUITES = {
           command('lint JavaScript', bin('eslint'), ['.', '--max-warnings', '0']),
           command('lint Python', venv('ruff'), ['check', '--quiet', 'analysis']),
           command('format Python', venv('ruff'), ['format', '--check', '--quiet', 'analysis']),
-          command('vet Go', 'go', ['vet', '-C', path.join(ROOT, 'loadgen/links'), './...']),
+          command('vet Go', 'go', ['vet', '-C', path.join(ROOT, 'harness/links'), './...']),
           command('types', bin('tsc'), ['--project', 'tsconfig.json']),
           command('types in the browser', bin('tsc'), ['--project', 'wiki-app/src/assets']),
           commandCheck('tests Python', ROOT, venv('python'), PYTEST, readPytest)
@@ -74,7 +78,7 @@ const SUITES = {
     }
   },
   slow () {
-    const files = testFiles(['wiki-app/test/slow', 'loadgen/test/slow'])
+    const files = testFiles(['nginx/test/slow', 'wiki-app/test/slow', 'loadgen/test/slow'])
     return {
       budget_min: 45,
       lanes: [[testFilesCheck('slow tests JavaScript', ROOT, files.beside, SLOW_FILES_AT_ONCE)]],

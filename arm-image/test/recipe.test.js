@@ -12,7 +12,7 @@ import { layOver } from '../src/overlay.js'
 import { HERE, readParameters } from '../src/parameters.js'
 import { line, listTree, parseTree, treeDifferences, treeDigest } from '../src/tree.js'
 import { refuseForeignCode, wikiSettings } from '../src/wiki.js'
-import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../../wiki-app/src/start.js'
+import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '@stevec/wiki-app/start'
 
 const SYSTEM = path.join(HERE, 'overlays/system')
 const UNITS = path.join(SYSTEM, 'etc/systemd/system')

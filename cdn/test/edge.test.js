@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
 import { createEdge } from '@stevec/cdn/edge'
-import { cacheStatus, startRole } from '../../nginx/test/helper.js'
+import { cacheStatus, startRole } from '@stevec/nginx/test/helper'
 
 test('purges the emulated edge through its control listener', async () => {
   const edge = await startRole('edge', (_incoming, response) => response.setHeader('Cache-Control', 'public, max-age=60').end('page'))

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { toxicsOf } from '../src/profile/links.js'
 import { readProfile } from '../src/profile/profile.js'
-import { freePorts } from '../src/stack/ports.js'
-import { stopProcess } from '../src/stack/processes.js'
-import { replaceToxics, startToxiproxy } from '../src/stack/toxiproxy.js'
+import { freePorts } from '@stevec/harness/ports'
+import { stopProcess } from '@stevec/harness/processes'
+import { replaceToxics, startToxiproxy } from '@stevec/harness/toxiproxy'
 
 const REQUESTS = 300
 const BODY = Buffer.alloc(2_000_000, 'x')
@@ -17,7 +17,7 @@ const server = http.createServer((incoming, response) => response.end(incoming.u
 await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
 const upstream = /** @type {import('node:net').AddressInfo} */ (server.address()).port
 const [listen, port] = await freePorts(2)
-/** @type {import('../src/stack/processes.js').ProcessIdentity[]} */
+/** @type {import('@stevec/harness/processes').ProcessIdentity[]} */
 const started = []
 const api = await startToxiproxy({ links: [{ name: 'client-origin', listen, upstream: `127.0.0.1:${upstream}` }], port, logFile: path.join(directory, 'log'), outlive: false, onStart: (identity) => started.push(identity) })
 

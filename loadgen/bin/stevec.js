@@ -1,4 +1,25 @@
 #!/usr/bin/env node
-import { main } from '../src/cli.js'
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 
+linkPackages(fileURLToPath(new URL('../../', import.meta.url)))
+const { main } = await import('../src/cli.js')
 process.exitCode = await main(process.argv.slice(2))
+
+/**
+ * Links the packages of the checkout as npm does, which set-up has not run yet: it is made of them.
+ * @param {string} root  with a slash at its end
+ */
+function linkPackages (root) {
+  const { workspaces } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
+  const scope = `${root}node_modules/@stevec`
+  for (const name of workspaces.filter((/** @type {string} */ name) => !existsSync(`${scope}/${name}`))) {
+    mkdirSync(scope, { recursive: true })
+    try {
+      symlinkSync(`../../${name}`, `${scope}/${name}`)
+    } catch (error) {
+      // Another command has just linked it.
+      if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
+    }
+  }
+}

@@ -17,7 +17,7 @@ import { UsageError } from './usage-error.js'
 /**
  * Of a command that begins while set-up goes on.
  * @typedef {object} Early
- * @property {import('./tools/install.js').SetUp} [setUp]
+ * @property {import('@stevec/harness/tools/install').SetUp} [setUp]
  * @property {AbortSignal} [signal]  of an interrupt, instead of one of the command's own
  */
 

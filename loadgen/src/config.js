@@ -1,8 +1,5 @@
-import { fileURLToPath } from 'node:url'
 import path from 'node:path'
-
-/** The top of the checkout. */
-export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..')
+import { readConfig as readToolConfig, ROOT } from '@stevec/harness/config'
 
 /** Ports that a person sees; all others are chosen free at each start. */
 export const DEFAULT_PORTS = Object.freeze({ edge: 8080, origin: 8081, local: 8082, wiki: 3000, mongod: 27027 })
@@ -26,22 +23,17 @@ export function readConfig (env = process.env) {
     if (value) ports[name] = parsePort(value, `${name.toUpperCase()}_PORT`)
   }
   return {
-    /** Only the ports that were asked for: a default may give way, a wish may not. */
+    ...readToolConfig(env),
+    /** Only ports set explicitly: a default port may be replaced by a free one, an explicit one may not. */
     ports,
-    mongodbUri: env.MONGODB_URI || undefined,
-    /** What the user names comes first when a tool is looked for. @type {Record<string, string | undefined>} */
-    binaries: { mongod: env.MONGOD_BIN || undefined, k6: env.K6_BIN || undefined, nginx: env.NGINX_BIN || undefined, toxiproxy: env.TOXIPROXY_BIN || undefined, chromium: env.CHROMIUM_BIN || undefined, faketime: env.FAKETIME_BIN || undefined, wrk: env.WRK_BIN || undefined, varnish: env.VARNISHD_BIN || undefined, trafficserver: env.TRAFFIC_SERVER_BIN || undefined, squid: env.SQUID_BIN || undefined, qemu: env.QEMU_BIN || undefined },
     /** Continuous integration sets CI: its machines are shared, so nothing that is timed is judged on them. */
     ci: !['', '0', 'false'].includes(env.CI ?? ''),
     /** Errors with their stack. */
     debug: Boolean(env.STEVEC_DEBUG),
-    searchPath: env.PATH ?? '',
     /** Where stacks keep their state; the tests give each its own. */
     stateDirectory: path.resolve(env.STEVEC_STATE || path.join(ROOT, '.stevec')),
-    resultsDirectory: path.resolve(env.STEVEC_RESULTS || path.join(ROOT, 'results')),
     /** Where images for boards are built, and taken from. */
     imageDirectory: path.resolve(env.STEVEC_IMAGE || path.join(ROOT, 'arm-image/build')),
-    toolsDirectory: path.resolve(env.STEVEC_TOOLS || path.join(ROOT, '.tools')),
     cloudflare: { token: env.CLOUDFLARE_API_TOKEN, tokenFile: env.CLOUDFLARE_API_TOKEN_FILE, apiUrl: env.CLOUDFLARE_API_URL || undefined },
     /** What the wiki takes from here when it runs on another machine. @type {Record<string, string>} */
     wikiEnvironment: Object.fromEntries(Object.entries(env).flatMap(([name, value]) => value !== undefined && /^(CACHE_(POLICY|TTL_S|STALE_WHILE_REVALIDATE_S|STALE_IF_ERROR_S|CDN_TTL_S)|PURGE_(ZONE|URL|TOKEN|REPEAT_AFTER_S)|PUBLIC_URL|(PAGE|UPLOAD)_MAX_BYTES|PAGE_READS_AT_ONCE|ORIGIN_CACHE_MIB|WRITES_PER_MINUTE|ACCESS)$/.test(name) ? [[name, value]] : [])),

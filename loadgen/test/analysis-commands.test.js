@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import path from 'node:path'
 import test from 'node:test'
-import { ROOT } from '../src/config.js'
+import { ROOT } from '@stevec/harness/config'
 
 const stevec = (/** @type {string[]} */ ...args) => spawnSync(path.join(ROOT, 'stevec'), args, { encoding: 'utf8' })
 

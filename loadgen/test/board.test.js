@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import test from 'node:test'
 import { prepareCard, provideKey, qemuArguments } from '@stevec/arm-image/board'
-import { seenFromGuest } from '../src/stack/board.js'
+import { seenFromGuest } from '@stevec/arm-image/emulator'
 import { createSandbox } from './helper.js'
 
 /** @param {import('node:test').TestContext} t */

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import { LEAST, startFake, TOKEN } from '../../cdn/test/fake/cloudflare.js'
+import { LEAST, startFake, TOKEN } from '@stevec/cdn/test/fake/cloudflare'
 import { keepVerified, requireVerified } from '../src/cloudflare/verified.js'
-import { waitUntil } from '../src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { useShell } from './shell.js'
 
 const ZONE = ['--zone', 'example.com', '--origin', '203.0.113.7']

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { readConfig } from '../src/config.js'
-import { compareVersions, locateTool, requireTool } from '../src/tools/locate.js'
+import { compareVersions, locateTool, requireTool } from '@stevec/harness/tools/locate'
 
 describe('configuration', () => {
   test('takes a port from the environment, and only that one', () => {

@@ -3,9 +3,9 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import path from 'node:path'
 import { test } from 'node:test'
-import { request } from '../src/stack/doors.js'
-import { freePorts } from '../src/stack/ports.js'
-import { waitUntil } from '../src/stack/processes.js'
+import { request } from '@stevec/harness/request'
+import { freePorts } from '@stevec/harness/ports'
+import { waitUntil } from '@stevec/harness/processes'
 import { createSandbox } from './helper.js'
 
 test('stevec edge stands in front of any application until it is interrupted', async (t) => {

@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { DEFAULT_PORTS, ROOT } from '../src/config.js'
-import { freePorts } from '../src/stack/ports.js'
+import { DEFAULT_PORTS } from '../src/config.js'
+import { ROOT } from '@stevec/harness/config'
+import { freePorts } from '@stevec/harness/ports'
 
 /** How long a stack may take to come up and do its first trials, also on a machine that does much else. */
 export const STARTED_WITHIN_MS = 300_000

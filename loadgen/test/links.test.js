@@ -7,10 +7,10 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { toxicsOf } from '../src/profile/links.js'
 import { readProfile } from '../src/profile/profile.js'
-import { request } from '../src/stack/doors.js'
-import { freePorts } from '../src/stack/ports.js'
-import { stopProcess } from '../src/stack/processes.js'
-import { replaceToxics, startToxiproxy } from '../src/stack/toxiproxy.js'
+import { request } from '@stevec/harness/request'
+import { freePorts } from '@stevec/harness/ports'
+import { stopProcess } from '@stevec/harness/processes'
+import { replaceToxics, startToxiproxy } from '@stevec/harness/toxiproxy'
 
 const { profile: none } = readProfile('none')
 const BODY = randomBytes(1_000_000)
@@ -29,7 +29,7 @@ describe('links', () => {
   let api
   /** @type {Record<string, string>} */
   let url
-  /** @type {import('../src/stack/processes.js').ProcessIdentity} */
+  /** @type {import('@stevec/harness/processes').ProcessIdentity} */
   let toxiproxy
   before(async () => {
     await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { chromium } from 'playwright-core'
-import { request } from '../src/stack/doors.js'
-import { waitUntil } from '../src/stack/processes.js'
-import { requireTool } from '../src/tools/locate.js'
+import { request } from '@stevec/harness/request'
+import { waitUntil } from '@stevec/harness/processes'
+import { requireTool } from '@stevec/harness/tools/locate'
 import { createSandbox } from './helper.js'
 
 /** As often as a reader is to try it. */

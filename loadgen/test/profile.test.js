@@ -3,12 +3,12 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
-import { ROOT } from '../src/config.js'
+import { ROOT } from '@stevec/harness/config'
 import { hostFingerprint, writeCalibration } from '../src/profile/calibration-file.js'
-import { nextShare, nextTimes, serviceTime } from '../src/profile/fit.js'
+import { nextShare, nextTimes, serviceTime } from '../src/calibrate/fit.js'
 import { toxicsOf } from '../src/profile/links.js'
 import { loadProfile, profileNames, readProfile } from '../src/profile/profile.js'
-import { request } from '../src/stack/doors.js'
+import { request } from '@stevec/harness/request'
 import { createSandbox } from './helper.js'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-profile-'))

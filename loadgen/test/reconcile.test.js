@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
-import { ROOT } from '../src/config.js'
+import { ROOT } from '@stevec/harness/config'
 import { logOfDoor } from '../src/lab/logs.js'
 import { reconcile } from '../src/lab/reconcile.js'
 

@@ -227,7 +227,7 @@ describe('a run that cannot begin', () => {
   test('because another is under way is refused and disturbs nothing', async () => {
     const sandbox = await createSandbox()
     mkdirSync(sandbox.env.STEVEC_STATE, { recursive: true })
-    const { startTicks } = await import('../src/stack/processes.js')
+    const { startTicks } = await import('@stevec/harness/processes')
     writeFileSync(path.join(sandbox.env.STEVEC_STATE, 'lab.lock'), JSON.stringify({ name: 'run', pid: process.pid, start_ticks: startTicks(process.pid) }))
     const { exitCode, stderr } = await sandbox.stevec(['run', 'read-hot'])
     assert.equal(exitCode, 1)

@@ -4,12 +4,14 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import os from 'node:os'
 import path from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
-import { readConfig, ROOT } from '../src/config.js'
-import { request } from '../src/stack/doors.js'
-import { waitUntil } from '../src/stack/processes.js'
-import { beginSetUp } from '../src/tools/install.js'
-import { requireTool, TOOLS } from '../src/tools/locate.js'
-import { steps } from '../src/tools/steps.js'
+import { readConfig } from '../src/config.js'
+import { ROOT } from '@stevec/harness/config'
+import { request } from '@stevec/harness/request'
+import { waitUntil } from '@stevec/harness/processes'
+import { beginSetUp } from '@stevec/harness/tools/install'
+import { TOOLS } from '@stevec/harness/tools/catalog'
+import { requireTool } from '@stevec/harness/tools/locate'
+import { steps } from '@stevec/harness/tools/steps'
 import { createSandbox, STARTED_WITHIN_MS, trialsOf } from './helper.js'
 
 const WAIT_MAX_MS = STARTED_WITHIN_MS
@@ -40,7 +42,7 @@ test('what builds images is taken when all of it is there, and otherwise comes f
   const programs = mkdtempSync(path.join(os.tmpdir(), 'stevec-path-'))
   t.after(() => rmSync(programs, { recursive: true }))
   for (const program of ['mmdebstrap', 'arch-test', 'qemu-arm-static', 'genimage', 'mke2fs', 'xz', 'ssh']) writeFileSync(path.join(programs, program), '', { mode: 0o755 })
-  const step = () => /** @type {import('../src/tools/steps.js').Step} */ (steps(['image'], readConfig({ PATH: programs })).at(-1))
+  const step = () => /** @type {import('@stevec/harness/tools/step').Step} */ (steps(['image'], readConfig({ PATH: programs })).at(-1))
   if (!existsSync('/usr/sbin/qemu-system-arm')) assert.equal(step().present(), null)
   writeFileSync(path.join(programs, 'qemu-system-arm'), '#!/bin/sh\necho QEMU emulator version 10.0.2', { mode: 0o755 })
   assert.equal(step().present(), 'mmdebstrap, genimage, qemu 10.0.2 (PATH)')
@@ -56,8 +58,11 @@ test('what cannot be asked for is refused with what can', () => {
 
 test('set-up needs no package, and names what it needs', (t) => {
   const directory = temporary(t)
-  const folders = ['bin', 'src', 'links'].map((part) => `loadgen/${part}`)
-  for (const part of [...folders, 'package-lock.json', '.npmrc', 'analysis/requirements.txt']) {
+  const parts = [
+    'harness/src', 'harness/links', 'harness/package.json', 'loadgen/bin', 'loadgen/src', 'package.json',
+    'package-lock.json', '.npmrc', 'analysis/requirements.txt'
+  ]
+  for (const part of parts) {
     cpSync(path.join(ROOT, part), path.join(directory, part), { recursive: true })
   }
   const command = path.join(directory, 'loadgen/bin/stevec.js')
@@ -78,8 +83,8 @@ describe('a set-up of several steps', () => {
    * A step that runs a shell command.
    * @param {string} name
    * @param {string} script
-   * @param {Partial<import('../src/tools/steps.js').Step>} [more]
-   * @returns {import('../src/tools/steps.js').Step}
+   * @param {Partial<import('@stevec/harness/tools/step').Step>} [more]
+   * @returns {import('@stevec/harness/tools/step').Step}
    */
   const step = (name, script, more = {}) => ({
     name,

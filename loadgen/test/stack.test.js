@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { after, before, describe, test } from 'node:test'
-import { request } from '../src/stack/doors.js'
+import { request } from '@stevec/harness/request'
 import { createSandbox } from './helper.js'
 import { listeningAddresses } from './listening.js'
 

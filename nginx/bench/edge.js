@@ -5,9 +5,9 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
-import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+import { freePorts } from '@stevec/harness/ports'
+import { startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
+import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 
 const BODY = 'x'.repeat(5_000)
 const ROUNDS = 7

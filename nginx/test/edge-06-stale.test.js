@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { byteServer, passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 test('stale-while-revalidate answers at once with UPDATING, and one fetch brings the new answer', async (t) => {

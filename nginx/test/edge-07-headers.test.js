@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { byteServer, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 test('hop-by-hop headers, those that Connection lists, and the edge\'s own are not handed on', async (t) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 const ORIGIN_MS = 50

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 /** @type {import('./edge-helper.js').Script} */

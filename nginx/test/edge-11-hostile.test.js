@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { test } from 'node:test'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { byteServer, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 const FRESH = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n'

@@ -4,7 +4,7 @@ import http from 'node:http'
 import net from 'node:net'
 import path from 'node:path'
 import { test } from 'node:test'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 /** @typedef {Awaited<ReturnType<typeof startEdge>>} Edge */

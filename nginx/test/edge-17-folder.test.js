@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { test } from 'node:test'
 import { prepareRole } from '@stevec/nginx'
-import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 import { startEdge } from './edge-helper.js'
 
 const TAG = 'CACHEDIR.TAG'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import http from 'node:http'
 import { test } from 'node:test'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 /** Of lua/store.lua: the answers that a worker keeps parsed. */

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { prepareRole } from '@stevec/nginx'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { isAlive, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
-import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+import { freePorts } from '@stevec/harness/ports'
+import { isAlive, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
+import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 
 const LUA = fileURLToPath(new URL('../lua', import.meta.url))
 const TOKEN = 'a-token-for-this-test'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { request } from '../../loadgen/src/stack/doors.js'
+import { request } from '@stevec/harness/request'
 import { cacheStatus, startRole, WAIT_MAX_MS } from './helper.js'
 
 describe('the edge', () => {

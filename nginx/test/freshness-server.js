@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
-import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+import { freePorts } from '@stevec/harness/ports'
+import { startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
+import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 import { WAIT_MAX_MS } from './edge-helper.js'
 
 const LUA = fileURLToPath(new URL('../lua', import.meta.url))

@@ -3,10 +3,10 @@ import http from 'node:http'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
-import { request } from '../../loadgen/src/stack/doors.js'
-import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+import { freePorts } from '@stevec/harness/ports'
+import { startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
+import { request } from '@stevec/harness/request'
+import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 
 export const TOKEN = 'a-token-for-this-test'
 /** Far more than anything here takes; a machine may be slow and busy. */
@@ -72,7 +72,7 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
 
 /**
  * @param {string} url
- * @param {import('../../loadgen/src/stack/doors.js').request extends (url: string, options?: infer Options) => any ? Options : never} [options]
+ * @param {import('@stevec/harness/request').request extends (url: string, options?: infer Options) => any ? Options : never} [options]
  * @returns {Promise<string>} what the answer says of the cache
  */
 export async function cacheStatus (url, options) {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { request } from '../../loadgen/src/stack/doors.js'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { request } from '@stevec/harness/request'
+import { freePorts } from '@stevec/harness/ports'
+import { waitUntil } from '@stevec/harness/processes'
 import { cacheStatus, startRole, WAIT_MAX_MS } from './helper.js'
 
 describe('the origin\'s reverse proxy', () => {

@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { readConfig } from '../../loadgen/src/config.js'
+import { readConfig } from '@stevec/harness/config'
 import { MongoClient } from 'mongodb'
 import { viewUrl } from '../src/pages/name.js'
 import { fillWiki, nameOf, textOf } from './fill.js'

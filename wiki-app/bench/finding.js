@@ -1,5 +1,5 @@
 // Prints the server's time for each way to find something in a wiki of 10 000 pages: node wiki-app/bench/finding.js [pages]
-import { startMongod } from '../../loadgen/src/stack/mongod.js'
+import { startMongod } from '@stevec/harness/mongod'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
 import { fillWiki } from './fill.js'

@@ -1,5 +1,5 @@
 import os from 'node:os'
-import { locateTool } from '../../loadgen/src/tools/locate.js'
+import { locateTool } from '@stevec/harness/tools/locate'
 
 /** @returns {string} what a number of a benchmark has to be read with: the day, cores, CPU, memory, versions, and how busy the machine was at the beginning */
 export function describeMachine () {

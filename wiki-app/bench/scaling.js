@@ -2,11 +2,11 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { dropGroup, setCpuShare } from '../../loadgen/src/profile/cgroup.js'
-import { createLimits } from '../../loadgen/src/profile/limits.js'
-import { startMongod } from '../../loadgen/src/stack/mongod.js'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
+import { dropGroup, setCpuShare } from '@stevec/harness/cgroup'
+import { createLimits } from '@stevec/harness/limits'
+import { startMongod } from '@stevec/harness/mongod'
+import { freePorts } from '@stevec/harness/ports'
+import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../src/start.js'
 import { load } from './load.js'
 import { WIKI_SETTINGS } from './servers.js'
@@ -58,7 +58,7 @@ const mongod = await startMongod()
  * @param {number | null} cpuShare  of a core, all processes together
  */
 async function measure (workers, cpuShare) {
-  const limits = createLimits({ cpu_share: cpuShare, memory_bytes: null, delay_ms: 0 }, () => {})
+  const limits = createLimits({ cpu_share: cpuShare, memory_bytes: null }, () => {})
   if (cpuShare !== null && limits.controllers.cpu === undefined) throw new Error(`the CPU cannot be limited here: ${limits.missing.cpu}`)
   const [port, metricsPort] = await freePorts(2)
   const url = `http://127.0.0.1:${port}`

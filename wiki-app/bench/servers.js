@@ -1,9 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { startMongod } from '../../loadgen/src/stack/mongod.js'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
+import { startMongod } from '@stevec/harness/mongod'
+import { freePorts } from '@stevec/harness/ports'
+import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../src/start.js'
 
 const READY_MAX_MS = 60_000

@@ -1,8 +1,9 @@
-import { pageText } from '../../loadgen/scenarios/content.js'
+import { createText } from './text.js'
 
-/** The experiments' pages, of 5 kB; a page is saved with the texts of others, as an edit changes what it edits. */
+/** Pages of 5 kB, as in the experiments; a page is saved with the texts of others, as an edit changes what it edits. */
 const PAGES = 1_000
-export const TEXTS = Array.from({ length: PAGES }, (_, page) => pageText(1, page, 5_000))
+const PAGE_CHARS = 5_000
+export const TEXTS = Array.from({ length: PAGES }, (_, page) => createText(page, PAGE_CHARS))
 /** More than it comes to in one measurement: each is a request that is made beforehand. */
 const SAVES_OF_A_CONNECTION = 1_000
 const FILLED_AT_ONCE = 8

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { locateTool } from '../../loadgen/src/tools/locate.js'
+import { locateTool } from '@stevec/harness/tools/locate'
 import { DURATION_S } from './load.js'
 import { cpuSeconds, endedChildrenCpuSeconds } from './process.js'
 

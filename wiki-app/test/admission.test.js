@@ -3,7 +3,7 @@ import test from 'node:test'
 import Fastify from 'fastify'
 import { createAdmission } from '../src/admission.js'
 import { createErrorHandler } from '../src/problem.js'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { get } from './helper.js'
 
 const WAIT_MAX_MS = 10_000

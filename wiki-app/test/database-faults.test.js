@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, before, test } from 'node:test'
-import { startMongod } from '../../loadgen/src/stack/mongod.js'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
-import { replaceToxics, startToxiproxy } from '../../loadgen/src/stack/toxiproxy.js'
+import { startMongod } from '@stevec/harness/mongod'
+import { freePorts } from '@stevec/harness/ports'
+import { stopProcess, waitUntil } from '@stevec/harness/processes'
+import { replaceToxics, startToxiproxy } from '@stevec/harness/toxiproxy'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
 import { get, save } from './helper.js'
@@ -20,7 +20,7 @@ const REFUSAL_MAX_MS = 4_000
 /** @type {Awaited<ReturnType<typeof startMongod>>} */
 let mongod
 let mongodPid = 0
-/** @type {import('../../loadgen/src/stack/processes.js').ProcessIdentity} */
+/** @type {import('@stevec/harness/processes').ProcessIdentity} */
 let toxiproxy
 /** @type {string} */
 let api

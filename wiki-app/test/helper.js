@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import { after, before } from 'node:test'
 import mongoose from 'mongoose'
-import { startMongod } from '../../loadgen/src/stack/mongod.js'
+import { startMongod } from '@stevec/harness/mongod'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { freePorts } from '@stevec/harness/ports'
+import { waitUntil } from '@stevec/harness/processes'
 import { sleeps } from '../bench/process.js'
 import { createPlace } from '../torture/place.js'
 

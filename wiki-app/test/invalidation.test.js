@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { tagOf, tagsFor, urlsFor } from '../src/invalidation.js'
 import { get, save, submit, useWiki } from './helper.js'
 

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
 import mongoose from 'mongoose'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
-import { requireTool } from '../../loadgen/src/tools/locate.js'
+import { freePorts } from '@stevec/harness/ports'
+import { startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
+import { requireTool } from '@stevec/harness/tools/locate'
 import { createDatabase } from '../src/database.js'
 
 test('a database without transactions is not taken, and the log says what to do', async (t) => {

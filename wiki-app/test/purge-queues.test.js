@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createPurgeOf } from '@stevec/cdn/wiki'
 import mongoose from 'mongoose'
-import { startFake, TOKEN } from '../../cdn/test/fake/cloudflare.js'
-import { startMongod } from '../../loadgen/src/stack/mongod.js'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { startFake, TOKEN } from '@stevec/cdn/test/fake/cloudflare'
+import { startMongod } from '@stevec/harness/mongod'
+import { waitUntil } from '@stevec/harness/processes'
 import { createPurgeQueue } from '../src/purge-queue.js'
 
 /** @typedef {import('../src/invalidation.js').Stale} Stale */

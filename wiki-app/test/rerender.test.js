@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import mongoose from 'mongoose'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { createRenderer } from '../src/markdown/renderer.js'
 import { get, save, useWiki } from './helper.js'
 

@@ -6,7 +6,7 @@ import { connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { useWiki } from './helper.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))

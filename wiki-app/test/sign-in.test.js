@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import mongoose from 'mongoose'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { hashPassword } from '../src/access/password.js'
 import { BROWSER, get, useWiki } from './helper.js'
 import { cookieOf, PASSWORD, peopleOnly, post, USERS } from './people.js'

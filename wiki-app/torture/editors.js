@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { draw } from '../../loadgen/scenarios/plan.js'
+import { createRandom } from '@stevec/harness/random'
 
 /** @typedef {import('./oracle.js').Edit} Edit */
 /** @typedef {import('./oracle.js').Read} Read */
@@ -35,11 +35,10 @@ export function createEditors ({ client, seed, editors, readers }) {
   let gapMs = 0
   let moment = 0
   let acknowledged = 0
-  let drawn = 0
   let stopping = new AbortController()
   /** @type {Promise<void>[]} */
   let working = []
-  const random = () => draw(seed, 0, drawn++)
+  const random = createRandom(seed)
   const pick = (/** @type {number} */ below) => Math.floor(random() * below)
   const pageOf = (/** @type {number} */ index) => `torture/${index}`
   const urlOf = (/** @type {string} */ page) => `/api/v1/pages/${encodeURIComponent(page)}`

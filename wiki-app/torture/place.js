@@ -2,10 +2,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
-import { startMongod } from '../../loadgen/src/stack/mongod.js'
-import { freePorts } from '../../loadgen/src/stack/ports.js'
-import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
-import { nginxModulesDirectory, requireTool } from '../../loadgen/src/tools/locate.js'
+import { startMongod } from '@stevec/harness/mongod'
+import { freePorts } from '@stevec/harness/ports'
+import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
+import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../src/start.js'
 import { startReplicaSet } from './replica-set.js'
 
@@ -13,7 +13,7 @@ const READY_MAX_MS = 60_000
 const DEAD_MAX_MS = 10_000
 const MISTAKES_MAX = 20
 
-/** @typedef {import('../../loadgen/src/stack/processes.js').ProcessIdentity} ProcessIdentity */
+/** @typedef {import('@stevec/harness/processes').ProcessIdentity} ProcessIdentity */
 
 /**
  * A database and wikis, each a process of its own that can be killed and started again at its place; with the origin's nginx before them when asked for.

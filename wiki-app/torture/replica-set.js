@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { MongoClient } from 'mongodb'
-import { logTail, startProcess, waitUntil } from '../../loadgen/src/stack/processes.js'
-import { requireTool } from '../../loadgen/src/tools/locate.js'
+import { logTail, startProcess, waitUntil } from '@stevec/harness/processes'
+import { requireTool } from '@stevec/harness/tools/locate'
 
 const READY_MAX_MS = 60_000
 
@@ -11,7 +11,7 @@ const READY_MAX_MS = 60_000
  * @param {object} options
  * @param {number[]} options.ports  one for each member
  * @param {string} options.directory
- * @param {(identity: import('../../loadgen/src/stack/processes.js').ProcessIdentity) => void} options.onStart  called with `mongod <port>`
+ * @param {(identity: import('@stevec/harness/processes').ProcessIdentity) => void} options.onStart  called with `mongod <port>`
  * @throws {Error} when there is no primary and two that follow it within 60 s
  */
 export async function startReplicaSet ({ ports, directory, onStart }) {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { MongoClient } from 'mongodb'
-import { draw } from '../../loadgen/scenarios/plan.js'
-import { waitUntil } from '../../loadgen/src/stack/processes.js'
+import { createRandom } from '@stevec/harness/random'
+import { waitUntil } from '@stevec/harness/processes'
 import { createClient } from './client.js'
 import { createEditors } from './editors.js'
 import { holds, judge } from './oracle.js'
@@ -46,7 +46,7 @@ export async function torture ({ trials: count, edits: wanted, seed, workers = 1
   const victims = workers > 1 ? WORKERS_VICTIMS : VICTIMS
   const client = createClient(place.url, EDITORS + READERS)
   const editors = createEditors({ client, seed, editors: EDITORS, readers: READERS })
-  const random = (/** @type {number} */ trial, /** @type {number} */ index) => draw(seed, 1 + trial, index)
+  const random = createRandom(seed + 1)
   /** @type {Trial[]} */
   const trials = []
   try {
@@ -55,14 +55,14 @@ export async function torture ({ trials: count, edits: wanted, seed, workers = 1
     for (let number = 0; number < count; number++) {
       const before = editors.acknowledged()
       const target = Math.ceil(wanted * (number + 1) / count)
-      const killAt = before + Math.max(1, Math.round((target - before) * (0.1 + 0.8 * random(number, 0))))
+      const killAt = before + Math.max(1, Math.round((target - before) * (0.1 + 0.8 * random())))
       const killed = victims[number % victims.length]
       editors.start()
       await reach(killAt)
-      await delay(MOMENT_MAX_MS * random(number, 1))
+      await delay(MOMENT_MAX_MS * random())
       const killedAt = performance.now()
       const killedAfter = editors.acknowledged()
-      await kill(killed, random(number, 2), BETWEEN_MAX_MS * random(number, 3))
+      await kill(killed, random(), BETWEEN_MAX_MS * random())
       const [wikiIsGone, mongodIsGone] = [killed === 'wiki' || killed === 'both', killed === 'mongod' || killed === 'both']
       await Promise.all([mongodIsGone && place.startDatabase(), wikiIsGone && place.startWiki()])
       await reach(editors.acknowledged() + 1)

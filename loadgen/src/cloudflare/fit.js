@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { cellsOf, DEFAULT_SETTINGS, DefinitionError } from '../lab/definition.js'
-import { cachingFor } from '../lab/site.js'
+import { cachingFor } from '../lab/wiki-settings.js'
 
 /** @typedef {import('../lab/definition.js').Definition} Definition */
 /** @typedef {import('../lab/definition.js').Settings} Settings */

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
-import { writeBackup } from '../backup/write.js'
+import { writeBackup } from '@stevec/wiki-app/backup/write'
 import { configWith, interruptSignal, refuseMore } from './options.js'
-import { countsLine, progressLine, wikiUri } from '../backup/terminal.js'
+import { countsLine, progressLine, wikiUri } from './backup-terminal.js'
 
 /** @type {import('../cli.js').Command} */
 export const command = {

@@ -4,9 +4,9 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { MACHINES } from '@stevec/arm-image/board'
 import { parsePort, readConfig } from '../config.js'
-import { startMongod } from '../stack/mongod.js'
-import { boardReady, boardSsh, readBoardState, requireBoard, startBoard, stopBoard, writeBoardState } from '../stack/board.js'
-import { isAlive } from '../stack/processes.js'
+import { startMongod } from '@stevec/harness/mongod'
+import { boardReady, boardSsh, readBoardState, requireBoard, startBoard, stopBoard, writeBoardState } from '@stevec/arm-image/emulator'
+import { isAlive } from '@stevec/harness/processes'
 import { UsageError } from '../usage-error.js'
 import { interruptSignal, refuseMore } from './options.js'
 
@@ -68,7 +68,7 @@ async function up (values) {
   const signal = interruptSignal()
   const startedAt = performance.now()
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  /** @type {import('../stack/processes.js').ProcessIdentity[]} */
+  /** @type {import('@stevec/harness/processes').ProcessIdentity[]} */
   const before = []
   try {
     let mongodbUri = config.mongodbUri

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { calibrate } from '../profile/calibrate.js'
+import { calibrate } from '../calibrate/calibrate.js'
 import { configWith, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */

@@ -1,6 +1,6 @@
 import path from 'node:path'
-import { boardDirectory } from '../origin/board.js'
-import { stopBoard } from '../stack/board.js'
+import { boardDirectory } from '../stack/origin/board.js'
+import { stopBoard } from '@stevec/arm-image/emulator'
 import { readState } from '../stack/state.js'
 import { stopStack } from '../stack/stack.js'
 import { acquireLock, LockedError } from '../lab/lock.js'

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { DEFAULT_SETTINGS } from '../lab/definition.js'
 import { createGenerators, round } from '../lab/generator.js'
 import { extractSamples } from '../lab/samples.js'
-import { logTail } from '../stack/processes.js'
+import { logTail } from '@stevec/harness/processes'
 import { UsageError } from '../usage-error.js'
 import { integerOption, interruptSignal, numberOption, refuseMore } from './options.js'
 

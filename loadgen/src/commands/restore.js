@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
-import { readBackup } from '../backup/read.js'
-import { countsLine, progressLine, wikiUri } from '../backup/terminal.js'
+import { readBackup } from '@stevec/wiki-app/backup/read'
+import { countsLine, progressLine, wikiUri } from './backup-terminal.js'
 import { UsageError } from '../usage-error.js'
 import { configWith, interruptSignal, refuseMore } from './options.js'
 

@@ -13,10 +13,10 @@ import { experimentOf, findRun, findUnfinished, runName } from '../lab/results.j
 import { refuseOtherwise } from '../lab/resume.js'
 import { runExperiment } from '../lab/run.js'
 import { openSite } from '../lab/site.js'
-import { originOption, refuseTwiceLimited } from '../origin/origin.js'
+import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
 import { runDirectory, runStudy, STUDY } from '../lab/study.js'
-import { freePorts } from '../stack/ports.js'
-import { requireTool } from '../tools/locate.js'
+import { freePorts } from '@stevec/harness/ports'
+import { requireTool } from '@stevec/harness/tools/locate'
 import { configWith, integerOption, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
 import { TARGET_HELP, TARGET_OPTIONS, targetOption } from './target-options.js'
 
@@ -112,7 +112,7 @@ Examples:
 
 /**
  * Starts the first trial's stack while set-up goes on. Measuring waits for all of it: it needs k6 and idle processors.
- * @param {import('../tools/install.js').SetUp} setUp
+ * @param {import('@stevec/harness/tools/install').SetUp} setUp
  * @param {{job: Job, site: import('../lab/site.js').Site, progress: import('../lab/progress.js').Progress}} context
  */
 async function startDuring (setUp, { job, site, progress }) {

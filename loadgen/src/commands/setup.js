@@ -1,5 +1,5 @@
-import { beginSetUp } from '../tools/install.js'
-import { OPTIONAL_STEPS } from '../tools/steps.js'
+import { beginSetUp } from '@stevec/harness/tools/install'
+import { OPTIONAL_STEPS } from '@stevec/harness/tools/steps'
 import { UsageError } from '../usage-error.js'
 import { interruptSignal } from './options.js'
 

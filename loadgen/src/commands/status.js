@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { doorLines } from '../lab/progress.js'
 import { doorsOf } from '../stack/doors.js'
-import { inspectStack } from '../stack/stack.js'
+import { inspectStack } from '../stack/health.js'
 import { DEFAULT_PORTS } from '../config.js'
 import { configWith, refuseMore } from './options.js'
 

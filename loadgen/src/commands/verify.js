@@ -1,5 +1,5 @@
 import { readConfig } from '../config.js'
-import { requireTool } from '../tools/locate.js'
+import { requireTool } from '@stevec/harness/tools/locate'
 import { failing, tableLines, verify } from '../verify/verify.js'
 import { interruptSignal, refuseMore } from './options.js'
 

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { waitUntil } from '../stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { backgroundPlan } from './matrix.js'
 
 /** How long the first round of a background's requests may take before the probe starts all the same; the overlap is judged from timestamps. */

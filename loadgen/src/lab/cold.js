@@ -1,6 +1,6 @@
 import { createEdge } from '@stevec/cdn/edge'
 import { cacheStatusOf } from '../../scenarios/cache-status.js'
-import { request } from '../stack/doors.js'
+import { request } from '@stevec/harness/request'
 import { readCounter } from './counter.js'
 
 /** Not a page of any plan, so that the proof warms nothing. */

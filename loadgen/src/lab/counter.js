@@ -1,4 +1,4 @@
-import { request } from '../stack/doors.js'
+import { request } from '@stevec/harness/request'
 
 /** @typedef {{requests: number, reads: number, writes: number}} Counter */
 

@@ -1,9 +1,11 @@
 import { MongoClient } from 'mongodb'
 
+/** @typedef {{uri: string, drop: () => Promise<void>}} LabDatabase */
+
 /**
  * A database of the run's own on the server that the user named, so that an experiment never writes to the user's wiki.
  * @param {string} mongodbUri
- * @returns {{uri: string, drop: () => Promise<void>}}
+ * @returns {LabDatabase}
  */
 export function labDatabase (mongodbUri) {
   const uri = new URL(mongodbUri)

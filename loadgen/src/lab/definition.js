@@ -3,7 +3,7 @@ import path from 'node:path'
 import { Ajv } from 'ajv'
 import { endOf } from '../../scenarios/arrivals.js'
 import { meanOf } from '../../scenarios/content.js'
-import { ROOT } from '../config.js'
+import { ROOT } from '@stevec/harness/config'
 
 const DIRECTORY = path.join(ROOT, 'loadgen/experiments')
 const TRIALS_MAX = 100_000
@@ -34,7 +34,7 @@ export class DefinitionError extends Error {}
  * @property {import('../../scenarios/arrivals.js').Burst | null} burst
  * @property {boolean} connection_reuse
  * @property {number} ttl_s
- * @property {import('../../../wiki-app/src/cache-policy.js').CachePolicyName} policy
+ * @property {import('@stevec/wiki-app/cache-policy').CachePolicyName} policy
  * @property {number} stale_while_revalidate_s
  * @property {number} stale_if_error_s
  * @property {import('../stack/cache.js').CacheName} cache

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { request } from '../stack/doors.js'
-import { waitUntil } from '../stack/processes.js'
+import { request } from '@stevec/harness/request'
+import { waitUntil } from '@stevec/harness/processes'
 
 /** On a busy machine k6 takes long to begin. */
 const BEGIN_TIMEOUT_MS = 120_000
@@ -26,7 +26,7 @@ const CLOCK_RESOLUTION_US = 1000
  * Kills the origin's nginx and starts it again at the planned times. The wiki behind it lives on, and its counter with it.
  * @param {object} options
  * @param {Fault} options.fault
- * @param {import('../origin/origin.js').Origin} options.origin
+ * @param {import('../stack/origin/origin.js').Origin} options.origin
  * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door  that leads to the origin alone
  * @param {() => Promise<boolean>} options.begun  whether a request of the trial has been answered
  * @param {() => void} options.onKill  called just before

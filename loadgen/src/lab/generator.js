@@ -1,9 +1,10 @@
 import { readFileSync, rmSync, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import { readConfig, ROOT } from '../config.js'
-import { startProcess, stopProcess } from '../stack/processes.js'
-import { requireTool } from '../tools/locate.js'
+import { readConfig } from '../config.js'
+import { ROOT } from '@stevec/harness/config'
+import { startProcess, stopProcess } from '@stevec/harness/processes'
+import { requireTool } from '@stevec/harness/tools/locate'
 
 /** Above this share of all cores, the generators and not the server may be what is measured. */
 export const GENERATOR_LIMIT = 0.7

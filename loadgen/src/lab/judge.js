@@ -1,4 +1,4 @@
-import { needsPurges } from '../../../wiki-app/src/cache-policy.js'
+import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { requestsPlanned } from './matrix.js'
 
 /**

@@ -1,6 +1,4 @@
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import path from 'node:path'
-import { isAlive, startTicks } from '../stack/processes.js'
+import { tryLock } from '@stevec/harness/lock'
 
 /** Another run is under way: two at once would measure each other. */
 export class LockedError extends Error {}
@@ -15,63 +13,4 @@ export function acquireLock (file) {
   if (release !== null) return release
   throw new LockedError(
     `a run is already under way (process ${holder}); wait for it, or stop it with Ctrl-C where it was started`)
-}
-
-/**
- * @param {string} file
- * @returns {{release: () => void, holder: null} | {release: null, holder: number}}  `holder`: the process that has it
- */
-export function tryLock (file) {
-  mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
-  const own = `${file}.${process.pid}`
-  try {
-    writeFileSync(own, JSON.stringify({ name: 'lock', pid: process.pid, start_ticks: startTicks(process.pid) }))
-    for (;;) {
-      // A link appears with its content, so no process reads a lock that is not written yet.
-      if (succeeds(() => linkSync(own, file), 'EEXIST')) {
-        return { release: () => rmSync(file, { force: true }), holder: null }
-      }
-      const holder = readHolder(file)
-      if (holder !== null && isAlive(holder)) return { release: null, holder: holder.pid }
-      takeAway(file, `${own}.dead`)
-    }
-  } finally {
-    rmSync(own, { force: true })
-  }
-}
-
-/**
- * Removes the lock of a dead process. The renamed file is looked at once more: a lock that another process took
- * meanwhile is put back.
- * @param {string} file
- * @param {string} aside
- */
-function takeAway (file, aside) {
-  if (!succeeds(() => renameSync(file, aside), 'ENOENT')) return
-  const holder = readHolder(aside)
-  if (holder !== null && isAlive(holder)) succeeds(() => linkSync(aside, file), 'EEXIST')
-  rmSync(aside, { force: true })
-}
-
-/**
- * @param {() => void} act
- * @param {string} otherwise  the code of the error that means no
- */
-function succeeds (act, otherwise) {
-  try {
-    act()
-    return true
-  } catch (error) {
-    if (/** @type {NodeJS.ErrnoException} */ (error).code !== otherwise) throw error
-    return false
-  }
-}
-
-/** @param {string} file */
-function readHolder (file) {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8'))
-  } catch {
-    return null
-  }
 }

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
-import { waitUntil } from '../stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { reconcile } from './reconcile.js'
 
 /** nginx writes a request's line after the client has its answer; how long the last lines may take. */

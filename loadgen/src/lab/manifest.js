@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
-import { ROOT } from '../config.js'
-import { locateTool, TOOLS } from '../tools/locate.js'
+import { ROOT } from '@stevec/harness/config'
+import { TOOLS } from '@stevec/harness/tools/catalog'
+import { locateTool } from '@stevec/harness/tools/locate'
 
 /** Raised when a reader of results would misunderstand what is written. */
 export const SCHEMA_VERSION = 2
@@ -82,15 +82,4 @@ export function versions () {
     found[name] = JSON.parse(readFileSync(path.join(ROOT, 'node_modules', name, 'package.json'), 'utf8')).version
   }
   return found
-}
-
-/** @returns {{cpu_model: string, cores: number, memory_bytes: number, kernel: string, load_average_1m: number}} */
-export function hostFacts () {
-  return {
-    cpu_model: os.cpus()[0]?.model ?? 'unknown',
-    cores: os.availableParallelism(),
-    memory_bytes: os.totalmem(),
-    kernel: `${os.type()} ${os.release()} ${os.arch()}`,
-    load_average_1m: os.loadavg()[0]
-  }
 }

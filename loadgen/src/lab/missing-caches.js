@@ -1,4 +1,5 @@
-import { locateTool, remedyFor, TOOLS } from '../tools/locate.js'
+import { TOOLS } from '@stevec/harness/tools/catalog'
+import { locateTool, remedyFor } from '@stevec/harness/tools/locate'
 import { DefinitionError } from './definition.js'
 
 /**

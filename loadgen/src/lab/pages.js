@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pageText } from '../../scenarios/content.js'
 import { pageName } from '../../scenarios/plan.js'
-import { request } from '../stack/doors.js'
+import { request } from '@stevec/harness/request'
 
 /** So many share one flush of the database's journal; more wait for the wiki's one processor. */
 const CONCURRENCY = 16

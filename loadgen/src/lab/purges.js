@@ -2,7 +2,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { MongoClient } from 'mongodb'
-import { waitUntil } from '../stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 
 /** Longer than the wiki takes to tell the caches of all that a trial edited, twice, where they answer. */
 const TOLD_WITHIN_MS = 60_000

@@ -2,7 +2,7 @@ import { execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { ROOT } from '../config.js'
+import { ROOT } from '@stevec/harness/config'
 
 const PYTHON = path.join(ROOT, '.venv/bin/python')
 const MISSING = 'the analysis is not installed; run `make setup`'

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
-import { ROOT } from '../config.js'
+import { ROOT } from '@stevec/harness/config'
 import { ResultsError } from './results.js'
 
 /**

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import path from 'node:path'
-import { gitState, hostFacts, readManifest, SCHEMA_VERSION, versions, whileRunning } from './manifest.js'
+import { hostFacts } from '@stevec/harness/host'
+import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning } from './manifest.js'
 import { planRun } from './matrix.js'
 import { createRunDirectory, ResultsError } from './results.js'
 import { refuseOtherwise } from './resume.js'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pageName } from '../../scenarios/plan.js'
-import { request } from '../stack/doors.js'
+import { request } from '@stevec/harness/request'
 
 const REQUESTS = 3_000
 const CONCURRENCY = 4

@@ -1,9 +1,12 @@
 import { accessSync, constants, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { hostFacts } from '../lab/manifest.js'
-import { findPlaces } from './cgroup.js'
+import { findPlaces } from '@stevec/harness/cgroup'
+import { hostFacts } from '@stevec/harness/host'
 
-/** What calibration may change. @typedef {import('./fit.js').Fitted} Fitted */
+/**
+ * What calibration may change.
+ * @typedef {{cpu_share: number | null, delay_ms: number, overhead_ms: number, client_edge_rtt_ms: number}} Fitted
+ */
 
 /**
  * What `stevec calibrate` found, for one profile on one machine.

@@ -1,7 +1,8 @@
-import { createGroup, dropGroup, setCpuShare, setMemoryLimit } from './cgroup.js'
+import { dropGroup } from '@stevec/harness/cgroup'
+import { createLimits } from '@stevec/harness/limits'
 
-/** @typedef {import('./cgroup.js').Controller} Controller */
-/** @typedef {import('./profile.js').ProfileFile['origin']} Origin */
+/** @typedef {import('@stevec/harness/cgroup').Controller} Controller */
+/** @typedef {import('@stevec/harness/limits').Limits} Limits */
 
 /** What it means when a limit cannot be had. @type {Record<Controller, string>} */
 const WITHOUT = {
@@ -10,44 +11,10 @@ const WITHOUT = {
 }
 
 /**
- * Makes the groups that the origin's processes are to be started in: the memory limit on, the CPU still free, so that starting and preparing are quick.
- * @param {Origin} origin
- * @param {(directories: string[]) => void} onPlan  see createGroup
- * @param {Parameters<typeof createGroup>[2]} [places]
- * @returns {import('./cgroup.js').Group}  what could not be had is in `missing`
- */
-export function createLimits ({ cpu_share: cpuShare, memory_bytes: memoryBytes }, onPlan, places) {
-  /** @type {Partial<Record<Controller, (group: import('./cgroup.js').Group) => void>>} */
-  const set = {}
-  if (cpuShare !== null) {
-    set.cpu = (group) => {
-      setCpuShare(group, cpuShare)
-      setCpuShare(group, null)
-    }
-  }
-  if (memoryBytes !== null) set.memory = (group) => setMemoryLimit(group, memoryBytes)
-
-  const wanted = /** @type {Controller[]} */ (Object.keys(set))
-  const group = createGroup(wanted, onPlan, places)
-  for (const name of wanted) {
-    try {
-      set[name]?.(group)
-    } catch (error) {
-      group.missing[name] = /** @type {Error} */ (error).message
-      delete group.controllers[name]
-    }
-  }
-  // A group that limits nothing is not worth starting a process in.
-  const used = new Set(Object.values(group.controllers).map(({ directory }) => directory))
-  dropGroup(group.directories.filter((directory) => !used.has(directory)))
-  return { ...group, directories: [...used] }
-}
-
-/**
  * Finds out by trying which of an origin's limits can be had here.
- * @param {Origin} origin
+ * @param {Limits} origin
  * @param {boolean} ownMongod  whether the database will be one of our processes
- * @param {Parameters<typeof createGroup>[2]} [places]
+ * @param {Parameters<typeof createLimits>[2]} [places]
  * @returns {{applied: Record<Controller, boolean>, missing: string[]}} `missing` in sentences
  */
 export function tryLimits (origin, ownMongod, places) {

@@ -1,10 +1,4 @@
-/**
- * @typedef {object} Toxic  as toxiproxy's HTTP API takes it
- * @property {string} name
- * @property {'latency' | 'handshake' | 'uplink'} type
- * @property {'upstream' | 'downstream'} stream
- * @property {Record<string, unknown>} attributes
- */
+/** @typedef {import('@stevec/harness/toxiproxy').Toxic} Toxic */
 
 /** @typedef {'client-edge' | 'client-origin' | 'client-local' | 'local-origin' | 'edge-origin'} LinkName */
 

@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { prepareCache } from '@stevec/cdn/caches'
 import { prepareRole } from '@stevec/nginx'
-import { nginxModulesDirectory, requireTool } from '../tools/locate.js'
-import { HOSTS, request } from './doors.js'
-import { killGroup, startProcess, waitUntil } from './processes.js'
+import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
+import { HOSTS } from './doors.js'
+import { request } from '@stevec/harness/request'
+import { killGroup, startProcess, waitUntil } from '@stevec/harness/processes'
 import { writeState } from './state.js'
 
 const READY_TIMEOUT_MS = 60_000
@@ -29,9 +30,9 @@ export const removeCache = ({ directory }) => rmSync(directory, { recursive: tru
 /**
  * @param {CacheAtDoor} cache
  * @param {string} stackDirectory  for its log
- * @param {(identity: import('./processes.js').ProcessIdentity) => void} onStart
+ * @param {(identity: import('@stevec/harness/processes').ProcessIdentity) => void} onStart
  * @returns {Promise<string>} the hash of its configuration
- * @throws {import('../tools/locate.js').ToolError} when its program is missing
+ * @throws {import('@stevec/harness/tools/locate').ToolError} when its program is missing
  */
 export async function startCache (cache, stackDirectory, onStart) {
   const { command, args, sha256 } = await prepare(cache)

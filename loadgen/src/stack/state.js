@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { isAlive } from './processes.js'
+import { isAlive } from '@stevec/harness/processes'
 
 /**
  * What a stack leaves behind for the commands that find it later. Readable by its owner alone: it holds control tokens.
@@ -12,13 +12,13 @@ import { isAlive } from './processes.js'
  * @property {Record<string, {url: string, token: string}>} controls  purge listeners, by role; `cache` where nginx's own cache stands at the door `cached`
  * @property {import('./cache.js').CacheAtDoor | null} [cache]  what stands there instead of the edge
  * @property {Record<string, string>} config_hashes
- * @property {import('./processes.js').ProcessIdentity[]} processes  in the order of their start
+ * @property {import('@stevec/harness/processes').ProcessIdentity[]} processes  in the order of their start
  * @property {string[]} cgroups  directories that were made for this stack, or were about to be
  * @property {import('../profile/profile.js').Profile} profile  where origin and client stand
- * @property {import('../profile/cgroup.js').Group} limits  what the origin's processes were started in
+ * @property {import('@stevec/harness/cgroup').Group} limits  what the origin's processes were started in
  * @property {string | null} [cache_policy]  of its wiki when it was started; null: the wiki's own default
  * @property {string} links_api  toxiproxy's
- * @property {import('../origin/origin.js').OriginRecord} origin
+ * @property {import('./origin/origin.js').OriginRecord} origin
  */
 
 /**
@@ -56,3 +56,10 @@ export function removeState (directory) {
 export function isRunning (state) {
   return state !== null && state.processes.some(isAlive)
 }
+
+/**
+ * @param {string} directory  of a stack
+ * @param {string} name  of a process
+ * @returns {string} the file of its output
+ */
+export const logOf = (directory, name) => path.join(directory, `${name.replace(' ', '-')}.log`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'node:test'
-import { waitUntil } from '../../src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { createSandbox, json, STARTED_WITHIN_MS } from '../helper.js'
 
 describe('a run that is interrupted', () => {

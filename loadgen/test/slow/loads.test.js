@@ -5,7 +5,7 @@ import path from 'node:path'
 import { describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { OTHER_CACHES } from '@stevec/cdn/caches'
-import { locateTool } from '../../src/tools/locate.js'
+import { locateTool } from '@stevec/harness/tools/locate'
 import { createSandbox, trialsOf } from '../helper.js'
 
 /** @param {string} folder  of a trial */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { test } from 'node:test'
 import { MongoClient } from 'mongodb'
-import { startMongod } from '../../src/stack/mongod.js'
+import { startMongod } from '@stevec/harness/mongod'
 import { createSandbox } from '../helper.js'
 
 test('a run on a database server of the user\'s keeps to a database of its own there, and removes it', async () => {

@@ -4,7 +4,7 @@ import { statfsSync, unlinkSync, writeFileSync } from 'node:fs'
 import net from 'node:net'
 import path from 'node:path'
 import { test } from 'node:test'
-import { waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { mountDisk } from '../disk.js'
 import { startEdge, WAIT_MAX_MS } from '../edge-helper.js'
 

@@ -1,6 +1,6 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { freePorts } from '../../../loadgen/src/stack/ports.js'
+import { freePorts } from '@stevec/harness/ports'
 import { lacksPhp, startPhp } from './php.js'
 
 const PROGRAM = '/usr/share/dokuwiki'

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { randomBytes } from 'node:crypto'
-import { freePorts } from '../../../loadgen/src/stack/ports.js'
+import { freePorts } from '@stevec/harness/ports'
 import { lacksPhp, php, startPhp } from './php.js'
 
 const PROGRAM = '/usr/share/mediawiki'

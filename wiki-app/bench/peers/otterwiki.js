@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
-import { freePorts } from '../../../loadgen/src/stack/ports.js'
+import { freePorts } from '@stevec/harness/ports'
 
 /**
  * An Otter Wiki in a virtual environment, with a git repository of its own.

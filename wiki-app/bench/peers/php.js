@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { locateTool } from '../../../loadgen/src/tools/locate.js'
+import { locateTool } from '@stevec/harness/tools/locate'
 
 const SERVER_DIRECTORIES = ['/usr/sbin', '/usr/local/sbin']
 const CLI = '/usr/bin/php'

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { freePorts } from '../../../loadgen/src/stack/ports.js'
+import { freePorts } from '@stevec/harness/ports'
 
 /**
  * TiddlyWiki's own server, with a folder of its own; a view is one tiddler as HTML.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before } from 'node:test'
 import { AxeBuilder } from '@axe-core/playwright'
 import { chromium } from 'playwright-core'
-import { requireTool } from '../../../loadgen/src/tools/locate.js'
+import { requireTool } from '@stevec/harness/tools/locate'
 import { submit, useWiki } from '../helper.js'
 
 /** @typedef {import('playwright-core').Page} Page */

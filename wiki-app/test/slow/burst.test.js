@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
-import { startProcess, stopProcess } from '../../../loadgen/src/stack/processes.js'
+import { startProcess, stopProcess } from '@stevec/harness/processes'
 import { createPlace } from '../../torture/place.js'
 import { stored } from '../../torture/torture.js'
 
@@ -23,7 +23,7 @@ const TEXT = `${'words and words of a page that is a little different each time 
 async function burst (t, settings) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-burst-'))
   const place = await createPlace({ settings })
-  /** @type {import('../../../loadgen/src/stack/processes.js').ProcessIdentity[]} */
+  /** @type {import('@stevec/harness/processes').ProcessIdentity[]} */
   const loops = []
   t.after(async () => {
     for (const loop of loops) await stopProcess(loop)

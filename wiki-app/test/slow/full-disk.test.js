@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
-import { startMongod } from '../../../loadgen/src/stack/mongod.js'
-import { freePorts } from '../../../loadgen/src/stack/ports.js'
-import { isAlive, waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { startMongod } from '@stevec/harness/mongod'
+import { freePorts } from '@stevec/harness/ports'
+import { isAlive, waitUntil } from '@stevec/harness/processes'
 import { judge } from '../../torture/oracle.js'
 import { stored } from '../../torture/torture.js'
 import { buildApp } from '../../src/app.js'
@@ -27,7 +27,7 @@ test('the database\'s disk is full: a clear 503 or 507, nothing is torn, and it 
     rmSync(directory, { recursive: true })
     return t.skip(`no tmpfs can be mounted here: ${mount.stderr.trim()}`)
   }
-  /** @type {import('../../../loadgen/src/stack/processes.js').ProcessIdentity | undefined} */
+  /** @type {import('@stevec/harness/processes').ProcessIdentity | undefined} */
   let process
   const [port] = await freePorts(1)
   const start = () => startMongod({ port, directory, onStart: (identity) => { process = identity } })

@@ -4,10 +4,10 @@ import { readFileSync } from 'node:fs'
 import test from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { setCpuShare, dropGroup } from '../../../loadgen/src/profile/cgroup.js'
-import { createLimits } from '../../../loadgen/src/profile/limits.js'
-import { waitUntil } from '../../../loadgen/src/stack/processes.js'
-import { requireTool } from '../../../loadgen/src/tools/locate.js'
+import { setCpuShare, dropGroup } from '@stevec/harness/cgroup'
+import { createLimits } from '@stevec/harness/limits'
+import { waitUntil } from '@stevec/harness/processes'
+import { requireTool } from '@stevec/harness/tools/locate'
 import { createClient } from '../../torture/client.js'
 import { createPlace } from '../../torture/place.js'
 import { stored } from '../../torture/torture.js'
@@ -35,7 +35,7 @@ const residentMib = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${
 const isRoot = process.getuid?.() === 0
 
 test('ten times what the wiki can do: what is too much is refused at once, who is answered is answered soon, and it goes on when it is over', { skip: isRoot ? false : 'needs root, to limit the CPU', timeout: 300_000 }, async (t) => {
-  const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null, delay_ms: 0 }, () => {})
+  const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null }, () => {})
   if (limits.controllers.cpu === undefined) return t.skip(`the CPU cannot be limited here: ${limits.missing.cpu}`)
   const place = await createPlace({ behindNginx: true, requestsAtOnceMax: AT_ONCE, cgroups: limits.directories })
   t.after(async () => {

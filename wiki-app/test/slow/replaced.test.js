@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { createClient } from '../../torture/client.js'
 import { createEditors } from '../../torture/editors.js'
 import { holds, judge } from '../../torture/oracle.js'

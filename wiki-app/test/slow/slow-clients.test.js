@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isAlive, waitUntil } from '../../../loadgen/src/stack/processes.js'
+import { isAlive, waitUntil } from '@stevec/harness/processes'
 import { createClient } from '../../torture/client.js'
 import { createPlace } from '../../torture/place.js'
 

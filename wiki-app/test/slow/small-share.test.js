@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { dropGroup, setCpuShare } from '../../../loadgen/src/profile/cgroup.js'
-import { createLimits } from '../../../loadgen/src/profile/limits.js'
+import { dropGroup, setCpuShare } from '@stevec/harness/cgroup'
+import { createLimits } from '@stevec/harness/limits'
 import { createClient } from '../../torture/client.js'
 import { createPlace } from '../../torture/place.js'
 
@@ -17,7 +17,7 @@ const skip = isRoot ? false : 'needs root, to limit the CPU'
 const title = 'with a twelfth of a core an ordinary page is saved, as the first and after a minute’s idleness'
 
 test(title, { skip, timeout: 600_000 }, async (t) => {
-  const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null, delay_ms: 0 }, () => {})
+  const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null }, () => {})
   if (limits.controllers.cpu === undefined) return t.skip(`the CPU cannot be limited here: ${limits.missing.cpu}`)
   const place = await createPlace({ cgroups: limits.directories })
   t.after(async () => {

@@ -1,0 +1,199 @@
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { startTicks, waitUntil } from './processes.js'
+
+/** Of the kernel, for quota and period alike (kernel/sched/core.c, min_cfs_quota_period and max_cfs_quota_period). */
+const QUOTA_MIN_US = 1_000
+const PERIOD_MAX_US = 1_000_000
+const REMOVE_TIMEOUT_MS = 5_000
+
+/** @typedef {'cpu' | 'memory'} Controller */
+
+/** Where a controller's groups may be made, or in a sentence why they may not. @typedef {{version: 1 | 2, directory: string} | {reason: string}} Place */
+
+/**
+ * A group of our own in each controller that can be had.
+ * @typedef {object} Group
+ * @property {Partial<Record<Controller, {version: 1 | 2, directory: string}>>} controllers
+ * @property {string[]} directories  each once; what is to be removed
+ * @property {Partial<Record<Controller, string>>} missing  why a controller cannot be had
+ */
+
+/**
+ * Where this process may make groups: below its own, so that every limit which holds for it goes on to hold. With cgroups v2 that is the nearest
+ * ancestor which hands its controllers down, as a group with processes of its own cannot (cgroups(7), "no internal processes").
+ * @param {string} mountinfo  /proc/self/mountinfo, proc_pid_mountinfo(5)
+ * @param {string} membership  /proc/self/cgroup, cgroups(7)
+ * @param {(directory: string) => string} [handedDown]  the content of cgroup.subtree_control
+ * @returns {Record<Controller, Place>}
+ */
+export function placesFrom (mountinfo, membership, handedDown = readSubtreeControl) {
+  const mounts = mountinfo.trim().split('\n').flatMap((line) => {
+    const [before, after] = line.split(' - ')
+    const [, , , root, point, options] = before.split(' ')
+    const [type, , superOptions] = after.split(' ')
+    return type === 'cgroup' || type === 'cgroup2' ? [{ root, point, readOnly: options.split(',').includes('ro'), type, controllers: (superOptions ?? '').split(',') }] : []
+  })
+  const memberships = membership.trim().split('\n').map((line) => {
+    const [, controllers, ...rest] = line.split(':')
+    return { controllers: controllers.split(','), path: rest.join(':') }
+  })
+  return { cpu: place('cpu'), memory: place('memory') }
+
+  /** @param {Controller} controller @returns {Place} */
+  function place (controller) {
+    const first = mounts.find(({ type, controllers }) => type === 'cgroup' && controllers.includes(controller))
+    const mount = first ?? mounts.find(({ type }) => type === 'cgroup2')
+    if (mount === undefined) return { reason: `no cgroup filesystem with the controller ${controller} is mounted` }
+    if (mount.readOnly) return { reason: `${mount.point} is mounted read-only` }
+    const mine = memberships.find(({ controllers }) => first ? controllers.includes(controller) : controllers.join() === '')?.path ?? '/'
+    const within = path.relative(mount.root, mine)
+    // In a container the path may be told as the host sees it, outside of what is mounted here.
+    const own = within.startsWith('..') ? mount.point : path.join(mount.point, within)
+    if (first) return { version: 1, directory: own }
+    for (let directory = own; ; directory = path.dirname(directory)) {
+      if (handedDown(directory).split(/\s+/).includes(controller)) return { version: 2, directory }
+      if (directory === mount.point || directory === '/') return { reason: `no cgroup above this process hands the controller ${controller} down to new ones (cgroup.subtree_control)` }
+    }
+  }
+}
+
+/** @param {string} directory */
+function readSubtreeControl (directory) {
+  try {
+    return readFileSync(path.join(directory, 'cgroup.subtree_control'), 'utf8').trim()
+  } catch {
+    return ''
+  }
+}
+
+/** @returns {Record<Controller, Place>} */
+export function findPlaces () {
+  if (!existsSync('/proc/self/cgroup')) return { cpu: { reason: 'this kernel has no cgroups' }, memory: { reason: 'this kernel has no cgroups' } }
+  return placesFrom(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync('/proc/self/cgroup', 'utf8'))
+}
+
+/**
+ * Makes groups of our own for the controllers that are wanted. What cannot be had is in `missing`, and is no error.
+ * @param {Controller[]} wanted
+ * @param {(directories: string[]) => void} onPlan  told the directories before the first is made, so that nothing made is forgotten
+ * @param {Record<Controller, Place>} [places]
+ * @returns {Group}
+ */
+export function createGroup (wanted, onPlan, places = findPlaces()) {
+  /** @type {Group} */
+  const group = { controllers: {}, directories: [], missing: {} }
+  // Nobody else's, now or later: a pid may come again, but not with the same start.
+  const name = `stevec-${process.pid}-${startTicks(process.pid)}-${nextNumber++}`
+  const planned = wanted.flatMap((controller) => {
+    const place = places[controller]
+    if ('reason' in place) {
+      group.missing[controller] = place.reason
+      return []
+    }
+    return [{ controller, version: place.version, directory: path.join(place.directory, name) }]
+  })
+  if (planned.length > 0) onPlan([...new Set(planned.map(({ directory }) => directory))])
+  for (const { controller, version, directory } of planned) {
+    try {
+      mkdirSync(directory, { recursive: true })
+      // A directory below a plain folder would be made, and limit nothing.
+      if (!existsSync(path.join(directory, 'cgroup.procs'))) throw new Error('it is no cgroup filesystem')
+      if (!group.directories.includes(directory)) group.directories.push(directory)
+      group.controllers[controller] = { version, directory }
+    } catch (error) {
+      rmdirQuietly(directory)
+      group.missing[controller] = `${path.dirname(directory)} refuses a new cgroup (${reasonOf(error)})`
+    }
+  }
+  return group
+}
+
+let nextNumber = 1
+
+/**
+ * The shortest period that the kernel takes for a share, because a long one lets a request run at full speed and then stop for long.
+ * @param {number} share  of one core
+ * @returns {{quota_us: number, period_us: number}}
+ * @throws {RangeError} below 0.001
+ */
+export function quotaFor (share) {
+  const period = Math.max(QUOTA_MIN_US, Math.ceil(QUOTA_MIN_US / share))
+  if (period > PERIOD_MAX_US) throw new RangeError(`${share} of a core is less than the kernel can hold a process to (0.001)`)
+  return { quota_us: Math.round(share * period), period_us: period }
+}
+
+/**
+ * @param {Group} group
+ * @param {number | null} share  of one core, for all processes of the group together; null: no limit
+ */
+export function setCpuShare ({ controllers: { cpu } }, share) {
+  if (cpu === undefined) return
+  const { quota_us: quota, period_us: period } = share === null ? { quota_us: null, period_us: 100_000 } : quotaFor(share)
+  if (cpu.version === 2) {
+    write(cpu.directory, 'cpu.max', `${quota ?? 'max'} ${period}`)
+  } else {
+    // Quota first off: a new period with the old quota could be more than the kernel allows.
+    write(cpu.directory, 'cpu.cfs_quota_us', '-1')
+    write(cpu.directory, 'cpu.cfs_period_us', String(period))
+    if (quota !== null) write(cpu.directory, 'cpu.cfs_quota_us', String(quota))
+  }
+}
+
+/**
+ * @param {Group} group
+ * @param {number} bytes  for all processes of the group together, page cache included
+ */
+export function setMemoryLimit ({ controllers: { memory } }, bytes) {
+  if (memory === undefined) return
+  write(memory.directory, memory.version === 2 ? 'memory.max' : 'memory.limit_in_bytes', String(bytes))
+}
+
+/**
+ * Removes groups of ours, as soon as their last process is gone. One that is not there is no error.
+ * @param {string[]} directories
+ * @returns {Promise<string[]>} those that would not go
+ */
+export async function removeGroups (directories) {
+  const left = []
+  for (const directory of directories) {
+    // The name says that it is ours, whatever the file said that this came from.
+    if (!/^stevec-\d+-\d+-\d+$/.test(path.basename(directory))) continue
+    if (!await waitUntil(() => rmdirQuietly(directory), REMOVE_TIMEOUT_MS)) left.push(directory)
+  }
+  return left
+}
+
+/**
+ * Removes groups that nothing was started in.
+ * @param {string[]} directories
+ */
+export function dropGroup (directories) {
+  for (const directory of directories) rmdirQuietly(directory)
+}
+
+/** @param {string} directory @returns {boolean} whether it is gone */
+function rmdirQuietly (directory) {
+  try {
+    rmdirSync(directory)
+    return true
+  } catch (error) {
+    return /** @type {NodeJS.ErrnoException} */ (error).code === 'ENOENT'
+  }
+}
+
+/**
+ * @param {string} directory
+ * @param {string} file
+ * @param {string} value
+ */
+function write (directory, file, value) {
+  try {
+    writeFileSync(path.join(directory, file), value)
+  } catch (error) {
+    throw new Error(`${path.join(directory, file)} does not take "${value}" (${reasonOf(error)})`)
+  }
+}
+
+/** @param {unknown} error */
+const reasonOf = (error) => /** @type {NodeJS.ErrnoException} */ (error).code ?? /** @type {Error} */ (error).message

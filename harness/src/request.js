@@ -1,0 +1,35 @@
+import http from 'node:http'
+import https from 'node:https'
+
+/**
+ * One request through a door. Names under .localhost are loopback by RFC 6761 §6.3, but not every resolver knows it,
+ * so the address is given and the name only sent as Host.
+ * @param {string} url
+ * @param {{method?: string, headers?: Record<string, string>, body?: string, timeoutMs?: number}} [options]
+ * @returns {Promise<{status: number, headers: http.IncomingHttpHeaders, body: string}>}
+ * @throws {Error} when there is no complete answer in time (default 10 s)
+ */
+export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 10_000 } = {}) {
+  const { protocol, host, hostname, port, pathname, search } = new URL(url)
+  const loopback = hostname === 'localhost' || hostname.endsWith('.localhost')
+  return new Promise((resolve, reject) => {
+    const outgoing = (protocol === 'https:' ? https : http).request({
+      host: loopback ? '127.0.0.1' : hostname,
+      servername: hostname,
+      port: port || undefined,
+      path: pathname + search,
+      method,
+      headers: { ...headers, host },
+      agent: false,
+      signal: AbortSignal.timeout(timeoutMs)
+    }, (response) => {
+      let text = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk) => { text += chunk })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
+      response.on('error', reject)
+    })
+    outgoing.on('error', (error) => reject(new Error(`${method} ${url}: ${error.message}`)))
+    outgoing.end(body)
+  })
+}

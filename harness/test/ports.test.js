@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import { freePorts, isFree } from '../src/ports.js'
+
+test('free ports are different, can be bound, and are none of those that are spoken for', async () => {
+  const spokenFor = Array.from({ length: 5_000 }, (_, index) => 20_000 + index)
+  const ports = await freePorts(20, spokenFor)
+  assert.equal(new Set(ports).size, 20)
+  for (const port of ports) assert.ok(port >= 25_000 && await isFree(port))
+})
+
+test('a port that somebody listens on is not free', async () => {
+  const [port] = await freePorts(1)
+  const server = createServer().listen(port, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  assert.equal(await isFree(port), false)
+  await new Promise((resolve) => server.close(resolve))
+  assert.equal(await isFree(port), true)
+})
+
+test('a port given out is given to nobody else while its process lives, although nobody listens on it yet', async () => {
+  const [given] = await freePorts(1)
+  const another = `
+    import { freePorts, isFree } from ${JSON.stringify(new URL('../src/ports.js', import.meta.url).href)}
+    Math.random = () => (${given} + 0.5 - 20_000) / 10_000
+    const refusal = await freePorts(1).catch(({ message }) => message)
+    console.log(JSON.stringify({ free: await isFree(${given}), refusal }))`
+  const said = execFileSync(process.execPath, ['--input-type=module', '-'], { input: another, encoding: 'utf8' })
+  assert.deepEqual(JSON.parse(said), { free: true, refusal: 'fewer than 1 free ports between 20000 and 29999' })
+})

@@ -1,0 +1,125 @@
+import { rmSync } from 'node:fs'
+import { isDeepStrictEqual } from 'node:util'
+import { isAlive } from '@stevec/harness/processes'
+import { disengageProfile, engageProfile } from '../stack/engage-profile.js'
+import { restartWiki, startStack, stopStack } from '../stack/stack.js'
+import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
+
+/** @typedef {import('./definition.js').Settings} Settings */
+/** @typedef {import('../stack/state.js').StackState} StackState */
+
+/**
+ * A stack that runs, and what it was started or told for.
+ * @typedef {object} Running
+ * @property {StackState} state
+ * @property {Record<string, string>} caching  settings of its wiki
+ * @property {ReturnType<typeof cacheOf>} cache  at the door `cached`
+ * @property {number | null} engagedDelayMs  the origin's delay while the profile is in force, otherwise null
+ */
+
+/** What a start did: `stack` began with an empty database, `wiki` only restarted the wiki. @typedef {'nothing' | 'wiki' | 'stack'} Started */
+
+/** @param {Settings} settings */
+const cacheOf = ({ cache, collapsing }) => ({ cache, collapsing })
+
+/**
+ * The lifetime of the lab's stack: from trial to trial it goes on running, its wiki restarts with other settings, or a
+ * new stack takes its place.
+ * @param {object} options
+ * @param {string} options.directory  of the stack
+ * @param {import('./database.js').LabDatabase | null} options.database  instead of a mongod of the stack's own
+ * @param {import('../config.js').Ports} options.ports
+ * @param {import('../stack/origin/origin.js').Origin} options.origin
+ * @param {import('../profile/profile.js').Profile} options.profile
+ * @param {AbortSignal} options.signal
+ * @param {import('./progress.js').Progress} options.progress
+ */
+export function createLabStack ({ directory, database, ports, origin, profile, signal, progress }) {
+  /** @type {Running | null} */
+  let running = null
+
+  /** @returns {Running} @throws {Error} before the first start */
+  function current () {
+    if (running === null) throw new Error('no stack of the lab runs')
+    return running
+  }
+
+  async function stop () {
+    await stopStack(directory)
+    rmSync(directory, { recursive: true, force: true })
+    running = null
+  }
+
+  async function disengage () {
+    const stack = current()
+    if (stack.engagedDelayMs !== null) await disengageProfile(stack.state)
+    stack.engagedDelayMs = null
+  }
+
+  /**
+   * @param {Settings} settings
+   * @param {boolean} isFull  whether earlier trials left too much in the database and the logs
+   */
+  const fits = (settings, isFull) => running !== null && !isFull &&
+    running.state.processes.every(isAlive) && isDeepStrictEqual(running.cache, cacheOf(settings))
+
+  /** @param {Settings} settings */
+  async function startNew (settings) {
+    if (running !== null) {
+      await stop()
+      await database?.drop()
+    }
+    const [caching, cache] = [cachingFor(settings), cacheOf(settings)]
+    const state = await startStack({
+      directory,
+      mongodbUri: database?.uri,
+      ports,
+      origin,
+      wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
+      edgeOptions: { collapse: cache.collapsing },
+      cache: cache.cache,
+      profile,
+      engage: false,
+      signal,
+      onProgress: progress.part
+    })
+    running = { state, caching, cache, engagedDelayMs: null }
+    progress.doors(state.doors)
+  }
+
+  return {
+    state: () => current().state,
+    stop,
+    disengage,
+
+    /**
+     * Provides the stack for a trial.
+     * @param {Settings} settings
+     * @param {boolean} isFull
+     * @returns {Promise<Started>}
+     */
+    async start (settings, isFull) {
+      if (!fits(settings, isFull)) {
+        await startNew(settings)
+        return 'stack'
+      }
+      const stack = current()
+      const caching = cachingFor(settings)
+      if (isDeepStrictEqual(stack.caching, caching)) return 'nothing'
+      await disengage()
+      await restartWiki(stack.state, origin, { ...caching, ...OPEN_TO_TRIALS })
+      stack.caching = caching
+      return 'wiki'
+    },
+
+    /**
+     * Puts the profile in force.
+     * @param {number} originDelayMs  added to each answer of the origin
+     */
+    async engage (originDelayMs) {
+      const stack = current()
+      if (stack.engagedDelayMs !== originDelayMs) await engageProfile(stack.state, originDelayMs)
+      stack.engagedDelayMs = originDelayMs
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import { expectedCounter, problemsOf } from './judge.js'
+import { storesPages } from './storing.js'
+import { backgroundFacts, probeFacts } from './trial-facts.js'
+import { generateLoad } from './trial-load.js'
+import { readSamples } from './trial-samples.js'
+
+/**
+ * The steps of a trial: pages and profile, cold caches, load, samples, counts, verdict.
+ * @param {import('./trial.js').TrialContext} context
+ * @param {import('./matrix.js').PlannedTrial} trial
+ * @param {string} directory
+ * @param {() => {wallS: number, monotonicS: number}} elapsed
+ */
+export async function measure ({ site, signal, watchPort }, trial, directory, elapsed) {
+  const { settings, plan: { plan } } = trial
+  const { doors } = await site.prepare(settings)
+  const door = doors[settings.door]
+  const stores = storesPages(door, settings)
+  const { coldProof, logStarts } = await proveCold(site, settings)
+
+  const purgesSince = site.watchPurges(settings)
+  const probeSettings = { ...settings, url: door.url, plan, mark: `t${trial.trial}`, until_url: null }
+  const load = await generateLoad({ site, settings, probeSettings, logStarts, directory, signal, watchPort })
+  signal.throwIfAborted()
+  const purges = await purgesSince()
+
+  const samples = await readSamples({ load, plan, withPop: site.hasPops, directory })
+  const { counter, refreshes, logLines, logLinesExpected } = await settleCounts(site, settings, samples, logStarts)
+  await site.logs.keep(logStarts, directory)
+  // A killed nginx logs nothing of the requests that it had in flight.
+  const comparable = samples.unreadable.length === 0 && load.fault === null
+  const disagreements = comparable ? await site.logs.reconcile(directory, settings, counter) : []
+
+  const findings = {
+    trial,
+    stores,
+    severalCaches: door.several_caches === true,
+    coldProof,
+    k6: load.k6,
+    samples: samples.probe,
+    background: load.background === null ? null : { k6: load.background.k6, samples: samples.background },
+    overlap: samples.overlap,
+    fault: load.fault === null ? null : { ...load.fault, cut_off: samples.cutOff },
+    counter,
+    refreshes,
+    purges,
+    logLines,
+    logLinesExpected,
+    ...elapsed()
+  }
+  return {
+    problems: [...problemsOf(findings), ...disagreements, ...samples.unreadable],
+    cold_proof: coldProof,
+    ...probeFacts(samples.probe),
+    counter,
+    counter_expected: expectedCounter(findings),
+    refreshes,
+    purges,
+    log_lines: logLines,
+    fault: findings.fault,
+    k6: load.k6,
+    background: load.background === null ? null : backgroundFacts(settings.background_vus, load.background.k6, samples),
+    overlap: samples.overlap,
+    origin_samples: load.originSamples
+  }
+}
+
+/**
+ * Empties the caches and proves it.
+ * @param {import('./site.js').Site} site
+ * @param {import('./definition.js').Settings} settings
+ * @returns {Promise<{coldProof: import('./cold.js').ColdProof, logStarts: import('./logs.js').PerRole}>} `logStarts`:
+ *   where the logs of the trial begin, after the lines of the proof
+ */
+async function proveCold (site, settings) {
+  const { logs } = site
+  await logs.fetch()
+  const before = logs.ends()
+  const coldProof = await site.proveCold(settings)
+  await logs.waitFor(before, logs.linesOf(settings, coldProof.observed.length, coldProof.origin_requests))
+  return { coldProof, logStarts: logs.ends() }
+}
+
+/**
+ * Reads the counter once no request is in flight any more, and waits for the logs' last lines.
+ * @param {import('./site.js').Site} site
+ * @param {import('./definition.js').Settings} settings
+ * @param {Pick<import('./trial-samples.js').TrialSamples, 'sent' | 'served'>} samples
+ * @param {import('./logs.js').PerRole} logStarts
+ */
+async function settleCounts (site, settings, { sent, served }, logStarts) {
+  const { logs } = site
+  await logs.waitFor(logStarts, logs.linesOf(settings, sent, 0))
+  const refreshes = await logs.refreshes(logStarts)
+  // No client waits for the edge's own refreshes: some may still be in flight.
+  await logs.waitFor(logStarts, logs.linesOf(settings, sent, sent - served + refreshes))
+  const counter = await site.readCounter()
+  const logLinesExpected = logs.linesOf(settings, sent, counter.requests)
+  const logLines = await logs.waitFor(logStarts, logLinesExpected)
+  return { counter, refreshes, logLines, logLinesExpected }
+}

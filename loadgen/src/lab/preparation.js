@@ -1,0 +1,91 @@
+import { request } from '@stevec/harness/request'
+import { PROBE_PAGE, PROBE_TEXT } from './cold.js'
+import { createPageSizes } from './page-sizes.js'
+import { WRITE_TIMEOUT_MS, writePages } from './pages.js'
+import { openConnections, warmUp } from './warm-up.js'
+
+/** @typedef {import('./definition.js').Settings} Settings */
+
+/** Shorter than nginx keeps an idle connection (keepalive_timeout in nginx/templates/origin.eta). */
+const CONNECTIONS_KEPT_MS = 540_000
+/** Opening so few connections takes no time worth preparing for. */
+const FEW_CLIENTS = 16
+/** No time of an emulated CPU is read, and each request takes it up to a second. */
+const EMULATED_WARM_UP_REQUESTS = 300
+
+/**
+ * Brings the wiki into the state that a trial begins with: its pages at their sizes, compiled code, open connections.
+ * Remembers what is done, so that the next trial needs only the difference.
+ * @param {object} options
+ * @param {string} options.wikiUrl
+ * @param {number} options.seed  of the pages' texts
+ * @param {boolean} options.emulated  whether the origin's CPU is emulated
+ * @param {AbortSignal} options.signal
+ * @param {import('./progress.js').Progress} options.progress
+ */
+export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }) {
+  const sizes = createPageSizes(seed)
+  const nothingDone = { warmUpRequests: 0, connections: 0, connectedUntilMs: 0 }
+  let done = { ...nothingDone }
+  /** By trials, beyond what the stack began with. */
+  let writtenBytes = 0
+
+  /** @param {Settings} settings */
+  function opensConnections (settings) {
+    const clients = settings.vus + settings.background_vus
+    return clients > done.connections || (clients > FEW_CLIENTS && performance.now() > done.connectedUntilMs)
+  }
+
+  return {
+    writtenBytes: () => writtenBytes,
+
+    /** @param {import('./lab-stack.js').Started} started  since the last trial */
+    forget (started) {
+      if (started === 'nothing') return
+      done = { ...nothingDone }
+      if (started === 'wiki') return
+      sizes.clear()
+      writtenBytes = 0
+    },
+
+    /**
+     * @param {Settings} settings
+     * @returns {boolean} whether `prepare` will write pages or open connections, for which links should be fast
+     */
+    isHeavy: (settings) => sizes.missing(settings).length > 0 || opensConnections(settings),
+
+    /**
+     * @param {Settings} settings
+     * @param {Record<'nocache' | 'source', import('../stack/doors.js').Door>} doors
+     * @returns {Promise<number>} requests of the warm-up of this wiki
+     * @throws {Error} when the wiki refuses a page
+     */
+    async prepare (settings, doors) {
+      const missing = sizes.missing(settings)
+      await writePages({ wikiUrl, seed, pages: missing, signal, onProgress: progress.writing })
+      sizes.wrote(missing)
+      if (done.warmUpRequests > 0) {
+        for (const { sizeChars } of missing) writtenBytes += sizeChars
+      } else {
+        const headers = { 'content-type': 'text/markdown' }
+        const probe = { method: 'POST', headers, body: PROBE_TEXT, timeoutMs: WRITE_TIMEOUT_MS }
+        await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, probe)
+        const requests = emulated ? EMULATED_WARM_UP_REQUESTS : undefined
+        done.warmUpRequests = await warmUp({ door: doors.nocache, pages: settings.pages, requests, signal })
+        progress.ready(missing.length, done.warmUpRequests)
+      }
+      if (opensConnections(settings)) {
+        const connections = settings.vus + settings.background_vus
+        await openConnections({ door: doors.source, connections, signal })
+        done.connections = connections
+        done.connectedUntilMs = performance.now() + CONNECTIONS_KEPT_MS
+      }
+      return done.warmUpRequests
+    },
+
+    /** @param {import('./matrix.js').PlannedTrial} trial  that was done, or begun */
+    ended (trial) {
+      writtenBytes += sizes.edited(trial)
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { round } from './generator.js'
+
+/** @typedef {import('./samples.js').Counts} Counts */
+
+/**
+ * What trial.json says of the probe's samples.
+ * @param {Counts | null} samples  null: they cannot be read
+ */
+export const probeFacts = (samples) => ({
+  requests_sent: samples?.requests_sent ?? 0,
+  requests_failed: samples?.requests_failed ?? 0,
+  reads_sent: samples?.reads_sent ?? 0,
+  writes_sent: samples?.writes_sent ?? 0,
+  served_by_cache: samples?.served_by_cache ?? 0,
+  cache_statuses: samples?.cache_statuses ?? {},
+  // JSON leaves out undefined: a trial with one point of presence names none.
+  pops: samples?.pops,
+  duration_mean_ms: samples?.duration_mean_ms ?? null,
+  duration_max_ms: samples?.duration_max_ms ?? null
+})
+
+/**
+ * What trial.json says of the background.
+ * @param {number} vus
+ * @param {import('./generator.js').GeneratorFacts} k6
+ * @param {import('./trial-samples.js').TrialSamples} samples
+ */
+export const backgroundFacts = (vus, k6, { probe, background, doneAtUs }) => ({
+  vus,
+  started_at_us: background?.first_sent_at_us ?? null,
+  finished_at_us: background?.last_done_at_us ?? null,
+  requests_sent: background?.requests_sent ?? 0,
+  requests_failed: background?.requests_failed ?? 0,
+  served_by_cache: background?.served_by_cache ?? 0,
+  cache_statuses: background?.cache_statuses ?? {},
+  pops: background?.pops,
+  completed_per_s: completedPerSecond(doneAtUs, background?.first_sent_at_us ?? 0),
+  rate_per_min: ratePerMinute(doneAtUs, probe),
+  k6
+})
+
+/**
+ * What trial.json says of a trial that broke before it had anything to tell.
+ * @param {import('./logs.js').PerRole} logLines
+ * @returns {Awaited<ReturnType<typeof import('./measure.js').measure>>}
+ */
+export function nothingMeasured (logLines) {
+  return {
+    problems: [],
+    cold_proof: { cold: false, observed: [], origin_requests: 0 },
+    requests_sent: 0,
+    requests_failed: 0,
+    reads_sent: 0,
+    writes_sent: 0,
+    counter: { requests: 0, reads: 0, writes: 0 },
+    counter_expected: null,
+    refreshes: 0,
+    purges: null,
+    served_by_cache: 0,
+    cache_statuses: {},
+    pops: undefined,
+    duration_mean_ms: null,
+    duration_max_ms: null,
+    log_lines: logLines,
+    fault: null,
+    k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false, stolen_cpu_share: null },
+    background: null,
+    overlap: null,
+    origin_samples: null
+  }
+}
+
+/**
+ * @param {number[]} doneAtUs
+ * @param {number} startUs
+ * @returns {number[]} completed in the first second from there, in the second, and so on
+ */
+function completedPerSecond (doneAtUs, startUs) {
+  /** @type {number[]} */
+  const counts = []
+  for (const time of doneAtUs) {
+    const second = Math.floor((time - startUs) / 1e6)
+    while (counts.length <= second) counts.push(0)
+    counts[second] += 1
+  }
+  return counts
+}
+
+/**
+ * @param {number[]} doneAtUs
+ * @param {import('./samples.js').Counts | null} probe
+ * @returns {number | null} completed while the probe ran, as a rate
+ */
+function ratePerMinute (doneAtUs, probe) {
+  const { first_sent_at_us: first, last_done_at_us: last } = probe ?? { first_sent_at_us: null, last_done_at_us: null }
+  if (first === null || last === null || last === first) return null
+  return round(doneAtUs.filter((time) => time >= first && time <= last).length / (last - first) * 60e6)
+}

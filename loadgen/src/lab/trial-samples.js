@@ -1,0 +1,74 @@
+import path from 'node:path'
+import { wasCutOff } from './fault.js'
+import { backgroundPlan } from './matrix.js'
+import { extractSamples } from './samples.js'
+
+/** @typedef {import('./samples.js').Counts} Counts */
+/** @typedef {Awaited<ReturnType<typeof readSamples>>} TrialSamples */
+
+/**
+ * Turns what k6 wrote into the samples of a trial. A file that cannot be read makes the trial invalid, not the run.
+ * @param {object} options
+ * @param {import('./trial-load.js').TrialLoad} options.load
+ * @param {import('../../scenarios/plan.js').Plan} options.plan
+ * @param {boolean} options.withPop  see extractSamples
+ * @param {string} options.directory  of the trial
+ */
+export async function readSamples ({ load: { csvFile, background, fault }, plan, withPop, directory }) {
+  /** In sentences. @type {string[]} */
+  const unreadable = []
+  /** @type {<T>(what: string, counts: Promise<T>) => Promise<T | null>} */
+  const orSay = (what, counts) => counts.catch((error) => {
+    unreadable.push(`${what} cannot be read: ${error.message}`)
+    return null
+  })
+  /** Requests that the wiki may have counted for nothing. */
+  let cutOff = 0
+  const probe = await orSay('k6\'s samples', extractSamples({
+    source: csvFile,
+    target: path.join(directory, 'samples.csv.gz'),
+    plan,
+    withPop,
+    onSample: (sample) => { if (fault !== null && wasCutOff(sample, fault)) cutOff += 1 }
+  }))
+  /** Of the background. @type {number[]} */
+  const doneAtUs = []
+  const backgroundCounts = background === null
+    ? null
+    : await orSay('the background\'s samples', extractSamples({
+      source: background.csvFile,
+      target: path.join(directory, 'background.csv.gz'),
+      plan: backgroundPlan(plan),
+      withPop,
+      onSample: (sample) => doneAtUs.push(sample.doneAtUs)
+    }))
+  const sum = (/** @type {'requests_sent' | 'served_by_cache'} */ name) =>
+    (probe?.[name] ?? 0) + (backgroundCounts?.[name] ?? 0)
+  return {
+    probe,
+    background: backgroundCounts,
+    doneAtUs,
+    cutOff,
+    unreadable,
+    overlap: background === null ? null : overlapOf(probe, backgroundCounts),
+    sent: sum('requests_sent'),
+    served: sum('served_by_cache')
+  }
+}
+
+/**
+ * @param {Counts | null} probe
+ * @param {Counts | null} background
+ */
+function overlapOf (probe, background) {
+  const times = {
+    probe_first_sent_at_us: probe?.first_sent_at_us ?? null,
+    probe_last_done_at_us: probe?.last_done_at_us ?? null,
+    background_first_sent_at_us: background?.first_sent_at_us ?? null,
+    background_last_done_at_us: background?.last_done_at_us ?? null
+  }
+  const { probe_first_sent_at_us: first, probe_last_done_at_us: last } = times
+  const { background_first_sent_at_us: begin, background_last_done_at_us: end } = times
+  const known = first !== null && last !== null && begin !== null && end !== null
+  return { ...times, proved: known && begin < first && end > last }
+}

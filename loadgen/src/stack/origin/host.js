@@ -1,0 +1,52 @@
+import { sshArguments } from '@stevec/arm-image/board'
+import { UsageError } from '../../usage-error.js'
+import { OriginError } from './origin-error.js'
+import { createRemoteOrigin, inspectHost } from './remote.js'
+
+const HTTP_PORT = 80
+const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]']
+
+/** @typedef {{user: string, host: string, sshPort: number, httpPort: number}} Host */
+
+/**
+ * @param {string} text  ssh://[user@]host[:port][?http_port=N]
+ * @returns {Host}
+ * @throws {UsageError}
+ */
+export function parseHost (text) {
+  const refuse = () => new UsageError(`--origin ${text} is not ssh://[user@]host[:port], with ?http_port=N where nginx does not answer on port ${HTTP_PORT}`)
+  if (!URL.canParse(text)) throw refuse()
+  const { username, password, hostname, port, pathname, searchParams, hash } = new URL(text)
+  const httpPort = Number(searchParams.get('http_port') ?? HTTP_PORT)
+  // What begins with a hyphen would be an option of ssh.
+  const wrong = password !== '' || hash !== '' || !['', '/'].includes(pathname) || !/^(\[[0-9a-f:]+\]|[A-Za-z0-9][A-Za-z0-9.-]*)$/.test(hostname) || !/^([A-Za-z0-9_.][A-Za-z0-9_.-]*)?$/.test(username) ||
+    [...searchParams.keys()].some((name) => name !== 'http_port') || !Number.isInteger(httpPort) || httpPort < 1 || httpPort > 65_535
+  if (wrong) throw refuse()
+  return { user: username || 'root', host: hostname, sshPort: Number(port) || 22, httpPort }
+}
+
+/**
+ * A real board, or any machine set up as one, that ssh reaches with the user's own keys and settings.
+ * @param {Host} host
+ * @param {import('./origin.js').OpenOptions} options
+ * @returns {Promise<import('./origin.js').Origin>}
+ * @throws {OriginError} when it cannot be used
+ */
+export async function openHost ({ user, host, sshPort, httpPort }, { config, onProgress }) {
+  if (config.mongodbUri === undefined || LOOPBACK.includes(new URL(config.mongodbUri).hostname)) {
+    throw new OriginError('an origin elsewhere needs a database that both it and this machine reach: set MONGODB_URI to such an address')
+  }
+  const ssh = sshArguments({ user, host: host.replace(/^\[|\]$/g, ''), port: sshPort })
+  onProgress(`looking at ${user}@${host} …`)
+  const { failedUnits, ...found } = await inspectHost(ssh)
+  if (failedUnits.length > 0) onProgress(`on ${host} these have failed: ${failedUnits.join(', ')}`)
+  return createRemoteOrigin({
+    facts: { kind: 'ssh', ...found, image_sha256: null },
+    address: `${host}:${httpPort}`,
+    ssh,
+    seenFromThere: (uri) => uri,
+    inherited: config.wikiEnvironment,
+    booted: false,
+    close: async () => {}
+  })
+}

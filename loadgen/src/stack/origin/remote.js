@@ -1,0 +1,199 @@
+import { execFile } from 'node:child_process'
+import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { sampleOrigin } from '@stevec/arm-image/origin-sample'
+import { request } from '@stevec/harness/request'
+import { isAlive, logTail, startProcess, waitUntil } from '@stevec/harness/processes'
+import { OriginError } from './origin-error.js'
+
+/** As arm-image/ sets them up. */
+const WIKI_PORT = 3000
+const LOG = '/run/stevec-nginx/access.log'
+/** In memory: whatever happens here, the next start of that machine has its own settings again. systemd.unit(5) */
+const SETTINGS = '/run/stevec-lab.env'
+const WIKI_DROP_IN = '/run/systemd/system/stevec-wiki.service.d/lab.conf'
+const NGINX_DROP_IN = '/run/systemd/system/stevec-nginx.service.d/lab.conf'
+/** One that is killed by a trial, or crashes in one, is not started again by itself, and its log stays. systemd.service(5), systemd.exec(5) */
+const NGINX_SETTINGS = '[Service]\\nRestart=no\\nRuntimeDirectoryPreserve=yes\\n'
+
+/** An emulated CPU takes seconds for a key exchange or a start of Node.js, and more when this machine does much else. */
+const CONNECT_TIMEOUT_S = 60
+const COMMAND_TIMEOUT_MS = 180_000
+const READY_TIMEOUT_MS = 900_000
+/** nginx's log there is cut at 16 MB, and one such is kept. */
+const OUTPUT_MAX_BYTES = 64 * 1024 ** 2
+/** Longest path of a Unix socket (unix(7), sun_path), less what ssh appends to it while it is made. */
+const SOCKET_PATH_MAX_BYTES = 107 - 18
+
+/**
+ * @param {string[]} ssh  arguments that reach the machine
+ * @param {string} script  of sh
+ * @param {object} [options]
+ * @param {string} [options.input]  for its standard input
+ * @param {number} [options.timeoutMs]
+ * @returns {Promise<Buffer>} what it printed
+ * @throws {OriginError} with what it, or ssh, complained of
+ */
+export function runThere (ssh, script, { input = '', timeoutMs = COMMAND_TIMEOUT_MS } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = execFile('ssh', [...ssh, script], { encoding: 'buffer', maxBuffer: OUTPUT_MAX_BYTES, timeout: timeoutMs }, (error, stdout, stderr) => {
+      if (error) reject(new OriginError(`${ssh.at(-1)}: ${error.killed ? `no answer within ${timeoutMs / 1000} s` : stderr.toString().trim() || error.message}`))
+      else resolve(stdout)
+    })
+    // It may end without having read: then the error above says why.
+    child.stdin?.on('error', () => {})
+    child.stdin?.end(input)
+  })
+}
+
+/**
+ * Whether a machine is one that was set up as arm-image/ does it, and what it is.
+ * @param {string[]} ssh
+ * @returns {Promise<Pick<import('./origin.js').OriginFacts, 'emulated' | 'machine' | 'kernel' | 'cores' | 'memory_bytes'> & {failedUnits: string[]}>}
+ * @throws {OriginError} when it cannot be used as an origin; says what to do
+ */
+export async function inspectHost (ssh) {
+  const text = String(await runThere(ssh, `
+[ "$(id -u)" = 0 ] || { echo 'log in as root: the wiki is to be set for each trial' >&2; exit 1; }
+for unit in stevec-wiki stevec-nginx; do
+  systemctl is-active --quiet $unit || { echo "the service $unit does not run there; write an image of \\\`make image\\\` to its card, or look at systemctl status $unit" >&2; exit 1; }
+done
+[ -r ${LOG} ] || { echo 'there is no ${LOG}' >&2; exit 1; }
+{ tr -d '\\0' </proc/device-tree/model || sed -n 's/^model name[^:]*: //p;' /proc/cpuinfo | head -1; } 2>/dev/null; echo
+uname -srm; nproc
+sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo
+systemd-detect-virt || true
+systemctl --failed --no-legend --plain | cut -d' ' -f1`))
+  const [machine, kernel, cores, kibibytes, virtualised, ...failedUnits] = text.trimEnd().split('\n').filter((line, index) => line !== '' || index === 0)
+  const facts = { machine, kernel, cores: Number(cores), memory_bytes: Number(kibibytes) * 1024 }
+  if (!(facts.cores > 0) || !(facts.memory_bytes > 0)) throw new OriginError(`${ssh.at(-1)} answered something else than was asked: ${text.slice(0, 200)}`)
+  // Without an accelerator QEMU calls itself so.
+  return { ...facts, emulated: virtualised === 'qemu', failedUnits }
+}
+
+/**
+ * Gives a machine's wiki its own settings and database back, and its nginx its own ways.
+ * @param {string[]} ssh
+ */
+export async function restoreOrigin (ssh) {
+  await runThere(ssh, `[ -e ${WIKI_DROP_IN} ] || exit 0; rm -f ${WIKI_DROP_IN} ${NGINX_DROP_IN} ${SETTINGS} && systemctl daemon-reload && systemctl start stevec-nginx && systemctl restart stevec-wiki`)
+}
+
+/**
+ * The wiki and its nginx on another machine that was set up as arm-image/ does it, over ssh. Requests do not take that way: they go to its nginx straight.
+ * @param {object} options
+ * @param {import('./origin.js').OriginFacts} options.facts
+ * @param {string} options.address  of its nginx, host:port
+ * @param {string[]} options.ssh  arguments that reach it
+ * @param {(uri: string) => string} options.seenFromThere  a database's address
+ * @param {Record<string, string>} options.inherited  settings of the wiki in this command's environment
+ * @param {boolean} options.booted  whether it is switched off afterwards, so that nothing has to be given back
+ * @param {() => Promise<void>} options.close
+ * @returns {import('./origin.js').Origin}
+ */
+export function createRemoteOrigin ({ facts, address, ssh, seenFromThere, inherited, booted, close }) {
+  /** Over the connection of a started stack, which needs no key exchange. */
+  let shared = ssh
+  /** How far its log has been read. @type {{inode: number, offset: number}} */
+  let read = { inode: 0, offset: 0 }
+  /** How it was started, and over which connection. @type {import('./origin.js').OriginStart} */
+  let options
+  /** @type {import('@stevec/harness/processes').ProcessIdentity} */
+  let link
+
+  /** @param {string} directory  of the stack */
+  async function connect (directory) {
+    const { wikiPort, purgePort, outlive, signal, onStart } = options
+    const socket = path.join(directory, 'ssh')
+    if (Buffer.byteLength(socket) > SOCKET_PATH_MAX_BYTES) throw new OriginError(`${socket} is too long a path for a socket; name a shorter folder in STEVEC_STATE`)
+    const logFile = path.join(directory, 'ssh.log')
+    // The wiki itself listens to nobody but its own machine; pages are written and the counter is read there, past every cache and log. It tells the edge
+    // here of edits, which nobody else can reach either.
+    const forwards = ['-L', `127.0.0.1:${wikiPort}:127.0.0.1:${WIKI_PORT}`, '-R', `127.0.0.1:${purgePort}:127.0.0.1:${purgePort}`]
+    link = await startProcess({
+      name: 'ssh',
+      command: 'ssh',
+      args: ['-M', '-S', socket, '-N', '-o', `ConnectTimeout=${CONNECT_TIMEOUT_S}`, '-o', 'ExitOnForwardFailure=yes', '-o', 'ServerAliveInterval=30', ...forwards, ...ssh],
+      logFile,
+      outlive
+    })
+    onStart(link)
+    shared = ['-S', socket, '-o', 'ControlMaster=no', ...ssh]
+    const isLinked = () => runThere(['-O', 'check', ...shared], '').then(() => true, () => false)
+    await waitUntil(async () => !isAlive(link) || await isLinked(), CONNECT_TIMEOUT_S * 1000, 100)
+    signal?.throwIfAborted()
+    if (!isAlive(link) || !await isLinked()) throw new OriginError(`there is no connection to ${ssh.at(-1)}:\n${logTail(logFile)}`)
+  }
+
+  /** @param {import('./origin.js').WikiEnvironment} wikiEnvironment */
+  async function restartWiki (wikiEnvironment) {
+    const { wikiPort, mongodbUri, signal } = options
+    await setWiki(shared, { ...inherited, ...wikiEnvironment, MONGODB_URI: seenFromThere(mongodbUri) })
+    const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`).then(({ status }) => status === 200, () => false)
+    const ready = await waitUntil(async () => signal?.aborted || !isAlive(link) || await isReady(), READY_TIMEOUT_MS, 250)
+    signal?.throwIfAborted()
+    if (!ready || !isAlive(link)) {
+      const said = await runThere(ssh, 'journalctl --unit stevec-wiki --lines 12 --no-pager --output cat').catch((error) => error.message)
+      throw new OriginError(`the wiki on ${ssh.at(-1)} did not become ready with its database:\n${said}`)
+    }
+  }
+
+  return {
+    facts,
+    record: () => ({ facts, ssh: booted ? null : ssh, booted }),
+    async start (given) {
+      options = given
+      const { directory, wikiEnvironment, onPart } = given
+      onPart(`the wiki on ${facts.kind === 'board' ? 'the board' : ssh.at(-1)}`)
+      await connect(directory)
+      await restartWiki(wikiEnvironment)
+      mkdirSync(path.join(directory, 'origin'), { recursive: true, mode: 0o700 })
+      writeFileSync(path.join(directory, 'origin/access.log'), '', { mode: 0o600 })
+      const [inode, size] = String(await runThere(shared, `stat -c '%i %s' ${LOG}`)).split(' ').map(Number)
+      read = { inode, offset: size }
+      return { address, configHash: null }
+    },
+
+    restartWiki,
+    async killNginx () {
+      await runThere(shared, 'systemctl kill --signal=KILL stevec-nginx; while systemctl is-active --quiet stevec-nginx; do sleep 0.1; done')
+    },
+    async startNginx () {
+      await runThere(shared, 'systemctl start stevec-nginx')
+    },
+    nginxPid: () => null,
+
+    async fetchLog (directory) {
+      const output = await runThere(shared, `
+now=$(stat -c %i ${LOG}) || exit 1
+if [ "$now" = ${read.inode} ]; then echo "$now same"; tail -c +${read.offset + 1} ${LOG}
+elif [ "$(stat -c %i ${LOG}.1 2>/dev/null)" = ${read.inode} ]; then echo "$now $(($(stat -c %s ${LOG}.1) - ${read.offset}))"; tail -c +${read.offset + 1} ${LOG}.1; cat ${LOG}
+else echo "$now 0"; cat ${LOG}; fi`)
+      const head = output.indexOf(10)
+      const [inode, old] = output.subarray(0, head).toString().split(' ')
+      const rows = output.subarray(head + 1)
+      appendFileSync(path.join(directory, 'origin/access.log'), rows)
+      read = { inode: Number(inode), offset: old === 'same' ? read.offset + rows.length : rows.length - Number(old) }
+    },
+
+    sample: (onSample) => sampleOrigin({ command: 'ssh', args: shared, onSample }),
+    close
+  }
+}
+
+/**
+ * @param {string[]} ssh
+ * @param {import('./origin.js').WikiEnvironment} environment
+ * @throws {OriginError} for a value that a file of settings cannot hold
+ */
+async function setWiki (ssh, environment) {
+  const set = /** @type {[string, string][]} */ (Object.entries(environment).filter(([, value]) => value !== undefined))
+  const unset = Object.keys(environment).filter((name) => environment[name] === undefined)
+  const bad = set.find(([, value]) => /['\n\\]/.test(value))
+  if (bad !== undefined) throw new OriginError(`${bad[0]} has a quote, a backslash or a line break in it, which cannot be passed on`)
+  const input = set.map(([name, value]) => `${name}='${value}'\n`).join('')
+  // By standard input: an address of a database may hold a password, and arguments are seen by all.
+  await runThere(ssh, `set -e; umask 077; cat >${SETTINGS}; umask 022; mkdir -p ${path.posix.dirname(WIKI_DROP_IN)} ${path.posix.dirname(NGINX_DROP_IN)}
+printf '[Service]\\nEnvironmentFile=${SETTINGS}\\nUnsetEnvironment=${unset.join(' ')}\\n' >${WIKI_DROP_IN}; printf '${NGINX_SETTINGS}' >${NGINX_DROP_IN}
+systemctl daemon-reload; systemctl restart stevec-wiki`, { input })
+}

@@ -1,0 +1,44 @@
+import { freePorts, isFree } from '@stevec/harness/ports'
+import { DEFAULT_PORTS, readConfig } from '../config.js'
+import { StackError } from './stack-error.js'
+
+/** @typedef {import('../config.js').PortName} PortName */
+/** @typedef {import('../config.js').Ports} Ports */
+
+const NAMES = /** @type {PortName[]} */ (Object.keys(DEFAULT_PORTS))
+const variableOf = (/** @type {string} */ name) => `${name.toUpperCase()}_PORT`
+
+/**
+ * The ports of a stack: the usual ones when all of them are free, otherwise free ones. A port set explicitly is never
+ * replaced.
+ * @returns {Promise<{ports: Ports, moved: boolean}>}
+ */
+export async function flexiblePorts (asked = readConfig().ports) {
+  const open = NAMES.filter((name) => asked[name] === undefined)
+  const free = await Promise.all(open.map((name) => isFree(DEFAULT_PORTS[name])))
+  if (free.every(Boolean)) return { ports: { ...DEFAULT_PORTS, ...asked }, moved: false }
+  const found = await freePorts(open.length, Object.values(asked))
+  const others = Object.fromEntries(open.map((name, index) => [name, found[index]]))
+  return { ports: { ...DEFAULT_PORTS, ...asked, ...others }, moved: true }
+}
+
+/**
+ * @param {Ports} ports
+ * @param {boolean} ownMongod
+ * @throws {StackError} naming each port that is taken, or one that is given twice
+ */
+export async function refuseTakenPorts (ports, ownMongod) {
+  const names = NAMES.filter((name) => ownMongod || name !== 'mongod')
+  const doubled = names.find((name, index) => names.findIndex((other) => ports[other] === ports[name]) !== index)
+  if (doubled) {
+    const variables = names.map(variableOf).join(', ')
+    throw new StackError(`port ${ports[doubled]} is given twice; every part needs its own (${variables})`)
+  }
+  const taken = []
+  for (const name of names) {
+    if (await isFree(ports[name])) continue
+    const remedy = `free it, or choose another with ${variableOf(name)}=… or --${name}-port`
+    taken.push(`port ${ports[name]} (${name}) is already taken; ${remedy}`)
+  }
+  if (taken.length > 0) throw new StackError(taken.join('\n'))
+}

@@ -1,0 +1,38 @@
+import { needsPurges } from '@stevec/wiki-app/cache-policy'
+import { readConfig } from '../config.js'
+
+/** @typedef {import('./origin/origin.js').WikiEnvironment} WikiEnvironment */
+/** @typedef {import('./state.js').StackState} StackState */
+
+const NO_PURGES = Object.freeze({
+  PURGE_ZONE: undefined, PURGE_URL: undefined, PURGE_TOKEN: undefined, PURGE_TOKEN_FILE: undefined
+})
+
+/**
+ * The settings of a stack's wiki: what the caller asks for, what the profile says of its host, and where it sends
+ * purges.
+ * @param {StackState} state
+ * @param {Record<string, string>} asked
+ * @param {boolean} [keepsZone]  see startStack
+ * @returns {WikiEnvironment}
+ */
+export function wikiEnvironmentOf (state, asked, keepsZone = false) {
+  const { page_reads_at_once: readsAtOnce } = state.profile.asked.origin
+  const placed = readsAtOnce === undefined ? {} : { PAGE_READS_AT_ONCE: String(readsAtOnce) }
+  return { ...asked, ...placed, ...purgeSettings(state, asked, keepsZone, readConfig().childEnvironment) }
+}
+
+/**
+ * Under a policy with purges, edits purge the stack's own edge. Only a wiki to browse purges a zone that the environment
+ * names instead: an experiment never purges a user's zone.
+ * @param {StackState} state
+ * @param {Record<string, string>} asked
+ * @param {boolean} keepsZone
+ * @param {NodeJS.ProcessEnv} inherited
+ * @returns {WikiEnvironment}
+ */
+function purgeSettings ({ controls: { edge }, doors }, asked, keepsZone, inherited) {
+  if (keepsZone && inherited.PURGE_ZONE !== undefined) return {}
+  if (!needsPurges(asked.CACHE_POLICY ?? inherited.CACHE_POLICY ?? '')) return NO_PURGES
+  return { ...NO_PURGES, PURGE_ZONE: 'stevec', PURGE_URL: edge.url, PURGE_TOKEN: edge.token, PUBLIC_URL: doors.cached.url }
+}

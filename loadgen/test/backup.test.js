@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { MongoClient } from 'mongodb'
+import { judge } from '@stevec/wiki-app/torture/oracle'
+import { stored } from '@stevec/wiki-app/torture/torture'
+import { get, save, useWiki } from '@stevec/wiki-app/test/helper'
+import { png } from '@stevec/wiki-app/test/images'
+
+const STEVEC = fileURLToPath(new URL('../bin/stevec.js', import.meta.url))
+const wiki = useWiki()
+
+/** @param {import('node:test').TestContext} t */
+function folder (t) {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-backup-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  return directory
+}
+
+/**
+ * @param {string[]} args
+ * @returns {Promise<{code: number, stdout: string, stderr: string}>}
+ */
+const stevec = (...args) => promisify(execFile)(process.execPath, [STEVEC, ...args]).then(({ stdout, stderr }) => ({ code: 0, stdout, stderr }), ({ code, stdout, stderr }) => ({ code, stdout, stderr }))
+
+/**
+ * Every document of every collection, byte for byte.
+ * @param {string} uri
+ */
+async function contents (uri) {
+  const client = new MongoClient(uri)
+  try {
+    const names = (await client.db().listCollections({}, { nameOnly: true }).toArray()).map(({ name }) => name).sort()
+    /** @type {Record<string, string[]>} */
+    const all = {}
+    for (const name of names) {
+      const documents = await client.db().collection(name).find({}, { raw: true }).sort({ _id: 1 }).toArray()
+      if (documents.length > 0) all[name] = documents.map((bytes) => Buffer.from(/** @type {any} */ (bytes)).toString('hex'))
+    }
+    return all
+  } finally {
+    await client.close()
+  }
+}
+
+test('a restored wiki is the same, byte for byte, and goes on where the other one was', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  for (const [name, content] of [['a', 'one [[b]]'], ['a', 'two [[b]] ü 😀'], ['b', 'x'.repeat(50_000)], ['gone', 'soon']]) await save(app, name, content)
+  await app.inject({ method: 'PUT', url: '/api/v1/pages/tagged', payload: { content: 'text', tags: ['red'] } })
+  await app.inject({ method: 'DELETE', url: '/wiki/gone' })
+  await app.inject({ method: 'POST', url: '/api/v1/pages/b/rename', payload: { to: 'c' } })
+  const picture = await app.inject({ method: 'POST', url: '/api/v1/files', headers: { 'content-type': 'image/png' }, payload: png(2, 2) })
+  assert.equal(picture.statusCode, 201, picture.body)
+  const urls = ['/', '/wiki/a', '/wiki/c', '/history/a', '/revision/a/1', '/tags', '/search?q=two', String(picture.headers.location)]
+  // Views render again what shows a link that has changed since.
+  for (const url of urls) assert.equal((await get(app, url)).statusCode, 200, url)
+  const file = path.join(folder(t), 'wiki.stevec.gz')
+  const made = await stevec('backup', file, '--uri', uri)
+  assert.equal(made.code, 0, made.stderr)
+  assert.match(made.stdout, /wrote .*: .*1 files\.chunks, 1 files\.files, 5 pages, 7 revisions/)
+  assert.equal(statSync(file).mode & 0o777, 0o600, 'a wiki is not for everybody on the machine')
+  const [first] = gunzipSync(readFileSync(file)).toString().split('\n')
+  assert.equal(JSON.parse(first).format, 'stevec-backup')
+
+  const other = wiki.freshUri()
+  const restored = await stevec('restore', file, '--uri', other)
+  assert.equal(restored.code, 0, restored.stderr)
+  assert.deepEqual(await contents(other), await contents(uri))
+
+  const second = await wiki.build(t, { MONGODB_URI: other })
+  for (const url of urls) {
+    const [before, after] = [await get(app, url), await get(second, url)]
+    assert.deepEqual([after.statusCode, after.body, after.headers.etag], [before.statusCode, before.body, before.headers.etag], url)
+  }
+  assert.equal((await save(second, 'a', 'three')).json().revision, 3)
+})
+
+test('a backup that is made while people edit is of one moment', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await save(app, 'page 0', 'first')
+  let number = 1
+  const over = new AbortController()
+  const editing = Promise.all([...Array(4)].map(async () => {
+    while (!over.signal.aborted) {
+      const index = number++
+      await app.inject({ method: 'PUT', url: `/api/v1/pages/page%20${index % 9}`, payload: { content: `text ${index} [[page ${index % 5}]]`, tags: [`t${index % 3}`], summary: `edit ${index}` } })
+    }
+  }))
+  const file = path.join(folder(t), 'wiki.stevec.gz')
+  const made = await stevec('backup', file, '--uri', uri)
+  over.abort()
+  await editing
+  assert.equal(made.code, 0, made.stderr)
+  const other = wiki.freshUri()
+  assert.equal((await stevec('restore', file, '--uri', other)).code, 0)
+  // Nobody noted what was sent; that every state is whole shows all the same.
+  const { gaps, torn_pages: pages, torn_counts: counts, duplicated } = judge([], [], await stored(other))
+  assert.deepEqual({ gaps, pages, counts, duplicated }, { gaps: 0, pages: 0, counts: 0, duplicated: 0 })
+})
+
+test('nothing is overwritten unasked, and a file that is not whole changes nothing', async (t) => {
+  const uri = wiki.freshUri()
+  const app = await wiki.build(t, { MONGODB_URI: uri })
+  await save(app, 'a', 'one')
+  const directory = folder(t)
+  const file = path.join(directory, 'wiki.stevec.gz')
+  assert.equal((await stevec('backup', file, '--uri', uri)).code, 0)
+  await save(app, 'a', 'two')
+  const before = await contents(uri)
+
+  const refused = await stevec('restore', file, '--uri', uri)
+  assert.equal(refused.code, 1)
+  assert.match(refused.stderr, /is not empty \(.*pages.*\); name another one, or say --replace/)
+
+  const broken = path.join(directory, 'broken')
+  const lines = gunzipSync(readFileSync(file)).toString().trimEnd().split('\n')
+  const spoilt = /** @type {[string | Buffer, RegExp][]} */ ([
+    ['plain text', /no gzip file/],
+    [gzipSync('{}\n'), /not a backup/],
+    [gzipSync(lines.slice(0, -1).join('\n')), /breaks off/],
+    [gzipSync([...lines.slice(0, 2), ...lines.slice(3)].join('\n')), /and should have/],
+    [gzipSync([lines[0], '{"c": "pages"', ...lines.slice(1)].join('\n')), /line 2 is damaged/],
+    [gzipSync(lines[0].replace('"version":1', '"version":2')), /version is 2/]
+  ])
+  for (const [content, message] of spoilt) {
+    writeFileSync(broken, content)
+    const { code, stderr } = await stevec('restore', broken, '--uri', uri, '--replace')
+    assert.equal(code, 1)
+    assert.match(stderr, message)
+  }
+  writeFileSync(broken, readFileSync(file))
+  truncateSync(broken, statSync(file).size - 20)
+  assert.equal((await stevec('restore', broken, '--uri', uri, '--replace')).code, 1)
+  assert.deepEqual(await contents(uri), before)
+
+  assert.equal((await stevec('restore', file, '--uri', uri, '--replace')).code, 0)
+  assert.equal((await get(app, '/wiki/a')).headers['page-revision'], '1')
+  assert.deepEqual(readdirSync(directory).sort(), ['broken', 'wiki.stevec.gz'], 'no half file is left')
+  const nowhere = await stevec('backup', path.join(directory, 'x'), '--uri', wiki.freshUri())
+  assert.match(nowhere.stderr, /is empty: there is no wiki in it/)
+  assert.equal((await stevec('backup', 'x', '--uri', 'mongodb://127.0.0.1:1')).code, 2)
+})

@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { DEFAULT_PORTS } from '../src/config.js'
+import { freePorts } from '@stevec/harness/ports'
+import { startStack, stopStack } from '../src/stack/stack.js'
+
+/**
+ * The wiki with its doors, of which the edge stands for Cloudflare.
+ * @param {Record<string, string>} wikiEnvironment
+ */
+export async function startDoors (wikiEnvironment) {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-doors-'))
+  const names = Object.keys(DEFAULT_PORTS)
+  const free = await freePorts(names.length)
+  const ports = /** @type {import('../src/config.js').Ports} */ (Object.fromEntries(names.map((name, index) => [name, free[index]])))
+  const stop = async () => {
+    await stopStack(directory)
+    rmSync(directory, { recursive: true, force: true })
+  }
+  const { doors, controls } = await startStack({ directory, ports, wikiEnvironment }).catch(async (error) => {
+    await stop()
+    throw error
+  })
+  return {
+    directory,
+    doors: { cached: doors.cached.url, nocache: doors.nocache.url, source: doors.source.url },
+    control: controls.edge,
+    stop
+  }
+}
