@@ -1,5 +1,5 @@
 import mongoose from 'mongoose'
-import { hashOf } from '../src/hash.js'
+import { hashOf } from '../src/http/hash.js'
 import { RENDERER_VERSION } from '../src/markdown/version.js'
 import { defineModels } from '../src/pages/model.js'
 

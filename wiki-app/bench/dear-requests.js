@@ -1,6 +1,6 @@
 import mongoose from 'mongoose'
 import yazl from 'yazl'
-import { hashOf } from '../src/hash.js'
+import { hashOf } from '../src/http/hash.js'
 import toHtml from '../src/markdown/html.js'
 import { RENDERER_VERSION } from '../src/markdown/version.js'
 import { defineModels } from '../src/pages/model.js'

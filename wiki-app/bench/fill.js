@@ -1,6 +1,6 @@
 import mongoose from 'mongoose'
 import { defineModels } from '../src/pages/model.js'
-import { hashOf } from '../src/hash.js'
+import { hashOf } from '../src/http/hash.js'
 import { RENDERER_VERSION } from '../src/markdown/version.js'
 
 const WORDS = ['ash', 'birch', 'cedar', 'dogwood', 'elm', 'fir', 'ginkgo', 'hazel', 'ivy', 'juniper', 'kapok', 'larch', 'maple', 'nutmeg', 'oak', 'pine', 'quince', 'rowan', 'spruce', 'teak', 'ulex', 'vine', 'willow', 'yew']

@@ -3,7 +3,7 @@ import mongoose from 'mongoose'
 import { parseApiUrl, readToken } from '@stevec/cdn/wiki'
 import { ACCESS_MODES } from './access/roles.js'
 import { trustOf } from './access/client.js'
-import { CACHE_POLICY_NAMES, needsPurges } from './cache-policy.js'
+import { CACHE_POLICY_NAMES, needsPurges } from './caching/cache-policy.js'
 import { ConfigError } from './config-error.js'
 
 const MIB = 1_048_576
@@ -60,7 +60,7 @@ const SETTINGS = {
  * @property {number} PORT
  * @property {number} WORKERS  processes that answer; with 1 there is no other process
  * @property {string} MONGODB_URI  may hold a password: never for a log or a message
- * @property {import('./cache-policy.js').CachePolicyName} CACHE_POLICY
+ * @property {import('./caching/cache-policy.js').CachePolicyName} CACHE_POLICY
  * @property {number} CACHE_TTL_S
  * @property {number} CACHE_STALE_WHILE_REVALIDATE_S  of the policy ttl-swr
  * @property {number} CACHE_STALE_IF_ERROR_S

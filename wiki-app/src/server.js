@@ -2,7 +2,7 @@ import cluster from 'node:cluster'
 import closeWithGrace from 'close-with-grace'
 import { buildApp } from './app.js'
 import { ConfigError, readConfig } from './config.js'
-import { keepTickShape } from './tick-shape.js'
+import { keepTickShape } from './process/tick-shape.js'
 
 const CLOSE_MAX_MS = 10_000
 /** By which people, terminals and supervisors end a process. */
@@ -12,7 +12,7 @@ keepTickShape()
 try {
   const config = readConfig()
   if (config.WORKERS === 1) sayListening(await serve(config))
-  else if (cluster.isPrimary) sayListening(await (await import('./workers/primary.js')).leadWorkers(config))
+  else if (cluster.isPrimary) sayListening(await (await import('./process/primary.js')).leadWorkers(config))
   else await work(config)
 } catch (error) {
   process.stderr.write(`wiki: ${explain(error)}\n`)
@@ -38,7 +38,7 @@ async function serve (config) {
  * @param {import('./config.js').Config} config
  */
 async function work (config) {
-  const { joinPrimary, shareMetrics, tellListening } = await import('./workers/worker.js')
+  const { joinPrimary, shareMetrics, tellListening } = await import('./process/worker.js')
   const { number, counter, leave, onStop } = await joinPrimary()
   const app = await buildApp(config, { purge: await purgeOf(config) }, { counter, showMetrics: shareMetrics(number) })
   const { close } = closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log, skip: STOP_SIGNALS }, async ({ err }) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import mongoose from 'mongoose'
-import { inTransaction } from '../src/transaction.js'
+import { inTransaction } from '../src/database/transaction.js'
 import { BROWSER, get, save, submit, useWiki } from './helper.js'
 
 /** Each takes the queue's longest wait, 20 s. */

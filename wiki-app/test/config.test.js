@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
-import { cachePolicy } from '../src/cache-policy.js'
+import { cachePolicy } from '../src/caching/cache-policy.js'
 import { ConfigError, readConfig } from '../src/config.js'
 
 test('an empty environment gives the defaults, and what is not ours is ignored', () => {

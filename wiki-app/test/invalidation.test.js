@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
-import { tagOf, tagsFor, urlsFor } from '../src/invalidation.js'
+import { tagOf, tagsFor, urlsFor } from '../src/caching/invalidation.js'
 import { get, save, submit, useWiki } from './helper.js'
 
 const WAIT_MAX_MS = 60_000
 
 const wiki = useWiki()
 
-/** @typedef {import('../src/invalidation.js').Stale} Stale */
+/** @typedef {import('../src/caching/invalidation.js').Stale} Stale */
 
 /** What the lists and the page of an edit without a name are. */
 const ALWAYS = ['/', '/changes', '/changes.atom', '/changes?author=', '/changes.atom?author=']

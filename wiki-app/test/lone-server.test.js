@@ -7,7 +7,7 @@ import mongoose from 'mongoose'
 import { freePorts } from '@stevec/harness/ports'
 import { startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { requireTool } from '@stevec/harness/tools/locate'
-import { createDatabase } from '../src/database.js'
+import { createDatabase } from '../src/database/database.js'
 
 test('a database without transactions is not taken, and the log says what to do', async (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-lone-'))

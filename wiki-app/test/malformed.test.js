@@ -4,8 +4,8 @@ import { createServer, request } from 'node:http'
 import { connect } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import test from 'node:test'
-import { answerMalformed } from '../src/malformed.js'
-import { SECURITY_HEADERS } from '../src/security-headers.js'
+import { answerMalformed } from '../src/http/malformed-requests.js'
+import { SECURITY_HEADERS } from '../src/http/security-headers.js'
 import { get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()

@@ -10,10 +10,10 @@ import mongoose from 'mongoose'
 import { startMongod } from '@stevec/harness/mongod'
 import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
-import { cachePolicy } from '../src/cache-policy.js'
+import { cachePolicy } from '../src/caching/cache-policy.js'
 import { defineModels } from '../src/pages/model.js'
 import { viewUrl } from '../src/pages/name.js'
-import { createOriginCache } from '../src/pages/origin-cache.js'
+import { createOriginCache } from '../src/caching/origin-cache.js'
 import { createPageStore } from '../src/pages/store.js'
 import { createCachingOf, View } from '../src/pages/view.js'
 import { createLog, get, readMetrics, save, useWiki } from './helper.js'
@@ -56,7 +56,7 @@ describe('copies of pages in the wiki\'s own memory', () => {
   /** @param {import('node:test').TestContext} t */
   async function listening (t, { maxBytes = 1_000_000, collection = t.name.replaceAll(' ', '-') } = {}) {
     const pages = /** @type {import('mongodb').Db} */ (connection.db).collection(/** @type {any} */ (collection))
-    /** @type {import('../src/pages/origin-cache.js').OriginCache<Text>} */
+    /** @type {import('../src/caching/origin-cache.js').OriginCache<Text>} */
     const cache = createOriginCache({ connection, collection, maxBytes, log: quiet })
     await cache.open()
     t.after(cache.close)
@@ -202,7 +202,7 @@ test('what is kept of a page holds no other memory than its own, and all of it i
   const renderer = /** @type {any} */ ({ version: model?.renderer })
   const store = createPageStore({ models: defineModels(connection), renderer, readsAtOnce: batch, log: quiet })
   const cachingOf = createCachingOf(cachePolicy('revalidate', /** @type {any} */ ({})))
-  /** @type {import('../src/pages/origin-cache.js').OriginCache<View>} */
+  /** @type {import('../src/caching/origin-cache.js').OriginCache<View>} */
   const cache = createOriginCache({ connection, collection: 'pages', maxBytes, log: quiet })
   await cache.open()
   t.after(cache.close)

@@ -12,7 +12,7 @@ import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
 import { startEdge } from '@stevec/nginx/test/edge-helper'
-import { tagOf } from '../src/invalidation.js'
+import { tagOf } from '../src/caching/invalidation.js'
 import { get, save, submit, useWiki } from './helper.js'
 
 const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
@@ -29,7 +29,7 @@ const PATIENT = { ...QUICK, confirmMs: 120_000 }
 
 const wiki = useWiki()
 
-/** @typedef {import('../src/invalidation.js').Stale} Stale */
+/** @typedef {import('../src/caching/invalidation.js').Stale} Stale */
 
 /** Caches that can be away, and remember what they were told. */
 function createCaches () {
@@ -147,8 +147,8 @@ test('an author does not wait for caches that are away, and the notice does not 
     assert.match((await get(app, path)).body, /The caches have not confirmed yet .* you and others .* for up to 60 s\./)
   }
   caches.away = false
-  const isTold = async () => /The caches have forgotten/.test((await get(app, '/wiki/b?saved=1')).body)
-  assert.ok(await waitUntil(isTold, WAIT_MAX_MS))
+  const isPurged = async () => /The caches have forgotten/.test((await get(app, '/wiki/b?saved=1')).body)
+  assert.ok(await waitUntil(isPurged, WAIT_MAX_MS))
 })
 
 test('an author waits for a purge that another process makes', async (t) => {

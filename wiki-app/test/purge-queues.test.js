@@ -5,10 +5,10 @@ import mongoose from 'mongoose'
 import { startFake, TOKEN } from '@stevec/cdn/test/fake/cloudflare'
 import { startMongod } from '@stevec/harness/mongod'
 import { waitUntil } from '@stevec/harness/processes'
-import { createPurgeQueue } from '../src/purge-queue.js'
+import { createPurgeQueue } from '../src/caching/purge-queue.js'
 
-/** @typedef {import('../src/invalidation.js').Stale} Stale */
-/** @typedef {import('../src/purge-queue.js').Timing} Timing */
+/** @typedef {import('../src/caching/invalidation.js').Stale} Stale */
+/** @typedef {import('../src/caching/purge-queue.js').Timing} Timing */
 
 const WAIT_MAX_MS = 60_000
 /** Nothing but what a queue knows of by itself wakes it within a test. */
@@ -35,7 +35,7 @@ async function connect (t, uri) {
  * A queue as one process has it, with a connection of its own, and what it logs and sends to the database.
  * @param {import('node:test').TestContext} t
  * @param {string} uri
- * @param {import('../src/purge-queue.js').Purge} purge
+ * @param {import('../src/caching/purge-queue.js').Purge} purge
  * @param {Partial<Timing>} [timing]
  */
 async function openQueue (t, uri, purge, timing = {}) {
@@ -78,7 +78,7 @@ const entriesOf = async (t, uri) => {
 /** @param {string[]} urls */
 const dueEntry = (...urls) => ({ everything: false, urls, tags: [], again: false, due_at: new Date(0) })
 
-/** @param {string} message @param {Partial<import('../src/purge-queue.js').PurgeError>} facts */
+/** @param {string} message @param {Partial<import('../src/caching/purge-queue.js').PurgeError>} facts */
 const rejection = (message, facts) => Object.assign(new Error(message), facts)
 
 test('two processes never tell the caches of the same entry at once: each is told twice in all', async (t) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import test from 'node:test'
-import { hashOf } from '../src/hash.js'
+import { hashOf } from '../src/http/hash.js'
 import { RENDERER_VERSION, SOURCE_HASHES } from '../src/markdown/version.js'
 
 const require = createRequire(import.meta.url)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import mongoose from 'mongoose'
 import { fillWiki } from '../bench/fill.js'
 import { FINDING_URLS } from '../bench/urls.js'
-import { createFinding } from '../src/pages/finding.js'
+import { createSearch } from '../src/pages/search.js'
 import { defineModels } from '../src/pages/model.js'
 import { renderView } from '../src/views.js'
 import { get, save, useWiki } from './helper.js'
@@ -52,7 +52,7 @@ test('a search that takes too long is given up, and says what to do', async () =
   await fillWiki(uri, { pages: 3_000 })
   const connection = await mongoose.createConnection(uri).asPromise()
   try {
-    const finding = createFinding(defineModels(connection), { searchMaxMs: 1 })
+    const finding = createSearch(defineModels(connection), { searchMaxMs: 1 })
     await assert.rejects(finding.byText({ q: '"no page has these words in this order" common the', skip: 0, limit: 20 }), {
       statusCode: 503, message: /rarer words/, headers: { 'retry-after': '2' }
     })
@@ -68,7 +68,7 @@ test('where titles are too many to be looked through, those that begin with the 
   await save(app, 'Page 999 itself', 'x')
   const connection = await mongoose.createConnection(uri).asPromise()
   try {
-    const finding = createFinding(defineModels(connection))
+    const finding = createSearch(defineModels(connection))
     const titles = async (/** @type {number | undefined} */ patienceMs) => {
       const { items, more, complete } = await finding.byTitle({ q: 'page 999', limit: 50, patienceMs })
       return [items.length, more, complete]

@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
-import { createTally } from '../src/workers/tally.js'
+import { createTally } from '../src/process/tally.js'
 import { createClient } from '../torture/client.js'
 import { createPlace } from '../torture/place.js'
 

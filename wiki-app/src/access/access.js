@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import cookie from '@fastify/cookie'
 import fp from 'fastify-plugin'
-import { isUnsafe } from '../same-origin.js'
+import { isUnsafe } from '../http/same-origin.js'
 import { wantsHtml } from '../views.js'
 import { defaultDemand, isPersonal, suffices } from './roles.js'
 

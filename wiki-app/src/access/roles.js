@@ -1,4 +1,4 @@
-import { isUnsafe } from '../same-origin.js'
+import { isUnsafe } from '../http/same-origin.js'
 
 /** `open`: anyone writes; `read-only`: nobody does; `users`: those in the users' file, by their role. */
 export const ACCESS_MODES = /** @type {const} */ (['open', 'read-only', 'users'])

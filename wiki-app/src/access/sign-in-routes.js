@@ -1,9 +1,9 @@
 import createError from '@fastify/error'
-import { retryAfter } from '../retry-after.js'
+import { retryAfter } from '../http/retry-after.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { cookieIn, SIGN_IN_URL, sessionCookie } from './access.js'
 import { createDevices } from './devices.js'
-import { createFairTurns } from './fair-turns.js'
+import { createFairQueue } from './fair-queue.js'
 import { SESSION_S } from './sessions.js'
 import { NAME_MAX_CHARS, userKey } from './users.js'
 
@@ -56,7 +56,7 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
   const deviceName = secure ? '__Secure-device' : 'device'
   const deviceAttributes = { ...attributes, path: SIGN_IN_URL, maxAge: DEVICE_S }
   const devices = createDevices(users)
-  const inTurn = createFairTurns(WAITING)
+  const inTurn = createFairQueue(WAITING)
 
   const nameIn = (/** @type {import('fastify').FastifyRequest} */ { body }) => /** @type {{name: string}} */ (body).name
   /** @param {import('fastify').FastifyRequest} request @returns {string | null} null: a stranger */

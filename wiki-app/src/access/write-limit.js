@@ -1,8 +1,8 @@
 import createError from '@fastify/error'
 import rateLimit from '@fastify/rate-limit'
 import fp from 'fastify-plugin'
-import { retryAfter } from '../retry-after.js'
-import { isUnsafe } from '../same-origin.js'
+import { retryAfter } from '../http/retry-after.js'
+import { isUnsafe } from '../http/same-origin.js'
 import { personIn } from './access.js'
 
 const MINUTE_MS = 60_000

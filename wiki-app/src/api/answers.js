@@ -1,4 +1,4 @@
-import { sendRevalidated } from '../pages/revalidated.js'
+import { sendRevalidated } from '../http/send-revalidated.js'
 import { writeCursor } from './cursor.js'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { keepOnDisk } from '../archive/upload.js'
-import { createPlaces } from '../places.js'
+import { createSemaphore } from '../http/semaphore.js'
 import { unzip } from '../archive/unzip.js'
 import { zipOf } from '../archive/zip.js'
 import { changeIn } from '../pages/change.js'
@@ -64,7 +64,7 @@ const SCHEMAS = {
  */
 export async function archiveApi (app, { files, importFiles }) {
   const takeImport = /** @type {import('../access/write-limit.js').TakeImport} */ (app.getDecorator('takeImport'))
-  const [exports, imports] = [createPlaces(EXPORTS_MAX), createPlaces(IMPORTS_MAX)]
+  const [exports, imports] = [createSemaphore(EXPORTS_MAX), createSemaphore(IMPORTS_MAX)]
 
   app.addContentTypeParser('application/zip', async (/** @type {unknown} */ _request, /** @type {import('node:http').IncomingMessage} */ body) => body)
 
@@ -75,7 +75,7 @@ export async function archiveApi (app, { files, importFiles }) {
     return zipOf(files())
   })
 
-  app.post('/import', { config: { ownPlaces: true }, schema: SCHEMAS.import }, async (request, reply) => {
+  app.post('/import', { config: { waitsItself: true }, schema: SCHEMAS.import }, async (request, reply) => {
     reply.raw.once('close', imports.take())
     const { on_conflict: onConflict } = /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
     const { file, bytes } = await keepOnDisk(/** @type {import('node:http').IncomingMessage} */ (request.body), IMPORT_MAX_BYTES)

@@ -1,5 +1,5 @@
 import createError from '@fastify/error'
-import { hashOf } from '../hash.js'
+import { hashOf } from '../http/hash.js'
 
 const InvalidCursor = createError('WIKI_INVALID_CURSOR', 'This cursor is not one of this list. Take the “next_cursor” of the list’s last part as it is, or leave the cursor out to begin anew.', 400)
 

@@ -45,7 +45,7 @@ const SCHEMAS = {
 
 /**
  * Pictures for pages.
- * @type {import('fastify').FastifyPluginAsync<{files: import('../files/store.js').FileStore, maxBytes: number, policy: import('../cache-policy.js').CachePolicy}>}
+ * @type {import('fastify').FastifyPluginAsync<{files: import('../files/store.js').FileStore, maxBytes: number, policy: import('../caching/cache-policy.js').CachePolicy}>}
  */
 export async function fileApi (app, { files, maxBytes, policy: { listControl: cacheControl } }) {
   // The body stays what it is, a stream.
@@ -56,7 +56,7 @@ export async function fileApi (app, { files, maxBytes, policy: { listControl: ca
     return sendPart(request, reply, { cacheControl, found, shown: (file) => picture(shown(file)), position: ({ _id: id }) => String(id) })
   })
 
-  const upload = { config: { ownPlaces: true }, onRequest: refuseLarger(maxBytes), schema: SCHEMAS.upload }
+  const upload = { config: { waitsItself: true }, onRequest: refuseLarger(maxBytes), schema: SCHEMAS.upload }
   app.post('/files', upload, async (request, reply) => {
     const { author = '' } = /** @type {{author?: string}} */ (request.query)
     const { item, created } = await receive(files, request, request.raw.iterator({ destroyOnReturn: false }), author)

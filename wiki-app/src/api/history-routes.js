@@ -2,7 +2,7 @@ import { queryOf as queryIn } from '../pages/address.js'
 import { changeIn, preconditionOf } from '../pages/change.js'
 import { RevisionIsDeletion, RevisionMissing } from '../pages/history.js'
 import { writableName } from '../pages/name.js'
-import { PageMissing } from '../pages/store.js'
+import { PageMissing } from '../pages/page-errors.js'
 import { askedName, nameIn, pageUrl } from './address.js'
 import { pageTag, sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
@@ -11,7 +11,7 @@ import {
   SECURITY
 } from './schemas.js'
 
-/** What is said of a past state cannot change any more (RFC 8246). */
+/** A past state never changes (RFC 8246). */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 const NUMBER = /^[1-9]\d{0,8}$/
@@ -82,10 +82,10 @@ const SCHEMAS = {
  * What was: revisions of pages and changes of the whole wiki.
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History,
- *   past: import('../pages/past.js').Past, policy: import('../cache-policy.js').CachePolicy
+ *   oldRevisions: import('../pages/old-revisions.js').OldRevisions, policy: import('../caching/cache-policy.js').CachePolicy
  * }>}
  */
-export async function historyApi (app, { store, history, past, policy: { listControl: cacheControl } }) {
+export async function historyApi (app, { store, history, oldRevisions, policy: { listControl: cacheControl } }) {
   /**
    * A page that got another name took its history along.
    * @param {import('fastify').FastifyRequest} request
@@ -128,7 +128,7 @@ export async function historyApi (app, { store, history, past, policy: { listCon
     if (before === null || after === null) {
       return followRename(request, reply, '/difference', new RevisionMissing(before === null ? from : to, name))
     }
-    const difference = await past.difference(before, after)
+    const difference = await oldRevisions.difference(before, after)
     reply.header('cache-control', FOR_EVER)
     return { name, from, to, ...difference }
   })
@@ -136,11 +136,11 @@ export async function historyApi (app, { store, history, past, policy: { listCon
   app.post('/pages/:name/revert', { schema: SCHEMAS.revert }, async (request, reply) => {
     const name = writableName(askedName(request))
     const { revision: number } = /** @type {{revision: number}} */ (request.body)
-    const past = await history.find(name, number)
-    if (past === null) throw new RevisionMissing(number, name)
-    if (past.deleted) throw new RevisionIsDeletion(number, name)
+    const old = await history.find(name, number)
+    if (old === null) throw new RevisionMissing(number, name)
+    if (old.deleted) throw new RevisionIsDeletion(number, name)
     const { author, summary } = changeIn(request)
-    const { revision, created } = await store.save(name, past, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request, pageTag))
+    const { revision, created } = await store.save(name, old, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request, pageTag))
     if (created) reply.code(201).header('location', pageUrl(name))
     return { name, revision, created }
   })

@@ -1,7 +1,7 @@
 import { changeIn, preconditionOf } from '../pages/change.js'
 import { writableName } from '../pages/name.js'
-import { PageMissing } from '../pages/store.js'
-import { hasCurrent } from '../pages/validators.js'
+import { PageMissing } from '../pages/page-errors.js'
+import { hasCurrent } from '../http/conditional-request.js'
 import { canonicalTags } from '../pages/tags.js'
 import { markdownIn } from '../pages/text.js'
 import { refuseHiddenName, refuseNewHiddenName } from '../pages/visible.js'
@@ -78,7 +78,7 @@ const SCHEMAS = {
 
 /**
  * Single pages: read and write.
- * @type {import('fastify').FastifyPluginAsync<{store: import('../pages/store.js').PageStore, policy: import('../cache-policy.js').CachePolicy}>}
+ * @type {import('fastify').FastifyPluginAsync<{store: import('../pages/store.js').PageStore, policy: import('../caching/cache-policy.js').CachePolicy}>}
  */
 export async function pageApi (app, { store, policy: { listControl } }) {
   app.get('/pages/:name', { config: { isCostly: true }, schema: SCHEMAS.read }, async (request, reply) => {

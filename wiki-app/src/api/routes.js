@@ -2,14 +2,14 @@ import createError from '@fastify/error'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import fp from 'fastify-plugin'
-import { jsonParser } from '../pages/content-parsers.js'
-import { sendRevalidated } from '../pages/revalidated.js'
+import { jsonParser } from '../http/content-parsers.js'
+import { sendRevalidated } from '../http/send-revalidated.js'
 import { API_PREFIX } from '../views.js'
 import { readNumbers } from './address.js'
 import { JSON_TYPE } from './answers.js'
 import { archiveApi } from './archive-routes.js'
 import { fileApi } from './file-routes.js'
-import { findingApi } from './finding-routes.js'
+import { searchApi } from './search-routes.js'
 import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
 import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
@@ -31,7 +31,7 @@ const OPENAPI = {
   components: { securitySchemes: SECURITY_SCHEMES },
   tags: [
     { name: 'pages', description: 'Read and write single pages' },
-    { name: 'finding', description: 'Find pages' },
+    { name: 'search', description: 'Find pages' },
     { name: 'history', description: 'What was' },
     { name: 'files', description: 'Pictures for pages' },
     { name: 'archive', description: 'The whole wiki as one file' }
@@ -45,14 +45,14 @@ const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha2
  * The wiki for programs, and its documentation. What is public may be kept by caches when they check it each time; writes may not be kept.
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History,
- *   past: import('../pages/past.js').Past, finding: import('../pages/finding.js').Finding,
+ *   oldRevisions: import('../pages/old-revisions.js').OldRevisions, search: import('../pages/search.js').Search,
  *   pictures: import('../files/store.js').FileStore, pictureMaxBytes: number,
  *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>, importFiles: ReturnType<typeof import('../archive/import.js').createImport>,
- *   policy: import('../cache-policy.js').CachePolicy
+ *   policy: import('../caching/cache-policy.js').CachePolicy
  * }>}
  */
 export async function apiRoutes (app, {
-  store, history, past, finding, pictures, pictureMaxBytes, files, importFiles, policy
+  store, history, oldRevisions, search, pictures, pictureMaxBytes, files, importFiles, policy
 }) {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
@@ -73,8 +73,8 @@ export async function apiRoutes (app, {
       done()
     })
     await api.register(fp(pageApi), { store, policy })
-    await api.register(fp(findingApi), { finding, policy })
-    await api.register(fp(historyApi), { store, history, past, policy })
+    await api.register(fp(searchApi), { search, policy })
+    await api.register(fp(historyApi), { store, history, oldRevisions, policy })
     await api.register(fp(fileApi), { files: pictures, maxBytes: pictureMaxBytes, policy })
     await api.register(fp(archiveApi), { files, importFiles })
 

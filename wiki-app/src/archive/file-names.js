@@ -1,4 +1,4 @@
-import { hashOf } from '../hash.js'
+import { hashOf } from '../http/hash.js'
 
 /** Of most file systems. */
 const PART_MAX_BYTES = 255

@@ -1,6 +1,6 @@
 import { setImmediate as otherWork } from 'node:timers/promises'
 import createError from '@fastify/error'
-import { currentRevision } from '../pages/store.js'
+import { currentRevision } from '../pages/head.js'
 import { basePrecondition, StaleEdit } from '../pages/preconditions.js'
 import { canonicalTags } from '../pages/tags.js'
 import { writableName } from '../pages/name.js'
@@ -50,7 +50,7 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
   /**
    * @param {AsyncIterable<import('./unzip.js').Unzipped>} files
    * @param {object} options
-   * @param {import('../pages/store.js').Attribution} options.attribution
+   * @param {import('../pages/commit.js').Attribution} options.attribution
    * @param {OnConflict} options.onConflict
    * @param {() => Promise<import('../access/write-limit.js').Refusal | null>} options.take  counts a page to be written
    * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in their order; then the totals
@@ -123,7 +123,7 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
 
   /**
    * @param {Awaited<ReturnType<typeof take>>} page
-   * @param {import('../pages/store.js').Attribution} attribution
+   * @param {import('../pages/commit.js').Attribution} attribution
    * @param {OnConflict} onConflict
    * @param {() => Promise<boolean>} mayWrite
    * @returns {Promise<ImportLine | null>} null: it may not be written now

@@ -2,8 +2,8 @@ import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
 import fresh from 'fresh'
 import { AUTHOR_SCHEMA } from '../pages/change.js'
-import { leaveUnknownQuery } from '../pages/known-query.js'
-import { sendRevalidated } from '../pages/revalidated.js'
+import { leaveUnknownQuery } from '../http/known-query.js'
+import { sendRevalidated } from '../http/send-revalidated.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { asRefusal, receive, refuseLarger, shown } from './receive.js'
 import { NotAnImage } from './image.js'
@@ -24,7 +24,7 @@ const LIST_SCHEMA = { querystring: { type: 'object', properties: { before: { typ
 
 /**
  * Pictures: `POST /edit/upload` for forms, `/files` and `/files/{hash}.{extension}` for everybody.
- * @type {import('fastify').FastifyPluginAsync<{files: import('./store.js').FileStore, maxBytes: number, policy: import('../cache-policy.js').CachePolicy}>}
+ * @type {import('fastify').FastifyPluginAsync<{files: import('./store.js').FileStore, maxBytes: number, policy: import('../caching/cache-policy.js').CachePolicy}>}
  */
 export async function fileRoutes (app, { files, maxBytes, policy }) {
   app.addHook('onRequest', leaveUnknownQuery)
@@ -34,7 +34,7 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
   // One byte more than is taken, so that it is our limit that is met.
   await app.register(multipart, { limits: { files: 1, fileSize: maxBytes + 1, fields: 1, fieldSize: AUTHOR_MAX_BYTES, parts: 2 }, throwFileSizeLimit: false })
 
-  const upload = { config: { ownPlaces: true }, onRequest: refuseLarger(maxBytes) }
+  const upload = { config: { waitsItself: true }, onRequest: refuseLarger(maxBytes) }
   app.post('/edit/upload', upload, async (request, reply) => {
     const part = request.isMultipart() ? await request.file().catch(asRefusal) : undefined
     if (part === undefined || part.fieldname !== 'file') throw new NoFile()

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { pipeline } from 'node:stream/promises'
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
-import { createPlaces } from '../places.js'
+import { createSemaphore } from '../http/semaphore.js'
 import { inspectImage } from './image.js'
 import { BUCKET } from './model.js'
 
@@ -30,7 +30,7 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
     return new mongo.GridFSBucket(db, { bucketName: BUCKET, chunkSizeBytes: CHUNK_BYTES })
   }
 
-  const places = createPlaces(ARRIVING_MAX)
+  const places = createSemaphore(ARRIVING_MAX)
 
   /** @param {string} hash */
   const find = (hash) => Files.findOne({ filename: hash }).lean().exec()

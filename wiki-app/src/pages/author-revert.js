@@ -1,5 +1,5 @@
 import mongoose from 'mongoose'
-import { PageMissing } from './store.js'
+import { PageMissing } from './page-errors.js'
 import { StaleEdit } from './preconditions.js'
 
 export const PAGES_MAX = 1_000
@@ -75,18 +75,18 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
 
   /**
    * @param {Plan} plan
-   * @param {import('./store.js').Attribution} attribution
+   * @param {import('./commit.js').Attribution} attribution
    * @returns {Promise<Outcome>}
    */
   async function carryOut ({ name, newest, target, unneeded }, attribution) {
     if (unneeded !== null) return { name, outcome: 'skipped', reason: unneeded }
-    /** @type {import('./store.js').Precondition} */
+    /** @type {import('./commit.js').Precondition} */
     const unchanged = (head) => { if (head?.revision !== newest || head.redirect_to) throw new StaleEdit() }
     try {
       if (target === null) return { name, outcome: 'deleted', revision: await store.remove(name, attribution, unchanged) }
-      const past = await history.find(name, target)
-      if (past === null) throw new StaleEdit()
-      const { revision } = await store.save(name, past, attribution, unchanged)
+      const old = await history.find(name, target)
+      if (old === null) throw new StaleEdit()
+      const { revision } = await store.save(name, old, attribution, unchanged)
       return { name, outcome: 'reverted', revision, target }
     } catch (error) {
       if (error instanceof StaleEdit || error instanceof PageMissing) return { name, outcome: 'skipped', reason: 'someone changed it in the meantime' }

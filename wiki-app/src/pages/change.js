@@ -22,7 +22,7 @@ export const CHANGE_PROPERTIES = {
  * Who changes a page and why. Where writers sign in, they cannot say that they are somebody else.
  * @param {import('fastify').FastifyRequest} request
  * @param {unknown} [said]  checked by CHANGE_PROPERTIES
- * @returns {import('./store.js').Attribution}
+ * @returns {import('./commit.js').Attribution}
  * @throws {Error} 400 when the name or the summary cannot be read as it stands
  */
 export function changeIn (request, said = request.body) {
@@ -34,7 +34,7 @@ export function changeIn (request, said = request.body) {
  * What the request demands of the page that it changes, by its headers and by the form that it comes from.
  * @param {Pick<import('fastify').FastifyRequest, 'headers' | 'body'>} request
  * @param {import('./preconditions.js').TagOf} [tagOf]  see headerPrecondition
- * @returns {import('./store.js').Precondition}
+ * @returns {import('./commit.js').Precondition}
  */
 export function preconditionOf ({ headers, body }, tagOf) {
   const { base_revision: base } = /** @type {Change} */ (body ?? {})

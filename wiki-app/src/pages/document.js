@@ -1,8 +1,8 @@
-import { hashOf } from '../hash.js'
+import { hashOf } from '../http/hash.js'
 import { escapeHtml, renderView } from '../views.js'
 import { editUrl, encodeName, historyUrl, linksUrl, namesAbove, rawUrl, revisionUrl, tagUrl, viewUrl } from './name.js'
 
-/** @typedef {import('./store.js').PageView} PageView */
+/** @typedef {import('./read-pages.js').PageView} PageView */
 
 /** Cannot be part of a template. */
 const MARK = '\u0000'

@@ -5,7 +5,7 @@ import { CHANGE_PROPERTIES, changeIn, preconditionOf, REVISION_SCHEMA } from './
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
 import { deleteUrl, editUrl, historyUrl, previewUrl, renameUrl, viewUrl, writableName } from './name.js'
 import { headerPrecondition, StaleEdit } from './preconditions.js'
-import { currentRevision } from './store.js'
+import { currentRevision } from './head.js'
 import { canonicalTags, TAGS_SCHEMA } from './tags.js'
 import { markdownIn } from './text.js'
 import { refuseHiddenName, refuseNewHiddenName } from './visible.js'
@@ -35,17 +35,17 @@ const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('./store.js').PageStore,
  *   history: import('./history.js').History,
- *   past: import('./past.js').Past,
- *   waitUntilTold?: (names: string[]) => Promise<void>
- * }>}  `waitUntilTold` resolves when the caches have forgotten these pages, or after a limit
+ *   oldRevisions: import('./old-revisions.js').OldRevisions,
+ *   waitUntilPurged?: (names: string[]) => Promise<void>
+ * }>}  `waitUntilPurged` resolves when the caches have forgotten these pages, or after a limit
  */
-export async function editRoutes (app, { store, history, past, waitUntilTold = async () => {} }) {
+export async function editRoutes (app, { store, history, oldRevisions, waitUntilPurged = async () => {} }) {
   /** Pages that were changed, by the answer to it. @type {WeakMap<import('fastify').FastifyReply, string[]>} */
   const changed = new WeakMap()
   // In a hook, as a handler that waits counts as work. See docs/decisions/0020.
   app.addHook('onSend', async (_request, reply) => {
     const names = changed.get(reply)
-    if (names !== undefined) await waitUntilTold(names)
+    if (names !== undefined) await waitUntilPurged(names)
   })
 
   /**
@@ -89,7 +89,7 @@ export async function editRoutes (app, { store, history, past, waitUntilTold = a
         historyUrl: historyUrl(name),
         currentHtml: await escapeLong(current),
         // What the author wrote is shown in any case.
-        difference: await past.compare(current, content).catch(() => null),
+        difference: await oldRevisions.compare(current, content).catch(() => null),
         ...await editor(name, {
           baseRevision: currentRevision(newest),
           content,
@@ -120,7 +120,7 @@ export async function editRoutes (app, { store, history, past, waitUntilTold = a
       if (!wantsHtml(request)) return { content_bytes: bytes, html: html.toString() }
       return reply.type(HTML).send(renderView('preview', { ...form, contentHtml: html.toString() }))
     } catch (error) {
-      const { statusCode = 500, message } = /** @type {import('../problem.js').AnswerableError} */ (error)
+      const { statusCode = 500, message } = /** @type {import('../http/problem.js').AnswerableError} */ (error)
       if (statusCode >= 500 || !wantsHtml(request)) throw error
       return reply.code(statusCode).type(HTML).send(renderView('preview', { ...form, refusal: message }))
     }
@@ -151,11 +151,11 @@ export async function editRoutes (app, { store, history, past, waitUntilTold = a
   app.post('/edit/revert/*', { schema: { body: REVERT_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const number = Number(/** @type {{revision: string | number}} */ (request.body).revision)
-    const past = await history.find(name, number)
-    if (past === null) throw new RevisionMissing(number, name)
-    if (past.deleted) throw new RevisionIsDeletion(number, name)
+    const old = await history.find(name, number)
+    if (old === null) throw new RevisionMissing(number, name)
+    if (old.deleted) throw new RevisionIsDeletion(number, name)
     const { author, summary } = changeIn(request)
-    const { revision, created } = await store.save(name, past, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request))
+    const { revision, created } = await store.save(name, old, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request))
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return leave(reply, `${viewUrl(name)}?saved=${revision}`, name)
     return { name, revision, created }

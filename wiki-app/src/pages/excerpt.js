@@ -5,7 +5,7 @@ const AFTER_CHARS = 180
 /**
  * The part of a text around the first word that was searched for.
  * @param {string} content  Markdown
- * @param {string} q  as `finding.byText` takes it
+ * @param {string} q  as `search.byText` takes it
  * @returns {{text: string, hit: boolean}[]} pieces in their order, not escaped; those that match are hits
  */
 export function excerpt (content, q) {

@@ -5,17 +5,18 @@ import { isMisspelt, nameIn, queryOf } from './address.js'
 import { AUTHOR_SCHEMA } from './change.js'
 import { pageDocument, readableSize, readableTime } from './document.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
-import { leaveUnknownQuery } from './known-query.js'
+import { leaveUnknownQuery } from '../http/known-query.js'
 import { canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, viewUrl } from './name.js'
-import { sendRevalidated } from './revalidated.js'
-import { currentRevision, PageMissing } from './store.js'
+import { sendRevalidated } from '../http/send-revalidated.js'
+import { currentRevision } from './head.js'
+import { PageMissing } from './page-errors.js'
 
 const NoRevision = createError('WIKI_NO_REVISION', 'The address of a revision ends with its number: /revision/{name}/{number}.', 400)
 
 const ITEMS_PER_PART = 50
 const FEED_ITEMS = 30
 
-/** What is said of a past state cannot change any more (RFC 8246). */
+/** A past state never changes (RFC 8246). */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 const NUMBER = { type: 'string', pattern: '^[1-9]\\d{0,8}$' }
@@ -28,11 +29,11 @@ const SCHEMAS = {
 /**
  * What was: the history of a page, any revision of it, the difference of two; changes of the whole wiki, also as a feed.
  * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('./store.js').PageStore, history: import('./history.js').History, past: import('./past.js').Past,
- *   policy: import('../cache-policy.js').CachePolicy
+ *   store: import('./store.js').PageStore, history: import('./history.js').History, oldRevisions: import('./old-revisions.js').OldRevisions,
+ *   policy: import('../caching/cache-policy.js').CachePolicy
  * }>}
  */
-export async function historyRoutes (app, { store, history, past, policy }) {
+export async function historyRoutes (app, { store, history, oldRevisions, policy }) {
   const cacheControl = policy.listControl
   app.addHook('onRequest', leaveUnknownQuery)
 
@@ -85,7 +86,7 @@ export async function historyRoutes (app, { store, history, past, policy }) {
     if (found === null) return followRename(reply, name, (target) => revisionUrl(target, number), new RevisionMissing(number, name))
     const { revision, content_bytes: contentBytes, tags, created_at: createdAt, deleted } = found
     if (deleted) throw new RevisionIsDeletion(number, name)
-    const html = await past.html(found)
+    const html = await oldRevisions.html(found)
     const page = { _id: name, revision, tags, content_bytes: contentBytes, html, modified_at: createdAt }
     reply.headers({ 'cache-control': FOR_EVER, 'page-revision': revision, 'last-modified': createdAt.toUTCString() }).type(HTML)
     return pageDocument(page, renderView('past', { revision, time: readableTime(createdAt.toISOString()), viewUrl: viewUrl(name), historyUrl: historyUrl(name) }))
@@ -107,7 +108,7 @@ export async function historyRoutes (app, { store, history, past, policy }) {
     if (isMisspelt(request, differenceUrl(name, from, to).split('?', 1)[0])) return respell(request, reply, differenceUrl(name, from, to).split('?', 1)[0])
     const [before, after] = await Promise.all([history.findItem(name, from), history.findItem(name, to)])
     if (before === null || after === null) return followRename(reply, name, (target) => differenceUrl(target, from, to), new RevisionMissing(before === null ? from : to, name))
-    const difference = await past.difference(before, after)
+    const difference = await oldRevisions.difference(before, after)
     return reply.header('cache-control', FOR_EVER).type(HTML).send(renderView('compare', {
       title: `Changes of “${name}”`,
       from,

@@ -1,8 +1,8 @@
 import createError from '@fastify/error'
 import { entityTag } from './document.js'
-import { currentRevision } from './store.js'
+import { currentRevision } from './head.js'
 
-/** @typedef {(head: Pick<import('./store.js').Head, 'revision' | 'html_hash'>) => string} TagOf */
+/** @typedef {(head: Pick<import('./head.js').Head, 'revision' | 'html_hash'>) => string} TagOf */
 
 const PreconditionFailed = createError('WIKI_PRECONDITION_FAILED', 'The page is not as you expect it: %s. Nothing was changed.', 412)
 
@@ -13,7 +13,7 @@ export const StaleEdit = createError('WIKI_STALE_EDIT', 'Someone changed the pag
  * What a request's conditional headers demand of the page that it changes (RFC 9110 §13.1.1, §13.1.2, §13.2.2).
  * @param {import('node:http').IncomingHttpHeaders} headers
  * @param {TagOf} [tagOf]  the entity tag of the representation that the request is about
- * @returns {import('./store.js').Precondition}  throws 412
+ * @returns {import('./commit.js').Precondition}  throws 412
  */
 export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }, tagOf = entityTag) {
   return (head) => {
@@ -29,7 +29,7 @@ export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNo
 /**
  * What an edit form demands: that the text is still the one that it was opened with.
  * @param {number | undefined} baseRevision  0: there was no page; undefined: nothing is demanded
- * @returns {import('./store.js').Precondition}  throws StaleEdit
+ * @returns {import('./commit.js').Precondition}  throws StaleEdit
  */
 export function basePrecondition (baseRevision) {
   return (head) => {
@@ -40,13 +40,13 @@ export function basePrecondition (baseRevision) {
 
 /**
  * @param {string} header  `*` or a list of entity tags
- * @param {import('./store.js').Head | null} head
+ * @param {import('./head.js').Head | null} head
  * @param {TagOf} tagOf
  * @param {(tag: string, current: string) => boolean} same
  */
 function matches (header, head, tagOf, same) {
   if (currentRevision(head) === 0) return false
   if (header.trim() === '*') return true
-  const current = tagOf(/** @type {import('./store.js').Head} */ (head))
+  const current = tagOf(/** @type {import('./head.js').Head} */ (head))
   return (header.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => same(tag, current))
 }

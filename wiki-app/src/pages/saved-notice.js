@@ -1,21 +1,21 @@
 /**
  * What an author reads above a page that was just saved: when the new text is seen, by the author and by others.
  * @param {object} options
- * @param {import('../cache-policy.js').CachePolicy} options.policy
- * @param {(names: string[]) => Promise<boolean>} [options.isTold]  whether the caches have confirmed the purges of
+ * @param {import('../caching/cache-policy.js').CachePolicy} options.policy
+ * @param {(names: string[]) => Promise<boolean>} [options.isPurged]  whether the caches have confirmed the purges of
  *   these pages; without it no cache hears of edits
  * @returns {(name: string, revision: number) => Promise<string>} HTML
  */
-export function createSavedNotice ({ policy, isTold = async () => false }) {
+export function createSavedNotice ({ policy, isPurged = async () => false }) {
   return async (name, revision) => {
-    const seen = policy.purgedBy === null ? livedOut(policy) : purged(policy, await isTold([name]))
+    const seen = policy.purgedBy === null ? livedOut(policy) : purged(policy, await isPurged([name]))
     return `<p class="notice" role="status">Saved as revision ${revision}. ${seen}</p>`
   }
 }
 
 const EVERYBODY = 'Everybody sees it from now on.'
 
-/** @param {import('../cache-policy.js').CachePolicy} policy */
+/** @param {import('../caching/cache-policy.js').CachePolicy} policy */
 function livedOut ({ staleS }) {
   if (staleS === 0) return EVERYBODY
   return 'This address shows it. Elsewhere you and others may see the previous text for up to ' +
@@ -23,7 +23,7 @@ function livedOut ({ staleS }) {
 }
 
 /**
- * @param {import('../cache-policy.js').CachePolicy} policy
+ * @param {import('../caching/cache-policy.js').CachePolicy} policy
  * @param {boolean} told
  */
 function purged ({ untoldStaleS }, told) {

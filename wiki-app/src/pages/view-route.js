@@ -3,8 +3,8 @@ import { HTML } from '../views.js'
 import { pageDocument } from './document.js'
 import { isMisspelt, nameIn } from './address.js'
 import { editUrl, historyUrl, viewUrl } from './name.js'
-import { PageMissing } from './store.js'
-import { isConditional } from './validators.js'
+import { PageMissing } from './page-errors.js'
+import { isConditional } from '../http/conditional-request.js'
 import { createCachingOf, View } from './view.js'
 
 const PAGES = '/wiki/'
@@ -17,30 +17,30 @@ export const VIEW_ROUTE = `${PAGES}*`
  * `GET /wiki/{name}`: the page, the same for everybody, so that a cache can answer for the wiki.
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('./store.js').PageStore,
- *   policy: import('../cache-policy.js').CachePolicy,
+ *   policy: import('../caching/cache-policy.js').CachePolicy,
  *   savedNotice: ReturnType<typeof import('./saved-notice.js').createSavedNotice>,
- *   cache?: import('./origin-cache.js').OriginCache<View>,
- *   first: import('./answer-first.js').AnswerFirst<View | null>,
- *   watch?: import('../observe/request-log.js').Note,
- *   isPresent: () => boolean,
- *   atOnce: <T>(read: () => Promise<T>) => Promise<T> | undefined
- * }>}  `first` answers before the framework while the database is present; `atOnce` begins a read that need not wait
+ *   cache?: import('../caching/origin-cache.js').OriginCache<View>,
+ *   fastPath: import('../http/fast-path.js').FastPath<View | null>,
+ *   observe?: import('../observe/request-log.js').Note,
+ *   isAvailable: () => boolean,
+ *   runNow: <T>(read: () => Promise<T>) => Promise<T> | undefined
+ * }>}  `fastPath` answers before the framework while the database is present; `runNow` begins a read that need not wait
  * for others
  */
-export async function viewRoute (app, { store, policy, savedNotice, cache, first, watch, isPresent, atOnce }) {
+export async function viewRoute (app, { store, policy, savedNotice, cache, fastPath, observe, isAvailable, runNow }) {
   const cachingOf = createCachingOf(policy)
 
-  first.use({
+  fastPath.use({
     find ({ method, url = '', headers }) {
       if (method !== 'GET' || !url.startsWith(PAGES) || url === COUNTER_URL || url.includes('?')) return undefined
-      if (!isPresent()) return undefined
+      if (!isAvailable()) return undefined
       const name = decoded(url.slice(PAGES.length))
       // In any other spelling it is not the page that is sent.
       if (viewUrl(name) !== url) return undefined
-      return cache === undefined ? atOnce(() => lookUp(name, headers)) : cache.get(name)
+      return cache === undefined ? runNow(() => lookUp(name, headers)) : cache.get(name)
     },
     ready: (view, headers) => view?.ready(headers),
-    answered: watch && ((request, status, durationMs) => watch(request, VIEW_ROUTE, status, durationMs))
+    answered: observe && ((request, status, durationMs) => observe(request, VIEW_ROUTE, status, durationMs))
   })
 
   app.get(VIEW_ROUTE, (request, reply) => {
@@ -50,13 +50,13 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, first
 
     const saved = savedRevision(request.query)
     // An author is sent back to what was just saved, of which a copy here may not know yet.
-    const found = first.foundOf(request.raw) ?? (saved === null ? keptOrRead(name, request.headers) : read(name))
+    const found = fastPath.foundOf(request.raw) ?? (saved === null ? keptOrRead(name, request.headers) : read(name))
     const send = (/** @type {View | null} */ view) => answer(name, saved, view, request, reply)
     // A kept page is answered without a promise: that is what keeping it is for.
     return found instanceof Promise ? found.then(send) : send(found)
   })
 
-  /** @param {import('./store.js').PageView | null} page */
+  /** @param {import('./read-pages.js').PageView | null} page */
   function viewOf (page) {
     if (page === null) return null
     const view = new View(page, cachingOf)
@@ -116,7 +116,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, first
     // Never stored: an address with the number of an edit that is still to come must not keep the text before it.
     if (saved !== null) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
-      const whole = /** @type {import('./store.js').PageView} */ (page)
+      const whole = /** @type {import('./read-pages.js').PageView} */ (page)
       if (saved > page.revision) return pageDocument(whole)
       return savedNotice(name, saved).then((notice) => pageDocument(whole, notice))
     }

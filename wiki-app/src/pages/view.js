@@ -1,8 +1,8 @@
-import { tagOf } from '../invalidation.js'
-import { SECURITY_HEADERS } from '../security-headers.js'
+import { tagOf } from '../caching/invalidation.js'
+import { SECURITY_HEADERS } from '../http/security-headers.js'
 import { HTML } from '../views.js'
 import { entityTag, pageDocument } from './document.js'
-import { hasCurrent, isConditional } from './validators.js'
+import { hasCurrent, isConditional } from '../http/conditional-request.js'
 
 const HEAD = Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML }).flat()
 /**
@@ -13,12 +13,12 @@ const COPY_OVERHEAD_BYTES = 2_560
 /** At most, of a UTF-16 code unit of a string in memory. */
 const UNIT_BYTES = 2
 
-/** @typedef {import('./store.js').PageView} PageView */
-/** @typedef {import('./store.js').PageValidators} PageValidators */
+/** @typedef {import('./read-pages.js').PageView} PageView */
+/** @typedef {import('./read-pages.js').PageValidators} PageValidators */
 /** @typedef {(page: PageValidators) => string[]} CachingOf  names and values of headers in turn */
 
 /**
- * @param {import('../cache-policy.js').CachePolicy} policy
+ * @param {import('../caching/cache-policy.js').CachePolicy} policy
  * @returns {CachingOf} what caches may do with a page
  */
 export function createCachingOf (policy) {
@@ -36,7 +36,7 @@ export class View {
   #head
   /** @type {Buffer | undefined} */
   #document
-  /** @type {import('./answer-first.js').Ready | undefined} */
+  /** @type {import('../http/fast-path.js').Ready | undefined} */
   #whole
 
   /**
@@ -71,7 +71,7 @@ export class View {
 
   /**
    * @param {import('node:http').IncomingHttpHeaders} headers  of the request
-   * @returns {import('./answer-first.js').Ready | undefined}
+   * @returns {import('../http/fast-path.js').Ready | undefined}
    */
   ready (headers) {
     if (!this.isThere) return undefined
@@ -112,7 +112,7 @@ const headOf = (page, { etag, 'last-modified': modified }, caching) => [
 /**
  * @param {Buffer} document
  * @param {string[]} head  that is given away
- * @returns {import('./answer-first.js').Ready}
+ * @returns {import('../http/fast-path.js').Ready}
  */
 function wholeOf (document, head) {
   head.push('content-length', String(document.length))

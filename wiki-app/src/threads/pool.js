@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 import { Piscina } from 'piscina'
-import { retryAfter } from '../retry-after.js'
+import { retryAfter } from '../http/retry-after.js'
 import { cpuTicks, MS_PER_TICK } from './thread-time.js'
 
 /** More processor time, or memory, than one task may take: the fault of its input. */

@@ -1,0 +1,131 @@
+import { excerpt } from '../pages/excerpt.js'
+import { canonicalTag } from '../pages/tags.js'
+import { nameIn } from './address.js'
+import { sendPart } from './answers.js'
+import { limitIn, readCursor } from './cursor.js'
+import { list, named, otherwise, partQuery, QUERY, TAG_PARAMETER } from './schemas.js'
+
+/** Nobody reads further, and each further part costs the database all before it. */
+const HITS_MAX = 1_000
+
+/** Names and tags, which a search takes for what they are: text. */
+const ANY = /^[^]{1,1000}$/u
+const HITS = /^[1-9]\d{0,2}$/
+
+const tags = ['search']
+const MODIFIED = { modified_at: '2026-01-01T10:00:00.000Z' }
+const HANDBOOK = { name: 'Handbook', revision: 1, ...MODIFIED }
+const WRITING = { name: 'Handbook/Writing', revision: 2, ...MODIFIED }
+
+/** @type {Record<string, import('fastify').FastifySchema>} */
+const SCHEMAS = {
+  pages: {
+    tags,
+    summary: 'List pages by title',
+    description: 'In alphabetical order. With `q` those that have it in their title, first those that begin with it.',
+    querystring: partQuery({ q: QUERY.title }),
+    response: { 200: list('Pages', 'PageItem', [WRITING]), ...otherwise(304) }
+  },
+  search: {
+    tags,
+    summary: 'Search titles and texts',
+    description: `Pages with any of the words, the best match first, at most ${HITS_MAX}.`,
+    querystring: partQuery({ q: QUERY.words }, ['q']),
+    response: {
+      200: list('Pages and where they have the words', 'Hit', [{ ...WRITING, excerpt: [{ text: 'Use ', hit: false }, { text: 'plain', hit: true }, { text: ' ', hit: false }, { text: 'words', hit: true }, { text: '.\n', hit: false }] }]),
+      ...otherwise(304)
+    }
+  },
+  tags: {
+    tags,
+    summary: 'List tags',
+    description: 'In alphabetical order.',
+    querystring: partQuery(),
+    response: { 200: list('Tags', 'TagItem', [{ tag: 'guide', pages: 2 }, { tag: 'style', pages: 1 }]), ...otherwise(304) }
+  },
+  tagged: {
+    tags,
+    summary: 'List the pages with a tag',
+    description: 'In alphabetical order.',
+    params: { type: 'object', required: ['tag'], properties: { tag: TAG_PARAMETER } },
+    querystring: partQuery(),
+    response: { 200: list('Pages', 'PageItem', [HANDBOOK, WRITING]), ...otherwise(304) }
+  },
+  backlinks: {
+    tags,
+    summary: 'List the pages that link to a page',
+    description: 'Or to a name that it had. The page itself need not exist.',
+    params: named('Handbook/Writing'),
+    querystring: partQuery(),
+    response: { 200: list('Pages', 'PageItem', [HANDBOOK]), ...otherwise(304) }
+  },
+  orphaned: {
+    tags,
+    summary: 'List the pages that no other links to',
+    description: 'In alphabetical order.',
+    querystring: partQuery(),
+    response: { 200: list('Names', 'NameItem', [{ name: 'Draft' }, { name: 'Handbook' }]), ...otherwise(304) }
+  },
+  wanted: {
+    tags,
+    summary: 'List names that pages link to and nobody has written yet',
+    description: 'The most wanted first.',
+    querystring: partQuery(),
+    response: { 200: list('Names', 'WantedItem', [{ name: 'Handbook/Speaking', sources: 1 }]), ...otherwise(304) }
+  }
+}
+
+/**
+ * Ways to find pages: by title, by words, by tag, by links.
+ * @type {import('fastify').FastifyPluginAsync<{search: import('../pages/search.js').Search, policy: import('../caching/cache-policy.js').CachePolicy}>}
+ */
+export async function searchApi (app, { search, policy: { listControl: cacheControl } }) {
+  /**
+   * A route that answers with one part of a list.
+   * @template T
+   * @param {string} url
+   * @param {object} schema
+   * @param {object} list
+   * @param {(part: {after?: string, limit: number}, request: import('fastify').FastifyRequest) => Promise<{items: T[], more: boolean}>} list.find
+   * @param {(item: T) => object} [list.shown]
+   * @param {(item: T) => string} list.position
+   */
+  function listRoute (url, schema, { find, shown = (item) => /** @type {object} */ (item), position }) {
+    app.get(url, { schema }, async (request, reply) => {
+      const found = await find({ after: readCursor(request, ANY), limit: limitIn(request) }, request)
+      return sendPart(request, reply, { cacheControl, found, shown, position })
+    })
+  }
+  const pages = { shown: page, position: nameOf }
+
+  listRoute('/pages', SCHEMAS.pages, { find: (part, request) => search.byTitle({ q: wordsIn(request), ...part }), ...pages })
+  listRoute('/tags', SCHEMAS.tags, { find: search.tags, position: ({ tag }) => tag })
+  listRoute('/tags/:tag/pages', SCHEMAS.tagged, {
+    find: (part, { params }) => search.byTag({ tag: canonicalTag(/** @type {{tag: string}} */ (params).tag), ...part }),
+    ...pages
+  })
+  listRoute('/pages/:name/backlinks', SCHEMAS.backlinks, { find: (part, request) => search.linkingTo({ name: nameIn(request), ...part }), ...pages })
+  listRoute('/orphaned', SCHEMAS.orphaned, { find: search.orphaned, position: ({ name }) => name })
+  listRoute('/wanted', SCHEMAS.wanted, { find: search.wanted, position: ({ name }) => name })
+
+  app.get('/search', { config: { isCostly: true }, schema: SCHEMAS.search }, async (request, reply) => {
+    const [q, skip] = [wordsIn(request), Number(readCursor(request, HITS) ?? 0)]
+    const limit = Math.min(limitIn(request), HITS_MAX - skip)
+    const { items, more } = q === '' ? { items: [], more: false } : await search.byText({ q, skip, limit })
+    return sendPart(request, reply, {
+      cacheControl,
+      found: { items, more: more && skip + limit < HITS_MAX },
+      shown: ({ content, modifiedAt, ...hit }) => ({ ...hit, modified_at: modifiedAt, excerpt: excerpt(content, q) }),
+      position: () => skip + limit
+    })
+  })
+}
+
+/** @param {import('fastify').FastifyRequest} request */
+const wordsIn = ({ query }) => (/** @type {{q?: string}} */ (query).q ?? '').trim()
+
+/** @param {import('../pages/search.js').PageItem} page */
+const page = ({ _id: name, revision, modified_at: modifiedAt }) => ({ name, revision, modified_at: modifiedAt })
+
+/** @param {import('../pages/search.js').PageItem} page */
+const nameOf = ({ _id: name }) => name

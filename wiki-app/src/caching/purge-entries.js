@@ -1,0 +1,123 @@
+import mongoose from 'mongoose'
+import { markedBy } from './invalidation.js'
+
+/**
+ * @typedef {object} Entry  what an edit made stale, until the caches have been told twice
+ * @property {mongoose.Types.ObjectId} _id
+ * @property {boolean} everything
+ * @property {string[]} urls
+ * @property {string[]} [tags]  absent in entries of an earlier version
+ * @property {boolean} again  whether caches have been told once
+ * @property {Date} due_at  while an entry is claimed: the end of the claim
+ * @property {mongoose.Types.ObjectId | null} [claim]  the queue that tells caches of it now
+ */
+const schema = new mongoose.Schema({
+  everything: Boolean,
+  urls: [String],
+  tags: [String],
+  again: Boolean,
+  due_at: Date,
+  claim: mongoose.Schema.Types.ObjectId
+}, { collection: 'purges', versionKey: false, strict: 'throw', strictQuery: 'throw' })
+schema.index({ due_at: 1 })
+
+/**
+ * The entries of all processes, in the database. Each queue claims those that it works on.
+ * @param {mongoose.Connection} connection
+ * @param {object} timing
+ * @param {number} timing.leaseMs  the longest that a claim holds: the entries of a dead process are due after it
+ * @param {number} timing.repeatAfterMs
+ */
+export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
+  const Entries = /** @type {mongoose.Model<Entry>} */ (/** @type {unknown} */ (connection.model('Purge', schema)))
+  const claim = new mongoose.Types.ObjectId()
+
+  const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
+  /** @param {Pick<Entry, '_id'>[]} entries */
+  const among = (entries) => ({ _id: mongoose.trusted({ $in: entries.map(({ _id }) => _id) }) })
+  // No entry is put off for longer than half of this: a later date is of a clock that was far ahead, or has been set
+  // back since. The other half is for hosts whose clocks differ.
+  const aheadMs = 2 * Math.max(leaseMs, repeatAfterMs)
+  const due = () => ({
+    $or: [{ due_at: mongoose.trusted({ $lte: new Date() }) }, { due_at: mongoose.trusted({ $gt: inMs(aheadMs) }) }]
+  })
+
+  return {
+    /**
+     * @param {import('./invalidation.js').Stale[]} stales
+     * @param {mongoose.ClientSession} session
+     */
+    async add (stales, session) {
+      const entries = stales.map((stale) => ({ urls: [], tags: [], ...stale, again: false, due_at: new Date() }))
+      await Entries.insertMany(entries, { session, lean: true })
+    },
+
+    /**
+     * Takes entries that are due. No other queue gets them before the lease is over.
+     * @param {number} max
+     * @returns {Promise<Entry[]>}
+     */
+    async claim (max) {
+      /** @type {Pick<Entry, '_id'>[]} */
+      const found = await Entries.find(due(), { _id: 1 }).sort({ due_at: 1 }).limit(max).lean().exec()
+      if (found.length === 0) return []
+      // An update has no limit, hence the ids. An entry that another queue has claimed meanwhile is not due any more.
+      await Entries.updateMany({ $and: [among(found), due()] }, { claim, due_at: inMs(leaseMs) }).exec()
+      return Entries.find({ ...among(found), claim }).lean().exec()
+    },
+
+    /**
+     * Caches have been told. What another queue has claimed, as that took longer than the lease, is left to it.
+     * @param {Entry[]} entries
+     */
+    async told (entries) {
+      const [twice, once] = [entries.filter(({ again }) => again), entries.filter(({ again }) => !again)]
+      if (twice.length > 0) await Entries.deleteMany({ ...among(twice), claim }).exec()
+      if (once.length === 0) return
+      const next = { claim: null, again: true, due_at: inMs(repeatAfterMs) }
+      await Entries.updateMany({ ...among(once), claim }, next).exec()
+    },
+
+    /**
+     * @param {string[]} names
+     * @returns {Promise<boolean>} whether the caches have been told of each edit of these pages
+     */
+    async isPurged (names) {
+      const { urls, tags } = markedBy(names)
+      const marks = [{ urls: mongoose.trusted({ $in: urls }) }, { tags: mongoose.trusted({ $in: tags }) }]
+      return await Entries.exists({ again: false, $or: [{ everything: true }, ...marks] }).exec() === null
+    },
+
+    /**
+     * @param {Entry[]} entries
+     * @param {number} ms
+     */
+    async putOff (entries, ms) {
+      const dueAt = inMs(Math.min(ms, leaseMs))
+      await Entries.updateMany({ ...among(entries), claim }, { claim: null, due_at: dueAt }).exec()
+    },
+
+    /**
+     * Puts one entry for everything in the place of these, unless one waits already.
+     * @param {Pick<Entry, '_id'>[]} entries
+     * @param {number} ms  after which it is due
+     */
+    async replaceByEverything (entries, ms) {
+      // First the one that covers them: a crash in between leaves an entry too many.
+      const { _id } = await Entries.findOneAndUpdate(
+        { everything: true, again: false, claim: null },
+        { $setOnInsert: { urls: [], tags: [], due_at: inMs(Math.min(ms, leaseMs)) } },
+        { upsert: true, returnDocument: 'after', lean: true, setDefaultsOnInsert: false }
+      ).exec()
+      await Entries.deleteMany(among(entries.filter((entry) => !entry._id.equals(_id)))).exec()
+    },
+
+    /**
+     * @param {number} max  of entries
+     * @returns {Promise<Pick<Entry, '_id'>[]>} all entries when there are more, otherwise none
+     */
+    async beyond (max) {
+      return await Entries.estimatedDocumentCount().exec() > max ? Entries.find({}, { _id: 1 }).lean().exec() : []
+    }
+  }
+}

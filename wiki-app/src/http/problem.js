@@ -1,0 +1,113 @@
+import { STATUS_CODES } from 'node:http'
+import createError from '@fastify/error'
+import createRouter from 'find-my-way'
+import { pathOf } from '../observe/request-log.js'
+import { SECURITY_HEADERS } from './security-headers.js'
+import { HTML, renderView, wantsHtml } from '../views.js'
+
+const RETRY_AFTER_S = 2
+
+const NotFound = createError('WIKI_NOT_FOUND', 'There is nothing at this address.', 404)
+const MethodNotAllowed = createError('WIKI_METHOD_NOT_ALLOWED', '%s is not possible here, only %s.%s', 405)
+
+/**
+ * What an error may carry besides `statusCode` and `message`; the URLs are where a person may go on.
+ * @typedef {Error & {statusCode?: number, headers?: Record<string, string>, createUrl?: string, historyUrl?: string, signInUrl?: string, currentRevision?: number}} AnswerableError
+ */
+
+/**
+ * Makes the one error handler: an RFC 9457 problem for programs, a page for people. Neither may be stored, as one URL gives both.
+ * @param {(error: unknown) => boolean} isUnavailable  whether the database's absence is the cause
+ */
+export function createErrorHandler (isUnavailable) {
+  /**
+   * @param {AnswerableError} error
+   * @param {import('fastify').FastifyRequest} request
+   * @param {import('fastify').FastifyReply} reply
+   */
+  return function answerError (error, request, reply) {
+    const { status, detail, headers } = describe(error)
+    if (status === 500) request.log.error({ request_id: request.id, err: error, method: request.method, url: pathOf(request) }, 'unexpected error')
+    reply.code(status).headers({ ...SECURITY_HEADERS, ...headers, 'cache-control': 'no-store' })
+    const title = STATUS_CODES[status] ?? 'Error'
+    if (wantsHtml(request)) return reply.type(HTML).send(renderView('error', { title, status, detail, requestId: request.id, signInUrl: error.signInUrl, createUrl: error.createUrl, historyUrl: error.historyUrl }))
+    const current = error.currentRevision !== undefined && { current_revision: error.currentRevision }
+    const problem = { ...problemOf(status, detail), request_id: request.id, ...current }
+    return reply.type('application/problem+json').send(problem)
+  }
+
+  /** @param {AnswerableError} error */
+  function describe (error) {
+    const { statusCode = 500, message, headers } = error
+    if ((statusCode >= 400 && statusCode < 500) || statusCode === 503) return { status: statusCode, detail: message, headers }
+    if (isUnavailable(error)) return { status: 503, detail: 'The wiki cannot reach its database. Try again in a moment.', headers: { 'retry-after': String(RETRY_AFTER_S) } }
+    // What went wrong inside is for the log only.
+    return { status: 500, detail: 'Something went wrong in the wiki. It has been logged.', headers: {} }
+  }
+}
+
+/**
+ * RFC 9457.
+ * @param {number} status
+ * @param {string} detail  a sentence
+ */
+export const problemOf = (status, detail) =>
+  ({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail })
+
+/** Handler of whatever matches no route. */
+export function answerNotFound () {
+  throw new NotFound()
+}
+
+/**
+ * Notes the address of each route from now on.
+ * @param {import('fastify').FastifyInstance} app
+ * @returns {Map<string, string>} URL pattern and what there is to say to methods that it has not
+ */
+export function noteRoutes (app) {
+  const known = new Map()
+  app.addHook('onRoute', ({ url, config }) => {
+    const reason = /** @type {{otherMethods?: string} | undefined} */ (config)?.otherMethods
+    known.set(url, reason ? ` ${reason}` : known.get(url) ?? '')
+  })
+  return known
+}
+
+/**
+ * Makes every noted URL answer 405 with Allow to the methods that it has not (RFC 9110 §15.5.6). Fastify by itself says 404, and a route for each method
+ * that Node can parse would be some two thousand of them: a tenth of the wiki's start, and as much of its memory.
+ * @param {import('fastify').FastifyInstance} app
+ * @param {ReturnType<typeof noteRoutes>} known
+ * @param {object} options
+ * @param {number} options.maxParamLength  as the routes have it
+ */
+export function refuseOtherMethods (app, known, { maxParamLength }) {
+  const has = (/** @type {string} */ method, /** @type {string} */ url) => app.hasRoute({ method: /** @type {import('fastify').HTTPMethods} */ (method), url })
+  const methods = app.supportedMethods.filter((method) => [...known.keys()].some((url) => has(method, url)))
+  const addresses = createRouter({ maxParamLength })
+  const add = (/** @type {string} */ method, /** @type {string} */ url, /** @type {Address} */ address) => addresses.on(/** @type {import('find-my-way').HTTPMethod} */ (method), url, () => {}, address)
+  const find = (/** @type {string} */ method, /** @type {string} */ url) => /** @type {Address | undefined} */ (addresses.find(/** @type {import('find-my-way').HTTPMethod} */ (method), url)?.store)
+  for (const [url, reason] of known) {
+    for (const method of methods.filter((method) => has(method, url))) add(method, url, { allowed: true, reason })
+  }
+  const refusal = (/** @type {import('fastify').FastifyRequest} */ { method, url }) => {
+    const found = methods.map((method) => /** @type {const} */ ([method, find(method, url)])).filter(([, address]) => address !== undefined)
+    if (found.length === 0) return undefined
+    const allow = found.filter(([, address]) => address?.allowed).map(([method]) => method).join(', ')
+    const reason = found.map(([, address]) => address?.reason).find(Boolean) ?? ''
+    return Object.assign(new MethodNotAllowed(method, allow, reason), { headers: { allow } })
+  }
+
+  const config = { role: 'anyone' }
+  for (const [url, reason] of [...known]) {
+    // A wider pattern has a route for these, which must not be taken for this address.
+    const elsewhere = methods.filter((method) => !has(method, url) && find(method, url) !== undefined)
+    if (elsewhere.length === 0) continue
+    for (const method of elsewhere) add(method, url, { allowed: false, reason })
+    app.route({ method: elsewhere, url, config, onRequest: (request, _reply, done) => { done(refusal(request)) }, handler: answerNotFound })
+  }
+  // Before the body is read: there is nothing to do with it.
+  app.addHook('onRequest', (request, _reply, done) => { done(request.is404 ? refusal(request) : undefined) })
+}
+
+/** @typedef {{allowed: boolean, reason: string}} Address */

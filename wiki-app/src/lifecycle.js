@@ -1,0 +1,21 @@
+import fp from 'fastify-plugin'
+
+/**
+ * Connects, warms up and closes what the routes work with. Closing runs in the reverse order of registration.
+ */
+export const lifecycle = fp(
+  /** @type {import('fastify').FastifyPluginAsync<{services: import('./services.js').Services}>} */
+  async function lifecycle (app, { services }) {
+    const { database, store, originCache, oldRevisions, renderer, purges } = services
+    app.addHook('onReady', () => database.connect(store.upgrade))
+    if (originCache) app.addHook('onReady', originCache.open).addHook('onClose', originCache.close)
+    app.addHook('onClose', database.close)
+    app.addHook('onClose', oldRevisions.close)
+    app.addHook('onClose', renderer.close).addHook('onClose', store.close)
+    // After listening, and not awaited: the wiki is ready before its rendering thread.
+    app.addHook('onListen', async () => {
+      renderer.warm().catch((error) => { app.log.error(`nothing can be rendered: ${error.message}`) })
+    })
+    if (purges) app.addHook('onReady', purges.open).addHook('onClose', purges.close)
+  }
+)

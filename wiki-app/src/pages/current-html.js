@@ -1,0 +1,189 @@
+import { hashOf } from '../http/hash.js'
+import { withMissing } from '../markdown/missing.js'
+import { inTransaction } from '../database/transaction.js'
+
+/** @typedef {import('./model.js').Page} Page */
+/** @typedef {import('mongoose').ClientSession} ClientSession */
+
+/** Pages that wait to be rendered again. Beyond these, the next reader of a page asks for it once more. */
+const WAITING_MAX = 1_000
+
+/**
+ * What is stored of a rendered text, and how that is kept up to date. Readers never wait for the renderer: they get
+ * what is stored, with the right links in it, and what an older renderer made is rendered again behind them
+ * (docs/decisions/0018).
+ * @param {object} options
+ * @param {import('mongoose').Model<Page>} options.Pages
+ * @param {ReturnType<typeof import('./link-targets.js').createLinkTargets>} options.targets
+ * @param {import('../markdown/renderer.js').Renderer} options.renderer
+ * @param {ReturnType<typeof import('../process/keyed-mutex.js').createKeyedMutex>} options.inTurn  of all writes to a page
+ * @param {Pick<import('fastify').FastifyBaseLogger, 'warn'>} options.log
+ */
+export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
+  /** Names of pages that are rendered again, one after the other. @type {Set<string>} */
+  const waiting = new Set()
+  /** Links that are set right now, by page and mark. @type {Map<string, Promise<any>>} */
+  const relinking = new Map()
+  let working = false
+  let failing = false
+  let closed = false
+
+  /**
+   * @param {string} name
+   * @param {{html: string, links: string[]}} rendered
+   * @param {Date} modifiedAt
+   * @param {ClientSession} session
+   */
+  async function storedFields (name, { html: rendered, links }, modifiedAt, session) {
+    const html = withMissing(rendered, await targets.missing(others(name, links), session))
+    return { ...made(html, modifiedAt), renderer: renderer.version, links_outdated: null }
+  }
+
+  /** @param {Pick<Page, 'renderer'>} page */
+  const isOlder = ({ renderer: by }) => typeof by !== 'number' || by < renderer.version
+
+  /** @param {string} name */
+  function renderBehind (name) {
+    if (closed || waiting.size >= WAITING_MAX) return
+    waiting.add(name)
+    if (!working) renderWaiting()
+  }
+
+  async function renderWaiting () {
+    working = true
+    for (const name of waiting) {
+      await renderAgain(name).then(() => { failing = false }, (error) => failed(name, error))
+      waiting.delete(name)
+    }
+    working = false
+  }
+
+  /**
+   * Logs the first failure in a row; the next reader of the page causes another attempt.
+   * @param {string} name
+   * @param {Error} error
+   */
+  function failed (name, error) {
+    if (!failing && !closed) log.warn(`“${name}” could not be updated, and stays as stored: ${error.message}`)
+    failing = true
+  }
+
+  /** @param {string} name */
+  async function renderAgain (name) {
+    const there = { _id: name, deleted_at: null }
+    /** @type {Pick<Page, '_id' | 'content' | 'revision' | 'renderer'> | null} */
+    const source = await Pages.findOne(there, { content: 1, revision: 1, renderer: 1 }).lean().exec()
+    if (closed || source === null || !isOlder(source)) return
+    const same = { ...there, revision: source.revision, renderer: source.renderer ?? null }
+    const rendered = await renderer.render(source.content, { yields: true }).catch(nullWhenRefused)
+    if (rendered === null) {
+      // A text that this version refuses goes on being shown as it is stored.
+      await Pages.updateOne(same, { $set: { renderer: renderer.version } }).exec()
+      return
+    }
+    await inTurn(name, () => inTransaction(Pages.db, async (session) => {
+      const page = await Pages.findOne(same, { links: 1, html: 1, modified_at: 1 }, { session }).lean().exec()
+      if (page === null) return
+      await targets.relink(session, others(name, page.links), others(name, rendered.links))
+      const { html_hash: hash, rendered_at: at, ...rest } = await storedFields(name, rendered, page.modified_at, session)
+      const changed = rest.html.equals(bytesOf(page.html)) ? {} : { html_hash: hash, rendered_at: at }
+      await Pages.updateOne(same, { $set: { ...rest, ...changed, links: rendered.links } }, { session }).exec()
+    }))
+  }
+
+  /**
+   * @template {import('./read-pages.js').PageView} View
+   * @param {View} page  some of whose links have changed
+   * @returns {Promise<View | null>} null when it was changed meanwhile
+   */
+  function relinked (page) {
+    // Each further change of the links changes the mark, so readers of one mark share one result.
+    const key = `${page.links_outdated} ${page.revision} ${page._id}`
+    const begun = relinking.get(key) ?? relink(page, () => relinking.delete(key))
+    relinking.set(key, begun)
+    return begun
+  }
+
+  /**
+   * @template {import('./read-pages.js').PageView} View
+   * @param {View} page
+   * @param {() => void} over  called when that is stored, or has failed
+   * @returns {Promise<View | null>}
+   */
+  async function relink (page, over) {
+    try {
+      const same = { _id: page._id, revision: page.revision, links_outdated: page.links_outdated }
+      const now = await Pages.findOne(same, { links: 1 }).lean().exec()
+      if (now === null) {
+        over()
+        return null
+      }
+      const before = bytesOf(page.html)
+      const html = withMissing(before.toString(), await targets.missing(others(page._id, now.links)))
+      const changed = html.equals(before) ? {} : made(html, page.modified_at)
+      const update = { $set: { ...changed, links_outdated: null } }
+      const stored = Pages.updateOne(same, update).exec()
+      stored.then(() => { failing = false }, (/** @type {Error} */ error) => failed(page._id, error)).finally(over)
+      return { ...page, ...changed, links_outdated: null }
+    } catch (error) {
+      over()
+      throw error
+    }
+  }
+
+  return {
+    storedFields,
+
+    /**
+     * @template {import('./read-pages.js').PageView} View
+     * @param {View} page
+     * @returns {View | Promise<View | null>} the page as readers get it; null when it was changed meanwhile
+     */
+    upToDate (page) {
+      if (page.deleted_at != null) return page
+      this.remind(page)
+      return page.links_outdated == null ? page : relinked(page)
+    },
+
+    /**
+     * Has the page rendered again, behind its readers, where an older version did it.
+     * @param {Pick<Page, '_id' | 'renderer'>} page
+     */
+    remind (page) {
+      if (isOlder(page)) renderBehind(page._id)
+    },
+
+    /** Leaves what waits to the next reader. */
+    close () {
+      closed = true
+      waiting.clear()
+    }
+  }
+}
+
+/**
+ * The entity tag follows from the hash: the same HTML of the same edit has one tag, and each edit another.
+ * @param {Buffer} html
+ * @param {Date} modifiedAt
+ */
+const made = (html, modifiedAt) =>
+  ({ html, html_hash: hashOf(html, modifiedAt.toISOString()), rendered_at: new Date() })
+
+/**
+ * @param {string} name
+ * @param {string[]} links
+ */
+const others = (name, links) => links.filter((link) => link !== name)
+
+/** @param {Buffer | {buffer: Uint8Array}} html  as it is read with or without the driver's `promoteBuffers` */
+const bytesOf = (html) => Buffer.isBuffer(html) ? html : Buffer.from(html.buffer)
+
+/**
+ * @param {Error & {statusCode?: number}} error
+ * @returns {null} the text cannot be rendered
+ * @throws {Error} it could not be rendered just now
+ */
+export function nullWhenRefused (error) {
+  if (error.statusCode === 413 || error.statusCode === 422) return null
+  throw error
+}

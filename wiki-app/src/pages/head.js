@@ -1,0 +1,31 @@
+/** @typedef {import('./model.js').Page} Page */
+
+/** What a write is judged by. @typedef {Pick<Page, '_id' | keyof typeof HEAD_FIELDS>} Head */
+
+export const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1, redirect_to: 1, tags: 1, links: 1 }
+
+/**
+ * The number that an edit is based on.
+ * @param {Pick<Head, 'revision' | 'deleted_at'> | null} head
+ * @returns {number} 0 where there is no page to see
+ */
+export const currentRevision = (head) => head === null || head.deleted_at != null ? 0 : head.revision
+
+/**
+ * @param {Head | null} head
+ * @returns {import('./model.js').Target['is']} what a link to the name leads to
+ */
+export function kindOf (head) {
+  if (head?.redirect_to) return 'redirect'
+  return currentRevision(head) === 0 ? null : 'page'
+}
+
+/**
+ * @param {Pick<Head, '_id' | 'links'> & Partial<Head> | null} head
+ * @returns {string[]} names that the page links to, without itself; of a former name, where the page is now
+ */
+export function linkTargetsOf (head) {
+  if (head === null) return []
+  if (head.redirect_to) return [head.redirect_to]
+  return head.deleted_at == null ? (head.links ?? []).filter((name) => name !== head._id) : []
+}

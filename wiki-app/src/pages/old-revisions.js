@@ -1,0 +1,148 @@
+import createError from '@fastify/error'
+import { LRUCache } from 'lru-cache'
+import { retryAfter } from '../http/retry-after.js'
+import { createPool } from '../threads/pool.js'
+
+const Busy = createError('WIKI_PAST_BUSY', 'Many old texts are being looked at just now. Try again in a moment.', 503)
+const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than the wiki does for a reader. ' +
+  'The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
+
+/** One task runs while the texts of the next are read, so that the thread does not wait for them. */
+const AT_WORK_MAX = 2
+/** More would wait longer than a reader does. */
+const WAITING_MAX = 16
+const KEPT_MAX_BYTES = 16 * 1_048_576
+/** An entry takes this besides: a short Buffer may hold on to 8 KiB of Node's pool. */
+const ENTRY_BYTES = 8_192
+const LINE_BYTES = 128
+/** A too costly text mostly stays one; a quieter machine or a newer renderer may manage it. */
+const REFUSED_TTL_MS = 600_000
+const POOL = {
+  filename: new URL('old-revisions-work.js', import.meta.url).href,
+  // None before the first request: most readers never open an old revision.
+  threads: { min: 0, max: 1 },
+  cpuMaxMs: 5_000,
+  wallMaxMs: 60_000,
+  waitingMax: AT_WORK_MAX
+}
+
+/** @typedef {import('./history.js').RevisionItem} RevisionItem */
+/** @typedef {import('./difference.js').Difference} Difference */
+
+/**
+ * Renders and compares old texts in a thread that is for readers alone. Requests for the same result at the same time
+ * share one task, and results are kept in memory while there is room, never in the database: docs/decisions/0019.
+ * @param {object} options
+ * @param {import('./history.js').History} options.history
+ * @param {Pick<import('./store.js').PageStore, 'findUnmarkedHtml'>} options.store
+ * @param {number} options.htmlMaxBytes
+ * @param {{run: (task: any, options?: {bytes?: number}) => Promise<any>, close: () => Promise<void>}} [options.pool]
+ */
+export function createOldRevisions ({ history, store, htmlMaxBytes, pool = createPool(POOL) }) {
+  /** @type {LRUCache<string, Buffer | Difference | Refusal, () => Promise<Buffer | Difference>>} */
+  const kept = new LRUCache({
+    maxSize: KEPT_MAX_BYTES,
+    sizeCalculation: (value) => ENTRY_BYTES + sizeOf(value),
+    ttlAutopurge: false,
+    // A result that loses its place before it is there still goes to the requests that wait for it.
+    ignoreFetchAbort: true,
+    fetchMethod: (_key, _stale, { options, context: work }) => work().catch((error) => {
+      if (error.statusCode !== 422) throw error
+      options.ttl = REFUSED_TTL_MS
+      return new Refusal()
+    })
+  })
+  let atWork = 0
+  /** @type {(() => void)[]} */
+  const waiting = []
+
+  /**
+   * @template {Buffer | Difference} Value
+   * @param {string} key  of what cannot change
+   * @param {() => Promise<Value>} work
+   * @returns {Promise<Value>}
+   */
+  async function once (key, work) {
+    const value = await kept.fetch(key, { context: () => inTurn(work) })
+    if (value instanceof Refusal) throw new TooCostly()
+    return /** @type {Value} */ (value)
+  }
+
+  /**
+   * A task that waits holds no texts: they are read when its turn comes.
+   * @template Value
+   * @param {() => Promise<Value>} work
+   */
+  async function inTurn (work) {
+    if (waiting.length >= WAITING_MAX) {
+      throw retryAfter(new Busy())
+    }
+    if (atWork < AT_WORK_MAX) atWork++
+    else await new Promise((resolve) => { waiting.push(() => resolve(undefined)) })
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) atWork--
+      else next()
+    }
+  }
+
+  /**
+   * @param {string | Uint8Array} before
+   * @param {string | Uint8Array} after
+   * @returns {Promise<Difference>}
+   */
+  const compare = (before, after) => pool.run({ before, after }, { bytes: before.length + after.length })
+
+  return {
+    /**
+     * The HTML of a revision. Missing links are not marked in it, so it never changes.
+     * @param {RevisionItem} revision
+     * @returns {Promise<Buffer>} HTML in UTF-8
+     * @throws {Error} 422 when it is too costly, 503 when too many ask
+     */
+    html: ({ _id: id, page, revision }) => once(`html ${id}`, async () => {
+      const newest = await store.findUnmarkedHtml(page, revision)
+      if (newest !== null) return newest
+      const markdown = await history.textAsBson(id)
+      const { html } = await pool.run({ markdown, htmlMaxBytes }, { bytes: markdown.length })
+      if (html === null) throw new TooCostly()
+      return Buffer.from(html.buffer, 0, html.length)
+    }),
+
+    /**
+     * @param {RevisionItem} before
+     * @param {RevisionItem} after
+     * @returns {Promise<Difference>}
+     * @throws {Error} as `html`
+     */
+    difference: ({ _id: from }, { _id: to }) => once(`difference ${from} ${to}`, async () => {
+      const [before, after] = await Promise.all([history.textAsBson(from), history.textAsBson(to)])
+      return compare(before, after)
+    }),
+
+    /**
+     * Two texts that need not be any revision's.
+     * @param {string} before
+     * @param {string} after
+     * @returns {Promise<Difference>}
+     * @throws {Error} as `html`
+     */
+    compare: (before, after) => inTurn(() => compare(before, after)),
+
+    close: () => pool.close()
+  }
+}
+
+/** @typedef {ReturnType<typeof createOldRevisions>} OldRevisions */
+
+/** Kept in place of a result that was too costly, so that no request tries it again soon. */
+class Refusal {}
+
+/** @param {Buffer | Difference | Refusal} value */
+function sizeOf (value) {
+  if (value instanceof Refusal) return 0
+  if (Buffer.isBuffer(value)) return value.length
+  return value.lines.reduce((sum, line) => sum + LINE_BYTES + ('text' in line ? 2 * line.text.length : 0), 0)
+}

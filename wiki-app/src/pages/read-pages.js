@@ -1,0 +1,126 @@
+import { createBatchLoader } from '../database/batch-loader.js'
+import { driverOf } from '../database/driver.js'
+import { withMissing } from '../markdown/missing.js'
+
+/** @typedef {import('./model.js').Page} Page */
+
+const VALIDATOR_FIELDS = {
+  revision: 1, html_hash: 1, renderer: 1, links_outdated: 1, rendered_at: 1, deleted_at: 1, redirect_to: 1
+}
+const VIEW_FIELDS = { ...VALIDATOR_FIELDS, html: 1, content_bytes: 1, modified_at: 1, tags: 1 }
+const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, tags: 1, modified_at: 1 }
+const UNMARKED_MAX_BYTES = 65_536
+/** A page that changes each time while its links are set right is shown as it is stored. */
+const READ_ATTEMPTS_MAX = 3
+
+/** @typedef {Pick<Page, '_id' | keyof typeof VIEW_FIELDS>} PageView */
+/** What tells whether a client's copy is the newest. @typedef {Pick<Page, '_id' | keyof typeof VALIDATOR_FIELDS>} PageValidators */
+/** @typedef {Pick<Page, '_id' | keyof typeof SOURCE_FIELDS>} PageSource */
+
+/**
+ * Reads of single pages.
+ * @param {object} options
+ * @param {import('mongoose').Model<Page>} options.Pages
+ * @param {ReturnType<typeof import('./current-html.js').createCurrentHtml>} options.currentHtml
+ * @param {import('../markdown/renderer.js').Renderer} options.renderer
+ * @param {number} options.readsAtOnce  pages in one read of the database, at most
+ */
+export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) {
+  /** @type {(name: string) => Promise<PageView | null>} */
+  const readView = batched(VIEW_FIELDS)
+  /** @type {(name: string) => Promise<PageValidators | null>} */
+  const readValidators = batched(VALIDATOR_FIELDS)
+
+  /** @param {Record<string, number>} projection */
+  function batched (projection) {
+    return createBatchLoader({
+      keysMax: readsAtOnce,
+      readMany: async (names) => {
+        const filter = { _id: { $in: names } }
+        const pages = await readBatch(filter, projection, names.length) ??
+          await driverOf(Pages).find(filter, { projection, promoteBuffers: true }).toArray()
+        return new Map(pages.map((page) => [page._id, page]))
+      }
+    })
+  }
+
+  /**
+   * A find without the driver's cursor, which costs a tenth of a page view and keeps the answer in memory until V8
+   * collects old objects.
+   * @param {object} filter
+   * @param {Record<string, number>} projection
+   * @param {number} pagesMax
+   * @returns {Promise<any[] | null>} null when the pages do not fit into one answer, of 16 MiB, or the command failed:
+   *   unlike a find it is not sent again
+   */
+  async function readBatch (filter, projection, pagesMax) {
+    const { db } = /** @type {{db: import('mongodb').Db}} */ (/** @type {unknown} */ (Pages.db))
+    const find = Pages.collection.name
+    try {
+      // With a batch of one more than there can be, the answer says that it is the last.
+      const command = { find, filter, projection, batchSize: pagesMax + 1 }
+      const { cursor: { id, firstBatch } } = await db.command(command, { promoteBuffers: true })
+      if (Number(id) === 0) return firstBatch
+      db.command({ killCursors: find, cursors: [id] }).catch(() => {})
+    } catch {}
+    return null
+  }
+
+  return {
+    /**
+     * What a reader sees, in one read unless links in it have changed. A name that is no page any more is still found:
+     * its `deleted_at` is not null.
+     * @param {string} name
+     * @returns {Promise<PageView | null>}
+     */
+    async findView (name) {
+      for (let attempt = 1; ; attempt++) {
+        const page = await readView(name)
+        const seen = page && await currentHtml.upToDate(page)
+        if (seen !== null || page === null || attempt === READ_ATTEMPTS_MAX) return seen ?? page
+      }
+    },
+
+    /**
+     * The validators of a view, without its text: a client with the newest copy needs no more.
+     * @param {string} name
+     * @returns {Promise<PageValidators | null>} null also for a page some of whose links have changed
+     */
+    async findValidators (name) {
+      const page = await readValidators(name)
+      if (page === null || page.links_outdated != null) return null
+      if (page.deleted_at == null) currentHtml.remind(page)
+      return page
+    },
+
+    /**
+     * What the renderer made of a page's newest text, before missing links in it were marked.
+     * @param {string} name
+     * @param {number} revision
+     * @returns {Promise<Buffer | null>} null when that is not the newest revision, or it is long: to take off the marks
+     *   of a long one is work for another thread, which may as well render it
+     */
+    async findUnmarkedHtml (name, revision) {
+      const newest = { _id: name, revision, renderer: renderer.version, deleted_at: null }
+      const found = await Pages.findOne(newest, { html: 1 }).lean().exec()
+      if (found === null || found.html.length > UNMARKED_MAX_BYTES) return null
+      return withMissing(found.html.toString(), new Set())
+    },
+
+    /**
+     * What an author edits.
+     * @param {string} name
+     * @returns {Promise<PageSource | null>}
+     */
+    findSource: (name) => Pages.findOne({ _id: name, deleted_at: null }, SOURCE_FIELDS).lean().exec(),
+
+    /**
+     * @param {string} name
+     * @returns {Promise<string | null>} the name that a page which was here has now
+     */
+    async findRedirect (name) {
+      const page = await Pages.findOne({ _id: name }, { redirect_to: 1 }).lean().exec()
+      return page?.redirect_to ?? null
+    }
+  }
+}

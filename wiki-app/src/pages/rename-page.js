@@ -1,0 +1,84 @@
+import { inTransaction, stillWanted } from '../database/transaction.js'
+import { hashOf } from '../http/hash.js'
+import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
+import { outdatedMark } from './link-targets.js'
+import { titleKey } from './name.js'
+import { NameTaken, PageMissing } from './page-errors.js'
+
+/** @param {import('./commit.js').WriteContext} context */
+export function createRename ({ models: { Pages, Revisions }, targets, outbox, inTurn }) {
+  /**
+   * Gives a page, with its whole history, another name. The old name leads to it until someone writes a page there.
+   * @param {string} name
+   * @param {string} target
+   * @param {import('./commit.js').Attribution} [attribution]
+   * @param {import('./commit.js').Precondition} [precondition]
+   * @returns {Promise<number>} the revision that is the renaming
+   * @throws {Error} 404 when there is no such page, 409 when the new name is taken; what `precondition` throws
+   */
+  async function rename (name, target, attribution = {}, precondition = () => {}) {
+    const wanted = stillWanted(Pages.db)
+    const renamed = await inTurn(name, () => inTransaction(Pages.db, (session) =>
+      move(name, target, attribution, precondition, session), wanted))
+    outbox.added()
+    return renamed
+  }
+
+  /**
+   * @param {string} name
+   * @param {string} target
+   * @param {import('./commit.js').Attribution} attribution
+   * @param {import('./commit.js').Precondition} precondition
+   * @param {import('mongoose').ClientSession} session
+   */
+  async function move (name, target, { author = '', summary = '' }, precondition, session) {
+    const page = await Pages.findOne({ _id: name }, null, { session }).lean().exec()
+    if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
+    precondition(page)
+    const there = await Pages.findOne({ _id: target }, HEAD_FIELDS, { session }).lean().exec()
+    const history = await Revisions.findOne({ page: target }, { _id: 1 }, { session }).lean().exec()
+    if (name === target || currentRevision(there) !== 0 || history !== null) throw new NameTaken(target)
+
+    // Revisions only ever grow, for either name.
+    const revision = Math.max(page.revision, there?.revision ?? 0) + 1
+    const now = new Date()
+    const linking = await targets.setKind(session, target, 'page', kindOf(there))
+    await targets.setKind(session, name, 'redirect', 'page')
+    await targets.relink(session, linkTargetsOf(there), linkTargetsOf({ ...page, _id: target }))
+    await targets.relink(session, linkTargetsOf(page), [target])
+    const state = {
+      ...page,
+      _id: target,
+      title_key: titleKey(target),
+      revision,
+      html_hash: hashOf(page.html, now.toISOString()),
+      modified_at: now,
+      // Links to its new name within it are good ones from now on.
+      links_outdated: outdatedMark()
+    }
+    await Pages.replaceOne({ _id: target }, state, { session, upsert: true }).exec()
+    const former = { revision, deleted_at: now, redirect_to: target, links: [], tags: [] }
+    await Pages.updateOne({ _id: name }, { $set: former }, { session }).exec()
+    await Revisions.updateMany({ page: name }, { $set: { page: target } }, { session }).exec()
+    const { content, content_bytes: contentBytes, tags = [] } = page
+    await Revisions.insertMany([{
+      page: target,
+      revision,
+      follows: page.revision,
+      content,
+      content_bytes: contentBytes,
+      tags,
+      author,
+      summary: summary || `Renamed from “${name}”`,
+      deleted: false,
+      created_at: now
+    }], { session, lean: true })
+    await outbox.add([
+      { name, revision, authors: [author], tags, linking: [], links: [target], listed: true },
+      { name: target, revision, authors: [author], tags, linking, links: [name], listed: true }
+    ], session)
+    return revision
+  }
+
+  return rename
+}

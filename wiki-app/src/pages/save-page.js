@@ -1,0 +1,63 @@
+import { stillWanted } from '../database/transaction.js'
+import { withMissing } from '../markdown/missing.js'
+import { currentRevision } from './head.js'
+import { PageMissing } from './page-errors.js'
+
+/** @typedef {import('./commit.js').Attribution} Attribution */
+/** @typedef {import('./commit.js').Precondition} Precondition */
+
+/**
+ * @param {import('./commit.js').WriteContext} context
+ * @param {import('./commit.js').CommitPage} commit
+ */
+export const createSave = ({ models: { Pages }, renderer }, commit) =>
+  /**
+   * Creates or replaces a page. Everything costly in showing it is done here.
+   * @param {string} name
+   * @param {{content: string, tags?: string[]}} text  Markdown; tags that are not given stay as they are
+   * @param {Attribution} [attribution]
+   * @param {Precondition} [precondition]
+   * @returns {Promise<{revision: number, contentBytes: number, created: boolean}>}
+   * @throws {Error} 413 when it, or the HTML that it becomes, is too large; 422 when it takes too long to render; what
+   *   `precondition` throws
+   */
+  async function save (name, { content, tags }, attribution = {}, precondition = () => {}) {
+    const wanted = stillWanted(Pages.db)
+    const { contentBytes, ...rendered } = await renderer.render(content)
+    const change = { content, contentBytes, tags }
+    const { revision, before } = await commit(name, change, attribution, rendered, precondition, wanted)
+    return { revision, contentBytes, created: currentRevision(before) === 0 }
+  }
+
+/** @param {import('./commit.js').CommitPage} commit */
+export const createRemove = (commit) =>
+  /**
+   * Deletes a page. Its revisions stay, and any of them can be brought back.
+   * @param {string} name
+   * @param {Attribution} [attribution]
+   * @param {Precondition} [precondition]
+   * @returns {Promise<number>} the revision that is the deletion
+   * @throws {Error} 404 when there is no such page; what `precondition` throws
+   */
+  async function remove (name, attribution = {}, precondition = () => {}) {
+    const { revision } = await commit(name, { content: '', contentBytes: 0 }, attribution, null, (head) => {
+      if (currentRevision(head) === 0) throw new PageMissing(name)
+      precondition(head)
+    })
+    return revision
+  }
+
+/** @param {import('./commit.js').WriteContext} context */
+export const createPreview = ({ targets, renderer }) =>
+  /**
+   * What a text that is not saved yet will look like.
+   * @param {string} content  Markdown
+   * @param {string} [name]  of its page, which is there once it is saved
+   * @returns {Promise<{content_bytes: number, html: Buffer}>}
+   * @throws {Error} as `save`
+   */
+  async function preview (content, name) {
+    const { contentBytes, html, links } = await renderer.render(content, { yields: true })
+    const missing = await targets.missing(links.filter((link) => link !== name))
+    return { content_bytes: contentBytes, html: withMissing(html, missing) }
+  }

@@ -1,0 +1,172 @@
+import { HTML, renderView } from '../views.js'
+import { isMisspelt, nameIn } from './address.js'
+import { LINE } from './change.js'
+import { readableTime } from './document.js'
+import { excerpt } from './excerpt.js'
+import { SEARCH_MAX_MS } from './search.js'
+import { leaveUnknownQuery } from '../http/known-query.js'
+import { linksUrl, tagUrl, viewUrl } from './name.js'
+import { sendRevalidated } from '../http/send-revalidated.js'
+import { canonicalTag } from './tags.js'
+
+const PAGES_PER_PART = 50
+const TITLES_PER_SEARCH = 10
+const TEXTS_PER_PART = 20
+/** For titles that have the words further in, beside a search in texts. */
+const TITLES_PATIENCE_MS = 200
+/** Nobody reads further, and each further part costs the database all before it. */
+const TEXT_PARTS_MAX = 50
+
+const TEXT = { type: 'string', maxLength: 200, pattern: LINE }
+const LIST_SCHEMA = { querystring: { type: 'object', properties: { after: TEXT } } }
+const TITLES_SCHEMA = { querystring: { type: 'object', properties: { q: TEXT, after: TEXT } } }
+const SEARCH_SCHEMA = { querystring: { type: 'object', properties: { q: TEXT, part: { type: 'string', pattern: '^[1-9]\\d{0,2}$' } } } }
+
+/**
+ * Ways to find pages: all of them, by title, by words, by tag, by links.
+ * @type {import('fastify').FastifyPluginAsync<{search: import('./search.js').Search, policy: import('../caching/cache-policy.js').CachePolicy}>}
+ */
+export async function searchRoutes (app, { search, policy }) {
+  app.addHook('onRequest', leaveUnknownQuery)
+
+  /**
+   * @param {import('fastify').FastifyRequest} request
+   * @param {import('fastify').FastifyReply} reply
+   * @param {Parameters<typeof renderView>[0]} view
+   * @param {object} data
+   */
+  const answer = (request, reply, view, data) => sendRevalidated(request, reply, { cacheControl: policy.listControl, type: HTML, body: renderView(view, data) })
+
+  /**
+   * A list in parts.
+   * @param {string} path
+   * @param {Record<string, string>} query  what the list is of
+   * @param {string | undefined} after
+   * @param {string | null} last  null: there is no more
+   */
+  const parts = (path, query, after, last) => ({
+    first: after === undefined,
+    firstUrl: withQuery(path, query),
+    nextUrl: last === null ? null : withQuery(path, { ...query, after: last })
+  })
+
+  app.get('/', { schema: TITLES_SCHEMA }, async (request, reply) => {
+    const { q: asked = '', after } = /** @type {{q?: string, after?: string}} */ (request.query)
+    const q = asked.trim()
+    const { items, more, complete } = await search.byTitle({ q, after, limit: PAGES_PER_PART, patienceMs: SEARCH_MAX_MS })
+    return answer(request, reply, 'list', {
+      title: q === '' ? 'Pages' : `Titles with “${q}”`,
+      q,
+      here: q === '' ? '/' : null,
+      pages: items.map(shown),
+      nothing: q === '' ? 'There are no pages yet. Give the first one a name and write it.' : `No title ${complete ? `has “${q}” in it` : `begins with “${q}”`}.`,
+      textsUrl: complete ? null : withQuery('/search', { q }),
+      newName: items.length > 0 ? '' : q,
+      ...parts('/', { ...(q && { q }) }, after, more ? items[items.length - 1]._id : null)
+    })
+  })
+
+  app.get('/search', { config: { isCostly: true }, schema: SEARCH_SCHEMA }, async (request, reply) => {
+    const { q: asked = '', part: askedPart = '1' } = /** @type {{q?: string, part?: string}} */ (request.query)
+    const [q, part] = [asked.trim(), Math.min(Number(askedPart), TEXT_PARTS_MAX)]
+    const [titles, texts] = q === ''
+      ? [null, null]
+      : await Promise.all([
+        part === 1 ? search.byTitle({ q, limit: TITLES_PER_SEARCH, patienceMs: TITLES_PATIENCE_MS }) : null,
+        search.byText({ q, skip: (part - 1) * TEXTS_PER_PART, limit: TEXTS_PER_PART })
+      ])
+    return answer(request, reply, 'search', {
+      title: q === '' ? 'Search' : `Search for “${q}”`,
+      q,
+      titles: titles?.items.map(shown) ?? [],
+      allTitles: titles?.complete ?? true,
+      moreTitlesUrl: titles !== null && (titles.more || !titles.complete) ? withQuery('/', { q }) : null,
+      texts: texts?.items.map(({ name, modifiedAt, content }) => ({ ...shown({ _id: name, modified_at: modifiedAt }), excerpt: excerpt(content, q) })) ?? [],
+      unranked: texts !== null && !texts.ranked,
+      part,
+      firstUrl: withQuery('/search', { q }),
+      nextUrl: texts?.more && part < TEXT_PARTS_MAX ? withQuery('/search', { q, part: String(part + 1) }) : null
+    })
+  })
+
+  app.get('/tags', { schema: LIST_SCHEMA }, async (request, reply) => {
+    const { after } = /** @type {{after?: string}} */ (request.query)
+    const { items, more } = await search.tags({ after, limit: PAGES_PER_PART })
+    return answer(request, reply, 'tags', {
+      title: 'Tags',
+      here: '/tags',
+      tags: items.map(({ tag, pages }) => ({ tag, pages, url: tagUrl(tag) })),
+      ...parts('/tags', {}, after, more ? items[items.length - 1].tag : null)
+    })
+  })
+
+  app.get('/tags/:tag', { schema: LIST_SCHEMA }, async (request, reply) => {
+    const tag = canonicalTag(/** @type {{tag: string}} */ (request.params).tag)
+    const url = tagUrl(tag)
+    if (isMisspelt(request, url)) return reply.header('cache-control', policy.listControl).redirect(url, 301)
+    const { after } = /** @type {{after?: string}} */ (request.query)
+    const { items, more } = await search.byTag({ tag, after, limit: PAGES_PER_PART })
+    return answer(request, reply, 'list', {
+      title: `Pages with the tag “${tag}”`,
+      here: null,
+      pages: items.map(shown),
+      nothing: 'No page has this tag. Tags are given where a page is edited.',
+      ...parts(url, {}, after, more ? items[items.length - 1]._id : null)
+    })
+  })
+
+  app.get('/links/*', { schema: LIST_SCHEMA }, async (request, reply) => {
+    const name = nameIn(request)
+    const url = linksUrl(name)
+    if (isMisspelt(request, url)) return reply.header('cache-control', policy.listControl).redirect(url, 301)
+    const { after } = /** @type {{after?: string}} */ (request.query)
+    const { items, more } = await search.linkingTo({ name, after, limit: PAGES_PER_PART })
+    return answer(request, reply, 'list', {
+      title: `Pages with a link to “${name}”`,
+      here: null,
+      of: { name, url: viewUrl(name) },
+      pages: items.map(shown),
+      nothing: `No page links here. Write [[${name}]] in another page’s text to make a link.`,
+      ...parts(url, {}, after, more ? items[items.length - 1]._id : null)
+    })
+  })
+
+  app.get('/orphaned', { schema: LIST_SCHEMA }, async (request, reply) => {
+    const { after } = /** @type {{after?: string}} */ (request.query)
+    const { items, more } = await search.orphaned({ after, limit: PAGES_PER_PART })
+    return answer(request, reply, 'list', {
+      title: 'Orphaned pages: no other page leads to them',
+      here: '/orphaned',
+      pages: items.map(({ name }) => ({ name, url: viewUrl(name) })),
+      nothing: 'There are none: every page can be reached by a link.',
+      ...parts('/orphaned', {}, after, more ? items[items.length - 1].name : null)
+    })
+  })
+
+  app.get('/wanted', { schema: LIST_SCHEMA }, async (request, reply) => {
+    const { after } = /** @type {{after?: string}} */ (request.query)
+    const { items, more } = await search.wanted({ after, limit: PAGES_PER_PART })
+    return answer(request, reply, 'list', {
+      title: 'Wanted pages: linked to, but not written yet',
+      here: '/wanted',
+      pages: items.map(({ name, sources }) => ({ name, url: viewUrl(name), missing: true, sources, linksUrl: linksUrl(name) })),
+      nothing: 'There are none: every link leads to a page.',
+      ...parts('/wanted', {}, after, more ? items[items.length - 1].name : null)
+    })
+  })
+}
+
+/** @param {{_id: string, modified_at: Date}} page */
+function shown ({ _id: name, modified_at: modifiedAt }) {
+  const at = modifiedAt.toISOString()
+  return { name, url: viewUrl(name), modifiedAt: at, modified: readableTime(at) }
+}
+
+/**
+ * @param {string} path
+ * @param {Record<string, string>} query
+ */
+function withQuery (path, query) {
+  const text = new URLSearchParams(query).toString()
+  return text === '' ? path : `${path}?${text}`
+}

@@ -1,0 +1,72 @@
+import createError from '@fastify/error'
+import { AggregatorRegistry } from 'prom-client'
+import { createCount } from '../counter.js'
+import { retryAfter } from '../http/retry-after.js'
+import { unwrap, wrap } from './messages.js'
+
+const NotCounted = createError('WIKI_NOT_COUNTED', 'One of the wiki\'s processes does not say what it has counted. Nothing of it is lost; try again in a moment.', 503)
+
+/** @param {import('./messages.js').FromWorker} message @param {() => void} [sent] */
+const tell = (message, sent) => { process.send?.(wrap(message), undefined, undefined, sent) }
+
+/**
+ * Makes this process one of those that its primary asks for what they have counted.
+ * @returns {Promise<{number: number, counter: import('../counter.js').Counter, leave: () => Promise<void>, onStop: (stop: () => void) => void}>}
+ *   number: from 1 on, a successor's is the same; leave: hands over what is left, after the last request
+ */
+export async function joinPrimary () {
+  const { add, take } = createCount()
+  /** @type {Map<number, (reading: import('../counter.js').Reading | null) => void>} */
+  const asked = new Map()
+  let lastRequest = 0
+  /** @type {() => void} */
+  let stop = () => { process.exit(0) }
+
+  const number = await new Promise((resolve) => {
+    process.on('message', (raw) => {
+      /** @type {import('./messages.js').FromPrimary | undefined} */
+      const message = unwrap(raw)
+      if (message?.kind === 'welcome') resolve(message.number)
+      if (message?.kind === 'count') tell({ kind: 'counted', reading: message.reading, count: take() })
+      if (message?.kind === 'stop') stop()
+      if (message?.kind === 'reading') {
+        asked.get(message.request)?.(message.reading)
+        asked.delete(message.request)
+      }
+    })
+    tell({ kind: 'join' })
+  })
+
+  return {
+    number,
+    counter: {
+      add,
+      async read ({ take }) {
+        const request = ++lastRequest
+        const reading = await new Promise((resolve) => {
+          asked.set(request, resolve)
+          tell({ kind: 'read', request, take })
+        })
+        if (reading === null) throw retryAfter(new NotCounted())
+        return reading
+      }
+    },
+    leave: () => new Promise((resolve) => tell({ kind: 'leave', count: take() }, () => resolve(undefined))),
+    onStop: (callback) => { stop = callback }
+  }
+}
+
+/** @param {string} address  where it takes requests from now on */
+export const tellListening = (address) => tell({ kind: 'listening', address })
+
+/**
+ * Lets the primary show this process's metrics, under a label of their own: sums would fall when a worker dies, which looks like a restart of all.
+ * @param {number} number
+ * @returns {import('../observe/metrics.js').ShowMetrics}
+ */
+export const shareMetrics = (number) => ({ registry }) => {
+  registry.setDefaultLabels({ worker: String(number) })
+  AggregatorRegistry.setRegistries(registry)
+  const answering = new AggregatorRegistry()
+  return { open: async () => {}, close: async () => { answering.clear() } }
+}

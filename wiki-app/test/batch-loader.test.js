@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { test } from 'node:test'
+import { createBatchLoader } from '../src/database/batch-loader.js'
+
+/**
+ * A reader whose database answers when it is told to.
+ * @param {number} keysMax
+ */
+function slowReader (keysMax = 100) {
+  /** @type {{keys: string[], answer: (values: Record<string, string>) => void, fail: (error: Error) => void}[]} */
+  const reads = []
+  const read = createBatchLoader({
+    keysMax,
+    readMany: (keys) => new Promise((resolve, reject) => {
+      reads.push({ keys, answer: (values) => resolve(new Map(Object.entries(values))), fail: reject })
+    })
+  })
+  return { read, reads }
+}
+
+test('all that is asked for in one turn of the event loop is one read', async () => {
+  const { read, reads } = slowReader()
+  const asked = Promise.all([read('a'), read('b'), read('a'), read('missing')])
+  await nextTurn()
+  assert.deepEqual(reads.map(({ keys }) => keys), [['a', 'b', 'missing']])
+  reads[0].answer({ a: 'A', b: 'B' })
+  assert.deepEqual(await asked, ['A', 'B', 'A', null])
+})
+
+test('who asks while a read is under way is not answered by it, for it may have begun before an edit that they know of', async () => {
+  const { read, reads } = slowReader()
+  const before = read('a')
+  await nextTurn()
+  const after = read('a')
+  await nextTurn()
+  assert.equal(reads.length, 2)
+  reads[0].answer({ a: 'old' })
+  reads[1].answer({ a: 'new' })
+  assert.deepEqual(await Promise.all([before, after]), ['old', 'new'])
+})
+
+test('a read that fails fails for those who waited for it, and for nobody else', async () => {
+  const { read, reads } = slowReader()
+  const first = read('a')
+  await nextTurn()
+  const second = read('a')
+  await nextTurn()
+  reads[0].fail(new Error('gone'))
+  reads[1].answer({ a: 'A' })
+  await assert.rejects(first, /gone/)
+  assert.equal(await second, 'A')
+})
+
+test('a read is bounded, however many ask', async () => {
+  const { read, reads } = slowReader(2)
+  const asked = Promise.all(['a', 'b', 'c', 'd', 'e'].map(read))
+  await nextTurn()
+  assert.deepEqual(reads.map(({ keys }) => keys), [['a', 'b'], ['c', 'd'], ['e']])
+  for (const { keys, answer } of reads) answer(Object.fromEntries(keys.map((key) => [key, key])))
+  assert.deepEqual(await asked, ['a', 'b', 'c', 'd', 'e'])
+})

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import test from 'node:test'
+import Fastify from 'fastify'
+import { createConcurrencyLimits } from '../src/http/concurrency-limits.js'
+import { createErrorHandler } from '../src/http/problem.js'
+import { waitUntil } from '@stevec/harness/processes'
+import { get } from './helper.js'
+
+const WAIT_MAX_MS = 10_000
+/** As many as are worked at at first. */
+const AT_ONCE = 64
+const WRITES_AT_ONCE = 32
+
+/**
+ * An application whose one route works until it is told to end, with what asks for it.
+ * @param {import('node:test').TestContext} t
+ * @param {Parameters<typeof createConcurrencyLimits>[0]} options
+ */
+async function build (t, options) {
+  const app = Fastify()
+  app.setErrorHandler(createErrorHandler(() => false))
+  const limits = createConcurrencyLimits(options)
+  /** @type {(() => void)[]} */
+  const working = []
+  /** @type {string[]} */
+  const begun = []
+  let arrived = 0
+  app.addHook('preHandler', async () => { arrived++ })
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/',
+    handler: limits.limited(async ({ method, body }) => {
+      begun.push(body === undefined ? method : String(body))
+      await new Promise((resolve) => { working.push(() => resolve(undefined)) })
+      return 'done'
+    })
+  })
+  app.get('/costly', limits.limited(async () => {
+    begun.push('costly')
+    await new Promise((resolve) => { working.push(() => resolve(undefined)) })
+    return 'done'
+  }, { isCostly: true }))
+  t.after(() => {
+    for (const end of working) end()
+    return app.close()
+  })
+  // Begun at once: what `inject` returns begins only when somebody waits for it.
+  const ask = async () => get(app, '/')
+  return { app, ask, working, arrived: () => arrived, begun: () => begun.length, bodies: () => begun }
+}
+
+/**
+ * @param {string} url
+ * @param {string} body
+ * @param {AbortSignal} [signal]
+ */
+async function post (url, body, signal) {
+  const start = performance.now()
+  const { status } = await fetch(url, { method: 'POST', headers: { 'content-type': 'text/plain' }, body, signal })
+  return { status, ms: performance.now() - start }
+}
+
+test('more than can be worked at wait; who waited for too long is told so, with when to come again', async (t) => {
+  const { ask, working, begun } = await build(t, { waitMaxMs: 1_000, workMaxMs: 600_000 })
+  const first = Array.from({ length: AT_ONCE }, () => ask())
+  assert.ok(await waitUntil(() => begun() === AT_ONCE, WAIT_MAX_MS))
+  const [refused, ...others] = await Promise.all(Array.from({ length: 10 }, () => ask()))
+  assert.equal(refused.headers['retry-after'], '2')
+  assert.match(refused.json().detail, /More is asked of the wiki than it can answer/)
+  assert.deepEqual([refused, ...others].map(({ statusCode }) => statusCode), Array(10).fill(503))
+  assert.equal(begun(), AT_ONCE, 'nothing was begun for those that were refused')
+
+  const waits = ask()
+  working.pop()?.()
+  assert.ok(await waitUntil(() => begun() === AT_ONCE + 1, WAIT_MAX_MS), 'when one is done another begins')
+  for (const end of working.splice(0)) end()
+  assert.deepEqual((await Promise.all([...first, waits])).map(({ statusCode }) => statusCode), Array(AT_ONCE + 1).fill(200))
+})
+
+test('what hangs does not keep others from being answered', async (t) => {
+  const { ask, working, begun } = await build(t, { waitMaxMs: 60_000 })
+  for (let index = 0; index < AT_ONCE; index++) ask().catch(() => {})
+  assert.ok(await waitUntil(() => begun() === AT_ONCE, WAIT_MAX_MS))
+  const other = ask()
+  assert.ok(await waitUntil(() => begun() > AT_ONCE, WAIT_MAX_MS))
+  working.pop()?.()
+  assert.equal((await other).statusCode, 200)
+})
+
+test('costly reads begin two at a time, and keep no others from being answered', async (t) => {
+  const { app, ask, working, begun, arrived, bodies } = await build(t, { waitMaxMs: 60_000, workMaxMs: 600_000 })
+  const costly = Array.from({ length: 6 }, async () => get(app, '/costly'))
+  assert.ok(await waitUntil(() => arrived() === 6, WAIT_MAX_MS))
+  assert.equal(begun(), 2)
+  const other = ask()
+  assert.ok(await waitUntil(() => bodies().includes('GET'), WAIT_MAX_MS))
+  for (const more of [4, 6]) {
+    for (const end of working.splice(0)) end()
+    assert.ok(await waitUntil(() => begun() === more + 1, WAIT_MAX_MS))
+  }
+  for (const end of working.splice(0)) end()
+  assert.deepEqual((await Promise.all([...costly, other])).map(({ statusCode }) => statusCode), Array(7).fill(200))
+})
+
+test('with 0 there is no line, and nobody is refused', async (t) => {
+  const { ask, working, begun } = await build(t, { waitMaxMs: 0 })
+  const all = Array.from({ length: 5 * AT_ONCE }, () => ask())
+  assert.ok(await waitUntil(() => begun() === all.length, WAIT_MAX_MS))
+  for (const end of working) end()
+  assert.ok((await Promise.all(all)).every(({ statusCode }) => statusCode === 200))
+})
+
+test('writes wait as long as they may, and then begin or are refused', async (t) => {
+  const waitMaxMs = 2_000
+  const { app, working, begun } = await build(t, { waitMaxMs, workMaxMs: 600_000 })
+  const url = await app.listen()
+  const first = Array.from({ length: WRITES_AT_ONCE }, (_, index) => post(url, `first ${index}`))
+  assert.ok(await waitUntil(() => begun() === WRITES_AT_ONCE, WAIT_MAX_MS))
+  const refused = await Promise.all(Array.from({ length: WRITES_AT_ONCE }, (_, index) => post(url, `refused ${index}`)))
+  assert.deepEqual([...new Set(refused.map(({ status }) => status))], [503])
+  assert.ok(Math.min(...refused.map(({ ms }) => ms)) >= waitMaxMs, 'none sooner')
+  assert.equal(begun(), WRITES_AT_ONCE)
+  for (const end of working.splice(0)) end()
+  assert.deepEqual([...new Set((await Promise.all(first)).map(({ status }) => status))], [200])
+})
+
+test('many writes at once are all made, a few at a time', async (t) => {
+  const { app, working, arrived, begun } = await build(t, { waitMaxMs: 600_000, workMaxMs: 600_000 })
+  const url = await app.listen()
+  const all = Array.from({ length: 3 * WRITES_AT_ONCE }, (_, index) => post(url, String(index)))
+  assert.ok(await waitUntil(() => arrived() === all.length, WAIT_MAX_MS))
+  assert.equal(begun(), WRITES_AT_ONCE)
+  while (begun() < all.length || working.length > 0) {
+    working.shift()?.()
+    await new Promise(setImmediate)
+  }
+  assert.ok((await Promise.all(all)).every(({ status }) => status === 200))
+})
+
+test('the work of a client that has gone meanwhile is not done', async (t) => {
+  const { app, working, arrived, begun, bodies } = await build(t, { waitMaxMs: 600_000, workMaxMs: 600_000 })
+  const url = await app.listen()
+  const connections = () => new Promise((resolve) => { app.server.getConnections((_, count) => resolve(count)) })
+  const first = Array.from({ length: WRITES_AT_ONCE }, () => post(url, 'first'))
+  assert.ok(await waitUntil(() => begun() === WRITES_AT_ONCE, WAIT_MAX_MS))
+  const leaving = new AbortController()
+  const left = Array.from({ length: 5 }, () => post(url, 'left', leaving.signal).catch(({ name }) => name))
+  const stays = post(url, 'stays')
+  assert.ok(await waitUntil(() => arrived() === WRITES_AT_ONCE + 6, WAIT_MAX_MS))
+  leaving.abort()
+  assert.deepEqual(await Promise.all(left), Array(5).fill('AbortError'))
+  assert.ok(await waitUntil(async () => await connections() === WRITES_AT_ONCE + 1, WAIT_MAX_MS))
+  while (!bodies().includes('stays')) {
+    working.shift()?.()
+    await new Promise(setImmediate)
+  }
+  for (const end of working.splice(0)) end()
+  assert.equal((await stays).status, 200)
+  await Promise.all(first)
+  assert.ok(!bodies().includes('left'))
+})
+
+test('readers do not wait behind writes', async (t) => {
+  const { app, ask, working, begun } = await build(t, { waitMaxMs: 600_000, workMaxMs: 600_000 })
+  const url = await app.listen()
+  const writes = Array.from({ length: 2 * WRITES_AT_ONCE }, () => post(url, 'x'))
+  assert.ok(await waitUntil(() => begun() === WRITES_AT_ONCE, WAIT_MAX_MS))
+  const read = ask()
+  assert.ok(await waitUntil(() => begun() === WRITES_AT_ONCE + 1, WAIT_MAX_MS))
+  working.pop()?.()
+  assert.equal((await read).statusCode, 200)
+  while (begun() < 2 * WRITES_AT_ONCE + 1 || working.length > 0) {
+    working.shift()?.()
+    await new Promise(setImmediate)
+  }
+  await Promise.all(writes)
+})
