@@ -83,7 +83,8 @@ lock: setup ## renew the pinned Python packages (npm's: npm update)
 	@.venv/bin/pip install --quiet uv
 	@.venv/bin/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet --upgrade analysis/requirements.in -o analysis/requirements.txt
 
-figures: setup ## the pictures of the docs, from the samples in results/
+figures: setup ## the pictures of the docs: the architecture, and those of the samples in results/
+	@.venv/bin/python analysis/diagrams/architecture.py --output docs/figures/architecture.svg
 	@set -e; for figure in read-hot/figure-1.3 read-sparse/figure-1.4 overload/figure-1.5 overload/figure-1.6 mixed-write/figure-1.7 write-vs-read-direct/figure-1.8 write-vs-read-cached/figure-1.9; do \
 	  PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample --figure $$figure --output docs/figures/$$(basename $$figure).svg; \
 	done

@@ -10,7 +10,13 @@ export default [
   ...neostandard({ noJsx: true, ignores: ['results/**', '.tools/**', '.venv/**', '.stevec/**', 'arm-image/build/**'] }),
   {
     plugins: { stevec: { rules: { 'package-direction': packageDirection } } },
-    rules: { 'stevec/package-direction': 'error' }
+    rules: {
+      'stevec/package-direction': 'error',
+      // A message or a pattern may be longer than the line that it stands on.
+      'max-len': ['error', {
+        code: 120, ignoreUrls: true, ignoreStrings: true, ignoreTemplateLiterals: true, ignoreRegExpLiterals: true
+      }]
+    }
   },
   {
     files: ['wiki-app/src/assets/**', 'wiki-app/test/browser/**'],

@@ -9,22 +9,22 @@ import { spec as Spec } from 'node:test/reporters'
  * @property {number} passed
  * @property {number} failed
  * @property {{name: string, duration_s: number}[]} durations  of single tests
- * @property {string[]} failures  what each failure says
+ * @property {string[]} failures  the messages
  */
 
 /** @typedef {{name: string, run: (live: boolean) => Promise<Result>}} Check */
 
-/** A file of tests that takes longer hangs, also beside others on a slow machine. */
+/** A test file that takes longer has hung, even if others run beside it on a slow machine. */
 const FILE_TIMEOUT_MS = 1_200_000
 const FAILURE_LINES_MAX = 40
 
 /**
- * A command; without `read` it counts as one check.
+ * Returns a check that runs a command; without `read` it counts as one test.
  * @param {string} name
  * @param {string} directory
  * @param {string} command
  * @param {string[]} args
- * @param {(output: string) => Pick<Result, 'passed' | 'failed' | 'durations'>} [read]  what a test runner has printed
+ * @param {(output: string) => Pick<Result, 'passed' | 'failed' | 'durations'>} [read]  parses a test runner's output
  * @returns {Check}
  */
 export const commandCheck = (name, directory, command, args, read) => ({
@@ -32,7 +32,7 @@ export const commandCheck = (name, directory, command, args, read) => ({
   async run (live) {
     const { exitCode, output } = await capture(directory, command, args, live)
     const said = read?.(output) ?? { passed: exitCode === 0 ? 1 : 0, failed: 0, durations: [] }
-    // A runner that fails without a failed test (it crashed, or found none) must not count as good.
+    // A runner that fails without a failed test (a crash, or no tests found) counts as a failure.
     const failed = said.failed === 0 && (exitCode !== 0 || said.passed === 0) ? 1 : said.failed
     const end = output.trimEnd().split('\n').slice(-FAILURE_LINES_MAX).join('\n')
     return { ...said, failed, failures: failed === 0 ? [] : [`${name}\n${end}`] }
@@ -43,7 +43,7 @@ export const commandCheck = (name, directory, command, args, read) => ({
  * @param {string} directory
  * @param {string} command
  * @param {string[]} args
- * @param {boolean} live  false: what it prints is shown once it has ended
+ * @param {boolean} live  false: shows the output only after the end of the command
  * @returns {Promise<{exitCode: number | null, output: string}>}
  */
 function capture (directory, command, args, live) {
@@ -65,7 +65,7 @@ function capture (directory, command, args, live) {
 }
 
 /**
- * Files of tests, each in a process of its own, started in this order.
+ * Returns a check that runs test files, each in a process of its own, started in this order.
  * @param {string} name
  * @param {string} directory
  * @param {string[]} files
@@ -89,7 +89,7 @@ export const testFilesCheck = (name, directory, files, concurrency) => ({
     stream.on('test:fail', (test) => {
       const { error } = test.details
       const { failureType, cause } = /** @type {Error & {failureType?: string}} */ (error)
-      // A test around a failed one fails with it.
+      // A parent test fails together with its subtests; only those count.
       if (failureType === 'subtestsFailed') return
       result.failed += 1
       const why = cause instanceof Error ? String(cause.stack) : String(cause ?? error)

@@ -1,7 +1,7 @@
-// A lint rule for the import graph: packages import by name, and only those that come before them.
+// A lint rule for the import graph: packages import each other by name, and only those before them in PACKAGES.
 import path from 'node:path'
 
-/** From the foundation to the top; each may use those before it. */
+/** From the foundation to the top. */
 export const PACKAGES = ['harness', 'nginx', 'cdn', 'wiki-app', 'arm-image', 'loadgen']
 
 /** Also finds `import('…')` in JSDoc, which the parser does not see. */
@@ -10,7 +10,7 @@ const SPECIFIER = /(?:from |import |import\()'([^']+)'/g
 /**
  * @param {string} specifier
  * @param {string} here  the package of the file
- * @returns {string | null} what is wrong with it
+ * @returns {string | null} what is wrong with the import, null if nothing
  */
 export function directionProblem (specifier, here) {
   const [, up, folder] = /^((?:\.\.\/)+)([^./][^/]*)\//.exec(specifier) ?? []

@@ -13,7 +13,11 @@ const CASES = [
   ['wiki-app/test/a.js', "import { isFree } from '@stevec/harness/ports'", null],
   ['wiki-app/test/a.js', "import { other } from '../src/app.js'", null],
   ['wiki-app/test/a.js', "import { isFree } from '../../harness/src/ports.js'", /leaves the package/],
-  ['wiki-app/src/pages/a.js', "const { startStack } = await import('../../../loadgen/src/stack.js')", /leaves the package/],
+  [
+    'wiki-app/src/pages/a.js',
+    "const { startStack } = await import('../../../loadgen/src/stack.js')",
+    /leaves the package/
+  ],
   ['harness/src/a.js', "import { render } from '@stevec/nginx'", /harness may not import nginx/],
   ['nginx/test/a.js', "/** @type {import('@stevec/cdn/edge').Edge} */", /nginx may not import cdn/],
   ['.ci/a.js', "import { ROOT } from '../harness/src/config.js'", null]

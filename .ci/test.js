@@ -1,4 +1,4 @@
-// Runs a suite of checks, shows what each prints, and ends with how many passed and failed.
+// Runs a suite of checks, shows their output, and ends with the numbers of passed and failed tests.
 // `node .ci/test.js [all|slow]`
 import { readdirSync, readFileSync } from 'node:fs'
 import os from 'node:os'
@@ -18,7 +18,7 @@ const SLOWEST_SHOWN = 20
 /** Linux's USER_HZ, the unit of /proc/<pid>/stat. */
 const TICKS_PER_S = 100
 
-/** Most tests wait more than they work: for a database, a timer or a lifetime. */
+/** More than the cores: most tests mainly wait, for a database, a timer or a lifetime. */
 const FILES_AT_ONCE = Math.min(6, os.availableParallelism() + 2)
 /** These start whole stacks. */
 const SLOW_FILES_AT_ONCE = 2
@@ -28,7 +28,7 @@ const FOLDERS = [
   'harness/test', 'wiki-app/test', 'wiki-app/test/browser', 'nginx/test', 'cdn/test', 'loadgen/test', 'arm-image/test'
 ]
 
-/** They take the longest, so they start first. */
+/** The longest files, which start first. */
 const LONG = [
   'loadgen/test/run.test.js',
   'wiki-app/test/browser/reading.test.js',
@@ -40,7 +40,7 @@ const LONG = [
 
 const PYTEST = ['-m', 'pytest', '--quiet', `--durations=${SLOWEST_SHOWN}`, 'analysis/tests']
 
-/** They time what they do, or take most of the machine: nothing runs beside them. */
+/** Files that measure times or take most of the machine: nothing runs at the same time. */
 const ALONE = [
   'loadgen/test/verify.test.js',
   'loadgen/test/slow/loads.test.js',
@@ -51,9 +51,9 @@ const ALONE = [
 
 /**
  * @typedef {object} Suite
- * @property {number} budget_min  on two slow cores
- * @property {Check[][]} lanes  run beside each other, the checks of a lane in turn; only the first prints as it goes
- * @property {Check[]} alone  run in turn after them
+ * @property {number} budget_min  minutes, on two slow cores
+ * @property {Check[][]} lanes  run concurrently, the checks of a lane one by one; only the first lane prints live
+ * @property {Check[]} alone  run one by one, after the lanes
  */
 
 /** @type {Record<string, () => Suite>} */
@@ -106,7 +106,7 @@ function readPytest (output) {
   return { passed: sum(/(\d+) passed/g), failed: sum(/(\d+) (?:failed|error)/g), durations }
 }
 
-/** @returns {number | null} of this process and all its children that have ended; null where the system does not say */
+/** @returns {number | null} CPU time of this process and all its ended children; null without /proc */
 function processorSeconds () {
   try {
     const stat = readFileSync('/proc/self/stat', 'latin1')

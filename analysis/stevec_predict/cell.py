@@ -35,8 +35,8 @@ KNOWN_SETTINGS = (
     *("burst", "cache", "collapsing", "origin_cache_mib", "origin_delay_ms", "fault", "stale_if_error_s"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
-# The wiki gathers edits for so long before it tells the CDN, and tells it again later (wiki-app/src/caching/purge-queue.js),
-# which in the lab is sooner (docs/methodology.md).
+# After an edit the wiki waits for further edits, purges, and purges once more later, which in the lab is sooner
+# (wiki-app/src/caching/purge-queue.js, docs/methodology.md).
 PURGE_DELAYS_S = (0.05, 1.05)
 PURGE_DELAYS_OF_A_SITE_S = (0.05, 10.05)
 # These forget a page that is posted to through them (RFC 9111, section 4.4); the others of cdn/src/caches do not.

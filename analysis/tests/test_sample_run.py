@@ -1,5 +1,7 @@
 """The committed study and run of the policies. The real stack made them, so what the lab writes is what is read."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,6 +52,13 @@ def test_pictures_of_the_docs_are_those_that_the_sample_gives(tmp_path, sample, 
     drawn = tmp_path / "drawn.svg"
     assert main([str(sample), "--figure", figure, "--output", str(drawn)]) == 0
     committed = ROOT / "docs" / "figures" / f"{name}.svg"
+    assert drawn.read_bytes() == committed.read_bytes(), "run `make figures`"
+
+
+def test_the_architecture_of_the_docs_is_the_one_that_is_drawn(tmp_path):
+    drawn = tmp_path / "drawn.svg"
+    subprocess.run([sys.executable, ROOT / "analysis/diagrams/architecture.py", "--output", drawn], check=True)
+    committed = ROOT / "docs/figures/architecture.svg"
     assert drawn.read_bytes() == committed.read_bytes(), "run `make figures`"
 
 

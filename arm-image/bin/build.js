@@ -15,7 +15,9 @@ stevec.img, manifest.json, SHA256SUMS, packages.txt, files.jsonl, and the kernel
   --renew-lock   take the versions of today into packages.lock.json
 
 Parameters:
-${Object.entries(PARAMETERS).map(([name, { default: fallback, says }]) => `  ${name.padEnd(16)} ${says}\n${' '.repeat(19)}default ${fallback}`).join('\n')}
+${Object.entries(PARAMETERS)
+  .map(([name, { default: fallback, says }]) => `  ${name.padEnd(16)} ${says}\n${' '.repeat(19)}default ${fallback}`)
+  .join('\n')}
 
 Examples:
   make image
@@ -23,7 +25,14 @@ Examples:
 `
 
 try {
-  const { values } = parseArgs({ options: { xz: { type: 'boolean' }, locked: { type: 'boolean' }, 'renew-lock': { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } })
+  const { values } = parseArgs({
+    options: {
+      xz: { type: 'boolean' },
+      locked: { type: 'boolean' },
+      'renew-lock': { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' }
+    }
+  })
   if (values.help) {
     process.stdout.write(HELP)
   } else {

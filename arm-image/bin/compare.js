@@ -17,7 +17,9 @@ if (args.includes('--help') || args.length !== 2) {
   process.stdout.write(HELP)
   process.exitCode = args.includes('--help') ? 0 : 2
 } else {
-  const lists = args.map((place) => existsSync(place) && statSync(place).isDirectory() ? path.join(place, 'files.jsonl') : place)
+  const lists = args.map((place) =>
+    existsSync(place) && statSync(place).isDirectory() ? path.join(place, 'files.jsonl') : place
+  )
   const missing = lists.find((file) => !existsSync(file))
   if (missing !== undefined) {
     process.stderr.write(`compare: there is no ${missing}\n`)
@@ -25,7 +27,13 @@ if (args.includes('--help') || args.length !== 2) {
   } else {
     const [first, second] = lists.map((file) => parseTree(readFileSync(file, 'utf8')))
     const differences = treeDifferences(first, second)
-    process.stdout.write(differences.length === 0 ? `the same: ${first.length} files, folders and links\n` : `${differences.map((difference) => `${difference}\n`).join('')}${differences.length} of ${first.length} differ\n`)
+    process.stdout.write(
+      differences.length === 0
+        ? `the same: ${first.length} files, folders and links\n`
+        : `${
+          differences.map((difference) => `${difference}\n`).join('')
+        }${differences.length} of ${first.length} differ\n`
+    )
     process.exitCode = differences.length === 0 ? 0 : 1
   }
 }

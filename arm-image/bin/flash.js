@@ -23,13 +23,17 @@ Examples:
 `
 
 try {
-  const { values, positionals } = parseArgs({ allowPositionals: true, options: { board: { type: 'string' }, yes: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } } })
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { board: { type: 'string' }, yes: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } }
+  })
   if (values.help) process.stdout.write(HELP)
   else if (positionals.length !== 1) throw Object.assign(new FlashError(`name one device\n\n${HELP}`), { usage: true })
   else await flash(positionals[0], values.board ?? PARAMETERS.BOARD.default, values.yes === true)
 } catch (error) {
   const { message, code, usage } = /** @type {any} */ (error)
-  const explained = code === 'EACCES' ? `${message}; run it as root` : code === 'EBUSY' ? `${message}: it is in use` : message
+  const explained =
+    code === 'EACCES' ? `${message}; run it as root` : code === 'EBUSY' ? `${message}: it is in use` : message
   process.stderr.write(`flash: ${explained}\n`)
   process.exitCode = usage || code?.startsWith('ERR_PARSE_ARGS') ? 2 : 1
 }
@@ -41,12 +45,20 @@ try {
  */
 async function flash (device, board, sure) {
   const directory = path.join(buildDirectory(), board)
-  if (!Object.hasOwn(BOARDS, board)) throw new FlashError(`--board is one of ${Object.keys(BOARDS).join(', ')}, not "${board}"`)
-  if (!existsSync(path.join(directory, 'manifest.json'))) throw new FlashError(`there is no image for ${board}; run: sudo make image BOARD=${board}`)
+  if (!Object.hasOwn(BOARDS, board)) {
+    throw new FlashError(`--board is one of ${Object.keys(BOARDS).join(', ')}, not "${board}"`)
+  }
+  if (!existsSync(path.join(directory, 'manifest.json'))) {
+    throw new FlashError(`there is no image for ${board}; run: sudo make image BOARD=${board}`)
+  }
   const manifest = JSON.parse(readFileSync(path.join(directory, 'manifest.json'), 'utf8'))
   const name = blockDeviceName(device)
   const { model, sizeBytes } = checkDisk(name, manifest.size_bytes)
-  process.stdout.write(`${device}: ${model}, ${gigabytes(sizeBytes)}\nimage:  ${BOARDS[board].name}, ${gigabytes(manifest.size_bytes)}, SHA-256 ${manifest.sha256}\n`)
+  process.stdout.write(
+    `${device}: ${model}, ${gigabytes(sizeBytes)}\nimage:  ${BOARDS[board].name}, ${
+      gigabytes(manifest.size_bytes)
+    }, SHA-256 ${manifest.sha256}\n`
+  )
   if (!sure && !await confirmed(device)) throw new FlashError('nothing was written')
   checkDisk(name, manifest.size_bytes)
   let shown = -1
@@ -56,11 +68,17 @@ async function flash (device, board, sure) {
     target: device,
     onProgress (phase, doneBytes, totalBytes) {
       const percent = Math.floor(100 * doneBytes / totalBytes)
-      if (percent !== shown) process.stdout.write(`${process.stdout.isTTY ? '\r' : ''}${phase} ${String(percent).padStart(3)} %${process.stdout.isTTY && !(phase === 'verify' && percent === 100) ? '' : '\n'}`)
+      if (percent !== shown) {
+        process.stdout.write(`${process.stdout.isTTY ? '\r' : ''}${phase} ${String(percent).padStart(3)} %${process.stdout.isTTY && !(phase === 'verify' && percent === 100) ? '' : '\n'}`)
+      }
       shown = percent
     }
   })
-  try { execFileSync('blockdev', ['--rereadpt', device], { stdio: 'ignore' }) } catch { /* nobody needs the table here */ }
+  try {
+    execFileSync('blockdev', ['--rereadpt', device], { stdio: 'ignore' })
+  } catch {
+    /* this process does not use the new partition table */
+  }
   process.stdout.write('written and verified; the card can be taken out\n')
 }
 

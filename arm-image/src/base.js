@@ -5,18 +5,21 @@ import { EXCLUDED_PATHS, INCLUDED_PATHS, PACKAGES } from '../recipe.js'
 import { layOver } from './overlay.js'
 import { listTree } from './tree.js'
 
-/** What no two installations have in common and nobody misses, or what must not be the same on two boards. */
-const FORGOTTEN = ['/etc/ssh/ssh_host_*', '/var/log/*', '/var/cache/ldconfig/aux-cache', '/var/cache/apt/*', '/var/cache/debconf/*-old', '/var/lib/dpkg/*-old', '/var/lib/systemd/random-seed', '/etc/resolv.conf', '/etc/*-']
+/** Files that differ between installations and that nothing needs, or that two boards must not share. */
+const FORGOTTEN = [
+  '/etc/ssh/ssh_host_*', '/var/log/*', '/var/cache/ldconfig/aux-cache', '/var/cache/apt/*', '/var/cache/debconf/*-old',
+  '/var/lib/dpkg/*-old', '/var/lib/systemd/random-seed', '/etc/resolv.conf', '/etc/*-'
+]
 
 /**
- * The base: Debian with every package and no wiki, as a tar file, made once for each set of inputs.
+ * Provides the base: Debian with every package but without the wiki, as a tar file, built once for each set of inputs.
  * @param {object} options
  * @param {Record<string, string>} options.parameters
  * @param {{source_date_epoch: number, packages: Record<string, string>}} options.lock
  * @param {string} options.overlay  the folder overlays/base
- * @param {string} options.directory  holds the cache
+ * @param {string} options.directory  of the cache
  * @param {import('./run.js').Run} options.run
- * @param {boolean} [options.anew]  true: whatever is in the cache
+ * @param {boolean} [options.anew]  true: ignore the cache
  * @returns {Promise<{tar: string, cached: boolean}>}
  */
 export async function provideBase ({ parameters, lock, overlay, directory, run, anew = false }) {
@@ -27,7 +30,9 @@ export async function provideBase ({ parameters, lock, overlay, directory, run, 
   mkdirSync(directory, { recursive: true })
   layOver(overlay, staged, { epoch: lock.source_date_epoch })
   const unfinished = path.join(directory, `unfinished-base-${process.pid}.tar`)
-  await run('mmdebstrap', mmdebstrapArguments(parameters, staged, unfinished), { SOURCE_DATE_EPOCH: String(lock.source_date_epoch) })
+  await run('mmdebstrap', mmdebstrapArguments(parameters, staged, unfinished), {
+    SOURCE_DATE_EPOCH: String(lock.source_date_epoch)
+  })
   renameSync(unfinished, tar)
   rmSync(staged, { recursive: true })
   return { tar, cached: false }
@@ -35,7 +40,7 @@ export async function provideBase ({ parameters, lock, overlay, directory, run, 
 
 /**
  * @param {Record<string, string>} parameters
- * @param {string} overlay  as the image shall have it
+ * @param {string} overlay  with the image's metadata
  * @param {string} output
  * @returns {string[]} https://manpages.debian.org/trixie/mmdebstrap/mmdebstrap.1.en.html
  */
@@ -45,14 +50,14 @@ export function mmdebstrapArguments (parameters, overlay, output) {
     '--mode=root', '--format=tar', '--architectures=armhf', '--variant=minbase',
     `--include=${PACKAGES.join(',')}`,
     '--aptopt=Apt::Install-Recommends "false"',
-    // Settings of ours are there before the package that they belong to, and it must not ask about them.
+    // Our settings exist before the package that they belong to is installed; dpkg must not ask about them.
     '--dpkgopt=force-confold',
     ...EXCLUDED_PATHS.map((pattern) => `--dpkgopt=path-exclude=${pattern}`),
     ...INCLUDED_PATHS.map((pattern) => `--dpkgopt=path-include=${pattern}`),
     `--essential-hook=sync-in ${overlay} /`,
-    // The kernel may have been set up before the package that writes U-Boot's menu.
+    // The kernel may be installed before the package that writes U-Boot's menu.
     '--customize-hook=chroot "$1" u-boot-update',
-    // Empty, not absent: each board makes its own, and systemd does not take the boot for one that has to ask questions.
+    // Empty, not absent: each board creates its own, and systemd does not start its interactive first boot.
     '--customize-hook=: > "$1/etc/machine-id"',
     `--customize-hook=rm -rf ${FORGOTTEN.map((pattern) => `"$1"${pattern}`).join(' ')}`,
     SUITE, output,
@@ -66,12 +71,16 @@ export function mmdebstrapArguments (parameters, overlay, output) {
  * @param {Record<string, string>} inputs.parameters
  * @param {{source_date_epoch: number, packages: Record<string, string>}} inputs.lock
  * @param {string} inputs.overlay
- * @returns {string} a file name, the same for the same inputs: what is asked of mmdebstrap, the locked versions, every file laid down
+ * @returns {string} a file name that depends on mmdebstrap's arguments, the locked versions and every overlay file
  */
 export function baseName ({ parameters, lock, overlay }) {
   const hash = createHash('sha256')
-  hash.update(JSON.stringify([mmdebstrapArguments(parameters, 'overlay', 'output'), lock.source_date_epoch, lock.packages]))
-  for (const { path: file, type, target, sha256 } of listTree(overlay)) hash.update(JSON.stringify([file, type, target, sha256]))
+  hash.update(
+    JSON.stringify([mmdebstrapArguments(parameters, 'overlay', 'output'), lock.source_date_epoch, lock.packages])
+  )
+  for (const { path: file, type, target, sha256 } of listTree(overlay)) {
+    hash.update(JSON.stringify([file, type, target, sha256]))
+  }
   return `base-${hash.digest('hex').slice(0, 16)}.tar`
 }
 
@@ -94,5 +103,7 @@ export function installedPackages (tree) {
  */
 export function packageDifferences (locked, installed) {
   return [...new Set([...Object.keys(locked), ...Object.keys(installed)])].sort().flatMap((name) =>
-    locked[name] === installed[name] ? [] : [`${name} ${locked[name] ?? '(not locked)'} → ${installed[name] ?? '(not installed)'}`])
+    locked[name] === installed[name]
+      ? []
+      : [`${name} ${locked[name] ?? '(not locked)'} → ${installed[name] ?? '(not installed)'}`])
 }

@@ -5,22 +5,22 @@ import { BOARDS } from '../recipe.js'
 import { BuildError } from './run.js'
 
 const MIB = 1024 ** 2
-/** Where the first stage is looked for on the card, and where the filesystem begins, well behind it. https://linux-sunxi.org/Bootable_SD_card */
+/** The CPU's ROM expects the first stage at 8 KiB. https://linux-sunxi.org/Bootable_SD_card */
 export const SPL_OFFSET_BYTES = 8 * 1024
 export const ROOT_OFFSET_BYTES = 4 * MIB
 
-/** What was new in ext4 after U-Boot learned to read it. */
+/** ext4 features that are newer than U-Boot's support for ext4. */
 const FEATURES_OFF = '^metadata_csum_seed,^orphan_file'
 
 /**
- * The card: a partition table, the boot loader, one ext4 filesystem; made without loop devices.
+ * Builds the card: a partition table, the boot loader and one ext4 filesystem, without loop devices.
  * @param {object} options
  * @param {string} options.tree
- * @param {string} options.digest  of the tree, from which everything random is derived
+ * @param {string} options.digest  of the tree; all random values are derived from it
  * @param {Record<string, string>} options.parameters
  * @param {number} options.epoch
- * @param {string} options.work  a folder for what is made on the way
- * @param {string} options.output  the image
+ * @param {string} options.work  a folder for intermediate files
+ * @param {string} options.output  the image file
  * @param {import('./run.js').Run} options.run
  */
 export async function makeCard ({ tree, digest, parameters, epoch, work, output, run }) {
@@ -30,24 +30,43 @@ export async function makeCard ({ tree, digest, parameters, epoch, work, output,
   rmSync(rootfs, { force: true })
   writeFileSync(rootfs, '')
   truncateSync(rootfs, sizeBytes - ROOT_OFFSET_BYTES)
-  await run('mke2fs', ['-q', '-t', 'ext4', '-L', 'stevec', '-U', uuid, '-E', `hash_seed=${uuid},root_owner=0:0`, '-O', FEATURES_OFF, '-m', '1', '-d', tree, rootfs], { E2FSPROGS_FAKE_TIME: String(epoch) })
+  await run(
+    'mke2fs',
+    [
+      '-q', '-t', 'ext4', '-L', 'stevec', '-U', uuid, '-E', `hash_seed=${uuid},root_owner=0:0`, '-O', FEATURES_OFF,
+      '-m', '1', '-d', tree, rootfs
+    ],
+    { E2FSPROGS_FAKE_TIME: String(epoch) }
+  )
   await setTimes({ rootfs, epoch, work, run })
 
   const { uBoot } = BOARDS[parameters.BOARD]
   const loader = uBoot === null ? null : path.join(tree, 'usr/lib/u-boot', uBoot, 'u-boot-sunxi-with-spl.bin')
-  if (loader !== null && SPL_OFFSET_BYTES + statSync(loader).size > ROOT_OFFSET_BYTES) throw new BuildError(`${loader} does not fit in front of the filesystem`)
+  if (loader !== null && SPL_OFFSET_BYTES + statSync(loader).size > ROOT_OFFSET_BYTES) {
+    throw new BuildError(`${loader} does not fit in front of the filesystem`)
+  }
   const configuration = path.join(work, 'genimage.cfg')
-  writeFileSync(configuration, genimageConfiguration({ name: path.basename(output), rootfs, loader, signature: digest.slice(0, 8) }))
+  writeFileSync(
+    configuration,
+    genimageConfiguration({ name: path.basename(output), rootfs, loader, signature: digest.slice(0, 8) })
+  )
   mkdirSync(path.join(work, 'empty'), { recursive: true })
-  await run('genimage', ['--config', configuration, '--rootpath', path.join(work, 'empty'), '--tmppath', path.join(work, 'genimage'), '--inputpath', work, '--outputpath', path.dirname(output)])
+  await run('genimage', [
+    '--config', configuration,
+    '--rootpath', path.join(work, 'empty'),
+    '--tmppath', path.join(work, 'genimage'),
+    '--inputpath', work,
+    '--outputpath', path.dirname(output)
+  ])
   rmSync(rootfs)
   if (statSync(output).size !== sizeBytes) truncateSync(output, sizeBytes)
 }
 
 /**
- * Mke2fs up to 1.47.0 takes the times of access and of the last change over from the files built from, which nobody can set there. debugfs(8)
+ * Sets all access and change times. mke2fs up to 1.47.0 copies them from the source files, where a program cannot set
+ * the change time. debugfs(8)
  * @param {object} options
- * @param {string} options.rootfs  just made: its inodes in use are the first ones
+ * @param {string} options.rootfs  freshly built: its used inodes are the first ones
  * @param {number} options.epoch
  * @param {string} options.work
  * @param {import('./run.js').Run} options.run
@@ -57,7 +76,12 @@ async function setTimes ({ rootfs, epoch, work, run }) {
   const count = (/** @type {string} */ what) => Number(new RegExp(`^${what}: +(\\d+)$`, 'm').exec(head)?.[1])
   const last = count('Inode count') - count('Free inodes')
   const commands = path.join(work, 'times.debugfs')
-  writeFileSync(commands, Array.from({ length: last }, (_, index) => ['atime', 'ctime'].map((field) => `set_inode_field <${index + 1}> ${field} @${epoch}\n`).join('')).join(''))
+  writeFileSync(
+    commands,
+    Array.from({ length: last }, (_, index) =>
+      ['atime', 'ctime'].map((field) => `set_inode_field <${index + 1}> ${field} @${epoch}\n`).join('')
+    ).join('')
+  )
   await run('debugfs', ['-w', '-f', commands, rootfs], { E2FSPROGS_FAKE_TIME: String(epoch) })
 }
 

@@ -2,23 +2,25 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import path from 'node:path'
-import { BoardError, findImage, HOST_SEEN_FROM_GUEST, prepareCard, provideKey, qemuArguments, sshArguments } from './board.js'
+import {
+  BoardError, findImage, HOST_SEEN_FROM_GUEST, prepareCard, provideKey, qemuArguments, sshArguments
+} from './board.js'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { freePorts } from '@stevec/harness/ports'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 
-/** An emulated board takes a minute or two on an idle machine, and this long on a busy one. */
+/** An emulated board is ready after a minute or two on an idle machine, but may take this long on a busy one. */
 const READY_TIMEOUT_MS = 1_800_000
 const PROBE_TIMEOUT_MS = 10_000
 const ORIGIN_LOG = '/run/stevec-nginx/access.log'
 
 /**
- * What a started board leaves behind for the commands that find it later.
+ * The state file of a running board, by which later commands find it.
  * @typedef {object} BoardState
  * @property {1} schema_version
  * @property {string} started_at
  * @property {import('./board.js').Machine} machine
- * @property {true} emulated  its requests a second are never the board's
+ * @property {true} emulated  its requests per second say nothing about the real board
  * @property {string} url
  * @property {number} ssh_port
  * @property {string} image_sha256
@@ -27,33 +29,55 @@ const ORIGIN_LOG = '/run/stevec-nginx/access.log'
  */
 
 /**
- * Boots an image in QEMU. Every start begins with the card as it was built.
+ * Boots an image in QEMU. Every start uses a fresh copy of the image.
  * @param {object} options
- * @param {string} options.directory  of its state
+ * @param {string} options.directory  for the board's state
  * @param {string} options.imageDirectory  of built images
  * @param {import('./board.js').Machine} options.machine
- * @param {string} options.mongodbUri  as this machine reaches it
+ * @param {string} options.mongodbUri  as reachable from this machine
  * @param {boolean} [options.outlive]  see startProcess
  * @param {number} [options.httpPort]  default: a free one
- * @returns {Promise<BoardState>} as soon as it is switched on; see boardReady
+ * @returns {Promise<BoardState>} as soon as the board is switched on; see boardReady
  * @throws {BoardError} when there is no image for the machine
  */
 export async function startBoard ({ directory, imageDirectory, machine, mongodbUri, outlive = false, httpPort }) {
   const image = findImage(imageDirectory, machine)
   const qemu = requireTool('qemu')
   const machines = spawnSync(qemu.path, ['-M', 'help'], { encoding: 'utf8' }).stdout
-  if (!machines.split('\n').some((row) => row.startsWith(`${machine} `))) throw new BoardError(`QEMU ${qemu.version} (${qemu.path}) has no machine ${machine}; it takes 8.1 or newer, which in Debian 12 is in bookworm-backports`)
+  if (!machines.split('\n').some((row) => row.startsWith(`${machine} `))) {
+    throw new BoardError(`QEMU ${qemu.version} (${qemu.path}) has no machine ${machine}; it takes 8.1 or newer, which in Debian 12 is in bookworm-backports`)
+  }
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const { publicKey } = provideKey(directory)
   const card = path.join(directory, 'card.img')
-  prepareCard({ image: path.join(image.directory, image.manifest.image), card, mongodbUri: seenFromGuest(mongodbUri), publicKey, work: directory })
+  prepareCard({
+    image: path.join(image.directory, image.manifest.image),
+    card,
+    mongodbUri: seenFromGuest(mongodbUri),
+    publicKey,
+    work: directory
+  })
   rmSync(path.join(directory, 'known_hosts'), { force: true })
   const [freeHttpPort, sshPort] = await freePorts(2)
   const listen = httpPort ?? freeHttpPort
   const consoleSocket = path.join(directory, 'console.sock')
   rmSync(consoleSocket, { force: true })
-  const args = qemuArguments({ machine, directory: image.directory, card, consoleSocket, consoleLog: path.join(directory, 'console.log'), httpPort: listen, sshPort })
-  const { exited: _, ...process } = await startProcess({ name: 'board', command: qemu.path, args, logFile: path.join(directory, 'qemu.log'), outlive })
+  const args = qemuArguments({
+    machine,
+    directory: image.directory,
+    card,
+    consoleSocket,
+    consoleLog: path.join(directory, 'console.log'),
+    httpPort: listen,
+    sshPort
+  })
+  const { exited: _, ...process } = await startProcess({
+    name: 'board',
+    command: qemu.path,
+    args,
+    logFile: path.join(directory, 'qemu.log'),
+    outlive
+  })
   /** @type {BoardState} */
   const state = {
     schema_version: 1,
@@ -71,30 +95,36 @@ export async function startBoard ({ directory, imageDirectory, machine, mongodbU
 }
 
 /**
+ * Waits until the board serves requests.
  * @param {string} directory
  * @param {object} [options]
  * @param {AbortSignal} [options.signal]
- * @param {(text: string) => void} [options.onProgress]  what the console said last, when it is something new
- * @param {string} [options.path]  what has to answer 200; default /readyz
- * @throws {Error} with the end of the console when it has not answered in time, or switched itself off
+ * @param {(text: string) => void} [options.onProgress]  the console's last line, when it has changed
+ * @param {string} [options.path]  must respond with 200; default /readyz
+ * @throws {Error} with the end of the console's output, when the board is not ready in time or has ended
  */
 export async function boardReady (directory, { signal, onProgress = () => {}, path: probe = '/readyz' } = {}) {
   const state = requireBoard(directory)
   let said = ''
   const ready = await waitUntil(async () => {
     signal?.throwIfAborted()
-    if (!state.processes.every(isAlive)) throw new BoardError(`the board, or its database, ended by itself:\n${consoleTail(directory)}\n${logTail(path.join(directory, 'qemu.log'))}`)
+    if (!state.processes.every(isAlive)) {
+      throw new BoardError(`the board, or its database, ended by itself:\n${consoleTail(directory)}\n${logTail(path.join(directory, 'qemu.log'))}`)
+    }
     const last = consoleTail(directory, 1)
     if (last !== said) onProgress(said = last)
     return await answers(`${state.url}${probe}`)
   }, READY_TIMEOUT_MS, 500)
-  if (!ready) throw new BoardError(`the board did not answer 200 on ${probe} within ${READY_TIMEOUT_MS / 60_000} min; its console ends with:\n${consoleTail(directory)}`)
+  if (!ready) {
+    throw new BoardError(`the board did not answer 200 on ${probe} within ${READY_TIMEOUT_MS / 60_000} min; its console ends with:\n${consoleTail(directory)}`)
+  }
 }
 
 /**
- * QEMU takes a connection before the board has a network, and such a one is never answered: each probe has a connection of its own, and an end.
+ * Probes a URL. QEMU accepts connections before the board has a network, and those never get a response. So each probe
+ * has its own connection and a timeout.
  * @param {string} url
- * @returns {Promise<boolean>} whether it answers 200
+ * @returns {Promise<boolean>} whether the response is 200
  */
 function answers (url) {
   return new Promise((resolve) => {
@@ -118,33 +148,44 @@ function answers (url) {
  */
 export function boardSsh (directory, command = []) {
   const state = requireBoard(directory)
-  return [...sshArguments({ host: '127.0.0.1', port: state.ssh_port, privateKey: path.join(directory, 'id_ed25519'), knownHosts: path.join(directory, 'known_hosts') }), ...command]
+  return [
+    ...sshArguments({
+      host: '127.0.0.1',
+      port: state.ssh_port,
+      privateKey: path.join(directory, 'id_ed25519'),
+      knownHosts: path.join(directory, 'known_hosts')
+    }),
+    ...command
+  ]
 }
 
 /**
  * @param {string} directory
  * @param {string[]} command
- * @returns {string} what it printed
- * @throws {BoardError} when it failed
+ * @returns {string} the command's output
+ * @throws {BoardError} when the command fails
  */
 export function onBoard (directory, command) {
-  const { status, stdout, stderr, error } = spawnSync('ssh', boardSsh(directory, command), { encoding: 'utf8', maxBuffer: 256 * 1024 ** 2 })
+  const { status, stdout, stderr, error } = spawnSync('ssh', boardSsh(directory, command), {
+    encoding: 'utf8',
+    maxBuffer: 256 * 1024 ** 2
+  })
   if (status !== 0) throw new BoardError(`on the board, ${command.join(' ')} failed: ${error?.message ?? stderr}`)
   return stdout
 }
 
 /**
  * @param {string} directory
- * @returns {string} the origin's access log, from memory: the newest 16 to 32 MB
+ * @returns {string} the newest 16 to 32 MB of the origin's access log, which is in memory
  */
 export function boardLogs (directory) {
   return onBoard(directory, [`cat ${ORIGIN_LOG}.1 ${ORIGIN_LOG} 2>/dev/null || true`])
 }
 
 /**
- * Pulls the plug: its card is not used again.
+ * Cuts the board's power; a later start does not use its card.
  * @param {string} directory
- * @returns {Promise<boolean>} whether it was on
+ * @returns {Promise<boolean>} whether the board was on
  */
 export async function stopBoard (directory) {
   const state = readBoardState(directory)
@@ -186,13 +227,17 @@ export function requireBoard (directory) {
  * @param {number} [lines]
  */
 export function consoleTail (directory, lines = 15) {
-  // eslint-disable-next-line no-control-regex -- colours and carriage returns of the boot
-  return logTail(path.join(directory, 'console.log'), lines).replace(/\u001b(?:\[[\d;?!]*[A-Za-z]|\][^\u0007\u001b\n]*)|[\r\u0000\u0007\u001b]/g, '')
+  return logTail(path.join(directory, 'console.log'), lines).replace(
+    // eslint-disable-next-line no-control-regex -- colours and carriage returns of the boot
+    /\u001b(?:\[[\d;?!]*[A-Za-z]|\][^\u0007\u001b\n]*)|[\r\u0000\u0007\u001b]/g,
+    ''
+  )
 }
 
 /**
  * @param {string} uri
- * @returns {string} the same database as the guest reaches it: this machine has another name there, and the members of a set keep calling it 127.0.0.1
+ * @returns {string} the URI of the same database for the guest. The guest has another address for this machine, so a
+ *   member of a replica set is used directly: the members list themselves as 127.0.0.1.
  */
 export function seenFromGuest (uri) {
   const url = new URL(uri)

@@ -1,25 +1,26 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 
-/** A day: nobody measures longer, and a loop that was forgotten must end. */
+/** A day: no measurement takes longer, and a forgotten loop must end. */
 const SAMPLES_MAX = 86_400
-/** Frames pass through the switch's ports and the bridge over them; each byte counts once. */
+/** A frame passes the switch's port and the bridge over the ports; each byte must count once. */
 const BRIDGE = 'switch'
 
 /**
  * One second of the origin.
  * @typedef {object} OriginSample
- * @property {number} time_s  since 1970, by this machine's clock, at the end of the second; off by as long as the first line took to come
+ * @property {number} time_s  since 1970, by this machine's clock, at the end of the second; late by the delay of the
+ *   sampler's first line
  * @property {number} cpu_ratio  busy share of all its CPUs, 0…1
- * @property {number} memory_used_bytes  not available to programs (MemTotal − MemAvailable)
- * @property {number | null} temperature_c  of the CPU; null where nothing measures it
- * @property {number | null} received_bytes  over the network in this second; null where it cannot be told from others'
+ * @property {number} memory_used_bytes  MemTotal − MemAvailable
+ * @property {number | null} temperature_c  of the CPU; null without a sensor
+ * @property {number | null} received_bytes  over the network in this second; null where it mixes with other traffic
  * @property {number | null} sent_bytes
  */
 
 /**
- * Prints a line a second. Nothing is installed for it: a POSIX shell reads /proc by itself, and starts no process but `sleep`,
- * so that looking costs the board little.
+ * Prints one line a second. It needs no installation: a POSIX shell reads /proc itself and starts no process except
+ * `sleep`, so that sampling costs the board little.
  * proc_stat(5), proc_meminfo(5), proc_pid_net(5); https://docs.kernel.org/driver-api/thermal/sysfs-api.html
  */
 export const SAMPLE_SCRIPT = `
@@ -44,12 +45,16 @@ while [ $count -lt ${SAMPLES_MAX} ]; do
 done
 `
 
-/** `ended` rejects when it ends by itself: there are no samples then, and the reader must know. @typedef {{stop: () => Promise<void>, ended: Promise<void>}} Sampler */
+/**
+ * `ended` rejects when sampling ends without `stop`: from then on samples are missing, and the reader must know.
+ * @typedef {{stop: () => Promise<void>, ended: Promise<void>}} Sampler
+ */
 
 /**
+ * Samples the origin once a second.
  * @param {object} options
- * @param {string} options.command  that runs a script there: `sh`, or `ssh`
- * @param {string[]} options.args  to be followed by the script: ['-c'], or sshArguments
+ * @param {string} options.command  runs a script on the origin: `sh` or `ssh`
+ * @param {string[]} options.args  before the script: ['-c'] or sshArguments
  * @param {(sample: OriginSample) => void} options.onSample
  * @returns {Sampler}
  */
@@ -73,9 +78,11 @@ export function sampleOrigin ({ command, args, onSample }) {
   /** @type {Promise<void>} */
   const ended = new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code) => stopped ? resolve() : reject(new Error(`sampling the origin ended (exit code ${code}): ${complaint.trim()}`)))
+    child.once('close', (code) =>
+      stopped ? resolve() : reject(new Error(`sampling the origin ended (exit code ${code}): ${complaint.trim()}`))
+    )
   })
-  // Whoever does not wait for it is not ended by it.
+  // Without this, an unawaited rejection would end the process.
   ended.catch(() => {})
   return {
     ended,
@@ -88,8 +95,9 @@ export function sampleOrigin ({ command, args, onSample }) {
 }
 
 /**
- * @param {() => number} [clock]  seconds since 1970; the origin's own may be wrong, as no board keeps it
- * @returns {(line: string) => OriginSample | null} for the script's lines in their order; null for what is no sample yet
+ * Creates a parser for the script's lines, in their order.
+ * @param {() => number} [clock]  seconds since 1970; the origin's own clock may be wrong, as boards keep no time
+ * @returns {(line: string) => OriginSample | null} null for a line without a sample
  * @throws {Error} for a line that the script does not print
  */
 export function createParser (clock = () => Date.now() / 1000) {
@@ -112,7 +120,7 @@ export function createParser (clock = () => Date.now() / 1000) {
       cpu_ratio: all === 0 ? 0 : Math.min(1, Math.max(0, (now.busy - last.busy) / all)),
       memory_used_bytes: now.usedBytes,
       temperature_c: now.temperature,
-      // A counter that began anew (32 bits on this CPU, or the port went away and came back) tells nothing about this second.
+      // A restarted counter (32 bits on this CPU, or the port went down and up) says nothing about this second.
       received_bytes: Math.max(0, now.received - last.received),
       sent_bytes: Math.max(0, now.sent - last.sent)
     }
@@ -121,8 +129,11 @@ export function createParser (clock = () => Date.now() / 1000) {
 
 /** @param {string} line */
 function reading (line) {
-  const [uptime, user, nice, system, idle, iowait, irq, softirq, steal, total, available, temperature, ...network] = line.trim().split(' ')
-  const [u, n, s, i, w, q, f, t] = [user, nice, system, idle, iowait, irq, softirq, steal].map((text) => number(text, line))
+  const [uptime, user, nice, system, idle, iowait, irq, softirq, steal, total, available, temperature, ...network] =
+    line.trim().split(' ')
+  const [u, n, s, i, w, q, f, t] = [user, nice, system, idle, iowait, irq, softirq, steal].map((text) =>
+    number(text, line)
+  )
   const ports = network.map((text) => {
     const [name, received, sent] = text.split(':')
     return { name, received: number(received, line), sent: number(sent, line) }
@@ -131,7 +142,7 @@ function reading (line) {
   return {
     uptime: number(uptime, line),
     busy: u + n + s + q + f,
-    // What a host took away was not this machine's to use.
+    // Includes steal: time that the host took was not available to this machine.
     all: u + n + s + q + f + i + w + t,
     usedBytes: (number(total, line) - number(available, line)) * 1024,
     temperature: temperature === '-' ? null : number(temperature, line) / 1000,
@@ -146,6 +157,8 @@ function reading (line) {
  */
 function number (text, line) {
   const value = Number(text)
-  if (text === undefined || text === '' || !Number.isFinite(value)) throw new Error(`the origin's sampler printed something else: ${line.slice(0, 200)}`)
+  if (text === undefined || text === '' || !Number.isFinite(value)) {
+    throw new Error(`the origin's sampler printed something else: ${line.slice(0, 200)}`)
+  }
   return value
 }

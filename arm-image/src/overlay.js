@@ -1,14 +1,16 @@
-import { chmodSync, copyFileSync, lstatSync, lutimesSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync, copyFileSync, lstatSync, lutimesSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync
+} from 'node:fs'
 import path from 'node:path'
 
 /**
- * Lays a folder over another as the image has it, whoever owns the checkout and whatever their umask: owner root, folders 0755,
- * files 0644 or 0755, one time for all. Links stay links and replace what was there.
+ * Copies a folder over another with the metadata of the image, independent of the checkout's owner and umask: owner
+ * root, folders 0755, files 0644 or 0755, one time for all. Links stay links and replace existing files.
  * @param {string} from
  * @param {string} to
  * @param {object} options
- * @param {number} options.epoch  seconds since 1970: the time of everything laid down
- * @param {(relative: string) => boolean} [options.keep]  false leaves a file, or a folder with all in it, out
+ * @param {number} options.epoch  seconds since 1970: the time of every copied file
+ * @param {(relative: string) => boolean} [options.keep]  false skips a file, or a folder with its content
  */
 export function layOver (from, to, { epoch, keep = () => true }) {
   layFolder(from, to, '', { epoch, keep })
@@ -43,7 +45,7 @@ function layFolder (from, to, relative, options) {
     lutimesSync(target, options.epoch, options.epoch)
   }
   if (fresh) {
-    // The umask may have taken rights away.
+    // The umask may have removed rights.
     chmodSync(path.join(to, relative), 0o755)
     lutimesSync(path.join(to, relative), options.epoch, options.epoch)
   }

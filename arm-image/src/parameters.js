@@ -7,14 +7,14 @@ export const HERE = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 /** The top of the checkout. */
 export const ROOT = path.resolve(HERE, '..')
 
-/** A parameter that cannot be used; the message says which and what is allowed. */
+/** An invalid parameter; the message names it and the allowed values. */
 export class ParameterError extends Error {}
 
 /**
- * The only reader of the environment for images.
+ * Reads the image's parameters; nothing else reads them from the environment.
  * @param {Record<string, string | undefined>} [env]
  * @returns {Record<string, string>} every parameter of the recipe
- * @throws {ParameterError} naming each bad parameter and what is allowed
+ * @throws {ParameterError} naming each bad parameter and its allowed values
  */
 export function readParameters (env = process.env) {
   const complaints = []
@@ -22,8 +22,10 @@ export function readParameters (env = process.env) {
   const parameters = {}
   for (const [name, { default: fallback, allowed, says }] of Object.entries(PARAMETERS)) {
     const value = env[name] || fallback
-    // The address of a database may hold a password.
-    if (!allowed.test(value)) complaints.push(`${name}=${name === 'MONGODB_URI' ? '(not shown)' : value} is not allowed: it must be ${says}`)
+    // The database's URI may hold a password.
+    if (!allowed.test(value)) {
+      complaints.push(`${name}=${name === 'MONGODB_URI' ? '(not shown)' : value} is not allowed: it must be ${says}`)
+    }
     parameters[name] = value
   }
   if (complaints.length > 0) throw new ParameterError(complaints.join('\n'))
@@ -32,7 +34,7 @@ export function readParameters (env = process.env) {
 
 /**
  * @param {Record<string, string | undefined>} [env]
- * @returns {string} where images and what is cached for them are, STEVEC_IMAGE or arm-image/build
+ * @returns {string} the folder for images and their caches: STEVEC_IMAGE or arm-image/build
  */
 export function buildDirectory (env = process.env) {
   return path.resolve(env.STEVEC_IMAGE || path.join(HERE, 'build'))

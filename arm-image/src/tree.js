@@ -5,7 +5,8 @@ import path from 'node:path'
 const CHUNK_BYTES = 1024 ** 2
 
 /**
- * One file, folder, link or device of a root filesystem. Numbers of inodes and times of change are the filesystem's own affair and not here.
+ * One file, folder, link or device of a root filesystem. Inode numbers and change times depend on the filesystem, so
+ * they are left out.
  * @typedef {object} TreeEntry
  * @property {string} path  relative, with /
  * @property {'file' | 'folder' | 'link' | 'other'} type
@@ -19,6 +20,7 @@ const CHUNK_BYTES = 1024 ** 2
  */
 
 /**
+ * Lists a root filesystem.
  * @param {string} root
  * @returns {TreeEntry[]} everything below it, sorted by path
  */
@@ -61,7 +63,7 @@ function entryOf (file, relative) {
 /**
  * @param {string} file
  * @param {(doneBytes: number) => void} [onProgress]
- * @param {number} [lengthBytes]  of its beginning; default: all
+ * @param {number} [lengthBytes]  hash only the beginning; default: all
  * @returns {string} hexadecimal
  */
 export function sha256File (file, onProgress = () => {}, lengthBytes = Infinity) {
@@ -85,7 +87,7 @@ export function sha256File (file, onProgress = () => {}, lengthBytes = Infinity)
 
 /**
  * @param {TreeEntry[]} entries
- * @returns {string} the same for two root filesystems that are the same
+ * @returns {string} equal for equal root filesystems
  */
 export function treeDigest (entries) {
   const hash = createHash('sha256')
@@ -95,13 +97,13 @@ export function treeDigest (entries) {
 
 /**
  * @param {TreeEntry} entry
- * @returns {string} one line of the list that stands beside an image
+ * @returns {string} one line of files.jsonl
  */
 export const line = ({ path: file, type, mode, uid, gid, modified_s: modified, size_bytes: size, target, sha256 }) =>
   JSON.stringify([file, type, mode, uid, gid, modified, size, target, sha256])
 
 /**
- * @param {string} text  lines as `line` writes them
+ * @param {string} text  lines in the format of `line`
  * @returns {TreeEntry[]}
  */
 export function parseTree (text) {
@@ -114,7 +116,7 @@ export function parseTree (text) {
 /**
  * @param {TreeEntry[]} before
  * @param {TreeEntry[]} after
- * @returns {string[]} what differs, one line for each path: "etc/hostname: sha256 …"
+ * @returns {string[]} one line for each path that differs: "etc/hostname: sha256 …"
  */
 export function treeDifferences (before, after) {
   const old = new Map(before.map((entry) => [entry.path, entry]))
@@ -126,8 +128,12 @@ export function treeDifferences (before, after) {
       differences.push(`${entry.path}: only in the second`)
       continue
     }
-    const fields = /** @type {(keyof TreeEntry)[]} */ (Object.keys(entry)).filter((field) => entry[field] !== other[field])
-    if (fields.length > 0) differences.push(`${entry.path}: ${fields.map((field) => `${field} ${other[field]} → ${entry[field]}`).join(', ')}`)
+    const fields = /** @type {(keyof TreeEntry)[]} */ (Object.keys(entry)).filter(
+      (field) => entry[field] !== other[field]
+    )
+    if (fields.length > 0) {
+      differences.push(`${entry.path}: ${fields.map((field) => `${field} ${other[field]} → ${entry[field]}`).join(', ')}`)
+    }
   }
   for (const file of old.keys()) differences.push(`${file}: only in the first`)
   return differences.sort()

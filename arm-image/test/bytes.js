@@ -1,10 +1,11 @@
 import { closeSync, openSync, readSync } from 'node:fs'
 
 /**
+ * Reads a part of a file that is too large to read as a whole.
  * @param {string} file
  * @param {number} offset
  * @param {number} length
- * @returns {Buffer} of a file that is too large to be read as a whole
+ * @returns {Buffer}
  */
 export function bytes (file, offset, length) {
   const buffer = Buffer.alloc(length)

@@ -13,10 +13,12 @@ import { bytes } from './bytes.js'
 
 const TOOLS = ['genimage', 'mke2fs', 'debugfs', 'ssh-keygen']
 const missing = TOOLS.filter((tool) => spawnSync('sh', ['-c', 'command -v "$0"', tool]).status !== 0)
-const skip = missing.length > 0 && `${missing.join(', ')} missing; \`./stevec setup --with image\` installs what is needed`
+const skip =
+  missing.length > 0 && `${missing.join(', ')} missing; \`./stevec setup --with image\` installs what is needed`
 const EPOCH = 1_700_000_000
 
-test('a card is laid out as the boards boot it, the same each time, and takes the settings of one board without being mounted', { skip }, async (t) => {
+test('a card is laid out as the boards boot it, the same each time, ' +
+  'and takes the settings of one board without being mounted', { skip }, async (t) => {
   const place = mkdtempSync(path.join(tmpdir(), 'stevec-card-'))
   t.after(() => rmSync(place, { recursive: true, force: true }))
   const tree = path.join(place, 'tree')
@@ -33,7 +35,15 @@ test('a card is laid out as the boards boot it, the same each time, and takes th
     const work = path.join(place, name)
     mkdirSync(path.join(work, 'out'), { recursive: true })
     const output = path.join(work, 'out/stevec.img')
-    await makeCard({ tree, digest: treeDigest(listTree(tree)), parameters: readParameters({}), epoch: EPOCH, work, output, run: createRun(path.join(work, 'log'), () => {}) })
+    await makeCard({
+      tree,
+      digest: treeDigest(listTree(tree)),
+      parameters: readParameters({}),
+      epoch: EPOCH,
+      work,
+      output,
+      run: createRun(path.join(work, 'log'), () => {})
+    })
     return output
   }
   const image = await make('first')
@@ -47,9 +57,11 @@ test('a card is laid out as the boards boot it, the same each time, and takes th
   assert.equal((table.readUInt32LE(454) + table.readUInt32LE(458)) * 512, size)
   assert.equal(readImageFile(image, '/boot/extlinux/extlinux.conf'), 'default l0\n')
   assert.match(debugfs(image, ['show_super_stats -h']), /Filesystem volume name: +stevec\n/)
-  // As a tree that was read at another time: to come, so that reading it now leaves that be.
+  // The second build sees other access times. They are in the future, so that reading the files does not change them.
   const readAt = new Date(Date.now() + 3_600_000)
-  for (const file of readdirSync(tree, { recursive: true, encoding: 'utf8' })) utimesSync(path.join(tree, file), readAt, statSync(path.join(tree, file)).mtime)
+  for (const file of readdirSync(tree, { recursive: true, encoding: 'utf8' })) {
+    utimesSync(path.join(tree, file), readAt, statSync(path.join(tree, file)).mtime)
+  }
   assert.equal(spawnSync('cmp', [image, await make('second')]).status, 0, 'the same inputs, the same bytes')
 
   const card = path.join(place, 'card')

@@ -18,7 +18,7 @@ function temporary (t) {
 }
 
 /**
- * A machine as /sys and /proc show it: a system disk with encryption, a USB card reader, a built-in one.
+ * Creates a machine as /sys and /proc show it: an encrypted system disk, a USB card reader, a built-in one.
  * @param {import('node:test').TestContext} t
  */
 function machine (t) {
@@ -40,14 +40,34 @@ function machine (t) {
   device('sda1', 'sda/sda1', { dev: '8:1', partition: '1' }, ['dm-0'])
   device('sda2', 'sda/sda2', { dev: '8:2', partition: '2' })
   device('dm-0', 'dm-0', { dev: '254:0' })
-  device('sdb', 'sdb', { dev: '8:16', size: String(32 * GIB / 512), removable: '1', ro: '0', 'device/vendor': 'Generic', 'device/model': 'SD/MMC' })
+  device('sdb', 'sdb', {
+    dev: '8:16',
+    size: String(32 * GIB / 512),
+    removable: '1',
+    ro: '0',
+    'device/vendor': 'Generic',
+    'device/model': 'SD/MMC'
+  })
   device('sdb1', 'sdb/sdb1', { dev: '8:17', partition: '1' })
-  device('mmcblk0', 'mmcblk0', { dev: '179:0', size: String(8 * GIB / 512), removable: '0', ro: '0', 'device/type': 'SD', 'device/name': 'SU08G' })
+  device('mmcblk0', 'mmcblk0', {
+    dev: '179:0',
+    size: String(8 * GIB / 512),
+    removable: '0',
+    ro: '0',
+    'device/type': 'SD',
+    'device/name': 'SU08G'
+  })
   const kernel = { sys, mountinfo: path.join(root, 'mountinfo'), swaps: path.join(root, 'swaps') }
-  const mount = (/** @type {string} */ number, /** @type {string} */ where, source = '/dev/x') => writeFileSync(kernel.mountinfo, `20 1 ${number} / ${where} rw,noatime shared:1 - ext4 ${source} rw\n`)
+  const mount = (/** @type {string} */ number, /** @type {string} */ where, source = '/dev/x') =>
+    writeFileSync(kernel.mountinfo, `20 1 ${number} / ${where} rw,noatime shared:1 - ext4 ${source} rw\n`)
   mount('254:9', '/')
   writeFileSync(kernel.swaps, 'Filename Type Size Used Priority\n')
-  return { kernel, mount, set: (/** @type {string} */ file, /** @type {string} */ text) => writeFileSync(path.join(sys, 'class/block', file), `${text}\n`) }
+  return {
+    kernel,
+    mount,
+    set: (/** @type {string} */ file, /** @type {string} */ text) =>
+      writeFileSync(path.join(sys, 'class/block', file), `${text}\n`)
+  }
 }
 
 test('a card in a USB reader or a built-in one is taken, and named', (t) => {
@@ -56,20 +76,26 @@ test('a card in a USB reader or a built-in one is taken, and named', (t) => {
   assert.deepEqual(checkDisk('mmcblk0', GIB, kernel), { model: 'SU08G', sizeBytes: 8 * GIB })
 })
 
-test('the disk of the running system is refused, also through encryption, swap and filesystems with numbers of their own', (t) => {
+test('the disk of the running system is refused, also through encryption, ' +
+  'swap and filesystems with numbers of their own', (t) => {
   const { kernel, mount } = machine(t)
   mount('254:0', '/')
   assert.throws(() => checkDisk('sda', GIB, kernel), /sda holds the running system \(dm-0 is \/\)/)
   mount('0:33', '/home', '/dev/sda2')
   assert.throws(() => checkDisk('sda', GIB, kernel), /sda holds the running system \(sda2 is \/home\)/)
   mount('8:17', '/')
-  assert.throws(() => checkDisk('sdb', GIB, kernel), /sdb holds the running system/, 'a system may be on something removable')
+  assert.throws(
+    () => checkDisk('sdb', GIB, kernel),
+    /sdb holds the running system/,
+    'a system may be on something removable'
+  )
   mount('254:9', '/')
   writeFileSync(kernel.swaps, 'Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2\n')
   assert.throws(() => checkDisk('sda', GIB, kernel), /sda holds the running system \(sda2 is swap\)/)
 })
 
-test('what is not a whole, removable, writable, empty-handed card of the right size is refused with its reason', (t) => {
+test('what is not a whole, removable, writable, empty-handed card of the right size ' +
+  'is refused with its reason', (t) => {
   const { kernel, mount, set } = machine(t)
   assert.throws(() => checkDisk('sda', GIB, kernel), /sda is not removable/)
   assert.throws(() => checkDisk('sdb1', GIB, kernel), /sdb1 is a partition; name the whole disk, sdb/)
@@ -88,7 +114,9 @@ test('what is not a whole, removable, writable, empty-handed card of the right s
 
 test('this very machine\'s disks are all refused', (t) => {
   const { stdout } = spawnSync('findmnt', ['--noheadings', '--output', 'MAJ:MIN', '/'], { encoding: 'utf8' })
-  const root = spawnSync('sh', ['-c', 'basename "$(readlink -f "/sys/dev/block/$1")"', 'sh', stdout.trim()], { encoding: 'utf8' }).stdout.trim()
+  const root = spawnSync('sh', ['-c', 'basename "$(readlink -f "/sys/dev/block/$1")"', 'sh', stdout.trim()], {
+    encoding: 'utf8'
+  }).stdout.trim()
   if (!root || stdout.trim().startsWith('0:')) return t.skip('the root of this machine is not on a disk')
   assert.throws(() => checkDisk(root, 1), /holds the running system|is a partition/)
 })
@@ -102,11 +130,18 @@ test('what is written is read back, and progress goes to the end twice', (t) => 
   writeFileSync(target, Buffer.alloc(content.length + 5000, 7))
   /** @type {[string, number, number][]} */
   const seen = []
-  writeImage({ image, sha256: createHash('sha256').update(content).digest('hex'), target, onProgress: (...progress) => seen.push(progress) })
+  writeImage({
+    image,
+    sha256: createHash('sha256').update(content).digest('hex'),
+    target,
+    onProgress: (...progress) => seen.push(progress)
+  })
   const card = readFileSync(target)
   assert.ok(card.subarray(0, content.length).equals(content))
   assert.ok(card.subarray(content.length).every((byte) => byte === 7), 'what lies behind the image stays')
-  for (const phase of ['write', 'verify']) assert.deepEqual(seen.filter(([name]) => name === phase).at(-1), [phase, content.length, content.length])
+  for (const phase of ['write', 'verify']) {
+    assert.deepEqual(seen.filter(([name]) => name === phase).at(-1), [phase, content.length, content.length])
+  }
 })
 
 test('a damaged image is not written, and a card that forgets is found out', (t) => {
@@ -121,7 +156,9 @@ test('a damaged image is not written, and a card that forgets is found out', (t)
   assert.equal(readFileSync(target, 'utf8'), 'what was there')
 
   writeFileSync(image, content)
-  const spoil = (/** @type {string} */ phase, /** @type {number} */ done) => { if (phase === 'write' && done === content.length) writeFileSync(target, Buffer.alloc(content.length)) }
+  const spoil = (/** @type {string} */ phase, /** @type {number} */ done) => {
+    if (phase === 'write' && done === content.length) writeFileSync(target, Buffer.alloc(content.length))
+  }
   assert.throws(() => writeImage({ image, sha256, target, onProgress: spoil }), /does not give back what was written/)
 })
 
@@ -132,8 +169,12 @@ test('a file is not a disk, and the command says so and ends with 1', (t) => {
   assert.throws(() => blockDeviceName(`${file}.missing`), /there is no/)
   const build = temporary(t)
   mkdirSync(path.join(build, 'bananapi'))
-  writeFileSync(path.join(build, 'bananapi/manifest.json'), JSON.stringify({ size_bytes: 1, image: 'stevec.img', sha256: '' }))
-  const flash = (/** @type {string[]} */ ...args) => spawnSync(path.join(HERE, 'flash'), args, { encoding: 'utf8', env: { ...process.env, STEVEC_IMAGE: build } })
+  writeFileSync(
+    path.join(build, 'bananapi/manifest.json'),
+    JSON.stringify({ size_bytes: 1, image: 'stevec.img', sha256: '' })
+  )
+  const flash = (/** @type {string[]} */ ...args) =>
+    spawnSync(path.join(HERE, 'flash'), args, { encoding: 'utf8', env: { ...process.env, STEVEC_IMAGE: build } })
   const refused = flash(file, '--board', 'bananapi', '--yes')
   assert.equal(refused.status, 1)
   assert.match(refused.stderr, /is not a disk/)

@@ -10,12 +10,14 @@ import { parseTree, sha256File, treeDigest } from '../src/tree.js'
 import { bytes } from './bytes.js'
 
 const SECTOR_BYTES = 512
-/** Room for a card of 1 GB, and for an `apt upgrade` on it. */
+/** Leaves room on a card of 1 GB for an `apt upgrade`. */
 const ROOTFS_MAX_BYTES = 600 * 1024 ** 2
 
 const directory = buildDirectory()
 const built = Object.keys(BOARDS).filter((board) => existsSync(path.join(directory, board, 'manifest.json')))
-if (built.length === 0) test('the structure of an image', { skip: 'no image is built; `sudo make image` builds one' }, () => {})
+if (built.length === 0) {
+  test('the structure of an image', { skip: 'no image is built; `sudo make image` builds one' }, () => {})
+}
 
 for (const board of built) {
   const here = path.join(directory, board)
@@ -48,9 +50,13 @@ for (const board of built) {
     assert.equal(bytes(image, ROOT_OFFSET_BYTES + 1024 + 56, 2).readUInt16LE(), 0xef53, 'ext4')
   })
 
-  test(`${board}: the first stage is where the CPU's ROM looks for it`, { skip: BOARDS[board].uBoot === null && 'QEMU virt has no boot loader' }, () => {
+  test(`${board}: the first stage is where the CPU's ROM looks for it`, {
+    skip: BOARDS[board].uBoot === null && 'QEMU virt has no boot loader'
+  }, () => {
     assert.equal(bytes(image, SPL_OFFSET_BYTES + 4, 8).toString('latin1'), 'eGON.BT0')
-    const loader = /** @type {import('../src/tree.js').TreeEntry} */ (files.get(`usr/lib/u-boot/${BOARDS[board].uBoot}/u-boot-sunxi-with-spl.bin`))
+    const loader = /** @type {import('../src/tree.js').TreeEntry} */ (
+      files.get(`usr/lib/u-boot/${BOARDS[board].uBoot}/u-boot-sunxi-with-spl.bin`)
+    )
     assert.ok(SPL_OFFSET_BYTES + loader.size_bytes <= ROOT_OFFSET_BYTES)
   })
 
@@ -59,7 +65,9 @@ for (const board of built) {
     const named = (/** @type {string} */ word) => new RegExp(`^\\s*${word}\\s+(\\S+)`, 'm').exec(menu)?.[1] ?? ''
     assert.ok(has(named('linux')), menu)
     assert.ok(has(named('initrd')), menu)
-    for (const { deviceTree } of Object.values(BOARDS)) assert.ok(deviceTree === null || has(path.posix.join(named('fdtdir'), deviceTree)), String(deviceTree))
+    for (const { deviceTree } of Object.values(BOARDS)) {
+      assert.ok(deviceTree === null || has(path.posix.join(named('fdtdir'), deviceTree)), String(deviceTree))
+    }
     assert.match(menu, /append root=LABEL=stevec /)
     assert.match(debugfs(image, ['show_super_stats -h']), /Filesystem volume name: +stevec\n/)
     assert.match(readImageFile(image, '/etc/fstab'), /^LABEL=stevec +\/ +ext4 .*x-systemd\.growfs/m)
@@ -67,15 +75,28 @@ for (const board of built) {
 
   test(`${board}: the wiki, nginx, ssh, network and time start, and nginx's own service does not`, () => {
     const wants = 'etc/systemd/system'
-    for (const unit of ['multi-user.target.wants/stevec-wiki.service', 'multi-user.target.wants/stevec-nginx.service', 'multi-user.target.wants/ssh.service', 'multi-user.target.wants/systemd-networkd.service',
-      'local-fs.target.wants/stevec-grow.service', 'ssh.service.wants/sshd-keygen.service', 'timers.target.wants/stevec-rotate.timer', 'sysinit.target.wants/systemd-timesyncd.service', 'sysinit.target.wants/systemd-resolved.service']) {
+    for (const unit of [
+      'multi-user.target.wants/stevec-wiki.service', 'multi-user.target.wants/stevec-nginx.service',
+      'multi-user.target.wants/ssh.service', 'multi-user.target.wants/systemd-networkd.service',
+      'local-fs.target.wants/stevec-grow.service', 'ssh.service.wants/sshd-keygen.service',
+      'timers.target.wants/stevec-rotate.timer', 'sysinit.target.wants/systemd-timesyncd.service',
+      'sysinit.target.wants/systemd-resolved.service'
+    ]) {
       const entry = files.get(`${wants}/${unit}`)
       assert.equal(entry?.type, 'link', unit)
-      const target = path.posix.resolve(`/${wants}/${path.dirname(unit)}`, /** @type {NonNullable<typeof entry>} */ (entry).target)
+      const target = path.posix.resolve(
+        `/${wants}/${path.dirname(unit)}`,
+        /** @type {NonNullable<typeof entry>} */ (entry).target
+      )
       assert.ok(has(target) || has(`/usr${target}`), `${unit} → ${target}`)
     }
     assert.equal(files.get(`${wants}/nginx.service`)?.target, '/dev/null')
-    assert.ok(has('/usr/bin/node') && has('/usr/sbin/nginx') && has('/opt/stevec/wiki-app/src/server.js') && has('/opt/stevec/node_modules/fastify/package.json'))
+    assert.ok(
+      has('/usr/bin/node') &&
+        has('/usr/sbin/nginx') &&
+        has('/opt/stevec/wiki-app/src/server.js') &&
+        has('/opt/stevec/node_modules/fastify/package.json')
+    )
     const configuration = readImageFile(image, '/etc/stevec/nginx.conf')
     assert.match(configuration, /listen 0\.0\.0\.0:80 default_server;/)
     for (const [, include] of configuration.matchAll(/include "([^"]+)"/g)) assert.ok(has(include), include)
@@ -83,17 +104,28 @@ for (const board of built) {
 
   test(`${board}: whatever the wiki imports is on it`, (t) => {
     const opt = '/opt/stevec'
-    if (files.get('opt/stevec/wiki-app/package.json')?.sha256 !== sha256File(path.join(ROOT, 'wiki-app/package.json'))) return t.skip('built from another state of the wiki; `sudo make image` renews it')
+    if (
+      files.get('opt/stevec/wiki-app/package.json')?.sha256 !== sha256File(path.join(ROOT, 'wiki-app/package.json'))
+    ) {
+      return t.skip('built from another state of the wiki; `sudo make image` renews it')
+    }
     assert.equal(files.get('opt/stevec/node_modules/@stevec/cdn')?.target, '../../cdn')
-    const sources = [...files.keys()].filter((file) => /^opt\/stevec\/(wiki-app|cdn)\/.*\.js$/.test(file) && !file.includes('/assets/'))
+    const sources = [...files.keys()].filter(
+      (file) => /^opt\/stevec\/(wiki-app|cdn)\/.*\.js$/.test(file) && !file.includes('/assets/')
+    )
     assert.ok(sources.length > 50)
     for (const file of sources) {
       const text = readFileSync(path.join(ROOT, path.posix.relative('opt/stevec', file)), 'utf8')
-      for (const [, early, late] of text.matchAll(/^import .*? from '([^'.][^']*)'|[^{]import\('([^'.][^']*)'\)(?!\.[A-Z])/gm)) {
+      for (const [, early, late] of text.matchAll(
+        /^import .*? from '([^'.][^']*)'|[^{]import\('([^'.][^']*)'\)(?!\.[A-Z])/gm
+      )) {
         const name = early ?? late
         if (name.startsWith('node:')) continue
         const packageName = name.split('/').slice(0, name.startsWith('@') ? 2 : 1).join('/')
-        assert.ok(has(`${opt}/node_modules/${packageName}`) || has(`${opt}/${file.split('/')[2]}/node_modules/${packageName}`), `${file} imports ${name}`)
+        assert.ok(
+          has(`${opt}/node_modules/${packageName}`) || has(`${opt}/${file.split('/')[2]}/node_modules/${packageName}`),
+          `${file} imports ${name}`
+        )
       }
     }
   })
@@ -102,12 +134,22 @@ for (const board of built) {
     const shadow = readImageFile(image, '/etc/shadow').trimEnd().split('\n').map((row) => row.split(':'))
     assert.ok(shadow.length > 10)
     for (const [name, password] of shadow) assert.match(password, /^[!*]/, name)
-    assert.deepEqual(entries.filter(({ path: file }) => /^etc\/ssh\/ssh_host_|^var\/lib\/systemd\/random-seed$|^root\/\.(npmrc|bash_history)$|\.npmrc$/.test(file)).map(({ path: file }) => file), [])
+    assert.deepEqual(
+      entries
+        .filter(({ path: file }) =>
+          /^etc\/ssh\/ssh_host_|^var\/lib\/systemd\/random-seed$|^root\/\.(npmrc|bash_history)$|\.npmrc$/.test(file)
+        )
+        .map(({ path: file }) => file),
+      []
+    )
     assert.equal(files.get('etc/machine-id')?.size_bytes, 0)
     assert.equal(has('/root/.ssh/authorized_keys'), manifest.parameters.SSH_KEY !== 'none')
     assert.equal(files.get('etc/stevec/wiki.env')?.mode, '0600')
     assert.ok(!('MONGODB_URI' in manifest.parameters))
-    assert.deepEqual(entries.filter(({ uid, path: file }) => uid !== 0 && /^(opt|usr|etc\/stevec|root)\b/.test(file)), [])
+    assert.deepEqual(
+      entries.filter(({ uid, path: file }) => uid !== 0 && /^(opt|usr|etc\/stevec|root)\b/.test(file)),
+      []
+    )
   })
 
   test(`${board}: no compiler, no npm and no other CPU's code is left on it, and it is small`, () => {
@@ -115,7 +157,10 @@ for (const board of built) {
     assert.equal(readImageFile(image, '/usr/share/stevec/packages.txt'), packages)
     assert.equal(packages.trimEnd().split('\n').length, manifest.packages.count)
     assert.doesNotMatch(packages, /^(gcc|g\+\+|make|npm|python3|build-essential)(-\d+)?=/m)
-    assert.deepEqual(entries.filter(({ path: file }) => /^opt\/.*\.(c|cc|gyp|o)$/.test(file)).map(({ path: file }) => file), [])
+    assert.deepEqual(
+      entries.filter(({ path: file }) => /^opt\/.*\.(c|cc|gyp|o)$/.test(file)).map(({ path: file }) => file),
+      []
+    )
     const size = entries.reduce((sum, entry) => sum + entry.size_bytes, 0)
     assert.ok(size < ROOTFS_MAX_BYTES, `${size} bytes`)
     assert.deepEqual(readdirSync(here).filter((file) => file.startsWith('work-')), [])

@@ -38,20 +38,37 @@ test('what happened in a second is the difference of two readings', () => {
     '100.50 180.00',
     '100.50 10 0 10 80 0 0 0 0 1000 600 45123 eth0:1000:2000',
     '101.50 30 0 30 120 0 0 0 20 1000 500 46000 eth0:1500:2300'
-  ]), [{ time_s: 1700000101.5, cpu_ratio: 0.4, memory_used_bytes: 500 * 1024, temperature_c: 46, received_bytes: 500, sent_bytes: 300 }])
+  ]), [{
+    time_s: 1700000101.5,
+    cpu_ratio: 0.4,
+    memory_used_bytes: 500 * 1024,
+    temperature_c: 46,
+    received_bytes: 500,
+    sent_bytes: 300
+  }])
 })
 
-test('bytes that pass the switch and its bridge count once, a counter that began anew counts nothing, and no thermometer is null', () => {
+test('bytes that pass the switch and its bridge count once, ' +
+  'a counter that began anew counts nothing, and no thermometer is null', () => {
   const [sample] = parsed([
     '0.00 0.00',
     '1.00 0 0 0 1 0 0 0 0 1000 600 - eth0:100:100 lan1:90:90 switch:80:4000000000',
     '2.00 0 0 0 2 0 0 0 0 1000 600 - eth0:300:300 lan1:290:290 switch:180:50'
   ])
-  assert.deepEqual([sample.received_bytes, sample.sent_bytes, sample.temperature_c, sample.cpu_ratio], [100, 0, null, 0])
+  assert.deepEqual(
+    [sample.received_bytes, sample.sent_bytes, sample.temperature_c, sample.cpu_ratio],
+    [100, 0, null, 0]
+  )
 })
 
 test('something else than samples is an error, and so is a sampler that ends by itself', async () => {
   assert.throws(() => parsed(['0.00 0.00', 'Last login: yesterday']), /printed something else: Last login/)
-  await assert.rejects(sampleOrigin({ command: 'sh', args: ['-c', 'echo Welcome; exec sleep 60'], onSample: () => {} }).ended, /printed something else: Welcome/)
-  await assert.rejects(sampleOrigin({ command: 'sh', args: ['-c', 'echo no route >&2; exit 255'], onSample: () => {} }).ended, /ended \(exit code 255\): no route/)
+  await assert.rejects(
+    sampleOrigin({ command: 'sh', args: ['-c', 'echo Welcome; exec sleep 60'], onSample: () => {} }).ended,
+    /printed something else: Welcome/
+  )
+  await assert.rejects(
+    sampleOrigin({ command: 'sh', args: ['-c', 'echo no route >&2; exit 255'], onSample: () => {} }).ended,
+    /ended \(exit code 255\): no route/
+  )
 })

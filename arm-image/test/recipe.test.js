@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync, cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, statSync, symlinkSync,
+  writeFileSync
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
@@ -30,12 +33,21 @@ test('every parameter has a default that is allowed, and a bad one is refused by
   assert.deepEqual(Object.keys(readParameters({})), Object.keys(PARAMETERS))
   assert.equal(readParameters({ BOARD: 'bananapi' }).BOARD, 'bananapi')
   for (const [name, bad] of Object.entries({
-    BOARD: 'raspberry-pi', SUITE: 'trixie main', MIRROR: 'file:///etc', SECURITY_MIRROR: 'yes', BOARD_HOSTNAME: '-a', IMAGE_SIZE: '3G', MONGODB_URI: "mongodb://h/x'\nA=b"
+    BOARD: 'raspberry-pi',
+    SUITE: 'trixie main',
+    MIRROR: 'file:///etc',
+    SECURITY_MIRROR: 'yes',
+    BOARD_HOSTNAME: '-a',
+    IMAGE_SIZE: '3G',
+    MONGODB_URI: "mongodb://h/x'\nA=b"
   })) assert.throws(() => readParameters({ [name]: bad }), new RegExp(`^Error: ${name}=.* is not allowed: it must be `), name)
 })
 
 test('a bad address of the database is not shown: it may hold a password', () => {
-  assert.throws(() => readParameters({ MONGODB_URI: 'mongodb://me:hunter2 @host/' }), (error) => !(/** @type {Error} */ (error).message.includes('hunter2')))
+  assert.throws(
+    () => readParameters({ MONGODB_URI: 'mongodb://me:hunter2 @host/' }),
+    (error) => !(/** @type {Error} */ (error).message.includes('hunter2'))
+  )
 })
 
 test('only public keys get into an image', (t) => {
@@ -49,15 +61,23 @@ test('only public keys get into an image', (t) => {
 
 test('the lock has every package that is asked for, and tells what has changed', () => {
   assert.deepEqual(PACKAGES.filter((name) => !(name in lock.packages)), [])
-  assert.deepEqual(packageDifferences({ a: '1', b: '1' }, { b: '2', c: '1' }), ['a 1 → (not installed)', 'b 1 → 2', 'c (not locked) → 1'])
+  assert.deepEqual(packageDifferences({ a: '1', b: '1' }, { b: '2', c: '1' }), [
+    'a 1 → (not installed)',
+    'b 1 → 2',
+    'c (not locked) → 1'
+  ])
 })
 
 test('the base is made anew for other packages, versions, files and mirrors, and for nothing else', (t) => {
   const overlay = path.join(temporary(t), 'overlay')
   cpSync(path.join(HERE, 'overlays/base'), overlay, { recursive: true, verbatimSymlinks: true })
-  const name = (/** @type {Record<string, string>} */ env, locked = lock) => baseName({ parameters: readParameters(env), lock: locked, overlay })
+  const name = (/** @type {Record<string, string>} */ env, locked = lock) =>
+    baseName({ parameters: readParameters(env), lock: locked, overlay })
   const plain = name({})
-  assert.equal(name({ BOARD: 'bananapi', BOARD_HOSTNAME: 'other', MONGODB_URI: 'mongodb://h/x', IMAGE_SIZE: '4G' }), plain)
+  assert.equal(
+    name({ BOARD: 'bananapi', BOARD_HOSTNAME: 'other', MONGODB_URI: 'mongodb://h/x', IMAGE_SIZE: '4G' }),
+    plain
+  )
   assert.notEqual(name({ SUITE: 'forky' }), plain)
   assert.notEqual(name({ MIRROR: 'http://mirror.example/debian' }), plain)
   assert.notEqual(name({}, { ...lock, packages: { ...lock.packages, nodejs: '0' } }), plain)
@@ -66,9 +86,12 @@ test('the base is made anew for other packages, versions, files and mirrors, and
 })
 
 test('security updates are built in when a mirror of them is named', () => {
-  const sources = (/** @type {Record<string, string>} */ env) => mmdebstrapArguments(readParameters(env), '/o', '/t').filter((argument) => argument.startsWith('deb '))
+  const sources = (/** @type {Record<string, string>} */ env) =>
+    mmdebstrapArguments(readParameters(env), '/o', '/t').filter((argument) => argument.startsWith('deb '))
   assert.deepEqual(sources({}), ['deb http://deb.debian.org/debian trixie main'])
-  assert.deepEqual(sources({ SECURITY_MIRROR: 'http://m.example/s' }).slice(1), ['deb http://m.example/s trixie-security main'])
+  assert.deepEqual(sources({ SECURITY_MIRROR: 'http://m.example/s' }).slice(1), [
+    'deb http://m.example/s trixie-security main'
+  ])
 })
 
 test('what is laid down is the same whoever owns the checkout and whatever their umask', (t) => {
@@ -85,7 +108,11 @@ test('what is laid down is the same whoever owns the checkout and whatever their
   writeFileSync(path.join(to, 'etc/stays'), '')
   layOver(from, to, { epoch: EPOCH, keep: (relative) => relative !== 'etc/left-out' })
   assert.deepEqual(listTree(to).map(({ path: file, mode, type }) => [file, type === 'link' ? '' : mode, type]), [
-    ['etc', statMode(path.join(to, 'etc')), 'folder'], ['etc/file', '0644', 'file'], ['etc/link', '', 'link'], ['etc/program', '0755', 'file'], ['etc/stays', statMode(path.join(to, 'etc/stays')), 'file']
+    ['etc', statMode(path.join(to, 'etc')), 'folder'],
+    ['etc/file', '0644', 'file'],
+    ['etc/link', '', 'link'],
+    ['etc/program', '0755', 'file'],
+    ['etc/stays', statMode(path.join(to, 'etc/stays')), 'file']
   ])
   assert.equal(readlinkSync(path.join(to, 'etc/link')), '/dev/null')
   assert.equal(statSync(path.join(to, 'etc/file')).mtimeMs, EPOCH * 1000)
@@ -143,11 +170,18 @@ test('services have no rights that they do not use, and together leave the board
   let mebibytes = 0
   for (const name of ['stevec-wiki.service', 'stevec-nginx.service']) {
     const unit = readFileSync(path.join(UNITS, name), 'utf8')
-    for (const setting of ['DynamicUser=yes', 'ProtectSystem=strict', 'ProtectHome=yes', 'PrivateDevices=yes', 'RestrictNamespaces=yes', 'SystemCallFilter=@system-service']) assert.ok(unit.includes(`\n${setting}\n`), `${name}: ${setting}`)
+    for (const setting of [
+      'DynamicUser=yes', 'ProtectSystem=strict', 'ProtectHome=yes', 'PrivateDevices=yes', 'RestrictNamespaces=yes',
+      'SystemCallFilter=@system-service'
+    ]) {
+      assert.ok(unit.includes(`\n${setting}\n`), `${name}: ${setting}`)
+    }
     assert.match(unit, /^CapabilityBoundingSet=(CAP_NET_BIND_SERVICE)?$/m)
     mebibytes += Number(/^MemoryMax=(\d+)M$/m.exec(unit)?.[1])
   }
-  const tmpfs = [...readFileSync(path.join(HERE, 'overlays/base/etc/fstab'), 'utf8').matchAll(/^tmpfs.*size=(\d+)m/gm)].map((match) => Number(match[1]))
+  const tmpfs = [
+    ...readFileSync(path.join(HERE, 'overlays/base/etc/fstab'), 'utf8').matchAll(/^tmpfs.*size=(\d+)m/gm)
+  ].map((match) => Number(match[1]))
   assert.equal(tmpfs.length, 2)
   assert.ok(mebibytes + tmpfs[0] + tmpfs[1] <= 1024, `${mebibytes} MiB and ${tmpfs} MiB`)
   assert.ok(mebibytes <= 1024 * 0.7, `${mebibytes} MiB`)
@@ -169,13 +203,23 @@ test('every unit of ours that wants to start does, and none of its links leads n
     const wantedBy = /^WantedBy=(\S+)$/m.exec(readFileSync(path.join(UNITS, file), 'utf8'))?.[1]
     assert.equal(enabled.includes(`${wantedBy}.wants/${file}`), wantedBy !== undefined, file)
   }
-  for (const file of enabled.filter((entry) => entry.includes('/stevec-'))) assert.ok(statSync(path.join(SYSTEM, readlinkSync(path.join(UNITS, file)))).isFile(), file)
+  for (const file of enabled.filter((entry) => entry.includes('/stevec-'))) {
+    assert.ok(statSync(path.join(SYSTEM, readlinkSync(path.join(UNITS, file)))).isFile(), file)
+  }
 })
 
 test('nobody can log in by password, and nothing laid down holds a secret', () => {
   const sshd = readFileSync(path.join(SYSTEM, 'etc/ssh/sshd_config.d/stevec.conf'), 'utf8')
-  for (const setting of ['PasswordAuthentication no', 'KbdInteractiveAuthentication no', 'PermitRootLogin prohibit-password']) assert.ok(sshd.includes(`\n${setting}\n`), setting)
-  const files = readdirSync(path.join(HERE, 'overlays'), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name))
+  for (const setting of [
+    'PasswordAuthentication no',
+    'KbdInteractiveAuthentication no',
+    'PermitRootLogin prohibit-password'
+  ]) {
+    assert.ok(sshd.includes(`\n${setting}\n`), setting)
+  }
+  const files = readdirSync(path.join(HERE, 'overlays'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name))
   assert.ok(files.length > 15)
   for (const file of files) {
     assert.doesNotMatch(file, /shadow|passwd|authorized_keys|host_.*_key$|machine-id$/)
@@ -184,5 +228,8 @@ test('nobody can log in by password, and nothing laid down holds a secret', () =
 })
 
 test('systemd reads the settings of the wiki as they were given', () => {
-  assert.match(wikiSettings('mongodb://me:p%40ss$word@h:1/x?a=b&c=d'), /^MONGODB_URI='mongodb:\/\/me:p%40ss\$word@h:1\/x\?a=b&c=d'$/m)
+  assert.match(
+    wikiSettings('mongodb://me:p%40ss$word@h:1/x?a=b&c=d'),
+    /^MONGODB_URI='mongodb:\/\/me:p%40ss\$word@h:1\/x\?a=b&c=d'$/m
+  )
 })

@@ -27,7 +27,7 @@ async function start (t) {
 test('windows with more groups than one answer holds come back whole, each in its place', async (t) => {
   const { fake, client, count, zoneId } = await start(t)
   const hosts = Array.from({ length: 60 }, (_host, index) => `h${index}.example.com`)
-  // Two windows of one host stand between those of 60.
+  // Windows with 60 hosts alternate with windows with one host.
   const windows = [0, 1, 2, 3, 4].map((minute) => windowOf(minute, minute % 2 === 0 ? hosts : hosts.slice(0, 1)))
   for (const [minute, window] of windows.entries()) {
     for (const host of window.hosts) for (const status of STATUSES) count(minute, host, status, minute + 1)

@@ -21,15 +21,39 @@ const clientOf = (fake, options = {}) => createClient({ token: TOKEN, apiUrl: fa
  */
 const doIt = async (client, kind, wish = WISH) => carryOut(client, wish, await makePlan(client, kind, wish))
 
-/** Rules and records that other people have. @param {import('./fake/cloudflare.js').Fake} fake */
+/** Adds rules and records of other people. @param {import('./fake/cloudflare.js').Fake} fake */
 function furnish (fake) {
   fake.addRecord({ type: 'A', name: 'example.com', content: '198.51.100.1', proxied: true, ttl: 1 })
   fake.addRecord({ type: 'MX', name: 'example.com', content: 'mail.example.com', ttl: 3600, priority: 10 })
-  fake.addRecord({ type: 'TXT', name: 'wiki.example.com', content: 'somebody was here', ttl: 120, comment: 'managed by hand' })
-  fake.addRecord({ type: 'CNAME', name: 'shop.example.com', content: 'shop.example.net', proxied: true, ttl: 1, comment: 'managed by stevecs cousin' })
+  fake.addRecord({
+    type: 'TXT',
+    name: 'wiki.example.com',
+    content: 'somebody was here',
+    ttl: 120,
+    comment: 'managed by hand'
+  })
+  fake.addRecord({
+    type: 'CNAME',
+    name: 'shop.example.com',
+    content: 'shop.example.net',
+    proxied: true,
+    ttl: 1,
+    comment: 'managed by stevecs cousin'
+  })
   fake.writeRules([
-    { action: 'set_cache_settings', expression: '(http.host eq "shop.example.com" and not starts_with(http.request.uri.path, "/cart"))', action_parameters: { cache: true, edge_ttl: { mode: 'override_origin', default: 7200 } }, description: 'shop' },
-    { action: 'set_cache_settings', expression: 'http.request.uri.path contains "\\"quoted\\""', action_parameters: { cache: false }, enabled: false, ref: 'mine' }
+    {
+      action: 'set_cache_settings',
+      expression: '(http.host eq "shop.example.com" and not starts_with(http.request.uri.path, "/cart"))',
+      action_parameters: { cache: true, edge_ttl: { mode: 'override_origin', default: 7200 } },
+      description: 'shop'
+    },
+    {
+      action: 'set_cache_settings',
+      expression: 'http.request.uri.path contains "\\"quoted\\""',
+      action_parameters: { cache: false },
+      enabled: false,
+      ref: 'mine'
+    }
   ], { description: 'the rules of the shop' })
 }
 
@@ -39,19 +63,41 @@ test('plan shows all that is to do and changes nothing; apply does it; a second 
   const plan = await makePlan(client, 'apply', WISH)
   assert.deepEqual(fake.writes(), [])
   const lines = planLines(plan).join('\n')
-  for (const line of ['+ cache rule stevec_cached', '+ cache rule stevec_personal', '+ cache rule stevec_nocache', '~ setting tiered_cache_smart_topology_enable', '+ DNS record wiki.example.com', '+ DNS record nocache.example.com', '+ DNS record source.example.com', 'note: brotli is on', 'example.com: 7 changes']) assert.ok(lines.includes(line), `${line}\n${lines}`)
+  for (const line of [
+    '+ cache rule stevec_cached', '+ cache rule stevec_personal', '+ cache rule stevec_nocache',
+    '~ setting tiered_cache_smart_topology_enable',
+    '+ DNS record wiki.example.com', '+ DNS record nocache.example.com', '+ DNS record source.example.com',
+    'note: brotli is on', 'example.com: 7 changes'
+  ]) {
+    assert.ok(lines.includes(line), `${line}\n${lines}`)
+  }
 
   await carryOut(client, WISH, plan)
-  assert.deepEqual(fake.zone.records.map(({ name, type, content, proxied, comment }) => [name, type, content, proxied, comment]), [
-    ['wiki.example.com', 'A', '203.0.113.7', true, 'managed by stevec: cached'],
-    ['nocache.example.com', 'A', '203.0.113.7', true, 'managed by stevec: nocache'],
-    ['source.example.com', 'A', '203.0.113.7', false, 'managed by stevec: source']
-  ])
-  assert.deepEqual(fake.zone.rulesets.at(-1).rules.map((/** @type {any} */ { ref, action_parameters: parameters }) => [ref, parameters]), [
-    ['stevec_cached', { cache: true, edge_ttl: { mode: 'respect_origin' }, browser_ttl: { mode: 'respect_origin' }, respect_strong_etags: true }],
-    ['stevec_personal', { cache: false }],
-    ['stevec_nocache', { cache: false }]
-  ])
+  assert.deepEqual(
+    fake.zone.records.map(({ name, type, content, proxied, comment }) => [name, type, content, proxied, comment]),
+    [
+      ['wiki.example.com', 'A', '203.0.113.7', true, 'managed by stevec: cached'],
+      ['nocache.example.com', 'A', '203.0.113.7', true, 'managed by stevec: nocache'],
+      ['source.example.com', 'A', '203.0.113.7', false, 'managed by stevec: source']
+    ]
+  )
+  assert.deepEqual(
+    fake.zone.rulesets.at(-1).rules
+      .map((/** @type {any} */ { ref, action_parameters: parameters }) => [ref, parameters]),
+    [
+      [
+        'stevec_cached',
+        {
+          cache: true,
+          edge_ttl: { mode: 'respect_origin' },
+          browser_ttl: { mode: 'respect_origin' },
+          respect_strong_etags: true
+        }
+      ],
+      ['stevec_personal', { cache: false }],
+      ['stevec_nocache', { cache: false }]
+    ]
+  )
   assert.equal(fake.zone.tiered, 'off')
   assert.equal(fake.zone.settings.brotli, 'on', 'not without --tune')
 
@@ -71,7 +117,10 @@ for (const tune of [false, true]) {
     const client = clientOf(fake)
     const wish = { ...WISH, tune }
     await doIt(client, 'apply', wish)
-    assert.deepEqual(fake.zone.rulesets.at(-1).rules.map((/** @type {any} */ { ref }) => ref).slice(-4), ['mine', 'stevec_cached', 'stevec_personal', 'stevec_nocache'])
+    assert.deepEqual(
+      fake.zone.rulesets.at(-1).rules.map((/** @type {any} */ { ref }) => ref).slice(-4),
+      ['mine', 'stevec_cached', 'stevec_personal', 'stevec_nocache']
+    )
     assert.equal(fake.zone.rulesets.at(-1).description, 'the rules of the shop')
     assert.equal(fake.zone.settings.email_obfuscation, tune ? 'off' : 'on')
     await doIt(client, 'apply', wish)
@@ -91,20 +140,34 @@ test('a zone without cache rules has none again after destroy', async (t) => {
   assert.deepEqual(fake.zone.rulesets, [])
 })
 
-test('what somebody changed by hand is put right, and moved to its place; destroy restores settings, whoever changed them since', async (t) => {
+test('what somebody changed by hand is put right, and moved to its place; ' +
+  'destroy restores settings, whoever changed them since', async (t) => {
   const fake = await startFake(t)
   const client = clientOf(fake)
   await doIt(client, 'apply', { ...WISH, tune: true })
   const [cached, ...rest] = fake.zone.rulesets.at(-1).rules
-  fake.writeRules([{ ...cached, enabled: false }, ...rest, { action: 'set_cache_settings', expression: 'true', action_parameters: { cache: false } }], { description: 'made by stevec' })
+  fake.writeRules(
+    [
+      { ...cached, enabled: false },
+      ...rest,
+      { action: 'set_cache_settings', expression: 'true', action_parameters: { cache: false } }
+    ],
+    { description: 'made by stevec' }
+  )
   fake.zone.records[0].proxied = false
   const plan = await doIt(client, 'apply', { ...WISH, tune: true })
-  assert.deepEqual(plan.steps.flatMap(({ changes }) => changes.map(({ action, what }) => `${action} ${what}`)), ['update cache rule stevec_cached', 'update DNS record wiki.example.com'])
+  assert.deepEqual(
+    plan.steps.flatMap(({ changes }) => changes.map(({ action, what }) => `${action} ${what}`)),
+    ['update cache rule stevec_cached', 'update DNS record wiki.example.com']
+  )
   assert.equal(fake.zone.rulesets.at(-1).rules.at(-1).ref, 'stevec_nocache', 'ours have the last word')
 
   const rules = fake.zone.rulesets.at(-1).rules
   fake.writeRules([...rules.slice(1), rules[0]], { description: 'made by stevec' })
-  assert.deepEqual((await makePlan(client, 'apply', WISH)).steps.flatMap(({ changes }) => changes.map(({ action }) => action)), ['move'])
+  assert.deepEqual(
+    (await makePlan(client, 'apply', WISH)).steps.flatMap(({ changes }) => changes.map(({ action }) => action)),
+    ['move']
+  )
 
   fake.zone.tiered = 'on'
   fake.zone.settings.brotli = 'off'
@@ -122,26 +185,51 @@ test('the doors move to other names, and to another kind of origin', async (t) =
   const client = clientOf(fake)
   await doIt(client, 'apply')
   await doIt(client, 'apply', { ...WISH, origin: 'Home.example.net.', names: 'w,n,source' })
-  assert.deepEqual(fake.zone.records.map(({ name, type, content }) => [name, type, content]).sort(), [['n.example.com', 'CNAME', 'home.example.net'], ['source.example.com', 'CNAME', 'home.example.net'], ['w.example.com', 'CNAME', 'home.example.net']])
+  assert.deepEqual(fake.zone.records.map(({ name, type, content }) => [name, type, content]).sort(), [
+    ['n.example.com', 'CNAME', 'home.example.net'],
+    ['source.example.com', 'CNAME', 'home.example.net'],
+    ['w.example.com', 'CNAME', 'home.example.net']
+  ])
   await doIt(client, 'apply', { ...WISH, origin: '2001:DB8::0:7' })
-  assert.deepEqual(fake.zone.records.map(({ name, type, content }) => [name, type, content]).sort(), [['nocache.example.com', 'AAAA', '2001:db8::7'], ['source.example.com', 'AAAA', '2001:db8::7'], ['wiki.example.com', 'AAAA', '2001:db8::7']])
+  assert.deepEqual(fake.zone.records.map(({ name, type, content }) => [name, type, content]).sort(), [
+    ['nocache.example.com', 'AAAA', '2001:db8::7'],
+    ['source.example.com', 'AAAA', '2001:db8::7'],
+    ['wiki.example.com', 'AAAA', '2001:db8::7']
+  ])
   assert.deepEqual((await makePlan(client, 'apply', { ...WISH, origin: '2001:db8::7' })).steps, [])
 })
 
-test('a name that somebody else uses, and a plan without room for our rules, are conflicts: nothing is done', async (t) => {
+test('a name that somebody else uses, and a plan without room for our rules, ' +
+  'are conflicts: nothing is done', async (t) => {
   const fake = await startFake(t)
   fake.addRecord({ type: 'A', name: 'wiki.example.com', content: '198.51.100.9' })
-  fake.writeRules(Array.from({ length: 8 }, (_rule, index) => ({ action: 'set_cache_settings', expression: `http.host eq "h${index}.example.com"`, action_parameters: { cache: false } })))
+  fake.writeRules(
+    Array.from({ length: 8 }, (_rule, index) => ({
+      action: 'set_cache_settings',
+      expression: `http.host eq "h${index}.example.com"`,
+      action_parameters: { cache: false }
+    }))
+  )
   const client = clientOf(fake)
   const plan = await makePlan(client, 'apply', WISH)
-  assert.match(plan.conflicts.join('\n'), /room for 10 cache rules; 8 are there, and ours are 3\nwiki\.example\.com has a A record that is not ours \(198\.51\.100\.9\); choose other --names/)
+  assert.match(
+    plan.conflicts.join('\n'),
+    /room for 10 cache rules; 8 are there, and ours are 3\nwiki\.example\.com has a A record that is not ours \(198\.51\.100\.9\); choose other --names/
+  )
   await assert.rejects(carryOut(client, WISH, plan), /nothing was done: the plan free has room/)
   assert.deepEqual(fake.writes(), [])
 })
 
 for (const [what, change] of /** @type {[string, (fake: import('./fake/cloudflare.js').Fake) => void][]} */ ([
-  ['a cache rule', (fake) => fake.writeRules([{ action: 'set_cache_settings', expression: 'ssl', action_parameters: { cache: false } }])],
-  ['a record at one of our names', (fake) => fake.addRecord({ type: 'TXT', name: 'source.example.com', content: 'new' })],
+  [
+    'a cache rule',
+    (fake) =>
+      fake.writeRules([{ action: 'set_cache_settings', expression: 'ssl', action_parameters: { cache: false } }])
+  ],
+  [
+    'a record at one of our names',
+    (fake) => fake.addRecord({ type: 'TXT', name: 'source.example.com', content: 'new' })
+  ],
   ['a setting', (fake) => { fake.zone.settings.brotli = 'off' }]
 ])) {
   test(`${what} that changed between plan and apply: refused, and nothing is done`, async (t) => {
@@ -149,7 +237,10 @@ for (const [what, change] of /** @type {[string, (fake: import('./fake/cloudflar
     const client = clientOf(fake)
     const plan = await makePlan(client, 'apply', WISH)
     change(fake)
-    await assert.rejects(carryOut(client, WISH, plan), /the zone has changed since the plan was made, so nothing was done; make the plan again/)
+    await assert.rejects(
+      carryOut(client, WISH, plan),
+      /the zone has changed since the plan was made, so nothing was done; make the plan again/
+    )
     assert.deepEqual(fake.writes(), [])
   })
 }
@@ -158,14 +249,29 @@ for (const created of [false, true]) {
   test(`a rule that somebody adds in the very moment between our reading and our writing is not lost${created ? ', nor when it is the first of the zone' : ''}`, async (t) => {
     const fake = await startFake(t)
     if (!created) furnish(fake)
-    const others = () => (fake.zone.rulesets.at(-1)?.rules ?? []).filter((/** @type {any} */ { ref }) => !ref.startsWith('stevec_')).map((/** @type {any} */ { expression, action_parameters: parameters }) => ({ expression, parameters }))
-    const added = { action: 'set_cache_settings', expression: '(http.host eq "new.example.com")', action_parameters: { cache: true }, ref: 'just_added' }
+    const others = () =>
+      (fake.zone.rulesets.at(-1)?.rules ?? [])
+        .filter((/** @type {any} */ { ref }) => !ref.startsWith('stevec_'))
+        .map((/** @type {any} */ { expression, action_parameters: parameters }) => ({ expression, parameters }))
+    const added = {
+      action: 'set_cache_settings',
+      expression: '(http.host eq "new.example.com")',
+      action_parameters: { cache: true },
+      ref: 'just_added'
+    }
     const expected = [...others(), { expression: added.expression, parameters: added.action_parameters }]
-    fake.fail({ match: /^PUT .*entrypoint/, how: 'before', run: () => fake.writeRules([...(fake.zone.rulesets.at(-1)?.rules ?? []), added], { description: 'theirs' }) })
+    fake.fail({
+      match: /^PUT .*entrypoint/,
+      how: 'before',
+      run: () => fake.writeRules([...(fake.zone.rulesets.at(-1)?.rules ?? []), added], { description: 'theirs' })
+    })
     await doIt(clientOf(fake), 'apply')
     assert.deepEqual(others(), expected)
     assert.equal(fake.zone.rulesets.at(-1).description, 'theirs')
-    assert.deepEqual(fake.zone.rulesets.at(-1).rules.slice(-3).map((/** @type {any} */ { ref }) => ref), ['stevec_cached', 'stevec_personal', 'stevec_nocache'])
+    assert.deepEqual(
+      fake.zone.rulesets.at(-1).rules.slice(-3).map((/** @type {any} */ { ref }) => ref),
+      ['stevec_cached', 'stevec_personal', 'stevec_nocache']
+    )
   })
 }
 
@@ -175,10 +281,13 @@ test('killed between any two calls, apply and then destroy come to the same end 
   const untouched = whole.snapshot()
   await doIt(clientOf(whole), 'apply')
   const writes = whole.writes().length
-  /** Without what tells when and in which order. @param {import('./fake/cloudflare.js').Fake} fake */
+  /** Returns the zone without times and order. @param {import('./fake/cloudflare.js').Fake} fake */
   const state = (fake) => ({
-    records: fake.zone.records.map(({ name, type, content, proxied, ttl, comment }) => ({ name, type, content, proxied, ttl, comment })),
-    rules: fake.zone.rulesets.at(-1).rules.map((/** @type {any} */ { id: _id, version: _version, last_updated: _at, ...rule }) => rule).map((/** @type {any} */ rule) => /^[0-9a-f]{32}$/.test(rule.ref) ? { ...rule, ref: 'id' } : rule),
+    records: fake.zone.records.map(({ name, type, content, proxied, ttl, comment }) =>
+      ({ name, type, content, proxied, ttl, comment })),
+    rules: fake.zone.rulesets.at(-1).rules
+      .map((/** @type {any} */ { id: _id, version: _version, last_updated: _at, ...rule }) => rule)
+      .map((/** @type {any} */ rule) => /^[0-9a-f]{32}$/.test(rule.ref) ? { ...rule, ref: 'id' } : rule),
     settings: fake.zone.settings,
     tiered: fake.zone.tiered
   })
@@ -188,15 +297,23 @@ test('killed between any two calls, apply and then destroy come to the same end 
       const fake = await startFake(t)
       furnish(fake)
       const killing = new AbortController()
-      // Killed before the request has arrived, or after it was carried out.
-      fake.fail(done ? { match: /^(PUT|POST|PATCH|DELETE) /, skip: kill, how: 'lost' } : { match: /^(PUT|POST|PATCH|DELETE) /, skip: kill, how: 'stall' })
+      // Kills before the request arrives, or after it was carried out.
+      fake.fail(
+        done
+          ? { match: /^(PUT|POST|PATCH|DELETE) /, skip: kill, how: 'lost' }
+          : { match: /^(PUT|POST|PATCH|DELETE) /, skip: kill, how: 'stall' }
+      )
       const running = doIt(clientOf(fake, { signal: killing.signal, attemptsMax: 1 }), 'apply')
       const outcome = assert.rejects(running)
       while (fake.writes().length <= kill) await new Promise((resolve) => setImmediate(resolve))
       killing.abort()
       await outcome
       await doIt(clientOf(fake), 'apply')
-      assert.deepEqual(state(fake), state(whole), `killed at write ${kill + 1}, ${done ? 'after' : 'before'} it was done`)
+      assert.deepEqual(
+        state(fake),
+        state(whole),
+        `killed at write ${kill + 1}, ${done ? 'after' : 'before'} it was done`
+      )
 
       if (!done) {
         await fake.stop()

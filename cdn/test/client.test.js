@@ -47,16 +47,27 @@ describe('an API call', { concurrency: true }, () => {
   }
 })
 
-test('it gives up after so many attempts, with the kind of the error and the next step, and waits no longer than it may', async (t) => {
+test('it gives up after so many attempts, with the kind of the error and the next step, ' +
+  'and waits no longer than it may', async (t) => {
   const fake = await startFake(t)
   fake.fail({ match: ZONES, times: 99, how: 'status', status: 502 })
-  await assert.rejects(findZone(clientOf(fake, { attemptsMax: 3 }), 'example.com'), (error) => error instanceof CloudflareError && error.kind === 'unavailable' && error.status === 502)
+  await assert.rejects(
+    findZone(clientOf(fake, { attemptsMax: 3 }), 'example.com'),
+    (error) => error instanceof CloudflareError && error.kind === 'unavailable' && error.status === 502
+  )
   assert.equal(fake.requests.length, 3)
 
   const limited = await startFake(t)
   limited.fail({ match: ZONES, times: 99, how: 'status', status: 429, headers: { 'retry-after': '300' } })
   const startedAt = performance.now()
-  await assert.rejects(findZone(clientOf(limited), 'example.com'), (error) => error instanceof CloudflareError && error.kind === 'rate_limited' && error.retryAfterMs === 300_000 && /patience, try again then/.test(error.message))
+  await assert.rejects(
+    findZone(clientOf(limited), 'example.com'),
+    (error) =>
+      error instanceof CloudflareError &&
+      error.kind === 'rate_limited' &&
+      error.retryAfterMs === 300_000 &&
+      /patience, try again then/.test(error.message)
+  )
   assert.equal(limited.requests.length, 1)
   assert.ok(performance.now() - startedAt < 300_000)
 })
@@ -66,13 +77,25 @@ test('what will be refused again is not tried again, and said with its reason', 
   const purge = createPurge({ client: clientOf(fake), zoneId: fake.zone.id })
   for (const [attempt, kind, message] of /** @type {[() => Promise<unknown>, string, RegExp][]} */ ([
     [() => purge.purgeUrls(['https://other.example/']), 'refused', /purge 1 URLs: 400, Invalid purge item .* \(1048\)/],
-    [() => createPurge({ client: clientOf(fake), zoneId: 'f'.repeat(32) }).purgeEverything(), 'permission', /\(9109\); does the token have the permissions that the README lists/],
+    [
+      () => createPurge({ client: clientOf(fake), zoneId: 'f'.repeat(32) }).purgeEverything(),
+      'permission',
+      /\(9109\); does the token have the permissions that the README lists/
+    ],
     [() => createPurge({ client: clientOf(fake), zoneId: '../../user' }).purgeEverything(), 'not_found', /\(7003\)/],
-    [() => findZone(clientOf(fake, { token: 'another-token' }), 'example.com'), 'token', /Invalid API Token \(1000\); is the token right/],
+    [
+      () => findZone(clientOf(fake, { token: 'another-token' }), 'example.com'),
+      'token',
+      /Invalid API Token \(1000\); is the token right/
+    ],
     [() => findZone(clientOf(fake), 'example.org'), 'not_found', /the token sees no zone example\.org/]
   ])) {
     const before = fake.requests.length
-    await assert.rejects(attempt, (error) => error instanceof CloudflareError && error.kind === kind && message.test(error.message), String(message))
+    await assert.rejects(
+      attempt,
+      (error) => error instanceof CloudflareError && error.kind === kind && message.test(error.message),
+      String(message)
+    )
     const { refused } = /** @type {any} */ (await attempt().catch((error) => error))
     assert.equal(refused, kind === 'refused', 'what the call names is at fault only where the API says so')
     assert.equal(fake.requests.length, before + 2)
@@ -87,29 +110,45 @@ test('an interrupted call ends at once', async (t) => {
   const fake = await startFake(t)
   fake.fail({ match: ZONES, times: 99, how: 'status', status: 503, headers: { 'retry-after': '60' } })
   const controller = new AbortController()
-  const running = findZone(clientOf(fake, { signal: controller.signal, onRetry: () => controller.abort() }), 'example.com')
+  const running = findZone(
+    clientOf(fake, { signal: controller.signal, onRetry: () => controller.abort() }),
+    'example.com'
+  )
   await assert.rejects(running, { name: 'AbortError' })
 })
 
-test('the token is in the Authorization header and nowhere else: no error, no stack, no object shows it, and other credentials of the environment are not sent', async (t) => {
+test('the token is in the Authorization header and nowhere else: no error, no stack, no object shows it, ' +
+  'and other credentials of the environment are not sent', async (t) => {
   const fake = await startFake(t)
   const secret = `${TOKEN}-hunter2`
-  for (const [name, value] of [['CLOUDFLARE_API_KEY', 'old-key'], ['CLOUDFLARE_EMAIL', 'me@example.com'], ['CLOUDFLARE_API_USER_SERVICE_KEY', 'service'], ['CLOUDFLARE_LOG', 'debug'], ['CLOUDFLARE_BASE_URL', 'http://127.0.0.1:9']]) {
+  for (const [name, value] of [
+    ['CLOUDFLARE_API_KEY', 'old-key'],
+    ['CLOUDFLARE_EMAIL', 'me@example.com'],
+    ['CLOUDFLARE_API_USER_SERVICE_KEY', 'service'],
+    ['CLOUDFLARE_LOG', 'debug'],
+    ['CLOUDFLARE_BASE_URL', 'http://127.0.0.1:9']
+  ]) {
     const before = process.env[name]
     process.env[name] = value
     t.after(() => { if (before === undefined) delete process.env[name]; else process.env[name] = before })
   }
   /** @type {unknown[]} */
   const printed = []
-  for (const method of /** @type {const} */ (['log', 'debug', 'info', 'warn', 'error'])) t.mock.method(console, method, (/** @type {unknown[]} */ ...args) => { printed.push(...args) })
+  for (
+    const method of /** @type {const} */ (['log', 'debug', 'info', 'warn', 'error'])
+  ) t.mock.method(console, method, (/** @type {unknown[]} */ ...args) => { printed.push(...args) })
   const client = clientOf(fake, { token: secret })
   const shown = []
   for (const how of /** @type {const} */ (['status', 'lost', 'half', 'text'])) {
     fake.fail({ match: ZONES, how, status: 403 })
-    const error = await findZone(clientOf(fake, { token: secret, attemptsMax: 1 }), 'example.com').catch((error) => error)
+    const error = await findZone(clientOf(fake, { token: secret, attemptsMax: 1 }), 'example.com')
+      .catch((error) => error)
     shown.push(inspect(error, { depth: 20, showHidden: true }), JSON.stringify(error), error.stack)
   }
-  assert.ok(!`${shown.join()}${inspect(client, { depth: 20 })}${inspect(printed, { depth: 20 })}${process.title}`.includes('hunter2'))
+  assert.ok(
+    !`${shown.join()}${inspect(client, { depth: 20 })}${inspect(printed, { depth: 20 })}${process.title}`
+      .includes('hunter2')
+  )
   assert.equal(fake.requests[0].headers.authorization, `Bearer ${secret}`)
   assert.deepEqual(Object.keys(fake.requests[0].headers).filter((name) => name.startsWith('x-auth')), [])
   assert.ok(!fake.requests.some(({ path }) => path.includes('hunter2')))
@@ -119,8 +158,15 @@ test('a token goes to https alone, or to this machine', () => {
   assert.equal(parseApiUrl(), 'https://api.cloudflare.com/client/v4')
   assert.equal(parseApiUrl('https://api.example/'), 'https://api.example/client/v4')
   assert.equal(parseApiUrl('http://127.0.0.1:8000/client/v4/'), 'http://127.0.0.1:8000/client/v4')
-  for (const url of ['http://api.cloudflare.com', 'http://127.0.0.1.example.com', 'http://localhost.example.com', 'ftp://127.0.0.1', 'https://me:hunter2@api.example', 'https://api.example?key=hunter2', 'nothing', '']) {
-    assert.throws(() => parseApiUrl(url), (error) => error instanceof RangeError && !error.message.includes('hunter2'), url)
+  for (const url of [
+    'http://api.cloudflare.com', 'http://127.0.0.1.example.com', 'http://localhost.example.com', 'ftp://127.0.0.1',
+    'https://me:hunter2@api.example', 'https://api.example?key=hunter2', 'nothing', ''
+  ]) {
+    assert.throws(
+      () => parseApiUrl(url),
+      (error) => error instanceof RangeError && !error.message.includes('hunter2'),
+      url
+    )
   }
 })
 
@@ -139,7 +185,10 @@ test('the token comes from the environment, or from a file that nobody else may 
   }
   writeFileSync(file, `${TOKEN}\nand more`)
   chmodSync(file, 0o600)
-  assert.throws(() => readToken({ file }), (error) => /must hold one API token/.test(String(error)) && !String(error).includes(TOKEN))
+  assert.throws(
+    () => readToken({ file }),
+    (error) => /must hold one API token/.test(String(error)) && !String(error).includes(TOKEN)
+  )
   assert.throws(() => readToken({ token: '' }), /no API token: set CLOUDFLARE_API_TOKEN/)
   assert.throws(() => readToken({ file: path.join(directory, 'none') }), /cannot be read: ENOENT/)
 })
@@ -148,15 +197,29 @@ test('a token with more rights than are needed is warned about, as far as the AP
   const fake = await startFake(t, { zones: [{ name: 'example.com' }, { name: 'example.org' }] })
   const warningsOf = async () => tokenWarnings(clientOf(fake), await findZone(clientOf(fake), 'example.com'))
   assert.deepEqual(await warningsOf(), [])
-  fake.tokens.set(TOKEN, { id: 'a'.repeat(32), status: 'active', permissions: [...LEAST, '#worker:edit', '#user_tokens:read'], zones: fake.zones.map(({ id }) => id) })
+  fake.tokens.set(TOKEN, {
+    id: 'a'.repeat(32),
+    status: 'active',
+    permissions: [...LEAST, '#worker:edit', '#user_tokens:read'],
+    zones: fake.zones.map(({ id }) => id)
+  })
   assert.deepEqual(await warningsOf(), [
     'the token never expires; give it an end',
     'the token may do more than is needed: #worker:edit, #user_tokens:read',
     'the token is for more zones than example.com; limit it to that one',
     'the token may read API tokens, which nothing here needs'
   ])
-  fake.tokens.set(TOKEN, { id: 'a'.repeat(32), status: 'active', permissions: ['#zone:read'], zones: [fake.zone.id], expires_on: '2099-01-01T00:00:00Z' })
-  await assert.rejects(createPurge({ client: clientOf(fake), zoneId: fake.zone.id }).purgeEverything(), /permissions that the README lists/)
+  fake.tokens.set(TOKEN, {
+    id: 'a'.repeat(32),
+    status: 'active',
+    permissions: ['#zone:read'],
+    zones: [fake.zone.id],
+    expires_on: '2099-01-01T00:00:00Z'
+  })
+  await assert.rejects(
+    createPurge({ client: clientOf(fake), zoneId: fake.zone.id }).purgeEverything(),
+    /permissions that the README lists/
+  )
 })
 
 test('purges go in calls of 100 items, each item once, and wait for the plan\'s limit', async (t) => {
@@ -168,7 +231,10 @@ test('purges go in calls of 100 items, each item once, and wait for the plan\'s 
   await purge.purgeHosts(['wiki.example.com'])
   await purge.purgeUrls(['https://wiki.example.com/'], { soft: true })
   assert.ok(fake.requests.length > 6, 'the limit was met')
-  assert.deepEqual(fake.zone.purges.slice(4), [{ hosts: ['wiki.example.com'], soft: false }, { files: ['https://wiki.example.com/'], soft: true }])
+  assert.deepEqual(fake.zone.purges.slice(4), [
+    { hosts: ['wiki.example.com'], soft: false },
+    { files: ['https://wiki.example.com/'], soft: true }
+  ])
   const before = fake.requests.length
   await purge.purge([])
   assert.equal(fake.requests.length, before)

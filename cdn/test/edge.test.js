@@ -5,7 +5,9 @@ import { createEdge } from '@stevec/cdn/edge'
 import { cacheStatus, startRole } from '@stevec/nginx/test/helper'
 
 test('purges the emulated edge through its control listener', async () => {
-  const edge = await startRole('edge', (_incoming, response) => response.setHeader('Cache-Control', 'public, max-age=60').end('page'))
+  const edge = await startRole('edge', (_incoming, response) =>
+    response.setHeader('Cache-Control', 'public, max-age=60').end('page')
+  )
   try {
     const page = `${edge.url('wiki.localhost')}/page`
     assert.equal(await cacheStatus(page), 'MISS')
@@ -35,11 +37,16 @@ test('fails clearly where nobody listens', async () => {
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
   await new Promise((resolve) => server.close(resolve))
-  await assert.rejects(createEdge({ url: `http://127.0.0.1:${port}`, token: 'any' }).purgeEverything(), /purge everything: no answer \(ECONNREFUSED\)/)
+  await assert.rejects(
+    createEdge({ url: `http://127.0.0.1:${port}`, token: 'any' }).purgeEverything(),
+    /purge everything: no answer \(ECONNREFUSED\)/
+  )
 })
 
 test('purges by URL, tag, host and prefix, more items than one call takes, and softly', async () => {
-  const edge = await startRole('edge', (_incoming, response) => response.setHeader('Cache-Control', 'public, max-age=60').setHeader('Cache-Tag', 'a').end('page'))
+  const edge = await startRole('edge', (_incoming, response) =>
+    response.setHeader('Cache-Control', 'public, max-age=60').setHeader('Cache-Tag', 'a').end('page')
+  )
   try {
     const page = `${edge.url('wiki.localhost')}/page`
     const client = createEdge(edge.control)

@@ -9,16 +9,26 @@ const LIVE = fileURLToPath(new URL('live/cloudflare.js', import.meta.url))
 
 /** @param {Record<string, string>} environment */
 async function run (environment) {
-  // A test within a test would report to the outer one.
+  // With this variable, a test run inside a test would report to the outer run.
   const { NODE_TEST_CONTEXT: _, ...inherited } = process.env
-  const child = spawn(process.execPath, ['--test-reporter=tap', LIVE], { env: { ...inherited, CLOUDFLARE_API_TOKEN: '', CLOUDFLARE_API_TOKEN_FILE: '', CLOUDFLARE_TEST_ZONE: '', ...environment }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, ['--test-reporter=tap', LIVE], {
+    env: {
+      ...inherited,
+      CLOUDFLARE_API_TOKEN: '',
+      CLOUDFLARE_API_TOKEN_FILE: '',
+      CLOUDFLARE_TEST_ZONE: '',
+      ...environment
+    },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => { output += text })
   const [exitCode] = await once(child, 'close')
   return { exitCode, output }
 }
 
-test('the test for a real zone wants credentials, leaves a zone as it was, and does not touch doors that are in use', async (t) => {
+test('the test for a real zone wants credentials, leaves a zone as it was, ' +
+  'and does not touch doors that are in use', async (t) => {
   const refused = await run({})
   assert.equal(refused.exitCode, 1)
   assert.match(refused.output, /it wants CLOUDFLARE_TEST_ZONE=example\.com, and CLOUDFLARE_API_TOKEN/)

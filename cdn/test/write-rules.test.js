@@ -1,4 +1,4 @@
-// Somebody else writes the cache rules while we do, and answers to our writes are lost.
+// Others write the cache rules at the same time, and responses to our writes are lost.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { carryOut, makePlan } from '../src/cloudflare/apply.js'
@@ -28,7 +28,7 @@ const rulesOf = (fake) => fake.zone.rulesets.at(-1)?.rules ?? []
 /** @param {Fake} fake */
 const othersOf = (fake) => rulesOf(fake).filter(({ ref }) => !OURS.includes(ref))
 
-/** What somebody else does. @param {Fake} fake @param {Edit} edit */
+/** Writes rules as another user. @param {Fake} fake @param {Edit} edit */
 const edit = (fake, edit) =>
   fake.writeRules(edit(rulesOf(fake)), { description: fake.zone.rulesets.at(-1)?.description ?? 'theirs' })
 
@@ -52,7 +52,7 @@ async function startWith (t, names) {
 /** @param {import('../src/cloudflare/client.js').Client} client @param {'apply' | 'destroy'} kind */
 const doIt = async (client, kind) => carryOut(client, WISH, await makePlan(client, kind, WISH))
 
-/** @typedef {{how: 'lost' | 'before', edits: Edit[]}} Write  what others do before a write of ours, and how it ends */
+/** @typedef {{how: 'lost' | 'before', edits: Edit[]}} Write  others' edits before a write of ours, and how it ends */
 
 /** @param {...Edit} edits @returns {Write} */
 const lost = (...edits) => ({ how: 'lost', edits })
@@ -60,7 +60,7 @@ const lost = (...edits) => ({ how: 'lost', edits })
 const answered = (...edits) => ({ how: 'before', edits })
 
 describe('others write before our first write, and between it and its repetition', { concurrency: 2 }, () => {
-  // A name with ! is a changed rule.
+  // An exclamation mark after a name means that the rule is changed.
   for (const [what, writes, expected] of /** @type {[string, Write[], string[]][]} */ ([
     ['they add a rule before', [lost(add('new'))], ['a', 'b', 'new']],
     ['they add a rule between', [lost(), answered(add('new'))], ['a', 'b', 'new']],
@@ -158,7 +158,7 @@ test('destroy deletes no list of rules to which somebody has just added one, how
     const { fake, client } = await startWith(t, [])
     await doIt(client, 'apply')
     const plan = await makePlan(client, 'destroy', WISH)
-    // The first look is carryOut's own.
+    // carryOut itself reads the rules once before.
     for (let look = 1; look <= changes; look++) {
       const run = () => edit(fake, look < changes ? reverse : add('new'))
       fake.fail({ match: GET, skip: look === 1 ? 1 : 0, how: 'before', run })
@@ -169,7 +169,7 @@ test('destroy deletes no list of rules to which somebody has just added one, how
 })
 
 test('what others changed is brought into what is to be written', () => {
-  // A rule is its ref; each ! is another content.
+  // The letters are the rule's ref; each ! stands for other content.
   const parse = (/** @type {string} */ text) =>
     text.split(' ').map((word) => ({ ref: word.replaceAll('!', ''), description: word }))
   for (const [current, before, after, expected] of [

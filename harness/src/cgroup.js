@@ -2,29 +2,33 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'n
 import path from 'node:path'
 import { startTicks, waitUntil } from './processes.js'
 
-/** Of the kernel, for quota and period alike (kernel/sched/core.c, min_cfs_quota_period and max_cfs_quota_period). */
+/** Kernel limits for both quota and period (kernel/sched/core.c, min_cfs_quota_period and max_cfs_quota_period). */
 const QUOTA_MIN_US = 1_000
 const PERIOD_MAX_US = 1_000_000
 const REMOVE_TIMEOUT_MS = 5_000
 
 /** @typedef {'cpu' | 'memory'} Controller */
 
-/** Where a controller's groups may be made, or in a sentence why they may not. @typedef {{version: 1 | 2, directory: string} | {reason: string}} Place */
-
 /**
- * A group of our own in each controller that can be had.
- * @typedef {object} Group
- * @property {Partial<Record<Controller, {version: 1 | 2, directory: string}>>} controllers
- * @property {string[]} directories  each once; what is to be removed
- * @property {Partial<Record<Controller, string>>} missing  why a controller cannot be had
+ * The directory in which a controller's groups can be created, or the reason why they cannot (a sentence).
+ * @typedef {{version: 1 | 2, directory: string} | {reason: string}} Place
  */
 
 /**
- * Where this process may make groups: below its own, so that every limit which holds for it goes on to hold. With cgroups v2 that is the nearest
- * ancestor which hands its controllers down, as a group with processes of its own cannot (cgroups(7), "no internal processes").
- * @param {string} mountinfo  /proc/self/mountinfo, proc_pid_mountinfo(5)
- * @param {string} membership  /proc/self/cgroup, cgroups(7)
- * @param {(directory: string) => string} [handedDown]  the content of cgroup.subtree_control
+ * One new cgroup per available controller.
+ * @typedef {object} Group
+ * @property {Partial<Record<Controller, {version: 1 | 2, directory: string}>>} controllers
+ * @property {string[]} directories  without duplicates, to remove in the end
+ * @property {Partial<Record<Controller, string>>} missing  why a controller is not available
+ */
+
+/**
+ * Finds where this process can create cgroups: below its own, so that its own limits also hold there. With cgroups v2
+ * that is the nearest ancestor that delegates the controller: a group with processes of its own cannot (cgroups(7),
+ * "no internal processes").
+ * @param {string} mountinfo  content of /proc/self/mountinfo, proc_pid_mountinfo(5)
+ * @param {string} membership  content of /proc/self/cgroup, cgroups(7)
+ * @param {(directory: string) => string} [handedDown]  reads cgroup.subtree_control of a directory
  * @returns {Record<Controller, Place>}
  */
 export function placesFrom (mountinfo, membership, handedDown = readSubtreeControl) {
@@ -32,7 +36,15 @@ export function placesFrom (mountinfo, membership, handedDown = readSubtreeContr
     const [before, after] = line.split(' - ')
     const [, , , root, point, options] = before.split(' ')
     const [type, , superOptions] = after.split(' ')
-    return type === 'cgroup' || type === 'cgroup2' ? [{ root, point, readOnly: options.split(',').includes('ro'), type, controllers: (superOptions ?? '').split(',') }] : []
+    return type === 'cgroup' || type === 'cgroup2'
+      ? [{
+          root,
+          point,
+          readOnly: options.split(',').includes('ro'),
+          type,
+          controllers: (superOptions ?? '').split(',')
+        }]
+      : []
   })
   const memberships = membership.trim().split('\n').map((line) => {
     const [, controllers, ...rest] = line.split(':')
@@ -46,14 +58,18 @@ export function placesFrom (mountinfo, membership, handedDown = readSubtreeContr
     const mount = first ?? mounts.find(({ type }) => type === 'cgroup2')
     if (mount === undefined) return { reason: `no cgroup filesystem with the controller ${controller} is mounted` }
     if (mount.readOnly) return { reason: `${mount.point} is mounted read-only` }
-    const mine = memberships.find(({ controllers }) => first ? controllers.includes(controller) : controllers.join() === '')?.path ?? '/'
+    const mine = memberships.find(
+      ({ controllers }) => first ? controllers.includes(controller) : controllers.join() === ''
+    )?.path ?? '/'
     const within = path.relative(mount.root, mine)
-    // In a container the path may be told as the host sees it, outside of what is mounted here.
+    // In a container the path may be the host's view, which lies outside of the mount.
     const own = within.startsWith('..') ? mount.point : path.join(mount.point, within)
     if (first) return { version: 1, directory: own }
     for (let directory = own; ; directory = path.dirname(directory)) {
       if (handedDown(directory).split(/\s+/).includes(controller)) return { version: 2, directory }
-      if (directory === mount.point || directory === '/') return { reason: `no cgroup above this process hands the controller ${controller} down to new ones (cgroup.subtree_control)` }
+      if (directory === mount.point || directory === '/') {
+        return { reason: `no cgroup above this process hands the controller ${controller} down to new ones (cgroup.subtree_control)` }
+      }
     }
   }
 }
@@ -69,21 +85,24 @@ function readSubtreeControl (directory) {
 
 /** @returns {Record<Controller, Place>} */
 export function findPlaces () {
-  if (!existsSync('/proc/self/cgroup')) return { cpu: { reason: 'this kernel has no cgroups' }, memory: { reason: 'this kernel has no cgroups' } }
+  if (!existsSync('/proc/self/cgroup')) {
+    return { cpu: { reason: 'this kernel has no cgroups' }, memory: { reason: 'this kernel has no cgroups' } }
+  }
   return placesFrom(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync('/proc/self/cgroup', 'utf8'))
 }
 
 /**
- * Makes groups of our own for the controllers that are wanted. What cannot be had is in `missing`, and is no error.
+ * Creates groups for the wanted controllers. An unavailable controller is listed in `missing`; that is not an error.
  * @param {Controller[]} wanted
- * @param {(directories: string[]) => void} onPlan  told the directories before the first is made, so that nothing made is forgotten
+ * @param {(directories: string[]) => void} onPlan  called before the first directory is created, so that the caller can
+ *   record all of them for the clean-up
  * @param {Record<Controller, Place>} [places]
  * @returns {Group}
  */
 export function createGroup (wanted, onPlan, places = findPlaces()) {
   /** @type {Group} */
   const group = { controllers: {}, directories: [], missing: {} }
-  // Nobody else's, now or later: a pid may come again, but not with the same start.
+  // Unique: a pid may be reused, but not with the same start time.
   const name = `stevec-${process.pid}-${startTicks(process.pid)}-${nextNumber++}`
   const planned = wanted.flatMap((controller) => {
     const place = places[controller]
@@ -97,7 +116,7 @@ export function createGroup (wanted, onPlan, places = findPlaces()) {
   for (const { controller, version, directory } of planned) {
     try {
       mkdirSync(directory, { recursive: true })
-      // A directory below a plain folder would be made, and limit nothing.
+      // On a plain file system mkdir also succeeds, but the directory limits nothing.
       if (!existsSync(path.join(directory, 'cgroup.procs'))) throw new Error('it is no cgroup filesystem')
       if (!group.directories.includes(directory)) group.directories.push(directory)
       group.controllers[controller] = { version, directory }
@@ -112,14 +131,17 @@ export function createGroup (wanted, onPlan, places = findPlaces()) {
 let nextNumber = 1
 
 /**
- * The shortest period that the kernel takes for a share, because a long one lets a request run at full speed and then stop for long.
+ * Returns the shortest period that the kernel accepts for a share: in a long period a request runs at full speed first,
+ * and then stops for long.
  * @param {number} share  of one core
  * @returns {{quota_us: number, period_us: number}}
  * @throws {RangeError} below 0.001
  */
 export function quotaFor (share) {
   const period = Math.max(QUOTA_MIN_US, Math.ceil(QUOTA_MIN_US / share))
-  if (period > PERIOD_MAX_US) throw new RangeError(`${share} of a core is less than the kernel can hold a process to (0.001)`)
+  if (period > PERIOD_MAX_US) {
+    throw new RangeError(`${share} of a core is less than the kernel can hold a process to (0.001)`)
+  }
   return { quota_us: Math.round(share * period), period_us: period }
 }
 
@@ -129,11 +151,13 @@ export function quotaFor (share) {
  */
 export function setCpuShare ({ controllers: { cpu } }, share) {
   if (cpu === undefined) return
-  const { quota_us: quota, period_us: period } = share === null ? { quota_us: null, period_us: 100_000 } : quotaFor(share)
+  const { quota_us: quota, period_us: period } = share === null
+    ? { quota_us: null, period_us: 100_000 }
+    : quotaFor(share)
   if (cpu.version === 2) {
     write(cpu.directory, 'cpu.max', `${quota ?? 'max'} ${period}`)
   } else {
-    // Quota first off: a new period with the old quota could be more than the kernel allows.
+    // Switches the quota off first: the new period with the old quota may be more than the kernel allows.
     write(cpu.directory, 'cpu.cfs_quota_us', '-1')
     write(cpu.directory, 'cpu.cfs_period_us', String(period))
     if (quota !== null) write(cpu.directory, 'cpu.cfs_quota_us', String(quota))
@@ -150,14 +174,14 @@ export function setMemoryLimit ({ controllers: { memory } }, bytes) {
 }
 
 /**
- * Removes groups of ours, as soon as their last process is gone. One that is not there is no error.
+ * Removes groups that createGroup created, as soon as their last process has ended. A missing group is not an error.
  * @param {string[]} directories
- * @returns {Promise<string[]>} those that would not go
+ * @returns {Promise<string[]>} those that could not be removed in 5 s
  */
 export async function removeGroups (directories) {
   const left = []
   for (const directory of directories) {
-    // The name says that it is ours, whatever the file said that this came from.
+    // The list may come from a state file, so only names of createGroup are removed.
     if (!/^stevec-\d+-\d+-\d+$/.test(path.basename(directory))) continue
     if (!await waitUntil(() => rmdirQuietly(directory), REMOVE_TIMEOUT_MS)) left.push(directory)
   }
@@ -165,14 +189,14 @@ export async function removeGroups (directories) {
 }
 
 /**
- * Removes groups that nothing was started in.
+ * Removes groups in which no process was started.
  * @param {string[]} directories
  */
 export function dropGroup (directories) {
   for (const directory of directories) rmdirQuietly(directory)
 }
 
-/** @param {string} directory @returns {boolean} whether it is gone */
+/** @param {string} directory @returns {boolean} whether the directory no longer exists */
 function rmdirQuietly (directory) {
   try {
     rmdirSync(directory)

@@ -4,18 +4,19 @@ import { createGroup, dropGroup, setCpuShare, setMemoryLimit } from './cgroup.js
 /** `cpu_share` in cores; null: no limit. @typedef {{cpu_share: number | null, memory_bytes: number | null}} Limits */
 
 /**
- * Makes groups to start processes in: the memory limit is on, the CPU still free, so that starting and preparing are
- * quick.
+ * Creates groups to start processes in. The memory limit applies at once, the CPU limit not yet, so that start-up and
+ * preparation are quick.
  * @param {Limits} limits
  * @param {(directories: string[]) => void} onPlan  see createGroup
  * @param {Parameters<typeof createGroup>[2]} [places]
- * @returns {import('./cgroup.js').Group}  what could not be had is in `missing`
+ * @returns {import('./cgroup.js').Group}  limits that could not be set are in `missing`
  */
 export function createLimits ({ cpu_share: cpuShare, memory_bytes: memoryBytes }, onPlan, places) {
   /** @type {Partial<Record<Controller, (group: import('./cgroup.js').Group) => void>>} */
   const set = {}
   if (cpuShare !== null) {
     set.cpu = (group) => {
+      // Only tries whether the kernel accepts the share.
       setCpuShare(group, cpuShare)
       setCpuShare(group, null)
     }
@@ -32,7 +33,7 @@ export function createLimits ({ cpu_share: cpuShare, memory_bytes: memoryBytes }
       delete group.controllers[name]
     }
   }
-  // A group that limits nothing is not worth starting a process in.
+  // Groups without any limit are not used.
   const used = new Set(Object.values(group.controllers).map(({ directory }) => directory))
   dropGroup(group.directories.filter((directory) => !used.has(directory)))
   return { ...group, directories: [...used] }

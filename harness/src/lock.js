@@ -3,8 +3,10 @@ import path from 'node:path'
 import { isAlive, startTicks } from './processes.js'
 
 /**
+ * Takes a lock file, if no living process holds it.
  * @param {string} file
- * @returns {{release: () => void, holder: null} | {release: null, holder: number}}  `holder`: the process that has it
+ * @returns {{release: () => void, holder: null} | {release: null, holder: number}}  `holder`: pid of the process that
+ *   holds the lock
  */
 export function tryLock (file) {
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 })
@@ -12,7 +14,7 @@ export function tryLock (file) {
   try {
     writeFileSync(own, JSON.stringify({ name: 'lock', pid: process.pid, start_ticks: startTicks(process.pid) }))
     for (;;) {
-      // A link appears with its content, so no process reads a lock that is not written yet.
+      // A hard link appears together with its content, so no process reads a half-written lock.
       if (succeeds(() => linkSync(own, file), 'EEXIST')) {
         return { release: () => rmSync(file, { force: true }), holder: null }
       }
@@ -26,8 +28,8 @@ export function tryLock (file) {
 }
 
 /**
- * Removes the lock of a dead process. The renamed file is looked at once more: a lock that another process took
- * meanwhile is put back.
+ * Removes the lock of a dead process. Checks the renamed file again: if another process took the lock meanwhile, puts
+ * it back.
  * @param {string} file
  * @param {string} aside
  */
@@ -40,7 +42,7 @@ function takeAway (file, aside) {
 
 /**
  * @param {() => void} act
- * @param {string} otherwise  the code of the error that means no
+ * @param {string} otherwise  the error code that means "no"; other errors are thrown
  */
 function succeeds (act, otherwise) {
   try {

@@ -16,13 +16,17 @@ const READY_TIMEOUT_MS = 60_000
  * @param {string} [options.directory]  holds data/ and mongod.log; default: a temporary one that `stop` removes
  * @param {boolean} [options.outlive]  see startProcess
  * @param {string[]} [options.cgroups]  see startProcess
- * @param {number} [options.cacheGib]  of the database's own memory; the default is for small machines, and many edits a second want more
+ * @param {number} [options.cacheGib]  size of WiredTiger's cache; the default fits small machines, many edits per
+ *   second need more
  * @param {NodeJS.ProcessEnv} [options.env]  see startProcess
- * @param {(identity: import('./processes.js').ProcessIdentity) => void} [options.onStart]  called before it is ready, so that nothing started is forgotten
+ * @param {(identity: import('./processes.js').ProcessIdentity) => void} [options.onStart]  called before mongod is
+ *   ready, so that the caller can record it at once and stop it later
  * @returns {Promise<{uri: string, uriFor: (database: string) => string, port: number, stop: () => Promise<void>}>}
  * @throws {Error} when it is not primary within 60 s, with the end of its log
  */
-export async function startMongod ({ port, directory, outlive = false, cgroups, env, cacheGib = 0.25, onStart = () => {} } = {}) {
+export async function startMongod (
+  { port, directory, outlive = false, cgroups, env, cacheGib = 0.25, onStart = () => {} } = {}
+) {
   const tool = requireTool('mongod')
   const home = directory ?? mkdtempSync(path.join(tmpdir(), 'stevec-mongod-'))
   const listen = port ?? (await freePorts(1))[0]
@@ -32,13 +36,15 @@ export async function startMongod ({ port, directory, outlive = false, cgroups, 
   const mongod = await startProcess({
     name: 'mongod',
     command: tool.path,
-    args: ['--dbpath', path.join(home, 'data'), '--port', String(listen), '--bind_ip', '127.0.0.1', '--nounixsocket',
+    args: [
+      '--dbpath', path.join(home, 'data'), '--port', String(listen), '--bind_ip', '127.0.0.1', '--nounixsocket',
       '--replSet', REPLICA_SET, '--oplogSize', '128', '--wiredTigerCacheSizeGB', String(cacheGib), '--quiet',
       '--setParameter', 'diagnosticDataCollectionEnabled=false',
-      // Default 60: for so long nobody could edit the pages whose edits a wiki had under way when it was killed.
+      // Default 60: after a killed wiki, its open transactions would block edits of their pages for that long.
       '--setParameter', 'transactionLifetimeLimitSeconds=10',
-      // Nobody else could take over: waiting for an election before going down would only cost a second.
-      '--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'],
+      // No other node can take over: waiting for an election before the shutdown would only cost a second.
+      '--setParameter', 'shutdownTimeoutMillisForSignaledShutdown=100'
+    ],
     logFile,
     outlive,
     cgroups,
@@ -61,18 +67,22 @@ export async function startMongod ({ port, directory, outlive = false, cgroups, 
 }
 
 /**
- * @param {number} port  of a mongod that was started here
+ * @param {number} port  of a mongod that startMongod started
  * @param {string} [database]
  */
-export const mongodUri = (port, database = 'stevec') => `mongodb://127.0.0.1:${port}/${database}?replicaSet=${REPLICA_SET}`
+export const mongodUri = (port, database = 'stevec') =>
+  `mongodb://127.0.0.1:${port}/${database}?replicaSet=${REPLICA_SET}`
 
 /**
- * Makes the node the primary of its own set, also when the data was last served on another port.
+ * Makes the node the primary of its own set, also if the data was last served on another port.
  * https://www.mongodb.com/docs/manual/reference/command/replSetInitiate/ and …/replSetReconfig/
  * @param {number} port
  */
 async function becomePrimary (port) {
-  const client = new MongoClient(`mongodb://127.0.0.1:${port}/?directConnection=true`, { serverSelectionTimeoutMS: READY_TIMEOUT_MS })
+  const client = new MongoClient(
+    `mongodb://127.0.0.1:${port}/?directConnection=true`,
+    { serverSelectionTimeoutMS: READY_TIMEOUT_MS }
+  )
   try {
     await client.connect()
     const admin = client.db('admin')

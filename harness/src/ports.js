@@ -1,7 +1,10 @@
 import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 
-/** Below the kernel's ephemeral range (32768 and up), so that no outgoing connection can take a port between the check and its use. */
+/**
+ * Below the kernel's ephemeral range (32768 and up), so that no outgoing connection can take a port between the check
+ * and its use.
+ */
 const FREE_RANGE = { first: 20_000, last: 29_999 }
 const ATTEMPTS_MAX = 200
 
@@ -18,10 +21,11 @@ export function isFree (port) {
 }
 
 /**
- * Speaks for a port by holding the UDP port of the same number, which nothing here uses, until this process ends: between the check and whoever listens
- * in the end there can be seconds, in which another process would find the port free as well. The kernel forgets it, however the process ends.
+ * Reserves a port until this process ends, by binding the UDP port of the same number, which the project does not use.
+ * Seconds may pass between the check and the server's listen(); without a reservation another process could find the
+ * port free as well. The kernel drops the reservation however the process ends.
  * @param {number} port
- * @returns {Promise<boolean>} false: another process speaks for it, or this one has done so before
+ * @returns {Promise<boolean>} false if another process, or this one before, has reserved the port
  */
 function speakFor (port) {
   return new Promise((resolve) => {
@@ -36,9 +40,10 @@ function speakFor (port) {
 
 /**
  * @param {number} count
- * @param {number[]} [except]  ports that are free still but spoken for
- * @returns {Promise<number[]>} different ports that nobody listens on, and that `freePorts` gives to nobody else while this process lives
- * @throws {Error} when too few are found in a bounded number of attempts
+ * @param {number[]} [except]  ports that are still free but have a planned use
+ * @returns {Promise<number[]>} different ports without a listener; while this process lives, `freePorts` returns them
+ *   to no other caller in any process
+ * @throws {Error} when 200 attempts find too few
  */
 export async function freePorts (count, except = []) {
   /** @type {number[]} */
@@ -47,6 +52,8 @@ export async function freePorts (count, except = []) {
     const port = FREE_RANGE.first + Math.floor(Math.random() * (FREE_RANGE.last - FREE_RANGE.first + 1))
     if (!except.includes(port) && await isFree(port) && await speakFor(port)) found.push(port)
   }
-  if (found.length < count) throw new Error(`fewer than ${count} free ports between ${FREE_RANGE.first} and ${FREE_RANGE.last}`)
+  if (found.length < count) {
+    throw new Error(`fewer than ${count} free ports between ${FREE_RANGE.first} and ${FREE_RANGE.last}`)
+  }
   return found
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 const GONE_TIMEOUT_MS = 10_000
 
 /**
- * A process as the kernel knows it: a pid alone may be reused by a stranger, a pid with its start time may not.
+ * Identifies a process: a pid alone may be reused by another process, a pid with its start time may not.
  * @typedef {object} ProcessIdentity
  * @property {string} name
  * @property {number} pid
@@ -13,15 +13,16 @@ const GONE_TIMEOUT_MS = 10_000
  */
 
 /**
- * The start time of a living process, from /proc/<pid>/stat (proc(5)).
+ * Returns the start time of a living process, from /proc/<pid>/stat (proc(5)).
  * @param {number} pid
- * @returns {number | null} clock ticks since boot; null when it is gone, or a zombie of which no thread is left
+ * @returns {number | null} clock ticks since boot; null if the process has ended or is a zombie without other threads
  */
 export function startTicks (pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // Of a process that was killed the first thread is a zombie while others, which still hold its ports and locks, are ending: field 20 counts them.
+    // After a kill, the first thread is a zombie while other threads, which still hold ports and locks, are ending.
+    // Field 20 counts the threads.
     const ended = (fields[0] === 'Z' || fields[0] === 'X') && Number(fields[17]) <= 1
     return ended ? null : Number(fields[19])
   } catch {
@@ -31,34 +32,42 @@ export function startTicks (pid) {
 
 /**
  * @param {ProcessIdentity} identity
- * @returns {boolean} whether this very process still runs
+ * @returns {boolean} whether exactly this process still runs
  */
 export function isAlive (identity) {
   return startTicks(identity.pid) === identity.start_ticks
 }
 
-/** Enters each cgroup.procs before `--`, then becomes the command after it: all that the command allocates and starts is in the groups. */
+/**
+ * Joins the group of each cgroup.procs file before `--`, then executes the command after it. So everything that the
+ * command allocates and starts is in the groups.
+ */
 const ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; shift; exec "$@"'
 
 /**
- * Starts a process in a session of its own, so that a Ctrl-C at the terminal reaches only the command that started it,
- * which then stops its processes in order.
+ * Starts a process in a session of its own: a Ctrl-C at the terminal then reaches only the command that started it, and
+ * that command stops its processes in order.
  * @param {object} options
  * @param {string} options.name
  * @param {string} options.command
  * @param {string[]} options.args
  * @param {string} options.logFile  gets stdout and stderr
- * @param {boolean} [options.outlive]  true: goes on when this process ends (`stevec up`); otherwise the kernel sends it SIGTERM
- *   when this process dies, even by SIGKILL (prctl(2), PR_SET_PDEATHSIG)
+ * @param {boolean} [options.outlive]  true: the process survives this one (`stevec up`); false: the kernel sends it
+ *   SIGTERM when this process dies, even by SIGKILL (prctl(2), PR_SET_PDEATHSIG)
  * @param {NodeJS.ProcessEnv} [options.env]
- * @param {string[]} [options.cgroups]  directories of the control groups that it begins in
- * @returns {Promise<ProcessIdentity & {exited: Promise<number | null>}>}  `exited` resolves with the exit code, null for a signal
+ * @param {string[]} [options.cgroups]  directories of the control groups to start it in
+ * @returns {Promise<ProcessIdentity & {exited: Promise<number | null>}>}  `exited` resolves with the exit code, null
+ *   for a signal
  * @throws {Error} when the command cannot be started
  */
-export async function startProcess ({ name, command, args, logFile, outlive = false, env = process.env, cgroups = [] }) {
+export async function startProcess (
+  { name, command, args, logFile, outlive = false, env = process.env, cgroups = [] }
+) {
   const log = openSync(logFile, 'a', 0o600)
   const bound = outlive ? [command, ...args] : ['setpriv', '--pdeathsig', 'TERM', '--', command, ...args]
-  const [file, ...argv] = cgroups.length === 0 ? bound : ['sh', '-c', ENTER_GROUPS, 'sh', ...cgroups.map((directory) => `${directory}/cgroup.procs`), '--', ...bound]
+  const [file, ...argv] = cgroups.length === 0
+    ? bound
+    : ['sh', '-c', ENTER_GROUPS, 'sh', ...cgroups.map((directory) => `${directory}/cgroup.procs`), '--', ...bound]
   const child = spawn(file, argv, { detached: true, stdio: ['ignore', log, log], env })
   closeSync(log)
   /** @type {Promise<number | null>} */
@@ -73,7 +82,7 @@ export async function startProcess ({ name, command, args, logFile, outlive = fa
 }
 
 /**
- * Stops one process: SIGTERM, then SIGKILL when it has not ended in time. A process that took over the pid is left alone.
+ * Stops one process: SIGTERM, then SIGKILL if it has not ended in time. A reused pid gets no signal.
  * @param {ProcessIdentity} identity
  * @param {number} [timeoutMs]
  */
@@ -86,9 +95,9 @@ export async function stopProcess (identity, timeoutMs = 15_000) {
 }
 
 /**
- * Kills a process and all that it has started, as a crash would, and waits until they are gone.
- * @param {ProcessIdentity} identity  of one that startProcess started, and so leads a process group of its own
- * @throws {Error} when it does not die
+ * Kills a process and its descendants, as a crash would, and waits until they are gone.
+ * @param {ProcessIdentity} identity  of a process that startProcess started: it leads a process group of its own
+ * @throws {Error} when one of them does not die
  */
 export async function killGroup (identity) {
   const all = [identity, ...descendants(identity)]
@@ -106,12 +115,15 @@ function descendants ({ name, pid }) {
   try {
     children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
   } catch {
-    // It is gone already.
+    // The process has already ended.
   }
-  return children.trim().split(' ').filter(Boolean).map((child) => ({ name, pid: Number(child), start_ticks: startTicks(Number(child)) ?? -1 })).flatMap((child) => [child, ...descendants(child)])
+  return children.trim().split(' ').filter(Boolean)
+    .map((child) => ({ name, pid: Number(child), start_ticks: startTicks(Number(child)) ?? -1 }))
+    .flatMap((child) => [child, ...descendants(child)])
 }
 
 /**
+ * Polls a condition.
  * @template T
  * @param {() => T | Promise<T>} condition  truthy when fulfilled
  * @param {number} timeoutMs

@@ -2,12 +2,12 @@ import http from 'node:http'
 import https from 'node:https'
 
 /**
- * One request through a door. Names under .localhost are loopback by RFC 6761 §6.3, but not every resolver knows it,
- * so the address is given and the name only sent as Host.
+ * Sends one request through a door, on a new connection. RFC 6761 §6.3 reserves .localhost for loopback, but not every
+ * resolver implements it, so such names are not resolved: the request goes to 127.0.0.1 with the name as Host.
  * @param {string} url
  * @param {{method?: string, headers?: Record<string, string>, body?: string, timeoutMs?: number}} [options]
  * @returns {Promise<{status: number, headers: http.IncomingHttpHeaders, body: string}>}
- * @throws {Error} when there is no complete answer in time (default 10 s)
+ * @throws {Error} when the response is not complete in time (default 10 s)
  */
 export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 10_000 } = {}) {
   const { protocol, host, hostname, port, pathname, search } = new URL(url)

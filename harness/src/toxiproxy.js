@@ -3,7 +3,7 @@ import { startProcess, waitUntil } from './processes.js'
 
 const READY_TIMEOUT_MS = 60_000
 
-/** toxiproxy's API is on loopback and has nothing to wait for but a lock. */
+/** Long enough: toxiproxy's API is on loopback and waits only for a lock. */
 const API_TIMEOUT_MS = 10_000
 
 /**
@@ -15,46 +15,68 @@ const API_TIMEOUT_MS = 10_000
  */
 
 /**
- * A link between two hops: what connects to port `listen` of 127.0.0.1 reaches `upstream` (host:port). It carries bytes unchanged until a
- * profile gives it a latency or a bandwidth.
+ * A link between two hops: forwards connections to 127.0.0.1:`listen` to `upstream` (host:port). It changes nothing
+ * until a profile sets a latency or a bandwidth.
  * @typedef {{name: string, listen: number, upstream: string}} Link
  */
 
 /**
- * Starts toxiproxy (with the toxics of harness/links) and one proxy for each link. https://github.com/Shopify/toxiproxy#http-api
+ * Starts toxiproxy (with the toxics of harness/links) and one proxy for each link.
+ * https://github.com/Shopify/toxiproxy#http-api
  * @param {object} options
  * @param {Link[]} options.links
  * @param {number} options.port  of its own HTTP API
  * @param {string} options.logFile
  * @param {boolean} options.outlive  see startProcess
- * @param {(identity: import('./processes.js').ProcessIdentity) => void} options.onStart  called before it is ready, so that nothing started is forgotten
+ * @param {(identity: import('./processes.js').ProcessIdentity) => void} options.onStart  called before toxiproxy is
+ *   ready, so that the caller can record it at once and stop it later
  * @returns {Promise<string>} the base URL of its API
- * @throws {Error} when it does not come up, or refuses a link
+ * @throws {Error} when toxiproxy does not start or refuses a link
  */
 export async function startToxiproxy ({ links, port, logFile, outlive, onStart }) {
   const tool = requireTool('toxiproxy')
-  const toxiproxy = await startProcess({ name: 'toxiproxy', command: tool.path, args: ['-host', '127.0.0.1', '-port', String(port)], logFile, outlive })
+  const toxiproxy = await startProcess({
+    name: 'toxiproxy',
+    command: tool.path,
+    args: ['-host', '127.0.0.1', '-port', String(port)],
+    logFile,
+    outlive
+  })
   onStart(toxiproxy)
   const api = `http://127.0.0.1:${port}`
-  const up = await waitUntil(() => fetch(`${api}/version`).then((response) => response.ok, () => false), READY_TIMEOUT_MS)
-  if (!up) throw new Error(`toxiproxy did not answer on port ${port} within ${READY_TIMEOUT_MS / 1000} s; its log is ${logFile}`)
+  const up = await waitUntil(
+    () => fetch(`${api}/version`).then((response) => response.ok, () => false),
+    READY_TIMEOUT_MS
+  )
+  if (!up) {
+    throw new Error(`toxiproxy did not answer on port ${port} within ${READY_TIMEOUT_MS / 1000} s; its log is ${logFile}`)
+  }
   const response = await fetch(`${api}/populate`, {
     method: 'POST',
-    body: JSON.stringify(links.map((link) => ({ name: link.name, listen: `127.0.0.1:${link.listen}`, upstream: link.upstream, enabled: true })))
+    body: JSON.stringify(links.map((link) => ({
+      name: link.name,
+      listen: `127.0.0.1:${link.listen}`,
+      upstream: link.upstream,
+      enabled: true
+    })))
   })
   if (!response.ok) throw new Error(`toxiproxy refused the links: ${await response.text()}`)
   return api
 }
 
 /**
- * Takes every toxic off every link, then puts these on, in their order.
+ * Removes all toxics of all links, then adds these in their order.
  * @param {string} api  as startToxiproxy returned it
  * @param {Partial<Record<string, Toxic[]>>} toxics  by link
  * @throws {Error} when toxiproxy refuses one
  */
 export async function replaceToxics (api, toxics) {
   const post = async (/** @type {string} */ path, /** @type {unknown} */ body) => {
-    const response = await fetch(`${api}${path}`, { method: 'POST', body: JSON.stringify(body), signal: AbortSignal.timeout(API_TIMEOUT_MS) })
+    const response = await fetch(`${api}${path}`, {
+      method: 'POST',
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(API_TIMEOUT_MS)
+    })
     if (!response.ok) throw new Error(`toxiproxy refused ${path}: ${await response.text()}`)
   }
   await post('/reset', {})

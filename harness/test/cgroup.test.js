@@ -3,7 +3,9 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync } f
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
-import { createGroup, dropGroup, findPlaces, placesFrom, quotaFor, removeGroups, setCpuShare, setMemoryLimit } from '../src/cgroup.js'
+import {
+  createGroup, dropGroup, findPlaces, placesFrom, quotaFor, removeGroups, setCpuShare, setMemoryLimit
+} from '../src/cgroup.js'
 import { createLimits } from '../src/limits.js'
 import { startProcess, stopProcess, waitUntil } from '../src/processes.js'
 
@@ -12,33 +14,85 @@ after(() => rmSync(directory, { recursive: true }))
 
 const { directories, missing } = createLimits({ cpu_share: 0.1, memory_bytes: 1024 ** 3 }, () => {})
 dropGroup(directories)
-const skip = Object.keys(missing).length === 0 ? false : `no control groups can be made here: ${Object.values(missing).join('; ')}`
+const skip = Object.keys(missing).length === 0
+  ? false
+  : `no control groups can be made here: ${Object.values(missing).join('; ')}`
 
 /** @param {string} groupDirectory */
-const pidsIn = (groupDirectory) => readFileSync(path.join(groupDirectory, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
+const pidsIn = (groupDirectory) => readFileSync(path.join(groupDirectory, 'cgroup.procs'), 'utf8')
+  .split('\n')
+  .filter(Boolean)
+  .map(Number)
 
 describe('the place for groups of our own', () => {
   const cases = /** @type {[string, string, string, Record<string, string>, unknown][]} */ ([
-    ['v1 is below the own group of each controller',
-      '33 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n34 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n35 31 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw',
-      '4:memory:/user.slice/one\n2:cpu,cpuacct:/user.slice\n0::/user.slice/scope', {},
-      { cpu: { version: 1, directory: '/sys/fs/cgroup/cpu,cpuacct/user.slice' }, memory: { version: 1, directory: '/sys/fs/cgroup/memory/user.slice/one' } }],
-    ['v1 in a container is where its own group is mounted',
-      '33 31 0:29 /docker/ab /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n34 31 0:30 /docker/ab /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory',
-      '4:memory:/docker/ab\n2:cpu:/', {},
-      { cpu: { version: 1, directory: '/sys/fs/cgroup/cpu' }, memory: { version: 1, directory: '/sys/fs/cgroup/memory' } }],
-    ['v2 is the nearest group above that hands its controllers down',
-      '30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate', '0::/user.slice/user-0.slice/session-1.scope',
+    [
+      'v1 is below the own group of each controller',
+      '33 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n' +
+      '34 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n' +
+      '35 31 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw',
+      '4:memory:/user.slice/one\n2:cpu,cpuacct:/user.slice\n0::/user.slice/scope',
+      {},
+      {
+        cpu: { version: 1, directory: '/sys/fs/cgroup/cpu,cpuacct/user.slice' },
+        memory: { version: 1, directory: '/sys/fs/cgroup/memory/user.slice/one' }
+      }
+    ],
+    [
+      'v1 in a container is where its own group is mounted',
+      '33 31 0:29 /docker/ab /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n' +
+      '34 31 0:30 /docker/ab /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory',
+      '4:memory:/docker/ab\n2:cpu:/',
+      {},
+      {
+        cpu: { version: 1, directory: '/sys/fs/cgroup/cpu' },
+        memory: { version: 1, directory: '/sys/fs/cgroup/memory' }
+      }
+    ],
+    [
+      'v2 is the nearest group above that hands its controllers down',
+      '30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate',
+      '0::/user.slice/user-0.slice/session-1.scope',
       { '/sys/fs/cgroup': 'cpu memory pids', '/sys/fs/cgroup/user.slice': 'memory pids' },
-      { cpu: { version: 2, directory: '/sys/fs/cgroup' }, memory: { version: 2, directory: '/sys/fs/cgroup/user.slice' } }],
-    ['v2 is nowhere when none hands them down',
-      '30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw', '0::/', {},
-      { cpu: { reason: 'no cgroup above this process hands the controller cpu down to new ones (cgroup.subtree_control)' }, memory: { reason: 'no cgroup above this process hands the controller memory down to new ones (cgroup.subtree_control)' } }],
-    ['is nowhere when it is read-only',
-      '30 24 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup2 rw', '0::/', { '/sys/fs/cgroup': 'cpu memory' },
-      { cpu: { reason: '/sys/fs/cgroup is mounted read-only' }, memory: { reason: '/sys/fs/cgroup is mounted read-only' } }],
-    ['is nowhere when nothing is mounted', '22 1 254:0 / / rw - ext4 /dev/root rw', '0::/', {},
-      { cpu: { reason: 'no cgroup filesystem with the controller cpu is mounted' }, memory: { reason: 'no cgroup filesystem with the controller memory is mounted' } }]
+      {
+        cpu: { version: 2, directory: '/sys/fs/cgroup' },
+        memory: { version: 2, directory: '/sys/fs/cgroup/user.slice' }
+      }
+    ],
+    [
+      'v2 is nowhere when none hands them down',
+      '30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw',
+      '0::/',
+      {},
+      {
+        cpu: {
+          reason: 'no cgroup above this process hands the controller cpu down to new ones (cgroup.subtree_control)'
+        },
+        memory: {
+          reason: 'no cgroup above this process hands the controller memory down to new ones (cgroup.subtree_control)'
+        }
+      }
+    ],
+    [
+      'is nowhere when it is read-only',
+      '30 24 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup2 rw',
+      '0::/',
+      { '/sys/fs/cgroup': 'cpu memory' },
+      {
+        cpu: { reason: '/sys/fs/cgroup is mounted read-only' },
+        memory: { reason: '/sys/fs/cgroup is mounted read-only' }
+      }
+    ],
+    [
+      'is nowhere when nothing is mounted',
+      '22 1 254:0 / / rw - ext4 /dev/root rw',
+      '0::/',
+      {},
+      {
+        cpu: { reason: 'no cgroup filesystem with the controller cpu is mounted' },
+        memory: { reason: 'no cgroup filesystem with the controller memory is mounted' }
+      }
+    ]
   ])
   for (const [what, mountinfo, membership, handedDown, expected] of cases) {
     test(what, () => assert.deepEqual(placesFrom(mountinfo, membership, (group) => handedDown[group] ?? ''), expected))
@@ -63,7 +117,13 @@ describe('a group of our own', { skip }, () => {
       assert.deepEqual(all.filter(existsSync), [])
     })
     assert.deepEqual(directories, planned)
-    const sleeper = await startProcess({ name: 'sleeper', command: 'sleep', args: ['300'], logFile: path.join(directory, 'log'), cgroups: directories })
+    const sleeper = await startProcess({
+      name: 'sleeper',
+      command: 'sleep',
+      args: ['300'],
+      logFile: path.join(directory, 'log'),
+      cgroups: directories
+    })
     await waitUntil(() => directories.every((each) => pidsIn(each).includes(sleeper.pid)), 60_000)
     for (const each of directories) assert.deepEqual(pidsIn(each), [sleeper.pid])
     await stopProcess(sleeper)
@@ -75,8 +135,16 @@ describe('a group of our own', { skip }, () => {
     const made = group()
     setCpuShare(made, 0.1)
     const logFile = path.join(directory, 'busy')
-    const script = 'const began = process.hrtime.bigint(), before = process.cpuUsage(); while (process.hrtime.bigint() - began < 1_500_000_000n); const used = process.cpuUsage(before); console.log((used.user + used.system) / 1.5e6)'
-    const busy = await startProcess({ name: 'busy', command: process.execPath, args: ['--eval', script], logFile, cgroups: made.directories })
+    const script = 'const began = process.hrtime.bigint(), before = process.cpuUsage(); ' +
+      'while (process.hrtime.bigint() - began < 1_500_000_000n); ' +
+      'const used = process.cpuUsage(before); console.log((used.user + used.system) / 1.5e6)'
+    const busy = await startProcess({
+      name: 'busy',
+      command: process.execPath,
+      args: ['--eval', script],
+      logFile,
+      cgroups: made.directories
+    })
     await busy.exited
     const share = Number(readFileSync(logFile, 'utf8'))
     assert.ok(share > 0 && share < 0.2, `${share} of a core`)

@@ -20,7 +20,8 @@ test('a port that somebody listens on is not free', async () => {
   assert.equal(await isFree(port), true)
 })
 
-test('a port given out is given to nobody else while its process lives, although nobody listens on it yet', async () => {
+test('a port given out is given to nobody else while its process lives, ' +
+  'although nobody listens on it yet', async () => {
   const [given] = await freePorts(1)
   const another = `
     import { freePorts, isFree } from ${JSON.stringify(new URL('../src/ports.js', import.meta.url).href)}

@@ -11,7 +11,8 @@ const directory = mkdtempSync(path.join(tmpdir(), 'stevec-processes-'))
 after(() => rmSync(directory, { recursive: true }))
 const logFile = path.join(directory, 'log')
 
-const sleeper = (/** @type {Partial<Parameters<typeof startProcess>[0]>} */ options = {}) => startProcess({ name: 'sleeper', command: 'sleep', args: ['300'], logFile, ...options })
+const sleeper = (/** @type {Partial<Parameters<typeof startProcess>[0]>} */ options = {}) =>
+  startProcess({ name: 'sleeper', command: 'sleep', args: ['300'], logFile, ...options })
 
 describe('a started process', () => {
   test('is stopped by its pid and start time', async () => {
@@ -30,23 +31,38 @@ describe('a started process', () => {
   })
 
   test('that ignores SIGTERM is killed', async () => {
-    const stubborn = await startProcess({ name: 'stubborn', command: 'bash', args: ['-c', 'trap "" TERM; echo ready; while :; do sleep 0.1; done'], logFile })
+    const stubborn = await startProcess({
+      name: 'stubborn',
+      command: 'bash',
+      args: ['-c', 'trap "" TERM; echo ready; while :; do sleep 0.1; done'],
+      logFile
+    })
     await waitUntil(() => readFileSync(logFile, 'utf8').includes('ready'), 60_000)
     await stopProcess(stubborn, 200)
     assert.ok(!isAlive(stubborn))
   })
 
   test('that cannot be started is an error that names it', async () => {
-    await assert.rejects(startProcess({ name: 'k6', command: '/nowhere/k6', args: [], logFile, outlive: true }), /k6 could not be started/)
+    await assert.rejects(
+      startProcess({ name: 'k6', command: '/nowhere/k6', args: [], logFile, outlive: true }),
+      /k6 could not be started/
+    )
   })
 
-  for (const [outlive, what] of /** @type {const} */ ([[false, 'ends with the process that started it, even when that is killed'], [true, 'goes on when it was meant to']])) {
+  for (const [outlive, what] of /** @type {const} */ ([
+    [false, 'ends with the process that started it, even when that is killed'],
+    [true, 'goes on when it was meant to']
+  ])) {
     test(what, async () => {
       const script = `import { startProcess } from ${JSON.stringify(new URL('../src/processes.js', import.meta.url).href)}
         const { pid } = await startProcess({ name: 'child', command: 'sleep', args: ['300'], logFile: ${JSON.stringify(logFile)}, outlive: ${outlive} })
         console.log(pid)
         setInterval(() => {}, 1000)`
-      const parent = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const parent = spawn(
+        process.execPath,
+        ['--input-type=module', '--eval', script],
+        { stdio: ['ignore', 'pipe', 'inherit'] }
+      )
       const [line] = await once(parent.stdout, 'data')
       const pid = Number(line)
       const child = { name: 'child', pid, start_ticks: /** @type {number} */ (startTicks(pid)) }

@@ -1,4 +1,4 @@
-// What the links do to time, beside what they were asked: `node loadgen/bench/links.js`. About 20 s.
+// Compares the latency and bandwidth of the links with their settings: `node loadgen/bench/links.js`. About 20 s.
 import http from 'node:http'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,13 @@ const upstream = /** @type {import('node:net').AddressInfo} */ (server.address()
 const [listen, port] = await freePorts(2)
 /** @type {import('@stevec/harness/processes').ProcessIdentity[]} */
 const started = []
-const api = await startToxiproxy({ links: [{ name: 'client-origin', listen, upstream: `127.0.0.1:${upstream}` }], port, logFile: path.join(directory, 'log'), outlive: false, onStart: (identity) => started.push(identity) })
+const api = await startToxiproxy({
+  links: [{ name: 'client-origin', listen, upstream: `127.0.0.1:${upstream}` }],
+  port,
+  logFile: path.join(directory, 'log'),
+  outlive: false,
+  onStart: (identity) => started.push(identity)
+})
 
 /** @param {number} to @param {string} url @param {http.Agent | false} agent @returns {Promise<number>} milliseconds */
 function get (to, url, agent) {
@@ -42,7 +48,8 @@ async function quantiles (to, reuse) {
 }
 
 const { profile: none } = readProfile('none')
-const toxics = (/** @type {Partial<typeof none.links>} */ links) => toxicsOf({ ...none, links: { ...none.links, ...links } })['client-origin']
+const toxics = (/** @type {Partial<typeof none.links>} */ links) =>
+  toxicsOf({ ...none, links: { ...none.links, ...links } })['client-origin']
 const ms = (/** @type {number} */ value) => `${value.toFixed(2)} ms`
 
 try {

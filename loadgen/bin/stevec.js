@@ -7,8 +7,8 @@ const { main } = await import('../src/cli.js')
 process.exitCode = await main(process.argv.slice(2))
 
 /**
- * Links the packages of the checkout as npm does, which set-up has not run yet: it is made of them.
- * @param {string} root  with a slash at its end
+ * Links the packages of the checkout as npm would. Set-up, which runs npm, itself imports them.
+ * @param {string} root  with a trailing slash
  */
 function linkPackages (root) {
   const { workspaces } = JSON.parse(readFileSync(`${root}package.json`, 'utf8'))
@@ -18,7 +18,7 @@ function linkPackages (root) {
     try {
       symlinkSync(`../../${name}`, `${scope}/${name}`)
     } catch (error) {
-      // Another command has just linked it.
+      // A concurrent command has just created the link.
       if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
     }
   }

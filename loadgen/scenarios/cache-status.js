@@ -1,11 +1,14 @@
-// What a cache says of an answer, in one language. Node and k6 both run this file, so nothing of either may be used here.
+// The cache status of a response, in one vocabulary. Node and k6 both run this file: no APIs of either.
 
-/** Traffic Server's words (header_rewrite, %{CACHE}). It asks the origin about what is stale before it answers. @type {Record<string, string>} */
+/**
+ * Traffic Server's words (header_rewrite, %{CACHE}). It validates stale copies with the origin before it responds.
+ * @type {Record<string, string>}
+ */
 const WORDS = { 'hit-fresh': 'HIT', 'hit-stale': 'EXPIRED', miss: 'MISS', skipped: 'BYPASS', none: 'BYPASS' }
 
 /**
- * @param {(name: string) => string | undefined} header  by its name in lower case
- * @returns {string} in Cloudflare's words: HIT, MISS, EXPIRED …; '' where no cache says anything
+ * @param {(name: string) => string | undefined} header  by lower-case name
+ * @returns {string} in Cloudflare's words: HIT, MISS, EXPIRED …; '' without a cache status
  */
 export function cacheStatusOf (header) {
   const said = header('cf-cache-status') || header('x-cache-status')

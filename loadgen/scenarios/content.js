@@ -1,19 +1,19 @@
-// What pages say: nothing, at an exact length. Node writes the pages before a trial and k6 the edits in it, so nothing of either may be used here.
+// Page texts: no meaning, exact length. Node writes the pages before a trial and k6 the edits in it: no APIs of either.
 import { draw } from './plan.js'
 
 const CONTENT_STREAM = 0x2c1b3c6d
 const SIZE_STREAM = 0x297a2d39
 const ANGLE_STREAM = 0x3c6ef372
 const VOCABULARY_STREAM = 0x1f83d9ab
-/** Words that there are. */
+/** Number of different words. */
 const VOCABULARY = 4000
 
-/** Fewer characters are no page. */
+/** Smallest page. */
 const LEAST_CHARS = 32
 
 /**
- * Characters. Of a pair, drawn uniformly for each page, both ends included; lognormal: the logarithm is normal with that of the median as its mean and the
- * deviation sigma, and what would be longer than max is as long as that.
+ * Size in characters. A pair: drawn uniformly for each page, both ends included. Lognormal: the logarithm is normal,
+ * with the median's logarithm as its mean and sigma as its deviation; `max` caps the size.
  * @typedef {number | [number, number] | {lognormal: {median: number, sigma: number, max: number}}} Size
  */
 
@@ -24,7 +24,7 @@ export function largestOf (size) {
 
 /**
  * @param {Size} size
- * @returns {number} what a page has on average; of a lognormal one without the cut at its ends
+ * @returns {number} mean size of a page; of a lognormal size before the limits at both ends
  */
 export function meanOf (size) {
   if (typeof size === 'number') return size
@@ -35,7 +35,7 @@ export function meanOf (size) {
  * @param {number} seed
  * @param {number} page
  * @param {Size} size
- * @returns {number} characters; the same at each call
+ * @returns {number} characters; the same on each call
  */
 export function sizeOf (seed, page, size) {
   if (typeof size === 'number') return size
@@ -45,7 +45,7 @@ export function sizeOf (seed, page, size) {
 }
 
 /**
- * By the Box–Muller transform, from two draws.
+ * Uses the Box–Muller transform on two draws.
  * @param {number} seed
  * @param {number} page
  * @param {{median: number, sigma: number, max: number}} law
@@ -57,8 +57,9 @@ function lognormalSize (seed, page, { median, sigma, max }) {
 }
 
 /**
- * Words of random letters: what a page says does not matter, its length does. They are as often different as words of a language are (the frequency of a word
- * falls with its rank, Zipf's law): the wiki has an index of words, and a text in which no word comes twice would cost it many times as much.
+ * Makes a text of random words: only its length matters, not its content. Word frequency falls with rank as in a
+ * natural language (Zipf's law): the wiki has an index of words, and a text without repeated words would cost it many
+ * times as much.
  * @param {number} seed
  * @param {number} page
  * @param {number} sizeChars
@@ -73,7 +74,7 @@ export function pageText (seed, page, sizeChars) {
   return cut(text, sizeChars)
 }
 
-/** By rank, each made when it is first used. @type {string[]} */
+/** By rank; each word is made at its first use. @type {string[]} */
 const words = []
 
 /** @param {number} rank  1…VOCABULARY */
@@ -81,13 +82,15 @@ function wordOf (rank) {
   if (words[rank] !== undefined) return words[rank]
   const value = draw(0, VOCABULARY_STREAM, rank)
   let word = ''
-  for (let letter = 0; letter < 2 + Math.floor(value * 9); letter++) word += String.fromCharCode(97 + Math.floor((value * 26 ** (letter + 1)) % 26))
+  for (let letter = 0; letter < 2 + Math.floor(value * 9); letter++) {
+    word += String.fromCharCode(97 + Math.floor((value * 26 ** (letter + 1)) % 26))
+  }
   words[rank] = word
   return word
 }
 
 /**
- * The text of an edit. Different for each `mark`, as saving the text that is there already would be no edit.
+ * Makes the text of an edit. It differs for each `mark`, because saving an unchanged text is no edit.
  * @param {string} base  at least `sizeChars` long
  * @param {string} mark  a word
  * @param {number} sizeChars
@@ -98,7 +101,7 @@ export function editText (base, mark, sizeChars) {
 }
 
 /**
- * Markdown would drop white space at the end.
+ * Cuts a text. It ends with a dot, because Markdown would drop white space at the end.
  * @param {string} text
  * @param {number} sizeChars
  */

@@ -1,4 +1,4 @@
-// The request plan as a pure function of its seed. Node and k6 both run this file, so nothing of either may be used here.
+// The request plan as a pure function of its seed. Node and k6 both run this file: no APIs of either.
 import { choosePage } from './popularity.js'
 
 /**
@@ -6,13 +6,14 @@ import { choosePage } from './popularity.js'
  * @property {number} seed  0…2³²−1
  * @property {number} stream  0…2³²−1; separates plans of one seed, e.g. one for each repetition
  * @property {number} requests  iterations
- * @property {number} pages  number of different pages to choose from
+ * @property {number} pages  number of different pages
  * @property {number} edit_ratio  0…1: the chance that an iteration is an edit
  * @property {import('./popularity.js').Popularity} [popularity]  default uniform
- * @property {import('./popularity.js').Popularity | null} [edit_popularity]  pages of edits are drawn by this, apart from those of reads; default, and null: an edit is of the page that its iteration drew
+ * @property {import('./popularity.js').Popularity | null} [edit_popularity]  draws the pages of edits, independently of
+ *   those of reads; default null: an edit takes its iteration's page
  */
 
-/** MurmurHash3's 32-bit finaliser: every bit of the input moves every bit of the output. @param {number} value */
+/** MurmurHash3's 32-bit finaliser: every bit of the input affects every bit of the output. @param {number} value */
 function mix (value) {
   let hash = value | 0
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
@@ -20,16 +21,16 @@ function mix (value) {
   return (hash ^ (hash >>> 16)) >>> 0
 }
 
-/** 2³² ÷ golden ratio: consecutive integers become far-apart inputs. */
+/** 2³² ÷ golden ratio: spreads consecutive integers far apart. */
 const STEP = 0x9e3779b9
-/** Whether to edit is drawn apart from the page, so that a plan with edits and its twin without them visit the same pages. */
+/** Edits are drawn independently of pages: a plan with edits and its twin without them visit the same pages. */
 const EDIT_STREAM = 0x5bd1e995
 const EDIT_PAGE_STREAM = 0x27d4eb2f
-/** Further draws for one page, of a popularity that needs more than one. */
+/** For a popularity that needs several draws for one page. */
 const ATTEMPT_STREAM = 0x165667b1
 
 /**
- * A number that depends on nothing but its three arguments: the order in which VUs ask for it does not matter.
+ * Returns a number that depends only on the three arguments, not on the order in which VUs call this.
  * @param {number} seed
  * @param {number} stream
  * @param {number} index
@@ -50,7 +51,11 @@ export function requestAt (plan, index) {
   const edit = plan.edit_ratio > 0 && draw(seed, stream ^ EDIT_STREAM, index) < plan.edit_ratio
   const apart = edit && editPopularity !== null
   const from = apart ? stream ^ EDIT_PAGE_STREAM : stream
-  const page = choosePage(apart ? editPopularity : popularity, pages, (attempt) => draw(seed, from ^ Math.imul(attempt, ATTEMPT_STREAM), index))
+  const page = choosePage(
+    apart ? editPopularity : popularity,
+    pages,
+    (attempt) => draw(seed, from ^ Math.imul(attempt, ATTEMPT_STREAM), index)
+  )
   return { page, edit }
 }
 

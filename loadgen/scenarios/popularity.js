@@ -1,15 +1,16 @@
-// How often each page is chosen. Node and k6 both run this file, so nothing of either may be used here.
+// Chooses pages by popularity. Node and k6 both run this file: no APIs of either.
 
 /**
- * `uniform`, or Zipf's law: page i of n (from 1, the most read first) gets the share i^−s / Σ k^−s (L. Breslau et al., "Web caching and Zipf-like
- * distributions: evidence and implications", INFOCOM 1999, section 3). analysis/stevec_predict/popularity.py predicts with the same.
+ * `uniform`, or Zipf's law: page i of n (from 1, the most popular first) gets the share i^−s / Σ k^−s (L. Breslau et
+ * al., "Web caching and Zipf-like distributions: evidence and implications", INFOCOM 1999, section 3).
+ * analysis/stevec_predict/popularity.py predicts with the same law.
  * @typedef {'uniform' | {zipf: number}} Popularity
  */
 
-/** One attempt in a few is refused at most, so that so many in a row never are. */
+/** An attempt is rejected once in a few at most, so this many in a row never are. */
 const ATTEMPTS_MAX = 64
 
-/** @typedef {(uniform: (attempt: number) => number) => number} Sampler  from draws in [0, 1) to a page, 0…pages − 1 */
+/** @typedef {(uniform: (attempt: number) => number) => number} Sampler  maps draws in [0, 1) to a page, 0…pages − 1 */
 
 /** @type {Map<string, Sampler>} */
 const samplers = new Map()
@@ -17,7 +18,7 @@ const samplers = new Map()
 /**
  * @param {Popularity} popularity
  * @param {number} pages
- * @param {(attempt: number) => number} uniform  a draw in [0, 1); another for each attempt
+ * @param {(attempt: number) => number} uniform  a draw in [0, 1), a new one for each attempt
  * @returns {number} 0…pages − 1
  */
 export function choosePage (popularity, pages, uniform) {
@@ -29,8 +30,8 @@ export function choosePage (popularity, pages, uniform) {
 }
 
 /**
- * Rejection-inversion (W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates from monotone discrete distributions", ACM TOMACS 6(3), 1996):
- * exactly Zipf's law, without a table, which each of hundreds of VUs would hold for itself.
+ * Rejection-inversion (W. Hörmann, G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
+ * distributions", ACM TOMACS 6(3), 1996): exact Zipf's law without a table, which each of hundreds of VUs would hold.
  * @param {number} pages
  * @param {number} exponent  above 0
  * @returns {Sampler}

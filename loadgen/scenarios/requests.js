@@ -1,4 +1,4 @@
-// What k6 runs, probe and background alike. Everything it needs comes in the environment; see loadgen/src/lab/generator.js.
+// k6's script, for probe and background alike. All input is in the environment; see loadgen/src/lab/generator.js.
 import exec from 'k6/execution'
 import http from 'k6/http'
 import { sleep } from 'k6'
@@ -14,21 +14,28 @@ const settings = JSON.parse(__ENV.STEVEC_GENERATOR)
 const { plan } = settings
 const rate = settings.rate_per_s ?? 1
 
-/** A request that was sent is waited for, also when its time is up: one that is cut off would be counted by the wiki and not here. */
+/** k6 waits for requests in flight when the time is up: the wiki would count a cut-off request, but this script not. */
 const gracefulStop = `${settings.timeout_s + 5}s`
 
 /** @type {Record<string, () => Record<string, import('k6/options').Scenario>>} */
 const SCENARIOS = {
   closed: () => ({
-    requests: { executor: 'shared-iterations', vus: Math.min(settings.vus, plan.requests), iterations: plan.requests, maxDuration: `${settings.duration_max_s}s`, gracefulStop }
+    requests: {
+      executor: 'shared-iterations',
+      vus: Math.min(settings.vus, plan.requests),
+      iterations: plan.requests,
+      maxDuration: `${settings.duration_max_s}s`,
+      gracefulStop
+    }
   }),
   open: () => ({
     requests: {
       executor: 'constant-arrival-rate',
-      // k6 takes whole numbers only: thousandths of a request a second are requests in 1000 s.
+      // k6 accepts only whole numbers: thousandths of a request per second are requests per 1000 s.
       rate: Math.round(rate * 1000),
       timeUnit: '1000s',
-      // One beat more than needed: k6 may begin one iteration less than rate × duration, and those too many are passed over below. k6 refuses less than 1 s.
+      // One interval longer than needed: k6 may start one iteration fewer than rate × duration; the default function
+      // skips surplus ones. k6 rejects less than 1 s.
       duration: `${Math.max(1000, Math.ceil((plan.requests + 1) / rate * 1000))}ms`,
       preAllocatedVUs: settings.vus,
       maxVUs: settings.vus,
@@ -40,8 +47,12 @@ const SCENARIOS = {
       executor: 'ramping-arrival-rate',
       startRate: Math.round(rate * 1000),
       timeUnit: '1000s',
-      // A stage of no length is a step. The last stage is longer for the same reason as above.
-      stages: stagesOf(rate, settings.burst, settings.duration_max_s + 2 / rate).flatMap(({ duration_s: durationS, from_per_s: from, to_per_s: to }) => [
+      // A stage of length 0 is a step. The last stage is longer for the same reason as above.
+      stages: stagesOf(
+        rate,
+        settings.burst,
+        settings.duration_max_s + 2 / rate
+      ).flatMap(({ duration_s: durationS, from_per_s: from, to_per_s: to }) => [
         { target: Math.round(from * 1000), duration: '0s' },
         { target: Math.round(to * 1000), duration: `${Math.ceil(durationS * 1000)}ms` }
       ]),
@@ -50,29 +61,44 @@ const SCENARIOS = {
       gracefulStop
     }
   }),
-  // k6 cannot be told from outside to end in order. One VU asks the lab and is answered when it is time; the others look whether it has been.
+  // k6 has no external command for an orderly end. One VU sends a request that the lab answers when it is time; the
+  // others check whether that VU has finished.
   until: () => ({
-    requests: { executor: 'per-vu-iterations', exec: 'readUntilTold', vus: settings.vus, iterations: 1, maxDuration: `${settings.duration_max_s}s`, gracefulStop },
-    wait: { executor: 'per-vu-iterations', exec: 'waitUntilTold', vus: 1, iterations: 1, maxDuration: `${settings.duration_max_s}s`, gracefulStop: '1s' }
+    requests: {
+      executor: 'per-vu-iterations',
+      exec: 'readUntilTold',
+      vus: settings.vus,
+      iterations: 1,
+      maxDuration: `${settings.duration_max_s}s`,
+      gracefulStop
+    },
+    wait: {
+      executor: 'per-vu-iterations',
+      exec: 'waitUntilTold',
+      vus: 1,
+      iterations: 1,
+      maxDuration: `${settings.duration_max_s}s`,
+      gracefulStop: '1s'
+    }
   })
 }
 
 export const options = {
   scenarios: SCENARIOS[settings.until_url !== null ? 'until' : settings.burst !== null ? 'burst' : settings.model](),
-  // As `stevec cloudflare verify` asks: what a CDN refuses to some clients shows before the load.
+  // The same as `stevec cloudflare verify` sends: it shows before the load whether a CDN refuses this client.
   userAgent: 'stevec',
   noConnectionReuse: !settings.connection_reuse,
   discardResponseBodies: true,
-  // Names under .localhost are loopback by RFC 6761, but Go's resolver asks the DNS for them.
+  // Names under .localhost are loopback by RFC 6761, but Go's resolver asks DNS for them.
   hosts: { '*.localhost': '127.0.0.1', localhost: '127.0.0.1' },
   systemTags: ['status', 'method', 'name']
 }
 
 const largestEdit = settings.edit_size_chars ?? largestOf(settings.page_size_chars)
-/** Made once for all VUs. */
+/** Shared by all VUs. */
 const base = plan.edit_ratio > 0 ? new SharedArray('text', () => [pageText(plan.seed, 0, largestEdit)])[0] : ''
 
-/** One sample a request, with what k6's own metrics cannot carry: facts of the response. */
+/** One sample per request, with facts of the response that k6's own metrics cannot carry. */
 const sample = new Trend('stevec_request', true)
 
 export default function () {
@@ -80,22 +106,31 @@ export default function () {
   if (index >= plan.requests) return
   const { page, edit } = requestAt(plan, index)
   if (!edit || settings.edit === 'get-post') send('GET', index, page, null)
-  if (edit) send('POST', index, page, editText(base, `${settings.mark}x${index}`, settings.edit_size_chars ?? sizeOf(plan.seed, page, settings.page_size_chars)))
+  if (edit) {
+    send('POST', index, page, editText(
+      base,
+      `${settings.mark}x${index}`,
+      settings.edit_size_chars ?? sizeOf(plan.seed, page, settings.page_size_chars)
+    ))
+  }
   if (settings.pause_s > 0) sleep(settings.pause_s)
 }
 
 export function readUntilTold () {
   for (let index = exec.scenario.iterationInTest; exec.instance.iterationsCompleted === 0; index += settings.vus) {
     send('GET', index, requestAt(plan, index).page, null)
-    // Once a reader: the lab waits for all of them before the probe starts.
+    // Once per reader: the lab starts the probe only after all of them.
     if (index < settings.vus) http.get(`${settings.until_url}/answered`, { tags: { name: 'until' } })
     if (settings.pause_s > 0) sleep(settings.pause_s)
   }
 }
 
 export function waitUntilTold () {
-  // Ends also when the lab is gone: then nobody is left to be a background for.
-  http.get(/** @type {string} */ (settings.until_url), { timeout: `${settings.duration_max_s}s`, tags: { name: 'until' } })
+  // Ends also when the lab is gone, as the background then has no purpose.
+  http.get(/** @type {string} */ (settings.until_url), {
+    timeout: `${settings.duration_max_s}s`,
+    tags: { name: 'until' }
+  })
 }
 
 /**
@@ -109,15 +144,15 @@ function send (method, index, page, body) {
     redirects: 0,
     timeout: `${settings.timeout_s}s`,
     headers: body === null ? {} : { 'Content-Type': 'text/markdown' },
-    // A constant name keeps the number of time series small.
+    // A constant name limits the number of time series.
     tags: { name: 'page' }
   })
-  // Metadata, unlike tags, makes no time series of its own.
+  // Metadata, unlike tags, creates no time series.
   Object.assign(exec.vu.metrics.metadata, {
     iteration: String(index),
     size_bytes: response.headers['Content-Length'] || '',
     revision: response.headers['Page-Revision'] || '',
-    // CF-Ray ends in the airport of the point of presence that answered.
+    // CF-Ray ends with the airport code of the point of presence.
     pop: (/-([A-Z]{3})$/.exec(response.headers['Cf-Ray'] || '') || ['', ''])[1],
     error_code: response.error_code ? String(response.error_code) : ''
   })
@@ -128,7 +163,7 @@ function send (method, index, page, body) {
   })
 }
 
-/** As Go writes a header's name. @param {string} name */
+/** Formats a header's name as Go does. @param {string} name */
 const canonical = (name) => name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
 
 /** @param {any} data */

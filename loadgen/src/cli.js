@@ -15,13 +15,16 @@ import { UsageError } from './usage-error.js'
  */
 
 /**
- * Of a command that begins while set-up goes on.
+ * Options of a command that starts during set-up.
  * @typedef {object} Early
  * @property {import('@stevec/harness/tools/install').SetUp} [setUp]
- * @property {AbortSignal} [signal]  of an interrupt, instead of one of the command's own
+ * @property {AbortSignal} [signal]  aborts on an interrupt; default: the command's own signal
  */
 
-/** Each is loaded when it is asked for: `setup` has to run before any package is installed. @type {Record<string, () => Promise<Command>>} */
+/**
+ * Loaded on demand: `setup` has to run before any package is installed.
+ * @type {Record<string, () => Promise<Command>>}
+ */
 const COMMANDS = {
   setup: () => import('./commands/setup.js').then((module) => module.command),
   up: () => import('./commands/up.js').then((module) => module.command),
@@ -42,10 +45,10 @@ const COMMANDS = {
 }
 
 /**
- * The `stevec` command.
+ * Runs the `stevec` command.
  * @param {string[]} argv  without node and script
  * @param {Early} [early]
- * @returns {Promise<number>} exit code: 0 done, 1 it failed, 2 it was not understood, 130 interrupted
+ * @returns {Promise<number>} exit code: 0 done, 1 failed, 2 command line not understood, 130 interrupted
  */
 export async function main (argv, early = {}) {
   const [name, ...rest] = argv
@@ -54,7 +57,9 @@ export async function main (argv, early = {}) {
     return name === undefined ? 2 : 0
   }
   try {
-    if (!Object.hasOwn(COMMANDS, name)) throw new UsageError(`there is no command "${name}"; there is: ${Object.keys(COMMANDS).join(', ')}`)
+    if (!Object.hasOwn(COMMANDS, name)) {
+      throw new UsageError(`there is no command "${name}"; there is: ${Object.keys(COMMANDS).join(', ')}`)
+    }
     const command = await COMMANDS[name]()
     const { values, positionals } = parse(rest, command.options)
     if (values.help) {
@@ -68,7 +73,9 @@ export async function main (argv, early = {}) {
       return 130
     }
     if (error instanceof UsageError) {
-      process.stderr.write(`stevec: ${error.message}\n(see stevec ${Object.hasOwn(COMMANDS, name) ? `${name} ` : ''}--help)\n`)
+      process.stderr.write(
+        `stevec: ${error.message}\n(see stevec ${Object.hasOwn(COMMANDS, name) ? `${name} ` : ''}--help)\n`
+      )
       return 2
     }
     const text = readConfig().debug ? /** @type {Error} */ (error).stack : /** @type {Error} */ (error).message
@@ -83,16 +90,26 @@ export async function main (argv, early = {}) {
  */
 function parse (args, options) {
   try {
-    return parseArgs({ args, options: { ...options, help: { type: 'boolean', short: 'h' } }, allowPositionals: true, strict: true })
+    return parseArgs({
+      args,
+      options: { ...options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+      strict: true
+    })
   } catch (error) {
     throw new UsageError(/** @type {Error} */ (error).message)
   }
 }
 
 async function overview () {
-  const lines = ['stevec: a wiki built to be cached, three doors to it, and a lab that measures what caching buys', '', 'Usage: stevec <command> [options]', '']
+  const lines = [
+    'stevec: a wiki built to be cached, three doors to it, and a lab that measures what caching buys',
+    '',
+    'Usage: stevec <command> [options]',
+    ''
+  ]
   for (const [name, load] of Object.entries(COMMANDS)) {
-    // Before set-up, only the commands that need no package can tell about themselves.
+    // Before set-up, commands that import packages cannot be loaded.
     const summary = await load().then((command) => command.summary, () => '(run `make setup` first)')
     lines.push(`  ${name.padEnd(10)} ${summary}`)
   }

@@ -1,17 +1,17 @@
 import path from 'node:path'
 import { readConfig as readToolConfig, ROOT } from '@stevec/harness/config'
 
-/** Ports that a person sees; all others are chosen free at each start. */
+/** Ports that users see; all other ports are free ones, chosen at each start. */
 export const DEFAULT_PORTS = Object.freeze({ edge: 8080, origin: 8081, local: 8082, wiki: 3000, mongod: 27027 })
 
 /** @typedef {keyof typeof DEFAULT_PORTS} PortName */
 /** @typedef {Record<PortName, number>} Ports */
 
-/** A setting that cannot be used; the message says which and what is allowed. */
+/** A setting has a bad value; the message says which setting and what is allowed. */
 export class ConfigError extends Error {}
 
 /**
- * The only reader of the lab's environment variables.
+ * Reads the lab's environment variables; no other code does.
  * @param {NodeJS.ProcessEnv} [env]
  * @throws {ConfigError} naming the variable and its bad value
  */
@@ -26,25 +26,34 @@ export function readConfig (env = process.env) {
     ...readToolConfig(env),
     /** Only ports set explicitly: a default port may be replaced by a free one, an explicit one may not. */
     ports,
-    /** Continuous integration sets CI: its machines are shared, so nothing that is timed is judged on them. */
+    /** Continuous integration sets CI: its machines are shared, so `verify` does not judge times there. */
     ci: !['', '0', 'false'].includes(env.CI ?? ''),
-    /** Errors with their stack. */
+    /** Shows errors with their stack. */
     debug: Boolean(env.STEVEC_DEBUG),
-    /** Where stacks keep their state; the tests give each its own. */
+    /** State of the stacks; each test has its own. */
     stateDirectory: path.resolve(env.STEVEC_STATE || path.join(ROOT, '.stevec')),
-    /** Where images for boards are built, and taken from. */
+    /** Images for boards are built into this folder and started from it. */
     imageDirectory: path.resolve(env.STEVEC_IMAGE || path.join(ROOT, 'arm-image/build')),
-    cloudflare: { token: env.CLOUDFLARE_API_TOKEN, tokenFile: env.CLOUDFLARE_API_TOKEN_FILE, apiUrl: env.CLOUDFLARE_API_URL || undefined },
-    /** What the wiki takes from here when it runs on another machine. @type {Record<string, string>} */
-    wikiEnvironment: Object.fromEntries(Object.entries(env).flatMap(([name, value]) => value !== undefined && /^(CACHE_(POLICY|TTL_S|STALE_WHILE_REVALIDATE_S|STALE_IF_ERROR_S|CDN_TTL_S)|PURGE_(ZONE|URL|TOKEN|REPEAT_AFTER_S)|PUBLIC_URL|(PAGE|UPLOAD)_MAX_BYTES|PAGE_READS_AT_ONCE|ORIGIN_CACHE_MIB|WRITES_PER_MINUTE|ACCESS)$/.test(name) ? [[name, value]] : [])),
-    /** k6 and the wiki must not be steered by variables that were meant for something else, nor know a token. */
+    cloudflare: {
+      token: env.CLOUDFLARE_API_TOKEN,
+      tokenFile: env.CLOUDFLARE_API_TOKEN_FILE,
+      apiUrl: env.CLOUDFLARE_API_URL || undefined
+    },
+    /** Settings passed on to a wiki on another machine. @type {Record<string, string>} */
+    wikiEnvironment: Object.fromEntries(Object.entries(env).flatMap(([name, value]) =>
+      value !== undefined &&
+      /^(CACHE_(POLICY|TTL_S|STALE_WHILE_REVALIDATE_S|STALE_IF_ERROR_S|CDN_TTL_S)|PURGE_(ZONE|URL|TOKEN|REPEAT_AFTER_S)|PUBLIC_URL|(PAGE|UPLOAD)_MAX_BYTES|PAGE_READS_AT_ONCE|ORIGIN_CACHE_MIB|WRITES_PER_MINUTE|ACCESS)$/
+        .test(name)
+        ? [[name, value]]
+        : [])),
+    /** For k6 and the wiki: without variables that would change k6's options, and without Cloudflare's token. */
     childEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => !/^(K6|CLOUDFLARE)_/.test(name)))
   }
 }
 
 /**
  * @param {string} text
- * @param {string} source  the variable or flag it came from
+ * @param {string} source  the variable or flag with this value
  * @returns {number} 1…65535
  * @throws {ConfigError}
  */

@@ -1,2 +1,2 @@
-/** A command line that cannot be understood; the message says what is wrong with it. */
+/** A command line is not understood; the message says what is wrong with it. */
 export class UsageError extends Error {}

@@ -7,7 +7,9 @@ import { ROOT } from '@stevec/harness/config'
 const stevec = (/** @type {string[]} */ ...args) => spawnSync(path.join(ROOT, 'stevec'), args, { encoding: 'utf8' })
 
 test('predict answers with a table or JSON, and says what is wrong with a scenario', () => {
-  const { status, stdout } = stevec('predict', '--pages', '100', '--rate', '1000', '--edits', '0.05', '--requests', '10000', '--json')
+  const { status, stdout } = stevec(
+    'predict', '--pages', '100', '--rate', '1000', '--edits', '0.05', '--requests', '10000', '--json'
+  )
   assert.equal(status, 0)
   assert.ok(Math.abs(JSON.parse(stdout).stale_ratio - 0.79) < 0.01)
   assert.match(stevec('predict', '--help').stdout, /examples:[^]*--tiered/)

@@ -27,10 +27,14 @@ function folder (t) {
  * @param {string[]} args
  * @returns {Promise<{code: number, stdout: string, stderr: string}>}
  */
-const stevec = (...args) => promisify(execFile)(process.execPath, [STEVEC, ...args]).then(({ stdout, stderr }) => ({ code: 0, stdout, stderr }), ({ code, stdout, stderr }) => ({ code, stdout, stderr }))
+const stevec = (...args) =>
+  promisify(execFile)(process.execPath, [STEVEC, ...args]).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr })
+  )
 
 /**
- * Every document of every collection, byte for byte.
+ * Reads every document of every collection, byte for byte.
  * @param {string} uri
  */
 async function contents (uri) {
@@ -41,7 +45,9 @@ async function contents (uri) {
     const all = {}
     for (const name of names) {
       const documents = await client.db().collection(name).find({}, { raw: true }).sort({ _id: 1 }).toArray()
-      if (documents.length > 0) all[name] = documents.map((bytes) => Buffer.from(/** @type {any} */ (bytes)).toString('hex'))
+      if (documents.length > 0) {
+        all[name] = documents.map((bytes) => Buffer.from(/** @type {any} */ (bytes)).toString('hex'))
+      }
     }
     return all
   } finally {
@@ -52,14 +58,29 @@ async function contents (uri) {
 test('a restored wiki is the same, byte for byte, and goes on where the other one was', async (t) => {
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { MONGODB_URI: uri })
-  for (const [name, content] of [['a', 'one [[b]]'], ['a', 'two [[b]] ü 😀'], ['b', 'x'.repeat(50_000)], ['gone', 'soon']]) await save(app, name, content)
+  for (const [name, content] of [
+    ['a', 'one [[b]]'],
+    ['a', 'two [[b]] ü 😀'],
+    ['b', 'x'.repeat(50_000)],
+    ['gone', 'soon']
+  ]) {
+    await save(app, name, content)
+  }
   await app.inject({ method: 'PUT', url: '/api/v1/pages/tagged', payload: { content: 'text', tags: ['red'] } })
   await app.inject({ method: 'DELETE', url: '/wiki/gone' })
   await app.inject({ method: 'POST', url: '/api/v1/pages/b/rename', payload: { to: 'c' } })
-  const picture = await app.inject({ method: 'POST', url: '/api/v1/files', headers: { 'content-type': 'image/png' }, payload: png(2, 2) })
+  const picture = await app.inject({
+    method: 'POST',
+    url: '/api/v1/files',
+    headers: { 'content-type': 'image/png' },
+    payload: png(2, 2)
+  })
   assert.equal(picture.statusCode, 201, picture.body)
-  const urls = ['/', '/wiki/a', '/wiki/c', '/history/a', '/revision/a/1', '/tags', '/search?q=two', String(picture.headers.location)]
-  // Views render again what shows a link that has changed since.
+  const urls = [
+    '/', '/wiki/a', '/wiki/c', '/history/a', '/revision/a/1', '/tags', '/search?q=two',
+    String(picture.headers.location)
+  ]
+  // A view updates the stored HTML of a page whose link targets have changed: that must happen before the backup.
   for (const url of urls) assert.equal((await get(app, url)).statusCode, 200, url)
   const file = path.join(folder(t), 'wiki.stevec.gz')
   const made = await stevec('backup', file, '--uri', uri)
@@ -77,7 +98,11 @@ test('a restored wiki is the same, byte for byte, and goes on where the other on
   const second = await wiki.build(t, { MONGODB_URI: other })
   for (const url of urls) {
     const [before, after] = [await get(app, url), await get(second, url)]
-    assert.deepEqual([after.statusCode, after.body, after.headers.etag], [before.statusCode, before.body, before.headers.etag], url)
+    assert.deepEqual(
+      [after.statusCode, after.body, after.headers.etag],
+      [before.statusCode, before.body, before.headers.etag],
+      url
+    )
   }
   assert.equal((await save(second, 'a', 'three')).json().revision, 3)
 })
@@ -88,12 +113,18 @@ test('a backup that is made while people edit is of one moment', async (t) => {
   await save(app, 'page 0', 'first')
   let number = 1
   const over = new AbortController()
-  const editing = Promise.all([...Array(4)].map(async () => {
-    while (!over.signal.aborted) {
-      const index = number++
-      await app.inject({ method: 'PUT', url: `/api/v1/pages/page%20${index % 9}`, payload: { content: `text ${index} [[page ${index % 5}]]`, tags: [`t${index % 3}`], summary: `edit ${index}` } })
-    }
-  }))
+  const editing = Promise.all(
+    [...Array(4)].map(async () => {
+      while (!over.signal.aborted) {
+        const index = number++
+        await app.inject({
+          method: 'PUT',
+          url: `/api/v1/pages/page%20${index % 9}`,
+          payload: { content: `text ${index} [[page ${index % 5}]]`, tags: [`t${index % 3}`], summary: `edit ${index}` }
+        })
+      }
+    })
+  )
   const file = path.join(folder(t), 'wiki.stevec.gz')
   const made = await stevec('backup', file, '--uri', uri)
   over.abort()
@@ -101,7 +132,7 @@ test('a backup that is made while people edit is of one moment', async (t) => {
   assert.equal(made.code, 0, made.stderr)
   const other = wiki.freshUri()
   assert.equal((await stevec('restore', file, '--uri', other)).code, 0)
-  // Nobody noted what was sent; that every state is whole shows all the same.
+  // No client recorded its edits. Whether every state is whole shows without that.
   const { gaps, torn_pages: pages, torn_counts: counts, duplicated } = judge([], [], await stored(other))
   assert.deepEqual({ gaps, pages, counts, duplicated }, { gaps: 0, pages: 0, counts: 0, duplicated: 0 })
 })

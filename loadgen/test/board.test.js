@@ -30,7 +30,11 @@ test('what is asked of a board that is not up is answered so, and a second `down
     assert.equal(exitCode, 1)
     assert.match(stderr, /no board is up; run `stevec board up`/)
   }
-  assert.deepEqual(await place.stevec(['board', 'down'], place.env), { exitCode: 0, stdout: 'no board was up\n', stderr: '' })
+  assert.deepEqual(await place.stevec(['board', 'down'], place.env), {
+    exitCode: 0,
+    stdout: 'no board was up\n',
+    stderr: ''
+  })
   assert.equal((await place.stevec(['board', 'status'], place.env)).stdout, 'no board is up\n')
 })
 
@@ -50,8 +54,14 @@ test('what cannot be understood is refused with what can', async (t) => {
 })
 
 test('the guest reaches this machine\'s database by another name, and any other by its own', () => {
-  assert.equal(seenFromGuest('mongodb://127.0.0.1:27027/stevec?replicaSet=stevec'), 'mongodb://10.0.2.2:27027/stevec?directConnection=true')
-  assert.equal(seenFromGuest('mongodb://me:p%40ss@localhost:1/x'), 'mongodb://me:p%40ss@10.0.2.2:1/x?directConnection=true')
+  assert.equal(
+    seenFromGuest('mongodb://127.0.0.1:27027/stevec?replicaSet=stevec'),
+    'mongodb://10.0.2.2:27027/stevec?directConnection=true'
+  )
+  assert.equal(
+    seenFromGuest('mongodb://me:p%40ss@localhost:1/x'),
+    'mongodb://me:p%40ss@10.0.2.2:1/x?directConnection=true'
+  )
   assert.equal(seenFromGuest('mongodb://db.example:27017/x?replicaSet=a'), 'mongodb://db.example:27017/x?replicaSet=a')
 })
 
@@ -63,16 +73,38 @@ test('a card that debugfs cannot write to is an error, not a board without its s
   assert.equal(provideKey(path.join(directory, 'key')).publicKey, publicKey, 'made once')
   assert.match(readFileSync(privateKey, 'utf8'), /BEGIN OPENSSH PRIVATE KEY/)
   writeFileSync(image, Buffer.alloc(5 * 1024 ** 2))
-  assert.throws(() => prepareCard({ image, card: path.join(directory, 'card'), mongodbUri: 'mongodb://h/x', publicKey, work: directory }), /debugfs could not write \/etc\/stevec\/wiki\.env/)
+  assert.throws(
+    () => prepareCard({
+      image,
+      card: path.join(directory, 'card'),
+      mongodbUri: 'mongodb://h/x',
+      publicKey,
+      work: directory
+    }),
+    /debugfs could not write \/etc\/stevec\/wiki\.env/
+  )
   assert.ok(!existsSync(path.join(directory, 'wiki.env')), 'the address of the database does not lie about')
 })
 
 test('QEMU listens to this machine alone, and a path that its sockets cannot have is refused', () => {
-  const options = /** @type {const} */ ({ machine: 'virt', directory: '/i', card: '/c', consoleSocket: '/s', consoleLog: '/l', httpPort: 1, sshPort: 2 })
+  const options = /** @type {const} */ ({
+    machine: 'virt',
+    directory: '/i',
+    card: '/c',
+    consoleSocket: '/s',
+    consoleLog: '/l',
+    httpPort: 1,
+    sshPort: 2
+  })
   for (const machine of /** @type {const} */ (['virt', 'bpim2u'])) {
     const forwarded = qemuArguments({ ...options, machine }).filter((argument) => argument.includes('hostfwd'))
     assert.equal(forwarded.length, 1)
-    assert.deepEqual(forwarded[0].match(/hostfwd=[^,]*/g), ['hostfwd=tcp:127.0.0.1:1-:80', 'hostfwd=tcp:127.0.0.1:2-:22'])
+    assert.deepEqual(forwarded[0].match(/hostfwd=[^,]*/g), [
+      'hostfwd=tcp:127.0.0.1:1-:80', 'hostfwd=tcp:127.0.0.1:2-:22'
+    ])
   }
-  assert.throws(() => qemuArguments({ ...options, consoleSocket: `/${'x'.repeat(120)}` }), /too long a path for a socket/)
+  assert.throws(
+    () => qemuArguments({ ...options, consoleSocket: `/${'x'.repeat(120)}` }),
+    /too long a path for a socket/
+  )
 })

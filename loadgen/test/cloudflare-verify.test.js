@@ -22,7 +22,19 @@ after(() => stack?.stop())
 /** @param {import('@stevec/cdn/cloudflare/verify').Check[]} checks */
 const outcomes = (checks) => Object.fromEntries(checks.map(({ id, outcome }) => [id, outcome]))
 const GOOD = {
-  source: 'ok', hit: 'ok', nocache: 'ok', personal: 'ok', browser_ttl: 'ok', etag: 'ok', counter: 'ok', age_limit: 'ok', purge_url: 'ok', purge_tag: 'skipped', purge_prefix: 'ok', purge_host: 'ok', purge_everything: 'skipped'
+  source: 'ok',
+  hit: 'ok',
+  nocache: 'ok',
+  personal: 'ok',
+  browser_ttl: 'ok',
+  etag: 'ok',
+  counter: 'ok',
+  age_limit: 'ok',
+  purge_url: 'ok',
+  purge_tag: 'skipped',
+  purge_prefix: 'ok',
+  purge_host: 'ok',
+  purge_everything: 'skipped'
 }
 
 test('doors that do what the experiments assume pass, each check with what it saw', async () => {
@@ -39,7 +51,12 @@ test('doors that do what the experiments assume pass, each check with what it sa
 
 test('doors that are mixed up, and purges that do nothing, fail with what to do', async () => {
   const { cached, nocache, source } = stack.doors
-  const silent = { ...purge, purgeUrls: async () => {}, purgeHosts: async () => {}, purgePrefixes: async () => { throw new Error('not allowed') } }
+  const silent = {
+    ...purge,
+    purgeUrls: async () => {},
+    purgeHosts: async () => {},
+    purgePrefixes: async () => { throw new Error('not allowed') }
+  }
   for (const [doors, failed] of /** @type {[any, string[]][]} */ ([
     [{ cached: nocache, nocache, source }, ['hit', 'counter', 'purge_url', 'purge_prefix', 'purge_host']],
     [{ cached, nocache: cached, source }, ['nocache']],
@@ -49,45 +66,70 @@ test('doors that are mixed up, and purges that do nothing, fail with what to do'
     [{ cached, nocache, source: 'http://127.0.0.1:9' }, ['source']]
   ])) {
     const checks = await verifyDoors({ doors, purge, ageWaitMaxS: 0 })
-    assert.deepEqual(checks.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id), failed, JSON.stringify(checks, null, 1))
+    assert.deepEqual(
+      checks.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id),
+      failed,
+      JSON.stringify(checks, null, 1)
+    )
     assert.ok(checks.every(({ outcome, todo }) => outcome !== 'failed' || todo.length > 10))
   }
-  // A copy that nothing but its age ends is gone after three seconds, which is not what a purge is for.
+  // Without a purge a copy expires after its three seconds: much later than a purge would remove it.
   const checks = await verifyDoors({ doors: stack.doors, purge: silent, ageWaitMaxS: 0 })
   assert.equal(outcomes(checks).purge_prefix, 'failed')
   assert.ok(Number(/(\d+) ms/.exec(checks.find(({ id }) => id === 'purge_url')?.saw ?? '')?.[1]) > 1_000)
 })
 
-test('stevec cloudflare verify prints each check, keeps the outcome, and takes its exit code from it; purge reaches the emulated edge as well', async (t) => {
+test('stevec cloudflare verify prints each check, keeps the outcome, ' +
+  'and takes its exit code from it; purge reaches the emulated edge as well', async (t) => {
   const sandbox = await createSandbox()
   t.after(sandbox.remove)
   const environment = { CLOUDFLARE_API_TOKEN: stack.control.token, CLOUDFLARE_API_TOKEN_FILE: '' }
   const { cached, nocache, source } = stack.doors
-  const verify = (/** @type {Record<string, string>} */ doors, /** @type {string[]} */ ...more) => sandbox.stevec(['cloudflare', 'verify', '--zone', 'example.com', '--api-url', stack.control.url, '--doors', Object.entries(doors).map(([name, url]) => `${name}=${url}`).join(), ...more], environment)
+  const verify = (/** @type {Record<string, string>} */ doors, /** @type {string[]} */ ...more) =>
+    sandbox.stevec([
+      'cloudflare', 'verify',
+      '--zone', 'example.com',
+      '--api-url', stack.control.url,
+      '--doors', Object.entries(doors).map(([name, url]) => `${name}=${url}`).join(),
+      ...more
+    ], environment)
   const good = await verify({ cached, nocache, source }, '--everything')
   assert.equal(good.exitCode, 0, good.stdout + good.stderr)
-  assert.match(good.stdout, /^ok {6}source: the door source leads to the origin, past the CDN\n {8}saw: 200, no header of Cloudflare/)
+  assert.match(
+    good.stdout,
+    /^ok {6}source: the door source leads to the origin, past the CDN\n {8}saw: 200, no header of Cloudflare/
+  )
   assert.match(good.stdout, /ok {6}purge_everything: .*\n.*\nexample\.com: ready for experiments\n$/)
   assert.equal(requireVerified(path.join(sandbox.directory, 'state'), 'example.com').doors.cached, cached)
 
   const bad = await verify({ cached, nocache: source, source }, '--json')
   assert.equal(bad.exitCode, 1)
   assert.equal(JSON.parse(bad.stdout).ok, false)
-  assert.throws(() => requireVerified(path.join(sandbox.directory, 'state'), 'example.com'), /failed its verification \(nocache\)/)
+  assert.throws(
+    () => requireVerified(path.join(sandbox.directory, 'state'), 'example.com'),
+    /failed its verification \(nocache\)/
+  )
 
   const page = `${cached}/wiki/stevec-verify?purged`
   await ask(page)
-  const purged = await sandbox.stevec(['cloudflare', 'purge', '--zone', 'any', '--api-url', stack.control.url, page], environment)
+  const purged = await sandbox.stevec(
+    ['cloudflare', 'purge', '--zone', 'any', '--api-url', stack.control.url, page],
+    environment
+  )
   assert.equal(purged.exitCode, 0, purged.stderr)
   assert.equal((await ask(page)).cacheStatus, 'MISS')
 })
 
-test('a run\'s target: cold caches are proved without a restart, the counter is read at the origin, and the place comes along', async () => {
+test('a run\'s target: cold caches are proved without a restart, the counter is read at the origin, ' +
+  'and the place comes along', async () => {
   const target = createCloudflareTarget({ doors: stack.doors, purge })
   const page = '/wiki/cold-proof-of-the-target'
   await ask(stack.doors.source + page, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'text' })
   const proof = await target.purgeAndProveCold('cached', page)
-  assert.deepEqual({ ...proof, purge_ms: 0 }, { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2, purge_ms: 0, pop: 'LJU' })
+  assert.deepEqual(
+    { ...proof, purge_ms: 0 },
+    { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2, purge_ms: 0, pop: 'LJU' }
+  )
   assert.deepEqual(await target.readCounter(), { requests: 0, reads: 0, writes: 0 })
   for (const [door, statuses] of /** @type {const} */ ([['nocache', ['BYPASS', 'BYPASS']], ['source', ['', '']]])) {
     const { cold, observed, origin_requests: requests } = await target.purgeAndProveCold(door, page)
@@ -97,5 +139,8 @@ test('a run\'s target: cold caches are proved without a restart, the counter is 
   await ask(stack.doors.source + page, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'text' })
   const expired = await idle.purgeAndProveCold('cached', page)
   assert.equal(expired.cold, false, `nothing was purged: ${expired.observed}`)
-  assert.deepEqual(Object.entries(target.doors()).map(([name, { caching }]) => [name, caching]), [['cached', true], ['nocache', false], ['source', false]])
+  assert.deepEqual(
+    Object.entries(target.doors()).map(([name, { caching }]) => [name, caching]),
+    [['cached', true], ['nocache', false], ['source', false]]
+  )
 })

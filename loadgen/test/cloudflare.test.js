@@ -32,7 +32,9 @@ test('plan, apply with the id of the plan, apply again, destroy: each says what 
   const unasked = await stevec(['apply', ...ZONE])
   assert.equal(unasked.exitCode, 1)
   assert.match(unasked.stderr, /nothing was done; agree with --yes, or with --expect/)
-  const other = await stevec(['apply', '--zone', 'example.com', '--origin', '203.0.113.8', '--expect', line.split(' ').at(-1) ?? ''])
+  const other = await stevec([
+    'apply', '--zone', 'example.com', '--origin', '203.0.113.8', '--expect', line.split(' ').at(-1) ?? ''
+  ])
   assert.equal(other.exitCode, 1)
   assert.match(other.stderr, /is not what it was in that plan, so nothing was done/)
   assert.deepEqual(fake.writes(), [])
@@ -51,13 +53,20 @@ test('plan, apply with the id of the plan, apply again, destroy: each says what 
   assert.equal(fake.snapshot(), before)
 })
 
-test('the token comes from a file of mode 600, a token that may too much is warned about, and neither shows anywhere', async (t) => {
+test('the token comes from a file of mode 600, a token that may too much is warned about, ' +
+  'and neither shows anywhere', async (t) => {
   const { fake, environment: given } = await setUp(t)
-  // Processes of their own, as a person has them: each sees no more than its environment.
-  const stevec = (/** @type {string[]} */ args, /** @type {Record<string, string>} */ extra) => sandbox().stevec(['cloudflare', ...args], { ...given, ...extra })
+  // Separate processes, as a user starts them: each sees only its own environment.
+  const stevec = (/** @type {string[]} */ args, /** @type {Record<string, string>} */ extra) =>
+    sandbox().stevec(['cloudflare', ...args], { ...given, ...extra })
   const file = path.join(sandbox().directory, 'token')
   writeFileSync(file, TOKEN, { mode: 0o600 })
-  fake.tokens.set(TOKEN, { id: 'a'.repeat(32), status: 'active', permissions: [...LEAST, '#billing:edit'], zones: [fake.zone.id] })
+  fake.tokens.set(TOKEN, {
+    id: 'a'.repeat(32),
+    status: 'active',
+    permissions: [...LEAST, '#billing:edit'],
+    zones: [fake.zone.id]
+  })
   const environment = { CLOUDFLARE_API_TOKEN: '', CLOUDFLARE_API_TOKEN_FILE: file, STEVEC_DEBUG: '1' }
   const planned = await stevec(['plan', ...ZONE, '--json'], environment)
   assert.equal(planned.exitCode, 0, planned.stderr)
@@ -82,15 +91,29 @@ test('an interrupted apply ends, and applying again finishes it', async (t) => {
   await done
   const again = await stevec(['apply', ...ZONE, '--yes'])
   assert.equal(again.exitCode, 0, again.stderr)
-  assert.deepEqual(fake.zone.records.map(({ name }) => name), ['wiki.example.com', 'nocache.example.com', 'source.example.com'])
+  assert.deepEqual(
+    fake.zone.records.map(({ name }) => name),
+    ['wiki.example.com', 'nocache.example.com', 'source.example.com']
+  )
 })
 
 test('purge takes URLs and lists', async (t) => {
   const { fake, stevec } = await setUp(t)
-  const done = await stevec(['purge', '--zone', 'example.com', 'https://wiki.example.com/wiki/a,b', 'https://wiki.example.com/', '--tags', 'x,y', '--hosts', 'wiki.example.com', '--prefixes', 'wiki.example.com/wiki/'])
+  const done = await stevec([
+    'purge', '--zone', 'example.com', 'https://wiki.example.com/wiki/a,b', 'https://wiki.example.com/',
+    '--tags', 'x,y', '--hosts', 'wiki.example.com', '--prefixes', 'wiki.example.com/wiki/'
+  ])
   assert.equal(done.exitCode, 0, done.stderr)
   assert.equal(done.stdout, 'purged 6 items\n')
-  assert.deepEqual(fake.zone.purges.map(({ soft: _soft, ...body }) => body), [{ files: ['https://wiki.example.com/wiki/a,b', 'https://wiki.example.com/'] }, { tags: ['x', 'y'] }, { hosts: ['wiki.example.com'] }, { prefixes: ['wiki.example.com/wiki/'] }])
+  assert.deepEqual(
+    fake.zone.purges.map(({ soft: _soft, ...body }) => body),
+    [
+      { files: ['https://wiki.example.com/wiki/a,b', 'https://wiki.example.com/'] },
+      { tags: ['x', 'y'] },
+      { hosts: ['wiki.example.com'] },
+      { prefixes: ['wiki.example.com/wiki/'] }
+    ]
+  )
 })
 
 test('what was not understood, and what is missing, is said with the next step', async (t) => {
@@ -124,31 +147,76 @@ test('analytics of a run: what Cloudflare counted in each trial\'s time stands b
   const run = path.join(sandbox().directory, 'run')
   const trial = (/** @type {number} */ number, /** @type {string} */ door, /** @type {number} */ minute) => {
     mkdirSync(path.join(run, 'trials', `000${number}`), { recursive: true })
-    writeFileSync(path.join(run, 'trials', `000${number}`, 'trial.json'), JSON.stringify({ trial: number, door, started_at: `2026-03-01T10:0${minute}:00.500Z`, finished_at: `2026-03-01T10:0${minute}:30.000Z`, requests_sent: 4, cold_proof: { observed: ['MISS', 'HIT', 'MISS'] }, background: null, cache_statuses: { MISS: 1, HIT: 3 } }))
+    writeFileSync(
+      path.join(run, 'trials', `000${number}`, 'trial.json'),
+      JSON.stringify({
+        trial: number,
+        door,
+        started_at: `2026-03-01T10:0${minute}:00.500Z`,
+        finished_at: `2026-03-01T10:0${minute}:30.000Z`,
+        requests_sent: 4,
+        cold_proof: { observed: ['MISS', 'HIT', 'MISS'] },
+        background: null,
+        cache_statuses: { MISS: 1, HIT: 3 }
+      })
+    )
   }
   trial(1, 'cached', 0)
   trial(2, 'source', 1)
   trial(3, 'nocache', 2)
   trial(4, 'cached', 3)
-  writeFileSync(path.join(run, 'manifest.json'), JSON.stringify({ kind: 'run', target: { kind: 'cloudflare', zone: 'example.com' }, doors: Object.fromEntries([['cached', 'wiki'], ['nocache', 'nocache'], ['source', 'source']].map(([door, label]) => [door, { url: `https://${label}.example.com` }])) }))
+  writeFileSync(
+    path.join(run, 'manifest.json'),
+    JSON.stringify({
+      kind: 'run',
+      target: { kind: 'cloudflare', zone: 'example.com' },
+      doors: Object.fromEntries(
+        [['cached', 'wiki'], ['nocache', 'nocache'], ['source', 'source']]
+          .map(([door, label]) => [door, { url: `https://${label}.example.com` }])
+      )
+    })
+  )
   const count = (/** @type {string} */ label, /** @type {string} */ minute, /** @type {string[]} */ ...statuses) => {
-    for (const cacheStatus of statuses) fake.traffic.push({ zone: fake.zone.id, host: `${label}.example.com`, at: `2026-03-01T10:0${minute}:10.000Z`, cacheStatus, bytes: 100 })
+    for (const cacheStatus of statuses) {
+      fake.traffic.push({ zone: fake.zone.id, host: `${label}.example.com`, at: `2026-03-01T10:0${minute}:10.000Z`, cacheStatus, bytes: 100 })
+    }
   }
   count('wiki', '0', 'miss', 'hit', 'miss', 'miss', 'hit', 'hit', 'hit')
   count('shop', '0', 'hit')
   count('nocache', '2', 'bypass', 'bypass')
   const done = await stevec(['analytics', '--zone', 'example.com', '--run', run])
   assert.equal(done.exitCode, 0, done.stderr)
-  assert.match(done.stdout, /1 of 3 trials have the very number of requests that we sent\nof 1 Cloudflare says nothing yet/)
+  assert.match(
+    done.stdout,
+    /1 of 3 trials have the very number of requests that we sent\nof 1 Cloudflare says nothing yet/
+  )
   const { trials } = JSON.parse(readFileSync(path.join(run, 'cloudflare.json'), 'utf8'))
-  assert.deepEqual(trials.map((/** @type {any} */ { trial, requests_counted: counted, requests_ours: ours, requests_difference: difference, sample_interval: interval }) => [trial, counted, ours, difference, interval]), [[1, 7, 7, 0, 1], [3, 2, 7, -5, 1], [4, 0, 7, -7, null]])
+  assert.deepEqual(
+    trials.map((/** @type {any} */ {
+      trial,
+      requests_counted: counted,
+      requests_ours: ours,
+      requests_difference: difference,
+      sample_interval: interval
+    }) => [trial, counted, ours, difference, interval]),
+    [
+      [1, 7, 7, 0, 1],
+      [3, 2, 7, -5, 1],
+      [4, 0, 7, -7, null]
+    ]
+  )
   assert.deepEqual(trials[0].groups, [
     { host: 'wiki.example.com', cache_status: 'MISS', requests: 3, edge_response_bytes: 300, sample_interval: 1 },
     { host: 'wiki.example.com', cache_status: 'HIT', requests: 4, edge_response_bytes: 400, sample_interval: 1 }
   ])
   assert.deepEqual(readdirSync(run).sort(), ['cloudflare.json', 'manifest.json', 'trials'])
 
-  fake.tokens.set(TOKEN, { id: 'a'.repeat(32), status: 'active', permissions: LEAST.filter((name) => !name.startsWith('#analytics')), zones: [fake.zone.id] })
+  fake.tokens.set(TOKEN, {
+    id: 'a'.repeat(32),
+    status: 'active',
+    permissions: LEAST.filter((name) => !name.startsWith('#analytics')),
+    zones: [fake.zone.id]
+  })
   const refused = await stevec(['analytics', '--zone', 'example.com', '--run', run])
   assert.equal(refused.exitCode, 1)
   assert.match(refused.stderr, /permissions that the README lists/)
@@ -156,13 +224,24 @@ test('analytics of a run: what Cloudflare counted in each trial\'s time stands b
 
 test('an experiment runs only on a zone that was verified, lately and with success', () => {
   const state = path.join(sandbox().directory, 'state')
-  assert.throws(() => requireVerified(state, 'example.com'), /nobody has verified the zone example\.com yet: stevec cloudflare verify --zone example\.com/)
-  const doors = { cached: 'https://wiki.example.com', nocache: 'https://nocache.example.com', source: 'http://source.example.com' }
+  assert.throws(
+    () => requireVerified(state, 'example.com'),
+    /nobody has verified the zone example\.com yet: stevec cloudflare verify --zone example\.com/
+  )
+  const doors = {
+    cached: 'https://wiki.example.com',
+    nocache: 'https://nocache.example.com',
+    source: 'http://source.example.com'
+  }
   const verified = { zone: 'example.com', verified_at: new Date().toISOString(), ok: true, doors, checks: [] }
   keepVerified(state, verified)
   assert.deepEqual(requireVerified(state, 'example.com'), verified)
   keepVerified(state, { ...verified, verified_at: new Date(Date.now() - 25 * 3_600_000).toISOString() })
   assert.throws(() => requireVerified(state, 'example.com'), /more than a day ago/)
-  keepVerified(state, { ...verified, ok: false, checks: [{ id: 'hit', outcome: 'failed', title: '', saw: '', todo: '' }] })
+  keepVerified(state, {
+    ...verified,
+    ok: false,
+    checks: [{ id: 'hit', outcome: 'failed', title: '', saw: '', todo: '' }]
+  })
   assert.throws(() => requireVerified(state, 'example.com'), /failed its verification \(hit\)/)
 })

@@ -14,12 +14,16 @@ describe('configuration', () => {
 
   for (const value of ['0', '65536', 'http', '80.5', '-1']) {
     test(`refuses EDGE_PORT=${value} and says what is allowed`, () => {
-      assert.throws(() => readConfig({ EDGE_PORT: value }), { message: `EDGE_PORT must be a port from 1 to 65535, not "${value}"` })
+      assert.throws(() => readConfig({ EDGE_PORT: value }), {
+        message: `EDGE_PORT must be a port from 1 to 65535, not "${value}"`
+      })
     })
   }
 
   test('keeps variables that would steer k6, and the token of a CDN, away from what it starts', () => {
-    assert.deepEqual(readConfig({ K6_VUS: '9', CLOUDFLARE_API_TOKEN: 'secret', HOME: '/root' }).childEnvironment, { HOME: '/root' })
+    assert.deepEqual(readConfig({ K6_VUS: '9', CLOUDFLARE_API_TOKEN: 'secret', HOME: '/root' }).childEnvironment, {
+      HOME: '/root'
+    })
   })
 })
 
@@ -32,12 +36,23 @@ describe('a tool', () => {
 
   test('that the user names comes first', () => {
     const { path: real, version } = requireTool('k6')
-    assert.deepEqual(locateTool('k6', readConfig({ K6_BIN: real, PATH: '' })), { name: 'k6', path: real, version, from: 'K6_BIN' })
+    assert.deepEqual(locateTool('k6', readConfig({ K6_BIN: real, PATH: '' })), {
+      name: 'k6',
+      path: real,
+      version,
+      from: 'K6_BIN'
+    })
   })
 
   test('that the user names but is too old, or is none, is refused by its variable', () => {
-    assert.throws(() => locateTool('k6', readConfig({ K6_BIN: old })), /K6_BIN=.*k6 0\.49\.0; 1\.8\.1 or newer is needed/)
-    assert.throws(() => locateTool('k6', readConfig({ K6_BIN: '/nowhere/k6' })), /K6_BIN=\/nowhere\/k6 is no k6 that runs here/)
+    assert.throws(
+      () => locateTool('k6', readConfig({ K6_BIN: old })),
+      /K6_BIN=.*k6 0\.49\.0; 1\.8\.1 or newer is needed/
+    )
+    assert.throws(
+      () => locateTool('k6', readConfig({ K6_BIN: '/nowhere/k6' })),
+      /K6_BIN=\/nowhere\/k6 is no k6 that runs here/
+    )
   })
 
   test('that is too old on PATH is passed over', () => {
@@ -48,8 +63,16 @@ describe('a tool', () => {
     const browser = path.join(directory, 'google-chrome')
     writeFileSync(browser, '#!/bin/sh\necho "Google Chrome 140.0.7339.80"\n')
     chmodSync(browser, 0o755)
-    assert.deepEqual(locateTool('chromium', readConfig({ PATH: directory })), { name: 'chromium', path: browser, version: '140.0.7339', from: 'PATH' })
-    assert.throws(() => locateTool('chromium', readConfig({ CHROMIUM_BIN: '/nowhere/chromium' })), /CHROMIUM_BIN=\/nowhere\/chromium is no chromium that runs here/)
+    assert.deepEqual(locateTool('chromium', readConfig({ PATH: directory })), {
+      name: 'chromium',
+      path: browser,
+      version: '140.0.7339',
+      from: 'PATH'
+    })
+    assert.throws(
+      () => locateTool('chromium', readConfig({ CHROMIUM_BIN: '/nowhere/chromium' })),
+      /CHROMIUM_BIN=\/nowhere\/chromium is no chromium that runs here/
+    )
   })
 
   test('is compared by its version\'s numbers, not its letters', () => {

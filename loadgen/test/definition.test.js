@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { after, describe, test } from 'node:test'
 import path from 'node:path'
 import { ROOT } from '@stevec/harness/config'
-import { cellsOf, DEFAULT_SETTINGS, DefinitionError, experimentNames, loadDefinition, parse } from '../src/lab/definition.js'
+import {
+  cellsOf, DEFAULT_SETTINGS, DefinitionError, experimentNames, loadDefinition, parse
+} from '../src/lab/definition.js'
 import { leaveOutMissing } from '../src/lab/missing-caches.js'
 import { STUDY } from '../src/lab/study.js'
 
@@ -21,7 +23,8 @@ describe('an experiment', () => {
     })
   }
 
-  test('of the study has the study\'s numbers, its client that waits for each answer, and a new connection each time', () => {
+  test('of the study has the study\'s numbers, its client that waits for each answer, ' +
+    'and a new connection each time', () => {
     const full = (/** @type {string} */ name) => loadDefinition(name, 'full')
     const numbers = Object.fromEntries(STUDY.filter((name) => name !== 'overload-open').map((name) => {
       const { pages, page_size_chars: size, requests } = full(name).settings
@@ -36,27 +39,55 @@ describe('an experiment', () => {
       'write-vs-read-direct': [200, 100, 1000],
       'write-vs-read-cached': [200, 30, 1000]
     })
-    assert.deepEqual(full('overload').factors.background_vus, [0, 5, 10, 15, 25, 40, 50, 60, 70, 80, 100, 150, 200, 250])
+    assert.deepEqual(
+      full('overload').factors.background_vus,
+      [0, 5, 10, 15, 25, 40, 50, 60, 70, 80, 100, 150, 200, 250]
+    )
     assert.deepEqual(full('mixed-write').factors.page_size_chars, [5000, 10000, 20000, 50000])
-    assert.deepEqual(cellsOf(full('write-vs-read-direct')).map(({ settings }) => [settings.edit_ratio, settings.pages]), [[1, 100], [0, 30]])
+    assert.deepEqual(
+      cellsOf(full('write-vs-read-direct')).map(({ settings }) => [settings.edit_ratio, settings.pages]),
+      [[1, 100], [0, 30]]
+    )
     for (const name of STUDY.filter((name) => name !== 'overload-open')) {
       const { model, connection_reuse: reuse, ttl_s: ttl } = full(name).settings
       assert.deepEqual({ model, reuse, ttl }, { model: 'closed', reuse: false, ttl: 180 }, name)
     }
   })
 
-  test('has a cell for each combination of levels, the later factor over the earlier, over the preset, over the settings', () => {
+  test('has a cell for each combination of levels, the later factor over the earlier, over the preset, ' +
+    'over the settings', () => {
     const cells = cellsOf(loadDefinition('mixed-write', 'quick'))
     assert.equal(cells.length, 8)
     assert.deepEqual(cells[1].cell, { page_size_chars: 5000, workload: 'get-only' })
-    assert.deepEqual([cells[6].settings.page_size_chars, cells[6].settings.edit_ratio, cells[6].settings.ttl_s, cells[6].settings.timeout_s], [50000, 0.05, 2, 60])
+    assert.deepEqual(
+      [
+        cells[6].settings.page_size_chars,
+        cells[6].settings.edit_ratio,
+        cells[6].settings.ttl_s,
+        cells[6].settings.timeout_s
+      ],
+      [50000, 0.05, 2, 60]
+    )
   })
 
   test('takes repetitions, VUs and some of its cells from the command line', () => {
-    const { repetitions, settings, factors } = loadDefinition('read-hot', 'quick', { repetitions: 2, vus: 4, only: { door: ['cached', 'source'] } })
-    assert.deepEqual({ repetitions, vus: settings.vus, factors }, { repetitions: 2, vus: 4, factors: { door: ['source', 'cached'] } })
-    assert.throws(() => loadDefinition('read-hot', 'quick', { only: { door: ['back'] } }), /the factor door has no level "back"; it has: source, nocache, local, cached/)
-    assert.throws(() => loadDefinition('read-hot', 'quick', { only: { size: ['1'] } }), /there is no factor "size" to choose from; there is: door/)
+    const { repetitions, settings, factors } = loadDefinition('read-hot', 'quick', {
+      repetitions: 2,
+      vus: 4,
+      only: { door: ['cached', 'source'] }
+    })
+    assert.deepEqual(
+      { repetitions, vus: settings.vus, factors },
+      { repetitions: 2, vus: 4, factors: { door: ['source', 'cached'] } }
+    )
+    assert.throws(
+      () => loadDefinition('read-hot', 'quick', { only: { door: ['back'] } }),
+      /the factor door has no level "back"; it has: source, nocache, local, cached/
+    )
+    assert.throws(
+      () => loadDefinition('read-hot', 'quick', { only: { size: ['1'] } }),
+      /there is no factor "size" to choose from; there is: door/
+    )
   })
 
   test('of caches leaves out those that are not on the machine, says so, and is refused where none remains', () => {
@@ -64,23 +95,36 @@ describe('an experiment', () => {
     const { factors, left_out: leftOut } = leaveOutMissing(definition, (name) => name === 'edge' || name === 'squid')
     assert.deepEqual(factors.cache, ['edge', 'squid'])
     assert.deepEqual(leftOut?.map(({ level }) => level), ['nginx', 'varnish', 'trafficserver'])
-    assert.match(String(leftOut?.[1].reason), /varnish is not on this machine; run `apt-get install --no-install-recommends varnish` \(or set VARNISHD_BIN/)
+    assert.match(
+      String(leftOut?.[1].reason),
+      /varnish is not on this machine; run `apt-get install --no-install-recommends varnish` \(or set VARNISHD_BIN/
+    )
     assert.equal(leaveOutMissing(definition, () => true), definition)
-    assert.throws(() => leaveOutMissing(loadDefinition('caches', 'quick', { only: { cache: ['squid'] } }), () => false), /squid is not on this machine/)
+    assert.throws(
+      () => leaveOutMissing(loadDefinition('caches', 'quick', { only: { cache: ['squid'] } }), () => false),
+      /squid is not on this machine/
+    )
   })
 
   test('that does not exist is refused with those that do', () => {
     for (const name of ['read-cold', '../package', '', 'experiment.schema']) {
-      assert.throws(() => loadDefinition(name, 'quick'), (error) => error instanceof DefinitionError && /there is: .*read-hot/.test(error.message))
+      assert.throws(
+        () => loadDefinition(name, 'quick'),
+        (error) => error instanceof DefinitionError && /there is: .*read-hot/.test(error.message)
+      )
     }
   })
 
   test('that breaks the schema is refused with what is wrong', () => {
     const good = JSON.parse(readFileSync(path.join(ROOT, 'loadgen/experiments/read-hot.json'), 'utf8'))
-    const refused = (/** @type {object} */ change, /** @type {RegExp} */ message) => assert.throws(() => parse(JSON.stringify({ ...good, ...change }), 'mine.json'), message)
+    const refused = (/** @type {object} */ change, /** @type {RegExp} */ message) =>
+      assert.throws(() => parse(JSON.stringify({ ...good, ...change }), 'mine.json'), message)
     refused({ settings: { requests: 0 } }, /mine\.json: experiment\/settings\/requests must be >= 1/)
     refused({ settings: { colour: 'red' } }, /experiment\/settings must NOT have additional properties/)
-    refused({ factors: { operation: { write: { edit_ratio: 2 } } } }, /experiment\/factors\/operation\/write\/edit_ratio must be <= 1/)
+    refused(
+      { factors: { operation: { write: { edit_ratio: 2 } } } },
+      /experiment\/factors\/operation\/write\/edit_ratio must be <= 1/
+    )
     refused({ hypothesis: undefined }, /must have required property 'hypothesis'/)
     refused({ colour: 'red' }, /must NOT have additional properties/)
     assert.throws(() => parse('{', 'mine.json'), /mine\.json is not JSON/)
@@ -92,7 +136,16 @@ describe('an experiment', () => {
     const words = { id: 'X1', name: 'mine', title: 'Mine', why: 'To see.', hypothesis: 'It is so.', expected: 'It is.' }
     const file = (/** @type {object} */ content) => {
       const name = path.join(directory, 'mine.json')
-      writeFileSync(name, JSON.stringify({ ...words, settings: {}, factors: { door: ['source'] }, presets: { quick: { repetitions: 1 } }, ...content }))
+      writeFileSync(
+        name,
+        JSON.stringify({
+          ...words,
+          settings: {},
+          factors: { door: ['source'] },
+          presets: { quick: { repetitions: 1 } },
+          ...content
+        })
+      )
       return name
     }
 
@@ -103,22 +156,68 @@ describe('an experiment', () => {
 
     test('is refused with the cell in which it cannot be done', () => {
       for (const [content, message] of /** @type {[object, RegExp][]} */ ([
-        [{ factors: { door: ['back'] } }, /in the cell door=back: settings\/door must be equal to one of the allowed values/],
+        [
+          { factors: { door: ['back'] } },
+          /in the cell door=back: settings\/door must be equal to one of the allowed values/
+        ],
         [{ factors: { speed: [1, 2] } }, /the factor speed is a list, but there is no setting of this name/],
         [{ factors: { model: ['closed', 'open'] } }, /in the cell model=open: the open model needs rate_per_s/],
         [{ settings: { rate_per_s: 5 } }, /rate_per_s is for the open model/],
-        [{ settings: { model: 'open', rate_per_s: 1, duration_max_s: 10 } }, /1000 requests at 1 a second take longer than duration_max_s = 10/],
+        [
+          { settings: { model: 'open', rate_per_s: 1, duration_max_s: 10 } },
+          /1000 requests at 1 a second take longer than duration_max_s = 10/
+        ],
         [{ settings: { page_size_chars: [200, 100] } }, /page_size_chars goes from 200 down to 100/],
-        [{ settings: { page_size_chars: { lognormal: { median: 2000, sigma: 1, max: 1000 } } } }, /page_size_chars has a median of 2000, above its max of 1000/],
-        [{ settings: { page_size_chars: { lognormal: { median: 2000, sigma: 1 } } } }, /page_size_chars\/lognormal must have required property 'max'/],
-        [{ settings: { burst: { factor: 50, at_s: 1, ramp_s: 1, for_s: 2 } } }, /burst is for the open model, bound by "either"/],
-        [{ settings: { burst: { factor: 50, at_s: 1, ramp_s: 1, for_s: 2 }, model: 'open', bound: 'either', rate_per_s: 1, duration_max_s: 3 } }, /the burst ends after 4 s, beyond duration_max_s = 3/],
+        [
+          { settings: { page_size_chars: { lognormal: { median: 2000, sigma: 1, max: 1000 } } } },
+          /page_size_chars has a median of 2000, above its max of 1000/
+        ],
+        [
+          { settings: { page_size_chars: { lognormal: { median: 2000, sigma: 1 } } } },
+          /page_size_chars\/lognormal must have required property 'max'/
+        ],
+        [
+          { settings: { burst: { factor: 50, at_s: 1, ramp_s: 1, for_s: 2 } } },
+          /burst is for the open model, bound by "either"/
+        ],
+        [
+          {
+            settings: {
+              burst: { factor: 50, at_s: 1, ramp_s: 1, for_s: 2 },
+              model: 'open',
+              bound: 'either',
+              rate_per_s: 1,
+              duration_max_s: 3
+            }
+          },
+          /the burst ends after 4 s, beyond duration_max_s = 3/
+        ],
         [{ settings: { burst: { factor: 1, at_s: 1, ramp_s: 1, for_s: 2 } } }, /burst\/factor must be > 1/],
-        [{ settings: { fault: { kind: 'origin-down', from_s: 1, for_s: 2 } } }, /fault is for the open model without a background, bound by "either"/],
-        [{ settings: { fault: { kind: 'origin-down', from_s: 1, for_s: 2 }, model: 'open', bound: 'either', rate_per_s: 1, duration_max_s: 3 } }, /the fault ends after 3 s, and the trial after 3 s: nobody would see the recovery/],
-        [{ settings: { fault: { kind: 'fire', from_s: 1, for_s: 2 } } }, /fault\/kind must be equal to one of the allowed values/],
+        [
+          { settings: { fault: { kind: 'origin-down', from_s: 1, for_s: 2 } } },
+          /fault is for the open model without a background, bound by "either"/
+        ],
+        [
+          {
+            settings: {
+              fault: { kind: 'origin-down', from_s: 1, for_s: 2 },
+              model: 'open',
+              bound: 'either',
+              rate_per_s: 1,
+              duration_max_s: 3
+            }
+          },
+          /the fault ends after 3 s, and the trial after 3 s: nobody would see the recovery/
+        ],
+        [
+          { settings: { fault: { kind: 'fire', from_s: 1, for_s: 2 } } },
+          /fault\/kind must be equal to one of the allowed values/
+        ],
         [{ settings: { cache: 'squid' } }, /cache says who stands at the door cached, not at source/],
-        [{ settings: { cache: 'squid', door: 'cached', collapsing: false }, factors: { vus: [1] } }, /only the edge can be told not to collapse/],
+        [
+          { settings: { cache: 'squid', door: 'cached', collapsing: false }, factors: { vus: [1] } },
+          /only the edge can be told not to collapse/
+        ],
         [{ settings: { popularity: { zipf: 0 } } }, /popularity\/zipf must be > 0/],
         [{ settings: { popularity: 'zipf' } }, /popularity must be equal to one of the allowed values/],
         [{ settings: { pages: 100000, page_size_chars: 1000000 } }, /100000 pages of this size are more than/]

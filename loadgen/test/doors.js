@@ -6,14 +6,16 @@ import { freePorts } from '@stevec/harness/ports'
 import { startStack, stopStack } from '../src/stack/stack.js'
 
 /**
- * The wiki with its doors, of which the edge stands for Cloudflare.
+ * Starts the wiki with its doors; the emulated edge stands in for Cloudflare.
  * @param {Record<string, string>} wikiEnvironment
  */
 export async function startDoors (wikiEnvironment) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-doors-'))
   const names = Object.keys(DEFAULT_PORTS)
   const free = await freePorts(names.length)
-  const ports = /** @type {import('../src/config.js').Ports} */ (Object.fromEntries(names.map((name, index) => [name, free[index]])))
+  const ports = /** @type {import('../src/config.js').Ports} */ (
+    Object.fromEntries(names.map((name, index) => [name, free[index]]))
+  )
   const stop = async () => {
     await stopStack(directory)
     rmSync(directory, { recursive: true, force: true })

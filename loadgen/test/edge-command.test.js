@@ -13,7 +13,14 @@ test('stevec edge stands in front of any application until it is interrupted', a
   const [originPort, port] = await freePorts(2)
   const origin = createServer((_incoming, response) => response.setHeader('Cache-Control', 'max-age=60').end('page'))
   await new Promise((resolve) => origin.listen(originPort, '127.0.0.1', () => resolve(undefined)))
-  const { child, output, done } = sandbox.start(['edge', '--origin', `http://localhost:${originPort}`, '--listen', `127.0.0.1:${port}`, '--cache', path.join(sandbox.directory, 'cache'), '--max-size', '10m', '--json'])
+  const { child, output, done } = sandbox.start([
+    'edge',
+    '--origin', `http://localhost:${originPort}`,
+    '--listen', `127.0.0.1:${port}`,
+    '--cache', path.join(sandbox.directory, 'cache'),
+    '--max-size', '10m',
+    '--json'
+  ])
   t.after(async () => {
     child.kill('SIGTERM')
     await done
@@ -27,7 +34,11 @@ test('stevec edge stands in front of any application until it is interrupted', a
   assert.deepEqual(JSON.parse(readFileSync(path.join(directory, 'control.json'), 'utf8')).control, control)
   const read = async () => (await request(`${url}/page`)).headers['cf-cache-status']
   assert.deepEqual([await read(), await read()], ['MISS', 'HIT'])
-  const purged = await request(`${control.url}/client/v4/zones/any/purge_cache`, { method: 'POST', headers: { authorization: `Bearer ${control.token}` }, body: '{"purge_everything":true}' })
+  const purged = await request(`${control.url}/client/v4/zones/any/purge_cache`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${control.token}` },
+    body: '{"purge_everything":true}'
+  })
   assert.equal(purged.status, 200)
   assert.equal(await read(), 'MISS')
   child.kill('SIGINT')
@@ -54,7 +65,7 @@ test('stevec edge leaves the folder of a running edge alone, and takes over that
     origin.closeAllConnections()
     sandbox.remove()
   })
-  // Until it runs or has ended.
+  // Waits until the edge runs or has ended.
   const start = async (/** @type {number} */ port) => {
     const edge = sandbox.start(args(port))
     started.push(edge)

@@ -6,17 +6,20 @@ import { DEFAULT_PORTS } from '../src/config.js'
 import { ROOT } from '@stevec/harness/config'
 import { freePorts } from '@stevec/harness/ports'
 
-/** How long a stack may take to come up and do its first trials, also on a machine that does much else. */
+/** Time limit for a stack to start and do its first trials, also on a busy machine. */
 export const STARTED_WITHIN_MS = 300_000
 
 /** @param {string} file */
 export const json = (file) => JSON.parse(readFileSync(file, 'utf8'))
 
 /** @param {string} runDirectory */
-export const trialsOf = (runDirectory) => readdirSync(path.join(runDirectory, 'trials')).sort().map((name) => ({ name, ...json(path.join(runDirectory, 'trials', name, 'trial.json')) }))
+export const trialsOf = (runDirectory) =>
+  readdirSync(path.join(runDirectory, 'trials'))
+    .sort()
+    .map((name) => ({ name, ...json(path.join(runDirectory, 'trials', name, 'trial.json')) }))
 
 /**
- * A place of its own for the `stevec` command: state, results and ports that nobody else uses.
+ * Creates a place for the `stevec` command, with state, results and ports that no other process uses.
  */
 export async function createSandbox () {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-lab-'))
@@ -36,8 +39,8 @@ export async function createSandbox () {
     env,
     results: path.join(directory, 'results'),
     /**
-     * Writes an experiment of the test's own: `mine`, preset quick.
-     * @param {object} content  over one that reads 50 times over 10 small pages
+     * Writes the experiment `mine` with the preset quick.
+     * @param {object} content  replaces properties of an experiment that sends 50 reads to 10 small pages
      * @returns {string} its file
      */
     experiment (content) {
@@ -57,12 +60,16 @@ export async function createSandbox () {
       return file
     },
     /**
-     * Starts `stevec`, in a process group of its own as a shell would.
+     * Starts `stevec` in a process group of its own, as a shell does.
      * @param {string[]} args
      * @param {Record<string, string>} [extra]
      */
     start (args, extra = {}) {
-      const child = spawn(process.execPath, [path.join(ROOT, 'loadgen/bin/stevec.js'), ...args], { env: { ...env, ...extra }, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
+      const child = spawn(process.execPath, [path.join(ROOT, 'loadgen/bin/stevec.js'), ...args], {
+        env: { ...env, ...extra },
+        stdio: ['ignore', 'pipe', 'pipe'],
+        detached: true
+      })
       const output = { stdout: '', stderr: '' }
       child.stdout.setEncoding('utf8').on('data', (text) => { output.stdout += text })
       child.stderr.setEncoding('utf8').on('data', (text) => { output.stderr += text })
@@ -80,15 +87,19 @@ export async function createSandbox () {
     },
     /** @returns {{pid: number, command: string}[]} processes that were started from this sandbox and still run */
     processes () {
-      return readdirSync('/proc').filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid).flatMap((entry) => {
-        try {
-          const command = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ')
-          const environment = readFileSync(`/proc/${entry}/environ`, 'utf8')
-          return command.includes(directory) || environment.includes(`STEVEC_STATE=${directory}`) ? [{ pid: Number(entry), command }] : []
-        } catch {
-          return []
-        }
-      })
+      return readdirSync('/proc')
+        .filter((entry) => /^\d+$/.test(entry) && Number(entry) !== process.pid)
+        .flatMap((entry) => {
+          try {
+            const command = readFileSync(`/proc/${entry}/cmdline`, 'utf8').replaceAll('\0', ' ')
+            const environment = readFileSync(`/proc/${entry}/environ`, 'utf8')
+            return command.includes(directory) || environment.includes(`STEVEC_STATE=${directory}`)
+              ? [{ pid: Number(entry), command }]
+              : []
+          } catch {
+            return []
+          }
+        })
     },
     remove () {
       rmSync(directory, { recursive: true, force: true })

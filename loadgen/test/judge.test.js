@@ -6,39 +6,78 @@ import { expectedCounter, problemsOf } from '../src/lab/judge.js'
 import { planRun } from '../src/lab/matrix.js'
 import { storesPages } from '../src/lab/storing.js'
 
-const trialOf = (/** @type {string} */ experiment, /** @type {(trial: import('../src/lab/matrix.js').PlannedTrial) => boolean} */ wanted) =>
-  /** @type {import('../src/lab/matrix.js').PlannedTrial} */ (planRun(loadDefinition(experiment, 'quick'), 1).trials.find(wanted))
-const k6 = { exit_code: 0, dropped_iterations: 0, wall_s: 2, generator_cpu_s: 0.5, generator_cpu_share: 0.1, generator_limited: false, stolen_cpu_share: 0 }
+const trialOf = (
+  /** @type {string} */ experiment,
+  /** @type {(trial: import('../src/lab/matrix.js').PlannedTrial) => boolean} */ wanted
+) =>
+  /** @type {import('../src/lab/matrix.js').PlannedTrial} */ (
+    planRun(loadDefinition(experiment, 'quick'), 1).trials.find(wanted)
+  )
+const k6 = {
+  exit_code: 0,
+  dropped_iterations: 0,
+  wall_s: 2,
+  generator_cpu_s: 0.5,
+  generator_cpu_share: 0.1,
+  generator_limited: false,
+  stolen_cpu_share: 0
+}
 
 describe('how many requests must reach the wiki', () => {
-  const expected = (/** @type {string} */ experiment, /** @type {Record<string, unknown>} */ cell, stores = true, wallS = 2) =>
-    expectedCounter({ trial: trialOf(experiment, (trial) => Object.entries(cell).every(([name, level]) => trial.cell[name] === level)), stores, k6: { ...k6, wall_s: wallS } })
+  const expected = (
+    /** @type {string} */ experiment,
+    /** @type {Record<string, unknown>} */ cell,
+    stores = true,
+    wallS = 2
+  ) =>
+    expectedCounter({
+      trial: trialOf(experiment, (trial) => Object.entries(cell).every(([name, level]) => trial.cell[name] === level)),
+      stores,
+      k6: { ...k6, wall_s: wallS }
+    })
 
   test('is known where theory gives it: all, each page once, each edit', () => {
     assert.equal(expected('read-hot', { door: 'source' }, false), 1000)
     assert.equal(expected('read-hot', { door: 'cached' }), 100)
     assert.equal(expected('write-vs-read-cached', { operation: 'write' }), 200)
     const mixed = trialOf('mixed-write', ({ cell }) => cell.workload === 'mixed')
-    assert.equal(expectedCounter({ trial: { ...mixed, settings: { ...mixed.settings, bound: 'requests' } }, stores: false, k6 }), mixed.plan.plan.requests + mixed.plan.writes)
+    assert.equal(
+      expectedCounter({ trial: { ...mixed, settings: { ...mixed.settings, bound: 'requests' } }, stores: false, k6 }),
+      mixed.plan.plan.requests + mixed.plan.writes
+    )
   })
 
-  test('is not known when copies outlive no trial, when edits meet a cache, or when time or a background has a say', () => {
+  test('is not known when copies outlive no trial, when edits meet a cache, ' +
+    'or when time or a background has a say', () => {
     assert.equal(expected('read-hot', { door: 'cached' }, true, 179.5), null)
     assert.equal(expected('mixed-write', { workload: 'mixed' }), null)
     const slow = { trial: trialOf('at-once', ({ cell }) => cell.door === 'cached'), stores: true, k6 }
     assert.equal(expectedCounter({ ...slow, samples: { duration_max_ms: 4_999 } }), slow.trial.plan.distinct_pages)
-    assert.equal(expectedCounter({ ...slow, samples: { duration_max_ms: 5_000 } }), null, 'those who wait for another\'s fetch have asked themselves')
+    assert.equal(
+      expectedCounter({ ...slow, samples: { duration_max_ms: 5_000 } }),
+      null,
+      'those who wait for another\'s fetch have asked themselves'
+    )
     assert.equal(expected('overload', { background_vus: 10 }, false), null)
     assert.equal(expected('overload', { background_vus: 0 }), null)
   })
 })
 
 test('where pages are kept depends on the policy, and for what CDNs alone are told, on the door', () => {
-  const kept = (/** @type {string[]} */ ...policies) => policies.filter((policy) => ['cached', 'local'].some((door) => stores(door, policy)))
+  const kept = (/** @type {string[]} */ ...policies) =>
+    policies.filter((policy) => ['cached', 'local'].some((door) => stores(door, policy)))
   const stores = (/** @type {any} */ door, /** @type {any} */ policy, ttl = 5, window = 5) =>
-    storesPages({ url: '', path: '', caching: door !== 'source' }, { door, policy, ttl_s: ttl, stale_while_revalidate_s: window })
-  assert.deepEqual(kept('ttl', 'ttl-swr', 'purge-url', 'purge-tag', 'revalidate', 'no-store'), ['ttl', 'ttl-swr', 'purge-url', 'purge-tag'])
-  assert.deepEqual([stores('cached', 'purge-tag'), stores('local', 'purge-tag'), stores('source', 'ttl'), stores('cached', 'ttl', 0)], [true, false, false, false])
+    storesPages(
+      { url: '', path: '', caching: door !== 'source' },
+      { door, policy, ttl_s: ttl, stale_while_revalidate_s: window }
+    )
+  assert.deepEqual(kept('ttl', 'ttl-swr', 'purge-url', 'purge-tag', 'revalidate', 'no-store'), [
+    'ttl', 'ttl-swr', 'purge-url', 'purge-tag'
+  ])
+  assert.deepEqual(
+    [stores('cached', 'purge-tag'), stores('local', 'purge-tag'), stores('source', 'ttl'), stores('cached', 'ttl', 0)],
+    [true, false, false, false]
+  )
 })
 
 describe('a trial', () => {
@@ -47,7 +86,19 @@ describe('a trial', () => {
     stores: true,
     coldProof: { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2 },
     k6,
-    samples: { requests_sent: 1000, requests_failed: 0, requests_unanswered: 0, reads_sent: 1000, writes_sent: 0, served_by_cache: 900, cache_statuses: {}, duration_mean_ms: 1, duration_max_ms: 2, first_sent_at_us: 0, last_done_at_us: 1 },
+    samples: {
+      requests_sent: 1000,
+      requests_failed: 0,
+      requests_unanswered: 0,
+      reads_sent: 1000,
+      writes_sent: 0,
+      served_by_cache: 900,
+      cache_statuses: {},
+      duration_mean_ms: 1,
+      duration_max_ms: 2,
+      first_sent_at_us: 0,
+      last_done_at_us: 1
+    },
     background: null,
     overlap: null,
     counter: { requests: 100, reads: 100, writes: 0 },
@@ -64,20 +115,71 @@ describe('a trial', () => {
   })
 
   for (const [what, change, message] of /** @type {[string, object, RegExp][]} */ ([
-    ['whose caches were warm', { coldProof: { cold: false, observed: ['HIT', 'HIT', 'MISS'], origin_requests: 1 } }, /not cold: the probe saw HIT, HIT, MISS/],
+    [
+      'whose caches were warm',
+      { coldProof: { cold: false, observed: ['HIT', 'HIT', 'MISS'], origin_requests: 1 } },
+      /not cold: the probe saw HIT, HIT, MISS/
+    ],
     ['whose k6 failed', { k6: { ...k6, exit_code: 107 } }, /k6 ended with exit code 107/],
-    ['in which requests were lost', { samples: { ...good().samples, requests_sent: 999, reads_sent: 999 } }, /999 of 1000 planned[^]*999 requests sent ≠ 900 served by cache \+ 100/],
-    ['in which somebody else asked', { counter: { requests: 101, reads: 101, writes: 0 } }, /the counter says 101, expected 100/],
-    ['with requests that had no answer', { samples: { ...good().samples, served_by_cache: 899, requests_unanswered: 1 } }, /1 had no answer: whether they reached it is not known/],
-    ['in which somebody else wrote', { counter: { requests: 100, reads: 99, writes: 1 } }, /0 writes sent ≠ 1 writes at the origin/],
-    ['in which the edge asked for more than it says', { refreshes: 1 }, /1000 requests sent \+ 1 of the edge's own ≠ 900 served by cache \+ 100/],
-    ['whose purges were not all told', { purges: { told: false, calls: 1, failed: 0, urls: 1, tags: 0, hosts: 0 } }, /had not told the edge of every edit/],
-    ['whose edits were not purged', { counter: { requests: 100, reads: 99, writes: 1 }, purges: { told: true, calls: 2, failed: 2, urls: 0, tags: 0, hosts: 0 } }, /1 edits, but no purge reached the edge/],
-    ['with a log that is too short', { logLines: { edge: 998, origin: 100, local: 0 } }, /the edge log has 998 lines, expected 1000/],
-    ['whose counter does not add up', { counter: { requests: 100, reads: 98, writes: 0 } }, /the counter says 100 requests, but 98 reads and 0 writes/],
+    [
+      'in which requests were lost',
+      { samples: { ...good().samples, requests_sent: 999, reads_sent: 999 } },
+      /999 of 1000 planned[^]*999 requests sent ≠ 900 served by cache \+ 100/
+    ],
+    [
+      'in which somebody else asked',
+      { counter: { requests: 101, reads: 101, writes: 0 } },
+      /the counter says 101, expected 100/
+    ],
+    [
+      'with requests that had no answer',
+      { samples: { ...good().samples, served_by_cache: 899, requests_unanswered: 1 } },
+      /1 had no answer: whether they reached it is not known/
+    ],
+    [
+      'in which somebody else wrote',
+      { counter: { requests: 100, reads: 99, writes: 1 } },
+      /0 writes sent ≠ 1 writes at the origin/
+    ],
+    [
+      'in which the edge asked for more than it says',
+      { refreshes: 1 },
+      /1000 requests sent \+ 1 of the edge's own ≠ 900 served by cache \+ 100/
+    ],
+    [
+      'whose purges were not all told',
+      { purges: { told: false, calls: 1, failed: 0, urls: 1, tags: 0, hosts: 0 } },
+      /had not told the edge of every edit/
+    ],
+    [
+      'whose edits were not purged',
+      {
+        counter: { requests: 100, reads: 99, writes: 1 },
+        purges: { told: true, calls: 2, failed: 2, urls: 0, tags: 0, hosts: 0 }
+      },
+      /1 edits, but no purge reached the edge/
+    ],
+    [
+      'with a log that is too short',
+      { logLines: { edge: 998, origin: 100, local: 0 } },
+      /the edge log has 998 lines, expected 1000/
+    ],
+    [
+      'whose counter does not add up',
+      { counter: { requests: 100, reads: 98, writes: 0 } },
+      /the counter says 100 requests, but 98 reads and 0 writes/
+    ],
     ['during which the clock was set a little', { wallS: 2.44 }, /it says 2\.44 s have passed, but 2\.50 s have/],
-    ['during which the clock was set', { wallS: 3602.5 }, /the clock was set during the trial: it says 3602\.50 s have passed, but 2\.50 s have/],
-    ['whose background came late', { overlap: { proved: false } }, /the background did not run before, during and after the probe/]
+    [
+      'during which the clock was set',
+      { wallS: 3602.5 },
+      /the clock was set during the trial: it says 3602\.50 s have passed, but 2\.50 s have/
+    ],
+    [
+      'whose background came late',
+      { overlap: { proved: false } },
+      /the background did not run before, during and after the probe/
+    ]
   ])) {
     test(`${what} is invalid, and says so`, () => {
       assert.match(problemsOf({ ...good(), ...change }).join('\n'), message)
@@ -86,14 +188,32 @@ describe('a trial', () => {
 })
 
 describe('a trial in which the origin was killed', () => {
-  const times = { kind: /** @type {const} */ ('origin-down'), kill_began_at_us: 5_000_000, dead_at_us: 5_004_000, started_at_us: 11_000_000, answering_at_us: 11_050_000 }
-  // 1000 sent, 600 from the cache, 300 failed: the origin answered 100, and 3 were under way when it was killed.
+  const times = {
+    kind: /** @type {const} */ ('origin-down'),
+    kill_began_at_us: 5_000_000,
+    dead_at_us: 5_004_000,
+    started_at_us: 11_000_000,
+    answering_at_us: 11_050_000
+  }
+  // Of 1000 requests the cache served 600 and 300 failed: the origin answered 100, and 3 were in flight at the kill.
   const good = () => ({
     trial: trialOf('origin-down', ({ cell }) => cell.policy === 'ttl'),
     stores: true,
     coldProof: { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2 },
     k6,
-    samples: { requests_sent: 1000, requests_failed: 300, requests_unanswered: 0, reads_sent: 1000, writes_sent: 0, served_by_cache: 600, cache_statuses: {}, duration_mean_ms: 1, duration_max_ms: 2, first_sent_at_us: 0, last_done_at_us: 1 },
+    samples: {
+      requests_sent: 1000,
+      requests_failed: 300,
+      requests_unanswered: 0,
+      reads_sent: 1000,
+      writes_sent: 0,
+      served_by_cache: 600,
+      cache_statuses: {},
+      duration_mean_ms: 1,
+      duration_max_ms: 2,
+      first_sent_at_us: 0,
+      last_done_at_us: 1
+    },
     background: null,
     overlap: null,
     fault: { ...times, cut_off: 3 },
@@ -105,7 +225,13 @@ describe('a trial in which the origin was killed', () => {
     wallS: 2.5,
     monotonicS: 2.5
   })
-  const answer = (/** @type {object} */ change) => ({ doneAtUs: 5_010_000, durationMs: 20, status: 502, cacheStatus: 'MISS', ...change })
+  const answer = (/** @type {object} */ change) => ({
+    doneAtUs: 5_010_000,
+    durationMs: 20,
+    status: 502,
+    cacheStatus: 'MISS',
+    ...change
+  })
 
   test('is valid with failed requests, and knows no exact counter', () => {
     assert.deepEqual(problemsOf(good()), [])
@@ -113,24 +239,71 @@ describe('a trial in which the origin was killed', () => {
   })
 
   for (const [what, change, message] of /** @type {[string, object, RegExp][]} */ ([
-    ['lacks a request that was answered', { counter: { requests: 99, reads: 99, writes: 0 }, logLinesExpected: { edge: 1000, origin: 99, local: 0 } }, /the counter says 99; the origin answered 100, and 3 were cut off/],
-    ['has more than the kill can explain', { counter: { requests: 104, reads: 104, writes: 0 }, logLinesExpected: { edge: 1000, origin: 104, local: 0 }, logLines: { edge: 1000, origin: 104, local: 0 } }, /the counter says 104; the origin answered 100/],
-    ['has a log that lacks more than was under way', { logLines: { edge: 1000, origin: 98, local: 0 } }, /the origin log has 98 lines, expected 99 to 102/],
-    ['has an edge log that lacks a line', { logLines: { edge: 999, origin: 100, local: 0 } }, /the edge log has 999 lines, expected 1000/],
+    [
+      'lacks a request that was answered',
+      { counter: { requests: 99, reads: 99, writes: 0 }, logLinesExpected: { edge: 1000, origin: 99, local: 0 } },
+      /the counter says 99; the origin answered 100, and 3 were cut off/
+    ],
+    [
+      'has more than the kill can explain',
+      {
+        counter: { requests: 104, reads: 104, writes: 0 },
+        logLinesExpected: { edge: 1000, origin: 104, local: 0 },
+        logLines: { edge: 1000, origin: 104, local: 0 }
+      },
+      /the counter says 104; the origin answered 100/
+    ],
+    [
+      'has a log that lacks more than was under way',
+      { logLines: { edge: 1000, origin: 98, local: 0 } },
+      /the origin log has 98 lines, expected 99 to 102/
+    ],
+    [
+      'has an edge log that lacks a line',
+      { logLines: { edge: 999, origin: 100, local: 0 } },
+      /the edge log has 999 lines, expected 1000/
+    ],
     ['had no fault', { fault: null }, /the fault that was asked for did not happen/],
-    ['was written to by somebody else', { counter: { requests: 102, reads: 101, writes: 1 } }, /1 writes at the origin, but 0 were sent/]
+    [
+      'was written to by somebody else',
+      { counter: { requests: 102, reads: 101, writes: 1 } },
+      /1 writes at the origin, but 0 were sent/
+    ]
   ])) {
-    test(`whose counter ${what} is invalid`, () => assert.match(problemsOf({ ...good(), ...change }).join('\n'), message))
+    test(`whose counter ${what} is invalid`, () =>
+      assert.match(problemsOf({ ...good(), ...change }).join('\n'), message))
   }
 
   test('may count what the edge asked for on its own, which the origin was there to answer or was not', () => {
-    const counting = (/** @type {number} */ requests) => ({ ...good(), refreshes: 40, counter: { requests, reads: requests, writes: 0 }, logLines: { edge: 1000, origin: requests, local: 0 }, logLinesExpected: { edge: 1000, origin: requests, local: 0 } })
+    const counting = (/** @type {number} */ requests) => ({
+      ...good(),
+      refreshes: 40,
+      counter: { requests, reads: requests, writes: 0 },
+      logLines: { edge: 1000, origin: requests, local: 0 },
+      logLinesExpected: { edge: 1000, origin: requests, local: 0 }
+    })
     for (const requests of [100, 120, 143]) assert.deepEqual(problemsOf(counting(requests)), [])
-    for (const requests of [99, 144]) assert.match(problemsOf(counting(requests)).join(), new RegExp(`the counter says ${requests}; .*, and the edge sent 40 of its own`))
+    for (const requests of [99, 144]) {
+      assert.match(problemsOf(counting(requests)).join(), new RegExp(`the counter says ${requests}; .*, and the edge sent 40 of its own`))
+    }
   })
 
   test('takes for cut off what was under way at the kill and was not answered by the origin', () => {
-    for (const change of [{}, { status: 0, cacheStatus: '' }, { status: 200, cacheStatus: 'STALE' }, { doneAtUs: 5_004_000, durationMs: 0 }]) assert.ok(wasCutOff(answer(change), times), JSON.stringify(change))
-    for (const change of [{ status: 200 }, { status: 200, cacheStatus: 'UPDATING' }, { doneAtUs: 4_999_999 }, { doneAtUs: 5_010_000, durationMs: 5 }]) assert.ok(!wasCutOff(answer(change), times), JSON.stringify(change))
+    for (const change of [
+      {},
+      { status: 0, cacheStatus: '' },
+      { status: 200, cacheStatus: 'STALE' },
+      { doneAtUs: 5_004_000, durationMs: 0 }
+    ]) {
+      assert.ok(wasCutOff(answer(change), times), JSON.stringify(change))
+    }
+    for (const change of [
+      { status: 200 },
+      { status: 200, cacheStatus: 'UPDATING' },
+      { doneAtUs: 4_999_999 },
+      { doneAtUs: 5_010_000, durationMs: 5 }
+    ]) {
+      assert.ok(!wasCutOff(answer(change), times), JSON.stringify(change))
+    }
   })
 })

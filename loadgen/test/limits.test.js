@@ -20,7 +20,8 @@ const { applied, missing } = tryLimits(ORIGIN, true)
 const skip = applied.cpu && applied.memory ? false : `no control groups can be made here: ${missing.join('; ')}`
 
 /** @param {string} groupDirectory */
-const pidsIn = (groupDirectory) => readFileSync(path.join(groupDirectory, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
+const pidsIn = (groupDirectory) =>
+  readFileSync(path.join(groupDirectory, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
 
 describe('limits that cannot be had', () => {
   test('are told in sentences, and are no error', () => {
@@ -38,10 +39,15 @@ describe('limits that cannot be had', () => {
     assert.match(missing[0], /refuses a new cgroup \(it is no cgroup filesystem\)/)
   })
 
-  test('are each told for a user who may not make groups', { skip: process.getuid?.() === 0 ? false : 'only root can become another user' }, () => {
+  test('are each told for a user who may not make groups', {
+    skip: process.getuid?.() === 0 ? false : 'only root can become another user'
+  }, () => {
     const script = `import { tryLimits } from ${JSON.stringify(path.join(ROOT, 'loadgen/src/profile/limits.js'))}
       console.log(JSON.stringify(tryLimits(${JSON.stringify(ORIGIN)}, true)))`
-    const { stdout, stderr } = spawnSync('setpriv', ['--reuid=65534', '--regid=65534', '--clear-groups', process.execPath, '--input-type=module', '--eval', script], { encoding: 'utf8', cwd: '/' })
+    const { stdout, stderr } = spawnSync('setpriv', [
+      '--reuid=65534', '--regid=65534', '--clear-groups',
+      process.execPath, '--input-type=module', '--eval', script
+    ], { encoding: 'utf8', cwd: '/' })
     assert.equal(stderr, '')
     const { applied, missing } = JSON.parse(stdout)
     assert.deepEqual(applied, { cpu: false, memory: false })
@@ -54,7 +60,8 @@ describe('limits that cannot be had', () => {
 })
 
 describe('a stack with a profile', { skip }, () => {
-  test('begins its origin in groups, and no other part of it; one that is killed leaves groups that `down` removes', async () => {
+  test('begins its origin in groups, and no other part of it; one that is killed leaves groups that `down` ' +
+    'removes', async () => {
     const sandbox = await createSandbox()
     const lab = path.join(sandbox.env.STEVEC_STATE, 'lab')
     const script = `import { startStack } from ${JSON.stringify(path.join(ROOT, 'loadgen/src/stack/stack.js'))}
@@ -63,12 +70,17 @@ describe('a stack with a profile', { skip }, () => {
       await startStack({ directory: ${JSON.stringify(lab)}, ports: ${JSON.stringify(sandbox.ports)}, profile })
       console.log('up')
       setInterval(() => {}, 1000)`
-    const parent = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: ['ignore', 'pipe', 'inherit'], env: sandbox.env })
+    const parent = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: sandbox.env
+    })
     await once(parent.stdout, 'data')
 
     const state = /** @type {NonNullable<ReturnType<typeof readState>>} */ (readState(lab))
     const { cgroups, processes } = state
-    const origin = processes.filter(({ name }) => ['mongod', 'wiki', 'nginx origin'].includes(name)).map(({ pid }) => pid)
+    const origin = processes
+      .filter(({ name }) => ['mongod', 'wiki', 'nginx origin'].includes(name))
+      .map(({ pid }) => pid)
     const others = processes.filter(({ pid }) => !origin.includes(pid)).map(({ pid }) => pid)
     assert.deepEqual([origin.length, others.length], [3, 3])
     for (const each of cgroups) {

@@ -15,10 +15,24 @@ import { replaceToxics, startToxiproxy } from '@stevec/harness/toxiproxy'
 const { profile: none } = readProfile('none')
 const BODY = randomBytes(1_000_000)
 
-/** @param {{client_edge_rtt_ms?: number, client_origin_rtt_ms?: number, uplink_mbit_per_s?: number, delay_ms?: number, overhead_ms?: number}} values */
-const toxics = ({ delay_ms: delay = 0, overhead_ms: overhead = 0, ...links }) => toxicsOf({ ...none, origin: { ...none.origin, delay_ms: delay }, links: { ...none.links, ...links }, client: { overhead_ms: overhead } })
+/**
+ * @param {{
+ *   client_edge_rtt_ms?: number,
+ *   client_origin_rtt_ms?: number,
+ *   uplink_mbit_per_s?: number,
+ *   delay_ms?: number,
+ *   overhead_ms?: number
+ * }} values
+ */
+const toxics = ({ delay_ms: delay = 0, overhead_ms: overhead = 0, ...links }) =>
+  toxicsOf({
+    ...none,
+    origin: { ...none.origin, delay_ms: delay },
+    links: { ...none.links, ...links },
+    client: { overhead_ms: overhead }
+  })
 
-// Every bound below is one that a link must not undercut: a slow machine only takes longer.
+// Every bound below is a lower limit of what a link takes: a slow machine only takes longer.
 describe('links', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-links-'))
   const server = http.createServer((incoming, response) => {
@@ -61,13 +75,19 @@ describe('links', () => {
     http.get(`${url[link]}/${agent ? 'small' : ''}`, { agent: agent ?? false }, (response) => {
       /** @type {Buffer[]} */
       const chunks = []
-      response.on('data', (chunk) => chunks.push(chunk)).on('end', () => resolve(Buffer.concat(chunks))).on('error', reject)
+      response
+        .on('data', (chunk) => chunks.push(chunk))
+        .on('end', () => resolve(Buffer.concat(chunks)))
+        .on('error', reject)
     }).on('error', reject)
   })
 
   test('carry bytes unchanged, with and without a profile', async () => {
     assert.ok(BODY.equals(await download('client-edge')))
-    await replaceToxics(api, toxics({ client_edge_rtt_ms: 5, client_origin_rtt_ms: 7, uplink_mbit_per_s: 400, delay_ms: 3, overhead_ms: 2 }))
+    await replaceToxics(
+      api,
+      toxics({ client_edge_rtt_ms: 5, client_origin_rtt_ms: 7, uplink_mbit_per_s: 400, delay_ms: 3, overhead_ms: 2 })
+    )
     for (const link of Object.keys(url)) assert.ok(BODY.equals(await download(link)), link)
   })
 
@@ -78,7 +98,7 @@ describe('links', () => {
     const agent = new http.Agent({ keepAlive: true, maxSockets: 1 })
     const first = await timed(() => download('client-edge', agent))
     assert.ok(first >= 2 * rtt, `${first} ms`)
-    // A new connection never takes less than two round trips; an open one does, as soon as nothing else holds it up.
+    // A new connection takes at least two round trips; an open one takes less once nothing else delays it.
     /** @type {number[]} */
     const next = []
     do {
@@ -90,7 +110,8 @@ describe('links', () => {
 
   test('add the time of origin and client where they stand, and nowhere else', () => {
     /** @type {(list: import('../src/profile/links.js').Toxic[]) => number} */
-    const latency = (list) => list.filter(({ type }) => type === 'latency').reduce((sum, { attributes }) => sum + Number(attributes.latency), 0)
+    const latency = (list) =>
+      list.filter(({ type }) => type === 'latency').reduce((sum, { attributes }) => sum + Number(attributes.latency), 0)
     const asked = toxics({ client_edge_rtt_ms: 9, client_origin_rtt_ms: 17, delay_ms: 100, overhead_ms: 1000 })
     assert.deepEqual(Object.fromEntries(Object.entries(asked).map(([link, list]) => [link, latency(list)])), {
       'client-edge': 1009, 'client-origin': 1117, 'client-local': 1000, 'local-origin': 117, 'edge-origin': 100
@@ -102,7 +123,11 @@ describe('links', () => {
     await replaceToxics(api, toxics({ uplink_mbit_per_s: 80 }))
     assert.ok(await timed(() => download('client-origin')) >= 100)
     assert.ok(await timed(() => Promise.all(Array.from({ length: 8 }, () => download('client-origin')))) >= 800)
-    assert.ok(await timed(() => Promise.all(['client-origin', 'edge-origin', 'local-origin', 'edge-origin'].map((link) => download(link)))) >= 400)
+    assert.ok(
+      await timed(() => Promise.all(
+        ['client-origin', 'edge-origin', 'local-origin', 'edge-origin'].map((link) => download(link))
+      )) >= 400
+    )
   })
 
   test('are as before when a profile is taken off', async () => {
@@ -112,6 +137,11 @@ describe('links', () => {
   })
 
   test('say what toxiproxy refuses', async () => {
-    await assert.rejects(replaceToxics(api, { 'client-moon': [{ name: 'there', type: 'latency', stream: 'upstream', attributes: { latency: 1 } }] }), /toxiproxy refused \/proxies\/client-moon\/toxics: .*proxy not found/)
+    await assert.rejects(
+      replaceToxics(api, {
+        'client-moon': [{ name: 'there', type: 'latency', stream: 'upstream', attributes: { latency: 1 } }]
+      }),
+      /toxiproxy refused \/proxies\/client-moon\/toxics: .*proxy not found/
+    )
   })
 })

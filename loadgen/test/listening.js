@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /**
- * Where processes listen, from /proc/net/tcp and tcp6 (proc(5)).
+ * Returns where processes listen, from /proc/net/tcp and tcp6 (proc(5)).
  * @param {number[]} pids
  * @returns {{address: string, port: number}[]}
  */
@@ -13,11 +13,17 @@ export function listeningAddresses (pids) {
       return []
     }
   })))
-  return ['tcp', 'tcp6'].flatMap((table) => readFileSync(`/proc/net/${table}`, 'utf8').trim().split('\n').slice(1).flatMap((line) => {
-    const [, local, , state, , , , , , inode] = line.trim().split(/\s+/)
-    if (state !== '0A' || !inodes.has(inode)) return []
-    const [hex, port] = local.split(':')
-    const address = table === 'tcp' ? /** @type {string[]} */ (hex.match(/../g)).reverse().map((byte) => parseInt(byte, 16)).join('.') : `[${hex}]`
-    return [{ address, port: parseInt(port, 16) }]
-  }))
+  return ['tcp', 'tcp6'].flatMap((table) =>
+    readFileSync(`/proc/net/${table}`, 'utf8')
+      .trim().split('\n').slice(1)
+      .flatMap((line) => {
+        const [, local, , state, , , , , , inode] = line.trim().split(/\s+/)
+        if (state !== '0A' || !inodes.has(inode)) return []
+        const [hex, port] = local.split(':')
+        const address = table === 'tcp'
+          ? /** @type {string[]} */ (hex.match(/../g)).reverse().map((byte) => parseInt(byte, 16)).join('.')
+          : `[${hex}]`
+        return [{ address, port: parseInt(port, 16) }]
+      })
+  )
 }

@@ -8,9 +8,12 @@ describe('stevec load', () => {
   let sandbox
   /** @type {string} */
   let url
-  /** What the server was asked, since it was last emptied. @type {{method?: string, url?: string, length: number}[]} */
+  /**
+   * Requests to the server since this list was last emptied.
+   * @type {{method?: string, url?: string, length: number}[]}
+   */
   const asked = []
-  // Any wiki will do: this one keeps its pages in memory.
+  // `stevec load` works with any wiki: this one keeps its pages in memory.
   const pages = new Set()
   const server = createServer((request, response) => {
     let length = 0
@@ -38,9 +41,15 @@ describe('stevec load', () => {
   }
 
   test('writes pages of a length, then reads them, and says how it went', async () => {
-    const written = JSON.parse(await load('--method', 'POST', '--pages', '3', '--requests', '20', '--length', '700', '--json'))
+    const written = JSON.parse(
+      await load('--method', 'POST', '--pages', '3', '--requests', '20', '--length', '700', '--json')
+    )
     assert.equal(asked.length, 20)
-    assert.ok(asked.every(({ method, url, length }) => method === 'POST' && /^\/wiki\/page-00000[123]$/.test(url ?? '') && length === 700))
+    assert.ok(
+      asked.every(
+        ({ method, url, length }) => method === 'POST' && /^\/wiki\/page-00000[123]$/.test(url ?? '') && length === 700
+      )
+    )
     assert.deepEqual([written.requests, written.failed], [20, 0])
 
     const read = JSON.parse(await load('--pages', '3', '--requests', '30', '--pause', '0.001', '--json'))
@@ -66,13 +75,20 @@ describe('stevec load', () => {
     assert.match(words, /mean [\d.]+ ms, p50 [\d.]+, p90/)
   })
 
-  test('refuses a host that is not this machine until the user says that it is theirs, and what it cannot understand', async () => {
+  test('refuses a host that is not this machine until the user says that it is theirs, ' +
+    'and what it cannot understand', async () => {
     for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
       [[], /say where to: --url/],
       [['--url', 'http://192.0.2.1'], /192\.0\.2\.1 is not this machine.*--i-run-that-host/],
       [['--url', 'http://[2001:db8::1]:80'], /is not this machine/],
-      [['--url', 'http://192.0.2.1', '--i-run-that-host', '--parallel', '101'], /--parallel must be a whole number from 1 to 100, not "101"/],
-      [['--url', 'http://192.0.2.1', '--i-run-that-host', '--requests', '20001'], /--requests must be a whole number from 1 to 20000/],
+      [
+        ['--url', 'http://192.0.2.1', '--i-run-that-host', '--parallel', '101'],
+        /--parallel must be a whole number from 1 to 100, not "101"/
+      ],
+      [
+        ['--url', 'http://192.0.2.1', '--i-run-that-host', '--requests', '20001'],
+        /--requests must be a whole number from 1 to 20000/
+      ],
       [['--url', 'http://localhost.example.invalid'], /is not known/],
       [['--url', 'http://localhost/wiki/'], /without a path/],
       [['--url', 'file:///etc'], /http or https URL/],

@@ -21,7 +21,8 @@ test('a trial keeps the part of each log that came after its start, also what ca
   setImmediate(() => appendFileSync(log('edge'), 'two\n'))
   assert.deepEqual(await waiting, { edge: 2, origin: 1, local: 0 })
   await keepLogs(directory, starts, directory)
-  const kept = (/** @type {string} */ role) => gunzipSync(readFileSync(path.join(directory, `${role}.log.gz`))).toString()
+  const kept = (/** @type {string} */ role) =>
+    gunzipSync(readFileSync(path.join(directory, `${role}.log.gz`))).toString()
   assert.deepEqual(LOG_ROLES.map(kept), ['one\ntwo\n', 'reached\n', ''])
   rmSync(directory, { recursive: true })
 })

@@ -21,11 +21,19 @@ async function sandbox (t) {
 }
 
 test('an origin that cannot be understood is refused before anything starts', async (t) => {
-  for (const text of ['bord', '', 'ssh://', 'ssh://-oProxyCommand=x', 'ssh://me:secret@host', 'ssh://host/path', 'ssh://host?http_port=0', 'ssh://host?other=1', 'ssh://a%20b', 'ssh://-x@host']) {
+  for (const text of [
+    'bord', '', 'ssh://', 'ssh://-oProxyCommand=x', 'ssh://me:secret@host', 'ssh://host/path',
+    'ssh://host?http_port=0', 'ssh://host?other=1', 'ssh://a%20b', 'ssh://-x@host'
+  ]) {
     assert.throws(() => originOption(text), /^Error: --origin /, text)
   }
   assert.deepEqual(parseHost('ssh://stevec.local'), { user: 'root', host: 'stevec.local', sshPort: 22, httpPort: 80 })
-  assert.deepEqual(parseHost('ssh://me@192.168.1.7:2222?http_port=8090'), { user: 'me', host: '192.168.1.7', sshPort: 2222, httpPort: 8090 })
+  assert.deepEqual(parseHost('ssh://me@192.168.1.7:2222?http_port=8090'), {
+    user: 'me',
+    host: '192.168.1.7',
+    sshPort: 2222,
+    httpPort: 8090
+  })
   const place = await sandbox(t)
   const { exitCode, stderr } = await place.stevec(['run', 'read-hot', '--origin', 'moon'])
   assert.deepEqual([exitCode, place.processes(), existsSync(place.results)], [2, [], false])
@@ -33,8 +41,18 @@ test('an origin that cannot be understood is refused before anything starts', as
 })
 
 test('a profile that slows this machine down does not go with an origin that is slow by itself', () => {
-  const profile = (/** @type {string} */ name) => ({ name, sha256: '', asked: readProfile(name).profile, applied: { cpu: false, memory: false, links: false }, missing: [], calibration: null })
-  assert.throws(() => refuseTwiceLimited(profile('banana-pi'), 'board'), /banana-pi makes this machine as slow as a board, and --origin board is one/)
+  const profile = (/** @type {string} */ name) => ({
+    name,
+    sha256: '',
+    asked: readProfile(name).profile,
+    applied: { cpu: false, memory: false, links: false },
+    missing: [],
+    calibration: null
+  })
+  assert.throws(
+    () => refuseTwiceLimited(profile('banana-pi'), 'board'),
+    /banana-pi makes this machine as slow as a board, and --origin board is one/
+  )
   refuseTwiceLimited(profile('banana-pi'), 'local')
   refuseTwiceLimited(profile('none'), 'board')
 })
@@ -42,7 +60,9 @@ test('a profile that slows this machine down does not go with an origin that is 
 test('without an image of the board nothing of a stack is left, and what builds one is said', async (t) => {
   const place = await sandbox(t)
   for (const args of [['run', 'read-hot'], ['up']]) {
-    const { exitCode, stderr } = await place.stevec([...args, '--origin', 'board'], { STEVEC_IMAGE: path.join(place.directory, 'images') })
+    const { exitCode, stderr } = await place.stevec([...args, '--origin', 'board'], {
+      STEVEC_IMAGE: path.join(place.directory, 'images')
+    })
     assert.equal(exitCode, 1)
     assert.match(stderr, /there is no image that machine virt boots; run: sudo make image\n/)
     assert.deepEqual(place.processes(), [])
@@ -63,16 +83,30 @@ test('a run is gone on with at the origin where it began', async (t) => {
   const place = await sandbox(t)
   const run = path.join(place.results, '20261121T000000Z-read-hot-0000000')
   mkdirSync(run, { recursive: true })
-  const manifest = (/** @type {string} */ kind) => writeFileSync(path.join(run, 'manifest.json'), JSON.stringify({
-    schema_version: 2, kind: 'run', status: 'interrupted', experiment: { name: 'read-hot', settings: {}, factors: {} }, preset: 'quick', seed: 1, origin: { kind }
-  }))
+  const manifest = (/** @type {string} */ kind) =>
+    writeFileSync(
+      path.join(run, 'manifest.json'),
+      JSON.stringify({
+        schema_version: 2,
+        kind: 'run',
+        status: 'interrupted',
+        experiment: { name: 'read-hot', settings: {}, factors: {} },
+        preset: 'quick',
+        seed: 1,
+        origin: { kind }
+      })
+    )
   manifest('board')
-  assert.match((await place.stevec(['run', '--resume', path.basename(run), '--origin', 'local'])).stderr, /the origin of this run was board, so it cannot be gone on with at local/)
+  assert.match(
+    (await place.stevec(['run', '--resume', path.basename(run), '--origin', 'local'])).stderr,
+    /the origin of this run was board, so it cannot be gone on with at local/
+  )
   manifest('ssh')
   assert.match((await place.stevec(['run', '--resume', path.basename(run)])).stderr, /name it again with --origin ssh:/)
 })
 
-test('what a process of this machine and its children use is seen once a second, and kept with the trial', async (t) => {
+test('what a process of this machine and its children use is seen once a second, ' +
+  'and kept with the trial', async (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-samples-'))
   const child = spawn('sh', ['-c', 'while :; do :; done & wait'], { detached: true })
   const pid = /** @type {number} */ (child.pid)
@@ -90,7 +124,8 @@ test('what a process of this machine and its children use is seen once a second,
   }, directory)
   await waitUntil(() => samples >= 2, 60_000)
   assert.deepEqual(await kept.stop(), { rows: samples, problem: null })
-  const [header, ...rows] = gunzipSync(readFileSync(path.join(directory, 'origin.csv.gz'))).toString().trimEnd().split('\n')
+  const [header, ...rows] = gunzipSync(readFileSync(path.join(directory, 'origin.csv.gz')))
+    .toString().trimEnd().split('\n')
   assert.equal(header, 'time_us,cpu_ratio,memory_used_bytes,temperature_c,received_bytes,sent_bytes')
   for (const [timeUs, cpu, memory, ...rest] of rows.map((row) => row.split(','))) {
     assert.ok(Math.abs(Number(timeUs) / 1e6 - Date.now() / 1000) < 60)
@@ -101,5 +136,8 @@ test('what a process of this machine and its children use is seen once a second,
 })
 
 test('a process that has ended is no idle origin', async () => {
-  await assert.rejects(sampleProcesses(() => [{ name: 'the wiki', pid: 2 ** 22 + 1, start_ticks: 1 }], () => {}).ended, /the wiki has ended/)
+  await assert.rejects(
+    sampleProcesses(() => [{ name: 'the wiki', pid: 2 ** 22 + 1, start_ticks: 1 }], () => {}).ended,
+    /the wiki has ended/
+  )
 })

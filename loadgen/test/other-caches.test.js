@@ -32,13 +32,18 @@ for (const name of OTHER_CACHES) {
     const directory = mkdtempSync(path.join(tmpdir(), 'stevec-cache-test-'))
     after(() => rmSync(directory, { recursive: true, force: true }))
 
-    test('stores by Cache-Control, collapses, asks again when the time is up, and forgets all when it is killed', async (t) => {
+    test('stores by Cache-Control, collapses, asks again when the time is up, ' +
+      'and forgets all when it is killed', async (t) => {
       let asked = 0
       const origin = http.createServer((request, response) => {
         asked += 1
         if (request.url === '/healthz') return response.setHeader('Cache-Control', 'no-store').end()
         const ttlS = request.url?.startsWith('/short') ? 1 : 60
-        setTimeout(() => response.setHeader('Cache-Control', `public, max-age=${ttlS}`).setHeader('ETag', '"1"').setHeader('Page-Revision', '1').end('text'), 50)
+        setTimeout(() => response
+          .setHeader('Cache-Control', `public, max-age=${ttlS}`)
+          .setHeader('ETag', '"1"')
+          .setHeader('Page-Revision', '1')
+          .end('text'), 50)
       })
       const [port, originPort] = await freePorts(2)
       await new Promise((resolve) => origin.listen(originPort, '127.0.0.1', () => resolve(undefined)))
@@ -49,7 +54,12 @@ for (const name of OTHER_CACHES) {
       }
       const logFile = path.join(directory, 'log')
       const start = async () => {
-        const { command, args, sha256 } = prepareCache(name, { binary: String(tool?.path), directory: path.join(directory, 'cache'), port, originPort })
+        const { command, args, sha256 } = prepareCache(name, {
+          binary: String(tool?.path),
+          directory: path.join(directory, 'cache'),
+          port,
+          originPort
+        })
         assert.match(sha256, /^sha256:[0-9a-f]{64}$/)
         const running = await startProcess({ name, command, args, logFile })
         t.after(() => killGroup(running))
@@ -74,7 +84,11 @@ for (const name of OTHER_CACHES) {
         return crowd.some((status) => status !== 'HIT') && crowd
       }, 60_000)
       assert.ok(late)
-      assert.equal(late.filter((status) => status !== 'HIT').length, asked, 'who waited for the request of another was served by the cache')
+      assert.equal(
+        late.filter((status) => status !== 'HIT').length,
+        asked,
+        'who waited for the request of another was served by the cache'
+      )
       await killGroup(running)
       await start()
       assert.equal(await get('/page'), 'MISS')

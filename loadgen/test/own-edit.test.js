@@ -6,7 +6,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { createSandbox } from './helper.js'
 
-/** As often as a reader is to try it. */
+/** Edits in a row; each must be visible at once. */
 const EDITS = 10
 const WAIT_MAX_MS = 60_000
 const FORM = Object.freeze({

@@ -35,7 +35,9 @@ describe('the request plan', () => {
     const count = 100_000
     for (const seed of [0, 1, 2, 2 ** 32 - 1]) {
       const seen = new Array(pages).fill(0)
-      for (let index = 0; index < count; index++) seen[requestAt({ seed, stream: 1, requests: count, pages, edit_ratio: 0 }, index).page] += 1
+      for (let index = 0; index < count; index++) {
+        seen[requestAt({ seed, stream: 1, requests: count, pages, edit_ratio: 0 }, index).page] += 1
+      }
       const expected = count / pages
       const chiSquare = seen.reduce((sum, observed) => sum + (observed - expected) ** 2 / expected, 0)
       // The 0.1 % and 99.9 % quantiles of chi-square with 99 degrees of freedom: neither skewed nor suspiciously even.
@@ -53,7 +55,10 @@ describe('the request plan', () => {
         const plan = { seed, stream: 1, requests: count, pages, edit_ratio: 0, popularity: { zipf: exponent } }
         const seen = new Array(pages).fill(0)
         for (let index = 0; index < count; index++) seen[requestAt(plan, index).page] += 1
-        const chiSquare = weights.reduce((sum, weight, page) => sum + (seen[page] - count * weight / total) ** 2 / (count * weight / total), 0)
+        const chiSquare = weights.reduce(
+          (sum, weight, page) => sum + (seen[page] - count * weight / total) ** 2 / (count * weight / total),
+          0
+        )
         assert.ok(chiSquare > 60.0 && chiSquare < 148.2, `seed ${seed}: chi-square ${chiSquare}`)
       }
     })
@@ -69,8 +74,17 @@ describe('the request plan', () => {
     }
   })
 
-  test('draws the pages of edits by a law of their own, and leaves the reads as they are in the twin without edits', () => {
-    const plan = { seed: 1, stream: 1, requests: 50_000, pages: 50, edit_ratio: 0.2, popularity: { zipf: 0.9 }, edit_popularity: /** @type {const} */ ('uniform') }
+  test('draws the pages of edits by a law of their own, and leaves the reads as they are in the twin without ' +
+    'edits', () => {
+    const plan = {
+      seed: 1,
+      stream: 1,
+      requests: 50_000,
+      pages: 50,
+      edit_ratio: 0.2,
+      popularity: { zipf: 0.9 },
+      edit_popularity: /** @type {const} */ ('uniform')
+    }
     const twin = { ...plan, edit_ratio: 0 }
     const edited = new Array(50).fill(0)
     let paired = 0
@@ -89,7 +103,7 @@ describe('the request plan', () => {
     const chiSquare = edited.reduce((sum, observed) => sum + (observed - edits / 50) ** 2 / (edits / 50), 0)
     // The 0.1 % and 99.9 % quantiles of chi-square with 49 degrees of freedom.
     assert.ok(chiSquare > 23.98 && chiSquare < 85.35, String(chiSquare))
-    // Independent of what the iteration would have read: equal as often as chance makes them.
+    // Independent of the page that the iteration would have read: the two are equal as often as by chance.
     assert.ok(Math.abs(paired - edits / 50) < 4 * Math.sqrt(edits / 50), `${paired} of ${edits}`)
   })
 
@@ -102,7 +116,10 @@ describe('the request plan', () => {
   })
 
   test('says how many different pages, reads and edits it holds', () => {
-    for (const { plan, distinct_pages: distinct, reads, writes } of planRun(loadDefinition('mixed-write', 'quick'), 3).plans) {
+    for (
+      const { plan, distinct_pages: distinct, reads, writes } of
+      planRun(loadDefinition('mixed-write', 'quick'), 3).plans
+    ) {
       const requests = Array.from({ length: plan.requests }, (_, index) => requestAt(plan, index))
       assert.equal(distinct, new Set(requests.map(({ page }) => pageName(page))).size)
       assert.equal(writes, requests.filter(({ edit }) => edit).length)
@@ -112,7 +129,10 @@ describe('the request plan', () => {
 
   test('edits as often as it should, as far as chance goes, and never in a plan without edits', () => {
     const count = 100_000
-    const edits = (/** @type {number} */ ratio) => Array.from({ length: count }, (_, index) => requestAt({ seed: 1, stream: 1, requests: count, pages: 10, edit_ratio: ratio }, index)).filter(({ edit }) => edit).length
+    const edits = (/** @type {number} */ ratio) =>
+      Array.from({ length: count }, (_, index) =>
+        requestAt({ seed: 1, stream: 1, requests: count, pages: 10, edit_ratio: ratio }, index)
+      ).filter(({ edit }) => edit).length
     assert.ok(Math.abs(edits(0.05) - 5000) < 4 * Math.sqrt(count * 0.05 * 0.95), `${edits(0.05)} edits`)
     assert.deepEqual([edits(0), edits(1)], [0, count])
   })
@@ -120,8 +140,14 @@ describe('the request plan', () => {
   test('with edits and its twin without visit the same pages in the same order', () => {
     const { trials } = planRun(loadDefinition('mixed-write', 'quick'), 1)
     for (const trial of trials.filter(({ cell }) => cell.workload === 'mixed')) {
-      const twin = trials.find(({ repetition, cell }) => repetition === trial.repetition && cell.workload === 'get-only' && cell.page_size_chars === trial.cell.page_size_chars)
-      const pages = (/** @type {import('../scenarios/plan.js').Plan | undefined} */ plan) => Array.from({ length: 500 }, (_, index) => plan && requestAt(plan, index).page)
+      const twin = trials.find(
+        ({ repetition, cell }) =>
+          repetition === trial.repetition &&
+          cell.workload === 'get-only' &&
+          cell.page_size_chars === trial.cell.page_size_chars
+      )
+      const pages = (/** @type {import('../scenarios/plan.js').Plan | undefined} */ plan) =>
+        Array.from({ length: 500 }, (_, index) => plan && requestAt(plan, index).page)
       assert.deepEqual(pages(twin?.plan.plan), pages(trial.plan.plan))
       assert.notEqual(twin?.plan.id, trial.plan.id)
     }
@@ -140,19 +166,29 @@ describe('the request plan', () => {
   test('is the same for a cell whatever other cells there are', () => {
     const some = planRun(loadDefinition('overload', 'quick', { only: { background_vus: ['80'] } }), 1)
     const all = planRun(loadDefinition('overload', 'quick'), 1)
-    assert.deepEqual(some.plans.map(({ hash }) => hash), all.trials.filter(({ cell }) => cell.background_vus === 80 && cell.door === 'source').map(({ plan }) => plan.hash))
+    assert.deepEqual(
+      some.plans.map(({ hash }) => hash),
+      all.trials.filter(({ cell }) => cell.background_vus === 80 && cell.door === 'source').map(({ plan }) => plan.hash)
+    )
   })
 
   test('of the background is drawn apart from the probe\'s, over the same pages, and edits nothing', () => {
     const probe = { seed: 1, stream: 1, requests: 100, pages: 1000, edit_ratio: 1 }
     const background = backgroundPlan(probe)
     assert.deepEqual([background.pages, background.edit_ratio], [1000, 0])
-    const pages = (/** @type {import('../scenarios/plan.js').Plan} */ plan) => Array.from({ length: 100 }, (_, index) => requestAt(plan, index).page)
+    const pages = (/** @type {import('../scenarios/plan.js').Plan} */ plan) =>
+      Array.from({ length: 100 }, (_, index) => requestAt(plan, index).page)
     assert.notDeepEqual(pages(background), pages(probe))
   })
 
   test('has as many requests as a trial bound by time has time for', () => {
-    const settings = { ...definition.settings, model: /** @type {const} */ ('open'), rate_per_s: 20, duration_max_s: 3, requests: 1000 }
+    const settings = {
+      ...definition.settings,
+      model: /** @type {const} */ ('open'),
+      rate_per_s: 20,
+      duration_max_s: 3,
+      requests: 1000
+    }
     assert.equal(requestsPlanned({ ...settings, bound: 'either' }), 60)
     assert.equal(requestsPlanned({ ...settings, bound: 'requests' }), 1000)
   })
@@ -172,7 +208,15 @@ describe('a burst', () => {
   })
 
   test('brings as many requests as there is area under its rate', () => {
-    const settings = { ...definition.settings, model: /** @type {const} */ ('open'), bound: /** @type {const} */ ('either'), rate_per_s: 10, burst, duration_max_s: 8, requests: 1_000_000 }
+    const settings = {
+      ...definition.settings,
+      model: /** @type {const} */ ('open'),
+      bound: /** @type {const} */ ('either'),
+      rate_per_s: 10,
+      burst,
+      duration_max_s: 8,
+      requests: 1_000_000
+    }
     assert.equal(requestsPlanned(settings), 10 + 255 + 2000 + 20)
     assert.equal(requestsPlanned({ ...settings, requests: 99 }), 99)
     assert.equal(arrivalsIn(stagesOf(0.1, null, 30)), 3)
@@ -192,7 +236,10 @@ describe('what pages say', () => {
   test('is of sizes drawn evenly between two ends', () => {
     const sizes = Array.from({ length: 20_000 }, (_, page) => sizeOf(1, page, [100, 109]))
     assert.deepEqual([Math.min(...sizes), Math.max(...sizes)], [100, 109])
-    for (let size = 100; size < 110; size++) assert.ok(Math.abs(sizes.filter((each) => each === size).length - 2000) < 4 * Math.sqrt(20_000 * 0.1 * 0.9), String(size))
+    for (let size = 100; size < 110; size++) {
+      const pages = sizes.filter((each) => each === size).length
+      assert.ok(Math.abs(pages - 2000) < 4 * Math.sqrt(20_000 * 0.1 * 0.9), String(size))
+    }
     assert.equal(sizeOf(1, 7, 5000), 5000)
   })
 })
@@ -204,10 +251,12 @@ describe('lognormal page sizes', () => {
     const count = 20_000
     const sizes = Array.from({ length: count }, (_, page) => sizeOf(1, page, { lognormal: law }))
     assert.ok(sizes.every((size) => Number.isInteger(size) && size >= 32 && size <= law.max))
-    // In how many of ten equally likely classes of a normal distribution the standardised logarithms fall.
+    // Counts the standardised logarithms in ten equally likely classes of the normal distribution.
     const bounds = [-1.28155, -0.84162, -0.5244, -0.25335, 0, 0.25335, 0.5244, 0.84162, 1.28155]
     const seen = new Array(10).fill(0)
-    for (const size of sizes) seen[bounds.filter((bound) => Math.log(size / law.median) / law.sigma > bound).length] += 1
+    for (const size of sizes) {
+      seen[bounds.filter((bound) => Math.log(size / law.median) / law.sigma > bound).length] += 1
+    }
     const chiSquare = seen.reduce((sum, observed) => sum + (observed - count / 10) ** 2 / (count / 10), 0)
     // The 99.9 % quantile of chi-square with 9 degrees of freedom.
     assert.ok(chiSquare < 27.88, `chi-square ${chiSquare}: ${seen}`)
@@ -233,13 +282,20 @@ describe('the order of trials', () => {
     const doors = /** @type {string[]} */ (definition.factors.door)
     assert.equal(trials.length, doors.length * definition.repetitions)
     for (let repetition = 1; repetition <= definition.repetitions; repetition++) {
-      assert.deepEqual(trials.filter((trial) => trial.repetition === repetition).map(({ cell }) => cell.door).sort(), [...doors].sort())
+      assert.deepEqual(
+        trials
+          .filter((trial) => trial.repetition === repetition)
+          .map(({ cell }) => cell.door)
+          .sort(),
+        [...doors].sort()
+      )
     }
     assert.deepEqual(trials.map(({ trial }) => trial), trials.map((_, index) => index + 1))
   })
 
   test('comes from the seed and is not the order of the file', () => {
-    const order = (/** @type {number} */ seed) => JSON.stringify(planRun(definition, seed).trials.map(({ cell }) => cell))
+    const order = (/** @type {number} */ seed) =>
+      JSON.stringify(planRun(definition, seed).trials.map(({ cell }) => cell))
     assert.equal(order(1), order(1))
     assert.ok(new Set(Array.from({ length: 20 }, (_, seed) => order(seed))).size >= 19)
   })

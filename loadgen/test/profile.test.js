@@ -34,12 +34,18 @@ describe('a profile', () => {
 
   test('none asks for nothing, gets nothing, and misses nothing', () => {
     const { applied, missing, calibration } = loadProfile('none', { stateDirectory: directory })
-    assert.deepEqual({ applied, missing, calibration }, { applied: { cpu: false, memory: false, links: false }, missing: [], calibration: null })
+    assert.deepEqual(
+      { applied, missing, calibration },
+      { applied: { cpu: false, memory: false, links: false }, missing: [], calibration: null }
+    )
     assert.deepEqual(Object.values(toxicsOf(none)).flat(), [])
   })
 
   test('of one\'s own is a file', () => {
-    const { name, asked, applied } = loadProfile(file({ ...none, name: 'far', links: { ...none.links, client_edge_rtt_ms: 80 } }), { stateDirectory: directory })
+    const { name, asked, applied } = loadProfile(
+      file({ ...none, name: 'far', links: { ...none.links, client_edge_rtt_ms: 80 } }),
+      { stateDirectory: directory }
+    )
     assert.equal(name, 'far')
     assert.equal(asked.links.client_edge_rtt_ms, 80)
     assert.equal(applied.links, true)
@@ -48,12 +54,28 @@ describe('a profile', () => {
   for (const [what, content, message] of /** @type {[string, unknown, RegExp][]} */ ([
     ['is not JSON', '{"name": ', /mine\.json is not JSON/],
     ['is a list', [], /profile must be object/],
-    ['has a value out of range and one too many', { ...none, name: 'far', client: { overhead_ms: -1, colour: 'red' } }, /profile\/client must NOT have additional properties.*profile\/client\/overhead_ms must be >= 0/],
+    [
+      'has a value out of range and one too many',
+      { ...none, name: 'far', client: { overhead_ms: -1, colour: 'red' } },
+      /profile\/client must NOT have additional properties.*profile\/client\/overhead_ms must be >= 0/
+    ],
     ['lacks its links', { ...none, name: 'far', links: undefined }, /must have required property 'links'/],
-    ['has less CPU than the kernel can hold a process to', { ...none, name: 'far', origin: { ...none.origin, cpu_share: 0.0001 } }, /cpu_share must be >= 0\.001/],
-    ['has less memory than a database needs', { ...none, name: 'far', origin: { ...none.origin, memory_bytes: 1_000_000 } }, /memory_bytes must be >= 402653184/],
+    [
+      'has less CPU than the kernel can hold a process to',
+      { ...none, name: 'far', origin: { ...none.origin, cpu_share: 0.0001 } },
+      /cpu_share must be >= 0\.001/
+    ],
+    [
+      'has less memory than a database needs',
+      { ...none, name: 'far', origin: { ...none.origin, memory_bytes: 1_000_000 } },
+      /memory_bytes must be >= 402653184/
+    ],
     ['has a name that would be a path', { ...none, name: '../../etc' }, /profile\/name must match pattern/],
-    ['has the name of one that comes along', { ...none, name: 'banana-pi' }, /the name "banana-pi" belongs to a profile that comes along/],
+    [
+      'has the name of one that comes along',
+      { ...none, name: 'banana-pi' },
+      /the name "banana-pi" belongs to a profile that comes along/
+    ],
     ['is far too long', `"${'x'.repeat(70_000)}"`, /is longer than 65536 bytes/]
   ])) {
     test(`that ${what} is refused with the reason`, () => {
@@ -64,7 +86,10 @@ describe('a profile', () => {
   test('that is not there is refused on the command line, with those that are; nothing is started', async () => {
     const sandbox = await createSandbox()
     for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
-      [['up', '--profile', 'raspberry'], /there is no profile "raspberry"; there is: banana-pi, none, or the path of a file/],
+      [
+        ['up', '--profile', 'raspberry'],
+        /there is no profile "raspberry"; there is: banana-pi, none, or the path of a file/
+      ],
       [['up', '--profile', './nowhere.json'], /there is no profile file \.\/nowhere\.json/],
       [['calibrate', '--profile', 'none'], /the profile none has no "calibration"/]
     ])) {
@@ -81,10 +106,23 @@ describe('a wiki that is up with a profile', () => {
   test('answers at each door no sooner than its links, origin and client allow, and says what holds', async () => {
     const sandbox = await createSandbox()
     const links = { client_edge_rtt_ms: 40, client_origin_rtt_ms: 60, edge_origin_rtt_ms: 20, uplink_mbit_per_s: null }
-    const far = file({ ...none, name: 'far', title: 'Far away', origin: { ...none.origin, delay_ms: 100 }, links, client: { overhead_ms: 10 } }, 'far.json')
+    const far = file(
+      {
+        ...none,
+        name: 'far',
+        title: 'Far away',
+        origin: { ...none.origin, delay_ms: 100 },
+        links,
+        client: { overhead_ms: 10 }
+      },
+      'far.json'
+    )
     const up = await sandbox.stevec(['up', '--profile', far, '--policy', 'ttl'])
     assert.equal(up.exitCode, 0, up.stderr)
-    assert.match(up.stderr, /profile far: Far away \(round trips 40\/60\/20 ms .*100 ms at the origin, 10 ms at the client\)/)
+    assert.match(
+      up.stderr,
+      /profile far: Far away \(round trips 40\/60\/20 ms .*100 ms at the origin, 10 ms at the client\)/
+    )
     const { doors } = JSON.parse((await sandbox.stevec(['status', '--json'])).stdout)
     const read = async (/** @type {string} */ door) => {
       const startedAt = performance.now()
@@ -92,11 +130,19 @@ describe('a wiki that is up with a profile', () => {
       assert.equal(status, 200)
       return { took: performance.now() - startedAt, cache: headers['cf-cache-status'] ?? headers['x-cache-status'] }
     }
-    await request(`http://127.0.0.1:${sandbox.ports.wiki}/wiki/Hello`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: '# Hello' })
-    // A new connection to the first hop; those behind it may be open already.
+    await request(`http://127.0.0.1:${sandbox.ports.wiki}/wiki/Hello`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/markdown' },
+      body: '# Hello'
+    })
+    // Each request opens a new connection to the first hop; connections behind it may be open already.
     for (const [door, cache, least] of /** @type {const} */ ([
-      ['source', undefined, 10 + 2 * 60 + 100], ['nocache', 'BYPASS', 10 + 2 * 40 + 20 + 100],
-      ['cached', 'MISS', 10 + 2 * 40 + 20 + 100], ['cached', 'HIT', 10 + 2 * 40], ['local', 'MISS', 10 + 60 + 100], ['local', 'HIT', 10]
+      ['source', undefined, 10 + 2 * 60 + 100],
+      ['nocache', 'BYPASS', 10 + 2 * 40 + 20 + 100],
+      ['cached', 'MISS', 10 + 2 * 40 + 20 + 100],
+      ['cached', 'HIT', 10 + 2 * 40],
+      ['local', 'MISS', 10 + 60 + 100],
+      ['local', 'HIT', 10]
     ])) {
       const { took, cache: found } = await read(door)
       assert.equal(found, cache, door)
@@ -114,7 +160,15 @@ describe('a calibration', () => {
   const { sha256 } = readProfile('banana-pi')
   const fitted = { cpu_share: 0.2, delay_ms: 11, overhead_ms: 6, client_edge_rtt_ms: 8 }
   /** @type {import('../src/profile/calibration-file.js').Calibration} */
-  const calibration = { schema_version: 1, profile: 'banana-pi', profile_sha256: sha256, experiment: 'read-hot', calibrated_at: '2026-01-02T03:04:05.000Z', host: hostFingerprint(), fitted }
+  const calibration = {
+    schema_version: 1,
+    profile: 'banana-pi',
+    profile_sha256: sha256,
+    experiment: 'read-hot',
+    calibrated_at: '2026-01-02T03:04:05.000Z',
+    host: hostFingerprint(),
+    fitted
+  }
   const load = (/** @type {string} */ stateDirectory) => loadProfile('banana-pi', { stateDirectory })
   let number = 0
   const state = () => path.join(directory, `state-${number++}`)
@@ -124,14 +178,28 @@ describe('a calibration', () => {
     writeCalibration(stateDirectory, calibration)
     const profile = load(stateDirectory)
     assert.deepEqual(profile.calibration, { experiment: 'read-hot', run: '2026-01-02T03:04:05.000Z', fitted })
-    assert.deepEqual([profile.asked.origin.cpu_share, profile.asked.origin.delay_ms, profile.asked.client.overhead_ms, profile.asked.links.client_edge_rtt_ms], [0.2, 11, 6, 8])
+    assert.deepEqual(
+      [
+        profile.asked.origin.cpu_share, profile.asked.origin.delay_ms, profile.asked.client.overhead_ms,
+        profile.asked.links.client_edge_rtt_ms
+      ],
+      [0.2, 11, 6, 8]
+    )
     assert.equal(profile.asked.links.client_origin_rtt_ms, readProfile('banana-pi').profile.links.client_origin_rtt_ms)
     assert.ok(!profile.missing.some((sentence) => /not calibrated/.test(sentence)))
   })
 
   for (const [what, change, reason] of /** @type {[string, Record<string, unknown>, RegExp][]} */ ([
-    ['of another machine', { host: { ...hostFingerprint(), cpu_model: 'Zilog Z80' } }, /another machine \(cpu_model Zilog Z80, here /],
-    ['of another version of the profile', { profile_sha256: 'sha256:0' }, /the profile was changed after it was fitted/],
+    [
+      'of another machine',
+      { host: { ...hostFingerprint(), cpu_model: 'Zilog Z80' } },
+      /another machine \(cpu_model Zilog Z80, here /
+    ],
+    [
+      'of another version of the profile',
+      { profile_sha256: 'sha256:0' },
+      /the profile was changed after it was fitted/
+    ],
     ['with a value that is none', { fitted: { ...fitted, delay_ms: 'NaN' } }, /cannot be used \(values are missing\)/]
   ])) {
     test(`${what} is not taken, and the profile says that it is not calibrated and why`, () => {
@@ -146,7 +214,10 @@ describe('a calibration', () => {
 
   test('that is half a file, or not there, is no error', () => {
     const stateDirectory = state()
-    assert.match(load(stateDirectory).missing.join(), /nothing was fitted here yet; run `stevec calibrate --profile banana-pi`/)
+    assert.match(
+      load(stateDirectory).missing.join(),
+      /nothing was fitted here yet; run `stevec calibrate --profile banana-pi`/
+    )
     mkdirSync(path.join(stateDirectory, 'profiles'), { recursive: true })
     writeFileSync(path.join(stateDirectory, 'profiles/banana-pi.json'), '{"schema_version": 1, ')
     assert.match(load(stateDirectory).missing.join(), /cannot be used/)
@@ -159,14 +230,25 @@ describe('the fit', () => {
 
   test('finds the three times of a system that it was not told, in one step', () => {
     const truth = { cpu_share: 0.2, delay_ms: 20, overhead_ms: 7, client_edge_rtt_ms: 9 }
-    /** E1 by arithmetic: every request has the client's time, a tenth reaches the origin. @type {(times: typeof truth) => {source: number, local: number, cached: number}} */
-    const e1 = ({ delay_ms: delay, overhead_ms: overhead, client_edge_rtt_ms: roundTrip }) => ({ source: overhead + 34 + 12 + delay, local: overhead + 0.1 * (17 + 12 + delay), cached: overhead + 2 * roundTrip + 0.1 * (10 + 12 + delay) })
+    /**
+     * E1 by arithmetic: every request takes the client's time, and a tenth of them reach the origin.
+     * @type {(times: typeof truth) => {source: number, local: number, cached: number}}
+     */
+    const e1 = ({ delay_ms: delay, overhead_ms: overhead, client_edge_rtt_ms: roundTrip }) => ({
+      source: overhead + 34 + 12 + delay,
+      local: overhead + 0.1 * (17 + 12 + delay),
+      cached: overhead + 2 * roundTrip + 0.1 * (10 + 12 + delay)
+    })
     const start = { ...truth, delay_ms: 3, overhead_ms: 1, client_edge_rtt_ms: 30 }
     assert.deepEqual(nextTimes(start, e1(truth), e1(start)), truth)
   })
 
   test('gives no time less than nothing', () => {
-    const { delay_ms: delay, overhead_ms: overhead } = nextTimes({ cpu_share: 0.2, delay_ms: 1, overhead_ms: 0, client_edge_rtt_ms: 9 }, target, { source: 500, local: 60, cached: 100 })
+    const { delay_ms: delay, overhead_ms: overhead } = nextTimes(
+      { cpu_share: 0.2, delay_ms: 1, overhead_ms: 0, client_edge_rtt_ms: 9 },
+      target,
+      { source: 500, local: 60, cached: 100 }
+    )
     assert.ok(delay >= 0 && overhead >= 0)
   })
 

@@ -9,13 +9,21 @@ import { logOfDoor } from '../src/lab/logs.js'
 import { reconcile } from '../src/lab/reconcile.js'
 
 const HEADER = 'sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision'
-const row = (/** @type {string} */ page, { method = 'GET', status = 200, cache = 'MISS', revision = '1' } = {}) => `1,0,${page},${method},${status},,${cache},1,1,${revision}`
+const row = (/** @type {string} */ page, { method = 'GET', status = 200, cache = 'MISS', revision = '1' } = {}) =>
+  `1,0,${page},${method},${status},,${cache},1,1,${revision}`
 /**
  * @param {string} page
  * @param {{method?: string, status?: number, cache?: string, revision?: string, upstream?: string}} [options]
  */
 const line = (page, { method = 'GET', status = 200, cache = 'MISS', revision = '1', upstream } = {}) =>
-  JSON.stringify({ method, uri: `/wiki/${page}`, status, cache_status: cache, upstream_status: upstream ?? (cache === 'HIT' ? '' : String(status)), page_revision: revision })
+  JSON.stringify({
+    method,
+    uri: `/wiki/${page}`,
+    status,
+    cache_status: cache,
+    upstream_status: upstream ?? (cache === 'HIT' ? '' : String(status)),
+    page_revision: revision
+  })
 const reached = (/** @type {string} */ page, options = {}) => line(page, { cache: '', ...options })
 
 describe('three witnesses of a trial', () => {
@@ -24,16 +32,38 @@ describe('three witnesses of a trial', () => {
   beforeEach(() => { directory = mkdtempSync(path.join(tmpdir(), 'stevec-reconcile-')) })
   afterEach(() => rmSync(directory, { recursive: true }))
 
-  const write = (/** @type {string} */ name, /** @type {string[]} */ lines) => writeFileSync(path.join(directory, name), gzipSync(lines.map((text) => `${text}\n`).join('')))
+  const write = (/** @type {string} */ name, /** @type {string[]} */ lines) =>
+    writeFileSync(path.join(directory, name), gzipSync(lines.map((text) => `${text}\n`).join('')))
   /**
-   * @param {{samples?: string[], edge?: string[], origin?: string[]}} change  of a trial in which a is missed, hit and edited, and b is missed
+   * @param {{samples?: string[], edge?: string[], origin?: string[]}} change  replaces the records of a trial with a
+   *   miss, a hit and an edit of the page a, and a miss of the page b
    * @param {{reads: number, writes: number}} counter
    */
   async function judge ({ samples, edge, origin }, counter = { reads: 2, writes: 1 }) {
-    write('samples.csv.gz', [HEADER, ...samples ?? [row('a'), row('a', { cache: 'HIT' }), row('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' }), row('b')]])
-    write('edge.log.gz', edge ?? [line('a'), line('b'), line('a', { cache: 'HIT' }), line('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' })])
+    write('samples.csv.gz', [
+      HEADER,
+      ...samples ?? [
+        row('a'),
+        row('a', { cache: 'HIT' }),
+        row('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' }),
+        row('b')
+      ]
+    ])
+    write(
+      'edge.log.gz',
+      edge ?? [
+        line('a'),
+        line('b'),
+        line('a', { cache: 'HIT' }),
+        line('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' })
+      ]
+    )
     write('origin.log.gz', origin ?? [reached('a'), reached('a', { method: 'POST' }), reached('b')])
-    return (await reconcile({ directory, doorRole: 'edge', counter: { requests: counter.reads + counter.writes, ...counter } })).join('\n')
+    return (await reconcile({
+      directory,
+      doorRole: 'edge',
+      counter: { requests: counter.reads + counter.writes, ...counter }
+    })).join('\n')
   }
 
   test('agree, in whatever order they say it', async () => {
@@ -41,11 +71,59 @@ describe('three witnesses of a trial', () => {
   })
 
   for (const [what, change, message] of /** @type {[string, Parameters<judge>[0], RegExp][]} */ ([
-    ['a stranger at the edge who makes up for a line that is lost', { edge: [line('a'), line('c'), line('a', { cache: 'HIT' }), line('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' })] }, /only the client has 1: GET \/wiki\/b 200 MISS revision 1; only the log has 1: GET \/wiki\/c/],
-    ['a stranger at the origin who makes up for one that never came there', { origin: [reached('a'), reached('a', { method: 'POST' }), reached('c')] }, /what went past the cache is not what reached the origin: only the former has 1: GET \/wiki\/b; only the latter has 1: GET \/wiki\/c/],
-    ['a hit and a miss that are taken for each other', { samples: [row('a', { cache: 'HIT' }), row('a', { cache: 'HIT' }), row('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' }), row('b')] }, /only the client has 1: GET \/wiki\/a 200 HIT revision 1; only the log has 1: GET \/wiki\/a 200 MISS/],
-    ['a hit for which the origin was asked', { edge: [line('a'), line('b'), line('a', { cache: 'HIT', upstream: '200' }), line('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' })] }, /only the former has 1: GET \/wiki\/a/],
-    ['a revision that is not the one that was sent', { samples: [row('a', { revision: '2' }), row('a', { cache: 'HIT' }), row('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' }), row('b')] }, /revision 2; only the log has/],
+    [
+      'a stranger at the edge who makes up for a line that is lost',
+      {
+        edge: [
+          line('a'),
+          line('c'),
+          line('a', { cache: 'HIT' }),
+          line('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' })
+        ]
+      },
+      /only the client has 1: GET \/wiki\/b 200 MISS revision 1; only the log has 1: GET \/wiki\/c/
+    ],
+    [
+      'a stranger at the origin who makes up for one that never came there',
+      { origin: [reached('a'), reached('a', { method: 'POST' }), reached('c')] },
+      /what went past the cache is not what reached the origin: only the former has 1: GET \/wiki\/b; only the latter has 1: GET \/wiki\/c/
+    ],
+    [
+      'a hit and a miss that are taken for each other',
+      {
+        samples: [
+          row('a', { cache: 'HIT' }),
+          row('a', { cache: 'HIT' }),
+          row('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' }),
+          row('b')
+        ]
+      },
+      /only the client has 1: GET \/wiki\/a 200 HIT revision 1; only the log has 1: GET \/wiki\/a 200 MISS/
+    ],
+    [
+      'a hit for which the origin was asked',
+      {
+        edge: [
+          line('a'),
+          line('b'),
+          line('a', { cache: 'HIT', upstream: '200' }),
+          line('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' })
+        ]
+      },
+      /only the former has 1: GET \/wiki\/a/
+    ],
+    [
+      'a revision that is not the one that was sent',
+      {
+        samples: [
+          row('a', { revision: '2' }),
+          row('a', { cache: 'HIT' }),
+          row('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' }),
+          row('b')
+        ]
+      },
+      /revision 2; only the log has/
+    ],
     ['a log that is empty', { edge: [] }, /only the client has 4: .*, …/]
   ])) {
     test(`do not agree on ${what}`, async () => {
@@ -54,7 +132,10 @@ describe('three witnesses of a trial', () => {
   }
 
   test('do not agree where the counter counted something else than the origin logged', async () => {
-    assert.match(await judge({}, { reads: 3, writes: 0 }), /the origin's log has 2 reads and 1 writes, but the counter says 3 and 0/)
+    assert.match(
+      await judge({}, { reads: 3, writes: 0 }),
+      /the origin's log has 2 reads and 1 writes, but the counter says 3 and 0/
+    )
   })
 
   test('do not agree where a log cannot be read', async () => {
@@ -62,10 +143,26 @@ describe('three witnesses of a trial', () => {
   })
 
   test('may differ on a request that had no answer, and on that alone', async () => {
-    const lost = [row('a', { status: 0, cache: '' }), row('a', { cache: 'HIT' }), row('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' }), row('b')]
+    const lost = [
+      row('a', { status: 0, cache: '' }),
+      row('a', { cache: 'HIT' }),
+      row('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' }),
+      row('b')
+    ]
     assert.equal(await judge({ samples: lost }), '')
-    const [, ...rest] = [line('a'), line('b'), line('a', { cache: 'HIT' }), line('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' })]
-    assert.equal(await judge({ samples: lost, edge: rest, origin: [reached('a', { method: 'POST' }), reached('b')] }, { reads: 1, writes: 1 }), '')
+    const [, ...rest] = [
+      line('a'),
+      line('b'),
+      line('a', { cache: 'HIT' }),
+      line('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' })
+    ]
+    assert.equal(
+      await judge(
+        { samples: lost, edge: rest, origin: [reached('a', { method: 'POST' }), reached('b')] },
+        { reads: 1, writes: 1 }
+      ),
+      ''
+    )
     assert.match(await judge({ samples: lost.slice(0, 3) }), /only the log has 1: GET \/wiki\/b/)
   })
 
@@ -73,8 +170,14 @@ describe('three witnesses of a trial', () => {
     const samples = [row('a'), row('a', { cache: 'UPDATING' })]
     const edge = [line('a'), line('a', { cache: 'UPDATING', upstream: '' })]
     assert.equal(await judge({ samples, edge, origin: [reached('a'), reached('a')] }, { reads: 2, writes: 0 }), '')
-    assert.match(await judge({ samples, edge, origin: [reached('a'), reached('b')] }, { reads: 2, writes: 0 }), /only the latter has 1: GET \/wiki\/b/)
-    assert.match(await judge({ samples, edge, origin: [reached('a'), reached('a'), reached('a')] }, { reads: 3, writes: 0 }), /only the latter has 1: GET \/wiki\/a/)
+    assert.match(
+      await judge({ samples, edge, origin: [reached('a'), reached('b')] }, { reads: 2, writes: 0 }),
+      /only the latter has 1: GET \/wiki\/b/
+    )
+    assert.match(
+      await judge({ samples, edge, origin: [reached('a'), reached('a'), reached('a')] }, { reads: 3, writes: 0 }),
+      /only the latter has 1: GET \/wiki\/a/
+    )
   })
 
   test('agree in every trial of the sample study', async () => {
@@ -84,7 +187,11 @@ describe('three witnesses of a trial', () => {
       for (const name of readdirSync(path.join(runs, run, 'trials'))) {
         const trial = path.join(runs, run, 'trials', name)
         const { settings, counter } = JSON.parse(readFileSync(path.join(trial, 'trial.json'), 'utf8'))
-        assert.deepEqual(await reconcile({ directory: trial, doorRole: logOfDoor({ cache: 'edge', door: settings.door }), counter }), [], trial)
+        assert.deepEqual(
+          await reconcile({ directory: trial, doorRole: logOfDoor({ cache: 'edge', door: settings.door }), counter }),
+          [],
+          trial
+        )
         trials += 1
       }
     }
@@ -96,8 +203,14 @@ describe('three witnesses of a trial', () => {
     rmSync(path.join(directory, 'edge.log.gz'))
     const counts = { directory, doorRole: /** @type {const} */ ('edge') }
     assert.deepEqual(await reconcile({ ...counts, counter: { requests: 3, reads: 2, writes: 1 } }), [])
-    write('origin.log.gz', gunzipSync(readFileSync(path.join(directory, 'origin.log.gz'))).toString().trim().split('\n').slice(1))
-    assert.match((await reconcile({ ...counts, counter: { requests: 2, reads: 1, writes: 1 } })).join(), /only the former has 1: GET \/wiki\/a/)
+    write(
+      'origin.log.gz',
+      gunzipSync(readFileSync(path.join(directory, 'origin.log.gz'))).toString().trim().split('\n').slice(1)
+    )
+    assert.match(
+      (await reconcile({ ...counts, counter: { requests: 2, reads: 1, writes: 1 } })).join(),
+      /only the former has 1: GET \/wiki\/a/
+    )
     rmSync(path.join(directory, 'origin.log.gz'))
     assert.deepEqual(await reconcile({ ...counts, counter: { requests: 3, reads: 2, writes: 1 } }), [])
   })

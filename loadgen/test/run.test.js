@@ -21,7 +21,14 @@ describe('a run of read-hot', () => {
   after(() => sandbox.remove())
 
   test('succeeds, says what it does and how far it is, and stops its stack', () => {
-    for (const expected of [/starting mongod, wiki, nginx, links, doors/, new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`), /trial 1 of 4 .*s left/, /trial 4 of 4/, /all 4 trials valid/, /stack stopped/]) assert.match(run.stdout, expected)
+    for (const expected of [
+      /starting mongod, wiki, nginx, links, doors/,
+      new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`),
+      /trial 1 of 4 .*s left/,
+      /trial 4 of 4/,
+      /all 4 trials valid/,
+      /stack stopped/
+    ]) assert.match(run.stdout, expected)
     assert.deepEqual(sandbox.processes(), [])
     assert.equal(existsSync(path.join(sandbox.directory, 'state/lab')), false)
   })
@@ -40,20 +47,34 @@ describe('a run of read-hot', () => {
       assert.equal(trial.counter.requests, trial.counter_expected)
       assert.equal(trial.requests_failed, 0)
       const folder = path.join(directory, 'trials', trial.name)
-      const samples = gunzipSync(readFileSync(path.join(folder, 'samples.csv.gz'))).toString().trim().split('\n').slice(1)
+      const samples = gunzipSync(readFileSync(path.join(folder, 'samples.csv.gz')))
+        .toString().trim().split('\n').slice(1)
       assert.equal(samples.length, 1000)
       assert.equal(new Set(samples.map((row) => row.split(',')[1])).size, 1000)
-      const lines = (/** @type {string} */ role) => gunzipSync(readFileSync(path.join(folder, `${role}.log.gz`))).toString().split('\n').filter(Boolean).map((line) => JSON.parse(line))
+      const lines = (/** @type {string} */ role) =>
+        gunzipSync(readFileSync(path.join(folder, `${role}.log.gz`)))
+          .toString().split('\n').filter(Boolean)
+          .map((line) => JSON.parse(line))
       assert.equal(lines('origin').length, trial.counter.requests)
       assert.equal(lines('edge').length, ['cached', 'nocache'].includes(trial.door) ? 1000 : 0)
-      if (trial.door === 'cached') assert.equal(lines('edge').filter((line) => line.cache_status === 'HIT').length, trial.served_by_cache)
+      if (trial.door === 'cached') {
+        assert.equal(lines('edge').filter((line) => line.cache_status === 'HIT').length, trial.served_by_cache)
+      }
     }
   })
 
   test('starts each trial from caches that were proved cold', () => {
     for (const { door, cold_proof: proof } of trialsOf(directory)) {
       assert.equal(proof.cold, true)
-      assert.deepEqual(proof.observed, { cached: ['MISS', 'HIT', 'MISS'], local: ['MISS', 'HIT', 'MISS'], nocache: ['BYPASS', 'BYPASS', 'BYPASS'], source: ['', '', ''] }[String(door)])
+      assert.deepEqual(
+        proof.observed,
+        {
+          cached: ['MISS', 'HIT', 'MISS'],
+          local: ['MISS', 'HIT', 'MISS'],
+          nocache: ['BYPASS', 'BYPASS', 'BYPASS'],
+          source: ['', '', '']
+        }[String(door)]
+      )
     }
   })
 
@@ -61,14 +82,22 @@ describe('a run of read-hot', () => {
     const text = readFileSync(path.join(directory, 'manifest.json'), 'utf8')
     const manifest = JSON.parse(text)
     assert.equal(manifest.schema_version, 2)
-    assert.deepEqual([manifest.kind, manifest.status, manifest.trials_planned, manifest.resumed_at], ['run', 'complete', 4, []])
+    assert.deepEqual(
+      [manifest.kind, manifest.status, manifest.trials_planned, manifest.resumed_at],
+      ['run', 'complete', 4, []]
+    )
     const { name, applied, missing, calibration, sha256 } = manifest.profile
-    assert.deepEqual({ name, applied, missing, calibration }, { name: 'none', applied: { cpu: false, memory: false, links: false }, missing: [], calibration: null })
+    assert.deepEqual(
+      { name, applied, missing, calibration },
+      { name: 'none', applied: { cpu: false, memory: false, links: false }, missing: [], calibration: null }
+    )
     assert.match(sha256, /^sha256:[0-9a-f]{64}$/)
     assert.equal(manifest.seed, 7)
     assert.match(manifest.plan_hash, /^sha256:[0-9a-f]{64}$/)
     assert.deepEqual(Object.keys(manifest.config_hashes), ['nginx/origin', 'nginx/edge', 'nginx/local'])
-    for (const name of ['node', 'k6', 'nginx', 'mongod', 'toxiproxy', 'fastify', 'mongoose']) assert.match(manifest.versions[name], /^\d+\.\d+\.\d+/)
+    for (const name of ['node', 'k6', 'nginx', 'mongod', 'toxiproxy', 'fastify', 'mongoose']) {
+      assert.match(manifest.versions[name], /^\d+\.\d+\.\d+/)
+    }
     assert.match(path.basename(directory), /^\d{8}T\d{6}Z-read-hot-([0-9a-f]{7}|nogit)$/)
     assert.doesNotMatch(text, /token|Bearer/i)
   })
@@ -78,18 +107,32 @@ describe('a run of read-hot', () => {
     assert.equal(exitCode, 0, stdout + stderr)
     const page = readFileSync(path.join(directory, 'report/index.html'), 'utf8')
     assert.match(page, /The law of the counter holds in all 4 trials/)
-    assert.ok(existsSync(path.join(directory, 'report/tables/table-1.1.csv')) || existsSync(path.join(directory, 'report/tables/read-hot/table-1.1.csv')))
+    assert.ok(
+      existsSync(path.join(directory, 'report/tables/table-1.1.csv')) ||
+        existsSync(path.join(directory, 'report/tables/read-hot/table-1.1.csv'))
+    )
   })
 
   test('has the same plan with more VUs, and the same counts', async () => {
     const other = await createSandbox()
-    const { exitCode, stdout, stderr } = await other.stevec(['run', 'read-hot', '--repetitions', '1', '--seed', '7', '--vus', '8'])
+    const { exitCode, stdout, stderr } = await other.stevec([
+      'run', 'read-hot', '--repetitions', '1', '--seed', '7', '--vus', '8'
+    ])
     assert.equal(exitCode, 0, stdout + stderr)
     const otherDirectory = path.join(other.results, readdirSync(other.results)[0])
-    assert.equal(json(path.join(otherDirectory, 'manifest.json')).plan_hash, json(path.join(directory, 'manifest.json')).plan_hash)
-    const requests = (/** @type {string} */ run, /** @type {{name: string}} */ trial) => gunzipSync(readFileSync(path.join(run, 'trials', trial.name, 'samples.csv.gz'))).toString().trim().split('\n').slice(1).map((row) => row.split(',').slice(1, 4).join()).sort()
+    assert.equal(
+      json(path.join(otherDirectory, 'manifest.json')).plan_hash,
+      json(path.join(directory, 'manifest.json')).plan_hash
+    )
+    const requests = (/** @type {string} */ run, /** @type {{name: string}} */ trial) =>
+      gunzipSync(readFileSync(path.join(run, 'trials', trial.name, 'samples.csv.gz')))
+        .toString().trim().split('\n').slice(1)
+        .map((row) => row.split(',').slice(1, 4).join())
+        .sort()
     const [mine, others] = [trialsOf(directory), trialsOf(otherDirectory)]
-    for (const trial of mine) assert.deepEqual(requests(otherDirectory, others[trial.trial - 1]), requests(directory, trial))
+    for (const trial of mine) {
+      assert.deepEqual(requests(otherDirectory, others[trial.trial - 1]), requests(directory, trial))
+    }
     other.remove()
   })
 })
@@ -110,7 +153,7 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
           background: { background_vus: 5 },
           mixed: { edit_ratio: 0.2, edit: 'get-post', edit_size_chars: 2000 },
           write: { edit_ratio: 1 },
-          // One to send each, so that none is dropped on a machine that stands still for a while.
+          // 50 VUs for 50 requests: k6 drops none, even if the machine stalls for a while.
           open: { model: 'open', rate_per_s: 100, vus: 50 },
           late: { model: 'open', rate_per_s: 400, vus: 1, duration_max_s: 1, bound: 'either', requests: 10000 }
         }
@@ -125,18 +168,36 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
   after(() => sandbox.remove())
 
   const of = (/** @type {string} */ load) => trials.filter(({ cell }) => cell.load === load)
-  const rows = (/** @type {Record<string, any>} */ trial, file = 'samples.csv.gz') => gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, file))).toString().trim().split('\n').slice(1).map((row) => {
-    const [sent, iteration, page, method, status, , cacheStatus, duration, , revision] = row.split(',')
-    return { sentAtUs: Number(sent), doneAtUs: Number(sent) + Number(duration) * 1000, iteration, page, method, status, cacheStatus, revision: Number(revision) }
-  })
+  const rows = (/** @type {Record<string, any>} */ trial, file = 'samples.csv.gz') =>
+    gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, file)))
+      .toString().trim().split('\n').slice(1)
+      .map((row) => {
+        const [sent, iteration, page, method, status, , cacheStatus, duration, , revision] = row.split(',')
+        return {
+          sentAtUs: Number(sent),
+          doneAtUs: Number(sent) + Number(duration) * 1000,
+          iteration,
+          page,
+          method,
+          status,
+          cacheStatus,
+          revision: Number(revision)
+        }
+      })
 
   test('counts every request of the background: sent by both, less what caches served, is the counter', () => {
     for (const trial of of('background')) {
       const { background } = trial
       assert.ok(background.requests_sent >= 5)
-      assert.equal(trial.requests_sent + background.requests_sent - trial.served_by_cache - background.served_by_cache, trial.counter.requests)
+      assert.equal(
+        trial.requests_sent + background.requests_sent - trial.served_by_cache - background.served_by_cache,
+        trial.counter.requests
+      )
       assert.equal(rows(trial, 'background.csv.gz').length, background.requests_sent)
-      assert.equal(background.completed_per_s.reduce((/** @type {number} */ sum, /** @type {number} */ count) => sum + count, 0), background.requests_sent)
+      assert.equal(
+        background.completed_per_s.reduce((/** @type {number} */ sum, /** @type {number} */ count) => sum + count, 0),
+        background.requests_sent
+      )
       assert.equal(trial.counter_expected, null)
       assert.ok(background.k6.generator_cpu_s > 0 && trial.k6.generator_cpu_s > 0)
     }
@@ -145,13 +206,20 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
   test('has the background run before, during and after the probe, by the times of their requests', () => {
     for (const trial of of('background')) {
       const [probe, background] = [rows(trial), rows(trial, 'background.csv.gz')]
-      const firstSent = (/** @type {ReturnType<typeof rows>} */ samples) => Math.min(...samples.map(({ sentAtUs }) => sentAtUs))
-      const lastDone = (/** @type {ReturnType<typeof rows>} */ samples) => Math.max(...samples.map(({ doneAtUs }) => doneAtUs))
+      const firstSent = (/** @type {ReturnType<typeof rows>} */ samples) =>
+        Math.min(...samples.map(({ sentAtUs }) => sentAtUs))
+      const lastDone = (/** @type {ReturnType<typeof rows>} */ samples) =>
+        Math.max(...samples.map(({ doneAtUs }) => doneAtUs))
       assert.ok(firstSent(background) < firstSent(probe) && lastDone(probe) < lastDone(background))
       assert.equal(trial.overlap.proved, true)
-      const during = background.filter(({ doneAtUs }) => doneAtUs >= firstSent(probe) && doneAtUs <= lastDone(probe)).length
-      // Times in the samples are rounded to microseconds, so that a request at an edge may fall to either side.
-      assert.ok(Math.abs(trial.background.rate_per_min - during / (lastDone(probe) - firstSent(probe)) * 60e6) / trial.background.rate_per_min < 0.1)
+      const during = background.filter(
+        ({ doneAtUs }) => doneAtUs >= firstSent(probe) && doneAtUs <= lastDone(probe)
+      ).length
+      // Sample times are rounded to microseconds: a request at a boundary may fall on either side.
+      assert.ok(
+        Math.abs(trial.background.rate_per_min - during / (lastDone(probe) - firstSent(probe)) * 60e6) /
+          trial.background.rate_per_min < 0.1
+      )
     }
   })
 
@@ -164,7 +232,10 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
       assert.equal(new Set(writes.map(({ page, revision }) => `${page} ${revision}`)).size, writes.length)
       for (const { iteration, page, revision } of writes) {
         assert.ok(revision >= 2)
-        assert.equal(rows(trial).filter((row) => row.iteration === iteration && row.method === 'GET' && row.page === page).length, 1)
+        assert.equal(
+          rows(trial).filter((row) => row.iteration === iteration && row.method === 'GET' && row.page === page).length,
+          1
+        )
       }
     }
     for (const trial of of('write')) assert.deepEqual(trial.counter, { requests: 50, reads: 0, writes: 50 })
@@ -172,8 +243,10 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
 
   test('begins each trial with pages of their size, also after edits of another', () => {
     for (const trial of of('open')) {
-      const sizes = gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, 'samples.csv.gz'))).toString().trim().split('\n').slice(1).map((row) => Number(row.split(',')[8]))
-      // The HTML of 500 characters has more or fewer paragraphs; that of an edit of 2000 would be 1500 longer.
+      const sizes = gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, 'samples.csv.gz')))
+        .toString().trim().split('\n').slice(1)
+        .map((row) => Number(row.split(',')[8]))
+      // The HTML of 500 characters varies with the number of paragraphs. An edit of 2000 would make it 1500 longer.
       assert.ok(Math.max(...sizes) - Math.min(...sizes) < 100, `${Math.min(...sizes)} to ${Math.max(...sizes)}`)
     }
   })
@@ -184,7 +257,7 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
       const { requests_planned: planned, requests_sent: sent, k6, valid } = trial
       const { dropped_iterations: dropped, wall_s: lastedS } = k6
       assert.equal(planned, 400)
-      // k6 says nothing of those whose time came while it was held up at its end, and may end late itself.
+      // k6 does not report iterations that become due while it stalls at its end, and k6 itself may end late.
       assert.ok(sent > 0 && dropped > 0 && sent + dropped <= 400 * lastedS, `${sent} sent, ${dropped} dropped`)
       assert.ok(valid)
     }
@@ -192,7 +265,9 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
 
   test('shares a plan between the doors under one load', () => {
     const { plans } = json(path.join(directory, 'manifest.json'))
-    for (const load of ['background', 'mixed', 'write', 'open', 'late']) assert.equal(new Set(of(load).map(({ plan }) => plan)).size, 1)
+    for (const load of ['background', 'mixed', 'write', 'open', 'late']) {
+      assert.equal(new Set(of(load).map(({ plan }) => plan)).size, 1)
+    }
     const mixed = plans.find((/** @type {{id: string}} */ { id }) => id === of('mixed')[0].plan)
     assert.equal(mixed.requests, mixed.reads + mixed.writes)
     assert.equal(mixed.writes, of('mixed')[0].writes_sent)
@@ -228,7 +303,10 @@ describe('a run that cannot begin', () => {
     const sandbox = await createSandbox()
     mkdirSync(sandbox.env.STEVEC_STATE, { recursive: true })
     const { startTicks } = await import('@stevec/harness/processes')
-    writeFileSync(path.join(sandbox.env.STEVEC_STATE, 'lab.lock'), JSON.stringify({ name: 'run', pid: process.pid, start_ticks: startTicks(process.pid) }))
+    writeFileSync(
+      path.join(sandbox.env.STEVEC_STATE, 'lab.lock'),
+      JSON.stringify({ name: 'run', pid: process.pid, start_ticks: startTicks(process.pid) })
+    )
     const { exitCode, stderr } = await sandbox.stevec(['run', 'read-hot'])
     assert.equal(exitCode, 1)
     assert.match(stderr, new RegExp(`already under way \\(process ${process.pid}\\)`))

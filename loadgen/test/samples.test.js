@@ -15,9 +15,12 @@ const HEADER = 'metric_name,timestamp,metric_value,method,name,status,extra_tags
 const K6_CSV = [
   HEADER,
   'http_reqs,1795225723987776,1.000000,GET,page,200,,',
-  'stevec_request,1795225723987776,11.482625,GET,,200,cache_status=MISS,iteration=1&size_bytes=335&revision=3&error_code=',
-  'stevec_request,1795225723990705,14.740747,POST,,200,cache_status=DYNAMIC,revision=4&iteration=1&size_bytes=336&error_code=',
-  'stevec_request,1795225723991000,1.000000,GET,,200,cache_status=HIT,revision=4&iteration=0&size_bytes=336&error_code=',
+  'stevec_request,1795225723987776,11.482625,GET,,200,cache_status=MISS,' +
+    'iteration=1&size_bytes=335&revision=3&error_code=',
+  'stevec_request,1795225723990705,14.740747,POST,,200,cache_status=DYNAMIC,' +
+    'revision=4&iteration=1&size_bytes=336&error_code=',
+  'stevec_request,1795225723991000,1.000000,GET,,200,cache_status=HIT,' +
+    'revision=4&iteration=0&size_bytes=336&error_code=',
   'stevec_request,1795225723991594,3.000000,GET,,503,cache_status=,iteration=3&size_bytes=&revision=&error_code=1503',
   'stevec_request,1795225723994747,60000.000000,GET,,0,cache_status=,size_bytes=&revision=&iteration=2&error_code=1050',
   'iterations,1795225723994747,1.000000,,,,,'
@@ -30,13 +33,22 @@ const write = (/** @type {string} */ name, /** @type {string | Buffer} */ conten
 }
 
 describe('samples', () => {
-  test('are one row a request: when it was sent, which page of the plan, how long a user waited; failures stay', async () => {
+  test('are one row a request: when it was sent, which page of the plan, ' +
+    'how long a user waited; failures stay', async () => {
     const target = path.join(directory, 'samples.csv.gz')
     /** @type {number[]} */
     const done = []
-    const counts = await extractSamples({ source: write('k6.csv.gz', gzipSync(K6_CSV)), target, plan, onSample: ({ doneAtUs }) => done.push(doneAtUs) })
+    const counts = await extractSamples({
+      source: write('k6.csv.gz', gzipSync(K6_CSV)),
+      target,
+      plan,
+      onSample: ({ doneAtUs }) => done.push(doneAtUs)
+    })
     const [header, ...rows] = gunzipSync(readFileSync(target)).toString().trim().split('\n')
-    assert.equal(header, 'sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision')
+    assert.equal(
+      header,
+      'sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision'
+    )
     const page = (/** @type {number} */ iteration) => pageName(requestAt(plan, iteration).page)
     assert.deepEqual(rows, [
       `${1795225723987776 - 11483},1,${page(1)},GET,200,,MISS,11.482625,335,3`,
@@ -58,12 +70,18 @@ describe('samples', () => {
   test('that are cut off are an error, not fewer samples', async () => {
     const source = write('cut.csv.gz', gzipSync(K6_CSV))
     truncateSync(source, statSync(source).size - 20)
-    await assert.rejects(extractSamples({ source, target: path.join(directory, 'cut-out.csv.gz'), plan }), /unexpected end of file/)
+    await assert.rejects(
+      extractSamples({ source, target: path.join(directory, 'cut-out.csv.gz'), plan }),
+      /unexpected end of file/
+    )
     assert.equal(existsSync(path.join(directory, 'cut-out.csv.gz')), false)
   })
 
   test('in columns that are not known are an error', async () => {
     const source = write('other.csv.gz', gzipSync('metric,time\nstevec_request,1'))
-    await assert.rejects(extractSamples({ source, target: path.join(directory, 'other-out.csv.gz'), plan }), /columns that are not known/)
+    await assert.rejects(
+      extractSamples({ source, target: path.join(directory, 'other-out.csv.gz'), plan }),
+      /columns that are not known/
+    )
   })
 })

@@ -28,7 +28,8 @@ test('a browser is only seen to when it is asked for', () => {
   assert.equal(steps(['chromium']).at(-1)?.name, 'chromium')
 })
 
-test('a browser that is there is taken, and one that is missing comes from apt-get or with the command to type', (t) => {
+test('a browser that is there is taken, and one that is missing comes from apt-get or with the command to ' +
+  'type', (t) => {
   const empty = mkdtempSync(path.join(os.tmpdir(), 'stevec-path-'))
   t.after(() => rmSync(empty, { recursive: true }))
   assert.match(String(steps(['chromium']).at(-1)?.present()), /^chromium \d+\.\d+\.\d+ \(/)
@@ -38,11 +39,15 @@ test('a browser that is there is taken, and one that is missing comes from apt-g
   else assert.match(String(blocked), /apt-get install -y --no-install-recommends chromium[^]*CHROMIUM_BIN/)
 })
 
-test('what builds images is taken when all of it is there, and otherwise comes from apt-get or with the command to type', (t) => {
+test('what builds images is taken when all of it is there, and otherwise comes from apt-get or with the command to ' +
+  'type', (t) => {
   const programs = mkdtempSync(path.join(os.tmpdir(), 'stevec-path-'))
   t.after(() => rmSync(programs, { recursive: true }))
-  for (const program of ['mmdebstrap', 'arch-test', 'qemu-arm-static', 'genimage', 'mke2fs', 'xz', 'ssh']) writeFileSync(path.join(programs, program), '', { mode: 0o755 })
-  const step = () => /** @type {import('@stevec/harness/tools/step').Step} */ (steps(['image'], readConfig({ PATH: programs })).at(-1))
+  for (const program of ['mmdebstrap', 'arch-test', 'qemu-arm-static', 'genimage', 'mke2fs', 'xz', 'ssh']) {
+    writeFileSync(path.join(programs, program), '', { mode: 0o755 })
+  }
+  const step = () =>
+    /** @type {import('@stevec/harness/tools/step').Step} */ (steps(['image'], readConfig({ PATH: programs })).at(-1))
   if (!existsSync('/usr/sbin/qemu-system-arm')) assert.equal(step().present(), null)
   writeFileSync(path.join(programs, 'qemu-system-arm'), '#!/bin/sh\necho QEMU emulator version 10.0.2', { mode: 0o755 })
   assert.equal(step().present(), 'mmdebstrap, genimage, qemu 10.0.2 (PATH)')
@@ -116,7 +121,7 @@ describe('a set-up of several steps', () => {
   afterEach(() => rmSync(directory, { recursive: true }))
   const write = (/** @type {string} */ text) => { output += text }
   const has = (/** @type {string} */ file) => existsSync(path.join(directory, file))
-  /** A command that lasts until the test lets it go on. @param {string} file */
+  /** Returns a shell loop that ends when the test creates the file. @param {string} file */
   const until = (file) => `while [ ! -e ${directory}/${file} ]; do sleep 0.1; done`
 
   test('begins each when what it needs is there, and gives the processors to what the wiki needs', async () => {
@@ -178,13 +183,13 @@ describe('the command', () => {
     sandbox.remove()
   })
 
-  /** What is here is taken, except for the tool that a test has installed. @param {string} missing */
+  /** Names the tools of this machine, except the one that the test installs. @param {string} missing */
   function without (missing) {
     const others = ['mongod', 'k6', 'toxiproxy'].filter((name) => name !== missing)
     return Object.fromEntries(others.map((name) => [TOOLS[name].variable, requireTool(name).path]))
   }
 
-  /** In place of a compiler, which takes minutes: it lasts until the test lets it go on. */
+  /** Replaces the compiler, which takes minutes, by a program that runs until the test calls `goOn`. */
   function slowGo () {
     const programs = path.join(sandbox.directory, 'programs')
     const gate = path.join(sandbox.directory, 'go-on')
@@ -233,7 +238,7 @@ cp ${requireTool('k6').path} "$GOBIN/k6"
     assert.ok(await waitUntil(() => saysOpen() || first.child.exitCode !== null, WAIT_MAX_MS), first.output.stderr)
     assert.match(first.output.stdout, /to install: k6, for the load of experiments[^]*up:\n {2}cached +http/)
     assert.equal((await request(`http://wiki.localhost:${sandbox.ports.edge}/`)).status, 200)
-    // To the group, as a terminal does.
+    // To the process group, as a terminal does at Ctrl-C.
     process.kill(-(/** @type {number} */ (first.child.pid)), 'SIGINT')
     assert.equal((await first.done).exitCode, 130)
     assert.equal((await sandbox.stevec(['status'])).exitCode, 0)

@@ -1,4 +1,4 @@
-// The other side of shell.js.
+// The child process of shell.js.
 import { main } from '../src/cli.js'
 
 const output = { stdout: '', stderr: '' }

@@ -6,8 +6,8 @@ import { createSandbox } from './helper.js'
 const CHILD = fileURLToPath(new URL('shell-child.js', import.meta.url))
 
 /**
- * One process that runs any number of `stevec` command lines, one after the other: starting Node and reading the SDK's 2000 files is waited for once.
- * What concerns the process itself (signals, its environment) wants `sandbox.stevec` or `sandbox.start`.
+ * Starts one process that runs `stevec` command lines, one after the other: Node starts, and the SDK's 2000 files load,
+ * only once. Tests of the process itself (signals, environment) need `sandbox.stevec` or `sandbox.start`.
  * @param {Record<string, string | undefined>} env
  */
 function openShell (env) {
@@ -19,7 +19,8 @@ function openShell (env) {
      * @returns {Promise<{exitCode: number, stdout: string, stderr: string}>}
      */
     run: (args, extra = {}) => new Promise((resolve, reject) => {
-      const gone = (/** @type {number | null} */ exitCode) => reject(new Error(`the shell ended with ${exitCode} during stevec ${args.join(' ')}`))
+      const gone = (/** @type {number | null} */ exitCode) =>
+        reject(new Error(`the shell ended with ${exitCode} during stevec ${args.join(' ')}`))
       child.once('exit', gone)
       child.once('message', (/** @type {any} */ done) => {
         child.off('exit', gone)
@@ -32,7 +33,7 @@ function openShell (env) {
 }
 
 /**
- * A sandbox and a shell in it for the tests of a file, or of a suite.
+ * Creates a sandbox and a shell in it, for the tests of one file or suite.
  */
 export function useShell () {
   /** @type {Awaited<ReturnType<typeof createSandbox>>} */

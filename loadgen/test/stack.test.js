@@ -15,7 +15,11 @@ describe('the stack', () => {
     const up = await sandbox.stevec(['up', '--policy', 'ttl'])
     assert.equal(up.exitCode, 0, up.stderr)
     doors = JSON.parse((await sandbox.stevec(['status', '--json'])).stdout).doors
-    await request(`${doors.source.url}/wiki/Hello`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: '# Hello' })
+    await request(`${doors.source.url}/wiki/Hello`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/markdown' },
+      body: '# Hello'
+    })
   })
   after(async () => {
     await sandbox.stevec(['down'])
@@ -29,17 +33,23 @@ describe('the stack', () => {
   }
 
   test('has all four doors open, on the ports that were asked for', () => {
-    assert.deepEqual(Object.fromEntries(Object.entries(doors).map(([name, { url, healthy }]) => [name, [url, healthy]])), {
-      cached: [`http://wiki.localhost:${sandbox.ports.edge}`, true],
-      nocache: [`http://nocache.localhost:${sandbox.ports.edge}`, true],
-      source: [`http://source.localhost:${sandbox.ports.origin}`, true],
-      local: [`http://localhost:${sandbox.ports.local}`, true]
-    })
+    assert.deepEqual(
+      Object.fromEntries(Object.entries(doors).map(([name, { url, healthy }]) => [name, [url, healthy]])),
+      {
+        cached: [`http://wiki.localhost:${sandbox.ports.edge}`, true],
+        nocache: [`http://nocache.localhost:${sandbox.ports.edge}`, true],
+        source: [`http://source.localhost:${sandbox.ports.origin}`, true],
+        local: [`http://localhost:${sandbox.ports.local}`, true]
+      }
+    )
   })
 
   test('answers repeated reads from a cache at the cached doors only, and the counter tells', async () => {
     for (const [door, first, second, reached] of /** @type {const} */ ([
-      ['cached', 'MISS', 'HIT', 1], ['local', 'MISS', 'HIT', 1], ['nocache', 'BYPASS', 'BYPASS', 2], ['source', undefined, undefined, 2]
+      ['cached', 'MISS', 'HIT', 1],
+      ['local', 'MISS', 'HIT', 1],
+      ['nocache', 'BYPASS', 'BYPASS', 2],
+      ['source', undefined, undefined, 2]
     ])) {
       await counter()
       assert.deepEqual([await read(door), await read(door)], [[200, first], [200, second]], door)
@@ -55,8 +65,13 @@ describe('the stack', () => {
 
   test('listens on loopback only', async () => {
     const { stdout } = await sandbox.stevec(['status', '--json'])
-    assert.deepEqual(JSON.parse(stdout).stacks[0].processes.map((/** @type {{name: string}} */ { name }) => name), ['mongod', 'wiki', 'nginx origin', 'nginx edge', 'nginx local', 'toxiproxy'])
-    for (const { address } of listeningAddresses(sandbox.processes().map(({ pid }) => pid))) assert.equal(address, '127.0.0.1')
+    assert.deepEqual(
+      JSON.parse(stdout).stacks[0].processes.map((/** @type {{name: string}} */ { name }) => name),
+      ['mongod', 'wiki', 'nginx origin', 'nginx edge', 'nginx local', 'toxiproxy']
+    )
+    for (const { address } of listeningAddresses(sandbox.processes().map(({ pid }) => pid))) {
+      assert.equal(address, '127.0.0.1')
+    }
   })
 
   test('is not started twice: a second `up` tells the doors', async () => {
@@ -85,7 +100,10 @@ describe('a stack that cannot start', () => {
     try {
       const { exitCode, stderr } = await sandbox.stevec(['up'])
       assert.equal(exitCode, 1)
-      assert.equal(stderr, `stevec up: port ${sandbox.ports.edge} (edge) is already taken; free it, or choose another with EDGE_PORT=… or --edge-port\n`)
+      assert.equal(
+        stderr,
+        `stevec up: port ${sandbox.ports.edge} (edge) is already taken; free it, or choose another with EDGE_PORT=… or --edge-port\n`
+      )
       assert.deepEqual(sandbox.processes(), [])
     } finally {
       squatter.close()

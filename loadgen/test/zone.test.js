@@ -14,7 +14,11 @@ import { createProgress } from '../src/lab/progress.js'
 import { createSandbox, json } from './helper.js'
 import { useShell } from './shell.js'
 
-const doors = { cached: 'https://wiki.example.com', nocache: 'https://nocache.example.com', source: 'http://source.example.com' }
+const doors = {
+  cached: 'https://wiki.example.com',
+  nocache: 'https://nocache.example.com',
+  source: 'http://source.example.com'
+}
 /** @type {import('../src/cloudflare/verified.js').Verified} */
 const verified = { zone: 'example.com', verified_at: new Date().toISOString(), ok: true, doors, checks: [] }
 
@@ -25,18 +29,44 @@ describe('an experiment through a zone', () => {
   test('is done without what a zone cannot do, and says so', () => {
     const whole = loadDefinition('read-hot', 'quick')
     const fitted = fitToZone(whole)
-    assert.deepEqual([fitted.factors.door, fitted.left_out], [['source', 'nocache', 'cached'], [{ level: 'door=local', reason: 'the door local stands on the client\'s machine and is none of a zone\'s' }]])
+    assert.deepEqual(
+      [fitted.factors.door, fitted.left_out],
+      [
+        ['source', 'nocache', 'cached'],
+        [{ level: 'door=local', reason: 'the door local stands on the client\'s machine and is none of a zone\'s' }]
+      ]
+    )
     assert.ok(/** @type {string[]} */ (whole.factors.door).includes('local'))
     const untouched = loadDefinition('read-sparse', 'quick')
     assert.equal(fitToZone(untouched), untouched)
-    const named = { ...whole, factors: { way: { near: { door: /** @type {const} */ ('local') }, far: { door: /** @type {const} */ ('cached') } } } }
-    assert.deepEqual([Object.keys(fitToZone(named).factors.way), fitToZone(named).left_out?.map(({ level }) => level)], [['far'], ['way=near']])
-    const policies = { ...whole, factors: { policy: ['ttl', 'ttl-swr', 'no-store'] }, settings: { ...whole.settings, door: /** @type {const} */ ('cached') } }
-    assert.deepEqual(fitToZone(policies).factors.policy, ['ttl', 'no-store'])
-    for (const nothing of [loadDefinition('read-hot', 'quick', { only: { door: ['local'] } }), { ...whole, settings: { ...whole.settings, door: /** @type {const} */ ('local') }, factors: { vus: [1] } }]) {
-      assert.throws(() => fitToZone(nothing), (error) => error instanceof DefinitionError && /cannot be run through a zone: the door local .*Run it without --target/.test(error.message))
+    const named = {
+      ...whole,
+      factors: {
+        way: { near: { door: /** @type {const} */ ('local') }, far: { door: /** @type {const} */ ('cached') } }
+      }
     }
-    // A setting that comes later is not tried on somebody's wiki before somebody has thought of it.
+    assert.deepEqual(
+      [Object.keys(fitToZone(named).factors.way), fitToZone(named).left_out?.map(({ level }) => level)],
+      [['far'], ['way=near']]
+    )
+    const policies = {
+      ...whole,
+      factors: { policy: ['ttl', 'ttl-swr', 'no-store'] },
+      settings: { ...whole.settings, door: /** @type {const} */ ('cached') }
+    }
+    assert.deepEqual(fitToZone(policies).factors.policy, ['ttl', 'no-store'])
+    for (const nothing of [
+      loadDefinition('read-hot', 'quick', { only: { door: ['local'] } }),
+      { ...whole, settings: { ...whole.settings, door: /** @type {const} */ ('local') }, factors: { vus: [1] } }
+    ]) {
+      assert.throws(
+        () => fitToZone(nothing),
+        (error) =>
+          error instanceof DefinitionError &&
+          /cannot be run through a zone: the door local .*Run it without --target/.test(error.message)
+      )
+    }
+    // A setting that is added later needs a decision before it is tried on a user's wiki.
     const later = { ...untouched, settings: { ...untouched.settings, gravity: 1 } }
     assert.throws(() => fitToZone(later), /gravity needs a stack of the lab's own/)
   })
@@ -44,13 +74,29 @@ describe('an experiment through a zone', () => {
   test('wants one and the same wiki in all trials, as nobody restarts it', () => {
     const hot = loadDefinition('read-hot', 'quick')
     assert.equal(oneCaching([hot, loadDefinition('read-sparse', 'quick')]).ttl_s, 180)
-    assert.throws(() => oneCaching([hot, loadDefinition('mixed-write', 'quick')]), /read-hot \(door=source\) wants a wiki with CACHE_TTL_S=180, mixed-write \(.*\) one with CACHE_TTL_S=2, and a run never restarts the wiki behind a zone/)
-    assert.throws(() => oneCaching([{ ...hot, factors: { policy: ['ttl', 'revalidate'] } }]), /CACHE_POLICY=ttl.*CACHE_POLICY=revalidate/)
+    assert.throws(
+      () => oneCaching([hot, loadDefinition('mixed-write', 'quick')]),
+      /read-hot \(door=source\) wants a wiki with CACHE_TTL_S=180, mixed-write \(.*\) one with CACHE_TTL_S=2, and a run never restarts the wiki behind a zone/
+    )
+    assert.throws(
+      () => oneCaching([{ ...hot, factors: { policy: ['ttl', 'revalidate'] } }]),
+      /CACHE_POLICY=ttl.*CACHE_POLICY=revalidate/
+    )
   })
 
   test('has no exact counter where several machines may each ask the origin, and keeps it where none stores', () => {
-    const [cached, nocache] = ['cached', 'nocache'].map((door) => trialsOf('read-hot', { only: { door: [door] }, repetitions: 1 })[0])
-    const k6 = { exit_code: 0, dropped_iterations: 0, wall_s: 3, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false, stolen_cpu_share: 0 }
+    const [cached, nocache] = ['cached', 'nocache'].map(
+      (door) => trialsOf('read-hot', { only: { door: [door] }, repetitions: 1 })[0]
+    )
+    const k6 = {
+      exit_code: 0,
+      dropped_iterations: 0,
+      wall_s: 3,
+      generator_cpu_s: 0,
+      generator_cpu_share: 0,
+      generator_limited: false,
+      stolen_cpu_share: 0
+    }
     assert.equal(expectedCounter({ trial: cached, stores: true, k6 }), cached.plan.distinct_pages)
     assert.equal(expectedCounter({ trial: cached, stores: true, severalCaches: true, k6 }), null)
     assert.equal(expectedCounter({ trial: nocache, stores: false, k6 }), 1000)
@@ -58,17 +104,22 @@ describe('an experiment through a zone', () => {
 })
 
 describe('the budget', () => {
-  test('counts probes exactly, pages as often as they have to be written anew, and what each trial takes besides', () => {
+  test('counts probes exactly, pages as often as they have to be written anew, ' +
+    'and what each trial takes besides', () => {
     const trials = trialsOf('read-hot', { repetitions: 2 })
     assert.deepEqual(requestsOf(trials, 1, 300), { probes: 6000, background: 0, proofs: 48, pages: 101, warm_up: 300 })
-    // Each size after another has all pages written again.
+    // Each change of the size rewrites all pages.
     const mixed = trialsOf('mixed-write', { repetitions: 1, only: { workload: ['get-only'] } })
     assert.equal(requestsOf(mixed, 1, 0).pages, 1 + 4 * 100)
-    const [written] = trialsOf('mixed-write', { repetitions: 1, only: { workload: ['mixed'], page_size_chars: ['5000'] } })
+    const [written] = trialsOf('mixed-write', {
+      repetitions: 1,
+      only: { workload: ['mixed'], page_size_chars: ['5000'] }
+    })
     assert.equal(requestsOfTrial(written).probes, 1200 + written.plan.writes)
   })
 
-  test('has room for a background that is answered as often as the probe, and for as long as a trial lasts at most', () => {
+  test('has room for a background that is answered as often as the probe, ' +
+    'and for as long as a trial lasts at most', () => {
     const background = (/** @type {Partial<import('../src/lab/definition.js').Settings>} */ settings) => {
       const [trial] = trialsOf('overload', { repetitions: 1, only: { door: ['cached'], background_vus: ['10'] } })
       return requestsOfTrial({ ...trial, settings: { ...trial.settings, ...settings } }).background
@@ -84,13 +135,30 @@ describe('the budget', () => {
     const trials = trialsOf('read-hot', { repetitions: 2 })
     const requests = requestsOf(trials, 1, 300)
     checkBudget(requests, total(requests))
-    assert.throws(() => checkBudget(requests, total(requests) - 1), (error) => error instanceof BudgetError && /would send about 6449 requests \(6000 by the probes, 48 to prove caches cold, 101 to write pages, 300 to warm up\), and may send 6448: .*--max-requests 6449/.test(error.message))
+    assert.throws(
+      () => checkBudget(requests, total(requests) - 1),
+      (error) =>
+        error instanceof BudgetError &&
+        /would send about 6449 requests \(6000 by the probes, 48 to prove caches cold, 101 to write pages, 300 to warm up\), and may send 6448: .*--max-requests 6449/.test(error.message)
+    )
     const sandbox = await createSandbox()
     t.after(sandbox.remove)
-    const site = createZoneSite({ config: { stateDirectory: path.join(sandbox.directory, 'state') }, seed: 1, verified, purge: /** @type {any} */ ({}), maxRequests: 5000, edits: false, signal: new AbortController().signal, progress: createProgress(() => {}) })
+    const site = createZoneSite({
+      config: { stateDirectory: path.join(sandbox.directory, 'state') },
+      seed: 1,
+      verified,
+      purge: /** @type {any} */ ({}),
+      maxRequests: 5000,
+      edits: false,
+      signal: new AbortController().signal,
+      progress: createProgress(() => {})
+    })
     await site.admit(trials[0])
     site.ended(trials[0], 4000)
-    await assert.rejects(async () => site.admit(trials[1]), /4000 requests are sent, the next trial may take 1108, and the run may send 5000: what is measured is kept; go on with stevec run --resume --max-requests N/)
+    await assert.rejects(
+      async () => site.admit(trials[1]),
+      /4000 requests are sent, the next trial may take 1108, and the run may send 5000: what is measured is kept; go on with stevec run --resume --max-requests N/
+    )
     await site.close()
   })
 })
@@ -98,7 +166,11 @@ describe('the budget', () => {
 describe('stevec run --target cloudflare refuses, before the first request to a door,', () => {
   const { sandbox, run: inShell } = useShell()
   const state = () => path.join(sandbox().directory, 'state')
-  const environment = { CLOUDFLARE_API_TOKEN: TOKEN, CLOUDFLARE_API_TOKEN_FILE: '', CLOUDFLARE_API_URL: 'http://127.0.0.1:9' }
+  const environment = {
+    CLOUDFLARE_API_TOKEN: TOKEN,
+    CLOUDFLARE_API_TOKEN_FILE: '',
+    CLOUDFLARE_API_URL: 'http://127.0.0.1:9'
+  }
   const zone = ['--target', 'cloudflare', '--zone', 'example.com']
 
   /** @param {[string[], number, RegExp][]} cases @param {Record<string, string>} [extra] */
@@ -119,29 +191,54 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
       [['read-hot', ...zone, '--max-requests', 'many'], 2, /--max-requests must be a whole number/],
       [['read-hot', ...zone, '--profile', 'banana-pi'], 2, /--profile is for a stack of one's own/],
       [['read-hot', ...zone, '--edge-port', '8080'], 2, /--edge-port is for a stack of one's own/],
-      [['read-hot', '--target', 'cloudflare'], 2, /no zone was verified yet: stevec cloudflare verify --zone example\.com/],
+      [
+        ['read-hot', '--target', 'cloudflare'],
+        2,
+        /no zone was verified yet: stevec cloudflare verify --zone example\.com/
+      ],
       [['read-hot', ...zone, '--only', 'door=local'], 1, /cannot be run through a zone: the door local/]
     ])
   })
 
-  test('a zone that was not verified, a plan above the budget, differently told wikis, and a token that is missing or refused', async (t) => {
+  test('a zone that was not verified, a plan above the budget, differently told wikis, ' +
+    'and a token that is missing or refused', async (t) => {
     const fake = await startFake(t)
-    await refuse([[['read-hot', ...zone], 1, /nobody has verified the zone example\.com yet: stevec cloudflare verify --zone example\.com/]])
-    keepVerified(state(), { ...verified, ok: false, checks: [{ id: 'hit', outcome: 'failed', title: '', saw: '', todo: '' }] })
+    await refuse([
+      [
+        ['read-hot', ...zone],
+        1,
+        /nobody has verified the zone example\.com yet: stevec cloudflare verify --zone example\.com/
+      ]
+    ])
+    keepVerified(state(), {
+      ...verified,
+      ok: false,
+      checks: [{ id: 'hit', outcome: 'failed', title: '', saw: '', todo: '' }]
+    })
     await refuse([[['read-hot', ...zone], 1, /failed its verification \(hit\)/]])
     keepVerified(state(), { ...verified, verified_at: '2026-01-01T00:00:00.000Z' })
     await refuse([[['read-hot', ...zone], 1, /was verified more than a day ago/]])
     keepVerified(state(), verified)
     await refuse([
-      [['read-hot', ...zone, '--max-requests', '24000'], 1, /would send about \d+ requests \(24000 by the probes, .*and may send 24000/],
+      [
+        ['read-hot', ...zone, '--max-requests', '24000'],
+        1,
+        /would send about \d+ requests \(24000 by the probes, .*and may send 24000/
+      ],
       [['overload', ...zone], 1, /about \d+ by the background, .*may send 50000/],
       [['study', ...zone, '--repetitions', '1', '--max-requests', '1000000'], 1, /run them apart with --only/]
     ])
-    await refuse([[['read-hot', '--target', 'cloudflare'], 1, /no API token: set CLOUDFLARE_API_TOKEN/]], { CLOUDFLARE_API_TOKEN: '' })
+    await refuse([[['read-hot', '--target', 'cloudflare'], 1, /no API token: set CLOUDFLARE_API_TOKEN/]], {
+      CLOUDFLARE_API_TOKEN: ''
+    })
     fake.tokens.clear()
-    await refuse([[['read-hot', ...zone], 1, /look for the zone example\.com: 40[01]/]], { CLOUDFLARE_API_URL: fake.url })
+    await refuse([[['read-hot', ...zone], 1, /look for the zone example\.com: 40[01]/]], {
+      CLOUDFLARE_API_URL: fake.url
+    })
     keepVerified(state(), { ...verified, zone: 'example.org' })
-    await refuse([[['read-hot', '--target', 'cloudflare'], 2, /name the zone: --zone example\.com, or --zone example\.org/]])
+    await refuse([
+      [['read-hot', '--target', 'cloudflare'], 2, /name the zone: --zone example\.com, or --zone example\.org/]
+    ])
     assert.deepEqual(readdirSync(state()).sort(), ['cloudflare-example.com.json', 'cloudflare-example.org.json'])
     assert.throws(() => readdirSync(sandbox().results), /ENOENT/)
   })
@@ -151,11 +248,24 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
     const directory = path.join(sandbox().results, '20261121T100000Z-read-hot-abc1234')
     mkdirSync(path.join(directory, 'trials'), { recursive: true })
     const definition = fitToZone(loadDefinition('read-hot', 'quick', { repetitions: 1 }))
-    const manifest = { schema_version: 2, kind: 'run', status: 'interrupted', experiment: definition, preset: 'quick', seed: 1, profile: { name: 'none' }, target: { kind: 'cloudflare', zone: 'example.com', doors } }
+    const manifest = {
+      schema_version: 2,
+      kind: 'run',
+      status: 'interrupted',
+      experiment: definition,
+      preset: 'quick',
+      seed: 1,
+      profile: { name: 'none' },
+      target: { kind: 'cloudflare', zone: 'example.com', doors }
+    }
     writeFileSync(path.join(directory, 'manifest.json'), JSON.stringify(manifest))
     await refuse([
       [['--resume', '--target', 'stack'], 1, /target was {"kind":"cloudflare","zone":"example\.com"} and is now null/],
-      [['--resume', '--target', 'cloudflare', '--zone', 'example.org'], 1, /target was .*example\.com.* and is now .*example\.org/],
+      [
+        ['--resume', '--target', 'cloudflare', '--zone', 'example.org'],
+        1,
+        /target was .*example\.com.* and is now .*example\.org/
+      ],
       [['--resume', '--max-requests', '100'], 1, /would send about \d+ requests/]
     ])
     writeFileSync(path.join(directory, 'manifest.json'), JSON.stringify({ ...manifest, target: null }))

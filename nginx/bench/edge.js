@@ -1,4 +1,5 @@
-// The edge beside stock proxy_cache, on the same nginx with one worker each, in one run and in turns: only ratios mean something.
+// Compares the edge with stock proxy_cache on the same nginx, with one worker each and in alternation in one run.
+// Only the ratios are meaningful.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
@@ -33,27 +34,55 @@ try {
   const binary = requireTool('nginx').path
   for (const name of ['edge', 'stock']) mkdirSync(path.join(directory, name))
   const prepared = await prepareRole(
-    { role: 'edge', port: edgePort, origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false }, controlPort, controlToken: 'bench' },
+    {
+      role: 'edge',
+      port: edgePort,
+      origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false },
+      controlPort,
+      controlToken: 'bench'
+    },
     { directory: path.join(directory, 'edge'), binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
-  const edge = await startProcess({ name: 'edge', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'edge.log') })
+  const edge = await startProcess({
+    name: 'edge',
+    command: prepared.command,
+    args: prepared.args,
+    logFile: path.join(directory, 'edge.log')
+  })
   processes.push(edge)
   const stockConfiguration = path.join(directory, 'stock/nginx.conf')
   writeFileSync(stockConfiguration, stock(path.join(directory, 'stock')))
-  const stockNginx = await startProcess({ name: 'stock', command: binary, args: ['-p', path.join(directory, 'stock'), '-c', stockConfiguration], logFile: path.join(directory, 'stock.log') })
+  const stockNginx = await startProcess({
+    name: 'stock',
+    command: binary,
+    args: ['-p', path.join(directory, 'stock'), '-c', stockConfiguration],
+    logFile: path.join(directory, 'stock.log')
+  })
   processes.push(stockNginx)
-  for (const port of [edgePort, stockPort]) await waitUntil(() => timed(port, '/warm').then(() => true, () => false), 10_000)
+  for (const port of [edgePort, stockPort]) {
+    await waitUntil(() => timed(port, '/warm').then(() => true, () => false), 10_000)
+  }
 
-  const hits = { edge: /** @type {number[]} */ ([]), stock: /** @type {number[]} */ ([]), edgeCpuUs: /** @type {number[]} */ ([]), stockCpuUs: /** @type {number[]} */ ([]) }
+  const hits = {
+    edge: /** @type {number[]} */ ([]),
+    stock: /** @type {number[]} */ ([]),
+    edgeCpuUs: /** @type {number[]} */ ([]),
+    stockCpuUs: /** @type {number[]} */ ([])
+  }
   const misses = { edge: /** @type {number[]} */ ([]), stock: /** @type {number[]} */ ([]) }
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, port, pid] of /** @type {const} */ ([['stock', stockPort, workerOf(stockNginx.pid)], ['edge', edgePort, workerOf(edge.pid)]])) {
+    for (const [name, port, pid] of /** @type {const} */ ([
+      ['stock', stockPort, workerOf(stockNginx.pid)],
+      ['edge', edgePort, workerOf(edge.pid)]
+    ])) {
       const cpuBefore = cpuSeconds(pid)
       const count = await hitRound(port)
       hits[name].push(count / HIT_ROUND_MS * 1000)
       hits[`${name}CpuUs`].push((cpuSeconds(pid) - cpuBefore) / count * 1e6)
     }
     for (const [name, port] of /** @type {const} */ ([['stock', stockPort], ['edge', edgePort]])) {
-      for (let count = 0; count < MISSES_PER_ROUND; count++) misses[name].push(await timed(port, `/miss-${round}-${count}`))
+      for (let count = 0; count < MISSES_PER_ROUND; count++) {
+        misses[name].push(await timed(port, `/miss-${round}-${count}`))
+      }
     }
   }
   /** @type {Record<'edge' | 'stock', number[]>} */
@@ -78,11 +107,31 @@ try {
   const row = (/** @type {(string | number)[]} */ ...cells) => console.log(`| ${cells.join(' | ')} |`)
   row('', 'stock proxy_cache', 'edge', 'ratio')
   row('---', '---', '---', '---')
-  row('HIT, requests/s (median of rounds)', Math.round(median(hits.stock)), Math.round(median(hits.edge)), figures.hit_vs_stock)
-  row('HIT, worker CPU, µs/request', round(median(hits.stockCpuUs)), round(median(hits.edgeCpuUs)), round(median(hits.stockCpuUs) / median(hits.edgeCpuUs)))
+  row(
+    'HIT, requests/s (median of rounds)',
+    Math.round(median(hits.stock)),
+    Math.round(median(hits.edge)),
+    figures.hit_vs_stock
+  )
+  row(
+    'HIT, worker CPU, µs/request',
+    round(median(hits.stockCpuUs)),
+    round(median(hits.edgeCpuUs)),
+    round(median(hits.stockCpuUs) / median(hits.edgeCpuUs))
+  )
   row('MISS, p50, ms', round(median(misses.stock)), round(median(misses.edge)), figures.miss_p50_vs_stock)
-  row(`${COLLAPSED} cold requests, ${COLLAPSE_ORIGIN_MS} ms origin, slowest of ${COLLAPSE_TRIES} tries, ms`, round(Math.max(...collapse.stock)), figures.collapse_max_ms, round(figures.collapse_max_ms / Math.max(...collapse.stock)))
-  row(`worker memory of its own after ${[1, 2, 3, 4].map((part) => part * KEYS / 4).join(', ')} keys, MiB`, '', memory.join(', '), '')
+  row(
+    `${COLLAPSED} cold requests, ${COLLAPSE_ORIGIN_MS} ms origin, slowest of ${COLLAPSE_TRIES} tries, ms`,
+    round(Math.max(...collapse.stock)),
+    figures.collapse_max_ms,
+    round(figures.collapse_max_ms / Math.max(...collapse.stock))
+  )
+  row(
+    `worker memory of its own after ${[1, 2, 3, 4].map((part) => part * KEYS / 4).join(', ')} keys, MiB`,
+    '',
+    memory.join(', '),
+    ''
+  )
   console.log(JSON.stringify(figures))
 } finally {
   for (const process of processes) await stopProcess(process)
@@ -91,7 +140,7 @@ try {
   rmSync(directory, { recursive: true, force: true })
 }
 
-/** Stock caching as one would write it, with a log of the same size. @param {string} home */
+/** The configuration of an ordinary proxy_cache, with a log of the same size. @param {string} home */
 function stock (home) {
   return `pid ${home}/nginx.pid;
 error_log ${home}/error.log warn;
@@ -119,7 +168,7 @@ http {
 `
 }
 
-/** One worker, the only child that is not a cache manager: the first that was started. @param {number} master */
+/** The one worker: the first child, and the only one that is not a cache manager. @param {number} master */
 function workerOf (master) {
   const children = readFileSync(`/proc/${master}/task/${master}/children`, 'utf8').trim().split(' ').map(Number)
   return children.find((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('worker process')) ?? children[0]
@@ -132,13 +181,16 @@ function cpuSeconds (pid) {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S
 }
 
-/** Without what is shared: the zones have a fixed size. @param {number} pid */
+/** Without shared memory: the zones have a fixed size. @param {number} pid */
 function privateMiB (pid) {
   const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8')
   return Math.round(Number(/^Anonymous:\s+(\d+) kB/m.exec(rollup)?.[1]) / 1024)
 }
 
-/** Requests that were answered, over connections that each have one on the way. @param {number} port */
+/**
+ * Counts the answered requests of a round; each connection has one request in flight.
+ * @param {number} port
+ */
 function hitRound (port) {
   let answered = 0
   const request = Buffer.from(`GET /warm HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`)
@@ -179,7 +231,10 @@ async function fill (port, first, end) {
   const worker = async () => {
     while (next < end) {
       const url = `/key-${next++}`
-      await new Promise((resolve, reject) => http.get({ host: '127.0.0.1', port, path: url, agent }, (response) => response.resume().on('end', resolve)).on('error', reject))
+      await new Promise((resolve, reject) => http.get(
+        { host: '127.0.0.1', port, path: url, agent },
+        (response) => response.resume().on('end', resolve)
+      ).on('error', reject))
     }
   }
   await Promise.all(Array.from({ length: 16 }, worker))

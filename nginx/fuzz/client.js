@@ -7,14 +7,14 @@ const LAST_CHUNK = '0\r\n\r\n'
 /** @typedef {{status: number, cache: string, echo: string | null, coding: string}} Answer */
 
 /**
- * One connection to the edge after the other, a request at a time, with every byte as it is given.
+ * Sends requests to the edge byte for byte: one request at a time, over one connection after another.
  * @param {number} port
  */
 export function createRawClient (port) {
   /** @type {net.Socket | null} */
   let socket = null
   let text = ''
-  /** Tells whoever waits for an answer that there is more to read, or the end. */
+  /** Wakes the pending request: there is more to read, or the connection has ended. */
   let look = () => {}
   let ended = false
 
@@ -24,7 +24,9 @@ export function createRawClient (port) {
     const opened = net.connect(port, '127.0.0.1')
     opened.setNoDelay(true).setEncoding('latin1')
     opened.on('data', (data) => { text += data; look() })
-    for (const event of ['error', 'end', 'close']) opened.on(event, () => { if (socket === opened) { ended = true; look() } })
+    for (const event of ['error', 'end', 'close']) {
+      opened.on(event, () => { if (socket === opened) { ended = true; look() } })
+    }
     socket = opened
   }
 
@@ -39,7 +41,7 @@ export function createRawClient (port) {
     const field = (/** @type {string} */ name) => new RegExp(`^${name}: *(.*)$`, 'im').exec(head)?.[1]
     const from = end + 4
     const length = method === 'HEAD' ? 0 : Number(field('Content-Length') ?? 0)
-    // Nothing here looks like the last chunk that is none.
+    // Nothing else in these answers looks like the last chunk.
     const to = field('Transfer-Encoding') ? text.indexOf(LAST_CHUNK, from) + LAST_CHUNK.length : from + length
     if (to < from || text.length < to) return null
     text = text.slice(to)
@@ -58,7 +60,7 @@ export function createRawClient (port) {
      * @param {string} method
      * @param {string} bytes  Latin-1
      * @returns {Promise<Answer>}
-     * @throws {Error} when the connection ends, or a minute passes, before the answer is whole
+     * @throws {Error} when the connection ends, or a minute passes, before the answer is complete
      */
     ask (method, bytes) {
       if (socket === null || ended) {

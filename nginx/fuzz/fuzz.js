@@ -4,24 +4,23 @@ import { startEdge } from '../test/edge-helper.js'
 import { createRawClient } from './client.js'
 import { bytesOf, canDecode, KEYED, pair } from './requests.js'
 
-/** Pairs that are sent at once, each over a connection of its own. */
+/** Pairs that are sent simultaneously, each over its own connection. */
 const AT_ONCE = 16
 const CODING = /^(br|gzip|zstd|deflate|x-gzip|dcb|dcz|compress|\*)$/
 
 /** @typedef {import('./requests.js').Request} Request */
-/** @typedef {{cases: number, found: string | null}} Outcome  found: a pair that breaks a promise, and which */
+/** @typedef {{cases: number, found: string | null}} Outcome  found: a pair that breaks a promise, and which promise */
 
 /**
- * Sends pairs of requests for one address each through a real edge, and compares what the origin was asked for the
- * answer that the second one got with what it is asked when that one is the first. Besides, whoever gets a body can
- * decode it.
+ * Sends pairs of requests for one address through a real edge. For the second request of a pair, the origin must see
+ * the same request whether it is sent after the first or alone. Also, each client must be able to decode its body.
  * @param {object} options
  * @param {'cloudflare' | 'rfc9111'} options.profile
  * @param {number} options.cases  pairs; rounded up to a multiple of 16
  * @param {number} options.seed
  * @param {import('./holes.js').Hole['edits']} [options.edits]  of a copy of lua/
- * @param {boolean} [options.smallest]  default true: looks for the smallest pair when one was found
- * @param {(done: number) => void} [options.onProgress]  is told how many pairs were sent
+ * @param {boolean} [options.smallest]  default true: when a pair was found, looks for the smallest one
+ * @param {(done: number) => void} [options.onProgress]  called with the number of pairs sent so far
  * @returns {Promise<Outcome>}
  */
 export async function fuzz ({ profile, cases, seed, edits = [], smallest = true, onProgress = () => {} }) {
@@ -30,13 +29,16 @@ export async function fuzz ({ profile, cases, seed, edits = [], smallest = true,
   let done = 0
   try {
     const property = fc.asyncProperty(fc.array(pair, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (pairs) => {
-      // Each is awaited: a connection that still has an answer to come cannot be used for the next.
+      // Await all: a connection with a pending answer cannot be used for the next pair.
       const ends = await Promise.allSettled(pairs.map((two, index) => check(clients[index], two, edge.host, profile)))
       onProgress(done += pairs.length)
       for (const end of ends) if (end.status === 'rejected') throw end.reason
     })
     const result = await fc.check(property, { numRuns: Math.ceil(cases / AT_ONCE), seed, endOnFailure: !smallest })
-    return { cases: done, found: result.failed ? String(/** @type {any} */ (result.errorInstance)?.message ?? result.errorInstance) : null }
+    return {
+      cases: done,
+      found: result.failed ? String(/** @type {any} */ (result.errorInstance)?.message ?? result.errorInstance) : null
+    }
   } finally {
     for (const client of clients) client.close()
     await edge.stop()
@@ -50,39 +52,42 @@ let addresses = 0
  * @param {[Request, Request]} pair
  * @param {string} host
  * @param {'cloudflare' | 'rfc9111'} profile
- * @throws {Error} that tells which promise the two break
+ * @throws {Error} that names the broken promise
  */
 async function check (client, [first, second], host, profile) {
   const address = `/${++addresses}`
   const told = (/** @type {string} */ what) => new Error(
     `${what}\n  first:  ${JSON.stringify(bytesOf(first, address, host))}\n  second: ${JSON.stringify(bytesOf(second, address, host))}`)
   const send = async (/** @type {Request} */ request, /** @type {string} */ to) => {
-    const answer = await client.ask(request.method, bytesOf(request, to, host)).catch((error) => { throw told(error.message) })
+    const answer = await client.ask(request.method, bytesOf(request, to, host))
+      .catch((error) => { throw told(error.message) })
     if (!canDecode(request, answer.coding)) throw told(`a body in ${answer.coding} for a client that cannot decode it`)
     return answer
   }
-  // The second one's answer comes from the cache in another way than the third one's.
+  // The second answer takes another path out of the cache than the third.
   for (let time = 0; time < 2; time++) await send(first, address)
   const shared = await send(second, address)
   const alone = await send(second, `${address}-alone`)
   const [seen, wanted] = [shared, alone].map(({ echo: text }) => effective(text, profile))
-  if (seen !== wanted) throw told(`${shared.status} ${shared.cache}, ${alone.status} ${alone.cache}: the answer was made for ${seen}, this request is ${wanted}`)
+  if (seen !== wanted) {
+    throw told(`${shared.status} ${shared.cache}, ${alone.status} ${alone.cache}: the answer was made for ${seen}, this request is ${wanted}`)
+  }
 }
 
 /**
- * What of a request the answer may depend on, in one spelling.
- * @param {string | null} text  what the origin has seen; null: it was not asked
+ * The part of a request that its answer may depend on, in one spelling.
+ * @param {string | null} text  the request as the origin saw it; null: it was not asked
  * @param {'cloudflare' | 'rfc9111'} profile
  */
 function effective (text, profile) {
   if (text === null || profile === 'cloudflare') return text
-  // White space around commas makes no other request, RFC 9111 §4.1.
+  // White space around commas does not change a request, RFC 9111 §4.1.
   return text.replaceAll(/[ \t]*,[ \t]*/g, ',')
 }
 
 /**
- * An origin that answers with the request as it has arrived, and says which of it the answer depends on: at every other
- * address on more than a cache has to know by itself.
+ * An origin that echoes the request as it arrived. At every other address the response also has a Vary, so that it
+ * depends on more than a cache has to know by itself.
  * @param {'cloudflare' | 'rfc9111'} profile
  * @returns {http.RequestListener}
  */
@@ -96,7 +101,7 @@ function echo (profile) {
     for (let index = 0; index < rawHeaders.length; index += 2) {
       const [said, text] = rawHeaders.slice(index, index + 2)
       const name = said.toLowerCase()
-      // The edge tells the scheme, and writes that so, where the client does not.
+      // The edge adds the scheme in this spelling when the client does not send it.
       if (!named.includes(name) || said === 'X-Forwarded-Proto') continue
       seen[name] = seen[name] === undefined ? text : `${seen[name]}, ${text}`
     }
@@ -106,7 +111,9 @@ function echo (profile) {
       response.setHeader('Vary', vary.join())
     }
     const ordered = Object.fromEntries(Object.entries(seen).sort(([one], [other]) => one < other ? -1 : 1))
-    response.setHeader('Echo', encodeURIComponent(JSON.stringify(ordered))).setHeader('Cache-Control', 'max-age=600').end('body')
+    response.setHeader('Echo', encodeURIComponent(JSON.stringify(ordered)))
+      .setHeader('Cache-Control', 'max-age=600')
+      .end('body')
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The defects that the fuzzer must find again: each takes a part of what makes requests canonical out of a copy of lua/.
+ * Defects that the fuzzer must find: each removes a part of the canonicalisation of requests from a copy of lua/.
  * @typedef {{profile: 'cloudflare' | 'rfc9111', edits: [file: string, from: string, to: string][]}} Hole
  */
 
@@ -13,7 +13,11 @@ export const HOLES = {
         'for name in pairs(connection_listed(fields.connection)) do fields[name] = nil end',
         'fields["\\0listed"] = connection_listed(fields.connection)'
       ],
-      ['request.lua', 'local var, lines = ngx.var, {}', 'local var, lines = ngx.var, {}\n  local late = request.fields["\\0listed"]'],
+      [
+        'request.lua',
+        'local var, lines = ngx.var, {}',
+        'local var, lines = ngx.var, {}\n  local late = request.fields["\\0listed"]'
+      ],
       [
         'request.lua',
         'if conditions or not CONDITIONS[name] then',
@@ -27,7 +31,11 @@ export const HOLES = {
   },
   'parts of the key have no length before them': {
     profile: 'rfc9111',
-    edits: [['request.lua', 'parts[#parts + 1] = name .. "=" .. #value .. ":" .. value', 'parts[#parts + 1] = name .. "=" .. value']]
+    edits: [[
+      'request.lua',
+      'parts[#parts + 1] = name .. "=" .. #value .. ":" .. value',
+      'parts[#parts + 1] = name .. "=" .. value'
+    ]]
   },
   'the origin is told of codings that are no part of the key': {
     profile: 'cloudflare',
@@ -37,7 +45,8 @@ export const HOLES = {
       [
         'vary.lua',
         'local value = normal(request.fields[name])',
-        'local value = name == "accept-encoding" and encodings.asked(request.fields[name] and normal(request.fields[name])) or normal(request.fields[name])'
+        'local value = name == "accept-encoding" and encodings.asked(request.fields[name] ' +
+          'and normal(request.fields[name])) or normal(request.fields[name])'
       ]
     ]
   },

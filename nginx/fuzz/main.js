@@ -19,7 +19,12 @@ Examples:
 const SHOWN_EVERY_MS = 5_000
 
 const { values } = parseArgs({
-  options: { cases: { type: 'string' }, seed: { type: 'string' }, 'no-holes': { type: 'boolean' }, help: { type: 'boolean' } }
+  options: {
+    cases: { type: 'string' },
+    seed: { type: 'string' },
+    'no-holes': { type: 'boolean' },
+    help: { type: 'boolean' }
+  }
 })
 if (values.help) {
   process.stdout.write(HELP)
@@ -32,12 +37,26 @@ let holds = true
 let broken = false
 
 for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
-  const { cases: done, found } = await fuzz({ profile, cases: perProfile, seed, onProgress: progress(profile, perProfile) })
-  process.stdout.write(`${profile}: ${done} pairs, seed ${seed}: ${found ?? 'no two different requests shared an answer'}\n`)
+  const { cases: done, found } = await fuzz({
+    profile,
+    cases: perProfile,
+    seed,
+    onProgress: progress(profile, perProfile)
+  })
+  process.stdout.write(
+    `${profile}: ${done} pairs, seed ${seed}: ${found ?? 'no two different requests shared an answer'}\n`
+  )
   holds &&= found === null
 }
 for (const [name, { profile, edits }] of Object.entries(values['no-holes'] ? {} : HOLES)) {
-  const { found } = await fuzz({ profile, cases: perProfile, seed, edits, smallest: false, onProgress: progress(name, perProfile) })
+  const { found } = await fuzz({
+    profile,
+    cases: perProfile,
+    seed,
+    edits,
+    smallest: false,
+    onProgress: progress(name, perProfile)
+  })
   process.stdout.write(`with a hole, ${name}: ${found === null ? 'NOT FOUND' : 'found'}\n`)
   broken ||= found === null
 }

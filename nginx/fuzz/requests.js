@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** What an application may build an answer from, see lua/request.lua. */
+/** The headers that an application may use for its answer, see lua/request.lua. */
 export const KEYED = Object.freeze([
   'x-forwarded-host', 'x-host', 'x-forwarded-scheme', 'x-forwarded-proto', 'x-forwarded-port', 'x-forwarded-prefix',
   'x-forwarded-server', 'x-original-url', 'x-rewrite-url', 'forwarded',
@@ -20,30 +20,58 @@ const CODINGS = Object.freeze([
  */
 
 const name = fc.constantFrom(...KEYED, ...OTHERS, ...OTHERS)
-/** As it may be written; nginx drops names with an underscore. */
+/** Spellings of a name; nginx drops names with an underscore. */
 const spelled = fc.tuple(name, fc.constantFrom(0, 0, 0, 1, 2, 3)).map(([text, how]) =>
   [text, text.toUpperCase(), text.replace(/^./, (letter) => letter.toUpperCase()), text.replaceAll('-', '_')][how])
 
 const only = (/** @type {any} */ line) => [line]
 
-/** Text that looks like what stands between the parts of a key. */
-const joint = fc.tuple(fc.constantFrom('\x01', '\x02', ',', ', ', '\t', '', '|'), name, fc.constantFrom('=', '=1:', ':', ': '))
+/** Text that looks like the separators between the parts of a key. */
+const joint = fc.tuple(
+  fc.constantFrom('\x01', '\x02', ',', ', ', '\t', '', '|'),
+  name,
+  fc.constantFrom('=', '=1:', ':', ': ')
+)
   .map((parts) => parts.join(''))
 const word = fc.constantFrom('', '', 'a', 'b', 'a, b', 'a,b', 'evil', 'https://a.example', '\xff')
 const value = fc.oneof({ weight: 5, arbitrary: word }, fc.tuple(word, joint, word).map((parts) => parts.join('')))
 const quality = fc.constantFrom('', '', '', ';q=0', '; q=0.000', ';q=0.5', ' ;q=1', ';q=0.001')
-const codings = fc.array(fc.tuple(fc.constantFrom(...CODINGS), quality).map((parts) => parts.join('')), { maxLength: 4 })
+const codings = fc.array(
+  fc.tuple(fc.constantFrom(...CODINGS), quality).map((parts) => parts.join('')),
+  { maxLength: 4 }
+)
   .chain((list) => fc.constantFrom(', ', ',', ' ,\t').map((comma) => list.join(comma)))
-const listed = fc.array(fc.oneof(name, fc.constantFrom('close', 'keep-alive', 'host', 'content-length')), { minLength: 1, maxLength: 3 })
+const listed = fc.array(
+  fc.oneof(name, fc.constantFrom('close', 'keep-alive', 'host', 'content-length')),
+  { minLength: 1, maxLength: 3 }
+)
   .map((names) => names.join(', '))
 
 /** One line, or two of one name, of which the first may hide the second. @type {fc.Arbitrary<[string, string][]>} */
 const group = fc.oneof(
-  { weight: 6, arbitrary: spelled.chain((text) => fc.tuple(fc.constant(text), /^accept.encoding$/i.test(text) ? codings : value)).map(only) },
+  {
+    weight: 6,
+    arbitrary: spelled
+      .chain((text) => fc.tuple(fc.constant(text), /^accept.encoding$/i.test(text) ? codings : value))
+      .map(only)
+  },
   { weight: 2, arbitrary: fc.tuple(fc.constant('Connection'), listed).map(only) },
   { weight: 2, arbitrary: fc.tuple(fc.constant('Accept-Encoding'), codings).map(only) },
-  { weight: 2, arbitrary: fc.tuple(name, fc.constantFrom('', '', 'a'), value).map(([text, one, other]) => /** @type {any} */ ([[text, one], [text, other]])) },
-  { weight: 1, arbitrary: fc.constantFrom(['Content-Length', '0'], ['TE', 'trailers'], ['Cookie', 'a=1'], ['Pragma', 'x'], ['Range', '']).map(only) }
+  {
+    weight: 2,
+    arbitrary: fc.tuple(name, fc.constantFrom('', '', 'a'), value)
+      .map(([text, one, other]) => /** @type {any} */ ([[text, one], [text, other]]))
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      ['Content-Length', '0'],
+      ['TE', 'trailers'],
+      ['Cookie', 'a=1'],
+      ['Pragma', 'x'],
+      ['Range', '']
+    ).map(only)
+  }
 )
 const lines = fc.array(group, { maxLength: 4 }).map((groups) => groups.flat())
 
@@ -54,14 +82,23 @@ export const request = /** @type {fc.Arbitrary<Request>} */ (fc.record({
   lines
 }))
 
-/** Two values of two headers, and one value that looks like both. @type {fc.Arbitrary<[string, string][][]>} */
-const spliced = fc.tuple(fc.subarray([...KEYED], { minLength: 2, maxLength: 2 }), word, word, fc.constantFrom('', '\x01', '\x02', ','), fc.constantFrom('=', '=1:', ': '))
+/** Two headers with a value each, or one value that looks like both. @type {fc.Arbitrary<[string, string][][]>} */
+const spliced = fc.tuple(
+  fc.subarray([...KEYED], { minLength: 2, maxLength: 2 }),
+  word,
+  word,
+  fc.constantFrom('', '\x01', '\x02', ','),
+  fc.constantFrom('=', '=1:', ': ')
+)
   .map(([[one, other], first, second, before, after]) => [
     [[one, first], [other, second]],
     [[one, `${first}${before}${other}${after}${second}`]]
   ])
 
-/** Two requests for one address: alike but for a line or two, or not at all. @type {fc.Arbitrary<[Request, Request]>} */
+/**
+ * Two requests for one address that differ in a line or two, or not at all.
+ * @type {fc.Arbitrary<[Request, Request]>}
+ */
 export const pair = fc.oneof(
   fc.tuple(request, request),
   fc.tuple(request, group).map(([first, more]) => [first, { ...first, lines: [...first.lines, ...more] }]),
@@ -78,18 +115,26 @@ export const pair = fc.oneof(
 export function bytesOf ({ method, host, absolute, lines: header }, path, edgeHost) {
   const said = host ?? edgeHost
   const target = absolute ? `http://${said}${path}` : path
-  return [`${method} ${target} HTTP/1.1`, `Host: ${said}`, ...header.map((parts) => parts.join(': ')), '', ''].join('\r\n')
+  return [
+    `${method} ${target} HTTP/1.1`,
+    `Host: ${said}`,
+    ...header.map((parts) => parts.join(': ')),
+    '',
+    ''
+  ].join('\r\n')
 }
 
 /**
- * Whether a client that says this can read a body in some coding. Who says nothing is taken at its word: it cannot.
- * RFC 9110 §12.5.3.
+ * Whether a client that sends this request can read a body in some coding. A client without Accept-Encoding is taken
+ * at its word: it cannot. RFC 9110 §12.5.3.
  * @param {Request} request
  * @param {string} coding
  */
 export function canDecode ({ lines: header }, coding) {
   if (coding === 'identity') return true
-  const said = header.filter(([text]) => text.toLowerCase() === 'accept-encoding').flatMap(([, text]) => text.split(','))
+  const said = header
+    .filter(([text]) => text.toLowerCase() === 'accept-encoding')
+    .flatMap(([, text]) => text.split(','))
   return said.some((member) => {
     const [text, ...parameters] = member.toLowerCase().split(';').map((part) => part.trim())
     return (text === coding || text === '*') && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))

@@ -1,4 +1,4 @@
--- What of an origin's answer is kept and handed on, and how a 304 changes what is kept.
+-- Builds cache entries from the origin's responses, selects the headers to store and forward, and applies 304s.
 local freshness = require("freshness")
 local settings = require("settings")
 local vary = require("vary")
@@ -8,16 +8,17 @@ local lower = string.lower
 local _M = {}
 
 local TAGS_MAX = 1000
--- RFC 9110 §7.6.1; then what belongs to one hop's cache alone: Age is computed anew, and the rest is the edge's own to say.
+-- Hop-by-hop headers (RFC 9110 §7.6.1) and headers that concern one cache only: the edge computes Age anew, and sets or
+-- consumes the others itself.
 local DROPPED = {
   connection = true, ["keep-alive"] = true, ["proxy-connection"] = true, ["proxy-authenticate"] = true, ["proxy-authentication-info"] = true,
   te = true, trailer = true, ["transfer-encoding"] = true, upgrade = true, ["content-length"] = true, age = true,
   ["cf-cache-status"] = true, ["cf-ray"] = true, ["cache-tag"] = true, ["cloudflare-cdn-cache-control"] = true,
 }
--- How the stored bytes are to be read, or a digest of them: a 304 has no bytes of its own. RFC 9111 §3.2.
+-- RFC 9111 §3.2: these describe the stored bytes (encoding, length, digest). A 304 has no bytes and cannot update them.
 local NOT_UPDATED = { ["content-length"] = true, ["content-encoding"] = true, ["content-range"] = true, ["content-md5"] = true, ["content-digest"] = true }
 
--- {name, value} of each line that goes on.
+-- Returns {name, value} for each header line that is stored or forwarded.
 function _M.kept_headers(headers, fields)
   local listed = {}
   for _, line in ipairs(fields.connection or {}) do
@@ -31,7 +32,7 @@ function _M.kept_headers(headers, fields)
   return kept
 end
 
--- The tags, and whether there are more than are kept; the purge of any tag takes such an answer along.
+-- Returns the tags, and true when there are more than TAGS_MAX: the purge of any tag then voids the entry.
 local function tags_of(fields)
   local tags = {}
   for _, line in ipairs(fields["cache-tag"] or {}) do
@@ -58,13 +59,14 @@ end
 
 local function dated(headers, fields, received_s)
   if fields.date then return end
-  -- RFC 9110 §6.6.1: who receives an answer without a date gives it one.
+  -- RFC 9110 §6.6.1: the recipient adds a Date to a response that has none.
   local date = ngx.http_time(math.floor(received_s))
   headers[#headers + 1] = { "Date", date }
   fields.date = { date }
 end
 
--- What is stored of a whole answer. `clock`: of purges.lua, when it was asked for.
+-- Builds the entry for a complete response; nil when Vary names too many headers. `clock`: the purge clock (purges.lua)
+-- at the time of the request to the origin.
 function _M.entry(answer, judgement, request, clock)
   local headers = _M.kept_headers(answer.headers, answer.fields)
   dated(headers, answer.fields, answer.received_s)
@@ -74,12 +76,12 @@ function _M.entry(answer, judgement, request, clock)
   return fill({
     status = answer.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s, clock = clock,
     base = request.base, host = request.host, host_name = request.host_name, uri = request.uri, tags = tags, any_tag = any_tag, selection = selection,
-    -- Never handed on, but a later 304 without it must not change what it said.
+    -- Never forwarded, but stored: a later 304 without this header must not change what it said.
     targeted = answer.fields["cloudflare-cdn-cache-control"],
   }, answer.fields, judgement)
 end
 
--- A stored answer with what a 304 (or a HEAD) says over it, and the judgement of the result. RFC 9111 §4.3.4.
+-- RFC 9111 §4.3.4: applies the headers of a 304 (or a HEAD) to a stored entry. Returns the new entry and its judgement.
 function _M.updated(old, answer, clock, authorized)
   local fields, headers = {}, {}
   local kept = _M.kept_headers(answer.headers, answer.fields)

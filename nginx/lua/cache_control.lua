@@ -1,13 +1,13 @@
--- Cache-Control, RFC 9111 §5.2: a list of directives with a token or a quoted string each, names in any case.
+-- Parses Cache-Control (RFC 9111 §5.2): directives with an optional token or quoted string; names ignore case.
 local byte, find, lower, match, sub = string.byte, string.find, string.lower, string.match, string.sub
 
 local _M = {}
 
 local QUOTE, EQUALS = byte('"'), byte("=")
--- RFC 9111 §1.2.2: what is larger than can be counted means this, and it is more than a cache ever keeps anything.
+-- RFC 9111 §1.2.2: a number too large to represent counts as this value. No cache keeps a response for so long.
 local DELTA_MAX_S = 2147483648
 
--- The end of a quoted string that starts at `from`, and what it says; nil when it is not closed.
+-- Returns the end and the content of the quoted string that starts at `from`; nil when it is not closed.
 local function quoted(text, from)
   local at, parts = from + 1, {}
   while true do
@@ -20,8 +20,8 @@ local function quoted(text, from)
   end
 end
 
--- Directive name → its argument, true when it has none, false when the argument cannot be read.
--- Of a directive that is there twice the first counts, RFC 9111 §4.2.1.
+-- Returns directive name → argument; true without an argument, false for an unreadable one. The first of two directives
+-- with the same name counts, RFC 9111 §4.2.1.
 function _M.parse(text)
   local directives, at, length = {}, 1, #text
   while at <= length do
@@ -32,7 +32,7 @@ function _M.parse(text)
     if byte(text, at) == EQUALS then
       if byte(text, at + 1) == QUOTE then
         local stop, content = quoted(text, at + 1)
-        -- Not closed: read on as if the quote were a letter, so that a no-store behind it is not overlooked.
+        -- Not closed: read on as if the quote were a letter, so that a later no-store is not missed.
         if stop then value, at = content, stop + 1 else value, at = false, at + 2 end
       else
         local stop = select(2, find(text, "^=[^,]*", at))
@@ -47,7 +47,7 @@ function _M.parse(text)
   return directives
 end
 
--- Seconds, or nil when it is not a number that RFC 9111 §1.2.2 knows.
+-- Returns seconds; nil when the value is not a number as defined in RFC 9111 §1.2.2.
 function _M.delta_s(value)
   if type(value) ~= "string" or not find(value, "^%d+$") then return nil end
   return math.min(tonumber(value), DELTA_MAX_S)

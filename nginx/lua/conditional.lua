@@ -1,4 +1,4 @@
--- Conditions and ranges of a request, judged against a stored answer. RFC 9110 §13 and §14, RFC 9111 §4.3.2.
+-- Evaluates conditions and ranges of a request against a stored entry: RFC 9110 §13 and §14, RFC 9111 §4.3.2.
 local http_date = require("http_date")
 
 local find, match, sub = string.find, string.match, string.sub
@@ -13,7 +13,7 @@ local function opaque(tag)
   return match(tag, "^W/(.*)$") or tag
 end
 
--- Weak comparison of one entity tag with a list or "*". RFC 9110 §13.1.2.
+-- Weak comparison of an entity tag with a list or "*": RFC 9110 §13.1.2.
 local function lists(text, etag)
   if match(text, "^%s*%*%s*$") then return true end
   if not etag then return false end
@@ -30,7 +30,7 @@ local function lists(text, etag)
   end
 end
 
--- Whether the client has what the entry holds. If-None-Match counts before If-Modified-Since, RFC 9110 §13.2.2.
+-- Whether the client already has the entry's content. If-None-Match overrides If-Modified-Since, RFC 9110 §13.2.2.
 function _M.not_modified(entry, fields, now_s)
   if entry.status ~= 200 then return false end
   local none_match = one_text(fields["if-none-match"])
@@ -39,12 +39,12 @@ function _M.not_modified(entry, fields, now_s)
   if type(since) ~= "string" then return false end
   local since_s = http_date.parse(since, now_s)
   if not since_s then return false end
-  -- Without a Last-Modified, the date of the answer stands for it: RFC 9111 §4.3.2.
+  -- RFC 9111 §4.3.2: Date replaces a missing Last-Modified.
   local modified_s = entry.last_modified and http_date.parse(entry.last_modified, now_s) or entry.date and http_date.parse(entry.date, now_s)
   return modified_s ~= nil and modified_s <= since_s
 end
 
--- RFC 9110 §13.1.5: a strong comparison, or exactly the same date.
+-- If-Range, RFC 9110 §13.1.5: requires a strong comparison, or exactly the same date.
 local function range_allowed(entry, condition)
   if condition == nil then return true end
   if type(condition) ~= "string" then return false end
@@ -52,8 +52,8 @@ local function range_allowed(entry, condition)
   return condition == entry.last_modified
 end
 
--- "all" (answer with everything), "none" (416), or first and last byte. More than one range is answered with everything,
--- as RFC 9110 §14.2 allows.
+-- Returns "all" (send the whole body), "none" (416), or the first and last byte.
+-- Several ranges get the whole body, which RFC 9110 §14.2 allows.
 function _M.range(entry, fields, size)
   local range = fields.range
   if type(range) ~= "string" or entry.status ~= 200 or not range_allowed(entry, fields["if-range"]) then return "all" end
@@ -70,7 +70,7 @@ function _M.range(entry, fields, size)
   return from, math.min(to, size - 1)
 end
 
--- The part of a string, both ends included, counted from 0.
+-- Returns bytes `first` to `last`, counted from 0, both included.
 function _M.slice(text, first, last)
   return sub(text, first + 1, last + 1)
 end

@@ -1,10 +1,10 @@
--- A cache's control listener. It speaks the form of Cloudflare's API, so that one client serves both:
+-- The control listener of a cache. It speaks the format of Cloudflare's API, so that one client serves both:
 -- https://developers.cloudflare.com/api/resources/cache/methods/purge/
 local cjson = require("cjson.safe")
 
 local _M = {}
 
--- Assembled by hand: Debian's cjson encodes an empty Lua table as {} and has no way to say [].
+-- Assembled by hand: Debian's cjson encodes an empty Lua table as {} and cannot produce [].
 local ENVELOPE = '{"success":%s,"errors":[%s],"messages":[%s],"result":%s}'
 
 local function answer(status, result, failure, message)
@@ -16,7 +16,7 @@ local function answer(status, result, failure, message)
   ngx.print(text)
 end
 
--- Takes the same time whatever the first difference is.
+-- Constant time: the duration does not reveal where the first difference is.
 local function same(text, secret)
   if #text ~= #secret then return false end
   local difference = 0
@@ -36,12 +36,12 @@ local function read_body()
   return cjson.decode(text or "")
 end
 
---- purge(body, soft) does it, or returns nil, a status, and what is wrong with the body.
+--- Handles a request to the control listener. purge(body, soft) returns true, or nil, a status and a message.
 function _M.handle(token, purge)
   if not same(ngx.var.http_authorization or "", "Bearer " .. token) then
     return answer(401, nil, "the control listener wants the bearer token that was made at start")
   end
-  -- A client's base URL may end with the prefix of Cloudflare's API, or be this listener's.
+  -- The client's base URL may end with the prefix of Cloudflare's API, or be the URL of this listener.
   local uri, method = string.gsub(ngx.var.uri, "^/client/v4/", "/"), ngx.req.get_method()
   if uri == "/user/tokens/verify" then
     if method ~= "GET" then

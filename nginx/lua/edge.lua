@@ -1,4 +1,4 @@
--- What the edge does with a request. Statuses: https://developers.cloudflare.com/cache/concepts/cache-responses/
+-- Handles requests at the edge. Cache statuses: https://developers.cloudflare.com/cache/concepts/cache-responses/
 local cache_control = require("cache_control")
 local flights = require("flight")
 local freshness = require("freshness")
@@ -15,15 +15,15 @@ local floor = math.floor
 
 local _M = {}
 
--- When nothing has arrived for so long, one of those who wait for another's fetch starts one of its own, which the others wait for.
+-- When a fetch brings nothing for this long, one waiting request starts a new fetch and the others wait for that one.
 local COLLAPSE_PATIENCE_S = 5
 local COLLAPSE_ATTEMPTS_MAX = 3
--- Who has waited for so long and found one fetch after the other without progress is told so: the origin itself has no more time.
+-- After this wait on stalled fetches a request gets a stale response or a 504. The origin itself has no more time.
 local COLLAPSE_WAIT_MAX_S = 30
--- RFC 9110 §8.6: these say how long their body is even if there is none.
+-- RFC 9110 §8.6: requests with these methods send a Content-Length even without a body.
 local BODY_EXPECTED = { POST = true, PUT = true, PATCH = true }
 
--- What a client asks of a cache, RFC 9111 §5.2.1. Cloudflare does not listen to it.
+-- The request's cache directives, RFC 9111 §5.2.1. Cloudflare ignores them.
 local function demands_of(request)
   if settings.profile == "cloudflare" or not request.special then return {} end
   local fields = request.fields
@@ -35,7 +35,7 @@ local function demands_of(request)
   return {}
 end
 
--- "fresh", "update" (serve it, and fetch a new one meanwhile) or nil.
+-- Returns "fresh", "update" (serve it and refresh it in the background), "stale" (allowed by max-stale) or nil.
 local function usable(entry, demands, now_s)
   if entry.always_validate or demands["no-cache"] ~= nil then return nil end
   local age_s = freshness.age_s(entry, now_s)
@@ -68,7 +68,7 @@ local function start(request, options)
   return flights.start(options)
 end
 
--- What the fetch that this request started has brought.
+-- Answers with the result of the fetch that this request started.
 local function answer_from(flight, entry, request)
   flights.wait_head(flight)
   note_origin(flight)
@@ -78,7 +78,7 @@ local function answer_from(flight, entry, request)
   end
   if flight.result then
     if reply.entry(flight.result, "REVALIDATED", request, ngx.now()) then return end
-    -- Evicted while the origin was asked.
+    -- Its body was evicted during the revalidation.
     local again = start(request, { key = flight.key, method = flight.method, collapsing = flight.collapsing })
     return answer_from(again, nil, request)
   end
@@ -86,7 +86,7 @@ local function answer_from(flight, entry, request)
   return reply.relay(flight, word, request)
 end
 
--- The client has a condition or wants a range of what is not stored: the whole answer is fetched, stored, and then judged.
+-- For a condition or range without a fresh entry: fetches and stores the whole response, then evaluates them on it.
 local function fetch_whole(request, key, entry)
   local flight = start(request, { key = key, method = "GET", entry = entry, collapsing = true })
   flights.wait_head(flight)
@@ -102,12 +102,12 @@ local function fetch_whole(request, key, entry)
   else
     flights.leave(flight)
   end
-  -- It cannot be stored: the origin judges what the client asked.
+  -- Not storable: the origin evaluates the client's own condition or range.
   local direct = start(request, { key = key, method = request.method, own_conditions = true, no_store = true })
   return answer_from(direct, nil, request)
 end
 
--- Whether a request can be answered from what another's fetch is bringing: a plain GET of the same variant.
+-- Whether the body of a running fetch can answer this request: only a plain GET of the same variant.
 local function can_follow(flight, request)
   local growing = flight.growing
   if not growing or growing.ended or request.special or request.method ~= "GET" then return false end
@@ -115,8 +115,8 @@ local function can_follow(flight, request)
   return not entry.selection or vary.key(entry.base, entry.selection, request) == vary.key(entry.base, entry.selection, flight.request)
 end
 
--- Waits for another request's fetch of the same. Returns true when the request is answered; else how the fetch ended, nil when
--- it has not.
+-- Waits for another request's fetch of the same key. Returns true when this request is answered; else false and the
+-- outcome of the fetch, nil while it still runs.
 local function wait_for_other(flight, request, entry)
   repeat
     local outcome = flight.outcome
@@ -171,7 +171,7 @@ local function get(request)
       alone = true
       break
     elseif not outcome then
-      -- All who wait for it give up at about this time: the first of them to look finds no fetch, and leads the next.
+      -- All waiting requests time out at about this moment: the first one finds no fetch and starts the next.
       flights.detach(flight)
       if not patient then
         if serve_stale(entry, request) then return end
@@ -194,7 +194,7 @@ local function get(request)
     return reply.relay(flight, flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS", request)
   end
   if conditions and not whole then
-    -- RFC 9111 §4.3.1 leaves it to the origin; a 200 can still be stored.
+    -- RFC 9111 §4.3.1: the origin evaluates the condition; a 200 can still be stored.
     local flight = start(request, { key = key, method = "GET", own_conditions = true, no_store = demands["no-store"] ~= nil or fields.range ~= nil })
     return answer_from(flight, nil, request)
   end
@@ -207,7 +207,7 @@ local function get(request)
   return answer_from(flight, entry, request)
 end
 
--- Sets headers without a loop: LuaJIT gives up on a loop that runs a few times only, and on all around it.
+-- Unrolled: LuaJIT does not compile a loop of few iterations, nor the code around it.
 local UNROLLED_MAX = 32
 local set_each = (function()
   local steps = {}
@@ -215,8 +215,8 @@ local set_each = (function()
   return assert(loadstring("return function(header, names, values, count) " .. table.concat(steps, " ") .. " end"))()
 end)()
 
--- Nearly every request in a hot cache: a plain GET of what is fresh and in memory. No closures and no patterns here, which
--- LuaJIT would leave to its interpreter. Returns whether it was answered.
+-- The fast path of a hot cache: a plain GET of a fresh entry in memory. No closures and no patterns, because LuaJIT
+-- runs those in its interpreter. Returns whether the request was answered.
 local function answer_plain(var)
   if var.unusual ~= "" or var.request_method ~= "GET" then return false end
   local host = requests.host(var)
@@ -238,7 +238,7 @@ local function answer_plain(var)
   return true
 end
 
--- RFC 9111 §4.4: what an unsafe method may have changed. Cloudflare does not say that it does this.
+-- RFC 9111 §4.4: purges the URLs that an unsafe method may have changed. Cloudflare does not document this.
 local function invalidate(request, answer)
   if settings.profile == "cloudflare" or answer.status >= 400 then return end
   local method = request.method
@@ -261,7 +261,7 @@ local function invalidate(request, answer)
   end
 end
 
--- Answers with what the origin says to exactly this request; `word` is the status that is told.
+-- Sends exactly this request to the origin and relays the response uncached; `word` is the reported cache status.
 local function pass(request, word)
   local var, lines = ngx.var, requests.forwarded_lines(request, true)
   local body, bytes = nil, 0
@@ -298,7 +298,7 @@ local function read_request()
   reply.say(400, "400 Bad Request: " .. reason)
 end
 
---- Answers a request.
+--- Handles a request, from the cache where possible.
 function _M.handle()
   local var = ngx.var
   if answer_plain(var) then return end
@@ -306,12 +306,12 @@ function _M.handle()
   if not request then return end
   ngx.header["CF-Ray"] = rays.of(var)
   local method = request.method
-  -- A body on a GET is no part of the key, so an answer to it is nothing for others.
+  -- The body of a GET is not part of the key, so its response cannot be shared.
   if method ~= "GET" and method ~= "HEAD" or request.with_body then return pass(request, "DYNAMIC") end
   return get(request)
 end
 
---- Answers a request of a door that a rule keeps away from the cache.
+--- Handles a request to a door that bypasses the cache.
 function _M.handle_bypassed()
   local request = read_request()
   if not request then return end
@@ -320,8 +320,8 @@ function _M.handle_bypassed()
 end
 
 function _M.init()
-  -- The way of a hot answer is one long trace with many addresses in it; LuaJIT's defaults (500 constants, 15 unrolled loops)
-  -- give up in its middle and leave all of it to the interpreter.
+  -- The path of a cache hit is one long trace with many constant addresses. LuaJIT's defaults (500 constants, 15
+  -- unrolled loops) abort it midway, and then the interpreter runs all of it.
   require("jit.opt").start("maxirconst=8000", "maxrecord=16000", "maxsnap=4000", "loopunroll=60", "callunroll=20", "recunroll=20", "maxtrace=8000", "maxmcode=40960")
   purges.init()
 end

@@ -1,10 +1,11 @@
--- What a client can decode, in the few words that are a part of the key: there are as many spellings as browsers. RFC 9110 §12.5.3.
+-- Normalises Accept-Encoding to a few values: it is part of the key, and browsers spell it in many ways.
+-- RFC 9110 §12.5.3.
 local bit = require("bit")
 
 local _M = {}
 
 local CODINGS = { "br", "gzip", "zstd" }
--- All that can come of the eight sets of those.
+-- Set of CODINGS as a bit mask → canonical value.
 local words = {}
 for set = 0, 7 do
   local names = {}
@@ -14,7 +15,7 @@ for set = 0, 7 do
   words[set] = #names > 0 and table.concat(names, ", ") or "identity"
 end
 
--- What was said → which set. Clients say few different things; one that says many empties the table.
+-- Header value → set. Clients send few different values; a client that sends many empties the table.
 local KNOWN_MAX = 1000
 local known, known_count = {}, 0
 
@@ -31,8 +32,8 @@ local function set_of(value)
   return set
 end
 
---- Accept-Encoding of the canonical request. Whoever names no coding that is known here, or none at all, is sent plain bytes.
--- value: the header's, or nil
+--- Returns the canonical Accept-Encoding. A client that names none of CODINGS gets an unencoded body.
+-- value: the header's value, or nil
 function _M.asked(value)
   if value == nil then return words[0] end
   local set = known[value]

@@ -1,7 +1,7 @@
--- One fetch from the origin, on its own: it goes on when the client that caused it goes away, and others can wait for its end.
--- The client that caused it reads the answer as it comes; what is too large for memory is read from its file while that grows
--- (`spool`: segment, bytes written, ended; length when known), by all others, too, when they can tell how long it gets (`growing`:
--- the same, with its entry).
+-- One fetch from the origin. It outlives the client that started it, and other requests can wait for it.
+-- The starting client reads the body as it arrives. A body that is too large for memory is read from its file while the
+-- file grows (`spool`: segment, bytes written, ended; length when known). Other requests read that file, too, when the
+-- length is known (`growing`: the same, with its entry).
 local semaphore = require("ngx.semaphore")
 local answers = require("answer")
 local freshness = require("freshness")
@@ -14,41 +14,41 @@ local uncacheable = ngx.shared.uncacheable
 
 local _M = {}
 
--- A refusal of this request that leaves open what the page is now, so a stored copy stays for stale-if-error.
+-- These statuses refuse this request but do not say what the page is now: a stored copy stays for stale-if-error.
 local SAYS_NOTHING_OF_IT = { [304] = true, [408] = true, [412] = true, [416] = true, [425] = true, [429] = true }
--- Why something is not stored, of which store.lua has something newer, or knows that it may be out of date.
+-- Reasons of store.lua not to store a response: a newer one is stored, or a purge may have made this one outdated.
 local SUPERSEDED = { ["purged meanwhile"] = true, ["a newer one is stored"] = true, ["replaced meanwhile"] = true }
--- How long an address is remembered whose answers could not be shared; then one request is tried as the first again.
+-- How long a key whose responses could not be shared skips collapsing; then one request tries it again.
 local UNCACHEABLE_S = 10
--- A client that reads slowly holds up the fetch when so much waits for it, and nobody else can use what comes.
+-- With this much queued for a slow client the fetch pauses, if no other request can use the body.
 local QUEUE_BYTES_MAX = 256 * 1024
 local FILE_READ_BYTES = 128 * 1024
 local READER_PATIENCE_S = 60
 local HEAD_PATIENCE_S = 120
--- nginx runs a timer's function at once, or drops it when it has no connection left, and mostly tells nobody but its log.
+-- nginx runs a timer at once, or drops it when no connection is left; mostly only its log reports the drop.
 local BEGIN_PATIENCE_S = 1
 
 local flights = {}
 
--- Whether something was purged since the fetch began that its answer may belong to.
+-- Whether a purge since the start of the fetch may concern its response.
 local function may_be_purged(flight)
   local void, stale_since_s = purges.judge(flight.subject)
   return void or stale_since_s ~= nil
 end
 
--- Whether answers for this key can be shared, as far as known.
+-- Whether responses for this key can be shared, as far as known.
 function _M.shareable(key)
   return not uncacheable:get(key)
 end
 
--- Something happened that others may wait for.
+-- Wakes all requests that wait for a change.
 local function wake(flight)
   local waiting = -flight.changed:count()
   if waiting > 0 then flight.changed:post(waiting) end
 end
 
--- outcome: "stored", "superseded" (something newer is there, or was purged meanwhile), "unshared" (others have to ask
--- themselves) or "failed"
+-- outcome: "stored", "superseded" (a newer one is stored, or this one was purged meanwhile), "unshared" (each waiting
+-- request must fetch for itself) or "failed"
 local function finish(flight, outcome)
   if flight.outcome then return end
   flight.outcome = outcome
@@ -56,7 +56,7 @@ local function finish(flight, outcome)
   wake(flight)
 end
 
--- A fetch of this key that a request may wait for.
+-- Returns the running fetch of this key that a request may wait for.
 function _M.find(key)
   local flight = flights[key]
   if not flight or may_be_purged(flight) then return nil end
@@ -64,7 +64,7 @@ function _M.find(key)
   finish(flight, "unshared")
 end
 
--- Another may be the one of its key now; it goes on for whoever has started it.
+-- Lets another fetch take over the key; this one continues for the client that started it.
 function _M.detach(flight)
   if flights[flight.key] == flight then flights[flight.key] = nil end
 end
@@ -79,7 +79,7 @@ local function push(flight, chunk)
   if flight.cancelled then return end
   local spool = flight.spool
   if spool and not spool.ended then
-    -- Its client reads more slowly than the origin sends: what is on disk already need not wait for it.
+    -- The client reads more slowly than the origin sends: it continues from the file, and the fetch does not wait.
     if not flight.file and flight.queued_bytes > QUEUE_BYTES_MAX then
       flight.file, flight.file_from, flight.file_after = segments.open(spool.segment), spool.bytes - #chunk, flight.last
     end
@@ -101,7 +101,7 @@ local function close_queue(flight, failure)
   wake(flight)
 end
 
--- Collects a body: in memory while it is small, else in a file. `on_file(segment)` is called when it becomes one.
+-- Collects a body: small ones in memory, others in a file. Calls `on_file(segment)` when it switches to a file.
 local function collector(on_file)
   local parts, bytes, writer = {}, 0, nil
   local self = {}
@@ -138,7 +138,7 @@ local function put(flight, entry, collected, reusable)
   local stored
   if body then stored, message = store.put(entry, flight.request, body) end
   if stored and reusable then
-    -- Whatever it was before, such as late because of a load, answers can be shared now.
+    -- Whatever marked the key before, such as a late response under load: responses can be shared now.
     uncacheable:delete(flight.key)
     return "stored"
   end
@@ -184,7 +184,7 @@ local function receive_body(flight, answer, entry, reusable)
         wake(flight)
       end
     end
-    -- Stored before the client has the last byte: what it asks for next is there.
+    -- Stored before the client gets the last byte, so that its next request finds the entry.
     if collected and answer.framing == "length" and answer.left == 0 then
       local outcome = put(flight, entry, collected, reusable)
       collected = nil
@@ -231,14 +231,14 @@ local function ask(flight, validating)
   return answer
 end
 
--- RFC 9111 §4.3.4: a 304 that names another representation than the stored one says nothing about it.
+-- RFC 9111 §4.3.4: a 304 that names another representation says nothing about the stored one.
 local function names_another(entry, answer)
   local etag = answer.fields.etag and answer.fields.etag[1]
   return etag ~= nil and entry.etag ~= nil and etag ~= entry.etag and "W/" .. etag ~= entry.etag and etag ~= "W/" .. entry.etag
 end
 
--- Whether it can be used for others, and whether it could be had it not taken so long to come: an address is remembered for
--- what its origin says, not for the load of a moment.
+-- Returns whether the response can be shared, and whether it could be without its delay: the origin's directives mark a
+-- key as uncacheable, a moment of high load does not.
 local function reusability(judgement, answer)
   local left_s = judgement.lifetime_s - judgement.initial_age_s
   local delay_s = answer.received_s - answer.requested_s
@@ -252,7 +252,7 @@ local function revalidated(flight, answer)
   local old = flight.entry
   entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = old.body, old.body_segment, old.body_offset, old.body_bytes
   if flight.no_store or flight.authorized and not judgement.storable then
-    -- It says something to this client alone, and what is stored stays as it is.
+    -- The 304 concerns this client alone; the stored entry stays as it is.
     flight.result = entry
     return finish(flight, "unshared")
   end
@@ -263,7 +263,7 @@ local function revalidated(flight, answer)
   finish(flight, reusable and (stored and "stored" or SUPERSEDED[message] and "superseded") or "unshared")
 end
 
--- RFC 9111 §4.3.5: what a HEAD says about the stored answer to a GET.
+-- RFC 9111 §4.3.5: updates or drops the stored GET response from a HEAD.
 local function learn_from_head(flight, answer)
   local old = flight.entry
   if flight.authorized or flight.no_store then return end
@@ -280,7 +280,7 @@ end
 local function fetch(flight)
   local entry = flight.entry
   local validating = flight.method == "GET" and not flight.own_conditions and entry ~= nil and (entry.etag ~= nil or entry.last_modified ~= nil)
-    -- A 304 would be of no use.
+    -- Without the body a 304 would be of no use.
     and store.has_body(entry)
   local answer = ask(flight, validating)
   if answer and validating and answer.status == 304 and names_another(entry, answer) then
@@ -309,17 +309,17 @@ local function fetch(flight)
   elseif not new or not reusable then
     if flight.collapsing and not (new and in_time) then uncacheable:set(flight.key, true, UNCACHEABLE_S) end
     finish(flight, "unshared")
-    -- What the origin says now is not what is stored, and may not replace it either.
+    -- The stored entry is outdated, but this response may not replace it.
     if not new and entry and answer.status < 500 and not SAYS_NOTHING_OF_IT[answer.status] then store.forget(entry) end
   end
   show_head(flight)
   receive_body(flight, answer, new, reusable)
 end
 
--- RFC 5861 §4.
+-- Whether stale-if-error allows the entry, RFC 5861 §4.
 function _M.stale_if_error(entry)
   if not entry or entry.stale_if_error_s == 0 then return false end
-  -- Purged while the origin was asked.
+  -- Purged during the fetch.
   if purges.judge(entry) or purges.address_purged_s(entry) then return false end
   return -freshness.left_s(entry, ngx.now()) <= entry.stale_if_error_s
 end
@@ -343,12 +343,12 @@ local function run(premature, flight)
 end
 
 --- Starts a fetch. options: key, request, lines (header lines for the origin), method, entry (stored, to be validated),
--- collapsing (others may wait for it), own_conditions (the client's are among the lines), authorized, no_store
+-- collapsing (other requests may wait for it), own_conditions (`lines` include the client's), authorized, no_store
 function _M.start(options)
   local flight = options
   local request = flight.request
   flight.clock, flight.progress_s = purges.clock(), ngx.now()
-  -- Of what it brings, as far as known: it may have any tag.
+  -- What purges are matched against. The tags are unknown before the response, so it may have any.
   flight.subject = {
     clock = flight.clock, host = request.host, host_name = request.host_name, uri = request.uri,
     tags = {}, any_tag = true, shares_address = true,
@@ -356,14 +356,14 @@ function _M.start(options)
   flight.changed, flight.head_ready = semaphore.new(0), semaphore.new(0)
   flight.data, flight.room = semaphore.new(0), semaphore.new(0)
   flight.queue, flight.first, flight.last, flight.queued_bytes = {}, 1, 0, 0
-  -- It raises an error when there is no connection for its own first timer.
+  -- ngx.timer.at raises an error when no connection is left for its own first timer.
   local called, started = pcall(ngx.timer.at, 0, run, flight)
   flight.dropped = not (called and started)
   if flight.collapsing then flights[flight.key] = flight end
   return flight
 end
 
--- For the client that started it: until there is something to say.
+-- For the starting client: waits until the fetch has a response head, a result or a failure.
 function _M.wait_head(flight)
   local dropped = flight.dropped or not flight.head_shown and not flight.head_ready:wait(BEGIN_PATIENCE_S)
   if dropped and not flight.begun then ngx.thread.spawn(run, false, flight) end
@@ -372,12 +372,12 @@ function _M.wait_head(flight)
   end
 end
 
--- Whether the file is where the reading goes on: what was queued before it comes first, what did not fit on the disk after it.
+-- Whether the next piece comes from the file: after the pieces queued before it, before what did not fit on the disk.
 local function in_file(flight)
   return flight.file ~= nil and flight.first > flight.file_after
 end
 
--- For the client that started it: the next piece, nil at the end, nil and why when it is cut short.
+-- For the starting client: returns the next piece; nil at the end; nil and a reason when the body is cut short.
 function _M.next(flight)
   while true do
     if in_file(flight) then
@@ -404,7 +404,7 @@ function _M.next(flight)
   end
 end
 
--- Whether all that it brings is there, and none of it in the file alone.
+-- Whether the queue holds the whole body, with no part in the file alone.
 function _M.is_queued_whole(flight)
   return flight.closed and not flight.cut_short and not flight.file and not flight.cancelled
 end
@@ -415,7 +415,7 @@ function _M.dry(flight)
   return flight.first > flight.last and not flight.closed
 end
 
--- The client that started it reads no further; what can be stored is still fetched.
+-- The starting client reads no further; a response that can be stored is still fetched.
 function _M.leave(flight)
   flight.cancelled = true
   if flight.file then
@@ -425,22 +425,23 @@ function _M.leave(flight)
   if flight.room:count() < 0 then flight.room:post(1) end
 end
 
--- For all others: until something happens, or nothing has arrived for so long. Returns whether something may have happened.
+-- For other requests: waits for a change, at most until nothing has arrived for `patience_s`.
+-- Returns whether something may have changed.
 function _M.wait_change(flight, patience_s)
-  -- A wait of less than a millisecond does not let go of the worker, whose clock then stands still: its caller would turn for ever.
+  -- A wait below 1 ms does not yield, and the worker's clock then stands still: the caller would loop forever.
   local left_ms = math.floor((flight.progress_s + patience_s - ngx.now()) * 1000 + 0.5)
   if left_ms < 1 then return false end
   flight.changed:wait(left_ms / 1000)
   return true
 end
 
--- For all others: how it ended, or nil when nothing arrives for so long.
+-- For other requests: returns the outcome, or nil when nothing arrives for `patience_s`.
 function _M.wait_end(flight, patience_s)
   while not flight.outcome and _M.wait_change(flight, patience_s) do end
   return flight.outcome
 end
 
--- The next bytes of a body that is being written to a file, from `offset`; nil when there will be no more.
+-- Returns the next bytes from `offset` of a body that is being written to a file; nil when there will be no more.
 function _M.read_growing(flight, file, offset)
   local spool = flight.spool
   while spool.bytes <= offset do

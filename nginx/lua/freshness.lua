@@ -1,5 +1,5 @@
--- What may be stored, for how long it is fresh, and when it may be served stale: RFC 9111 §3 and §4.2, RFC 9213, RFC 5861.
--- No I/O and no clock of its own: everything comes in as arguments.
+-- Decides what may be stored, how long it is fresh and when it may be served stale.
+-- RFC 9111 §3 and §4.2, RFC 9213, RFC 5861. No I/O and no clock: all input comes as arguments.
 local cache_control = require("cache_control")
 local http_date = require("http_date")
 local structured_field = require("structured_field")
@@ -14,10 +14,10 @@ local _M = {}
 local TARGETED = { "cloudflare-cdn-cache-control", "cdn-cache-control" }
 -- https://developers.cloudflare.com/cache/how-to/configure-cache-status-code/
 local DEFAULT_TTL_S = { [200] = 7200, [301] = 7200, [302] = 1200, [303] = 1200, [404] = 180, [410] = 180 }
--- RFC 9110 §15.1, without 206, which is not stored here.
+-- Heuristically cacheable statuses of RFC 9110 §15.1, without 206, which is not stored here.
 local HEURISTIC = { [200] = true, [203] = true, [204] = true, [300] = true, [301] = true, [308] = true, [404] = true, [405] = true, [410] = true, [414] = true, [501] = true }
--- They answer a condition or a range of one request, which are not part of the key: RFC 9110 §15.5.13 and §15.5.17.
--- 206 and 304 are the same; both are handled apart.
+-- These depend on a condition or range of one request, which is not part of the key: RFC 9110 §15.5.13 and §15.5.17.
+-- The same is true of 206 and 304, which are handled separately.
 local OF_ONE_REQUEST = { [206] = true, [304] = true, [412] = true, [416] = true }
 -- RFC 9111 §4.2.2 names a tenth as typical.
 local HEURISTIC_FRACTION = 0.1
@@ -29,7 +29,8 @@ for _, range in ipairs({ { 200, 205 }, { 300, 303 }, { 305, 308 }, { 400, 417 },
   for status = range[1], range[2] do UNDERSTOOD[status] = true end
 end
 
--- The directives that count, and whether a targeted field gave them: then neither Cache-Control nor Expires does, RFC 9213 §2.2.
+-- Returns the effective directives, and true when they are from a targeted field: Cache-Control and Expires do not
+-- count then, RFC 9213 §2.2.
 local function policy_of(fields)
   for index = 1, #TARGETED do
     local lines = fields[TARGETED[index]]
@@ -45,7 +46,8 @@ local function date_of(fields, name, now_s)
   return lines and http_date.parse(lines[1], now_s)
 end
 
--- Seconds and whether the origin said so; nil where nothing says anything. What cannot be read is stale, RFC 9111 §4.2.1.
+-- Returns seconds, and whether the origin set them; nil when nothing sets a lifetime.
+-- An unreadable value means stale, RFC 9111 §4.2.1.
 local function lifetime_of(response, options, policy, targeted, date_s)
   for _, name in ipairs({ "s-maxage", "max-age" }) do
     if policy[name] ~= nil then return delta_s(policy[name]) or 0, true end
@@ -63,10 +65,10 @@ local function lifetime_of(response, options, policy, targeted, date_s)
   return nil, false
 end
 
--- RFC 9111 §4.2.3, when the answer arrived.
+-- The age on arrival, RFC 9111 §4.2.3.
 local function initial_age_of(response, date_s)
   local lines = response.fields.age
-  -- §5.1: of a list the first member counts; what is not a number is ignored.
+  -- §5.1: the first member of a list counts; a value that is not a number is ignored.
   local member = lines and match(lines[1], "^%s*([^,]-)%s*,") or lines and match(lines[1], "^%s*(.-)%s*$")
   local apparent_s = max(0, floor(response.received_s) - date_s)
   return max(apparent_s, (delta_s(member) or 0) + max(0, response.received_s - response.requested_s))
@@ -79,10 +81,10 @@ local function lists_star(lines)
   return false
 end
 
--- Why it must not be stored, or nil. `explicit_s` is the lifetime when the origin gave one.
+-- Returns the reason why the response must not be stored, or nil. `explicit`: the origin set the lifetime.
 local function prohibition(response, options, policy, lifetime_s, explicit)
   local understood = UNDERSTOOD[response.status]
-  -- RFC 9111 §5.2.2.3: to a cache that knows the status, must-understand overrides no-store.
+  -- RFC 9111 §5.2.2.3: for a cache that understands the status, must-understand overrides no-store.
   if policy["must-understand"] ~= nil then
     if not understood then return "must-understand" end
   elseif policy["no-store"] ~= nil then
@@ -92,7 +94,7 @@ local function prohibition(response, options, policy, lifetime_s, explicit)
   -- RFC 9111 §3.5.
   if response.authorized and policy.public == nil and policy["s-maxage"] == nil and policy["must-revalidate"] == nil then return "authorization" end
   if lists_star(response.fields.vary) then return "vary" end
-  -- RFC 9111 §7.3 lets it be stored when the origin means it; Cloudflare does not store it.
+  -- RFC 9111 §7.3: a response with Set-Cookie may be stored when the origin intends it; Cloudflare does not store it.
   if response.fields["set-cookie"] and (options.cloudflare or not explicit) then return "set-cookie" end
   if options.cloudflare then
     if policy["no-cache"] ~= nil then return "no-cache" end
@@ -101,11 +103,12 @@ local function prohibition(response, options, policy, lifetime_s, explicit)
   return nil
 end
 
---- Judges an answer of the origin.
--- response: status, fields (lower-case name → list of lines), requested_s, received_s, authorized (the request had Authorization)
+--- Judges a response of the origin.
+-- response: status, fields (lower-case name → list of lines), requested_s, received_s,
+-- authorized (the request had Authorization)
 -- options: cloudflare, default_ttls, heuristics (booleans)
--- Returns storable, bypass (it was forbidden, not just not allowed), lifetime_s, initial_age_s, always_validate, stale_forbidden,
--- stale_while_revalidate_s, stale_if_error_s
+-- Returns storable, bypass (storing is forbidden, not merely not allowed), lifetime_s, initial_age_s, always_validate,
+-- stale_forbidden, stale_while_revalidate_s, stale_if_error_s
 function _M.judge(response, options)
   local fields, status = response.fields, response.status
   local policy, targeted = policy_of(fields)
@@ -123,7 +126,8 @@ function _M.judge(response, options)
   if storable then
     local reusable = lifetime_s ~= nil and lifetime_s > initial_age_s and not always_validate
     local validator = fields.etag ~= nil or fields["last-modified"] ~= nil
-    -- RFC 9111 §3: the origin or the status must allow it; and what can neither be used nor validated is not worth its place.
+    -- RFC 9111 §3: the origin or the status must allow storing.
+    -- What can be neither served nor validated is not worth storing.
     local allowed = lifetime_s ~= nil or not options.cloudflare and (policy.public ~= nil or HEURISTIC[status] == true)
     storable = allowed and (reusable or validator or stale_while_revalidate_s > 0 or stale_if_error_s > 0)
   end
@@ -139,12 +143,13 @@ function _M.judge(response, options)
   }
 end
 
--- RFC 9111 §4.2.3: seconds, not rounded.
+-- RFC 9111 §4.2.3: the current age in seconds, not rounded.
 function _M.age_s(entry, now_s)
   return entry.initial_age_s + max(0, now_s - entry.received_s)
 end
 
--- Seconds that it is still fresh; what is negative it has been stale for. A soft purge makes it stale from then on.
+-- Returns the seconds of freshness left; negative: the seconds since it became stale.
+-- A soft purge makes it stale from that moment.
 function _M.left_s(entry, now_s)
   local left_s = entry.lifetime_s - _M.age_s(entry, now_s)
   return entry.stale_since_s and min(left_s, entry.stale_since_s - now_s, 0) or left_s

@@ -12,7 +12,7 @@ function _M.current()
   return dict:get("all")
 end
 
---- For control.lua.
+--- Executes a purge call for control.lua.
 function _M.purge(body, soft)
   if body.purge_everything ~= true or soft then
     return nil, 400, 'this cache purges everything at once: send {"purge_everything":true}'

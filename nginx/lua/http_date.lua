@@ -1,5 +1,5 @@
--- HTTP dates in their three forms, RFC 9110 §5.6.7. Strict: what is not a date makes an answer stale, never fresh.
--- Only case does not count, and UTC is as good as GMT: RFC 9111 §4.2.
+-- Parses the three forms of HTTP dates, RFC 9110 §5.6.7. Strict: an invalid date makes a response stale, never fresh.
+-- Only letter case is ignored, and UTC counts as GMT: RFC 9111 §4.2.
 local find, lower, match = string.find, string.lower, string.match
 
 local _M = {}
@@ -12,7 +12,7 @@ local DAYS_IN_MONTH = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
 local DAY_S = 86400
 local YEAR_S = 31557600
 
--- Days since 1970-01-01 in the proleptic Gregorian calendar; years are counted from March, so that a leap day ends one.
+-- Days since 1970-01-01 in the proleptic Gregorian calendar. Years start in March, so that a leap day ends its year.
 local function days_since_epoch(year, month, day)
   if month <= 2 then year, month = year - 1, month + 12 end
   local leap_days = math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
@@ -27,7 +27,7 @@ local function seconds(year, month_name, day, hour, minute, second)
   return days_since_epoch(year, month, day) * DAY_S + hour * 3600 + minute * 60 + second
 end
 
--- Seconds since the epoch, or nil. `now_s` decides which century a two-digit year is of.
+-- Returns seconds since the epoch, or nil. `now_s` decides the century of a two-digit year.
 function _M.parse(text, now_s)
   text = lower(text)
   if find(text, "^%a%a%a, ") then

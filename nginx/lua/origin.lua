@@ -1,5 +1,5 @@
--- One request at the origin, over HTTP/1.1. nginx's own proxy takes a 103 for the final answer and does not tell a filter
--- whether a body is whole; here both are known. RFC 9112.
+-- One HTTP/1.1 request to the origin, RFC 9112. nginx's own proxy takes a 103 for the final response and does not tell
+-- a filter whether a body is complete; this client knows both.
 local settings = require("settings")
 
 local find, lower, match, sub = string.find, string.lower, string.match, string.sub
@@ -7,21 +7,21 @@ local find, lower, match, sub = string.find, string.lower, string.match, string.
 local _M = {}
 
 local CONNECT_MS, SEND_MS, READ_MS = 5000, 30000, 30000
--- Shorter than any origin keeps its side, or a request meets a closing connection; Node's default is 5 s.
+-- Shorter than any origin keeps an idle connection, or a request meets a closing one; Node's default is 5 s.
 local IDLE_MS, IDLE_CONNECTIONS = 4000, 256
 local HEAD_BYTES_MAX = 64 * 1024
 local FIELDS_MAX = 200
 local INTERIM_MAX = 16
 local CHUNK_LINE_BYTES_MAX = 4096
 local READ_BYTES = 64 * 1024
--- RFC 9110 §9.2.2: a request with these may be sent again when a connection turns out to be closed.
+-- RFC 9110 §9.2.2: a request with these methods may be sent again when its connection turns out to be closed.
 local REPEATABLE = { GET = true, HEAD = true, OPTIONS = true }
 
--- The address that answered last is tried first.
+-- Index of the address that worked last; it is tried first.
 local preferred = 1
 
--- A certificate that is refused before the handshake had to wait for the origin is an assertion in lua-resty-core (its
--- socket.lua up to 0.1.25 at least), where any other is an answer.
+-- When a certificate is refused before the handshake has waited for the origin, lua-resty-core (socket.lua, up to
+-- 0.1.25 at least) raises an assertion instead of returning an error.
 local function handshake(socket)
   local ran, done, message = pcall(socket.sslhandshake, socket, nil, settings.origin_host, true)
   if not ran then return nil, "its certificate was refused" end
@@ -31,7 +31,7 @@ end
 local function connect_to(address, fresh)
   local socket = ngx.socket.tcp()
   socket:settimeouts(CONNECT_MS, SEND_MS, READ_MS)
-  -- Nothing is ever put into the pool "fresh", so nothing comes from it.
+  -- No connection is ever returned to the pool "fresh", so this always opens a new one.
   local done, message = socket:connect(address, settings.origin_port, { pool_size = IDLE_CONNECTIONS, pool = fresh and "fresh" or nil })
   if done and settings.origin_tls and socket:getreusedtimes() == 0 then
     done, message = handshake(socket)
@@ -58,7 +58,7 @@ local function connect(fresh)
   return nil, message
 end
 
--- Reads as much as there is; nil and why when there is no more.
+-- Reads the bytes that are there; nil and a reason when there are no more.
 local function fill(answer)
   local data, message, partial = answer.socket:receiveany(READ_BYTES)
   data = data or (partial ~= "" and partial) or nil
@@ -67,7 +67,7 @@ local function fill(answer)
   return true
 end
 
--- Everything up to and with the empty line that ends a head.
+-- Returns everything up to and including the empty line that ends a head.
 local function read_head(answer)
   local from = 1
   while true do
@@ -84,12 +84,12 @@ local function read_head(answer)
   end
 end
 
--- Status, and header lines as {name, value} in their order.
+-- Returns the status, the header lines as {name, value} in their order, and the minor version of HTTP.
 local function parse_head(head)
-  -- RFC 9110 §15: a status is at least 100. A lower one would pass for an interim answer.
+  -- RFC 9110 §15: a status is at least 100. A lower one would count as an interim response.
   local minor, status = match(head, "^HTTP/1%.([01]) ([1-9]%d%d)[ \r\n]")
   if not minor then return nil, "it is not HTTP/1" end
-  -- RFC 9112 §5.2: a folded line is read as one.
+  -- RFC 9112 §5.2: folded lines are joined.
   local at = find(head, "\n", 1, true) + 1
   local text = string.gsub(sub(head, at), "\r?\n[ \t]+", " ")
   local headers = {}
@@ -115,7 +115,7 @@ local function group(headers)
   return fields
 end
 
--- How the body ends, RFC 9112 §6.3: "none", "chunked", "length" (and how many bytes) or "close".
+-- How the body ends, RFC 9112 §6.3: "none", "chunked", "length" (and the number of bytes) or "close".
 local function framing(method, status, fields)
   if method == "HEAD" or status == 204 or status == 304 then return "none" end
   local coding, lengths = fields["transfer-encoding"], fields["content-length"]
@@ -125,7 +125,7 @@ local function framing(method, status, fields)
   end
   if lengths then
     local length = match(lengths[1], "^%d+$")
-    -- RFC 9112 §6.3, 5: the same number in a list or on more lines may be read as one.
+    -- RFC 9112 §6.3, 5: the same number, repeated in a list or on several lines, may count as one.
     for _, line in ipairs(lengths) do
       for member in string.gmatch(line, "[^,]+") do
         local digits = match(member, "^%s*(%d+)%s*$")
@@ -162,14 +162,14 @@ local function attempt(method, uri, host, lines, body)
   local answer = { socket = socket, buffer = "", single = not repeatable }
   local function fail(why)
     socket:close()
-    -- A connection that the origin closed while it lay idle: nothing was answered, so a GET may be sent again. RFC 9112 §9.3.1.
+    -- The origin closed the connection while it was idle, without a response: a GET may be sent again, RFC 9112 §9.3.1.
     return nil, why, reused and answer.buffer == "" and not answer.status and why ~= "timeout" and "again" or "answer"
   end
 
   local request = method .. " " .. uri .. " HTTP/1.1\r\nHost: " .. host .. "\r\n" .. table.concat(lines, "\r\n") .. "\r\n\r\n"
   local sent, why = socket:send(request)
   if not sent then return fail(why) end
-  -- An origin may refuse a body before it has read it: its answer is there although the rest cannot be sent.
+  -- An origin may refuse a body before it has read it: its response is there although the rest cannot be sent.
   if body and not send_body(socket, body) then answer.single = true end
   for _ = 0, INTERIM_MAX do
     local head
@@ -194,8 +194,9 @@ local function attempt(method, uri, host, lines, body)
   return fail("it sent too many interim answers")
 end
 
---- Returns the answer with its head read, or nil, why, and "connect" or "answer" for where it failed.
--- body: nil, {text} or {file}; its length is among the lines
+--- Sends a request and reads the response head.
+-- Returns the answer, or nil, why, and where it failed: "connect" or "answer".
+-- body: nil, {text} or {file}; `lines` contain its length
 function _M.fetch(method, uri, host, lines, body)
   local answer, why, where = attempt(method, uri, host, lines, body)
   if where == "again" then answer, why, where = attempt(method, uri, host, lines, body) end
@@ -262,7 +263,7 @@ local function read_chunked(answer)
   return data
 end
 
--- The next piece of the body; nil at its end; nil and why when it is cut short.
+-- Returns the next piece of the body; nil at its end; nil and a reason when it is cut short.
 function _M.read(answer)
   if answer.framing == "none" then return nil end
   if answer.framing == "chunked" then return read_chunked(answer) end
@@ -279,13 +280,13 @@ function _M.read(answer)
   return data, message
 end
 
--- Whether the next piece of the body has still to arrive.
+-- Whether the next piece of the body has yet to arrive.
 function _M.dry(answer)
   if answer.framing == "chunked" and answer.left == 0 then return not find(answer.buffer, "\n", 1, true) end
   return answer.buffer == "" and answer.left ~= 0
 end
 
--- After the whole body: for the next request, unless something came behind it.
+-- After the whole body: keeps the connection for the next request, unless more bytes follow the body.
 function _M.release(answer)
   if answer.keep and answer.buffer == "" and not answer.single then
     answer.socket:setkeepalive(IDLE_MS)

@@ -1,15 +1,15 @@
--- What was purged, and when. An answer carries the clock of the moment when it was asked for; it is void when anything that it
--- belongs to (everything, its host, a prefix of its address, one of its tags) was purged later. So a purge costs the same
--- whatever the cache holds, and holds for answers that were on their way to the cache, too.
+-- Records what was purged, and when. An entry carries the purge clock from the moment of its request to the origin. It
+-- is void when anything that it belongs to (everything, its host, a prefix of its address, one of its tags) was purged
+-- later. So a purge costs the same for any size of the cache, and also covers responses that are in flight.
 local dict = ngx.shared.purges
 
 local _M = {}
 
--- Addresses share marks, so that any number of purged addresses takes bounded room; sharing one purges too much, never too little.
+-- Addresses share marks: any number of purged addresses needs bounded memory. This purges too much, never too little.
 local URL_MARKS = 65536
--- Each length is looked for in each address. A prefix of one length more is cut to one that there is: that purges too much.
+-- Each length is looked up for every address. A prefix of one length more is cut to a known one, which purges too much.
 local PREFIX_LENGTHS_MAX = 1024
--- How much is forgotten when there is no room for another mark.
+-- One in so many marks is dropped when there is no room for another one.
 local FORGOTTEN_PART = 8
 
 local lengths, lengths_text = {}, ""
@@ -29,7 +29,8 @@ local function url_mark(key)
   return "u:" .. ngx.crc32_short(key) % URL_MARKS
 end
 
--- Makes room: the oldest marks go, and what was asked for before the newest of them is void, which is never wrong, only slow.
+-- Makes room by dropping the oldest marks. Every response requested before the newest of them becomes void, which is
+-- never wrong, only slow.
 local function forget_oldest()
   local names, clocks, sorted = {}, {}, {}
   for _ = 1, math.ceil((dict:llen("order") or 0) / FORGOTTEN_PART) do
@@ -41,7 +42,7 @@ local function forget_oldest()
     end
   end
   table.sort(sorted)
-  -- Some were purged again since they stand in this order; those stay.
+  -- Names that were purged again after they entered the list stay.
   local floor = sorted[math.ceil(#sorted / 2)] or dict:get("clock")
   if floor > dict:get("floor") then dict:set("floor", floor, 0, ngx.time()) end
   for _, name in ipairs(names) do
@@ -49,7 +50,8 @@ local function forget_oldest()
   end
 end
 
--- Whether there is room for it after all that may go has gone. nginx itself would evict what was not asked for lately.
+-- Stores a mark and drops old ones until there is room; returns whether there was. nginx itself would evict the mark
+-- that was not used for longest.
 local function keep(name, value, flags)
   for _ = 1, FORGOTTEN_PART do
     if dict:safe_set(name, value, 0, flags) then return true end
@@ -58,7 +60,7 @@ local function keep(name, value, flags)
   return false
 end
 
--- Its flags are the time of the call, in seconds.
+-- The flags of a mark are the time of the call, in seconds.
 local function remember(name, clock)
   local known = dict:get(name) ~= nil
   local kept = keep(name, clock, ngx.time())
@@ -69,7 +71,7 @@ local function remember(name, clock)
   if not kept then dict:set("floor", clock, 0, ngx.time()) end
 end
 
--- Writes the marks first and moves the clock after them: who reads the new clock finds them.
+-- Writes the marks before it moves the clock: a reader of the new clock finds them.
 local function mark(soft, name, and_set)
   local clock, kind = dict:get("clock") + 1, soft and "soft " or ""
   if name then remember(kind .. name, clock) end
@@ -79,11 +81,11 @@ end
 
 function _M.everything(soft) mark(soft, nil, "floor") end
 function _M.host(host, soft) mark(soft, "h:" .. string.lower(host)) end
--- "tags": when the last was purged, whichever.
+-- "tags": when any tag was last purged.
 function _M.tag(tag, soft) mark(soft, "t:" .. string.lower(tag), "tags") end
 function _M.url(key, soft) mark(soft, url_mark(key)) end
 
--- The lengths of purged prefixes, the shortest first.
+-- The lengths of purged prefixes, in ascending order.
 local function prefix_lengths()
   local text = dict:get("lengths") or ""
   if text ~= lengths_text then
@@ -120,7 +122,7 @@ local function add_prefixes(names, address)
   end
 end
 
--- When the first of `names` was purged that was purged after the clock stood at `since`; nil when none was.
+-- Returns when the first of `names` was purged after the clock stood at `since`; nil when none was.
 local function marked_s(since, soft, names)
   local first_s
   for index = 1, #names do
@@ -130,14 +132,14 @@ local function marked_s(since, soft, names)
   return first_s
 end
 
--- When the address of an answer that is to be stored was purged, if it was after it was asked for. What is stored under its
--- address alone is removed by a purge of that; what was on its way then was not there to be removed.
+-- Returns when the address of a response that is to be stored was purged, if that was after its request. A purge of an
+-- address removes the entry stored under the address alone; a response in flight is not there to be removed.
 function _M.address_purged_s(entry, soft)
   return marked_s(entry.clock, soft, { url_mark(entry.host .. entry.uri) })
 end
 
--- entry: clock (when it was asked for), host, host_name, uri, tags, any_tag (it may have others, too), shares_address (its key
--- is not the address alone)
+-- entry: clock (of its request), host, host_name, uri, tags, any_tag (it may have others, too),
+-- shares_address (its key is more than the address)
 -- Returns whether it is void, and since when it is marked stale (nil: it is not).
 function _M.judge(entry)
   local now = _M.clock()

@@ -1,5 +1,5 @@
--- The id of a request, as in CF-Ray: sixteen hexadecimal digits and a place. Counted, not random: a random one for each request
--- costs as much as the rest of answering from the cache.
+-- The id of a request, as in CF-Ray: 16 hexadecimal digits and a place. A counter: a random id for each request costs
+-- as much as the rest of a response from the cache.
 local bit = require("bit")
 
 local _M = {}
@@ -17,7 +17,7 @@ local function next_ray()
   return start .. bit.tohex(count) .. PLACE
 end
 
---- This request's; made when it is asked for first.
+--- Returns the id of this request; creates it on first use.
 function _M.of(var)
   local ray = var.ray
   if ray == "" then

@@ -1,4 +1,4 @@
--- What a client is sent: an entry of the cache, the answer of a fetch as it comes, or a word of the edge's own.
+-- Sends responses to the client: a cache entry, the response of a fetch as it arrives, or a message of the edge itself.
 local answers = require("answer")
 local conditional = require("conditional")
 local flights = require("flight")
@@ -13,10 +13,10 @@ local _M = {}
 
 local FILE_READ_BYTES = 128 * 1024
 local UNSENT_BYTES_MAX = 256 * 1024
--- RFC 9110 §15.4.5: a 304 says nothing of the body that it does not have.
+-- RFC 9110 §15.4.5: a 304 has no body and does not describe one.
 local NOT_IN_304 = { ["content-type"] = true, ["content-encoding"] = true, ["content-language"] = true, ["content-range"] = true }
 
---- A word of the edge's own.
+--- Sends a message of the edge itself.
 function _M.say(status, text)
   ngx.status = status
   ngx.header["Content-Type"] = "text/plain; charset=utf-8"
@@ -24,7 +24,7 @@ function _M.say(status, text)
   ngx.say(text)
 end
 
--- Lines of one name come together: nginx takes them as a list.
+-- nginx takes several lines of one name as a list.
 local function send_headers(headers, except)
   local out, seen = ngx.header, {}
   for index = 1, #headers do
@@ -45,7 +45,7 @@ local function send_headers(headers, except)
   end
 end
 
--- Which names come more than once is the same for every answer from an entry.
+-- Groups the headers by name; the result is the same for every response from this entry.
 local function prepare(entry)
   local names, values, positions = {}, {}, {}
   for _, header in ipairs(entry.headers) do
@@ -75,17 +75,18 @@ local function send_file(entry, first, last)
     if not ngx.print(data) or not ngx.flush(true) then break end
   end
   file:close()
-  -- Cut short: the client must not take it for whole.
+  -- Cut short: the client must not take it for complete.
   if left > 0 then return ngx.exit(ngx.ERROR) end
 end
 
--- nginx would judge them again by the headers that are sent, and turn the answer into its own 304 or 412. Whoever is to judge
--- them has done so, RFC 9111 §4.3.2.
+-- nginx would evaluate the conditions again, by the headers that are sent, and turn the response into its own 304 or
+-- 412. The edge or the origin has already evaluated them, RFC 9111 §4.3.2.
 local function hide_conditions()
   for _, name in ipairs({ "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since" }) do ngx.req.clear_header(name) end
 end
 
---- Answers from an entry; `word` is the status that is told. Returns false when its body is gone, and nothing was said.
+--- Answers from an entry; `word` is the reported cache status.
+-- Returns false, before anything is sent, when its body is gone.
 function _M.entry(entry, word, request, now_s)
   local var, header = ngx.var, ngx.header
   local age = string.format("%d", floor(freshness.age_s(entry, now_s)))
@@ -93,7 +94,6 @@ function _M.entry(entry, word, request, now_s)
   local size, fields = entry.body_bytes, nil
   if request.special then fields = request.fields end
   local only_head = request.method == "HEAD"
-  -- Looked for before anything is said.
   if not only_head and not store.has_body(entry) then
     store.forget(entry)
     return false
@@ -140,8 +140,8 @@ function _M.entry(entry, word, request, now_s)
   return true
 end
 
---- Sends a body as `next` brings it; `dry` tells that the next piece is not there yet, and `close` is called at the end.
--- Returns false when the client has gone.
+--- Sends the pieces that `next` returns. `dry`: whether the next piece has yet to arrive; `close`: called at the end.
+-- Returns false when the client has disconnected.
 function _M.pieces(next, dry, close)
   local unsent_bytes = 0
   while true do
@@ -156,7 +156,7 @@ function _M.pieces(next, dry, close)
     end
     local sent = ngx.print(chunk)
     unsent_bytes = unsent_bytes + #chunk
-    -- When nothing more is there yet, and before nginx holds too much for a client that reads slowly.
+    -- When the next piece has yet to arrive, and before nginx buffers too much for a slow client.
     if sent and (unsent_bytes > UNSENT_BYTES_MAX or dry()) then
       sent = ngx.flush(true)
       unsent_bytes = 0
@@ -168,17 +168,17 @@ function _M.pieces(next, dry, close)
   end
 end
 
---- The head of an origin's answer, but for what the edge says itself.
+--- Sets the head of an origin's response, except the headers of the edge itself.
 function _M.head(answer, request)
   ngx.status = answer.status
   send_headers(answers.kept_headers(answer.headers, answer.fields))
-  -- The age that an answer arrived with. Cloudflare tells one of answers from its cache only.
+  -- The Age that the response arrived with. Cloudflare sends an Age only with responses from its cache.
   if answer.fields.age and settings.profile ~= "cloudflare" then ngx.header["Age"] = answer.fields.age[1] end
   ngx.var.page_revision = answer.fields["page-revision"] and answer.fields["page-revision"][1] or ""
   if request.conditions_said then hide_conditions() end
 end
 
---- Hands on the answer of a fetch as it comes.
+--- Relays the response of a fetch as it arrives.
 function _M.relay(flight, word, request)
   local answer = flight.answer
   local length = answer.length
@@ -191,11 +191,11 @@ function _M.relay(flight, word, request)
     ngx.send_headers()
     return flights.leave(flight)
   end
-  -- All of it may be there already: then its length is known, whatever the origin said.
+  -- The whole body may be queued already: then its length is known, whatever the origin said.
   if not length and flights.is_queued_whole(flight) then length = flight.queued_bytes end
   if length then ngx.header["Content-Length"] = length end
   if length == 0 then ngx.send_headers() end
-  -- A known head goes out although no byte of the body is there yet.
+  -- A known head is sent before any byte of the body is there.
   if flight.first > flight.last and not flight.closed then
     ngx.send_headers()
     ngx.flush()
@@ -203,7 +203,7 @@ function _M.relay(flight, word, request)
   if not _M.pieces(function() return flights.next(flight) end, function() return flights.dry(flight) end) then flights.leave(flight) end
 end
 
---- Says that the origin gave no answer.
+--- Reports that the origin gave no response.
 function _M.fail(failure, request, word)
   ngx.header["CF-Cache-Status"] = word or "MISS"
   ngx.var.cache_status = word or "MISS"
@@ -211,7 +211,7 @@ function _M.fail(failure, request, word)
   _M.say(failure.status, failure.status == 504 and "504 Gateway Timeout: the origin did not answer in time" or "502 Bad Gateway: the origin could not be reached, or its answer could not be read")
 end
 
---- Answers from a large body while it is still arriving. Returns false when it cannot, and nothing was said.
+--- Answers from a large body while it is still arriving. Returns false, before anything is sent, when it cannot.
 function _M.growing(flight, request)
   local growing, var, header = flight.growing, ngx.var, ngx.header
   local entry = growing.entry

@@ -1,24 +1,24 @@
--- A client's request as the cache sees it: its key, and what of it goes on to the origin.
+-- A client's request as the cache sees it: its key, and what is forwarded to the origin.
 local encodings = require("encodings")
 local rays = require("ray")
 local settings = require("settings")
 
 local _M = {}
 
--- Headers that an application may build its answer from although no Vary says so: they are part of the key, as in
--- https://developers.cloudflare.com/cache/how-to/cache-keys/, or one client could choose what all others get.
--- conf/edge.conf looks at the same ones.
+-- Headers that an application may use for its response although no Vary names them. They are part of the key, or one
+-- client could choose the response for all others: https://developers.cloudflare.com/cache/how-to/cache-keys/
+-- conf/edge.conf checks the same ones.
 local KEYED = {
   "x-forwarded-host", "x-host", "x-forwarded-scheme", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-prefix",
   "x-forwarded-server", "x-original-url", "x-rewrite-url", "forwarded",
   "x-http-method-override", "x-http-method", "x-method-override",
 }
 local KEYED_BY_CLOUDFLARE = { "origin", unpack(KEYED) }
--- What makes an answer from the cache more than sending what is stored.
+-- With any of these, an answer from the cache needs more than sending the stored response.
 local SPECIAL = {
   "range", "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "cache-control", "pragma",
 }
--- RFC 9110 §7.6.1, and what nginx or the edge itself says to the origin.
+-- RFC 9110 §7.6.1, and headers that nginx or the edge itself sends to the origin.
 local NOT_FORWARDED = {
   "host", "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
   "content-length", "expect", "http2-settings", "proxy-authorization", "cf-connecting-ip", "cf-ray",
@@ -37,13 +37,13 @@ local function connection_listed(value)
   return listed
 end
 
--- As one line; RFC 9110 §5.3.
+-- As one line, RFC 9110 §5.3.
 local function joined(value)
   return type(value) == "table" and table.concat(value, ", ") or value
 end
 
--- Makes the header fields that a client sent those of the canonical request: name in lower case → line or lines. What the
--- origin is told, what an answer is kept under, and whether it may be kept all come from these, so they cannot differ.
+-- Turns the client's header fields into those of the canonical request: name in lower case → line or lines. The request
+-- to the origin, the key and the decision to store all use these fields, so they cannot differ.
 local function canonical(fields, var, keyed)
   for name in pairs(connection_listed(fields.connection)) do fields[name] = nil end
   for index = 1, #NOT_FORWARDED do fields[NOT_FORWARDED[index]] = nil end
@@ -51,7 +51,7 @@ local function canonical(fields, var, keyed)
     local name = keyed[index]
     local value = fields[name]
     if value ~= nil then
-      -- Where the first line is empty nginx's own variable says that there is none; so it is read everywhere.
+      -- With an empty first line nginx's own variable is empty, so the header counts as absent everywhere.
       local first = type(value) == "table" and value[1] or value
       fields[name] = first ~= "" and joined(value) or nil
     end
@@ -65,23 +65,23 @@ local function canonical(fields, var, keyed)
   return fields
 end
 
--- What was said in Host → the part of a key that it becomes, and its name without a port. Clients say few different things;
--- one that says many empties the table.
+-- Host header → its part of the key, and its name without a port.
+-- Clients send few different values; a client that sends many empties the table.
 local HOSTS_MAX = 1000
 local hosts, hosts_count = {}, 0
 
---- The host's part of a key and its name; nil when the request names two.
+--- Returns the host's part of the key and its name; nil when the request names two hosts.
 function _M.host(var)
   local said = var.http_host or ""
   local known = hosts[said]
   if not known then
     local lower = string.lower(said)
-    -- What follows the last colon is a port, but not inside the brackets of an IPv6 address. RFC 3986 §3.2.2.
+    -- The text after the last colon is a port, except inside the brackets of an IPv6 address: RFC 3986 §3.2.2.
     known = { key = string.gsub(lower, ":80$", ""), name = (string.gsub(lower, ":%d*$", "")) }
     if hosts_count >= HOSTS_MAX then hosts, hosts_count = {}, 0 end
     hosts[said], hosts_count = known, hosts_count + 1
   end
-  -- In absolute form the target has a host of its own; two different ones are an attempt at a wrong key. RFC 9112 §3.2.2.
+  -- A target in absolute form has its own host; two different hosts are an attempt at a wrong key. RFC 9112 §3.2.2.
   if known.name ~= var.host then return nil end
   return known.key, known.name
 end
@@ -93,7 +93,7 @@ local function names_any(fields, names)
   return false
 end
 
--- The host of a request as in `host`, with what that leaves out: RFC 9112 §3.2.2 and HTTP/1.0. nil and why when there is none.
+-- As `host`, with the cases that it leaves out: RFC 9112 §3.2.2 and HTTP/1.0. Returns nil and a reason without a host.
 local function any_host(var)
   local authority = string.match(var.request, "^%S+ [%a][%w+.-]*://([^/?# ]*)")
   if (var.http_host or "") ~= "" then
@@ -108,7 +108,8 @@ local function any_host(var)
   return (string.gsub(said, ":80$", "")), name
 end
 
--- The key of an address asked for with `all`: any value may hold any byte but for a line's end, so lengths stand before them.
+-- The key of an address with the keyed headers in `all`.
+-- A value may contain any byte except a line end, so its length precedes it.
 local function key_of(address, all, keyed)
   local parts = { address, "\2" }
   for index = 1, #keyed do
@@ -119,12 +120,13 @@ local function key_of(address, all, keyed)
   return table.concat(parts)
 end
 
---- The canonical request: method, host (also in the key), host_name (without a port), uri, fields (see `canonical`), and
--- address: the key of what is asked for without keyed headers; purges name it
--- base: the key of what is asked for, before Vary
+--- Returns the canonical request: method, host (as in the key), host_name (without a port), uri, and
+-- fields: see `canonical`
+-- address: the key without the keyed headers; purges name it
+-- base: the key, before Vary
 -- special: it has conditions, a range or directives; with_body
--- conditions_said: nginx has read conditions in it, be they the canonical request's or not
--- nil and a reason when it cannot be answered.
+-- conditions_said: nginx has read conditions in the request, whether or not the canonical request has them
+-- Returns nil and a reason when the request cannot be answered.
 function _M.read()
   local var = ngx.var
   local host, host_name = any_host(var)
@@ -133,7 +135,7 @@ function _M.read()
   if string.find(uri, "[%z\1-\32#\127]") or string.byte(uri) ~= 47 then return nil, "the request target is not a path" end
 
   local said = ngx.req.get_headers(0)
-  -- It would look for every name that is not there in other spellings.
+  -- Its metatable would look up every absent name in other spellings.
   setmetatable(said, nil)
   local length = said["content-length"]
   local with_body = said["transfer-encoding"] ~= nil or length ~= nil and length ~= "0"
@@ -148,7 +150,7 @@ function _M.read()
   }
 end
 
---- The canonical request's header lines for the origin, without Host. `conditions`: also the client's conditions and range.
+--- Returns the header lines for the origin, without Host. `conditions`: also the client's conditions and range.
 function _M.forwarded_lines(request, conditions)
   local var, lines = ngx.var, {}
   for name, value in pairs(request.fields) do
@@ -165,7 +167,7 @@ function _M.forwarded_lines(request, conditions)
   return lines
 end
 
---- The body of a client's request, read to its end: nil, {text} or {file}, and its size in bytes.
+--- Reads the request's body to its end. Returns nil, {text} or {file}, and its size in bytes.
 function _M.body()
   ngx.req.read_body()
   local text = ngx.req.get_body_data()

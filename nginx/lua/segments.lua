@@ -1,4 +1,4 @@
--- Bytes on disk, bounded: small pieces share a file, a large one has its own, and the oldest file goes when there is no room.
+-- Bytes on disk, within a limit: small pieces share a file, a large one has its own. The oldest file is evicted first.
 local settings = require("settings")
 local dict = ngx.shared.segments
 
@@ -6,19 +6,19 @@ local _M = {}
 
 local SEGMENT_BYTES = 16 * 1024 * 1024
 
--- The least room that is made on a full disk; request bodies may need some, too.
+-- The least that is freed on a full disk; request bodies may need some, too.
 local ROOM_BYTES = 16 * 1024 * 1024
 -- ENOSPC and EDQUOT of Linux.
 local DISK_FULL = { [28] = true, [122] = true }
 
--- The file that small pieces are appended to now; of this worker alone.
+-- The file to which this worker appends small pieces.
 local current
 
 local function path_of(id)
   return settings.cache_directory .. "/" .. id
 end
 
--- Returns how many bytes it had.
+-- Returns how many bytes the file had.
 local function remove(id)
   local bytes = dict:get("s" .. id)
   if not bytes then return 0 end
@@ -36,7 +36,7 @@ local function evict(id)
   return remove(id)
 end
 
--- Makes room on a full disk, at the cost of the oldest files but `own`. Returns whether there was anything to remove.
+-- Frees room on a full disk by removing the oldest files, except `own`. Returns whether there was anything to remove.
 local function give_way(own)
   local goal_bytes = math.max((dict:get("bytes") or 0) / 8, ROOM_BYTES)
   local freed_bytes = 0
@@ -54,7 +54,7 @@ local function give_way(own)
   return true
 end
 
--- In the list of what goes when; the oldest go when the list itself has no room.
+-- Adds the file to the eviction order; removes the oldest files when the list itself is full.
 local function register(id)
   while not dict:safe_set("s" .. id, 0) or not dict:rpush("order", id) do
     dict:delete("s" .. id)
@@ -70,7 +70,7 @@ local function create()
   local file, message, code = io.open(path_of(id), "wb")
   if not file and DISK_FULL[code] and give_way() then file, message = io.open(path_of(id), "wb") end
   if not file then return nil, message end
-  -- What is written can be read at once, and a disk that is full says so with the piece that has no room.
+  -- Unbuffered: written bytes can be read at once, and a full disk fails the write that has no room.
   file:setvbuf("no")
   if not register(id) then
     file:close()
@@ -89,12 +89,12 @@ local function make_room()
   end
 end
 
--- Returns true, or nil, why, and the system's number for that.
+-- Returns true, or nil, a reason and the system's error number.
 local function write(segment, data)
   local done, message, code = segment.file:write(data)
   if not done then return nil, message, code end
   segment.bytes = segment.bytes + #data
-  -- nil when it was the oldest and had to go meanwhile.
+  -- nil when the file was the oldest and was evicted meanwhile.
   if not dict:incr("s" .. segment.id, #data) then return nil, "evicted" end
   dict:incr("bytes", #data)
   make_room()
@@ -115,7 +115,7 @@ local function append(data)
   local offset = segment.bytes
   local done, message, code = write(segment, data)
   if done then return segment.id, offset end
-  -- How much of it was written is not known: nothing more is put behind it.
+  -- It is unknown how much was written: nothing more is appended.
   if current == segment then
     segment.file:close()
     current = nil
@@ -123,14 +123,14 @@ local function append(data)
   return nil, message, code
 end
 
--- Returns the file's id and the offset, or nil and why.
+-- Returns the file's id and the offset, or nil and a reason.
 function _M.append(data)
   local id, offset, code = append(data)
   if not id and DISK_FULL[code] and give_way() then id, offset = append(data) end
   return id, offset
 end
 
--- A file for one large piece that comes bit by bit: write(data), then finish() or discard().
+-- A file for one large piece that arrives in parts: write(data), then finish() or discard().
 function _M.writer()
   local segment, message = create()
   if not segment then return nil, message end
@@ -139,11 +139,11 @@ function _M.writer()
     id = segment.id,
     write = function(data)
       local done, reason, code = write(segment, data)
-      -- Once for each file: what is too large for the disk does not empty the cache.
+      -- Once per file: a piece that is too large for the disk does not empty the cache.
       if done or gave_way or not DISK_FULL[code] then return done, reason end
       gave_way = true
       if not give_way(segment) then return nil, reason end
-      -- Over what was written of the piece.
+      -- Overwrites what was written of the piece.
       segment.file:seek("set", segment.bytes)
       return write(segment, data)
     end,
@@ -164,7 +164,7 @@ function _M.open(id)
   return (io.open(path_of(id), "rb"))
 end
 
--- All of it, or nil when it is not there any more.
+-- Returns all bytes, or nil when they are no longer there.
 function _M.read(id, offset, length)
   local file = _M.open(id)
   if not file then return nil end

@@ -1,4 +1,4 @@
--- What the rendered configuration says of this edge; set once, before any request.
+-- The settings of this edge from the rendered configuration; set once, before any request.
 local _M = {}
 
 function _M.set(values)

@@ -1,4 +1,4 @@
--- Stored answers: a shared index (key → where), the bytes in segments, and the answers in use parsed in this worker's memory.
+-- Stored responses: a shared index (key → place), the bytes in segments, and parsed entries in this worker's memory.
 local cjson = require("cjson.safe")
 local lrucache = require("resty.lrucache")
 local purges = require("purges")
@@ -8,14 +8,14 @@ local index = ngx.shared.index
 
 local _M = {}
 
--- Bodies up to this are read with their head and stay in memory while the answer is among the last used.
+-- Bodies up to this size are read with their head, and stay in memory while the entry is among the most recently used.
 _M.SMALL_BYTES = 64 * 1024
 local PARSED_MAX = 512
 local SELECTIONS_MAX = 4
 
 local parsed = lrucache.new(PARSED_MAX)
 
--- "=head segment:offset:length:body segment:offset:length:since when it is marked stale, or 0"
+-- "=head segment:offset:length:body segment:offset:length:when it was marked stale, or 0"
 local PLACE = "^=(%d+):(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$"
 
 local function load(key, place)
@@ -60,7 +60,7 @@ local function get(key, place)
   return entry
 end
 
--- The stored answer for a request (its key in `base`), and the key under which its answer will be looked for, as far as known.
+-- Returns the entry for a request (its key is `base`), and the key for its response, as far as known.
 function _M.find(base, request)
   local value = index:get(base)
   if not value then return nil, base end
@@ -76,7 +76,7 @@ function _M.find(base, request)
   return nil, first or base
 end
 
--- The stored answer of an address that has one for all requests and is parsed already.
+-- Returns the entry of an address with one response for all requests, if it is parsed already.
 function _M.find_plain(base)
   local place = index:get(base)
   local entry = place and parsed:get(base)
@@ -118,7 +118,7 @@ local function commit(entry, request, place)
   local soft_s = purges.address_purged_s(entry, true)
   if soft_s then place = string.gsub(place, "0$", soft_s) end
   index:set(key, place)
-  -- A purge in another worker between the look and the entry.
+  -- Another worker may have purged it between the check and the write.
   entry.judged_at = nil
   if purges.address_purged_s(entry) or purges.judge(entry) then
     index:delete(key)
@@ -129,9 +129,10 @@ local function commit(entry, request, place)
   return entry
 end
 
--- body: a string, or {segment, bytes} for one that is on disk already. Returns the entry, or nil and why it is not stored.
+-- Stores an entry. body: a string, or {segment, bytes} for one that is already on disk.
+-- Returns the entry, or nil and a reason.
 function _M.put(entry, request, body)
-  -- Under a key of its own, or with marks that stand for its address: see purges.lua.
+  -- With a key of more than the address, a purge of the address reaches it only by the marks of purges.lua.
   entry.shares_address = entry.selection ~= nil or request.base ~= request.address
   local head = encode(entry)
   if type(body) == "string" then
@@ -146,13 +147,13 @@ function _M.put(entry, request, body)
   return commit(entry, request, string.format("=%d:%d:%d:%d:0:%d:0", segment, offset, #head, body.segment, body.bytes))
 end
 
--- The same body under a new head, after a 304.
+-- Stores a new head for the same body, after a 304.
 function _M.put_head(entry, old)
   entry.base, entry.shares_address = old.base, old.shares_address
   local head = encode(entry)
   local segment, offset = segments.append(head)
   if not segment then return nil, offset end
-  -- Its body is the old one's, which may have had other tags.
+  -- The body is that of the old entry, which may have had other tags.
   local void, stale_since_s = purges.judge({
     clock = entry.clock, host = old.host, host_name = old.host_name, uri = old.uri,
     tags = old.tags, any_tag = old.any_tag, shares_address = old.shares_address,
@@ -181,7 +182,7 @@ function _M.forget(entry)
   if index:get(entry.key) == entry.place then index:delete(entry.key) end
 end
 
--- Purges one address. `address` is the key without anything but host and path.
+-- Purges one address; `address` is the key of host and path alone.
 function _M.purge_url(address, soft)
   purges.url(address, soft)
   local value = index:get(address)

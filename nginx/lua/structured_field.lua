@@ -1,11 +1,11 @@
--- Dictionaries of RFC 8941 §4.2.2, as RFC 9213 writes targeted cache control fields. A mistake anywhere makes all of it void.
+-- Parses dictionaries of RFC 8941 §4.2.2, the format of targeted cache control (RFC 9213). Any mistake voids all of it.
 local byte, find, match, sub = string.byte, string.find, string.match, string.sub
 
 local _M = {}
 
 local KEY = "^[a-z*][a-z0-9_%-.*]*"
 
--- Each reader returns the value (as Cache-Control would have it) and where it ends, or nil.
+-- Each reader returns the value (as Cache-Control would have it) and its end, or nil.
 local function read_string(text, at)
   local stop = at + 1
   while true do
@@ -79,7 +79,7 @@ local function skip_inner_list(text, at)
   end
 end
 
--- Key → a string of digits, true, or false for a value that no cache directive has. nil when it is void or empty.
+-- Returns key → a string of digits, true, or false for a value that no cache directive has; nil when void or empty.
 function _M.dictionary(text)
   text = match(text, "^[ ]*(.-)[ ]*$")
   if text == "" then return nil end
@@ -101,7 +101,7 @@ function _M.dictionary(text)
     end
     at = skip_parameters(text, at)
     if not at then return nil end
-    -- The last of two members with one key counts here, unlike in Cache-Control.
+    -- The last of two members with the same key counts, unlike in Cache-Control.
     if value == "absent" then members[key] = nil else members[key] = value end
     if at > #text then return members end
     at = match(text, "^[ \t]*,[ \t]*()", at)

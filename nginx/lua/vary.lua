@@ -1,19 +1,20 @@
--- Which stored answer belongs to a request: Vary, RFC 9111 §4.1.
+-- Selects the stored response for a request by Vary, RFC 9111 §4.1.
 local settings = require("settings")
 
 local _M = {}
 
 local NAMES_MAX = 16
 
--- The sorted names that select, "a,b"; nil when there is but one answer for all. `fields` are those of the answer.
+-- Returns the sorted header names that select a response, "a,b", and whether there are more than NAMES_MAX; nil when
+-- one response serves all requests. `fields`: those of the response.
 function _M.selection(fields)
   local lines = fields.vary
-  -- An origin that encodes what it sends, and forgets to say that others may get it otherwise.
+  -- An origin may encode its response and forget Vary.
   local encoded = settings.profile == "cloudflare" and fields["content-encoding"] ~= nil
   if not lines and not encoded then return nil end
   local seen, names = {}, {}
   for name in string.gmatch((encoded and "accept-encoding," or "") .. string.lower(table.concat(lines or {}, ",")), "[^%s,]+") do
-    -- Cloudflare keeps one answer for an address, whatever Vary says beyond this.
+    -- Cloudflare keeps one response for an address, whatever else Vary names.
     local counts = settings.profile ~= "cloudflare" or name == "accept-encoding"
     if counts and not seen[name] and not string.find(name, "[|=]") then
       seen[name] = true
@@ -25,11 +26,11 @@ function _M.selection(fields)
   return table.concat(names, ",", 1, math.min(#names, NAMES_MAX)), #names > NAMES_MAX
 end
 
--- Differences in white space around commas and in the split over lines do not count, RFC 9111 §4.1.
+-- White space around commas and the split over lines do not matter, RFC 9111 §4.1.
 local function normal(value)
   if type(value) == "table" then value = table.concat(value, ",") end
   if value == nil then return "-" end
-  -- It may be within a quoted string, where every space counts.
+  -- It may be inside a quoted string, where every space counts.
   if string.find(value, '"', 1, true) then return "+" .. value end
   return "+" .. string.gsub(string.gsub(string.gsub(value, "[ \t]*,[ \t]*", ","), "^[ \t]+", ""), "[ \t]+$", "")
 end

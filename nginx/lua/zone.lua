@@ -1,4 +1,5 @@
--- What a purge call may name, and how much of it a plan allows. https://developers.cloudflare.com/cache/how-to/purge-cache/
+-- What a purge call may name, and how many calls and items a plan allows.
+-- https://developers.cloudflare.com/cache/how-to/purge-cache/
 local purges = require("purges")
 local settings = require("settings")
 local store = require("store")
@@ -7,16 +8,16 @@ local calls = ngx.shared.calls
 local _M = {}
 
 local KINDS = { "files", "tags", "hosts", "prefixes" }
--- Whatever the plan: a bound on one call.
+-- Limits of one call, for any plan.
 local ITEMS_MAX = 10000
 local TEXT_BYTES_MAX = 8192
 
--- A bucket of `bucket` calls that fills again with `per_minute`; single addresses have a rate of their own.
+-- A token bucket of `calls_bucket` calls that refills with `calls_per_minute`; single addresses have their own rate.
 local PLANS = {
   free = { items_max = 100, calls_per_minute = 5, calls_bucket = 25, urls_per_second = 800 },
 }
 
--- Takes `amount` from a bucket, or nothing when it does not hold so much.
+-- Takes `amount` from a bucket, or nothing when it holds less.
 local function take(name, amount, capacity, per_second)
   local now = ngx.now()
   local level, at = calls:get(name), calls:get(name .. " at")
@@ -39,7 +40,7 @@ local function allowed(kind, count)
   return true
 end
 
--- The addresses that a purged URL may be stored under: without a port it means every door of this edge.
+-- Returns the addresses under which a purged URL may be stored: without a port it means every door of this edge.
 local function addresses_of(item)
   local url = type(item) == "table" and item.url or item
   if type(url) ~= "string" then return nil end
@@ -54,7 +55,7 @@ local function addresses_of(item)
   return addresses
 end
 
--- As answers have them: answer.lua takes white space from tags, request.lua the usual port from hosts, nginx the last dot.
+-- As in stored entries: answer.lua trims tags, request.lua drops port 80 from hosts, nginx drops the last dot.
 local function trimmed(text)
   return string.match(text, "^%s*(.-)%s*$")
 end
@@ -86,7 +87,7 @@ local function well_formed(kind, items)
   return true
 end
 
---- For control.lua.
+--- Executes a purge call for control.lua.
 function _M.purge(body, soft)
   if body.purge_everything == true then
     ngx.var.purge_kind = "everything"

@@ -13,45 +13,99 @@ const SOURCES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const eta = new Eta({ views: path.join(SOURCES, 'templates'), autoEscape: false, autoTrim: [false, 'nl'] })
 
 const MAX_SIZE_DEFAULT_BYTES = 1024 ** 3
-/** Where Debian, Alpine and Fedora keep what they trust. */
+/** The trusted certificates of Debian and Alpine, and of Fedora. */
 const CERTIFICATES = ['/etc/ssl/certs/ca-certificates.crt', '/etc/pki/tls/certs/ca-bundle.crt']
 
-/** Characters that would end a quoted string of nginx's configuration or be read as a variable in it. */
+/** Characters that would end a quoted string in nginx's configuration or start a variable. */
 const UNQUOTABLE = /["$\\\n\r]/
 
-/** In the first line of each configuration, see templates/main.eta. */
+/** Part of the first line of each configuration, see templates/main.eta. */
 const RENDERED = 'Rendered from nginx/templates'
-/** Marks a folder as a cache that the edge has made; backup programs leave such a folder out. */
+/** Marks a folder as a cache of the edge; backup programs skip such a folder. */
 const TAG_FILE = 'CACHEDIR.TAG'
 const TAG_START = 'Signature: 8a477f597d28d172789f06886806bc55\n# The cache of an edge of stevec.\n'
 const TAG = `${TAG_START}# Each start of the edge empties this folder.\n# See https://bford.info/cachedir/\n`
 
 /**
- * What a role needs besides its folder; ports are of 127.0.0.1.
- * @typedef {{role: 'origin', port: number, wikiPort: number | number[], listenAddress?: string, requestsAtOnceMax?: number}} OriginRole
- *   wikiPort: several wikis of one database, when there is a list
- *   listenAddress: default 127.0.0.1
- *   requestsAtOnceMax: under way at each wiki; what comes besides is answered 503 here, at a fraction of what it would cost the wiki to say so; default: no limit
- * @typedef {{role: 'edge', port: number, publicPort: number, originPort: number, cachedHost: string, nocacheHost: string, controlPort: number, controlToken: string} & EdgeOptions} EdgeRole  in the wiki's stack
- * @typedef {{role: 'edge', port: number, listenAddress?: string, origin: Origin, controlPort: number, controlToken: string} & EdgeOptions} LoneEdgeRole  in front of any application
- * @typedef {{profile?: 'cloudflare' | 'rfc9111', defaultTtls?: boolean, collapse?: boolean, plan?: 'free', cacheDirectory?: string, maxSizeBytes?: number}} EdgeOptions
- *   defaultTtls: an answer that says nothing about caching gets a lifetime by its status, as Cloudflare's; default: only outside the stack, in the profile cloudflare
- *   collapse: simultaneous misses of one address make one fetch; default true
- * @typedef {{addresses: string[], port: number, host: string, tls: boolean, certificates?: string}} Origin
- *   addresses: IP addresses in the order in which they are tried, as nginx does not look into /etc/hosts at run time; certificates: a file of what is trusted, instead of the system's
- * @typedef {{role: 'local', port: number, sourcePort: number, sourcePublicPort?: number, sourceHost: string, controlPort: number, controlToken: string}} LocalRole  sourcePublicPort: what the source calls itself, where a link lies between; default sourcePort
+ * The parameters of a role besides its folder; ports are on 127.0.0.1.
+ * @typedef {object} OriginRole
+ * @property {'origin'} role
+ * @property {number} port
+ * @property {number | number[]} wikiPort  a list: several wikis that share one database
+ * @property {string} [listenAddress]  default 127.0.0.1
+ * @property {number} [requestsAtOnceMax]  in flight at each wiki; nginx answers any further request with 503, at a
+ *   fraction of what a 503 of the wiki would cost; default: no limit
  */
 
 /**
- * Renders a role's configuration and has nginx itself check it, so that a mistake is found before anything starts.
+ * The edge in the wiki's stack.
+ * @typedef {{
+ *   role: 'edge',
+ *   port: number,
+ *   publicPort: number,
+ *   originPort: number,
+ *   cachedHost: string,
+ *   nocacheHost: string,
+ *   controlPort: number,
+ *   controlToken: string
+ * } & EdgeOptions} EdgeRole
+ */
+
+/**
+ * The edge in front of any application.
+ * @typedef {{
+ *   role: 'edge',
+ *   port: number,
+ *   listenAddress?: string,
+ *   origin: Origin,
+ *   controlPort: number,
+ *   controlToken: string
+ * } & EdgeOptions} LoneEdgeRole
+ */
+
+/**
+ * @typedef {object} EdgeOptions
+ * @property {'cloudflare' | 'rfc9111'} [profile]
+ * @property {boolean} [defaultTtls]  a response without caching headers gets a lifetime by its status, as Cloudflare's;
+ *   default: only outside the stack, in the profile cloudflare
+ * @property {boolean} [collapse]  simultaneous misses of one address make one fetch; default true
+ * @property {'free'} [plan]
+ * @property {string} [cacheDirectory]
+ * @property {number} [maxSizeBytes]
+ */
+
+/**
+ * @typedef {object} Origin
+ * @property {string[]} addresses  IP addresses (nginx does not read /etc/hosts at run time), tried in this order
+ * @property {number} port
+ * @property {string} host
+ * @property {boolean} tls
+ * @property {string} [certificates]  a file of trusted certificates; default: the system's
+ */
+
+/**
+ * @typedef {object} LocalRole
+ * @property {'local'} role
+ * @property {number} port
+ * @property {number} sourcePort
+ * @property {number} [sourcePublicPort]  the port that the source calls its own, when a link lies between; default
+ *   sourcePort
+ * @property {string} sourceHost
+ * @property {number} controlPort
+ * @property {string} controlToken
+ */
+
+/**
+ * Renders a role's configuration and has nginx check it, so that a mistake shows before anything starts.
  * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
  * @param {object} where
  * @param {string} where.directory  of this process alone: configuration, logs, cache, temporary files
  * @param {string} where.binary  nginx
  * @param {string} where.modulesDirectory  holds ngx_http_lua_module.so
- * @returns {Promise<{command: string, args: string[], configuration: string, sha256: string}>} what to run in the foreground
+ * @returns {Promise<{command: string, args: string[], configuration: string, sha256: string}>}
+ *   the command to run in the foreground
  * @throws {Error} with nginx's own message when it refuses the configuration; for an edge also, before anything is
- *   changed, when the folder is in use, or when no edge has made what is in the place of the cache
+ *   changed, when the folder is in use, or when no edge created what is in the place of the cache
  */
 export async function prepareRole (role, { directory, binary, modulesDirectory }) {
   const text = render(role, { directory, modulesDirectory })
@@ -62,7 +116,7 @@ export async function prepareRole (role, { directory, binary, modulesDirectory }
     emptyCache(cacheDirectoryOf(role, directory))
   }
   mkdirSync(directory, { recursive: true })
-  // The control token is in it.
+  // It contains the control token.
   writeFileSync(configuration, text, { mode: 0o600 })
   const args = ['-p', directory, '-c', configuration]
   try {
@@ -75,14 +129,14 @@ export async function prepareRole (role, { directory, binary, modulesDirectory }
 }
 
 /**
- * The nginx that uses the folder of a role.
+ * Finds the nginx that uses a role's folder.
  * @param {string} directory
  * @returns {number | null} its process id; null when none runs
  */
 export function findNginx (directory) {
   try {
     const pid = Number(readFileSync(path.join(directory, 'nginx.pid'), 'utf8'))
-    // nginx puts its title before its arguments, with spaces between them.
+    // nginx's process title precedes its arguments, separated by spaces.
     const line = readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
     const used = / -p (.+?) -c /.exec(line)?.[1]
     return used !== undefined && realpathSync(used) === realpathSync(directory) ? pid : null
@@ -106,7 +160,7 @@ function refuseInUse (directory) {
 }
 
 /**
- * What an earlier process stored is of no use without its index.
+ * Empties the cache folder: what an earlier process stored is useless without its index.
  * @param {string} cache
  */
 function emptyCache (cache) {
@@ -122,7 +176,7 @@ function emptyCache (cache) {
 
 /**
  * @param {string} cache
- * @returns {string | null} why the folder is not one that an edge may empty
+ * @returns {string | null} the reason why an edge must not empty the folder; null when it may
  */
 function findForeign (cache) {
   const stat = lstatSync(cache, { throwIfNoEntry: false })
@@ -142,16 +196,26 @@ function findForeign (cache) {
 
 /**
  * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
- * @param {{directory: string, modulesDirectory: string, sources?: string, user?: string}} where  for another machine: the folder nginx/ there,
- *   and the user of its workers, empty for whoever starts it
+ * @param {{directory: string, modulesDirectory: string, sources?: string, user?: string}} where
+ *   for another machine, sources: its folder nginx/; user: of its workers, empty for the user that starts nginx
  * @returns {string} the configuration
  * @throws {Error} when a path cannot stand in an nginx configuration
  */
-export function render (role, { directory, modulesDirectory, sources = SOURCES, user = process.getuid?.() === 0 ? userInfo().username : '' }) {
+export function render (
+  role,
+  { directory, modulesDirectory, sources = SOURCES, user = process.getuid?.() === 0 ? userInfo().username : '' }
+) {
   const cached = role.role !== 'origin'
-  const paths = [directory, modulesDirectory, sources, ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : [])]
+  const paths = [
+    directory,
+    modulesDirectory,
+    sources,
+    ...(role.role === 'edge' ? [cacheDirectoryOf(role, directory)] : [])
+  ]
   for (const value of paths) {
-    if (UNQUOTABLE.test(value)) throw new Error(`nginx cannot use a path with quotes, dollar signs or backslashes: ${value}`)
+    if (UNQUOTABLE.test(value)) {
+      throw new Error(`nginx cannot use a path with quotes, dollar signs or backslashes: ${value}`)
+    }
   }
   return eta.render(`./${role.role}`, {
     ...(role.role === 'edge' ? edgeView(role, directory) : role.role === 'origin' ? originView(role) : role),
@@ -177,7 +241,7 @@ function cacheDirectoryOf (role, directory) {
 }
 
 /**
- * What the template of the role edge needs, with every default filled in.
+ * Returns the values for the template of the role edge, with every default filled in.
  * @param {EdgeRole | LoneEdgeRole} role
  * @param {string} directory
  */
@@ -190,14 +254,18 @@ function edgeView (role, directory) {
     cachedHost: lone ? '' : role.cachedHost,
     nocacheHost: lone ? '' : role.nocacheHost,
     listen: `${address(lone ? role.listenAddress ?? '127.0.0.1' : '127.0.0.1')}:${role.port}`,
-    // Clients may name either; a purged address without a port means both.
+    // Clients may use either port; a purged address without a port means both.
     ports: lone ? [role.port] : [role.port, role.publicPort],
-    origin: { ...origin, addresses: origin.addresses.map(address), certificates: origin.certificates ?? CERTIFICATES.find(existsSync) ?? '' },
+    origin: {
+      ...origin,
+      addresses: origin.addresses.map(address),
+      certificates: origin.certificates ?? CERTIFICATES.find(existsSync) ?? ''
+    },
     profile: role.profile ?? 'cloudflare',
     defaultTtls: role.defaultTtls ?? (lone && role.profile !== 'rfc9111'),
     collapse: role.collapse ?? true,
     plan: role.plan ?? '',
-    // The wiki refuses a page that is too long with a reason; in front of other applications, Cloudflare's limit.
+    // The wiki itself refuses a page that is too long, with a reason. For other applications: Cloudflare's limit.
     bodyMax: lone ? '100m' : '4m',
     cacheDirectory: cacheDirectoryOf(role, directory),
     maxSizeBytes: role.maxSizeBytes ?? MAX_SIZE_DEFAULT_BYTES
@@ -205,15 +273,22 @@ function edgeView (role, directory) {
 }
 
 /**
- * Two runs had the same cache configuration when this is equal: ports, tokens and folders do not count.
+ * Returns a hash that is equal for equal cache configurations: ports, tokens and folders do not count.
  * @param {OriginRole | EdgeRole | LoneEdgeRole | LocalRole} role
  * @param {string} modulesDirectory
  */
 function hashOf (role, modulesDirectory) {
-  const neutral = Object.fromEntries(Object.entries(role).map(([key, value]) => [key, /Port$|^port$/.test(key) ? 0 : key === 'controlToken' ? '' : value]))
-  const hash = createHash('sha256').update(render(/** @type {any} */ (neutral), { directory: '.', modulesDirectory }).replaceAll(SOURCES, ''))
+  const neutral = Object.fromEntries(Object.entries(role).map(([key, value]) => [
+    key,
+    /Port$|^port$/.test(key) ? 0 : key === 'controlToken' ? '' : value
+  ]))
+  const hash = createHash('sha256').update(
+    render(/** @type {any} */ (neutral), { directory: '.', modulesDirectory }).replaceAll(SOURCES, '')
+  )
   for (const folder of ['conf', 'lua']) {
-    for (const file of readdirSync(path.join(SOURCES, folder)).sort()) hash.update(readFileSync(path.join(SOURCES, folder, file)))
+    for (const file of readdirSync(path.join(SOURCES, folder)).sort()) {
+      hash.update(readFileSync(path.join(SOURCES, folder, file)))
+    }
   }
   return `sha256:${hash.digest('hex')}`
 }

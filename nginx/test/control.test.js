@@ -7,15 +7,27 @@ describe('the control listener', () => {
   /** @type {Awaited<ReturnType<typeof startRole>>} */
   let edge
   before(async () => {
-    edge = await startRole('edge', (_incoming, response) => response.setHeader('Cache-Control', 'public, max-age=60').end('page'))
+    edge = await startRole(
+      'edge',
+      (_incoming, response) => response.setHeader('Cache-Control', 'public, max-age=60').end('page')
+    )
   })
   after(() => edge.stop())
 
   /**
    * @param {{path?: string, method?: string, token?: string, body?: string}} options
    */
-  const call = async ({ path = '/client/v4/zones/any/purge_cache', method = 'POST', token = edge.control.token, body = '{"purge_everything":true}' }) => {
-    const response = await fetch(`${edge.control.url}${path}`, { method, headers: { authorization: `Bearer ${token}` }, body: method === 'GET' ? undefined : body })
+  const call = async ({
+    path = '/client/v4/zones/any/purge_cache',
+    method = 'POST',
+    token = edge.control.token,
+    body = '{"purge_everything":true}'
+  }) => {
+    const response = await fetch(`${edge.control.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}` },
+      body: method === 'GET' ? undefined : body
+    })
     return { status: response.status, answer: /** @type {any} */ (await response.json()) }
   }
 
@@ -57,11 +69,18 @@ describe('the control listener', () => {
     const path = '/client/v4/zones/any/purge_cache'
     const page = `${edge.url('wiki.localhost')}/through`
     await cacheStatus(page)
-    await cacheStatus(`${edge.url('wiki.localhost')}${path}`, { method: 'POST', headers: { authorization: `Bearer ${edge.control.token}` }, body: '{"purge_everything":true}' })
+    await cacheStatus(`${edge.url('wiki.localhost')}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${edge.control.token}` },
+      body: '{"purge_everything":true}'
+    })
     assert.equal(await cacheStatus(page), 'HIT')
   })
 })
 
 test('a path that would break out of nginx\'s quotes is refused', () => {
-  assert.throws(() => render({ role: 'origin', port: 1, wikiPort: 2 }, { directory: '/tmp/a";evil', modulesDirectory: '' }), /cannot use a path with quotes/)
+  assert.throws(
+    () => render({ role: 'origin', port: 1, wikiPort: 2 }, { directory: '/tmp/a";evil', modulesDirectory: '' }),
+    /cannot use a path with quotes/
+  )
 })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 /**
- * A small disk of its own, gone after the test; null where one cannot be mounted.
+ * Mounts a small disk and removes it after the test; null where none can be mounted.
  * @param {import('node:test').TestContext} t
  * @param {number} bytes
  */
@@ -12,7 +12,7 @@ export function mountDisk (t, bytes) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-disk-'))
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', directory]).status === 0
   t.after(() => {
-    // Lazily: the edge still has it open.
+    // Lazy unmount: the edge still has the disk open.
     if (mounted) execFileSync('umount', ['-l', directory])
     rmSync(directory, { recursive: true })
   })

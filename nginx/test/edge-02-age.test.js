@@ -10,11 +10,14 @@ test('Age is the time since the origin made the answer, to the second', async (t
   })
   const startedAt = performance.now()
   const misses = await Promise.all(['/plain', '/aged', '/dated'].map((url) => edge.get(url)))
-  assert.deepEqual(misses.map(({ cache, age }) => [cache, age]), [['MISS', undefined], ['MISS', undefined], ['MISS', undefined]])
+  assert.deepEqual(
+    misses.map(({ cache, age }) => [cache, age]),
+    [['MISS', undefined], ['MISS', undefined], ['MISS', undefined]]
+  )
   await passing(2_050)
   const hits = await Promise.all(['/plain', '/aged', '/dated'].map((url) => edge.get(url)))
   assert.deepEqual(hits.map(({ cache }) => cache), ['HIT', 'HIT', 'HIT'])
-  // One more where the second of Date ended before the answer had arrived.
+  // One second more where the second of Date ended before the response arrived.
   const mostS = Math.ceil((performance.now() - startedAt) / 1000)
   for (const [index, base] of [0, 100, 50].entries()) {
     const age = Number(hits[index].age) - base
@@ -24,8 +27,15 @@ test('Age is the time since the origin made the answer, to the second', async (t
 })
 
 test('the age that an answer arrived with is handed on in rfc9111, and not in cloudflare', async (t) => {
-  for (const [profile, age] of /** @type {['rfc9111' | 'cloudflare', number | undefined][]} */ ([['rfc9111', 100], ['cloudflare', undefined]])) {
-    const edge = await startEdge(t, (_request, response) => response.setHeader('Age', '100').setHeader('Cache-Control', 'max-age=600').end('body'), { profile })
+  for (const [profile, age] of /** @type {['rfc9111' | 'cloudflare', number | undefined][]} */ ([
+    ['rfc9111', 100],
+    ['cloudflare', undefined]
+  ])) {
+    const edge = await startEdge(
+      t,
+      (_request, response) => response.setHeader('Age', '100').setHeader('Cache-Control', 'max-age=600').end('body'),
+      { profile }
+    )
     assert.deepEqual([(await edge.get('/')).age, (await edge.get('/', {}, 'POST')).age], [age, age], profile)
   }
 })

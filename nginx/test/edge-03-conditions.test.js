@@ -10,7 +10,10 @@ describe('a condition on a stored answer', () => {
   before(async () => {
     edge = await startEdge(null, (request, response) => {
       if (request.url !== '/dated') response.setHeader('ETag', request.url === '/weak' ? 'W/"a,b"' : '"one"')
-      response.setHeader('Last-Modified', MODIFIED).setHeader('Cache-Control', 'max-age=60').setHeader('Content-Language', 'en').end('body')
+      response.setHeader('Last-Modified', MODIFIED)
+        .setHeader('Cache-Control', 'max-age=60')
+        .setHeader('Content-Language', 'en')
+        .end('body')
     })
     for (const url of ['/strong', '/weak', '/dated']) await edge.get(url)
   })
@@ -58,7 +61,8 @@ for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
     }, { profile })
     const first = await edge.get('/', { 'if-none-match': '"one"' })
     assert.deepEqual([first.status, first.cache], [304, 'MISS'])
-    // Cloudflare fetches the whole and judges itself; RFC 9111 §4.3.1 leaves it to the origin, and nothing is stored.
+    // Cloudflare fetches the whole response and evaluates the condition itself. In rfc9111 the origin evaluates it
+    // (RFC 9111 §4.3.1), and nothing is stored.
     assert.equal(edge.arrived[0].headers['if-none-match'], profile === 'cloudflare' ? undefined : '"one"')
     assert.equal((await edge.get('/')).cache, profile === 'cloudflare' ? 'HIT' : 'MISS')
     assert.equal((await edge.get('/', { 'if-none-match': '"other"' })).body, 'body')
@@ -66,8 +70,11 @@ for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
 
   test(`a 304 updates what is stored and its age: ${profile}`, async (t) => {
     const edge = await startEdge(t, (request, response, count) => {
-      response.setHeader('ETag', '"one"').setHeader('Cache-Control', count === 1 ? 'max-age=1' : 'max-age=60')
-        .setHeader('X-Count', String(count)).setHeader('Content-Type', count === 1 ? 'text/plain' : 'text/css').setHeader('Content-MD5', `md5-${count}`)
+      response.setHeader('ETag', '"one"')
+        .setHeader('Cache-Control', count === 1 ? 'max-age=1' : 'max-age=60')
+        .setHeader('X-Count', String(count))
+        .setHeader('Content-Type', count === 1 ? 'text/plain' : 'text/css')
+        .setHeader('Content-MD5', `md5-${count}`)
       if (count === 1) response.setHeader('X-First', '1')
       if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end()
       else response.end('body')
@@ -75,10 +82,19 @@ for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
     await edge.get('/')
     await passing(1_050)
     const revalidated = await edge.get('/')
-    assert.deepEqual([revalidated.status, revalidated.cache, revalidated.body, revalidated.age], [200, 'REVALIDATED', 'body', 0])
-    assert.deepEqual(['x-count', 'x-first', 'content-type', 'content-md5'].map((name) => revalidated.headers[name]), ['2', '1', 'text/css', 'md5-1'])
+    assert.deepEqual(
+      [revalidated.status, revalidated.cache, revalidated.body, revalidated.age],
+      [200, 'REVALIDATED', 'body', 0]
+    )
+    assert.deepEqual(
+      ['x-count', 'x-first', 'content-type', 'content-md5'].map((name) => revalidated.headers[name]),
+      ['2', '1', 'text/css', 'md5-1']
+    )
     const hit = await edge.get('/')
-    assert.deepEqual([hit.cache, hit.body, hit.headers['x-count'], hit.headers['content-type']], ['HIT', 'body', '2', 'text/css'])
+    assert.deepEqual(
+      [hit.cache, hit.body, hit.headers['x-count'], hit.headers['content-type']],
+      ['HIT', 'body', '2', 'text/css']
+    )
     assert.equal((await edge.get('/', { 'if-none-match': '"one"' })).status, 304)
     assert.equal(edge.reached('/'), 2)
   })

@@ -4,18 +4,22 @@ import { startEdge } from './edge-helper.js'
 
 const LARGE = Buffer.alloc(300_000, '0123456789').toString()
 
+/** @typedef {[headers: Record<string, string>, status: number, body: string, contentRange?: string]} RangeCase */
+
 describe('a range of a stored answer', () => {
   /** @type {Awaited<ReturnType<typeof startEdge>>} */
   let edge
   before(async () => {
     edge = await startEdge(null, (request, response) => {
-      response.setHeader('ETag', '"one"').setHeader('Cache-Control', 'max-age=60').end(request.url === '/large' ? LARGE : '0123456789')
+      response.setHeader('ETag', '"one"')
+        .setHeader('Cache-Control', 'max-age=60')
+        .end(request.url === '/large' ? LARGE : '0123456789')
     })
     for (const url of ['/small', '/large']) await edge.get(url)
   })
   after(() => edge.stop())
 
-  for (const [headers, status, body, contentRange] of /** @type {[Record<string, string>, number, string, string?][]} */ ([
+  for (const [headers, status, body, contentRange] of /** @type {RangeCase[]} */ ([
     [{ range: 'bytes=2-4' }, 206, '234', 'bytes 2-4/10'],
     [{ range: 'bytes=7-' }, 206, '789', 'bytes 7-9/10'],
     [{ range: 'bytes=-3' }, 206, '789', 'bytes 7-9/10'],
@@ -34,7 +38,10 @@ describe('a range of a stored answer', () => {
   ])) {
     test(`${JSON.stringify(headers)} → ${status}`, async () => {
       const answer = await edge.get('/small', headers)
-      assert.deepEqual([answer.status, answer.body, answer.headers['content-range'], answer.cache], [status, body, contentRange, 'HIT'])
+      assert.deepEqual(
+        [answer.status, answer.body, answer.headers['content-range'], answer.cache],
+        [status, body, contentRange, 'HIT']
+      )
     })
   }
 
@@ -48,7 +55,10 @@ describe('a range of a stored answer', () => {
 })
 
 test('in cloudflare, a range or a HEAD of what is not stored fetches and stores the whole', async (t) => {
-  const edge = await startEdge(t, (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end('0123456789'))
+  const edge = await startEdge(
+    t,
+    (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end('0123456789')
+  )
   const range = await edge.get('/range', { range: 'bytes=2-4' })
   assert.deepEqual([range.status, range.body, range.cache], [206, '234', 'MISS'])
   assert.equal((await edge.get('/range')).cache, 'HIT')
@@ -56,13 +66,17 @@ test('in cloudflare, a range or a HEAD of what is not stored fetches and stores 
   assert.deepEqual([head.status, head.body, head.headers['content-length'], head.cache], [200, '', '10', 'MISS'])
   const hit = await edge.get('/head')
   assert.deepEqual([hit.cache, hit.body], ['HIT', '0123456789'])
-  assert.deepEqual(edge.arrived.map(({ method, headers }) => [method, headers.range]), [['GET', undefined], ['GET', undefined]])
+  assert.deepEqual(
+    edge.arrived.map(({ method, headers }) => [method, headers.range]),
+    [['GET', undefined], ['GET', undefined]]
+  )
 })
 
 test('a range of what must not be stored is the origin\'s to answer, and not stored', async (t) => {
   const edge = await startEdge(t, (request, response) => {
-    if (request.headers.range) response.writeHead(206, { 'content-range': 'bytes 2-4/10', 'cache-control': 'private' }).end('234')
-    else response.writeHead(200, { 'cache-control': 'private' }).end('0123456789')
+    if (request.headers.range) {
+      response.writeHead(206, { 'content-range': 'bytes 2-4/10', 'cache-control': 'private' }).end('234')
+    } else response.writeHead(200, { 'cache-control': 'private' }).end('0123456789')
   })
   const answer = await edge.get('/', { range: 'bytes=2-4' })
   assert.deepEqual([answer.status, answer.body], [206, '234'])
@@ -70,10 +84,20 @@ test('a range of what must not be stored is the origin\'s to answer, and not sto
 })
 
 test('HEAD is answered from a stored GET, and in rfc9111 an expired one is asked for as HEAD', async (t) => {
-  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').setHeader('Content-Length', '10').setHeader('ETag', request.url === '/changed' && request.method === 'HEAD' ? '"two"' : '"one"').end('0123456789'), { profile: 'rfc9111' })
+  const edge = await startEdge(
+    t,
+    (request, response) => response.setHeader('Cache-Control', 'max-age=60')
+      .setHeader('Content-Length', '10')
+      .setHeader('ETag', request.url === '/changed' && request.method === 'HEAD' ? '"two"' : '"one"')
+      .end('0123456789'),
+    { profile: 'rfc9111' }
+  )
   await edge.get('/stored')
   const head = await edge.get('/stored', {}, 'HEAD')
-  assert.deepEqual([head.cache, head.body, head.headers['content-length'], typeof head.age], ['HIT', '', '10', 'number'])
+  assert.deepEqual(
+    [head.cache, head.body, head.headers['content-length'], typeof head.age],
+    ['HIT', '', '10', 'number']
+  )
   assert.equal((await edge.get('/other', {}, 'HEAD')).headers['content-length'], '10')
   assert.equal(edge.arrived.at(-1)?.method, 'HEAD')
   await edge.get('/changed')

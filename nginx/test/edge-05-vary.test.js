@@ -4,7 +4,8 @@ import { startEdge } from './edge-helper.js'
 
 /** @type {import('./edge-helper.js').Script} */
 const script = (request, response) => {
-  response.setHeader('Cache-Control', 'max-age=60').setHeader('Vary', request.url === '/encoding' ? 'Accept-Encoding' : 'Accept-Language, X-Two')
+  response.setHeader('Cache-Control', 'max-age=60')
+    .setHeader('Vary', request.url === '/encoding' ? 'Accept-Encoding' : 'Accept-Language, X-Two')
   response.end(`${request.headers['accept-language']} ${request.headers['accept-encoding']}`)
 }
 
@@ -13,7 +14,12 @@ test('rfc9111 keeps an answer for each set of the headers that Vary names', asyn
   assert.equal((await edge.get('/', { 'accept-language': 'sl' })).cache, 'MISS')
   assert.equal((await edge.get('/', { 'accept-language': 'en' })).cache, 'MISS')
   assert.equal((await edge.get('/')).cache, 'MISS')
-  for (const [headers, body] of /** @type {[Record<string, string>, string][]} */ ([[{ 'accept-language': 'sl' }, 'sl undefined'], [{ 'accept-language': 'en' }, 'en undefined'], [{}, 'undefined undefined'], [{ 'accept-language': ' sl ', 'x-other': '1' }, 'sl undefined']])) {
+  for (const [headers, body] of /** @type {[Record<string, string>, string][]} */ ([
+    [{ 'accept-language': 'sl' }, 'sl undefined'],
+    [{ 'accept-language': 'en' }, 'en undefined'],
+    [{}, 'undefined undefined'],
+    [{ 'accept-language': ' sl ', 'x-other': '1' }, 'sl undefined']
+  ])) {
     const answer = await edge.get('/', headers)
     assert.deepEqual([answer.cache, answer.body], ['HIT', body])
   }
@@ -26,7 +32,9 @@ test('a purge of the URL takes all of them', async (t) => {
   const edge = await startEdge(t, script, { profile: 'rfc9111' })
   for (const language of ['sl', 'en']) await edge.get('/', { 'accept-language': language })
   await edge.purge({ files: [`http://${edge.host}/`] })
-  for (const language of ['sl', 'en']) assert.equal((await edge.get('/', { 'accept-language': language })).cache, 'MISS')
+  for (const language of ['sl', 'en']) {
+    assert.equal((await edge.get('/', { 'accept-language': language })).cache, 'MISS')
+  }
 })
 
 test('cloudflare keeps one answer whatever Vary says, but for Accept-Encoding', async (t) => {

@@ -4,7 +4,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { byteServer, passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 test('stale-while-revalidate answers at once with UPDATING, and one fetch brings the new answer', async (t) => {
-  /** The second answer is held back until the readers have theirs: who had to wait for it would wait for ever. */
+  /** Holds the second answer back until the readers have theirs: a reader that has to wait for it waits forever. */
   let letGo = () => {}
   const held = new Promise((resolve) => { letGo = () => resolve(undefined) })
   const edge = await startEdge(t, async (_request, response, count) => {
@@ -24,7 +24,11 @@ test('stale-while-revalidate answers at once with UPDATING, and one fetch brings
 })
 
 test('after its window stale-while-revalidate makes the client wait', async (t) => {
-  const edge = await startEdge(t, (_request, response, count) => response.setHeader('Cache-Control', 'max-age=1, stale-while-revalidate=1').end(`body ${count}`))
+  const edge = await startEdge(
+    t,
+    (_request, response, count) => response.setHeader('Cache-Control', 'max-age=1, stale-while-revalidate=1')
+      .end(`body ${count}`)
+  )
   await edge.get('/')
   await passing(2_100)
   const answer = await edge.get('/')
@@ -35,7 +39,9 @@ for (const directive of ['must-revalidate', 'proxy-revalidate', 's-maxage=1']) {
   test(`${directive} forbids stale answers`, async (t) => {
     const edge = await startEdge(t, (_request, response, count) => {
       if (count > 1) response.statusCode = 500
-      response.setHeader('Cache-Control', `max-age=1, stale-while-revalidate=60, stale-if-error=60, ${directive}`).end(`body ${count}`)
+      response
+        .setHeader('Cache-Control', `max-age=1, stale-while-revalidate=60, stale-if-error=60, ${directive}`)
+        .end(`body ${count}`)
     })
     await edge.get('/')
     await passing(1_050)
@@ -48,13 +54,16 @@ test('stale-if-error hides a received 5xx, for all who wait, and not what is sto
   const edge = await startEdge(t, (_request, response, count) => {
     if (count === 2) response.statusCode = 503
     response.setHeader('Cache-Control', 'max-age=1, stale-if-error=60')
-    // The error waits until all three have asked.
+    // Delays the error until all three requests are waiting.
     setTimeout(() => response.end(`body ${count}`), count === 2 ? 2_000 : 0)
   })
   await edge.get('/')
   await passing(1_100)
   const stale = await Promise.all([edge.get('/'), edge.get('/'), edge.get('/')])
-  assert.deepEqual(stale.map(({ status, cache, body }) => [status, cache, body]), Array(3).fill([200, 'STALE', 'body 1']))
+  assert.deepEqual(
+    stale.map(({ status, cache, body }) => [status, cache, body]),
+    Array(3).fill([200, 'STALE', 'body 1'])
+  )
   assert.equal((await edge.get('/')).cache, 'EXPIRED')
 })
 
@@ -72,7 +81,12 @@ test('a 429 is passed on, and leaves what is stored for when the origin fails', 
 })
 
 test('stale-if-error hides an origin that is gone, and without it the error shows', async (t) => {
-  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', request.url === '/hidden' ? 'max-age=1, stale-if-error=60' : 'max-age=1').end('body'))
+  const edge = await startEdge(
+    t,
+    (request, response) => response
+      .setHeader('Cache-Control', request.url === '/hidden' ? 'max-age=1, stale-if-error=60' : 'max-age=1')
+      .end('body')
+  )
   for (const url of ['/hidden', '/shown']) await edge.get(url)
   await edge.closeOrigin()
   await passing(1_050)

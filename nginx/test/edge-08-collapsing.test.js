@@ -5,27 +5,36 @@ import { waitUntil } from '@stevec/harness/processes'
 import { startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 const ORIGIN_MS = 50
-/** Time enough for all who are to wait to have asked. */
+/** Long enough for all waiting requests to have arrived. */
 const ALL_ASKED_MS = 2_000
 
 /** @param {Awaited<ReturnType<typeof startEdge>>} edge @param {string} url */
 const twenty = (edge, url, headers = {}) => Promise.all(Array.from({ length: 20 }, () => edge.get(url, headers)))
 
-for (const [what, headers] of /** @type {[string, Record<string, string>][]} */ ([['GETs', {}], ['GETs with a condition', { 'if-none-match': '"x"' }]])) {
+for (const [what, headers] of /** @type {[string, Record<string, string>][]} */ ([
+  ['GETs', {}],
+  ['GETs with a condition', { 'if-none-match': '"x"' }]
+])) {
   test(`simultaneous cold ${what} of one URL make one fetch and are answered when it arrives`, async (t) => {
-    const edge = await startEdge(t, (_request, response) => setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end('body'), ORIGIN_MS))
+    const edge = await startEdge(t, (_request, response) => setTimeout(
+      () => response.setHeader('Cache-Control', 'max-age=60').end('body'),
+      ORIGIN_MS
+    ))
     const answers = await twenty(edge, '/', headers)
     assert.equal(edge.reached('/'), 1)
     assert.deepEqual(answers.map(({ cache }) => cache).sort(), [...Array(19).fill('HIT'), 'MISS'])
   })
 }
 
-test('with collapsing off each of them asks the origin for itself, and what it answers is stored all the same', async (t) => {
+test('with collapsing off each of them asks the origin for itself, ' +
+  'and what it answers is stored all the same', async (t) => {
   /** @type {(() => void)[]} */
   const held = []
   const edge = await startEdge(t, (_request, response) => {
-    // Nobody is answered before all twenty have asked.
-    if (held.push(() => response.setHeader('Cache-Control', 'max-age=60').end('body')) === 20) for (const answer of held) answer()
+    // No request is answered before all twenty have arrived.
+    if (held.push(() => response.setHeader('Cache-Control', 'max-age=60').end('body')) === 20) {
+      for (const answer of held) answer()
+    }
   }, { collapse: false })
   const answers = await twenty(edge, '/')
   assert.deepEqual(answers.map(({ cache }) => cache), Array(20).fill('MISS'))
@@ -35,7 +44,10 @@ test('with collapsing off each of them asks the origin for itself, and what it a
 
 test('also large ones', async (t) => {
   const body = 'x'.repeat(300_000)
-  const edge = await startEdge(t, (_request, response) => setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end(body), ORIGIN_MS))
+  const edge = await startEdge(t, (_request, response) => setTimeout(
+    () => response.setHeader('Cache-Control', 'max-age=60').end(body),
+    ORIGIN_MS
+  ))
   const answers = await twenty(edge, '/')
   assert.equal(edge.reached('/'), 1)
   assert.ok(answers.every((answer) => answer.body === body))
@@ -44,12 +56,14 @@ test('also large ones', async (t) => {
 test('those who wait are answered when the fetch ends, before anything else happens', async (t) => {
   /** @type {(() => void)[]} */
   const answer = []
-  const edge = await startEdge(t, (_request, response) => { answer.push(() => response.setHeader('Cache-Control', 'max-age=60').end('body')) })
+  const edge = await startEdge(t, (_request, response) => {
+    answer.push(() => response.setHeader('Cache-Control', 'max-age=60').end('body'))
+  })
   const first = twenty(edge, '/first')
   await waitUntil(() => answer.length === 1, WAIT_MAX_MS, 5)
   const second = twenty(edge, '/second')
   await waitUntil(() => answer.length === 2, WAIT_MAX_MS, 5)
-  // The second fetch ends only when all who waited for the first have their answers.
+  // The second fetch ends only after all who waited for the first have their answers.
   answer[0]()
   assert.equal((await first).length, 20)
   answer[1]()
@@ -70,10 +84,16 @@ test('a large body reaches those who wait while it is still arriving', async (t)
   const seen = []
   const others = Array.from({ length: 5 }, (_item, index) => new Promise((resolve, reject) => {
     let bytes = 0
-    http.get({ host: '127.0.0.1', port: edge.port, path: '/', agent: false }, (response) => response.on('error', reject).on('data', (chunk) => {
-      bytes += chunk.length
-      seen[index] = bytes
-    }).on('end', () => resolve(`${response.headers['cf-cache-status']} ${bytes}`))).on('error', reject)
+    http.get(
+      { host: '127.0.0.1', port: edge.port, path: '/', agent: false },
+      (response) => response
+        .on('error', reject)
+        .on('data', (chunk) => {
+          bytes += chunk.length
+          seen[index] = bytes
+        })
+        .on('end', () => resolve(`${response.headers['cf-cache-status']} ${bytes}`))
+    ).on('error', reject)
   }))
   const halves = () => seen.filter((bytes) => bytes === half.length).length
   assert.ok(await waitUntil(() => halves() === 5, WAIT_MAX_MS, 5), String(seen))
@@ -98,7 +118,10 @@ test('when a large body is cut short, nobody who read along takes it for whole',
 test('one who reads slowly does not hold up the others', async (t) => {
   const body = Buffer.alloc(20_000_000, 'abcdefghij')
   const edge = await startEdge(t, (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end(body))
-  const slow = await new Promise((resolve, reject) => http.get({ host: '127.0.0.1', port: edge.port, path: '/', agent: false }, (response) => resolve(response.pause())).on('error', reject))
+  const slow = await new Promise((resolve, reject) => http.get(
+    { host: '127.0.0.1', port: edge.port, path: '/', agent: false },
+    (response) => resolve(response.pause())
+  ).on('error', reject))
   assert.equal((await edge.get('/')).body.length, body.length)
   assert.equal(edge.reached('/'), 1)
   /** @type {Buffer[]} */
@@ -117,7 +140,7 @@ test('answers that cannot be shared do not queue', async (t) => {
     if (held.push(answer) === 20) for (const each of held) each()
   })
   assert.equal(new Set((await twenty(edge, '/')).map(({ body }) => body)).size, 20)
-  // From now on nobody waits for anybody: the origin answers only when all twenty are there.
+  // From now on no request waits for another: the origin answers only when all twenty have arrived.
   everybody = true
   await twenty(edge, '/')
   assert.equal(edge.reached('/'), 40)
@@ -154,7 +177,8 @@ test('a request that starts after a purge does not wait for a fetch from before 
   assert.equal((await edge.get('/')).body, 'body 2')
 })
 
-test('those who wait for a fetch of which nothing comes ask for themselves after five seconds, and nothing else stands still', async (t) => {
+test('those who wait for a fetch of which nothing comes ask for themselves after five seconds, ' +
+  'and nothing else stands still', async (t) => {
   /** @type {(() => void)[]} */
   const held = []
   const edge = await startEdge(t, (request, response) => {
@@ -164,7 +188,7 @@ test('those who wait for a fetch of which nothing comes ask for themselves after
   })
   const readings = Array.from({ length: 40 }, (_, page) => edge.get(`/${page}`))
   await waitUntil(() => held.length === 40, WAIT_MAX_MS, 5)
-  // They come at different milliseconds: what is left of five seconds is then no whole number of them, as the edge has to count it.
+  // They arrive at different milliseconds, so that the rest of the five seconds is no whole number of milliseconds.
   for (let page = 0; page < 40; page++) {
     readings.push(edge.get(`/${page}`))
     await edge.get('/other')

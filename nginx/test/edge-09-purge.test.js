@@ -6,12 +6,17 @@ import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 /** @type {import('./edge-helper.js').Script} */
 const tagged = (request, response, count) => {
   const { pathname } = new URL(String(request.url), 'http://origin')
-  response.setHeader('Cache-Control', 'max-age=60').setHeader('Cache-Tag', `page, Page-${pathname.slice(1).replaceAll('/', '-')}`).setHeader('ETag', '"1"').end(`body ${count}`)
+  response.setHeader('Cache-Control', 'max-age=60')
+    .setHeader('Cache-Tag', `page, Page-${pathname.slice(1).replaceAll('/', '-')}`)
+    .setHeader('ETag', '"1"')
+    .end(`body ${count}`)
 }
 const PAGES = ['/a', '/b', '/b?q', '/dir/c']
 
 /** @param {Awaited<ReturnType<typeof startEdge>>} edge */
-const statuses = async (edge) => Object.fromEntries(await Promise.all(PAGES.map(async (url) => [url, (await edge.get(url)).cache])))
+const statuses = async (edge) => Object.fromEntries(
+  await Promise.all(PAGES.map(async (url) => [url, (await edge.get(url)).cache]))
+)
 
 for (const [what, body, gone] of /** @type {[string, (host: string) => object, string[]][]} */ ([
   ['everything', () => ({ purge_everything: true }), PAGES],
@@ -31,22 +36,35 @@ for (const [what, body, gone] of /** @type {[string, (host: string) => object, s
     await statuses(edge)
     const { status, answer } = await edge.purge(body(edge.host))
     assert.equal(status, 200)
-    assert.deepEqual({ ...answer, result: typeof answer.result.id }, { success: true, errors: [], messages: [], result: 'string' })
-    assert.deepEqual(await statuses(edge), Object.fromEntries(PAGES.map((url) => [url, gone.includes(url) ? 'MISS' : 'HIT'])))
+    assert.deepEqual(
+      { ...answer, result: typeof answer.result.id },
+      { success: true, errors: [], messages: [], result: 'string' }
+    )
+    assert.deepEqual(
+      await statuses(edge),
+      Object.fromEntries(PAGES.map((url) => [url, gone.includes(url) ? 'MISS' : 'HIT']))
+    )
   })
 
   test(`marks ${what} stale, and nothing else`, async (t) => {
     const edge = await startEdge(t, tagged)
     await statuses(edge)
     assert.equal((await edge.purge({ ...body(edge.host), invalidate_cache: true })).status, 200)
-    assert.deepEqual(await statuses(edge), Object.fromEntries(PAGES.map((url) => [url, gone.includes(url) ? 'EXPIRED' : 'HIT'])))
+    assert.deepEqual(
+      await statuses(edge),
+      Object.fromEntries(PAGES.map((url) => [url, gone.includes(url) ? 'EXPIRED' : 'HIT']))
+    )
     assert.ok(gone.every((url) => edge.arrived.at(-1)?.headers['if-none-match'] === '"1"' || edge.reached(url) === 2))
     assert.deepEqual(await statuses(edge), Object.fromEntries(PAGES.map((url) => [url, 'HIT'])))
   })
 }
 
 test('what was marked stale may be served while a new one is fetched', async (t) => {
-  const edge = await startEdge(t, (_request, response, count) => response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=60').end(`body ${count}`))
+  const edge = await startEdge(
+    t,
+    (_request, response, count) => response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=60')
+      .end(`body ${count}`)
+  )
   await edge.get('/')
   await edge.purge({ files: [`http://${edge.host}/`] }, { path: '/client/v4/zones/any/invalidate_cache' })
   const answer = await edge.get('/')
@@ -55,9 +73,15 @@ test('what was marked stale may be served while a new one is fetched', async (t)
 
 test('the window of stale-while-revalidate is counted from the soft purge', async (t) => {
   const edge = await startEdge(t, (request, response, count) => {
-    response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=1').setHeader('Cache-Tag', String(request.url).slice(1)).end(`body ${count}`)
+    response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=1')
+      .setHeader('Cache-Tag', String(request.url).slice(1))
+      .end(`body ${count}`)
   })
-  const purges = { '/file': { files: [`http://${edge.host}/file`] }, '/tag': { tags: ['tag'] }, '/prefix': { prefixes: [`${edge.host}/prefix`] } }
+  const purges = {
+    '/file': { files: [`http://${edge.host}/file`] },
+    '/tag': { tags: ['tag'] },
+    '/prefix': { prefixes: [`${edge.host}/prefix`] }
+  }
   for (const [url, body] of Object.entries(purges)) {
     await edge.get(url)
     await edge.purge(body, { path: '/client/v4/zones/any/invalidate_cache' })
@@ -70,7 +94,10 @@ test('the token can be verified, as the SDK does', async (t) => {
   const edge = await startEdge(t, tagged)
   const { status, answer } = await edge.purge('', { method: 'GET', path: '/client/v4/user/tokens/verify' })
   assert.deepEqual([status, answer.success, answer.result.status], [200, true, 'active'])
-  assert.equal((await edge.purge('', { method: 'GET', path: '/client/v4/user/tokens/verify', token: 'other' })).status, 401)
+  assert.equal(
+    (await edge.purge('', { method: 'GET', path: '/client/v4/user/tokens/verify', token: 'other' })).status,
+    401
+  )
 })
 
 test('a client whose base URL is the listener itself finds the same', async (t) => {
@@ -108,16 +135,25 @@ for (const [kind, body] of EVERY_KIND) {
     let hold = false
     const edge = await startEdge(t, (request, response, count) => {
       const answer = () => {
-        response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=60').setHeader('Cache-Tag', 'x').setHeader('ETag', '"1"')
+        response.setHeader('Cache-Control', 'max-age=60, stale-while-revalidate=60')
+          .setHeader('Cache-Tag', 'x')
+          .setHeader('ETag', '"1"')
         if (request.headers['if-none-match']) response.writeHead(304).end()
         else response.end(`${count} `.padEnd(request.headers['x-large'] ? 300_000 : 2))
       }
       if (hold) held.push(answer)
       else answer()
     }, { profile: 'rfc9111' })
-    const purge = (/** @type {string} */ action) => edge.purge(body(edge), { path: `/client/v4/zones/any/${action}_cache` })
+    const purge = (/** @type {string} */ action) => edge.purge(
+      body(edge),
+      { path: `/client/v4/zones/any/${action}_cache` }
+    )
 
-    /** A fetch that starts before a purge and ends after it. @param {() => Promise<unknown>} begin @param {string} what */
+    /**
+     * Makes a fetch start before a purge and end after it.
+     * @param {() => Promise<unknown>} begin
+     * @param {string} what
+     */
     const during = async (begin, what) => {
       hold = true
       const before = begin()
@@ -128,7 +164,11 @@ for (const [kind, body] of EVERY_KIND) {
       await before
       const reached = edge.reached('/page')
       const after = await edge.get('/page')
-      assert.deepEqual([edge.reached('/page'), after.cache, after.body.trim()], [reached + 1, 'MISS', String(reached + 1)], what)
+      assert.deepEqual(
+        [edge.reached('/page'), after.cache, after.body.trim()],
+        [reached + 1, 'MISS', String(reached + 1)],
+        what
+      )
     }
     await during(() => edge.get('/page'), 'a first fetch')
     await purge('purge')
@@ -156,7 +196,10 @@ test('a purge holds for every request that starts after its answer, under load',
   let version = 0
   const edge = await startEdge(t, (_request, response) => {
     const body = String(version)
-    setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').setHeader('Cache-Tag', 'all').end(body), Math.random() * 5)
+    setTimeout(
+      () => response.setHeader('Cache-Control', 'max-age=60').setHeader('Cache-Tag', 'all').end(body),
+      Math.random() * 5
+    )
   })
   let purged = 0
   let reads = 0
@@ -169,7 +212,13 @@ test('a purge holds for every request that starts after its answer, under load',
     }
   }
   const readers = Array.from({ length: 8 }, reader)
-  const kinds = [() => ({ purge_everything: true }), () => ({ tags: ['all'] }), () => ({ files: ['/0', '/1', '/2'].map((path) => `http://${edge.host}${path}`) }), () => ({ hosts: ['127.0.0.1'] }), () => ({ prefixes: [`${edge.host}/`] })]
+  const kinds = [
+    () => ({ purge_everything: true }),
+    () => ({ tags: ['all'] }),
+    () => ({ files: ['/0', '/1', '/2'].map((path) => `http://${edge.host}${path}`) }),
+    () => ({ hosts: ['127.0.0.1'] }),
+    () => ({ prefixes: [`${edge.host}/`] })
+  ]
   const hasRead = () => reads > 100
   for (let round = 1; round <= 40 || (!hasRead() && round < 10_000); round++) {
     version = round

@@ -10,19 +10,39 @@ test('rfc9111 does what a request asks of a cache, and cloudflare does not', asy
     const edge = await startEdge(t, plain, { profile })
     await edge.get('/')
     await passing(1_050)
-    for (const [directive, cache] of [['no-cache', 'EXPIRED'], ['max-age=0', 'EXPIRED'], ['max-age=30', 'HIT'], ['min-fresh=90', 'EXPIRED'], ['min-fresh=10', 'HIT'], ['no-store', 'HIT']]) {
-      assert.equal((await edge.get('/', { 'cache-control': directive })).cache, profile === 'rfc9111' ? cache : 'HIT', directive)
+    for (const [directive, cache] of [
+      ['no-cache', 'EXPIRED'],
+      ['max-age=0', 'EXPIRED'],
+      ['max-age=30', 'HIT'],
+      ['min-fresh=90', 'EXPIRED'],
+      ['min-fresh=10', 'HIT'],
+      ['no-store', 'HIT']
+    ]) {
+      assert.equal(
+        (await edge.get('/', { 'cache-control': directive })).cache,
+        profile === 'rfc9111' ? cache : 'HIT',
+        directive
+      )
       if (cache === 'EXPIRED') await passing(1_050)
     }
     assert.equal((await edge.get('/', { pragma: 'no-cache' })).cache, profile === 'rfc9111' ? 'EXPIRED' : 'HIT')
-    assert.equal((await edge.get('/other', { 'cache-control': 'only-if-cached' })).status, profile === 'rfc9111' ? 504 : 200)
+    assert.equal(
+      (await edge.get('/other', { 'cache-control': 'only-if-cached' })).status,
+      profile === 'rfc9111' ? 504 : 200
+    )
     await edge.get('/unstored', { 'cache-control': 'no-store' })
     assert.equal((await edge.get('/unstored')).cache, profile === 'rfc9111' ? 'MISS' : 'HIT')
   }
 })
 
 test('max-stale takes what is stale, unless the origin forbids it', async (t) => {
-  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', request.url === '/forbidden' ? 'max-age=1, must-revalidate' : 'max-age=1').end('body'), { profile: 'rfc9111' })
+  const edge = await startEdge(
+    t,
+    (request, response) => response
+      .setHeader('Cache-Control', request.url === '/forbidden' ? 'max-age=1, must-revalidate' : 'max-age=1')
+      .end('body'),
+    { profile: 'rfc9111' }
+  )
   for (const url of ['/allowed', '/forbidden']) await edge.get(url)
   await passing(1_050)
   assert.equal((await edge.get('/allowed', { 'cache-control': 'max-stale=60' })).cache, 'STALE')
@@ -37,7 +57,10 @@ for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
       if (request.method === 'GET') return plain(request, response, count)
       request.resume()
       const status = Number(new URL(String(request.url), 'http://origin').searchParams.get('status') ?? 200)
-      response.writeHead(status, { location: `http://${request.headers.host}/location`, 'content-location': '/content-location' }).end()
+      response.writeHead(status, {
+        location: `http://${request.headers.host}/location`,
+        'content-location': '/content-location'
+      }).end()
     }, { profile })
     const urls = ['/target', '/location', '/content-location', '/bystander']
     for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'MERGE']) {
@@ -67,7 +90,10 @@ for (const host of ['127.0.0.1', '10.0.0.5', 'app1', 'app1:8080', '[::1]', '[::1
 test('a location on another host is left alone', async (t) => {
   const edge = await startEdge(t, (request, response, count) => {
     if (request.method === 'GET') return plain(request, response, count)
-    response.writeHead(200, { location: 'http://other.example/location', 'content-location': '//other.example/location' }).end()
+    response.writeHead(200, {
+      location: 'http://other.example/location',
+      'content-location': '//other.example/location'
+    }).end()
   }, { profile: 'rfc9111' })
   await edge.get('/location', { host: 'other.example' })
   await edge.get('/location')

@@ -9,7 +9,7 @@ import { byteServer, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 const FRESH = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n'
 
 /**
- * Whatever the origin does, the same worker goes on.
+ * The same worker keeps running, whatever the origin does.
  * @param {{workers: () => number[], errors: () => string}} edge
  * @param {number[]} workers
  */
@@ -33,7 +33,13 @@ for (const [what, bytes] of /** @type {[string, string][]} */ ([
       socket.end(requests <= 2 ? bytes : `${FRESH}Content-Length: 5\r\n\r\nwhole`)
     }))
     const workers = edge.workers()
-    for (const method of ['GET', 'POST']) await assert.rejects(edge.get('/', {}, method).then((answer) => { if (answer.status === 502) throw new Error('refused') }), method)
+    for (const method of ['GET', 'POST']) {
+      await assert.rejects(edge.get('/', {}, method).then((answer) => {
+        if (answer.status === 502) {
+          throw new Error('refused')
+        }
+      }), method)
+    }
     const second = await edge.get('/')
     assert.deepEqual([second.cache, second.body], ['MISS', 'whole'])
     assert.equal((await edge.get('/')).cache, 'HIT')
@@ -71,7 +77,8 @@ for (const [what, bytes] of /** @type {[string, string][]} */ ([
 
 test('bytes behind a body do not become the answer to somebody else', async (t) => {
   const edge = await startEdge(t, byteServer((socket, head) => socket.write(head.startsWith('GET /poison ')
-    ? 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbodyHTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 6\r\n\r\npoison'
+    ? 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody' +
+      'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 6\r\n\r\npoison'
     : `${FRESH}Content-Length: 4\r\n\r\ngood`)))
   assert.equal((await edge.get('/poison')).body, 'body')
   for (let count = 0; count < 3; count++) assert.equal((await edge.get(`/${count}`)).body, 'good')
@@ -121,7 +128,10 @@ test('smuggled and malformed requests are refused', async (t) => {
 })
 
 test('what lies between two requests on a connection is never taken for one', async (t) => {
-  const edge = await startEdge(t, (request, response) => request.resume().on('end', () => response.setHeader('Cache-Control', 'max-age=60').end(request.url)))
+  const edge = await startEdge(t, (request, response) => request.resume().on(
+    'end',
+    () => response.setHeader('Cache-Control', 'max-age=60').end(request.url)
+  ))
   const inner = `GET /smuggled HTTP/1.1\r\nHost: ${edge.host}\r\n\r\n`
   for (const [index, outer] of [
     `GET /outer HTTP/1.1\r\nHost: ${edge.host}\r\nContent-Length: ${inner.length}\r\n\r\n${inner}`,
@@ -129,15 +139,23 @@ test('what lies between two requests on a connection is never taken for one', as
     `POST /outer HTTP/1.1\r\nHost: ${edge.host}\r\nTransfer-Encoding: chunked\r\n\r\n${inner.length.toString(16)};ext=${'x'.repeat(50)}\r\n${inner}\r\n0\r\nTransfer-Encoding: chunked\r\n\r\n`,
     `POST /outer HTTP/1.1\r\nHost: ${edge.host}\r\nTransfer-Encoding: chunked\r\n\r\n${inner.length.toString(16)};\n${inner}\r\n0\r\n\r\n`
   ].entries()) {
-    const answer = await edge.raw(`${outer}GET /last-${index} HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\n\r\n`)
+    const answer = await edge.raw(
+      `${outer}GET /last-${index} HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\n\r\n`
+    )
     assert.deepEqual(answer.match(/^\/[a-z0-9-]+|(?<=\r\n)\/[a-z0-9-]+/gm), ['/outer', `/last-${index}`])
   }
   assert.equal(edge.reached('/smuggled'), 0)
 })
 
 test('addresses that differ in spelling have answers of their own', async (t) => {
-  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(request.url))
-  const urls = ['/a/b', '//a/b', '/a//b', '/a%2fb', '/a%2Fb', '/a/./b', '/a/x/../b', '/a/b/', '/a/b?', '/a/b?x', '/A/b', '/a/%62', '/a/b;x', '/a/b%3Fx', '/a\\b']
+  const edge = await startEdge(
+    t,
+    (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(request.url)
+  )
+  const urls = [
+    '/a/b', '//a/b', '/a//b', '/a%2fb', '/a%2Fb', '/a/./b', '/a/x/../b', '/a/b/', '/a/b?', '/a/b?x', '/A/b', '/a/%62',
+    '/a/b;x', '/a/b%3Fx', '/a\\b'
+  ]
   for (const url of urls) {
     const target = () => edge.raw(`GET ${url} HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\n\r\n`)
     assert.match(await target(), /CF-Cache-Status: MISS/, url)
@@ -148,15 +166,26 @@ test('addresses that differ in spelling have answers of their own', async (t) =>
 })
 
 test('HTTP/1.0 without a host is answered', async (t) => {
-  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(request.headers.host))
+  const edge = await startEdge(
+    t,
+    (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(request.headers.host)
+  )
   assert.match(await edge.raw('GET / HTTP/1.0\r\n\r\n'), new RegExp(`CF-Cache-Status: MISS[^]*${edge.host}$`))
   assert.equal((await edge.get('/')).cache, 'HIT')
 })
 
 test('a header that an application may build its answer from cannot change what others get', async (t) => {
   for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
-    const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(`${request.headers['x-forwarded-host']} ${request.headers['x-original-url']} ${request.headers['x-http-method-override']} ${request.headers['x-forwarded-proto']}`), { profile })
-    for (const [index, name] of ['X-Forwarded-Host', 'X-Original-URL', 'X-HTTP-Method-Override', 'X-Forwarded-Proto'].entries()) {
+    const edge = await startEdge(
+      t,
+      (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(
+        `${request.headers['x-forwarded-host']} ${request.headers['x-original-url']} ${request.headers['x-http-method-override']} ${request.headers['x-forwarded-proto']}`
+      ),
+      { profile }
+    )
+    for (const [index, name] of [
+      'X-Forwarded-Host', 'X-Original-URL', 'X-HTTP-Method-Override', 'X-Forwarded-Proto'
+    ].entries()) {
       assert.match((await edge.get(`/${index}`, { [name]: 'evil' })).body, /evil/)
       assert.equal((await edge.get(`/${index}`)).body, 'undefined undefined undefined http')
       assert.equal((await edge.get(`/${index}`, { [name]: 'evil' })).cache, 'HIT')
@@ -169,7 +198,11 @@ test('a header that an application may build its answer from cannot change what 
 })
 
 test('a cache directory that cannot be written to means uncached, not down', async (t) => {
-  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(request.url === '/large' ? 'x'.repeat(300_000) : 'body'))
+  const edge = await startEdge(
+    t,
+    (request, response) => response.setHeader('Cache-Control', 'max-age=60')
+      .end(request.url === '/large' ? 'x'.repeat(300_000) : 'body')
+  )
   rmSync(path.join(edge.directory, 'answers'), { recursive: true })
   for (let count = 1; count <= 2; count++) {
     assert.equal((await edge.get('/')).body, 'body')
@@ -179,7 +212,11 @@ test('a cache directory that cannot be written to means uncached, not down', asy
 })
 
 test('what is stored stays within its bound, and the oldest goes first', async (t) => {
-  const edge = await startEdge(t, (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end('x'.repeat(200_000)), { maxSizeBytes: 1024 ** 2 })
+  const edge = await startEdge(
+    t,
+    (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end('x'.repeat(200_000)),
+    { maxSizeBytes: 1024 ** 2 }
+  )
   for (let count = 0; count < 12; count++) assert.equal((await edge.get(`/${count}`)).body.length, 200_000)
   assert.equal((await edge.get('/11')).cache, 'HIT')
   assert.equal((await edge.get('/0')).cache, 'MISS')
@@ -209,7 +246,7 @@ test('a client that does not read holds up the origin, and not the memory of the
     before = written
     return still
   }, WAIT_MAX_MS, 500)
-  // What the kernel's buffers of four sockets hold.
+  // The kernel's buffers of four sockets hold this much.
   assert.ok(written < 24, `${written} MiB`)
   socket.destroy()
 })

@@ -3,11 +3,15 @@ import net from 'node:net'
 import { test } from 'node:test'
 import { byteServer, startEdge } from './edge-helper.js'
 
-/** @type {import('./edge-helper.js').Script} Says what it was asked, and how long the body was. */
+/** Echoes the request and the length of its body. @type {import('./edge-helper.js').Script} */
 const echo = (request, response) => {
   let bytes = 0
   request.on('data', (chunk) => { bytes += chunk.length }).on('end', () => response.end(JSON.stringify({
-    method: request.method, bytes, length: request.headers['content-length'], type: request.headers['content-type'], coding: request.headers['transfer-encoding']
+    method: request.method,
+    bytes,
+    length: request.headers['content-length'],
+    type: request.headers['content-type'],
+    coding: request.headers['transfer-encoding']
   })))
 }
 
@@ -15,11 +19,18 @@ test('bodies of any size and framing reach the origin whole, with a length', asy
   const edge = await startEdge(t, echo)
   for (const size of [0, 1, 20_000, 3_000_000]) {
     const { body, cache } = await edge.get('/', { 'content-type': 'text/x-test' }, 'POST', 'x'.repeat(size))
-    assert.deepEqual([JSON.parse(body), cache], [{ method: 'POST', bytes: size, length: String(size), type: 'text/x-test' }, 'DYNAMIC'])
+    assert.deepEqual(
+      [JSON.parse(body), cache],
+      [{ method: 'POST', bytes: size, length: String(size), type: 'text/x-test' }, 'DYNAMIC']
+    )
   }
-  const chunked = await edge.raw(`PUT / HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`)
+  const chunked = await edge.raw(
+    `PUT / HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n`
+  )
   assert.match(chunked, /"method":"PUT","bytes":5,"length":"5"}/)
-  const continued = await edge.raw(`POST / HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab`)
+  const continued = await edge.raw(
+    `POST / HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab`
+  )
   assert.match(continued, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 [^]*"bytes":2/)
 })
 
@@ -35,7 +46,10 @@ test('the origin alone judges the condition of a write', async (t) => {
     if (request.headers['if-match'] === '"1"') response.setHeader('ETag', '"2"').end('saved')
     else response.writeHead(412).end('conflict')
   })
-  for (const [tag, status, body] of /** @type {[string, number, string][]} */ ([['"1"', 200, 'saved'], ['"2"', 412, 'conflict']])) {
+  for (const [tag, status, body] of /** @type {[string, number, string][]} */ ([
+    ['"1"', 200, 'saved'],
+    ['"2"', 412, 'conflict']
+  ])) {
     const answer = await edge.get('/', { 'if-match': tag, 'content-length': '1' }, 'PUT', 'x')
     assert.deepEqual([answer.status, answer.body], [status, body])
   }
@@ -51,10 +65,12 @@ test('an answer to a write comes as the origin sends it', async (t) => {
   })
   const answer = await new Promise((resolve, reject) => {
     let text = ''
-    const socket = net.connect(edge.port, '127.0.0.1', () => socket.write(`POST / HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`))
+    const socket = net.connect(edge.port, '127.0.0.1', () => socket.write(
+      `POST / HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`
+    ))
     socket.on('data', (chunk) => {
       text += chunk
-      // Only a client that already has the first piece gets the second.
+      // The second piece is sent only when the client has the first one.
       if (text.includes('first')) release?.(undefined)
     })
     socket.on('end', () => resolve(text)).on('error', reject)
@@ -63,7 +79,9 @@ test('an answer to a write comes as the origin sends it', async (t) => {
 })
 
 test('an origin that refuses a body before it has read it is heard', async (t) => {
-  const edge = await startEdge(t, byteServer((socket) => socket.end('HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig')))
+  const edge = await startEdge(t, byteServer((socket) => socket.end(
+    'HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig'
+  )))
   const answer = await edge.get('/', {}, 'POST', 'x'.repeat(100_000))
   assert.deepEqual([answer.status, answer.body], [413, 'big'])
 })
@@ -84,7 +102,9 @@ test('a client that goes away leaves the worker unharmed', async (t) => {
   const edge = await startEdge(t, (request, response) => { request.resume(); response.end('x'.repeat(5_000_000)) })
   const workers = edge.workers()
   await Promise.all(Array.from({ length: 10 }, () => new Promise((resolve) => {
-    const socket = net.connect(edge.port, '127.0.0.1', () => socket.write(`POST / HTTP/1.1\r\nHost: ${edge.host}\r\nContent-Length: 0\r\n\r\n`))
+    const socket = net.connect(edge.port, '127.0.0.1', () => socket.write(
+      `POST / HTTP/1.1\r\nHost: ${edge.host}\r\nContent-Length: 0\r\n\r\n`
+    ))
     socket.once('data', () => { socket.resetAndDestroy(); resolve(undefined) }).on('error', () => {})
   })))
   assert.equal((await edge.get('/', {}, 'POST', 'x')).body.length, 5_000_000)

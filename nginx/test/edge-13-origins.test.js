@@ -8,39 +8,62 @@ import path from 'node:path'
 import { test } from 'node:test'
 import { startEdge } from './edge-helper.js'
 
-const noOpenssl = spawnSync('openssl', ['version']).status !== 0 && 'openssl makes the certificates, and is not installed'
+const noOpenssl = spawnSync('openssl', ['version']).status !== 0 &&
+  'openssl makes the certificates, and is not installed'
 
-/** A certificate that signs itself, for a host name. @param {import('node:test').TestContext} t @param {string} name */
+/** Creates a self-signed certificate. @param {import('node:test').TestContext} t @param {string} name  of a host */
 function certificateFor (t, name) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-certificate-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const [key, certificate] = ['key.pem', 'certificate.pem'].map((file) => path.join(directory, file))
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2', '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`, '-keyout', key, '-out', certificate], { stdio: 'ignore' })
+  execFileSync('openssl', [
+    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2',
+    '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`, '-keyout', key, '-out', certificate
+  ], { stdio: 'ignore' })
   return { file: certificate, options: { key: readFileSync(key), cert: readFileSync(certificate) } }
 }
 
 /** @type {http.RequestListener} */
 const answer = (request, response) => {
-  request.resume().on('end', () => response.setHeader('Cache-Control', 'max-age=60').end(`${request.method} ${request.headers.host}`))
+  request.resume().on(
+    'end',
+    () => response.setHeader('Cache-Control', 'max-age=60').end(`${request.method} ${request.headers.host}`)
+  )
 }
 
 test('an https origin is asked over TLS, for reads and writes', { skip: noOpenssl }, async (t) => {
   const certificate = certificateFor(t, 'origin.test')
   /** @type {Set<unknown>} */
   const names = new Set()
-  const server = https.createServer({ ...certificate.options, SNICallback: (name, done) => { names.add(name); done(null) } }, answer)
-  const edge = await startEdge(t, server, { origin: { tls: true, host: 'origin.test', certificates: certificate.file } })
+  const server = https.createServer({
+    ...certificate.options,
+    SNICallback: (name, done) => { names.add(name); done(null) }
+  }, answer)
+  const edge = await startEdge(t, server, {
+    origin: { tls: true, host: 'origin.test', certificates: certificate.file }
+  })
   assert.deepEqual([(await edge.get('/')).body, (await edge.get('/')).cache], [`GET ${edge.host}`, 'HIT'])
   assert.equal((await edge.get('/', {}, 'POST', 'x')).body, `POST ${edge.host}`)
   assert.deepEqual([...names], ['origin.test'])
 })
 
-test('an https origin with a certificate for another name, or of nobody known, gets a 502', { skip: noOpenssl }, async (t) => {
+test('an https origin with a certificate for another name, or of nobody known, gets a 502', {
+  skip: noOpenssl
+}, async (t) => {
   const certificate = certificateFor(t, 'origin.test')
   const other = certificateFor(t, 'origin.test')
-  for (const origin of [{ host: 'other.test', certificates: certificate.file }, { host: 'origin.test', certificates: other.file }]) {
-    const edge = await startEdge(t, https.createServer(certificate.options, answer), { origin: { tls: true, ...origin } })
-    for (const method of ['GET', 'POST']) assert.equal((await edge.get('/', {}, method)).status, 502, `${method}: ${edge.errors()}`)
+  for (const origin of [
+    { host: 'other.test', certificates: certificate.file },
+    { host: 'origin.test', certificates: other.file }
+  ]) {
+    const edge = await startEdge(
+      t,
+      https.createServer(certificate.options, answer),
+      { origin: { tls: true, ...origin } }
+    )
+    for (const method of ['GET', 'POST']) {
+      assert.equal((await edge.get('/', {}, method)).status, 502, `${method}: ${edge.errors()}`)
+    }
     assert.match(edge.errors(), /certificate/)
     await edge.stop()
   }
@@ -53,7 +76,9 @@ test('an origin at an IPv6 address', async (t) => {
 })
 
 test('of an origin with several addresses the ones that answer are used', async (t) => {
-  const edge = await startEdge(t, http.createServer(answer), { origin: { addresses: ['127.0.0.2', '::1', '127.0.0.1'] } })
+  const edge = await startEdge(t, http.createServer(answer), {
+    origin: { addresses: ['127.0.0.2', '::1', '127.0.0.1'] }
+  })
   assert.deepEqual([(await edge.get('/')).status, (await edge.get('/', {}, 'POST', 'x')).status], [200, 200])
   await edge.closeOrigin()
   assert.equal((await edge.get('/gone')).status, 502)

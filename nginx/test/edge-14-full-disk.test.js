@@ -11,7 +11,7 @@ const DISK_BYTES = 4 * 1024 ** 2
 /** @param {string} directory */
 const freeBytes = (directory) => { const { bavail, bsize } = statfsSync(directory); return bavail * bsize }
 
-/** Takes all the room that there is, also when a log grows meanwhile. @param {string} disk */
+/** Fills the disk completely, even when a log grows meanwhile. @param {string} disk */
 function fillUp (disk) {
   const filler = path.join(disk, 'filler')
   assert.throws(() => writeFileSync(filler, Buffer.alloc(freeBytes(disk) + 100_000)), { code: 'ENOSPC' })
@@ -22,11 +22,16 @@ test('a full disk means uncached, not down, until there is room again', async (t
   const disk = mountDisk(t, DISK_BYTES)
   if (disk === null) return t.skip('a small disk can be mounted by root only')
   const bodies = { '/small': 'x'.repeat(20_000), '/large': 'y'.repeat(1_500_000) }
-  const edge = await startEdge(t, (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(bodies[/** @type {keyof bodies} */ (String(request.url).replace(/\d/, ''))]), { cacheDirectory: disk })
+  const edge = await startEdge(
+    t,
+    (request, response) => response.setHeader('Cache-Control', 'max-age=60')
+      .end(bodies[/** @type {keyof bodies} */ (String(request.url).replace(/\d/, ''))]),
+    { cacheDirectory: disk }
+  )
   const workers = edge.workers()
   const filler = path.join(disk, 'filler')
 
-  // Room for a part of the large one only.
+  // Leaves room for only a part of the large body.
   writeFileSync(filler, Buffer.alloc(freeBytes(disk) - 500_000))
   for (let count = 1; count <= 2; count++) {
     assert.equal((await edge.get('/large')).body, bodies['/large'])
@@ -47,20 +52,22 @@ test('a full disk means uncached, not down, until there is room again', async (t
   assert.equal((await edge.get('/small1')).cache, 'HIT', 'what is in memory goes on being served')
 
   unlinkSync(filler)
-  for (const url of ['/small3', '/large3']) assert.deepEqual([(await edge.get(url)).cache, (await edge.get(url)).cache], ['MISS', 'HIT'])
+  for (const url of ['/small3', '/large3']) {
+    assert.deepEqual([(await edge.get(url)).cache, (await edge.get(url)).cache], ['MISS', 'HIT'])
+  }
   assert.deepEqual(edge.workers(), workers)
   assert.match(edge.errors(), /not stored: .*No space left on device/)
 })
 
 /**
- * An edge of which the whole folder is on a small disk, in front of an origin that answers a POST with what came.
+ * Starts an edge whose whole folder is on a small disk; its origin answers a POST with the hash of the body.
  * @param {import('node:test').TestContext} t
  * @param {string} disk
  * @param {Record<string, string>} bodies
  */
 async function startOnDisk (t, disk, bodies) {
   const before = process.env.TMPDIR
-  // Where startEdge makes its folder, before it waits for anything.
+  // startEdge creates its folder here, before its first await.
   process.env.TMPDIR = disk
   const starting = startEdge(t, async (request, response) => {
     if (request.method === 'POST') {
@@ -90,7 +97,7 @@ test('a full disk holds up no request with a body of up to 1 MiB', async (t) => 
   for (const bytes of [20_000, 900_000, 1024 ** 2]) {
     assert.deepEqual(await post(edge, bytes), { status: 200, whole: true }, `${bytes} bytes`)
   }
-  // In chunks, as its size is not known before its end.
+  // Chunked: the size is not known before the end.
   const chunked = `POST /save HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n`
   const chunks = `c350\r\n${'x'.repeat(50_000)}\r\n`.repeat(18)
   assert.match(await edge.raw(`${chunked}${chunks}0\r\n\r\n`), /^HTTP\/1\.1 200 /)
@@ -100,7 +107,12 @@ test('an answer takes the place of the oldest on a full disk, and a large reques
   const disk = mountDisk(t, DISK_BYTES)
   if (disk === null) return t.skip('a small disk can be mounted by root only')
   const large = 'x'.repeat(1_000_000)
-  const bodies = { '/1': large, '/2': large, '/new': randomBytes(75_000).toString('hex'), '/huge': 'h'.repeat(3_500_000) }
+  const bodies = {
+    '/1': large,
+    '/2': large,
+    '/new': randomBytes(75_000).toString('hex'),
+    '/huge': 'h'.repeat(3_500_000)
+  }
   const edge = await startOnDisk(t, disk, bodies)
   for (const expected of ['MISS', 'HIT']) {
     for (const url of ['/1', '/2']) assert.equal((await edge.get(url)).cache, expected)
@@ -109,7 +121,7 @@ test('an answer takes the place of the oldest on a full disk, and a large reques
   fillUp(disk)
   assert.equal((await post(edge, 1_500_000)).status, 500)
 
-  // Room for a part of its first piece.
+  // Leaves room for a part of its first piece.
   truncateSync(path.join(disk, 'filler'), statSync(path.join(disk, 'filler')).size - 50_000)
   for (const expected of ['MISS', 'HIT']) {
     const { cache, body } = await edge.get('/new')
@@ -119,7 +131,7 @@ test('an answer takes the place of the oldest on a full disk, and a large reques
   assert.deepEqual(await post(edge, 1_500_000), { status: 200, whole: true })
   assert.equal((await edge.get('/1')).cache, 'MISS', 'the oldest has gone')
 
-  // More than can be had: the client gets it all the same.
+  // More than the disk can hold: the client gets it all the same.
   assert.equal((await edge.get('/huge')).body.length, 3_500_000)
   assert.equal((await edge.get('/huge')).cache, 'MISS')
   assert.deepEqual(edge.workers(), workers)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startEdge } from './edge-helper.js'
 
 /**
- * An origin whose answer says what it was asked, and may be kept.
+ * An origin whose cacheable answer contains the headers of the request.
  * @type {import('./edge-helper.js').Script}
  */
 const echo = ({ headers }, response) => {
@@ -23,7 +23,14 @@ const PROFILES = /** @type {const} */ (['cloudflare', 'rfc9111'])
  * @param {string[]} lines  of the header
  */
 async function ask (edge, path, lines) {
-  const text = await edge.raw([`GET ${path} HTTP/1.1`, `Host: ${edge.host}`, 'Connection: close', ...lines, '', ''].join('\r\n'))
+  const text = await edge.raw([
+    `GET ${path} HTTP/1.1`,
+    `Host: ${edge.host}`,
+    'Connection: close',
+    ...lines,
+    '',
+    ''
+  ].join('\r\n'))
   const [head, body] = text.split('\r\n\r\n')
   return { status: Number(head.slice(9, 12)), cache: /^CF-Cache-Status: (\w+)/m.exec(head)?.[1], body }
 }
@@ -57,7 +64,12 @@ for (const profile of PROFILES) {
   test(`no value of a header can be written so that it looks like two: ${profile}`, async (t) => {
     const edge = await startEdge(t, echo, { profile })
     await ask(edge, '/', ['X-Forwarded-Host: a', 'X-Host: b'])
-    for (const lines of [['X-Forwarded-Host: a\x02x-host=b'], ['X-Forwarded-Host: ax-host=1:b'], ['X-Forwarded-Host: a\x02x-host=1:b'], ['X-Forwarded-Host: a, X-Host: b']]) {
+    for (const lines of [
+      ['X-Forwarded-Host: a\x02x-host=b'],
+      ['X-Forwarded-Host: ax-host=1:b'],
+      ['X-Forwarded-Host: a\x02x-host=1:b'],
+      ['X-Forwarded-Host: a, X-Host: b']
+    ]) {
       assert.equal((await ask(edge, '/', lines)).cache, 'MISS', lines.join())
     }
     assert.equal((await ask(edge, '/', ['X-Host: b', 'X-Forwarded-Host: a'])).cache, 'HIT', 'in any order')
@@ -76,14 +88,19 @@ test('no value that Vary names can be written so that it looks like two', async 
 
 test('cloudflare asks the origin only for what all who share the answer can decode', async (t) => {
   const edge = await startEdge(t, echo)
-  const plain = ['dcb', 'deflate', '*', 'x-gzip', 'compress, dcz', 'gzip;q=0', 'gzip; q=0.000, br;q=0', 'brotli', 'identity', '']
+  const plain = [
+    'dcb', 'deflate', '*', 'x-gzip', 'compress, dcz', 'gzip;q=0', 'gzip; q=0.000, br;q=0', 'brotli', 'identity', ''
+  ]
   assert.equal((await ask(edge, '/', [])).body, 'accept-encoding: identity\n')
   for (const said of plain) {
     const { cache, body } = await ask(edge, '/', [`Accept-Encoding: ${said}`])
     assert.deepEqual([cache, body], ['HIT', 'accept-encoding: identity\n'], said)
   }
   const both = ['gzip, br, dcb', 'br;q=1.0, gzip;q=0.8, *;q=0.1', 'GZIP,BR', 'deflate, br , gzip;q=0.001']
-  assert.equal((await ask(edge, '/', ['Accept-Encoding: gzip', 'Accept-Encoding: br'])).body, 'accept-encoding: br, gzip\n')
+  assert.equal(
+    (await ask(edge, '/', ['Accept-Encoding: gzip', 'Accept-Encoding: br'])).body,
+    'accept-encoding: br, gzip\n'
+  )
   for (const said of both) {
     const { cache, body } = await ask(edge, '/', [`Accept-Encoding: ${said}`])
     assert.deepEqual([cache, body], ['HIT', 'accept-encoding: br, gzip\n'], said)

@@ -9,7 +9,7 @@ import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 /** @typedef {Awaited<ReturnType<typeof startEdge>>} Edge */
 
-/** Far less than the patience of whoever waits for something that never comes. */
+/** Far shorter than the timeout of a request that waits for something that never arrives. */
 const SOON_MS = 60_000
 const CONNECTIONS = 64
 /** @param {string} text */
@@ -51,7 +51,7 @@ test('nor is one an empty answer that is evicted while it is validated', async (
 })
 
 /**
- * Takes connections until the edge has none left, but for `spared`.
+ * Opens connections until the edge has none left, except `spared`.
  * @param {import('node:test').TestContext} t
  * @param {Edge} edge
  * @param {number} spared
@@ -65,7 +65,7 @@ async function exhaust (t, edge, spared) {
     const socket = net.connect(edge.port, '127.0.0.1')
     socket.on('error', () => {})
     open.add(socket)
-    // One whose body is awaited is not given up for another.
+    // nginx does not drop a connection whose request body is pending in favour of another.
     const full = await new Promise((resolve) => {
       socket.once('close', () => resolve(true))
       socket.once('connect', () => {
@@ -89,8 +89,10 @@ async function exhaust (t, edge, spared) {
 
 /** @type {import('./edge-helper.js').Script} */
 const counted = (_request, response, count) => {
-  // None lies idle that nginx could give up.
-  response.setHeader('Connection', 'close').setHeader('Cache-Control', 'max-age=1, stale-while-revalidate=600').end(`body ${count}`)
+  // No idle connection remains that nginx could drop.
+  response.setHeader('Connection', 'close')
+    .setHeader('Cache-Control', 'max-age=1, stale-while-revalidate=600')
+    .end(`body ${count}`)
 }
 const DROPPED = /could not create fake connection/
 
@@ -114,9 +116,11 @@ test('a refresh for which nginx has no connection left is made later', async (t)
   await edge.get('/')
   await passing(1_050)
   const { release } = await exhaust(t, edge, 1)
-  // Its connection has something to do afterwards, too.
+  // A second request keeps its connection in use after the first response.
   const reader = net.connect(edge.port, '127.0.0.1', () => {
-    reader.write(`GET / HTTP/1.1\r\nHost: ${edge.host}\r\n\r\nPOST / HTTP/1.1\r\nHost: ${edge.host}\r\nContent-Length: 9\r\n\r\n`)
+    reader.write(
+      `GET / HTTP/1.1\r\nHost: ${edge.host}\r\n\r\nPOST / HTTP/1.1\r\nHost: ${edge.host}\r\nContent-Length: 9\r\n\r\n`
+    )
   })
   t.after(() => reader.destroy())
   const answer = await new Promise((resolve) => reader.once('data', (data) => resolve(String(data))))
@@ -145,7 +149,8 @@ test('those who wait for a fetch that has stalled start one together, not each o
   assert.equal((await edge.get('/')).body, 'body', 'what was asked for later stays')
 })
 
-test('one who reads slowly does not hold up the others, either, when nobody knows how long the body gets', async (t) => {
+test('one who reads slowly does not hold up the others, either, ' +
+  'when nobody knows how long the body gets', async (t) => {
   const piece = Buffer.alloc(100_000, 'abcdefghij')
   const pieces = 200
   const edge = await startEdge(t, (_request, response) => {
@@ -160,7 +165,10 @@ test('one who reads slowly does not hold up the others, either, when nobody know
     }
     more()
   })
-  const slow = await new Promise((resolve, reject) => http.get({ host: '127.0.0.1', port: edge.port, path: '/', agent: false }, (response) => resolve(response.pause())).on('error', reject))
+  const slow = await new Promise((resolve, reject) => http.get(
+    { host: '127.0.0.1', port: edge.port, path: '/', agent: false },
+    (response) => resolve(response.pause())
+  ).on('error', reject))
   assert.equal((await edge.get('/')).body.length, pieces * piece.length)
   assert.equal(edge.reached('/'), 1)
   /** @type {Buffer[]} */
@@ -192,7 +200,9 @@ for (const [what, purge, fetches] of /** @type {[string, (host: string) => objec
       const second = edge.get('/page')
       if (fetches === 2) assert.ok(await waitUntil(() => held.length === 2, SOON_MS))
       else await passing(300)
-      for (const [index, response] of held.entries()) response.setHeader('Cache-Control', 'max-age=60').end(`body ${index + 1}`)
+      for (const [index, response] of held.entries()) {
+        response.setHeader('Cache-Control', 'max-age=60').end(`body ${index + 1}`)
+      }
       assert.deepEqual([(await first).body, (await second).body, held.length], ['body 1', `body ${fetches}`, fetches])
     })
   }
@@ -219,7 +229,10 @@ test('a fetch whose tags are known is hidden by a purge of one of them alone', a
   /** @type {http.ServerResponse[]} */
   const held = []
   const edge = await startEdge(t, (_request, response) => {
-    response.setHeader('Cache-Control', 'max-age=60').setHeader('Cache-Tag', 'own').setHeader('Content-Length', '4').write('bo')
+    response.setHeader('Cache-Control', 'max-age=60')
+      .setHeader('Cache-Tag', 'own')
+      .setHeader('Content-Length', '4')
+      .write('bo')
     held.push(response)
   })
   const first = edge.get('/')

@@ -23,7 +23,7 @@ function prepare (directory) {
 }
 
 /**
- * A folder for an edge, gone after the test.
+ * Creates a folder for an edge, and removes it after the test.
  * @param {import('node:test').TestContext} t
  */
 function makeFolder (t) {
@@ -93,7 +93,7 @@ test('the folder of a running edge is not given to another, and is after its end
   assert.equal((await edge.get('/')).cache, 'MISS')
   const pid = readFileSync(path.join(edge.directory, 'nginx.pid'), 'utf8').trim()
   const configuration = readFileSync(path.join(edge.directory, 'nginx.conf'), 'utf8')
-  // By whatever name.
+  // Under any name.
   const link = `${edge.directory}-link`
   symlinkSync(edge.directory, link)
   t.after(() => rmSync(link))
@@ -121,7 +121,10 @@ test('a configuration of somebody else\'s nginx is not written over', async (t) 
   const { directory, answers } = makeFolder(t)
   const configuration = path.join(directory, 'nginx.conf')
   writeFileSync(configuration, 'events {}\n')
-  await assert.rejects(prepare(directory), /nginx\.conf is not one of stevec's, and was left as it is; choose another folder/)
+  await assert.rejects(
+    prepare(directory),
+    /nginx\.conf is not one of stevec's, and was left as it is; choose another folder/
+  )
   assert.equal(readFileSync(configuration, 'utf8'), 'events {}\n')
   assert.ok(!existsSync(answers))
 })

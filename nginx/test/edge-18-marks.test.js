@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startEdge } from './edge-helper.js'
 
-/** Of one purge call. */
+/** The maximum of one purge call. */
 const ITEMS_MAX = 10_000
 
 /** @type {import('./edge-helper.js').Script} */
@@ -49,7 +49,8 @@ test('an answer with more tags than are kept goes with any of them', async (t) =
   assert.equal((await edge.get('/few')).cache, 'HIT')
 })
 
-test('when there is no room for more marks the oldest are forgotten, and only what is older than those goes', async (t) => {
+test('when there is no room for more marks the oldest are forgotten, ' +
+  'and only what is older than those goes', async (t) => {
   const edge = await startEdge(t, tagged)
   const old = '/old'
   await edge.get(old)

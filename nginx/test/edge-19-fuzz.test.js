@@ -5,7 +5,7 @@ import { HOLES } from '../fuzz/holes.js'
 
 const SEED = 20261122
 const CASES = 1_000
-/** Each hole has been found within some hundred pairs so far. */
+/** So far each hole was found within a few hundred pairs. */
 const CASES_FOR_A_HOLE = 5_000
 
 for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {

@@ -5,26 +5,53 @@ import { startEdge } from './edge-helper.js'
 const AT_ONCE = 16
 const INNER = 'GET /smuggled HTTP/1.1\r\nHost: inner.example\r\n\r\n'
 const METHODS = ['GET', 'POST', 'PUT', 'DELETE', 'HEAD']
-/** Ways to say chunked that one reader takes for it and another does not. */
+/** Spellings of chunked that one parser accepts and another does not. */
 const CODINGS = [
-  'Transfer-Encoding: chunked', 'Transfer-Encoding:chunked', 'Transfer-Encoding : chunked', 'Transfer-Encoding:\tchunked',
-  'Transfer-Encoding: chunked ', 'Transfer-Encoding: \x0bchunked', 'Transfer-Encoding: chunked\x00', 'Transfer-Encoding: Chunked',
-  'Transfer-Encoding: xchunked', 'Transfer-Encoding: chunked, identity', 'Transfer-Encoding: identity, chunked',
-  'Transfer-Encoding: gzip, chunked', 'Transfer-Encoding: "chunked"', 'Transfer-Encoding: chunked;q=1',
-  'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity', 'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked',
-  'Transfer-Encoding:\r\n chunked', 'X: y\rTransfer-Encoding: chunked', 'X: y\nTransfer-Encoding: chunked',
-  'Transfer_Encoding: chunked', ' Transfer-Encoding: chunked', 'Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked',
-  'Transfer-Encoding: chunked\r\nConnection: close, Content-Length', 'Content-Encoding: chunked'
+  'Transfer-Encoding: chunked',
+  'Transfer-Encoding:chunked',
+  'Transfer-Encoding : chunked',
+  'Transfer-Encoding:\tchunked',
+  'Transfer-Encoding: chunked ',
+  'Transfer-Encoding: \x0bchunked',
+  'Transfer-Encoding: chunked\x00',
+  'Transfer-Encoding: Chunked',
+  'Transfer-Encoding: xchunked',
+  'Transfer-Encoding: chunked, identity',
+  'Transfer-Encoding: identity, chunked',
+  'Transfer-Encoding: gzip, chunked',
+  'Transfer-Encoding: "chunked"',
+  'Transfer-Encoding: chunked;q=1',
+  'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity',
+  'Transfer-Encoding: identity\r\nTransfer-Encoding: chunked',
+  'Transfer-Encoding:\r\n chunked',
+  'X: y\rTransfer-Encoding: chunked',
+  'X: y\nTransfer-Encoding: chunked',
+  'Transfer_Encoding: chunked',
+  ' Transfer-Encoding: chunked',
+  'Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked',
+  'Transfer-Encoding: chunked\r\nConnection: close, Content-Length',
+  'Content-Encoding: chunked'
 ]
-/** Of the last chunk and what follows it, and of all of it. */
-const LENGTHS = ['', 'Content-Length: 5\r\n', `Content-Length: ${5 + INNER.length}\r\n`, `Content-Length: 5\r\nContent-Length: ${5 + INNER.length}\r\n`, 'Content-Length: +5\r\n']
+/** The length of the last chunk and what follows it, and of all of it. */
+const LENGTHS = [
+  '',
+  'Content-Length: 5\r\n',
+  `Content-Length: ${5 + INNER.length}\r\n`,
+  `Content-Length: 5\r\nContent-Length: ${5 + INNER.length}\r\n`,
+  'Content-Length: +5\r\n'
+]
 
-test('of 600 ways to say two lengths of a body none makes the edge or the origin take its end for a request', async (t) => {
+test('of 600 ways to say two lengths of a body none makes the edge or the origin ' +
+  'take its end for a request', async (t) => {
   const edge = await startEdge(t, (request, response) => {
     request.resume().on('end', () => response.setHeader('Cache-Control', 'max-age=60').end(`answer to ${request.url}`))
   })
   const workers = edge.workers()
-  const requests = METHODS.flatMap((method) => CODINGS.flatMap((coding) => LENGTHS.map((length) => ({ method, coding, length }))))
+  const requests = METHODS.flatMap((method) => CODINGS.flatMap((coding) => LENGTHS.map((length) => ({
+    method,
+    coding,
+    length
+  }))))
   assert.equal(requests.length, 600)
   const queue = [...requests.entries()]
   async function next () {
@@ -33,12 +60,15 @@ test('of 600 ways to say two lengths of a body none makes the edge or the origin
       const head = `${method} /outer-${number} HTTP/1.1\r\nHost: ${edge.host}\r\n${length}${coding}\r\n\r\n`
       const last = `GET /last-${number} HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\n\r\n`
       const answers = await edge.raw(`${head}0\r\n\r\n${INNER}${last}`).catch(() => '')
-      // Who reads only the one length or the other may see three requests in that: all of them are the client's own.
+      // A parser that uses only one of the two lengths may see three requests: all of them are this client's own.
       const told = answers.match(/answer to \/[a-z]+(-\d+)?/g) ?? []
       for (const answer of told) {
-        assert.ok([`answer to /outer-${number}`, `answer to /last-${number}`, 'answer to /smuggled'].includes(answer), JSON.stringify(head))
+        assert.ok(
+          [`answer to /outer-${number}`, `answer to /last-${number}`, 'answer to /smuggled'].includes(answer),
+          JSON.stringify(head)
+        )
       }
-      // Nobody else's connection to the origin holds a rest of it.
+      // No rest of it is left on a connection to the origin that another client uses.
       assert.equal((await edge.get(`/other-${number}`)).body, `answer to /other-${number}`, JSON.stringify(head))
     }
   }

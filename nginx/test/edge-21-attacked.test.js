@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
 import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
-/** Of lua/store.lua: the answers that a worker keeps parsed. */
+/** Of lua/store.lua: the number of parsed entries that a worker keeps. */
 const PARSED_MAX = 512
 const AT_ONCE = 20
 
@@ -13,7 +13,7 @@ test('a large body of unknown length that is all there before its client looks h
   const edge = await startEdge(t, (request, response) => {
     response.setHeader('Cache-Control', 'max-age=60')
     if (request.url === '/warm') return response.end(body)
-    // The worker is busy with something else, so to say, while all of it arrives.
+    // Stops the worker while the whole body arrives, as if it were busy.
     const [worker] = edge.workers()
     process.kill(worker, 'SIGSTOP')
     response.write(body)
@@ -38,7 +38,9 @@ for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
     }, { profile })
     const asAlice = { authorization: 'Basic YTpi' }
     const tries = /** @type {[string, Record<string, string>, string][]} */ ([
-      ['/get', {}, 'GET'], ['/directive', { 'cache-control': 'no-cache' }, 'GET'], ['/unstored', { 'cache-control': 'no-store' }, 'GET'],
+      ['/get', {}, 'GET'],
+      ['/directive', { 'cache-control': 'no-cache' }, 'GET'],
+      ['/unstored', { 'cache-control': 'no-store' }, 'GET'],
       ['/head', { 'cache-control': 'no-cache' }, 'HEAD']
     ])
     for (const [url] of tries) if (url !== '/head') await edge.get(url)
@@ -58,7 +60,10 @@ for (const soft of [false, true]) {
     const held = []
     const edge = await startEdge(t, ({ headers }, response, count) => {
       if (headers['if-none-match'] && held.length === 0) return held.push(response)
-      response.setHeader('Cache-Control', 'max-age=1').setHeader('ETag', '"1"').setHeader('Cache-Tag', 'before').end(`body ${count}`)
+      response.setHeader('Cache-Control', 'max-age=1')
+        .setHeader('ETag', '"1"')
+        .setHeader('Cache-Tag', 'before')
+        .end(`body ${count}`)
     })
     await edge.get('/')
     await passing(1_050)
@@ -100,7 +105,9 @@ test('files that were given up do not fill the list of files for good', async (t
   for (let number = 0; number < 600; number += AT_ONCE) {
     await Promise.allSettled(Array.from({ length: AT_ONCE }, (_, more) => edge.get(`/cut-${number + more}`)))
   }
-  for (const url of ['/one', '/two']) assert.deepEqual([(await edge.get(url)).cache, (await edge.get(url)).cache], ['MISS', 'HIT'])
+  for (const url of ['/one', '/two']) {
+    assert.deepEqual([(await edge.get(url)).cache, (await edge.get(url)).cache], ['MISS', 'HIT'])
+  }
 })
 
 test('a purge finds what it names in every spelling of the name', async (t) => {
@@ -109,7 +116,11 @@ test('a purge finds what it names in every spelling of the name', async (t) => {
   })
   const host = { host: 'example.com' }
   for (const purge of [
-    { hosts: ['example.com:80'] }, { hosts: ['Example.COM.'] }, { prefixes: ['example.com:80/p'] }, { prefixes: ['http://example.com./p'] }, { tags: [' one '] }
+    { hosts: ['example.com:80'] },
+    { hosts: ['Example.COM.'] },
+    { prefixes: ['example.com:80/p'] },
+    { prefixes: ['http://example.com./p'] },
+    { tags: [' one '] }
   ]) {
     await edge.get('/page', host)
     assert.equal((await edge.purge(purge)).status, 200)
@@ -127,7 +138,10 @@ test('what was purged while the origin was asked is not served because the origi
     if (count > 1) held.push(response)
     else response.setHeader('Cache-Control', 'max-age=1, stale-if-error=600').end('body')
   })
-  for (const [url, purge] of /** @type {[string, object][]} */ ([['/all', { purge_everything: true }], ['/url', { files: [`http://${edge.host}/url`] }]])) {
+  for (const [url, purge] of /** @type {[string, object][]} */ ([
+    ['/all', { purge_everything: true }],
+    ['/url', { files: [`http://${edge.host}/url`] }]
+  ])) {
     await edge.get(url)
     await passing(1_050)
     const answers = [edge.get(url), edge.get(url)]
@@ -142,7 +156,8 @@ test('what was purged while the origin was asked is not served because the origi
   }
 })
 
-test('a body that nobody else can use is cut short for a client that reads too slowly, and cannot be taken for whole', async (t) => {
+test('a body that nobody else can use is cut short for a client that reads too slowly, ' +
+  'and cannot be taken for whole', async (t) => {
   const body = Buffer.alloc(40_000_000, 'x')
   const edge = await startEdge(t, (request, response) => {
     response.setHeader('Cache-Control', 'no-store')
@@ -152,7 +167,10 @@ test('a body that nobody else can use is cut short for a client that reads too s
   }, { edits: [['flight.lua', 'local READER_PATIENCE_S = 60', 'local READER_PATIENCE_S = 1']] })
   for (const url of ['/chunked', '/length']) {
     const slow = await new Promise((resolve, reject) => {
-      http.get({ host: '127.0.0.1', port: edge.port, path: url, agent: false }, (response) => resolve(response.pause())).on('error', reject)
+      http.get(
+        { host: '127.0.0.1', port: edge.port, path: url, agent: false },
+        (response) => resolve(response.pause())
+      ).on('error', reject)
     })
     await passing(2_000)
     await assert.rejects(async () => { for await (const chunk of slow) assert.ok(chunk) }, /aborted/, url)

@@ -11,22 +11,44 @@ import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate
 
 const LUA = fileURLToPath(new URL('../lua', import.meta.url))
 const TOKEN = 'a-token-for-this-test'
-/** Far more than anything here takes; a machine may be slow and busy. */
+/** Far longer than anything here takes; a machine may be slow and busy. */
 export const WAIT_MAX_MS = 60_000
 
 /**
- * @typedef {{status: number, headers: http.IncomingHttpHeaders, rawHeaders: string[], body: string, cache: string, age: number | undefined, durationMs: number}} Answer
- * @typedef {(request: http.IncomingMessage, response: http.ServerResponse, count: number) => void} Script  count: from 1, of the requests for this URL
+ * @typedef {object} Answer
+ * @property {number} status
+ * @property {http.IncomingHttpHeaders} headers
+ * @property {string[]} rawHeaders
+ * @property {string} body
+ * @property {string} cache
+ * @property {number | undefined} age
+ * @property {number} durationMs
  */
 
 /**
- * The real edge in front of a scripted origin, gone again when the test is over.
- * @param {import('node:test').TestContext | null} t  null: whoever called has to call `stop`
- * @param {Script | net.Server} script  an HTTP handler, or a server of bytes that listens already
- * @param {import('@stevec/nginx').EdgeOptions & {origin?: Partial<import('@stevec/nginx').Origin>, originListens?: string, configure?: (text: string) => string, edits?: [file: string, from: string, to: string][]}} [options]
- *   originListens: the address that the origin is at; configure: changes the text of nginx's configuration; edits: of a copy of lua/
+ * Answers a request; count: of the requests for this URL, from 1.
+ * @typedef {(request: http.IncomingMessage, response: http.ServerResponse, count: number) => void} Script
  */
-export async function startEdge (t, script, { origin, originListens = '127.0.0.1', configure = (text) => text, edits = [], ...options } = {}) {
+
+/**
+ * @typedef {object} HelperOptions
+ * @property {Partial<import('@stevec/nginx').Origin>} [origin]
+ * @property {string} [originListens]  the address of the origin
+ * @property {(text: string) => string} [configure]  changes the text of nginx's configuration
+ * @property {[file: string, from: string, to: string][]} [edits]  of a copy of lua/
+ */
+
+/**
+ * Starts the real edge in front of a scripted origin, and stops both after the test.
+ * @param {import('node:test').TestContext | null} t  null: the caller has to call `stop`
+ * @param {Script | net.Server} script  an HTTP handler, or a server that speaks bytes
+ * @param {import('@stevec/nginx').EdgeOptions & HelperOptions} [options]
+ */
+export async function startEdge (
+  t,
+  script,
+  { origin, originListens = '127.0.0.1', configure = (text) => text, edits = [], ...options } = {}
+) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-edge-'))
   const [port, controlPort, originPort] = await freePorts(3)
   /** @type {http.IncomingMessage[]} */
@@ -61,12 +83,27 @@ export async function startEdge (t, script, { origin, originListens = '127.0.0.1
 
   const binary = requireTool('nginx').path
   /** @type {Parameters<typeof prepareRole>[0]} */
-  const role = { role: 'edge', port, origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false, ...origin }, controlPort, controlToken: TOKEN, ...options }
+  const role = {
+    role: 'edge',
+    port,
+    origin: { addresses: ['127.0.0.1'], port: originPort, host: '127.0.0.1', tls: false, ...origin },
+    controlPort,
+    controlToken: TOKEN,
+    ...options
+  }
   const start = async () => {
-    const prepared = await prepareRole(role, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
+    const prepared = await prepareRole(
+      role,
+      { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' }
+    )
     const text = configure(readFileSync(prepared.configuration, 'utf8'))
     writeFileSync(prepared.configuration, edits.length === 0 ? text : withLua(editLua(directory, edits), text))
-    nginx = await startProcess({ name: 'nginx edge', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })
+    nginx = await startProcess({
+      name: 'nginx edge',
+      command: prepared.command,
+      args: prepared.args,
+      logFile: path.join(directory, 'nginx.log')
+    })
     const up = await waitUntil(() => send(controlPort, '/').then(() => true, () => false), WAIT_MAX_MS)
     if (!up) throw new Error(`the edge did not start: ${readFileSync(path.join(directory, 'error.log'), 'utf8')}`)
     return nginx
@@ -75,7 +112,10 @@ export async function startEdge (t, script, { origin, originListens = '127.0.0.1
     if (!t) await stop()
     throw error
   })
-  const workers = () => readFileSync(`/proc/${nginx?.pid}/task/${nginx?.pid}/children`, 'utf8').trim().split(' ').map(Number)
+  const workers = () => readFileSync(`/proc/${nginx?.pid}/task/${nginx?.pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .map(Number)
 
   return {
     port,
@@ -86,26 +126,38 @@ export async function startEdge (t, script, { origin, originListens = '127.0.0.1
     closeOrigin,
     stop,
     control: { url: `http://127.0.0.1:${controlPort}`, token: TOKEN },
-    /** How many requests for a path have reached the origin. @param {string} url */
+    /** Counts the requests for a path that have reached the origin. @param {string} url */
     reached: (url) => arrived.filter((request) => request.url === url).length,
-    /** @param {string} url @param {Record<string, string | string[]>} [headers] @param {string} [method] @param {string} [body] */
+    /**
+     * @param {string} url
+     * @param {Record<string, string | string[]>} [headers]
+     * @param {string} [method]
+     * @param {string} [body]
+     */
     get: (url, headers, method, body) => send(port, url, headers, method, body),
     /**
-     * A purge call. @param {object | string} body @param {{path?: string, method?: string, token?: string}} [options]
+     * Sends a purge call.
+     * @param {object | string} body
+     * @param {{path?: string, method?: string, token?: string}} [options]
      */
     async purge (body, { path = '/client/v4/zones/any/purge_cache', method = 'POST', token = TOKEN } = {}) {
       const text = method === 'GET' ? undefined : typeof body === 'string' ? body : JSON.stringify(body)
       const answer = await send(controlPort, path, { authorization: `Bearer ${token}` }, method, text)
       return { ...answer, answer: JSON.parse(answer.body) }
     },
-    /** Bytes to the edge, and all that comes back until it closes. @param {string} bytes */
+    /** Sends bytes to the edge and returns all that it sends until it closes. @param {string} bytes */
     raw: (bytes) => exchange(port, bytes),
-    /** The one line that the log has of a path. @param {string} url */
+    /** Returns the last log line of a path. @param {string} url */
     async logged (url) {
-      const line = () => readFileSync(path.join(directory, 'access.log'), 'utf8').split('\n').slice(0, -1).map((text) => JSON.parse(text)).filter(({ uri }) => uri === url).at(-1)
+      const line = () => readFileSync(path.join(directory, 'access.log'), 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map((text) => JSON.parse(text))
+        .filter(({ uri }) => uri === url)
+        .at(-1)
       return waitUntil(line, WAIT_MAX_MS)
     },
-    /** How many requests the log says the edge has sent on its own. */
+    /** Counts the requests that the edge has sent on its own, as logged. */
     async countRefreshes () {
       const lines = () => readFileSync(path.join(directory, 'access.log'), 'utf8').split('\n').slice(0, -1)
       return waitUntil(() => lines().reduce((sum, line) => sum + JSON.parse(line).refreshes, 0), WAIT_MAX_MS)
@@ -198,7 +250,7 @@ export function exchange (port, bytes) {
 }
 
 /**
- * A server that speaks bytes, for an origin that does not keep to HTTP.
+ * Creates a server that speaks bytes, for an origin that violates HTTP.
  * @param {(socket: net.Socket, head: string) => void} onRequest  called for each request head
  */
 export function byteServer (onRequest) {
@@ -219,5 +271,5 @@ export function byteServer (onRequest) {
 /** @param {number} offsetS  from now */
 export const httpDate = (offsetS) => new Date(Date.now() + offsetS * 1000).toUTCString()
 
-/** Until a moment that a lifetime of a second or two leads to. @param {number} ms */
+/** Waits until a lifetime of a second or two has passed. @param {number} ms */
 export const passing = (ms) => new Promise((resolve) => setTimeout(resolve, ms))

@@ -14,8 +14,9 @@ describe('the edge', () => {
       response.setHeader('Page-Revision', '7')
       response.setHeader('ETag', '"one"')
       if (incoming.headers['if-none-match'] === '"one"') response.writeHead(304).end()
-      else if (pathname === '/hinted') response.writeEarlyHints({ link: '</style.css>; rel=preload' }, () => response.end('hinted'))
-      else if (pathname === '/slow') setTimeout(() => response.end('slow'), 200)
+      else if (pathname === '/hinted') {
+        response.writeEarlyHints({ link: '</style.css>; rel=preload' }, () => response.end('hinted'))
+      } else if (pathname === '/slow') setTimeout(() => response.end('slow'), 200)
       else response.end(`answer to ${incoming.method} ${incoming.headers.host}`)
     })
   })
@@ -37,7 +38,10 @@ describe('the edge', () => {
     let status
     do status = await cacheStatus(target); while (status === 'HIT' && Date.now() < deadline)
     assert.equal(status, 'REVALIDATED')
-    assert.equal(edge.arrived.filter(({ url }) => url?.startsWith('/expires')).at(-1)?.headers['if-none-match'], '"one"')
+    assert.equal(
+      edge.arrived.filter(({ url }) => url?.startsWith('/expires')).at(-1)?.headers['if-none-match'],
+      '"one"'
+    )
   })
 
   for (const directive of ['no-store', 'private', 'no-cache', 'private, no-store']) {

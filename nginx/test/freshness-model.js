@@ -1,7 +1,8 @@
 /**
- * RFC 9111's freshness, written a second time and apart from lua/freshness.lua: over what was meant (a list of directives, numbers of
- * seconds), not over header text. Where the two disagree, one of them is wrong.
- * @typedef {{name: string, argument: {kind: 'none'} | {kind: 'seconds', value: number} | {kind: 'invalid', text: string}}} Directive
+ * A second implementation of RFC 9111's freshness, independent of lua/freshness.lua: it works on the meaning (a list of
+ * directives, numbers of seconds), not on header text. Where the two disagree, one of them is wrong.
+ * @typedef {{kind: 'none'} | {kind: 'seconds', value: number} | {kind: 'invalid', text: string}} Argument
+ * @typedef {{name: string, argument: Argument}} Directive
  * @typedef {object} Meaning
  * @property {number} status
  * @property {Directive[]} directives  of Cache-Control, in their order
@@ -27,7 +28,7 @@ const UNKNOWN = [299, 499, 599]
  */
 export function model (meaning, profile) {
   const effective = meaning.targeted ?? meaning.directives
-  // Cache-Control: the first of two counts; a dictionary: the last.
+  // In Cache-Control the first of two equal directives counts, in a dictionary the last.
   const ordered = meaning.targeted ? [...effective].reverse() : effective
   const find = (/** @type {string} */ name) => ordered.find((directive) => directive.name === name)
   const seconds = (/** @type {string} */ name) => {
@@ -36,10 +37,15 @@ export function model (meaning, profile) {
   }
   const age = Math.max(meaning.dateAgoS ?? 0, meaning.ageS ?? 0, 0)
   let lifetime = seconds('s-maxage') ?? seconds('max-age')
-  if (lifetime === undefined && !meaning.targeted && meaning.expiresInS !== null) lifetime = meaning.expiresInS === 'invalid' ? 0 : Math.max(0, meaning.expiresInS)
+  if (lifetime === undefined && !meaning.targeted && meaning.expiresInS !== null) {
+    lifetime = meaning.expiresInS === 'invalid' ? 0 : Math.max(0, meaning.expiresInS)
+  }
   const explicit = lifetime !== undefined
   if (!explicit && profile === 'cloudflare') lifetime = CLOUDFLARE_TTL_S.get(meaning.status)
-  if (!explicit && profile === 'rfc9111' && (HEURISTIC.includes(meaning.status) || find('public')) && meaning.modifiedAgoS !== null && meaning.modifiedAgoS > 0) {
+  if (
+    !explicit && profile === 'rfc9111' && (HEURISTIC.includes(meaning.status) || find('public')) &&
+    meaning.modifiedAgoS !== null && meaning.modifiedAgoS > 0
+  ) {
     lifetime = Math.min(86400, Math.floor(meaning.modifiedAgoS * 0.1))
   }
   const staleForbidden = ['must-revalidate', 'proxy-revalidate', 's-maxage', 'no-cache'].some(find)
@@ -50,10 +56,13 @@ export function model (meaning, profile) {
     (meaning.authorized && !['public', 's-maxage', 'must-revalidate'].some(find)) ||
     (meaning.setCookie && (profile === 'cloudflare' || !explicit)) ||
     (profile === 'cloudflare' && (Boolean(find('no-cache')) ||
-      (explicit && lifetime === 0 && !['stale-while-revalidate', 'stale-if-error'].some((name) => find(name)?.argument.kind === 'seconds'))))
-  const allowed = lifetime !== undefined || (profile === 'rfc9111' && (Boolean(find('public')) || HEURISTIC.includes(meaning.status)))
+      (explicit && lifetime === 0 &&
+        !['stale-while-revalidate', 'stale-if-error'].some((name) => find(name)?.argument.kind === 'seconds'))))
+  const allowed = lifetime !== undefined ||
+    (profile === 'rfc9111' && (Boolean(find('public')) || HEURISTIC.includes(meaning.status)))
   const reusable = lifetime !== undefined && lifetime > age && !find('no-cache')
-  const useful = reusable || meaning.etag || meaning.modifiedAgoS !== null || windowS('stale-while-revalidate') > 0 || windowS('stale-if-error') > 0
+  const useful = reusable || meaning.etag || meaning.modifiedAgoS !== null ||
+    windowS('stale-while-revalidate') > 0 || windowS('stale-if-error') > 0
   const storable = !forbidden && allowed && useful
   return { storable, reusable: storable && reusable, lifetimeS: lifetime ?? 0, staleForbidden }
 }

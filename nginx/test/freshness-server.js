@@ -9,7 +9,7 @@ import { WAIT_MAX_MS } from './edge-helper.js'
 
 const LUA = fileURLToPath(new URL('../lua', import.meta.url))
 
-/** The edge's own lua/freshness.lua, asked over HTTP: there is no Lua here but nginx's. */
+/** Runs the edge's own lua/freshness.lua and calls it over HTTP: the only Lua here is the one in nginx. */
 export async function startFreshness () {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-freshness-'))
   const [port] = await freePorts(1)
@@ -33,7 +33,12 @@ http {
     ngx.print(cjson.encode(results))
   } } }
 }`)
-  const nginx = await startProcess({ name: 'nginx freshness', command: binary, args: ['-p', directory, '-c', configuration], logFile: path.join(directory, 'nginx.log') })
+  const nginx = await startProcess({
+    name: 'nginx freshness',
+    command: binary,
+    args: ['-p', directory, '-c', configuration],
+    logFile: path.join(directory, 'nginx.log')
+  })
   const url = `http://127.0.0.1:${port}/`
   const body = '[{"response":{"status":200,"fields":{},"requested_s":0,"received_s":0},"options":{}}]'
   const answers = () => fetch(url, { method: 'POST', body }).then((response) => response.ok, () => false)
@@ -47,8 +52,13 @@ http {
     throw new Error('nginx did not start with freshness.lua')
   }
   return {
-    /** @param {object[]} cases @returns {Promise<Record<string, any>[]>} */
-    judge: async (cases) => /** @type {any} */ (await (await fetch(url, { method: 'POST', body: JSON.stringify(cases) })).json()),
+    /**
+     * @param {object[]} cases
+     * @returns {Promise<Record<string, any>[]>}
+     */
+    judge: async (cases) => /** @type {any} */ (
+      await (await fetch(url, { method: 'POST', body: JSON.stringify(cases) })).json()
+    ),
     stop
   }
 }

@@ -9,11 +9,11 @@ import { request } from '@stevec/harness/request'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 
 export const TOKEN = 'a-token-for-this-test'
-/** Far more than anything here takes; a machine may be slow and busy. */
+/** Far longer than anything here takes; a machine may be slow and busy. */
 export const WAIT_MAX_MS = 60_000
 
 /**
- * A role on a real nginx in front of a scripted origin.
+ * Starts a role on a real nginx in front of a scripted origin.
  * @param {'origin' | 'edge' | 'local'} role
  * @param {http.RequestListener} origin
  * @param {{requestsAtOnceMax?: number, others?: number[]}} [options]  of the role origin; others: ports of more wikis
@@ -31,17 +31,37 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
 
   const common = { port, controlPort, controlToken: TOKEN }
   const parameters = {
-    origin: /** @type {const} */ ({ role: 'origin', port, wikiPort: /** @type {number[]} */ ([originPort, ...others]), requestsAtOnceMax }),
-    edge: /** @type {const} */ ({ ...common, role: 'edge', publicPort: port, originPort, cachedHost: 'wiki.localhost', nocacheHost: 'nocache.localhost' }),
+    origin: /** @type {const} */ ({
+      role: 'origin',
+      port,
+      wikiPort: /** @type {number[]} */ ([originPort, ...others]),
+      requestsAtOnceMax
+    }),
+    edge: /** @type {const} */ ({
+      ...common,
+      role: 'edge',
+      publicPort: port,
+      originPort,
+      cachedHost: 'wiki.localhost',
+      nocacheHost: 'nocache.localhost'
+    }),
     local: /** @type {const} */ ({ ...common, role: 'local', sourcePort: originPort, sourceHost: 'source.localhost' })
   }[role]
   const binary = requireTool('nginx').path
-  const prepared = await prepareRole(parameters, { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' }).catch((error) => {
+  const prepared = await prepareRole(
+    parameters,
+    { directory, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' }
+  ).catch((error) => {
     server.close()
     rmSync(directory, { recursive: true, force: true })
     throw error
   })
-  const nginx = await startProcess({ name: `nginx ${role}`, command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx.log') })
+  const nginx = await startProcess({
+    name: `nginx ${role}`,
+    command: prepared.command,
+    args: prepared.args,
+    logFile: path.join(directory, 'nginx.log')
+  })
   const logFile = path.join(directory, 'access.log')
   const url = (/** @type {string} */ host) => `http://${host}:${port}`
   await waitUntil(() => request(`${url('nobody.localhost')}/`).then(() => true, () => false), WAIT_MAX_MS)
@@ -52,12 +72,17 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
     url,
     control: { url: `http://127.0.0.1:${controlPort}`, token: TOKEN },
     /**
-     * What the access log says of one path, once there are `count` lines of it: nginx writes them after the client has its answer.
+     * Waits for `count` lines of a path in the access log and returns them: nginx writes a line after the client has
+     * its answer.
      * @param {string} path
      * @param {number} count
      */
     async log (path, count) {
-      const lines = () => readFileSync(logFile, 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line)).filter(({ uri }) => uri.startsWith(path))
+      const lines = () => readFileSync(logFile, 'utf8')
+        .split('\n')
+        .slice(0, -1)
+        .map((line) => JSON.parse(line))
+        .filter(({ uri }) => uri.startsWith(path))
       await waitUntil(() => lines().length >= count, WAIT_MAX_MS)
       return lines()
     },
@@ -72,8 +97,10 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
 
 /**
  * @param {string} url
- * @param {import('@stevec/harness/request').request extends (url: string, options?: infer Options) => any ? Options : never} [options]
- * @returns {Promise<string>} what the answer says of the cache
+ * @param {import('@stevec/harness/request').request extends (url: string, options?: infer Options) => any
+ *   ? Options
+ *   : never} [options]
+ * @returns {Promise<string>} the cache status in the answer
  */
 export async function cacheStatus (url, options) {
   const { headers } = await request(url, options)

@@ -37,7 +37,10 @@ describe('the origin\'s reverse proxy', () => {
   })
 
   test('lets a body through that only the wiki may refuse', async () => {
-    const { body } = await request(`${origin.url('source.localhost')}/x`, { method: 'POST', body: 'x'.repeat(3_000_000) })
+    const { body } = await request(`${origin.url('source.localhost')}/x`, {
+      method: 'POST',
+      body: 'x'.repeat(3_000_000)
+    })
     assert.match(body, /^POST of 3000000 bytes/)
   })
 })
@@ -46,7 +49,7 @@ for (const wikis of [1, 2]) {
   describe(`the origin's reverse proxy, when no more than two requests at once may be under way at ${wikis === 1 ? 'the wiki' : 'each of two wikis, of which one is away'}`, () => {
     /** @type {Awaited<ReturnType<typeof startRole>>} */
     let origin
-    /** Answers what is held. @type {(() => void)[]} */
+    /** The answers that are held back. @type {(() => void)[]} */
     let held = []
     before(async () => {
       const others = wikis === 1 ? [] : await freePorts(1)
@@ -58,13 +61,17 @@ for (const wikis of [1, 2]) {
     })
     after(() => origin.stop())
 
-    test('it answers the third by itself with 503, whatever it asks, and asks the wiki again when that is free', async () => {
+    test('it answers the third by itself with 503, whatever it asks, ' +
+      'and asks the wiki again when that is free', async () => {
       const url = `${origin.url('source.localhost')}/held`
       const two = [request(url), request(url)]
       assert.ok(await waitUntil(() => held.length === 2, WAIT_MAX_MS))
       for (const method of ['GET', 'PUT', 'POST', 'DELETE']) {
         const { status, headers, body } = await request(url, { method, ...(method !== 'GET' && { body: 'x' }) })
-        assert.deepEqual([method, status, headers['retry-after'], headers['cache-control']], [method, 503, '2', 'no-store'])
+        assert.deepEqual(
+          [method, status, headers['retry-after'], headers['cache-control']],
+          [method, 503, '2', 'no-store']
+        )
         assert.match(body, /More is asked of the wiki than it can answer/)
       }
       assert.equal(held.length, 2, 'the wiki heard of none of them')
@@ -76,7 +83,10 @@ for (const wikis of [1, 2]) {
 
     test('a wiki that breaks off is told from one that has too much to do', async () => {
       for (const method of ['GET', 'PUT', 'POST']) {
-        const { status, headers, body } = await request(`${origin.url('source.localhost')}/breaks`, { method, ...(method !== 'GET' && { body: 'x' }) })
+        const { status, headers, body } = await request(
+          `${origin.url('source.localhost')}/breaks`,
+          { method, ...(method !== 'GET' && { body: 'x' }) }
+        )
         assert.deepEqual([method, status, headers['retry-after']], [method, 502, undefined])
         assert.match(body, /Whether it did what it was asked is not known/)
       }

@@ -7,18 +7,24 @@ const DURATION_MS = 4_000
 const PAGES = 1_000
 
 /**
- * What the driver alone reaches: the documents that the wiki writes, into collections with the wiki's indexes, page and revision in one transaction, on disk before
- * it is acknowledged. What is left out is all that the wiki does beside: HTTP, rendering, who may write, what came before.
+ * The base for saves: the database driver alone. It writes the same documents as the wiki into collections with the
+ * wiki's indexes, page and revision in one transaction, on disk before it is acknowledged. It leaves out all that the
+ * wiki does besides: HTTP, rendering, access control, the previous revision.
  * @param {string} uri  of an empty database
  * @param {string[]} texts
- * @returns {Promise<{saves: (concurrency: number) => Promise<number>, close: () => Promise<void>}>} saves: how many a second
+ * @returns {Promise<{saves: (concurrency: number) => Promise<number>, close: () => Promise<void>}>} `saves` resolves
+ *   with saves per second
  */
 export async function openBareDriver (uri, texts) {
-  const connection = await mongoose.createConnection(uri, { autoIndex: false, writeConcern: { w: 'majority', journal: true } }).asPromise()
+  const connection = await mongoose
+    .createConnection(uri, { autoIndex: false, writeConcern: { w: 'majority', journal: true } })
+    .asPromise()
   const models = defineModels(connection)
   for (const Model of [models.Pages, models.Revisions]) await Model.createIndexes()
   const client = connection.getClient()
-  const pages = /** @type {import('mongoose').mongo.Collection<import('../src/pages/model.js').Page>} */ (client.db().collection('pages'))
+  const pages = /** @type {import('mongoose').mongo.Collection<import('../src/pages/model.js').Page>} */ (
+    client.db().collection('pages')
+  )
   const revisions = client.db().collection('revisions')
   let next = 0
 
@@ -26,19 +32,42 @@ export async function openBareDriver (uri, texts) {
     const content = texts[save % texts.length]
     const now = new Date()
     return {
-      title_key: `page-${page}`, content, content_bytes: content.length, tags: [], links: [], html: Buffer.from(`<p>${content}</p>`), html_hash: hashOf(content), renderer: RENDERER_VERSION, rendered_at: now, modified_at: now, deleted_at: null, redirect_to: null
+      title_key: `page-${page}`,
+      content,
+      content_bytes: content.length,
+      tags: [],
+      links: [],
+      html: Buffer.from(`<p>${content}</p>`),
+      html_hash: hashOf(content),
+      renderer: RENDERER_VERSION,
+      rendered_at: now,
+      modified_at: now,
+      deleted_at: null,
+      redirect_to: null
     }
   }
-  await pages.insertMany(Array.from({ length: PAGES }, (_, page) => ({ _id: `page-${page}`, revision: 0, created_at: new Date(), ...state(page, page) })))
+  await pages.insertMany(Array.from({ length: PAGES }, (_, page) =>
+    ({ _id: `page-${page}`, revision: 0, created_at: new Date(), ...state(page, page) })))
 
   async function save () {
     const number = next++
     const name = `page-${number % PAGES}`
-    // Another text each time a page's turn comes, as to save what is there already leaves the index of words as it is.
+    // Each save of a page has another text: an unchanged text would not update the text index.
     const changed = state(number % PAGES, 7 * number + 13 * Math.floor(number / PAGES) + 1)
     await client.withSession((session) => session.withTransaction(async () => {
       await pages.updateOne({ _id: name }, { $set: changed, $inc: { revision: 1 } }, { session })
-      await revisions.insertOne({ page: name, revision: number, follows: null, content: changed.content, content_bytes: changed.content_bytes, tags: [], author: '', summary: '', deleted: false, created_at: changed.modified_at }, { session })
+      await revisions.insertOne({
+        page: name,
+        revision: number,
+        follows: null,
+        content: changed.content,
+        content_bytes: changed.content_bytes,
+        tags: [],
+        author: '',
+        summary: '',
+        deleted: false,
+        created_at: changed.modified_at
+      }, { session })
     }))
   }
 

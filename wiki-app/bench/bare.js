@@ -1,4 +1,5 @@
-// The least that a Fastify answer of a page's size can cost; what the wiki's speed is a ratio to. PORT and SIZE_BYTES from the environment.
+// The least that a Fastify response of a page's size can cost: the base of the wiki's speed. PORT and SIZE_BYTES come
+// from the environment.
 import Fastify from 'fastify'
 
 const body = Buffer.alloc(Number(process.env.SIZE_BYTES), 'x')

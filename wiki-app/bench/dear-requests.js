@@ -15,9 +15,9 @@ const MARKDOWN = { 'content-type': 'text/markdown' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 const PEOPLE = { accept: 'text/html', 'content-type': FORM }
 const REVISIONS = 8
-/** Whose password is tried. */
+/** The user whose password is guessed. */
 export const USER = 'Ana'
-/** More than one part of a search shows, in any of its forms. */
+/** More than one part of a search result has, in HTML or in the API. */
 const HAYSTACKS = 110
 
 /** @typedef {{method?: string, path: string, headers?: Record<string, string>, body?: string | Buffer}} Request */
@@ -28,7 +28,7 @@ const ofLength = (/** @type {number} */ length, /** @type {() => string} */ piec
   while (text.length < length) text += piece()
   return text.slice(0, length)
 }
-/** Texts that are dear to render, to compare, to show or to search: by name, each time another one. */
+/** By name, texts that are costly to render, compare, show or search; each call returns another one. */
 const TEXTS = {
   'Short lines': () => ofLength(MIB, () => `${below(36).toString(36)}\n`),
   Prose: () => ofLength(MIB, () =>
@@ -40,7 +40,7 @@ const TEXTS = {
 }
 const NAMES = /** @type {(keyof typeof TEXTS)[]} */ (Object.keys(TEXTS))
 
-/** Previews of these are refused, or make far more HTML than they are long. */
+/** Previews of these are refused, or have far more HTML than Markdown. */
 const HOSTILE = {
   references: `[a]: ${'x'.repeat(2_000)}\n\n${'[a] '.repeat(1_500)}`.slice(0, 8_000),
   pictures: '!['.repeat(MIB / 2),
@@ -63,7 +63,7 @@ async function zipped (files) {
 }
 
 /**
- * What makes requests dear, beside what a filled wiki has.
+ * Adds the pages that make requests costly to a filled wiki.
  * @param {string} uri  of the database
  */
 export async function fillDear (uri) {
@@ -129,8 +129,8 @@ function pageOf (name, content, revision) {
 }
 
 /**
- * What an anonymous client can ask for that is dear, or looks so. Where it can be, each request is another one, so that
- * nothing that is kept answers it.
+ * Returns the requests of an anonymous client that are costly, or look so. Where possible, each request is another one,
+ * so that no cache answers it.
  * @param {number} pages  of the filled wiki
  * @returns {{title: string, request: () => Request}[]}
  */
@@ -235,7 +235,7 @@ export function dearRequests (pages) {
 }
 
 /**
- * What only a wiki of accounts has: ACCESS=users.
+ * Returns the requests that only a wiki with accounts takes: ACCESS=users.
  * @returns {{title: string, request: () => Request}[]}
  */
 export function dearSignIns () {

@@ -1,4 +1,4 @@
-// How long readers of short pages wait beside the dearest requests that anybody may send: make bench-dearest.
+// Measures how long readers of short pages wait beside the costliest anonymous requests: make bench-dearest.
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
@@ -29,10 +29,10 @@ Examples:
   make bench-dearest
   node wiki-app/bench/dearest.js --pages 10000 --only difference
 `
-/** What `--check` allows the reader at the 99th percentile, beside any anonymous request. */
+/** The longest wait of the reader, at the 99th percentile beside any anonymous request, that `--check` accepts. */
 const WAIT_MAX_MS = 250
 const AT_ONCE = [1, 10]
-/** Reads of the whole wiki would never end; what else takes so long is cut off, and counted. */
+/** Longer requests, such as reads of the whole wiki, are cut off and counted. */
 const PATIENCE_MS = 20_000
 const REVISIONS = 2
 const QUIET_MAX_MS = 10_000
@@ -72,7 +72,7 @@ const ask = (url, { method = 'GET', path, headers = {}, body = '' }, agent, sign
 })
 
 /**
- * Clients that each ask again as soon as they are answered.
+ * Runs clients that each send the next request as soon as they have a response.
  * @param {string} url
  * @param {() => import('./dear-requests.js').Request} next
  * @param {number} clients
@@ -91,7 +91,7 @@ async function load (url, next, clients, durationMs) {
   return answers
 }
 
-/** @param {number[]} pids @returns {Promise<void>} when what was asked for is done, or at most after QUIET_MAX_MS */
+/** @param {number[]} pids @returns {Promise<void>} when the processes are idle, at most after QUIET_MAX_MS */
 async function quiet (pids) {
   const all = () => pids.reduce((sum, pid) => sum + cpuSeconds(pid), 0)
   const until = performance.now() + QUIET_MAX_MS
@@ -118,7 +118,7 @@ function createReader (url, pages) {
       const result = await work()
       child.send('stop')
       const [waits] = await once(child, 'message')
-      // JSON, in which messages are sent, has no Infinity.
+      // Messages are sent as JSON, which has no Infinity.
       return { waits: waits.map((/** @type {number | null} */ wait) => wait ?? Infinity), result }
     },
     stop: () => child.kill()
@@ -136,11 +136,11 @@ function countsOf (statuses) {
 }
 
 /**
- * The reader beside each kind of request, and alone before and after.
+ * Measures the reader beside each kind of request, and alone before and after.
  * @param {object} options
  * @param {ReturnType<typeof createServers>} options.servers
  * @param {{uri: string, pid: number}} options.mongod  with the filled wiki
- * @param {NodeJS.ProcessEnv} options.settings  of the wiki that is asked
+ * @param {NodeJS.ProcessEnv} options.settings  of the wiki
  * @param {{title: string, request: () => import('./dear-requests.js').Request}[]} options.kinds
  * @param {number} options.pages
  * @param {number} options.seconds

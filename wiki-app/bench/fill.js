@@ -3,12 +3,15 @@ import { defineModels } from '../src/pages/model.js'
 import { hashOf } from '../src/http/hash.js'
 import { RENDERER_VERSION } from '../src/markdown/version.js'
 
-const WORDS = ['ash', 'birch', 'cedar', 'dogwood', 'elm', 'fir', 'ginkgo', 'hazel', 'ivy', 'juniper', 'kapok', 'larch', 'maple', 'nutmeg', 'oak', 'pine', 'quince', 'rowan', 'spruce', 'teak', 'ulex', 'vine', 'willow', 'yew']
+const WORDS = [
+  'ash', 'birch', 'cedar', 'dogwood', 'elm', 'fir', 'ginkgo', 'hazel', 'ivy', 'juniper', 'kapok', 'larch', 'maple',
+  'nutmeg', 'oak', 'pine', 'quince', 'rowan', 'spruce', 'teak', 'ulex', 'vine', 'willow', 'yew'
+]
 const BATCH = 1_000
 const START = Date.UTC(2026, 0, 1)
 
 /**
- * Fills an empty database as if people had written there: pages of about 3 kB with links and tags, and revisions of each.
+ * Fills an empty database with pages of about 3 kB, with links and tags, and with revisions of each, as edits would.
  * @param {string} uri
  * @param {{pages?: number, revisions?: number, onProgress?: (pages: number) => void}} [options]
  */
@@ -21,11 +24,22 @@ export async function fillWiki (uri, { pages = 10_000, revisions = 3, onProgress
     for (let first = 0; first < pages; first += BATCH) {
       const numbers = Array.from({ length: Math.min(BATCH, pages - first) }, (_, index) => first + index)
       await Pages.insertMany(numbers.map((number) => page(number, pages, revisions, renderer)), { lean: true })
-      await Revisions.insertMany(numbers.flatMap((number) => Array.from({ length: revisions }, (_, index) => revisionOf(number, index + 1))), { lean: true })
-      await Targets.insertMany(numbers.map((number) => ({ _id: nameOf(number), is: 'page', sources: number % 10 === 0 ? 0 : 2 })), { lean: true })
+      await Revisions.insertMany(
+        numbers.flatMap((number) =>
+          Array.from({ length: revisions }, (_, index) => revisionOf(number, index + 1))),
+        { lean: true }
+      )
+      await Targets.insertMany(
+        numbers.map((number) => ({ _id: nameOf(number), is: 'page', sources: number % 10 === 0 ? 0 : 2 })),
+        { lean: true }
+      )
       onProgress(first + numbers.length)
     }
-    await Targets.insertMany(Array.from({ length: pages / 10 }, (_, number) => ({ _id: `Wanted ${number}`, is: null, sources: 1 + number % 7 })), { lean: true })
+    await Targets.insertMany(
+      Array.from({ length: pages / 10 }, (_, number) =>
+        ({ _id: `Wanted ${number}`, is: null, sources: 1 + number % 7 })),
+      { lean: true }
+    )
     await Tags.insertMany(WORDS.map((tag) => ({ _id: tag, pages: Math.floor(pages / WORDS.length) })), { lean: true })
   } finally {
     await connection.close()
@@ -77,6 +91,15 @@ function page (number, pages, revisions, renderer) {
 function revisionOf (number, revision) {
   const content = textOf(number)
   return {
-    page: nameOf(number), revision, follows: revision === 1 ? null : revision - 1, content, content_bytes: Buffer.byteLength(content), tags: [], author: WORDS[revision % WORDS.length], summary: '', deleted: false, created_at: new Date(START + number * 1_000)
+    page: nameOf(number),
+    revision,
+    follows: revision === 1 ? null : revision - 1,
+    content,
+    content_bytes: Buffer.byteLength(content),
+    tags: [],
+    author: WORDS[revision % WORDS.length],
+    summary: '',
+    deleted: false,
+    created_at: new Date(START + number * 1_000)
   }
 }

@@ -1,4 +1,4 @@
-// Where the time of a page view goes, as a flame graph and a list: make flame
+// Shows where the time of a page view goes, as a flame graph and a list: make flame
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
@@ -33,7 +33,13 @@ const SECONDS_MAX = 300
 const TOP = 10
 const WRITTEN_MAX_MS = 60_000
 
-const { values } = parseArgs({ options: { seconds: { type: 'string', default: '10' }, output: { type: 'string' }, help: { type: 'boolean', short: 'h' } } })
+const { values } = parseArgs({
+  options: {
+    seconds: { type: 'string', default: '10' },
+    output: { type: 'string' },
+    help: { type: 'boolean', short: 'h' }
+  }
+})
 const seconds = Number(values.seconds)
 if (values.help) {
   process.stdout.write(HELP)
@@ -54,15 +60,27 @@ async function main (output) {
     process.stderr.write(`profiling ${seconds} s of page views …\n`)
     await fillWiki(mongod.uri, { pages: PAGES })
     const written = path.join(servers.directory, 'profile.json')
-    const wiki = await servers.wiki(mongod.uri, { PROFILE_FILE: written }, ['--import', new URL('profiler.js', import.meta.url).href])
+    const wiki = await servers.wiki(
+      mongod.uri,
+      { PROFILE_FILE: written },
+      ['--import', new URL('profiler.js', import.meta.url).href]
+    )
     const requests = Array.from({ length: PAGES }, (_, page) => ({ path: viewUrl(nameOf(page)) }))
     await load({ url: wiki.url, connections: CONNECTIONS, requests, duration_s: WARM_UP_S })
-    const loading = load({ url: wiki.url, connections: CONNECTIONS, requests, duration_s: seconds + 1, pids: [wiki.pid] })
+    const loading = load({
+      url: wiki.url,
+      connections: CONNECTIONS,
+      requests,
+      duration_s: seconds + 1,
+      pids: [wiki.pid]
+    })
     process.kill(wiki.pid, 'SIGIO')
     await delay(seconds * 1_000)
     process.kill(wiki.pid, 'SIGIO')
     const { rate_per_s: rate } = await loading
-    if (!await waitUntil(() => existsSync(written), WRITTEN_MAX_MS)) throw new Error(`the wiki wrote no profile within ${WRITTEN_MAX_MS / 1000} s`)
+    if (!await waitUntil(() => existsSync(written), WRITTEN_MAX_MS)) {
+      throw new Error(`the wiki wrote no profile within ${WRITTEN_MAX_MS / 1000} s`)
+    }
     const text = readFileSync(written, 'utf8')
     const { busyUs, totalUs, tree, self } = summarise(JSON.parse(text), ROOT)
     const title = `Page views over ${CONNECTIONS} connections: ${rate.toFixed(0)} a second, ${(100 * busyUs / totalUs).toFixed(0)} % of the main thread's time`
@@ -70,7 +88,9 @@ async function main (output) {
     writeFileSync(output, flameGraph(tree, title))
 
     console.log(`${describeMachine()}\n${title}\n\nself ms      %   function, the ${TOP} that take most by themselves`)
-    for (const { name, self_us: us } of self.slice(0, TOP)) console.log(`${(us / 1e3).toFixed(0).padStart(7)}  ${(100 * us / busyUs).toFixed(1).padStart(5)}   ${name}`)
+    for (const { name, self_us: us } of self.slice(0, TOP)) {
+      console.log(`${(us / 1e3).toFixed(0).padStart(7)}  ${(100 * us / busyUs).toFixed(1).padStart(5)}   ${name}`)
+    }
     console.log(`\nflame graph: ${path.relative(process.cwd(), output)}\nprofile:     ${path.relative(process.cwd(), profileFile)}`)
   } finally {
     await servers.stopAll()
@@ -78,14 +98,17 @@ async function main (output) {
 }
 
 /**
- * Drawn in the browser by d3-flame-graph, which is put into the page together with d3, as are the data.
+ * Returns a page that contains d3, d3-flame-graph, which draws in the browser, and the data.
  * @param {import('./profile.js').Frame} tree
  * @param {string} title
  */
 function flameGraph (tree, title) {
-  const [d3, drawing] = [['d3', '../dist/d3.min.js'], ['d3-flame-graph', '../dist/d3-flamegraph.umd.min.js']].map(([name, file]) =>
+  const [d3, drawing] = [
+    ['d3', '../dist/d3.min.js'],
+    ['d3-flame-graph', '../dist/d3-flamegraph.umd.min.js']
+  ].map(([name, file]) =>
     readFileSync(new URL(file, pathToFileURL(createRequire(import.meta.url).resolve(name))), 'utf8'))
-  // In a script element only "<" could end it.
+  // In data, only "<" could end the script element.
   const data = JSON.stringify(tree).replaceAll('<', '\\u003c')
   return `<!doctype html>
 <html lang="en">

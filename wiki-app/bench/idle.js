@@ -1,4 +1,4 @@
-// What an idle wiki and its database cost: make bench-idle. `--help` says how long it takes.
+// Measures the cost of an idle wiki and its database: make bench-idle. `--help` says how long it takes.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { describeMachine } from './machine.js'

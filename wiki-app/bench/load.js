@@ -2,7 +2,7 @@ import autocannon from 'autocannon'
 import { cpuSeconds } from './process.js'
 
 export const DURATION_S = 4
-/** For an answer. Saves on a machine that is busy with other work take seconds. */
+/** For a response. On a machine that is busy with other work, saves take seconds. */
 const ANSWER_MAX_S = 60
 
 /** @typedef {{method?: 'GET' | 'POST', path: string, headers?: Record<string, string>, body?: string}} Request */
@@ -10,25 +10,36 @@ const ANSWER_MAX_S = 60
 /**
  * @typedef {object} Load
  * @property {number} requests  answered
- * @property {number} rate_per_s  from the first answer to the last, so that neither the load's own preparation nor its waiting at the end counts
- * @property {number[]} cpu_us  of each of `pids`: user and system time for a request
- * @property {number} generator_cpu_share  of one core that the load itself took
+ * @property {number} rate_per_s  from the first response to the last, so that neither the generator's preparation nor
+ *   its waiting at the end counts
+ * @property {number[]} cpu_us  user and system time per request, of each of `pids`
+ * @property {number} generator_cpu_share  of one core that the generator itself took
  */
 
 /**
- * Requests a second that a server answers, each connection waiting for its answer before it asks again.
+ * Measures how many requests a second a server answers. Each connection waits for its response before it sends the next
+ * request.
  * @param {object} options
  * @param {string} options.url
  * @param {number} options.connections
- * @param {Request[] | (() => Request[])} options.requests  each connection has an order of its own, or what it is given
+ * @param {Request[] | (() => Request[])} options.requests  an array is shuffled for each connection; a function is
+ *   called for each connection
  * @param {number} [options.expected]  the only status that counts
  * @param {number} [options.duration_s]
  * @param {number} [options.amount]  this many requests, however long they take
- * @param {number[]} [options.pids]  of the processes whose time is wanted
+ * @param {number[]} [options.pids]  of the processes whose processor time is measured
  * @returns {Promise<Load>}
- * @throws {Error} when an answer was another, or there were fewer than two
+ * @throws {Error} when a response had another status, or there were fewer than two
  */
-export async function load ({ url, connections, requests, expected = 200, duration_s: duration = DURATION_S, amount, pids = [] }) {
+export async function load ({
+  url,
+  connections,
+  requests,
+  expected = 200,
+  duration_s: duration = DURATION_S,
+  amount,
+  pids = []
+}) {
   const cpuBefore = process.cpuUsage()
   const serversBefore = pids.map(cpuSeconds)
   const startedAt = performance.now()
@@ -39,7 +50,8 @@ export async function load ({ url, connections, requests, expected = 200, durati
     duration,
     timeout: ANSWER_MAX_S,
     ...(amount === undefined ? {} : { amount }),
-    setupClient: (/** @type {autocannon.Client} */ client) => client.setRequests(typeof requests === 'function' ? requests() : shuffled(requests))
+    setupClient: (/** @type {autocannon.Client} */ client) =>
+      client.setRequests(typeof requests === 'function' ? requests() : shuffled(requests))
   }
   /** @type {autocannon.Result} */
   const result = await new Promise((resolve, reject) => {
@@ -49,10 +61,14 @@ export async function load ({ url, connections, requests, expected = 200, durati
     })
   })
   const { user, system } = process.cpuUsage(cpuBefore)
-  const counts = new Map(Object.entries(result.statusCodeStats ?? {}).map(([status, { count = 0 }]) => [Number(status), count]))
+  const counts = new Map(
+    Object.entries(result.statusCodeStats ?? {}).map(([status, { count = 0 }]) => [Number(status), count])
+  )
   const answers = [...counts.values()].reduce((sum, count) => sum + count, 0)
   const good = counts.get(expected) ?? 0
-  if (result.errors > 0 || good !== answers || good < 2) throw new Error(`${url}: ${result.errors} errors, ${good} of ${answers} answers with ${expected}`)
+  if (result.errors > 0 || good !== answers || good < 2) {
+    throw new Error(`${url}: ${result.errors} errors, ${good} of ${answers} answers with ${expected}`)
+  }
   return {
     requests: good,
     rate_per_s: (good - 1) / (lastAt - firstAt) * 1_000,

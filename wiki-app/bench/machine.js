@@ -1,7 +1,10 @@
 import os from 'node:os'
 import { locateTool } from '@stevec/harness/tools/locate'
 
-/** @returns {string} what a number of a benchmark has to be read with: the day, cores, CPU, memory, versions, and how busy the machine was at the beginning */
+/**
+ * Describes the conditions of a benchmark.
+ * @returns {string} the day, cores, CPU, memory, versions, and how busy the machine is before it starts
+ */
 export function describeMachine () {
   const cores = os.cpus()
   return [

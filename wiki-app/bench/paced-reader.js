@@ -1,5 +1,5 @@
-// A process of its own, so that no load beside it delays what it measures. Forked with the address of a wiki and its
-// number of pages; each `start` is answered, after `stop`, with how long each read took.
+// Reads pages at a constant rate, in a process of its own, so that no other load delays its measurements. Forked with
+// the URL of a wiki and its number of pages. After `start` and `stop` it sends the duration of each read.
 import { Agent, get } from 'node:http'
 import { viewUrl } from '../src/pages/name.js'
 import { nameOf } from './fill.js'
@@ -16,8 +16,9 @@ let reads = []
 let timer
 
 /**
- * @param {number} plannedMs  from when its time counts: what comes late on a busy machine, its reader waits for, too
- * @returns {Promise<number>} milliseconds; Infinity when it was not answered with a page
+ * @param {number} plannedMs  when its time begins: on a busy machine the request may be sent later, and a reader waits
+ *   for that, too
+ * @returns {Promise<number>} milliseconds; Infinity when the response was not a page
  */
 const read = (plannedMs) => new Promise((resolve) => {
   const name = nameOf(Math.floor(Math.random() * Number(pages)))

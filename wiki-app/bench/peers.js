@@ -1,4 +1,4 @@
-// How fast other wikis show the same page on the same machine, where they are installed: make bench-peers
+// Measures how fast other wikis, where they are installed, show the same page on the same machine: make bench-peers
 import { parseArgs } from 'node:util'
 import { load, shuffled } from './load.js'
 import { describeMachine } from './machine.js'
@@ -15,7 +15,13 @@ const SECONDS = 5
 const WARM_UP_S = 3
 const SENTENCE_BEGINS = 'Lorem ipsum'
 
-const { values } = parseArgs({ options: { otterwiki: { type: 'string', default: 'python3' }, tiddlywiki: { type: 'string', default: 'tiddlywiki' }, help: { type: 'boolean', short: 'h' } } })
+const { values } = parseArgs({
+  options: {
+    otterwiki: { type: 'string', default: 'python3' },
+    tiddlywiki: { type: 'string', default: 'tiddlywiki' },
+    help: { type: 'boolean', short: 'h' }
+  }
+})
 const peers = [dokuwiki, mediawiki, otterwiki(values.otterwiki), tiddlywiki(values.tiddlywiki)]
 const HELP = `Usage: node wiki-app/bench/peers.js [options]
 
@@ -37,7 +43,8 @@ const median = (/** @type {number[]} */ numbers) => [...numbers].sort((a, b) => 
 
 /** @param {number[]} ratios */
 const spread = (ratios) => {
-  const [middle, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)].map((ratio) => Number(ratio.toPrecision(2)))
+  const [middle, least, most] = [median(ratios), Math.min(...ratios), Math.max(...ratios)]
+    .map((ratio) => Number(ratio.toPrecision(2)))
   return `${middle} (${least} … ${most})`
 }
 
@@ -68,7 +75,19 @@ if (values.help) {
 async function main () {
   const machine = describeMachine()
   const servers = createServers()
-  /** @type {{name: string, version: string, deployment: string, url: string, path: string, pids: number[], bytes: number, rates: number[], cpuMs: number[]}[]} */
+  /**
+   * @type {{
+   *   name: string,
+   *   version: string,
+   *   deployment: string,
+   *   url: string,
+   *   path: string,
+   *   pids: number[],
+   *   bytes: number,
+   *   rates: number[],
+   *   cpuMs: number[]
+   * }[]}
+   */
   const running = []
   /** @type {string[]} */
   const missing = []
@@ -82,16 +101,28 @@ async function main () {
       note(`starting ${name} …`)
       try {
         const { url, path, pids } = await start(servers, sentence.repeat(SENTENCES))
-        running.push({ name, version: version(), deployment, url, path, pids, bytes: await bytesOf(name, url + path), rates: [], cpuMs: [] })
+        running.push({
+          name,
+          version: version(),
+          deployment,
+          url,
+          path,
+          pids,
+          bytes: await bytesOf(name, url + path),
+          rates: [],
+          cpuMs: []
+        })
       } catch (error) {
-        // The others can be compared still, but not without this wiki.
+        // The others can still be compared, but not without this wiki, the first.
         if (running.length === 0) throw error
         missing.push(`${name} did not start: ${/** @type {Error} */ (error).message}`)
         process.exitCode = 1
       }
     }
-    const views = (/** @type {{url: string, path: string, pids: number[]}} */ { url, path, pids }, /** @type {number} */ seconds) =>
-      load({ url, connections: CONNECTIONS, requests: [{ path }], duration_s: seconds, pids })
+    const views = (
+      /** @type {{url: string, path: string, pids: number[]}} */ { url, path, pids },
+      /** @type {number} */ seconds
+    ) => load({ url, connections: CONNECTIONS, requests: [{ path }], duration_s: seconds, pids })
     note('warming up …')
     for (const wiki of running) await views(wiki, WARM_UP_S)
     for (let round = 1; round <= ROUNDS; round++) {
@@ -107,10 +138,22 @@ async function main () {
   }
   const row = (/** @type {(string | number)[]} */ ...cells) => console.log(`| ${cells.join(' | ')} |`)
   console.log(`${machine}\n`)
-  row('wiki', 'version', 'runs as', 'views/s (median)', 'ratio to this wiki (least … most)', 'CPU ms a view', 'this wiki\'s ÷ its (least … most)', 'bytes')
+  row(
+    'wiki',
+    'version',
+    'runs as',
+    'views/s (median)',
+    'ratio to this wiki (least … most)',
+    'CPU ms a view',
+    'this wiki\'s ÷ its (least … most)',
+    'bytes'
+  )
   row(...Array(8).fill('---'))
   for (const { name, version, deployment, bytes, rates, cpuMs } of running) {
-    const [faster, cheaper] = [rates.map((rate, round) => rate / running[0].rates[round]), cpuMs.map((ms, round) => running[0].cpuMs[round] / ms)].map(spread)
+    const [faster, cheaper] = [
+      rates.map((rate, round) => rate / running[0].rates[round]),
+      cpuMs.map((ms, round) => running[0].cpuMs[round] / ms)
+    ].map(spread)
     row(name, version, deployment, median(rates).toFixed(1), faster, median(cpuMs).toPrecision(2), cheaper, bytes)
   }
   if (missing.length > 0) console.log(`\n${missing.join('\n')}`)
@@ -119,13 +162,15 @@ async function main () {
 /**
  * @param {string} name
  * @param {string} url
- * @returns {Promise<number>} of the page
- * @throws {Error} when it is not the whole page
+ * @returns {Promise<number>} size of the page
+ * @throws {Error} when the response is not the whole page
  */
 async function bytesOf (name, url) {
   const answer = await fetch(url, { redirect: 'manual' })
   const body = Buffer.from(await answer.arrayBuffer())
   const sentences = body.toString().split(SENTENCE_BEGINS).length - 1
-  if (answer.status !== 200 || sentences < SENTENCES) throw new Error(`${name} answered ${answer.status} with ${sentences} of ${SENTENCES} sentences at ${url}`)
+  if (answer.status !== 200 || sentences < SENTENCES) {
+    throw new Error(`${name} answered ${answer.status} with ${sentences} of ${SENTENCES} sentences at ${url}`)
+  }
   return body.byteLength
 }

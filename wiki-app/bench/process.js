@@ -6,9 +6,9 @@ const BYTES_PER_KB = 1024
 
 /**
  * @param {number} pid
- * @returns {number} seconds in user and system mode of all threads of a process, of what it has started, and of what it has seen end,
- *   in steps of 10 ms (proc(5), fields 14 to 17 of stat)
- * @throws {Error} when it is gone
+ * @returns {number} seconds in user and system mode of all threads of a process, of its children, and of those that it
+ *   has waited for, in steps of 10 ms (proc(5), fields 14 to 17 of stat)
+ * @throws {Error} when the process has ended
  */
 export function cpuSeconds (pid) {
   const ticks = fieldsOf(pid).slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
@@ -17,9 +17,9 @@ export function cpuSeconds (pid) {
 
 /**
  * @param {number} pid
- * @returns {number} how often threads of a process, and of what it has started, have gone to sleep, once for each time
- *   that something woke them (proc(5), voluntary_ctxt_switches of status); what has ended is not in it
- * @throws {Error} when it is gone
+ * @returns {number} how often threads of a process and of its children have gone to sleep, once for each time that
+ *   something woke them (proc(5), voluntary_ctxt_switches of status); threads that have ended do not count
+ * @throws {Error} when the process has ended
  */
 export function sleeps (pid) {
   const threads = readdirSync(`/proc/${pid}/task`)
@@ -30,7 +30,10 @@ export function sleeps (pid) {
   return [...own, ...childrenOf(pid).map(sleeps)].reduce((sum, count) => sum + count, 0)
 }
 
-/** @returns {number} seconds in user and system mode of what this process has started and seen end, in steps of 10 ms (proc(5), fields 16 and 17 of stat) */
+/**
+ * @returns {number} seconds in user and system mode of the children that this process has waited for, in steps of 10 ms
+ *   (proc(5), fields 16 and 17 of stat)
+ */
 export function endedChildrenCpuSeconds () {
   const [userTicks, systemTicks] = fieldsOf('self').slice(13, 15)
   return (Number(userTicks) + Number(systemTicks)) / TICKS_PER_S
@@ -51,16 +54,17 @@ function ifAlive (pid) {
   }
 }
 
-/** @param {number} pid @returns {number[]} what any of its threads has started */
+/** @param {number} pid @returns {number[]} the children of all its threads */
 function childrenOf (pid) {
   const threads = readdirSync(`/proc/${pid}/task`)
-  return threads.flatMap((thread) => readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number))
+  return threads.flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' ').filter(Boolean).map(Number))
 }
 
 /**
  * @param {number} pid
- * @returns {number} memory of a process that is resident now (VmRSS), in MB of 10⁶ bytes
- * @throws {Error} when it is gone
+ * @returns {number} resident memory of a process (VmRSS), in MB of 10⁶ bytes
+ * @throws {Error} when the process has ended
  */
 export function residentMb (pid) {
   const [, kb] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1')) ?? []

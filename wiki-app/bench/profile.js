@@ -1,31 +1,33 @@
 /**
- * A CPU profile as V8 gives it: each sample is the id of the node that ran, each node one function as called from its parent.
+ * A CPU profile in V8's format: each sample is the id of the node that ran, each node a function as called from its
+ * parent.
  * https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile
  * @typedef {import('node:inspector').Profiler.Profile} Profile
  */
 
-/** V8's name for the time in which the process waited. */
+/** V8's name for the time in which the process waits. */
 const IDLE = '(idle)'
 
 /**
  * @typedef {object} Frame  in the form that d3-flame-graph draws
  * @property {string} name
- * @property {number} value  µs in it and all that it called
+ * @property {number} value  µs in it and in all that it calls
  * @property {Frame[]} children
  */
 
 /**
+ * Sums up the time of each function.
  * @param {Profile} profile
- * @param {string} root  directory that the names of files are told from
- * @returns {{busyUs: number, totalUs: number, tree: Frame, self: {name: string, self_us: number}[]}}  waiting is in `totalUs` alone;
- *   `self` has the time of each function by itself, wherever it was called from, the longest first
- * @throws {Error} when it has no samples
+ * @param {string} root  directory that names of files are relative to
+ * @returns {{busyUs: number, totalUs: number, tree: Frame, self: {name: string, self_us: number}[]}} only `totalUs`
+ *   includes waiting; `self` has the time of each function itself, from all callers together, the longest first
+ * @throws {Error} when the profile has no samples
  */
 export function summarise ({ nodes, samples = [], timeDeltas = [] }, root) {
   if (samples.length === 0) throw new Error('the CPU profile has no samples: was there any load?')
   /** @type {Map<number, number>} */
   const ownUs = new Map()
-  // A delta is the time before its sample, so that each sample stands for the time until the next one.
+  // A delta is the time before its sample; each sample counts for the time until the next one.
   samples.forEach((id, index) => ownUs.set(id, (ownUs.get(id) ?? 0) + Math.max(0, timeDeltas[index + 1] ?? 0)))
   const byId = new Map(nodes.map((node) => [node.id, node]))
   /** @type {Map<string, number>} */

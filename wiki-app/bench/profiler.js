@@ -1,8 +1,9 @@
-// Preloaded into the wiki (node --import): SIGIO, which the wiki has no use for, begins a CPU profile, a second one writes it to PROFILE_FILE. From outside, so that what is profiled is the wiki as it is.
+// Preloaded into the wiki (node --import), so that the profiled wiki is unchanged. SIGIO, which the wiki does not use,
+// starts a CPU profile; a second SIGIO writes it to PROFILE_FILE.
 import { renameSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector/promises'
 
-/** A sample each 0.2 ms: some 50 000 in ten seconds, at a cost that is small beside a request's. */
+/** A sample every 0.2 ms: some 50 000 in ten seconds, at a cost that is small compared with a request's. */
 const INTERVAL_US = 200
 
 const file = String(process.env.PROFILE_FILE)
@@ -12,7 +13,7 @@ let profiling = false
 process.on('SIGIO', async () => {
   if (profiling) {
     const { profile } = await session.post('Profiler.stop')
-    // Whoever waits for the file gets a whole one.
+    // Renamed, so that the process that waits for the file reads a complete one.
     writeFileSync(`${file}.partial`, JSON.stringify(profile))
     renameSync(`${file}.partial`, file)
   } else {

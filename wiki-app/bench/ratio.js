@@ -7,17 +7,17 @@ const T = [
   2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042
 ]
 
-/** Of one ratio. */
+/** Rounds of one ratio. */
 export const ROUNDS_MAX = T.length + 1
 
 /**
- * How many times as much one takes as another. Each round measures both, one right after the other, so that what the
- * machine does meanwhile meets both.
- * @param {number[]} ours  one for each round, in any unit
+ * Returns how many times as much one takes as another. Each round measures both, one right after the other, so that
+ * changes of the machine's speed affect both.
+ * @param {number[]} ours  one value per round, in any unit
  * @param {number[]} base  of the same rounds
  * @returns {{ratio: number, low: number, high: number, n: number}} geometric mean of the rounds' ratios and its 95 %
  *   interval, Student's t on logarithms
- * @throws {Error} when there are too few or too many rounds for an interval, or what is not above 0
+ * @throws {Error} when there are too few or too many rounds for an interval, or a value is not above 0
  */
 export function pairedRatio (ours, base) {
   const n = ours.length

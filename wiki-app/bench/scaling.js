@@ -1,4 +1,4 @@
-// How the wiki scales over processes (WORKERS): node wiki-app/bench/scaling.js
+// Measures how the wiki scales over processes (WORKERS): node wiki-app/bench/scaling.js
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -13,9 +13,12 @@ import { WIKI_SETTINGS } from './servers.js'
 
 const ROUNDS = 3
 const PAGES = 1_000
-/** For each process: reads of one turn of the event loop are one command to the database, so a process with fewer of them would be dearer by itself. */
+/**
+ * For each process. The reads of one turn of the event loop are one database command, so a view would cost more in a
+ * process with fewer connections.
+ */
 const CONNECTIONS = 64
-/** For each process, before it is measured: V8 compiles what is used often while the process still has all of a core. */
+/** For each process, before it is measured: V8 compiles hot code while the process still has a whole core. */
 const WARM_UP_REQUESTS = 10_000
 const DURATION_S = 8
 const SHARE = 0.12
@@ -31,18 +34,19 @@ Page views a second with WORKERS=1, 2 and 4, each process with ${CONNECTIONS} co
 `
 const TEXT = 'Lorem ipsum dolor sit amet, [a link](https://example.org/) and *more* text. '.repeat(66)
 const READY_MAX_MS = 30_000
-/** sysconf(_SC_CLK_TCK) of every Linux there is. */
+/** sysconf(_SC_CLK_TCK) on every Linux. */
 const TICKS_PER_S = 100
 
 const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
 const median = (/** @type {number[]} */ values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]
 const views = Array.from({ length: PAGES }, (_, page) => ({ path: `/wiki/page-${page}` }))
 
-/** @param {number} pid @returns {number} CPU time so far, of it and its children that live (proc(5)) */
+/** @param {number} pid @returns {number} CPU seconds so far, of it and its live children (proc(5)) */
 function cpuS (pid) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1].split(' ')
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean)
-  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S + children.reduce((sum, child) => sum + cpuS(Number(child)), 0)
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_S +
+    children.reduce((sum, child) => sum + cpuS(Number(child)), 0)
 }
 
 if (process.argv.includes('--help')) {
@@ -59,7 +63,9 @@ const mongod = await startMongod()
  */
 async function measure (workers, cpuShare) {
   const limits = createLimits({ cpu_share: cpuShare, memory_bytes: null }, () => {})
-  if (cpuShare !== null && limits.controllers.cpu === undefined) throw new Error(`the CPU cannot be limited here: ${limits.missing.cpu}`)
+  if (cpuShare !== null && limits.controllers.cpu === undefined) {
+    throw new Error(`the CPU cannot be limited here: ${limits.missing.cpu}`)
+  }
   const [port, metricsPort] = await freePorts(2)
   const url = `http://127.0.0.1:${port}`
   const logFile = path.join(directory, 'wiki.log')
@@ -80,13 +86,23 @@ async function measure (workers, cpuShare) {
     }
   })
   try {
-    if (!await waitUntil(() => isAlive(wiki) && readFileSync(logFile, 'utf8').includes(`:${port}`) && fetch(`${url}/readyz`).then(({ ok }) => ok, () => false), READY_MAX_MS)) throw new Error(`the wiki is not ready:\n${logTail(logFile)}`)
+    if (
+      !await waitUntil(
+        () => isAlive(wiki) &&
+          readFileSync(logFile, 'utf8').includes(`:${port}`) &&
+          fetch(`${url}/readyz`).then(({ ok }) => ok, () => false),
+        READY_MAX_MS
+      )
+    ) {
+      throw new Error(`the wiki is not ready:\n${logTail(logFile)}`)
+    }
     if ((await fetch(`${url}/wiki/page-0`)).status === 404) await fill(url)
     const connections = CONNECTIONS * workers
     await load({ url, connections, requests: views, amount: WARM_UP_REQUESTS * workers })
     if (cpuShare !== null) setCpuShare(limits, cpuShare)
     const before = cpuS(wiki.pid)
-    const { rate_per_s: rate, generator_cpu_share: generator } = await load({ url, connections, requests: views, duration_s: DURATION_S })
+    const { rate_per_s: rate, generator_cpu_share: generator } =
+      await load({ url, connections, requests: views, duration_s: DURATION_S })
     return { rate, generator, cpuUs: (cpuS(wiki.pid) - before) / (rate * DURATION_S) * 1e6 }
   } finally {
     setCpuShare(limits, null)
@@ -100,7 +116,11 @@ async function fill (url) {
   note(`writing ${PAGES} pages …`)
   for (let page = 0; page < PAGES; page += 8) {
     await Promise.all(views.slice(page, page + 8).map(async ({ path }) => {
-      const saved = await fetch(url + path, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: `${TEXT}${path}` })
+      const saved = await fetch(url + path, {
+        method: 'POST',
+        headers: { 'content-type': 'text/markdown' },
+        body: `${TEXT}${path}`
+      })
       if (!saved.ok) throw new Error(`${path} was refused: ${await saved.text()}`)
     }))
   }
@@ -119,13 +139,18 @@ async function compare (title, counts, shareOf) {
     note(`${title}: round ${round} of ${ROUNDS}: ${counts.map((count) => `${count}: ${found.get(count)?.[round - 1].rate.toFixed(0)} a second`).join(', ')}`)
   }
   const first = /** @type {Awaited<ReturnType<typeof measure>>[]} */ (found.get(counts[0]))
-  console.log(`${title.padEnd(14)}processes   views a second   for each, to one alone   CPU a view, all processes   generator`)
+  console.log(
+    `${title.padEnd(14)}processes   views a second   for each, to one alone   CPU a view, all processes   generator`
+  )
   for (const [count, rounds] of found) {
     const ratio = median(rounds.map(({ rate }, round) => rate / first[round].rate / count))
     console.log(`${''.padEnd(14)}${String(count).padStart(9)}${median(rounds.map(({ rate }) => rate)).toFixed(0).padStart(17)}${ratio.toFixed(2).padStart(25)}${`${median(rounds.map(({ cpuUs }) => cpuUs)).toFixed(0)} µs`.padStart(28)}` +
       `${(100 * Math.max(...rounds.map(({ generator }) => generator))).toFixed(0).padStart(10)} % of a core`)
   }
-  return Object.fromEntries([...found].slice(1).map(([count, rounds]) => [`per_process_${count}`, Number(median(rounds.map(({ rate }, round) => rate / first[round].rate / count)).toFixed(2))]))
+  return Object.fromEntries([...found].slice(1).map(([count, rounds]) => [
+    `per_process_${count}`,
+    Number(median(rounds.map(({ rate }, round) => rate / first[round].rate / count)).toFixed(2))
+  ]))
 }
 
 try {

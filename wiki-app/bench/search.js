@@ -1,4 +1,5 @@
-// Prints the server's time for each way to find something in a wiki of 10 000 pages: node wiki-app/bench/finding.js [pages]
+// Prints the server's time for each way to find something in a wiki of 10 000 pages:
+// node wiki-app/bench/search.js [pages]
 import { startMongod } from '@stevec/harness/mongod'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
@@ -24,7 +25,9 @@ try {
       if (statusCode !== 200) throw new Error(`${url} answered ${statusCode}`)
     }
     durationsMs.sort((a, b) => a - b)
-    console.log([0.5, 0.95].map((share) => durationsMs[Math.ceil(share * REPEATS) - 1].toFixed(1)).join('\t') + `\t${url}`)
+    console.log([0.5, 0.95]
+      .map((share) => durationsMs[Math.ceil(share * REPEATS) - 1].toFixed(1))
+      .join('\t') + `\t${url}`)
   }
   await app.close()
 } finally {

@@ -9,10 +9,15 @@ import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../src/start.js'
 const READY_MAX_MS = 60_000
 const READY_POLL_MS = 20
 /**
- * As production has it: metrics (on a port of each wiki's own), request logs, and all limits, of which writes have
- * the highest, as one client makes them all.
+ * As in production: metrics (on each wiki's own port), request logs, and all limits. The limit of writes has its
+ * highest value, as one client makes them all.
  */
-export const WIKI_SETTINGS = { NODE_ENV: 'production', HOST: '127.0.0.1', LOG_LEVEL: 'info', WRITES_PER_MINUTE: '100000' }
+export const WIKI_SETTINGS = {
+  NODE_ENV: 'production',
+  HOST: '127.0.0.1',
+  LOG_LEVEL: 'info',
+  WRITES_PER_MINUTE: '100000'
+}
 /** Without metrics and request logs. */
 export const UNWATCHED = { LOG_LEVEL: 'warn', METRICS_PORT: undefined }
 
@@ -29,12 +34,13 @@ const OWN = { wikiArguments: WIKI_ARGUMENTS, wikiEnvironment: WIKI_ENVIRONMENT }
  * @typedef {object} Server
  * @property {number} pid
  * @property {string} url  without a path
- * @property {number} ready_ms  from its start to its first good answer
+ * @property {number} ready_ms  from its start to its first successful response
  * @property {() => Promise<void>} stop
  */
 
 /**
- * What a benchmark starts: each ready when it is handed over, and all of it gone after `stopAll`, which also follows on an interrupt.
+ * Starts the processes of a benchmark. Each is ready when it is returned. `stopAll`, which an interrupt calls, too,
+ * stops all of them and removes their files.
  */
 export function createServers () {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-bench-'))
@@ -44,7 +50,7 @@ export function createServers () {
 
   /** @type {Promise<void> | undefined} */
   let stopped
-  // Once: an interrupt must not end the process while the end of the benchmark is at it.
+  // Runs once: an interrupt during the benchmark's own `stopAll` must wait for it before it ends the process.
   const stopAll = () => (stopped ??= stopEach())
 
   async function stopEach () {
@@ -62,10 +68,10 @@ export function createServers () {
    * @param {string[]} options.args
    * @param {NodeJS.ProcessEnv} [options.env]  beside that of this process
    * @param {string} options.url  of the server
-   * @param {string} [options.readyPath]  answers 200 once it is ready
-   * @param {() => boolean} [options.isReady]  of one that speaks no HTTP
+   * @param {string} [options.readyPath]  answers 200 once the server is ready
+   * @param {() => boolean} [options.isReady]  for a server that does not speak HTTP
    * @returns {Promise<Server>}
-   * @throws {Error} when it ends instead, or is not ready in time, with the end of what it said
+   * @throws {Error} with the end of its log, when it ends or is not ready in time
    */
   async function start ({ name, command, args, env = {}, url, readyPath = '/', isReady }) {
     const logFile = path.join(directory, `${++started}-${name}.log`)
@@ -73,8 +79,14 @@ export function createServers () {
     const identity = await startProcess({ name, command, args, logFile, env: { ...process.env, ...env } })
     const stop = () => stopProcess(identity)
     stops.push(stop)
-    const ready = await waitUntil(async () => !isAlive(identity) || (isReady ? isReady() : await answers(url + readyPath)), READY_MAX_MS, READY_POLL_MS)
-    if (!ready || !isAlive(identity)) throw new Error(`${name} ${ready ? 'ended at once' : `was not ready within ${READY_MAX_MS / 1000} s`}:\n${logTail(logFile)}`)
+    const ready = await waitUntil(
+      async () => !isAlive(identity) || (isReady ? isReady() : await answers(url + readyPath)),
+      READY_MAX_MS,
+      READY_POLL_MS
+    )
+    if (!ready || !isAlive(identity)) {
+      throw new Error(`${name} ${ready ? 'ended at once' : `was not ready within ${READY_MAX_MS / 1000} s`}:\n${logTail(logFile)}`)
+    }
     return { pid: identity.pid, url, ready_ms: performance.now() - startedAt, stop }
   }
 
@@ -82,10 +94,10 @@ export function createServers () {
     directory,
     stopAll,
     start,
-    /** @param {() => Promise<void>} remove  done by `stopAll` after all that is started from now on has stopped */
+    /** @param {() => Promise<void>} remove  `stopAll` calls it after all processes started from now on have stopped */
     atEnd: (remove) => { stops.push(remove) },
 
-    /** With memory enough for what is measured: otherwise saves would tell of a database that is short of it. */
+    /** Starts a mongod with enough memory: otherwise saves would measure a database that is short of it. */
     async mongod () {
       let pid = 0
       const mongod = await startMongod({ cacheGib: 1, onStart: (identity) => { pid = identity.pid } })
@@ -94,7 +106,7 @@ export function createServers () {
     },
 
     /**
-     * A program of Node's on a free port that it takes from PORT.
+     * Starts a Node program on a free port, which it gets as PORT.
      * @param {string[]} args  the last is its file
      * @param {NodeJS.ProcessEnv} env
      */
@@ -114,7 +126,7 @@ export function createServers () {
      * @param {string} uri  of its database
      * @param {NodeJS.ProcessEnv} [settings]
      * @param {string[]} [nodeArguments]
-     * @param {StartedWith} [startedWith]  of the wiki of another tree
+     * @param {StartedWith} [startedWith]  for the wiki of another tree
      */
     async wiki (uri, settings = {}, nodeArguments = [], { wikiArguments, wikiEnvironment } = OWN) {
       const [metricsPort] = await freePorts(1)

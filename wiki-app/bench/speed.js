@@ -1,4 +1,4 @@
-// How fast the wiki is, and what it takes of the processor and of memory: make bench. `--help` says what is measured.
+// Measures the wiki's speed, processor time and memory: make bench. `--help` says what exactly.
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { openBareDriver } from './bare-driver.js'
@@ -28,10 +28,10 @@ started anew in each round; the other one is a git worktree in a temporary folde
   --rounds N      of the comparison in turns, 2 to ${ROUNDS_MAX} (default 8)
   --seconds N     of each of its measurements, 1 to ${SECONDS_MAX} (default 5)
 `
-/** Of the comparison with a bare server. */
+/** Rounds of the comparison with a bare server. */
 const BARE_ROUNDS = 5
 const STARTS = 5
-/** When memory is looked at; the first of these requests also warm the wiki up. */
+/** Numbers of requests after which memory is measured; the first requests also warm up the wiki. */
 const MEMORY_AFTER_REQUESTS = [1_000, 10_000, 100_000]
 const [WATCHED_NAME, UNWATCHED_NAME, OTHER_NAME] = ['on', 'off', 'other']
 const GENERATOR_LIMIT = 0.9
@@ -58,7 +58,7 @@ async function inTurns (servers, mongod, other, { rounds, seconds }) {
   const variants = [
     variant(WATCHED_NAME, 'this'),
     variant(UNWATCHED_NAME, 'this', UNWATCHED),
-    // A database of its own: what it stores may differ.
+    // Its own database, as it may store other data.
     ...other ? [variant(OTHER_NAME, 'other', UNWATCHED, other)] : []
   ]
   for (const { start } of variants.slice(1)) {
@@ -101,12 +101,20 @@ async function againstBare (servers, mongod) {
   const wiki = await servers.wiki(mongod.uri)
   startsMs.push(wiki.ready_ms)
   const keeping = await servers.wiki(mongod.uri, { ORIGIN_CACHE_MIB: '64' })
-  const bare = await servers.node([fileURLToPath(new URL('bare.js', import.meta.url))], { SIZE_BYTES: String(median(pages.map(({ bytes }) => bytes))) })
+  const bare = await servers.node(
+    [fileURLToPath(new URL('bare.js', import.meta.url))],
+    { SIZE_BYTES: String(median(pages.map(({ bytes }) => bytes))) }
+  )
 
   const known = knownOf(pages)
-  const at = (/** @type {import('./servers.js').Server} */ { url, pid }, /** @type {number} */ connections, /** @type {{path: string, headers?: Record<string, string>}[]} */ requests, expected = 200) =>
-    loadWithWrk({ directory: servers.directory, url, connections, requests, expected, pid })
-  const save = (/** @type {number} */ connections) => load({ url: wiki.url, connections, requests: saves, pids: [wiki.pid] })
+  const at = (
+    /** @type {import('./servers.js').Server} */ { url, pid },
+    /** @type {number} */ connections,
+    /** @type {{path: string, headers?: Record<string, string>}[]} */ requests,
+    expected = 200
+  ) => loadWithWrk({ directory: servers.directory, url, connections, requests, expected, pid })
+  const save = (/** @type {number} */ connections) =>
+    load({ url: wiki.url, connections, requests: saves, pids: [wiki.pid] })
   const bareDriver = await openBareDriver(mongod.uriFor('bare'), TEXTS)
   const driver = async (/** @type {number} */ concurrency) =>
     ({ requests: 0, rate_per_s: await bareDriver.saves(concurrency), cpu_us: [], generator_cpu_share: 0 })
@@ -121,7 +129,10 @@ async function againstBare (servers, mongod) {
     residentMbs.push(residentMb(wiki.pid))
   }
 
-  /** Each with what it is a ratio to, measured right before it. @type {Record<string, [() => Promise<import('./load.js').Load>, () => Promise<import('./load.js').Load>]>} */
+  /**
+   * The base of each ratio, and the measurement that is compared with it, which follows immediately.
+   * @type {Record<string, [() => Promise<import('./load.js').Load>, () => Promise<import('./load.js').Load>]>}
+   */
   const measures = {
     view_c16: [() => at(bare, 16, VIEWS), () => at(wiki, 16, VIEWS)],
     view_c64: [() => at(bare, 64, VIEWS), () => at(wiki, 64, VIEWS)],
@@ -147,11 +158,17 @@ async function againstBare (servers, mongod) {
     }
   }
 
-  console.log('what              ratio (median, least … most)   per second   bare per second   CPU µs   bare CPU µs   generator')
+  console.log('what              ratio (median, least … most)   per second   bare per second   ' +
+    'CPU µs   bare CPU µs   generator')
   for (const [name, rounds] of Object.entries(found)) {
     const ratios = rounds.map(({ ratio }) => ratio)
-    const generator = Math.max(...rounds.flatMap(({ base, ours }) => [base.generator_cpu_share, ours.generator_cpu_share]))
-    const cpu = (/** @type {'base' | 'ours'} */ whose) => rounds[0][whose].cpu_us.length === 0 ? '' : median(rounds.map((round) => round[whose].cpu_us[0])).toFixed(0)
+    const generator = Math.max(
+      ...rounds.flatMap(({ base, ours }) => [base.generator_cpu_share, ours.generator_cpu_share])
+    )
+    const cpu = (/** @type {'base' | 'ours'} */ whose) =>
+      rounds[0][whose].cpu_us.length === 0
+        ? ''
+        : median(rounds.map((round) => round[whose].cpu_us[0])).toFixed(0)
     console.log(`${name.padEnd(18)}${median(ratios).toFixed(3)}  ${Math.min(...ratios).toFixed(3)} … ${Math.max(...ratios).toFixed(3)}`.padEnd(49) +
       `${median(rounds.map(({ ours }) => ours.rate_per_s)).toFixed(0).padStart(10)}${median(rounds.map(({ base }) => base.rate_per_s)).toFixed(0).padStart(18)}${cpu('ours').padStart(9)}${cpu('base').padStart(14)}   ${(100 * generator).toFixed(0)} % of a core${generator > GENERATOR_LIMIT ? ' (limited by it)' : ''}`)
   }
@@ -167,7 +184,7 @@ async function againstBare (servers, mongod) {
 async function main (options) {
   const servers = createServers()
   try {
-    // First, as a ref may not exist.
+    // Opened first, as the ref may not exist.
     const other = options.against === undefined
       ? undefined
       : await openTree(options.against, `${servers.directory}/tree`, servers.atEnd)

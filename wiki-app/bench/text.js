@@ -11,8 +11,8 @@ const WORDS = Array.from({ length: VOCABULARY }, () =>
   Array.from({ length: LETTERS_MIN + Math.floor(random() * LETTERS_SPREAD) }, letter).join(''))
 
 /**
- * Words as often different as in a language (their frequency falls with their rank, Zipf's law): the index of words
- * costs many times as much for a text in which no word comes twice.
+ * Returns a text whose words have the frequencies of a language (Zipf's law: they fall with the rank). The text index
+ * costs many times as much for a text in which no word occurs twice.
  * @param {number} seed
  * @param {number} sizeChars
  * @returns {string} exactly `sizeChars` ASCII characters

@@ -5,20 +5,19 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-/** What npm links to the packages of the tree itself. */
+/** The scope in which npm links the packages of the tree itself. */
 const OWN_SCOPE = '@stevec'
 const run = promisify(execFile)
 
 /** @typedef {{name: string} & import('./servers.js').StartedWith} Tree */
 
 /**
- * Another version of this repository, ready to be started.
+ * Checks out another version of this repository, ready to be started.
  * @param {string} ref  a commit, tag or branch
- * @param {string} directory  that it comes to be in
- * @param {(remove: () => Promise<void>) => void} atEnd  is given what removes it again, before there is anything to
- *   remove
+ * @param {string} directory  where it is checked out
+ * @param {(remove: () => Promise<void>) => void} atEnd  registers its removal, before there is anything to remove
  * @returns {Promise<Tree>}
- * @throws {Error} with the next step when there is no such commit, or nothing in it that can be measured
+ * @throws {Error} with the next step, when there is no such commit, or it cannot be measured
  */
 export async function openTree (ref, directory, atEnd) {
   const git = (/** @type {string[]} */ args) => run('git', ['-C', ROOT, ...args])
@@ -46,7 +45,7 @@ export async function openTree (ref, directory, atEnd) {
 }
 
 /**
- * Gives a tree the modules of this one, but its own packages.
+ * Links a tree's node_modules to those of this tree, except for its own packages.
  * @param {string} directory
  */
 function linkModules (directory) {

@@ -4,32 +4,32 @@ import { knownOf, readPages, saves, VIEWS } from './workload.js'
 import { loadWithWrk } from './wrk.js'
 
 const WARM_UP_S = 2
-/** A number, not a time: on a busy machine a short time may have no save in it. */
+/** A turn of saves is a number of them, not a time: on a busy machine no save may complete in a short time. */
 const SAVES_PER_S = 250
-/** Whose ETags are asked for in a round: saves change them. */
+/** Pages whose ETags are read in each round, as saves change them. */
 const KNOWN_PAGES = 200
 
 /**
- * One of those that are compared: a wiki of one tree with some settings, on a database with the pages in it.
+ * A wiki to compare: one tree with some settings, on a database that contains the pages.
  * @typedef {object} Variant
  * @property {string} name
  * @property {(settings?: Record<string, string>) => Promise<import('./servers.js').Server>} start
  */
 /**
- * µs of processor time a request: by line, by variant, one for each round
+ * µs of processor time a request: by line, by variant, one value per round
  * @typedef {Record<string, Record<string, number[]>>} Turns
  */
 
 /**
- * Processor time that a request takes of the wiki's process, of several wikis in turns of a second: A B C, A B C, …
- * A machine that others use changes its speed within seconds, and one after the other they would not meet the same.
- * A round starts all of them anew, as for as long as it lives a process keeps what V8 made of it; the unit is the
- * start, and its value the median of its turns.
+ * Measures the processor time of a request in the wiki's process, for several wikis in turns of a second: A B C, A B C,
+ * … A shared machine changes its speed within seconds, so wikis measured one after the other would not have the same
+ * conditions. Each round restarts all wikis, as a process keeps V8's compiled code for as long as it lives. The unit is
+ * the start, and its value the median of its turns.
  * @param {object} options
  * @param {string} options.directory  for the load's script
  * @param {Variant[]} options.variants
  * @param {number} options.rounds
- * @param {number} options.seconds  turns of each measurement; one of saves has as many as a fast machine makes in it
+ * @param {number} options.seconds  turns of each measurement; a turn of saves has as many as a fast machine makes in it
  * @param {(text: string) => void} options.note
  * @returns {Promise<Turns>}
  */
@@ -50,7 +50,9 @@ export async function measureInTurns ({ directory, variants, rounds, seconds, no
       for (const [line, measure] of Object.entries(lines)) {
         const turns = wikis.map(() => /** @type {number[]} */ ([]))
         for (let turn = 0; turn < seconds; turn++) {
-          for (const [index, { wiki, pages }] of wikis.entries()) turns[index].push((await measure(wiki, pages)).cpu_us[0])
+          for (const [index, { wiki, pages }] of wikis.entries()) {
+            turns[index].push((await measure(wiki, pages)).cpu_us[0])
+          }
         }
         for (const [index, { name }] of wikis.entries()) ((found[line] ??= {})[name] ??= []).push(median(turns[index]))
       }
@@ -70,8 +72,8 @@ export async function measureInTurns ({ directory, variants, rounds, seconds, no
 
 /**
  * @param {string} directory
- * @returns {{settings: Record<string, string>, lines: Record<string, Measure>}[]} lines that are measured on one
- *   process, saves last, as they change validators
+ * @returns {{settings: Record<string, string>, lines: Record<string, Measure>}[]} the lines of each group are measured
+ *   on one process, saves last, as they change validators
  */
 function groups (directory) {
   /** @type {(connections: number, expected?: number) => Measure} */

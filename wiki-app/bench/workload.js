@@ -1,10 +1,10 @@
 import { createText } from './text.js'
 
-/** Pages of 5 kB, as in the experiments; a page is saved with the texts of others, as an edit changes what it edits. */
+/** Pages of 5 kB, as in the experiments. A save gives a page the text of another, as an edit changes the text. */
 const PAGES = 1_000
 const PAGE_CHARS = 5_000
 export const TEXTS = Array.from({ length: PAGES }, (_, page) => createText(page, PAGE_CHARS))
-/** More than it comes to in one measurement: each is a request that is made beforehand. */
+/** More than one measurement uses, as each request is created beforehand. */
 const SAVES_OF_A_CONNECTION = 1_000
 const FILLED_AT_ONCE = 8
 
@@ -35,8 +35,8 @@ export const fillPages = (url) => eachPage(PAGES, async (page) => {
 
 /**
  * @param {string} url
- * @param {number} [count]  of the first pages
- * @returns {Promise<{etag: string, bytes: number}[]>} as they are now
+ * @param {number} [count]  how many, from the first page on
+ * @returns {Promise<{etag: string, bytes: number}[]>}
  */
 export const readPages = (url, count = PAGES) => eachPage(count, async (page) => {
   const answer = await fetch(url + path(page))

@@ -37,12 +37,15 @@ Examples:
   ACCESS=users USERS_FILE=users.json node wiki-app/src/server.js
 `
 
-/** What the person who typed the command can mend. */
+/** An error that the user of the command can correct. */
 class UsageError extends Error {}
 
 /** @typedef {import('../src/access/users.js').User} User */
 
-/** @type {Record<string, (users: User[], name: string, options: {role?: string, label?: string}) => Promise<string>>} what is done to the users, and says what it did */
+/**
+ * Each command changes the users, and resolves with the output.
+ * @type {Record<string, (users: User[], name: string, options: {role?: string, label?: string}) => Promise<string>>}
+ */
 const COMMANDS = {
   async set (users, name, { role }) {
     const present = users.find((user) => userKey(user.name) === userKey(name))
@@ -61,9 +64,15 @@ const COMMANDS = {
   async token (users, name, { label }) {
     const user = userIn(users, name)
     const tokens = user.tokens ?? []
-    if (!isLine(label, NAME_MAX_CHARS)) throw new UsageError(`--label must be a line of 1 to ${NAME_MAX_CHARS} characters that says what the token is for`)
-    if (tokens.some((token) => token.label === label)) throw new UsageError(`${name} has a token "${label}" already; revoke it first, or choose another label`)
-    if (tokens.length === TOKENS_MAX) throw new UsageError(`${name} has ${TOKENS_MAX} tokens, and more are not possible; revoke one first`)
+    if (!isLine(label, NAME_MAX_CHARS)) {
+      throw new UsageError(`--label must be a line of 1 to ${NAME_MAX_CHARS} characters that says what the token is for`)
+    }
+    if (tokens.some((token) => token.label === label)) {
+      throw new UsageError(`${name} has a token "${label}" already; revoke it first, or choose another label`)
+    }
+    if (tokens.length === TOKENS_MAX) {
+      throw new UsageError(`${name} has ${TOKENS_MAX} tokens, and more are not possible; revoke one first`)
+    }
     const token = `stevec_${randomBytes(TOKEN_BYTES).toString('base64url')}`
     user.tokens = [...tokens, { label: /** @type {string} */ (label), sha256: sha256(token) }]
     return `${token}\n`
@@ -91,15 +100,23 @@ async function main (argv) {
     return command === undefined && !values.help ? 2 : 0
   }
   if (command === 'list' && file !== undefined && name === undefined) {
-    for (const user of parseUsers(file)) process.stdout.write(`${user.name}\t${user.role}\t${(user.tokens ?? []).map(({ label }) => label).join(', ')}\n`)
+    for (const user of parseUsers(file)) {
+      process.stdout.write(`${user.name}\t${user.role}\t${(user.tokens ?? []).map(({ label }) => label).join(', ')}\n`)
+    }
     return 0
   }
-  if (!Object.hasOwn(COMMANDS, command)) throw new UsageError(`there is no command "${command}"; there is: ${[...Object.keys(COMMANDS), 'list'].join(', ')}`)
-  if (file === undefined || name === undefined || rest.length > 0) throw new UsageError(`${command} takes a FILE and a NAME; a name with blanks needs quotes`)
+  if (!Object.hasOwn(COMMANDS, command)) {
+    throw new UsageError(`there is no command "${command}"; there is: ${[...Object.keys(COMMANDS), 'list'].join(', ')}`)
+  }
+  if (file === undefined || name === undefined || rest.length > 0) {
+    throw new UsageError(`${command} takes a FILE and a NAME; a name with blanks needs quotes`)
+  }
   if (!isLine(name, NAME_MAX_CHARS)) throw new UsageError(`a name must be ${LINE_RULE}`)
   const users = existsSync(file) ? parseUsers(file) : []
   const said = await COMMANDS[command](users, name, values)
-  if (users.length === 0) throw new UsageError('the last user cannot be removed: the wiki would not start with an empty file')
+  if (users.length === 0) {
+    throw new UsageError('the last user cannot be removed: the wiki would not start with an empty file')
+  }
   write(file, users)
   process.stdout.write(said)
   return 0
@@ -108,7 +125,16 @@ async function main (argv) {
 /** @param {string[]} argv */
 function parse (argv) {
   try {
-    return parseArgs({ args: argv, options: { help: { type: 'boolean', short: 'h' }, role: { type: 'string' }, label: { type: 'string' } }, allowPositionals: true, strict: true })
+    return parseArgs({
+      args: argv,
+      options: {
+        help: { type: 'boolean', short: 'h' },
+        role: { type: 'string' },
+        label: { type: 'string' }
+      },
+      allowPositionals: true,
+      strict: true
+    })
   } catch (error) {
     throw new UsageError(/** @type {Error} */ (error).message)
   }
@@ -133,12 +159,14 @@ function roleIn (role) {
 
 async function newPassword () {
   const password = await readPassword()
-  if (password.length < PASSWORD_MIN_CHARS || password.length > PASSWORD_MAX_CHARS) throw new UsageError(`a password must have ${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters`)
+  if (password.length < PASSWORD_MIN_CHARS || password.length > PASSWORD_MAX_CHARS) {
+    throw new UsageError(`a password must have ${PASSWORD_MIN_CHARS} to ${PASSWORD_MAX_CHARS} characters`)
+  }
   return password
 }
 
 /**
- * As a whole or not at all, so that a wiki that starts meanwhile never meets half a file.
+ * Writes the file atomically, so that a wiki that starts meanwhile never reads half a file.
  * @param {string} file
  * @param {User[]} users
  */

@@ -35,17 +35,19 @@ import { createServices } from './services.js'
 /** @typedef {import('./http/fast-path.js').FastPath<import('./pages/view.js').View | null>} FastPath */
 
 /**
- * The wiki, ready to `listen` or `inject`. It starts without its database, too: until that is found it answers 503.
+ * Builds the wiki, ready to `listen` or `inject`. It starts without its database, too, and answers 503 until that is
+ * found.
  * @param {Config} config
  * @param {object} [caches]  in front of the wiki, which knows none of them
- * @param {import('./caching/purge-queue.js').Purge} [caches.purge]  makes them forget
+ * @param {import('./caching/purge-queue.js').Purge} [caches.purge]
  * @param {Partial<import('./caching/purge-queue.js').Timing>} [caches.timing]
- * @param {object} [others]  processes that answer for the same wiki
+ * @param {object} [others]  processes that serve the same wiki
  * @param {import('./counter.js').Counter} [others.counter]  of all of them
- * @param {import('./observe/metrics.js').ShowMetrics} [others.showMetrics]  else on a port of their own
+ * @param {import('./observe/metrics.js').ShowMetrics} [others.showMetrics]  default: on a port of their own
  * @param {NodeJS.WritableStream} [others.logTo]
- * @param {Pick<Parameters<typeof createServices>[2], 'makeRenderer' | 'makeOldRevisions'>} [parts]  other ones, for tests
- * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes what is in flight and then leaves the database
+ * @param {Pick<Parameters<typeof createServices>[2], 'makeRenderer' | 'makeOldRevisions'>} [parts]  replacements for
+ *   tests
+ * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes requests in flight, then leaves the database
  */
 export async function buildApp (
   config,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 const DAY_S = 86_400
 
 /**
- * @param {string[]} files  in assets/; several become one, called like the first
+ * @param {string[]} files  in assets/; several are joined under the name of the first
  * @param {string} type
  */
 function asset (files, type) {
@@ -24,7 +24,8 @@ export const PAGE_SCRIPT_URL = pageScript.url
 export const EDITOR_SCRIPT_URL = editorScript.url
 
 /**
- * The style sheet, the icon and the scripts. Their URLs change with their content, so they may be kept for ever (RFC 8246).
+ * Serves the style sheet, the icon and the scripts. Their URLs change with their content, so caches may keep them for
+ * ever (RFC 8246).
  * @type {import('fastify').FastifyPluginAsync}
  */
 export async function assetRoutes (app) {
@@ -36,7 +37,7 @@ export async function assetRoutes (app) {
     })
   }
 
-  // Browsers ask for it unasked.
+  // Browsers request it although no page names it.
   app.get('/favicon.ico', { config }, async (_request, reply) => {
     reply.header('cache-control', `public, max-age=${DAY_S}`).type(icon.type)
     return icon.bytes

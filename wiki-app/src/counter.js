@@ -3,26 +3,25 @@ import { randomUUID } from 'node:crypto'
 /** @typedef {{requests: number, reads: number, writes: number}} Count */
 
 /**
- * What a reading gives, of all processes that answer for this wiki together.
+ * What a reading returns, for all processes of this wiki together.
  * @typedef {object} Reading
- * @property {string} instance  another one than last time: something that was counted since then is lost
+ * @property {string} instance  differs from the last reading if something that was counted since then is lost
  * @property {Count} count
  */
 
 /**
  * @typedef {object} Counter
  * @property {(method: string) => void} add
- * @property {(options: {take: boolean}) => Reading | Promise<Reading>} read  what was counted since the last one that took it; `take` starts again at 0
+ * @property {(options: {take: boolean}) => Reading | Promise<Reading>} read  what was counted since the last reading
+ *   that took it; `take` starts again at 0
  */
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** The counter's own URL; as a page name it is reserved. */
+/** The last part of the counter's own URL; as a page name it is reserved. */
 export const COUNTER_NAME = 'stevec'
 
-/**
- * Counts requests. Each step is synchronous, so no request is lost or counted twice in one process.
- */
+/** Counts requests. Each step is synchronous, so one process loses no request and counts none twice. */
 export function createCount () {
   let count = noneCounted()
   return {
@@ -33,7 +32,7 @@ export function createCount () {
       else count.writes++
     },
     peek: () => count,
-    /** @returns {Count} the same, and starts again at 0 */
+    /** @returns {Count} the count, which starts again at 0 */
     take () {
       const taken = count
       count = noneCounted()
@@ -46,7 +45,7 @@ export function createCount () {
 export const noneCounted = () => ({ requests: 0, reads: 0, writes: 0 })
 
 /**
- * The counter of a wiki that is one process.
+ * Creates the counter of a wiki that runs as one process.
  * @returns {Counter}
  */
 export function createCounter () {
@@ -56,11 +55,16 @@ export function createCounter () {
 }
 
 /**
- * `GET /wiki/stevec`: how many requests reached the application since the last reading, which is what no cache answered.
+ * `GET /wiki/stevec`: how many requests reached the application since the last reading, so those that no cache
+ * answered.
  * @type {import('fastify').FastifyPluginAsync<{counter: Counter}>}
  */
 export async function counterRoute (app, { counter }) {
-  const config = { counted: false, database: false, otherMethods: `The name “${COUNTER_NAME}” is reserved: it is the counter of requests, not a page.` }
+  const config = {
+    counted: false,
+    database: false,
+    otherMethods: `The name “${COUNTER_NAME}” is reserved: it is the counter of requests, not a page.`
+  }
   app.get(`/wiki/${COUNTER_NAME}`, { config }, async (request, reply) => {
     const { instance, count } = await counter.read({ take: request.method !== 'HEAD' })
     reply.headers({ 'cache-control': 'private, no-store', 'counter-instance': instance })

@@ -1,13 +1,12 @@
 import fp from 'fastify-plugin'
+import { migrate } from './migrations/migrate.js'
 
-/**
- * Connects, warms up and closes what the routes work with. Closing runs in the reverse order of registration.
- */
+/** Connects, warms up and closes the services of the routes. Closing runs in the reverse order of registration. */
 export const lifecycle = fp(
   /** @type {import('fastify').FastifyPluginAsync<{services: import('./services.js').Services}>} */
   async function lifecycle (app, { services }) {
     const { database, store, originCache, oldRevisions, renderer, purges } = services
-    app.addHook('onReady', () => database.connect(store.upgrade))
+    app.addHook('onReady', () => database.connect((db) => migrate({ db, migrations: store.migrations, log: app.log })))
     if (originCache) app.addHook('onReady', originCache.open).addHook('onClose', originCache.close)
     app.addHook('onClose', database.close)
     app.addHook('onClose', oldRevisions.close)

@@ -5,8 +5,9 @@ import { ConfigError, readConfig } from './config.js'
 import { keepTickShape } from './process/tick-shape.js'
 
 const CLOSE_MAX_MS = 10_000
-/** By which people, terminals and supervisors end a process. */
-const STOP_SIGNALS = /** @type {('SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGTERM')[]} */ (['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'])
+/** Signals by which people, terminals and supervisors end a process. */
+const STOP_SIGNALS = /** @type {('SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGTERM')[]} */ (
+  ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'])
 
 keepTickShape()
 try {
@@ -20,7 +21,7 @@ try {
 }
 
 /**
- * Answers until it is told to stop.
+ * Serves requests until it is stopped.
  * @param {import('./config.js').Config} config
  * @returns {Promise<string>} the address
  */
@@ -34,7 +35,8 @@ async function serve (config) {
 }
 
 /**
- * The same, as one of several processes: it is told to stop by the primary, or by a signal, or, as with Ctrl-C at a terminal, by both.
+ * Serves requests as one of several processes. The primary stops it, or a signal, or both, as with Ctrl-C at a
+ * terminal.
  * @param {import('./config.js').Config} config
  */
 async function work (config) {
@@ -62,7 +64,7 @@ function sayListening (address) {
 }
 
 /**
- * The way to the caches in front, which the wiki itself knows nothing about.
+ * Returns the function that purges the caches in front, which the wiki itself knows nothing about.
  * @param {import('./config.js').Config} config
  */
 async function purgeOf ({ PURGE_ZONE: zoneId, PURGE_URL: apiUrl, PURGE_TOKEN: token, PUBLIC_URL: publicUrl }) {
@@ -73,12 +75,16 @@ async function purgeOf ({ PURGE_ZONE: zoneId, PURGE_URL: apiUrl, PURGE_TOKEN: to
 }
 
 /**
- * One line for what the person who starts the wiki can mend, everything there is to know for what is our own mistake.
+ * Returns one line for an error that the person who starts the wiki can fix, and the stack for a bug.
  * @param {any} error
  */
 function explain (error) {
   if (error instanceof ConfigError) return error.message
-  if (error.code === 'EADDRINUSE') return `port ${error.port} on ${error.address} is already in use; free it, or choose another with PORT (0 takes any free one)`
-  if (['listen', 'bind', 'getaddrinfo'].includes(error.syscall)) return `cannot listen: ${error.message}; see HOST and PORT`
+  if (error.code === 'EADDRINUSE') {
+    return `port ${error.port} on ${error.address} is already in use; free it, or choose another with PORT (0 takes any free one)`
+  }
+  if (['listen', 'bind', 'getaddrinfo'].includes(error.syscall)) {
+    return `cannot listen: ${error.message}; see HOST and PORT`
+  }
   return error.stack
 }

@@ -25,11 +25,11 @@ const MIB = 1_048_576
 /** @typedef {import('fastify').FastifyBaseLogger} Log */
 
 /**
- * What routes work with. Nothing is connected or started yet: see lifecycle.js.
+ * Creates what the routes work with. Nothing is connected or started yet: see lifecycle.js.
  * @param {Config} config
  * @param {Log} log
  * @param {object} parts
- * @param {import('./caching/purge-queue.js').Purge} [parts.purge]  sends purges to the caches in front
+ * @param {import('./caching/purge-queue.js').Purge} [parts.purge]
  * @param {Partial<import('./caching/purge-queue.js').Timing>} [parts.timing]  of purges
  * @param {typeof import('./observe/metrics.js').createMetrics} [parts.createMetrics]
  * @param {typeof createRenderer} [parts.makeRenderer]

@@ -6,21 +6,28 @@ import { EDITOR_SCRIPT_URL, ICON_URL, PAGE_SCRIPT_URL, STYLE_URL } from './asset
 const DIRECTORY = new URL('views/', import.meta.url)
 
 const eta = new Eta()
-// Compiled here and now: a broken template stops the start, and no request waits for a disk.
+// Compiled at load, so that a broken template stops the start and no request waits for a disk.
 for (const file of readdirSync(DIRECTORY)) {
   eta.loadTemplate(`@${file.replace('.eta', '')}`, readFileSync(new URL(file, DIRECTORY), 'utf8'))
 }
 
 /**
- * A whole HTML document. Everything in `data` is escaped by the template unless its name ends in `Html`.
- * @param {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' | 'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'revert-author' | 'reverted-author'} view
+ * Returns a whole HTML document. The template escapes everything in `data` unless its name ends in `Html`.
+ * @param {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history'
+ *   | 'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'revert-author' | 'reverted-author'} view
  * @param {object} data
  * @returns {string}
  */
-export const renderView = (view, data) => eta.render(`@${view}`, { ...data, styleUrl: STYLE_URL, iconUrl: ICON_URL, pageScriptUrl: PAGE_SCRIPT_URL, editorScriptUrl: EDITOR_SCRIPT_URL })
+export const renderView = (view, data) => eta.render(`@${view}`, {
+  ...data,
+  styleUrl: STYLE_URL,
+  iconUrl: ICON_URL,
+  pageScriptUrl: PAGE_SCRIPT_URL,
+  editorScriptUrl: EDITOR_SCRIPT_URL
+})
 
 /**
- * For text that is put into a view after it was rendered.
+ * Escapes text that is put into a view after rendering.
  * @param {string} text
  */
 export const escapeHtml = (text) => eta.config.escapeFunction(text)
@@ -28,7 +35,7 @@ export const escapeHtml = (text) => eta.config.escapeFunction(text)
 const ESCAPED_AT_ONCE_CHARS = 65_536
 
 /**
- * The same for a text that may be long: between its pieces other requests get their turn.
+ * The same for a text that may be long: other requests run between its pieces.
  * @param {string} text
  * @returns {Promise<string>}
  */
@@ -43,11 +50,12 @@ export async function escapeLong (text) {
 
 export const HTML = 'text/html; charset=utf-8'
 
-/** Everything below it is for programs, whoever asks. */
+/** Everything below this path is for programs, whatever the client accepts. */
 export const API_PREFIX = '/api/v1'
 
 /**
- * Whether a person reads the answer: browsers ask for text/html by name, programs seldom do.
+ * Returns whether a person reads the response: browsers ask for text/html by name, programs seldom do.
  * @param {import('fastify').FastifyRequest} request
  */
-export const wantsHtml = ({ headers, url }) => !url.startsWith(`${API_PREFIX}/`) && (headers.accept?.includes('text/html') ?? false)
+export const wantsHtml = ({ headers, url }) =>
+  !url.startsWith(`${API_PREFIX}/`) && (headers.accept?.includes('text/html') ?? false)

@@ -6,7 +6,7 @@ import { bearer, cookieOf, peopleOnly, post, ROLES } from './people.js'
 
 const wiki = useWiki()
 
-/** What every route asks for: a new one has to be written down here. */
+/** The role that each route requires. Add every new route here. */
 const DEMANDS = {
   'GET /': 'anyone',
   'GET /search': 'anyone',
@@ -44,9 +44,12 @@ const DEMANDS = {
   'POST /edit/revert/*': 'editor',
   'GET /edit/revert-author': 'admin',
   'POST /edit/revert-author': 'admin',
-  ...Object.fromEntries(['', '/', '/json', '/yaml', '/static/*', '/static/index.html', '/static/swagger-initializer.js'].map((path) => [`GET /api${path}`, 'anyone'])),
   ...Object.fromEntries([
-    'openapi.json', 'export', 'pages', 'pages/:name', 'pages/:name/backlinks', 'pages/:name/revisions', 'pages/:name/revisions/:revision', 'pages/:name/difference',
+    '', '/', '/json', '/yaml', '/static/*', '/static/index.html', '/static/swagger-initializer.js'
+  ].map((path) => [`GET /api${path}`, 'anyone'])),
+  ...Object.fromEntries([
+    'openapi.json', 'export', 'pages', 'pages/:name', 'pages/:name/backlinks',
+    'pages/:name/revisions', 'pages/:name/revisions/:revision', 'pages/:name/difference',
     'files', 'tags', 'tags/:tag/pages', 'orphaned', 'wanted', 'search', 'changes'
   ].map((path) => [`GET /api/v1/${path}`, 'anyone'])),
   'PUT /api/v1/pages/:name': 'editor',
@@ -63,20 +66,33 @@ const DEMANDS = {
 
 /**
  * @param {import('fastify').FastifyInstance} app
- * @returns {{method: 'GET', url: string, key: string, demand: string | undefined}[]} every registered route, with what the table says
+ * @returns {{method: 'GET', url: string, key: string, demand: string | undefined}[]}
+ *   every registered route, with a URL to try and its entry in DEMANDS
  */
-const routesOf = (app) => /** @type {any} */ (app).rules.flatMap((/** @type {{method: string | string[], url: string}} */ { method, url }) => [method].flat().map((each) => {
-  const key = `${each === 'HEAD' ? 'GET' : each} ${url.replace(/\.[0-9a-f]{12}\./, '.')}`
-  return { method: each, url: url.replace(/\*|:(?:tag|name|file)/, 'a').replace(':revision', '1'), key, demand: /** @type {Record<string, string>} */ (DEMANDS)[key] }
-}))
+const routesOf = (app) => /** @type {any} */ (app).rules.flatMap(
+  (/** @type {{method: string | string[], url: string}} */ { method, url }) => [method].flat().map((each) => {
+    const key = `${each === 'HEAD' ? 'GET' : each} ${url.replace(/\.[0-9a-f]{12}\./, '.')}`
+    return {
+      method: each,
+      url: url.replace(/\*|:(?:tag|name|file)/, 'a').replace(':revision', '1'),
+      key,
+      demand: /** @type {Record<string, string>} */ (DEMANDS)[key]
+    }
+  })
+)
 
 /** @param {{statusCode: number, headers: import('node:http').OutgoingHttpHeaders}} answer */
-const ruling = ({ statusCode, headers }) => String(headers.location).startsWith('/edit/sign-in?') ? 'sign-in' : [401, 403, 405].includes(statusCode) ? statusCode : 'allowed'
+const ruling = ({ statusCode, headers }) => String(headers.location).startsWith('/edit/sign-in?')
+  ? 'sign-in'
+  : [401, 403, 405].includes(statusCode) ? statusCode : 'allowed'
 
-test('every route asks for what the table says, of everybody, and none but signing in and out sets a cookie', async (t) => {
+test('every route asks for what the table says, of everybody, ' +
+  'and none but signing in and out sets a cookie', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const routes = routesOf(app)
-  for (const key of Object.keys(DEMANDS)) assert.ok(routes.some((route) => route.key === key), `${key} is in the table and not there`)
+  for (const key of Object.keys(DEMANDS)) {
+    assert.ok(routes.some((route) => route.key === key), `${key} is in the table and not there`)
+  }
   const cookies = Object.fromEntries(await Promise.all(ROLES.map(async (role) => [role, await cookieOf(app, role)])))
   const rank = ['anyone', ...ROLES]
 
@@ -88,18 +104,26 @@ test('every route asks for what the table says, of everybody, and none but signi
      */
     const check = async (who, headers, expected) => {
       const answer = await app.inject({ method, url, headers })
-      assert.equal(ruling(answer), demand === undefined ? 405 : expected, `${method} ${url} by ${who} (a new route? say in this table who may use it)`)
+      assert.equal(
+        ruling(answer),
+        demand === undefined ? 405 : expected,
+        `${method} ${url} by ${who} (a new route? say in this table who may use it)`
+      )
       if (!url.startsWith('/edit/sign-')) assert.equal(answer.headers['set-cookie'], undefined, key)
       if (url.startsWith('/edit/')) assert.match(String(answer.headers['cache-control']), /no-store/, key)
     }
     const personal = url.startsWith('/edit/')
     const free = demand === 'anyone'
     await check('a program', {}, free ? 'allowed' : 401)
-    await check('a browser', BROWSER, free ? 'allowed' : personal && (method === 'GET' || String(method) === 'HEAD') ? 'sign-in' : 401)
+    await check(
+      'a browser',
+      BROWSER,
+      free ? 'allowed' : personal && (method === 'GET' || String(method) === 'HEAD') ? 'sign-in' : 401
+    )
     for (const role of ROLES) {
       const may = rank.indexOf(role) >= rank.indexOf(String(demand))
       await check(`${role} with a token`, bearer(role), may ? 'allowed' : 403)
-      // Signing in and out come last in the list of routes, so the cookies are good until then.
+      // Sign-in and sign-out are the last routes in the list: the cookies are valid until then.
       await check(`${role} with a cookie`, cookies[role], free ? 'allowed' : !personal ? 401 : may ? 'allowed' : 403)
     }
     await check('somebody with a token that is none', { authorization: 'Bearer stevec_nobody' }, free ? 'allowed' : 401)
@@ -113,7 +137,11 @@ test('no unsafe route takes what another site’s page sends, whoever is signed 
   const unsafe = routesOf(app).filter(({ method, demand }) => demand !== undefined && !['GET', 'HEAD'].includes(method))
   assert.ok(unsafe.length >= 9)
   for (const { method, url } of unsafe) {
-    for (const headers of [credentials, { ...bearer('admin'), 'sec-fetch-site': 'cross-site' }, { cookie: credentials.cookie, origin: 'https://evil.example' }]) {
+    for (const headers of [
+      credentials,
+      { ...bearer('admin'), 'sec-fetch-site': 'cross-site' },
+      { cookie: credentials.cookie, origin: 'https://evil.example' }
+    ]) {
       const answer = await app.inject({ method, url, headers })
       assert.equal(answer.statusCode, 403, `${method} ${url}`)
       assert.match(answer.json().detail, /another site/)
@@ -131,7 +159,8 @@ test('a page is the same for everybody, at the cost of one read, whatever cookie
 
   /** @type {string[]} */
   const commands = []
-  mongoose.connections[mongoose.connections.length - 1].getClient().on('commandStarted', ({ commandName }) => commands.push(commandName))
+  mongoose.connections[mongoose.connections.length - 1].getClient()
+    .on('commandStarted', ({ commandName }) => commands.push(commandName))
   for (const sent of [cookie, bearer('admin'), { cookie: 'session=x' }]) {
     commands.length = 0
     const same = await get(app, '/wiki/a', sent)
@@ -143,7 +172,8 @@ test('a page is the same for everybody, at the cost of one read, whatever cookie
 
 test('where people sign in, a change is theirs, whatever the form or the program says', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
-  const json = (/** @type {object} */ payload) => app.inject({ method: 'POST', url: '/wiki/a', headers: bearer('editor'), payload })
+  const json = (/** @type {object} */ payload) =>
+    app.inject({ method: 'POST', url: '/wiki/a', headers: bearer('editor'), payload })
   await json({ content: 'one', author: 'admin' })
   const cookie = await cookieOf(app, 'admin')
   const form = await get(app, '/edit/text/a', { ...BROWSER, ...cookie })
@@ -156,7 +186,10 @@ test('where people sign in, a change is theirs, whatever the form or the program
   await post(app, '/edit/revert/b', { revision: '2', author: 'editor' }, cookie)
   await post(app, '/edit/delete/b', { author: 'editor' }, cookie)
   const { body } = await get(app, '/history/b')
-  assert.deepEqual([...body.matchAll(/author=(\w+)"/g)].map(([, name]) => name), ['admin', 'admin', 'editor', 'admin', 'admin', 'admin', 'editor'])
+  assert.deepEqual(
+    [...body.matchAll(/author=(\w+)"/g)].map(([, name]) => name),
+    ['admin', 'admin', 'editor', 'admin', 'admin', 'admin', 'editor']
+  )
 })
 
 test('a text that was sent without being signed in is not lost for its author', async (t) => {
@@ -173,7 +206,9 @@ test('a wiki that is read-only refuses every change and every form, with the rea
   for (const { method, url, key, demand } of routesOf(app)) {
     const answer = await app.inject({ method, url })
     assert.equal(ruling(answer), demand === undefined ? 405 : demand === 'anyone' ? 'allowed' : 403, key)
-    if (demand !== undefined && demand !== 'anyone' && String(method) !== 'HEAD') assert.match(answer.json().detail, /can only be read/)
+    if (demand !== undefined && demand !== 'anyone' && String(method) !== 'HEAD') {
+      assert.match(answer.json().detail, /can only be read/)
+    }
   }
   assert.equal((await get(app, '/edit/sign-in')).statusCode, 404)
   assert.equal((await get(app, '/edit/sign-in', { cookie: 'session=x' })).statusCode, 404)
@@ -181,7 +216,9 @@ test('a wiki that is read-only refuses every change and every form, with the rea
 
 test('a wiki that is open has no administrators, and says how to get some', async (t) => {
   const app = await wiki.build(t)
-  for (const { method, url, key, demand } of routesOf(app)) assert.equal(ruling(await app.inject({ method, url })), demand === undefined ? 405 : demand === 'admin' ? 403 : 'allowed', key)
+  for (const { method, url, key, demand } of routesOf(app)) {
+    assert.equal(ruling(await app.inject({ method, url })), demand === undefined ? 405 : demand === 'admin' ? 403 : 'allowed', key)
+  }
   assert.match((await get(app, '/edit/revert-author')).json().detail, /ACCESS=users and USERS_FILE/)
   assert.match((await get(app, '/edit/text/a', BROWSER)).body, /name="author"/)
   assert.equal((await submit(app, 'a', { content: 'x', author: 'Ana' })).statusCode, 303)
@@ -190,12 +227,24 @@ test('a wiki that is open has no administrators, and says how to get some', asyn
 
 test('credentials that are nonsense are refused, and nothing breaks', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
-  for (const authorization of ['', 'Bearer', 'Bearer ', 'Basic cmVhZGVyOng=', 'Bearer a b', 'Bearer \u00e9', `Bearer ${'x'.repeat(5_000)}`, 'Bearer stevec_editor, Bearer stevec_admin', 'Bearer {"$gt":""}']) {
+  for (const authorization of [
+    '', 'Bearer', 'Bearer ', 'Basic cmVhZGVyOng=', 'Bearer a b', 'Bearer \u00e9', `Bearer ${'x'.repeat(5_000)}`,
+    'Bearer stevec_editor, Bearer stevec_admin', 'Bearer {"$gt":""}'
+  ]) {
     assert.equal((await save(app, 'a', 'x', { authorization })).statusCode, 401, authorization)
   }
-  assert.equal((await save(app, 'a', 'x', { authorization: 'bearer  stevec_editor' })).statusCode, 201, 'the scheme’s capitals do not count')
-  for (const cookie of ['', ';', 'session', 'session=', 'session=%', 'session=%00', 'session[$gt]=', `session=${'x'.repeat(8_000)}`, '__proto__=x', 'session=a; session=b', '='.repeat(1_000)]) {
-    for (const url of ['/edit/text/a', '/edit/new', '/edit/revert-author']) assert.equal((await get(app, url, { cookie })).statusCode, 401, cookie)
+  assert.equal(
+    (await save(app, 'a', 'x', { authorization: 'bearer  stevec_editor' })).statusCode,
+    201,
+    'the scheme’s capitals do not count'
+  )
+  for (const cookie of [
+    '', ';', 'session', 'session=', 'session=%', 'session=%00', 'session[$gt]=', `session=${'x'.repeat(8_000)}`,
+    '__proto__=x', 'session=a; session=b', '='.repeat(1_000)
+  ]) {
+    for (const url of ['/edit/text/a', '/edit/new', '/edit/revert-author']) {
+      assert.equal((await get(app, url, { cookie })).statusCode, 401, cookie)
+    }
     assert.equal((await post(app, '/edit/sign-out', {}, { cookie })).statusCode, 303, cookie)
   }
 })

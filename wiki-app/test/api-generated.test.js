@@ -13,7 +13,7 @@ const ajv = addFormats(new Ajv({ strict: false }))
 
 const wiki = useWiki()
 
-/** On a quiet machine it takes a tenth of the time; what a busy one does not get to is left out. */
+/** A quiet machine needs a tenth of this time. A busy one skips the calls that are left. */
 const CALLS = 300
 const TIME_MAX_MS = 15_000
 
@@ -36,7 +36,7 @@ const anything = fc.oneof(
 )
 
 /**
- * Values that fit a schema of the document mostly, and sometimes none.
+ * Returns values that mostly fit a schema of the document, and sometimes do not.
  * @param {any} schema
  * @returns {fc.Arbitrary<unknown>}
  */
@@ -120,7 +120,7 @@ test('generated calls of every operation: no error of the wiki, and only what th
       `${answer.statusCode} ${answer.body.slice(0, 300)}`
     assert.ok(answer.statusCode < 500, label)
     seen.set(answer.statusCode, (seen.get(answer.statusCode) ?? 0) + 1)
-    // An empty name is another address.
+    // With an empty name the URL belongs to another route.
     if (answer.statusCode === 405 || (answer.statusCode === 404 && /\/(?:\/|\?|$)/.test(url))) return
     const described = responses[answer.statusCode]
     assert.ok(described, `not in the document: ${label}`)

@@ -13,17 +13,19 @@ const wiki = useWiki()
  * @param {object} [payload]
  * @param {Record<string, string>} [headers]
  */
-const call = (app, method, path, payload, headers = {}) => app.inject({ method, url: `/api/v1${path}`, payload, headers })
+const call = (app, method, path, payload, headers = {}) =>
+  app.inject({ method, url: `/api/v1${path}`, payload, headers })
 
 /**
  * @param {App} app
  * @param {string} name
  * @param {object} [fields]
  */
-const put = (app, name, fields = {}) => call(app, 'PUT', `/pages/${encodeURIComponent(name)}`, { content: 'text', ...fields })
+const put = (app, name, fields = {}) =>
+  call(app, 'PUT', `/pages/${encodeURIComponent(name)}`, { content: 'text', ...fields })
 
 /**
- * All parts of a list.
+ * Reads all parts of a list.
  * @param {App} app
  * @param {string} path
  * @returns {Promise<any[][]>}
@@ -97,7 +99,10 @@ test('a renamed page is found under its former name, with its history', async (t
   await put(app, 'taken')
   assert.equal((await call(app, 'POST', '/pages/a%2Fb/rename', { to: 'taken' })).statusCode, 409)
   const renamed = await call(app, 'POST', '/pages/a%2Fb/rename', { to: 'c/d', author: 'Ana' })
-  assert.deepEqual([renamed.statusCode, renamed.headers.location, renamed.json()], [201, '/api/v1/pages/c%2Fd', { name: 'c/d', revision: 2 }])
+  assert.deepEqual(
+    [renamed.statusCode, renamed.headers.location, renamed.json()],
+    [201, '/api/v1/pages/c%2Fd', { name: 'c/d', revision: 2 }]
+  )
   for (const rest of ['', '/revisions', '/revisions/1', '/difference?from=1&to=2']) {
     const { statusCode, headers } = await call(app, 'GET', `/pages/a%2Fb${rest}`)
     assert.deepEqual([statusCode, headers.location], [302, `/api/v1/pages/c%2Fd${rest}`])
@@ -148,14 +153,23 @@ test('what was can be read, compared and brought back', async (t) => {
   assert.equal(difference.headers['cache-control'], 'public, max-age=31536000, immutable')
   assert.deepEqual(difference.json().lines, [{ kind: 'removed', text: 'one' }, { kind: 'added', text: 'two' }])
 
-  assert.deepEqual((await call(app, 'POST', '/pages/a/revert', { revision: 1 })).json(), { name: 'a', revision: 3, created: false })
+  assert.deepEqual(
+    (await call(app, 'POST', '/pages/a/revert', { revision: 1 })).json(),
+    { name: 'a', revision: 3, created: false }
+  )
   await call(app, 'DELETE', '/pages/a')
   assert.equal((await call(app, 'POST', '/pages/a/revert', { revision: 4 })).statusCode, 404, 'a deletion has no text')
   assert.equal((await call(app, 'POST', '/pages/a/revert', { revision: 1 })).statusCode, 201)
   assert.deepEqual((await call(app, 'GET', '/pages/a')).json().tags, ['x'])
 
-  assert.deepEqual((await walk(app, '/pages/a/revisions?limit=2')).map((part) => part.map(({ revision }) => revision)), [[5, 4], [3, 2], [1]])
-  assert.deepEqual((await walk(app, '/changes?limit=1&author=Bor')).flat().map(({ name, revision }) => [name, revision]), [['a', 2]])
+  assert.deepEqual(
+    (await walk(app, '/pages/a/revisions?limit=2')).map((part) => part.map(({ revision }) => revision)),
+    [[5, 4], [3, 2], [1]]
+  )
+  assert.deepEqual(
+    (await walk(app, '/changes?limit=1&author=Bor')).flat().map(({ name, revision }) => [name, revision]),
+    [['a', 2]]
+  )
   assert.deepEqual((await walk(app, '/changes?limit=2')).map((part) => part.length), [2, 2, 1])
   assert.equal((await walk(app, '/changes?limit=100&author=')).flat().length, 3)
 })
@@ -163,39 +177,73 @@ test('what was can be read, compared and brought back', async (t) => {
 test('every way to find pages comes in parts, each part with a validator', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['Alpha', 'beta', 'Gamma/alpha', 'delta', 'Epsilon']) {
-    await put(app, name, { content: `word [one](/wiki/beta) [two](/wiki/missing%20${name.length})`, tags: ['all', name.toLowerCase().slice(0, 1)] })
+    await put(app, name, {
+      content: `word [one](/wiki/beta) [two](/wiki/missing%20${name.length})`,
+      tags: ['all', name.toLowerCase().slice(0, 1)]
+    })
   }
-  const names = async (/** @type {string} */ path) => (await walk(app, path)).map((part) => part.map(({ name }) => name))
+  const names = async (/** @type {string} */ path) =>
+    (await walk(app, path)).map((part) => part.map(({ name }) => name))
   assert.deepEqual(await names('/pages?limit=2'), [['Alpha', 'beta'], ['delta', 'Epsilon'], ['Gamma/alpha']])
   assert.deepEqual(await names('/pages?limit=1&q=alpha'), [['Alpha'], ['Gamma/alpha']])
   assert.deepEqual((await names('/search?limit=2&q=word')).map((part) => part.length), [2, 2, 1])
-  assert.deepEqual((await walk(app, '/search?limit=1&q=delta')).flat().map(({ name, excerpt }) => [name, excerpt.length > 0]), [['delta', true]])
+  assert.deepEqual(
+    (await walk(app, '/search?limit=1&q=delta')).flat().map(({ name, excerpt }) => [name, excerpt.length > 0]),
+    [['delta', true]]
+  )
   assert.deepEqual(await names('/search?limit=2&q=+'), [[]])
-  assert.deepEqual((await walk(app, '/tags?limit=2')).flat(), [['a', 1], ['all', 5], ['b', 1], ['d', 1], ['e', 1], ['g', 1]].map(([tag, pages]) => ({ tag, pages })))
+  assert.deepEqual(
+    (await walk(app, '/tags?limit=2')).flat(),
+    [['a', 1], ['all', 5], ['b', 1], ['d', 1], ['e', 1], ['g', 1]].map(([tag, pages]) => ({ tag, pages }))
+  )
   assert.deepEqual(await names('/tags/ALL/pages?limit=4'), [['Alpha', 'beta', 'delta', 'Epsilon'], ['Gamma/alpha']])
-  assert.deepEqual(await names('/pages/beta/backlinks?limit=2'), [['Alpha', 'beta'], ['delta', 'Epsilon'], ['Gamma/alpha']])
+  assert.deepEqual(
+    await names('/pages/beta/backlinks?limit=2'),
+    [['Alpha', 'beta'], ['delta', 'Epsilon'], ['Gamma/alpha']]
+  )
   assert.deepEqual(await names('/orphaned?limit=3'), [['Alpha', 'Epsilon', 'Gamma/alpha'], ['delta']])
-  assert.deepEqual((await walk(app, '/wanted?limit=1')).flat(), [{ name: 'missing 5', sources: 2 }, { name: 'missing 11', sources: 1 }, { name: 'missing 4', sources: 1 }, { name: 'missing 7', sources: 1 }])
+  assert.deepEqual((await walk(app, '/wanted?limit=1')).flat(), [
+    { name: 'missing 5', sources: 2 },
+    { name: 'missing 11', sources: 1 },
+    { name: 'missing 4', sources: 1 },
+    { name: 'missing 7', sources: 1 }
+  ])
 
   const list = await call(app, 'GET', '/pages?limit=2')
   assert.equal(list.headers['cache-control'], 'public, no-cache')
-  assert.equal((await call(app, 'GET', '/pages?limit=2', undefined, { 'if-none-match': String(list.headers.etag) })).statusCode, 304)
+  assert.equal(
+    (await call(app, 'GET', '/pages?limit=2', undefined, { 'if-none-match': String(list.headers.etag) })).statusCode,
+    304
+  )
   await put(app, 'aaa')
-  assert.equal((await call(app, 'GET', '/pages?limit=2', undefined, { 'if-none-match': String(list.headers.etag) })).statusCode, 200)
+  assert.equal(
+    (await call(app, 'GET', '/pages?limit=2', undefined, { 'if-none-match': String(list.headers.etag) })).statusCode,
+    200
+  )
 })
 
 test('a cursor belongs to its list, and one that somebody made up is refused', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['a', 'b', 'c']) await put(app, name, { tags: ['x'] })
   const { next_cursor: cursor } = (await call(app, 'GET', '/pages?limit=1')).json()
-  assert.equal((await call(app, 'GET', `/pages?limit=2&cursor=${cursor}`)).statusCode, 200, 'a part may have another length')
-  for (const path of ['/pages?q=a&', '/tags?', '/tags/x/pages?', '/changes?', '/search?q=text&', '/pages/a/revisions?', '/orphaned?', '/wanted?']) {
+  assert.equal(
+    (await call(app, 'GET', `/pages?limit=2&cursor=${cursor}`)).statusCode,
+    200,
+    'a part may have another length'
+  )
+  for (const path of [
+    '/pages?q=a&', '/tags?', '/tags/x/pages?', '/changes?', '/search?q=text&', '/pages/a/revisions?', '/orphaned?',
+    '/wanted?'
+  ]) {
     const refused = await call(app, 'GET', `${path}cursor=${cursor}`)
     assert.equal(refused.statusCode, 400, path)
     assert.match(refused.json().detail, /not one of this list/)
   }
   const [position, seal] = cursor.split('.')
-  for (const forged of ['', 'x', '.', '.'.repeat(2_000), 'x'.repeat(2_001), `${position}.`, `.${seal}`, `eyIkZ3QiOiIifQ.${seal}`, `${position}.${seal}x`, '%00', '%FF%FE', 'null']) {
+  for (const forged of [
+    '', 'x', '.', '.'.repeat(2_000), 'x'.repeat(2_001), `${position}.`, `.${seal}`, `eyIkZ3QiOiIifQ.${seal}`,
+    `${position}.${seal}x`, '%00', '%FF%FE', 'null'
+  ]) {
     for (const list of ['pages', 'changes', 'pages/a/revisions', 'orphaned']) {
       assert.equal((await call(app, 'GET', `/${list}?limit=1&cursor=${forged}`)).statusCode, 400, `${list} ${forged}`)
     }
@@ -207,37 +255,95 @@ test('what is not described is refused with a problem, even for a browser', asyn
   await put(app, 'a')
   /** @type {[number, 'GET' | 'PUT' | 'POST' | 'DELETE', string, object?][]} */
   const cases = [
-    [404, 'GET', '/nothing'], [404, 'GET', '/pages/none'], [404, 'GET', '/pages/a/revisions/9'], [404, 'GET', '/pages/none/revisions'], [404, 'GET', '/pages/a/b'],
-    [405, 'POST', '/pages/a', {}], [405, 'DELETE', '/changes'],
-    [400, 'GET', '/pages?limit=0'], [400, 'GET', '/pages?limit=101'], [400, 'GET', '/pages?limit=1e1'], [400, 'GET', '/pages?limit=-1'], [400, 'GET', '/pages?limit='],
-    [400, 'GET', '/pages?limit=1&limit=2'], [400, 'GET', '/pages?q[$ne]=a'], [400, 'GET', '/pages?other=1'], [400, 'GET', '/pages?q=%00'], [400, 'GET', '/search'],
-    [400, 'GET', '/pages/a/revisions/0'], [400, 'GET', '/pages/a/revisions/x'], [400, 'GET', '/pages/a/revisions/1e0'], [400, 'GET', '/pages/a/difference?from=1'],
-    [400, 'GET', '/pages/%00'], [400, 'GET', '/pages/a%5Cb'], [400, 'GET', '/pages/%20'], [400, 'GET', '/pages/..%2F..%2Fetc'], [400, 'GET', '/pages/%zz'], [400, 'GET', '/pages/%ff'],
-    [400, 'GET', '/tags/a%2Fb/pages'], [400, 'GET', `/tags/${'a'.repeat(201)}/pages`], [400, 'GET', `/pages/${'a'.repeat(201)}`],
-    [400, 'PUT', '/pages/b', {}], [400, 'PUT', '/pages/b', { content: '' }], [400, 'PUT', '/pages/b', { content: 1 }], [400, 'PUT', '/pages/b', { content: { $gt: '' } }],
-    [400, 'PUT', '/pages/b', { content: 'x', other: 1 }], [400, 'PUT', '/pages/b', { content: '\ud800' }], [400, 'PUT', '/pages/b', { content: 'x', tags: 'a,b' }],
-    [400, 'PUT', '/pages/b', { content: 'x', tags: ['a/b'] }], [400, 'PUT', '/pages/b', { content: 'x', tags: [{}] }], [400, 'PUT', '/pages/b', { content: 'x', base_revision: '0' }],
-    [400, 'PUT', '/pages/b', { content: 'x', base_revision: -1 }], [400, 'PUT', '/pages/b', { content: 'x', author: 'a\nb' }], [400, 'PUT', '/pages/stevec', { content: 'x' }],
-    [400, 'PUT', '/pages/b', []], [400, 'POST', '/pages/a/rename', {}], [400, 'POST', '/pages/a/rename', { to: '..' }], [400, 'POST', '/pages/a/rename', { to: 'stevec' }],
-    [404, 'POST', '/pages/none/rename', { to: 'b' }], [404, 'DELETE', '/pages/none'], [400, 'DELETE', '/pages/a?author=a&author=b'], [400, 'DELETE', '/pages/a?base_revision=x'],
-    [404, 'POST', '/pages/a/revert', { revision: 9 }], [400, 'POST', '/pages/a/revert', { revision: '1' }], [400, 'POST', '/preview', {}],
-    [413, 'POST', '/preview', { content: 'x'.repeat(1_048_577) }], [413, 'PUT', '/pages/b', { content: 'x'.repeat(4_000_000) }]
+    [404, 'GET', '/nothing'],
+    [404, 'GET', '/pages/none'],
+    [404, 'GET', '/pages/a/revisions/9'],
+    [404, 'GET', '/pages/none/revisions'],
+    [404, 'GET', '/pages/a/b'],
+    [405, 'POST', '/pages/a', {}],
+    [405, 'DELETE', '/changes'],
+    [400, 'GET', '/pages?limit=0'],
+    [400, 'GET', '/pages?limit=101'],
+    [400, 'GET', '/pages?limit=1e1'],
+    [400, 'GET', '/pages?limit=-1'],
+    [400, 'GET', '/pages?limit='],
+    [400, 'GET', '/pages?limit=1&limit=2'],
+    [400, 'GET', '/pages?q[$ne]=a'],
+    [400, 'GET', '/pages?other=1'],
+    [400, 'GET', '/pages?q=%00'],
+    [400, 'GET', '/search'],
+    [400, 'GET', '/pages/a/revisions/0'],
+    [400, 'GET', '/pages/a/revisions/x'],
+    [400, 'GET', '/pages/a/revisions/1e0'],
+    [400, 'GET', '/pages/a/difference?from=1'],
+    [400, 'GET', '/pages/%00'],
+    [400, 'GET', '/pages/a%5Cb'],
+    [400, 'GET', '/pages/%20'],
+    [400, 'GET', '/pages/..%2F..%2Fetc'],
+    [400, 'GET', '/pages/%zz'],
+    [400, 'GET', '/pages/%ff'],
+    [400, 'GET', '/tags/a%2Fb/pages'],
+    [400, 'GET', `/tags/${'a'.repeat(201)}/pages`],
+    [400, 'GET', `/pages/${'a'.repeat(201)}`],
+    [400, 'PUT', '/pages/b', {}],
+    [400, 'PUT', '/pages/b', { content: '' }],
+    [400, 'PUT', '/pages/b', { content: 1 }],
+    [400, 'PUT', '/pages/b', { content: { $gt: '' } }],
+    [400, 'PUT', '/pages/b', { content: 'x', other: 1 }],
+    [400, 'PUT', '/pages/b', { content: '\ud800' }],
+    [400, 'PUT', '/pages/b', { content: 'x', tags: 'a,b' }],
+    [400, 'PUT', '/pages/b', { content: 'x', tags: ['a/b'] }],
+    [400, 'PUT', '/pages/b', { content: 'x', tags: [{}] }],
+    [400, 'PUT', '/pages/b', { content: 'x', base_revision: '0' }],
+    [400, 'PUT', '/pages/b', { content: 'x', base_revision: -1 }],
+    [400, 'PUT', '/pages/b', { content: 'x', author: 'a\nb' }],
+    [400, 'PUT', '/pages/stevec', { content: 'x' }],
+    [400, 'PUT', '/pages/b', []],
+    [400, 'POST', '/pages/a/rename', {}],
+    [400, 'POST', '/pages/a/rename', { to: '..' }],
+    [400, 'POST', '/pages/a/rename', { to: 'stevec' }],
+    [404, 'POST', '/pages/none/rename', { to: 'b' }],
+    [404, 'DELETE', '/pages/none'],
+    [400, 'DELETE', '/pages/a?author=a&author=b'],
+    [400, 'DELETE', '/pages/a?base_revision=x'],
+    [404, 'POST', '/pages/a/revert', { revision: 9 }],
+    [400, 'POST', '/pages/a/revert', { revision: '1' }],
+    [400, 'POST', '/preview', {}],
+    [413, 'POST', '/preview', { content: 'x'.repeat(1_048_577) }],
+    [413, 'PUT', '/pages/b', { content: 'x'.repeat(4_000_000) }]
   ]
   for (const [status, method, path, payload] of cases) {
     const answer = await call(app, method, path, payload, BROWSER)
-    assert.equal(answer.statusCode, status, `${method} ${path.slice(0, 60)} ${JSON.stringify(payload)?.slice(0, 60)}: ${answer.body}`)
+    assert.equal(
+      answer.statusCode,
+      status,
+      `${method} ${path.slice(0, 60)} ${JSON.stringify(payload)?.slice(0, 60)}: ${answer.body}`
+    )
     assert.match(String(answer.headers['content-type']), /^application\/problem\+json/)
     assert.equal(answer.headers['cache-control'], 'no-store')
     assert.equal(answer.json().status, status)
   }
   for (const type of ['text/plain', 'text/markdown', 'application/x-www-form-urlencoded', 'multipart/form-data']) {
-    const answer = await app.inject({ method: 'PUT', url: '/api/v1/pages/b', headers: { 'content-type': type }, payload: 'content=x' })
+    const answer = await app.inject({
+      method: 'PUT',
+      url: '/api/v1/pages/b',
+      headers: { 'content-type': type },
+      payload: 'content=x'
+    })
     assert.equal(answer.statusCode, 415, type)
   }
   for (const payload of ['{', '{"content":"x","__proto__":{}}', '']) {
-    const answer = await app.inject({ method: 'PUT', url: '/api/v1/pages/b', headers: { 'content-type': 'application/json' }, payload })
+    const answer = await app.inject({
+      method: 'PUT',
+      url: '/api/v1/pages/b',
+      headers: { 'content-type': 'application/json' },
+      payload
+    })
     assert.equal(answer.statusCode, 400, payload)
   }
-  assert.equal((await call(app, 'PUT', '/pages/b', { content: 'x' }, { 'sec-fetch-site': 'cross-site' })).statusCode, 403)
+  assert.equal(
+    (await call(app, 'PUT', '/pages/b', { content: 'x' }, { 'sec-fetch-site': 'cross-site' })).statusCode,
+    403
+  )
   assert.equal((await call(app, 'GET', '/pages/b')).statusCode, 404, 'none of them wrote anything')
 })

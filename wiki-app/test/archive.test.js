@@ -13,7 +13,7 @@ import { get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
-// A directory of our own, so that whatever is left in it is ours.
+// A TMPDIR of its own: all that is left in it comes from this file's tests.
 const temporary = mkdtempSync(path.join(tmpdir(), 'stevec-archive-'))
 process.env.TMPDIR = temporary
 after(() => rmSync(temporary, { recursive: true }))
@@ -39,7 +39,9 @@ async function zipOf (files, damage = (zip) => zip) {
 async function filesIn (zip) {
   const files = new Map()
   const opened = await yauzl.fromBufferPromise(zip)
-  for await (const entry of opened.eachEntry()) files.set(entry.fileName, Buffer.concat(await (await opened.openReadStreamPromise(entry)).toArray()).toString())
+  for await (const entry of opened.eachEntry()) {
+    files.set(entry.fileName, Buffer.concat(await (await opened.openReadStreamPromise(entry)).toArray()).toString())
+  }
   return files
 }
 
@@ -51,7 +53,12 @@ const exported = async (app) => (await get(app, '/api/v1/export')).rawPayload
  * @param {Buffer} payload
  * @param {string} [query]
  */
-const send = (app, payload, query = '') => app.inject({ method: 'POST', url: `/api/v1/import${query}`, headers: { 'content-type': 'application/zip' }, payload })
+const send = (app, payload, query = '') => app.inject({
+  method: 'POST',
+  url: `/api/v1/import${query}`,
+  headers: { 'content-type': 'application/zip' },
+  payload
+})
 
 /**
  * @param {App} app
@@ -68,7 +75,7 @@ async function imported (app, zip, query) {
   return { lines: lines.slice(0, -1), totals: lines[lines.length - 1] }
 }
 
-/** What an import must not leave behind. */
+/** Lists the files of uploads in TMPDIR. An import must leave none. */
 const uploads = () => readdirSync(temporary).filter((name) => !name.startsWith('stevec-mongod-'))
 
 /**
@@ -83,21 +90,29 @@ test('an export has a file for each page, with what is known of it, and is the s
   await save(app, 'b/c: d', 'text')
   await save(app, 'gone', 'text')
   await app.inject({ method: 'DELETE', url: '/api/v1/pages/gone' })
-  for (const [from, to] of [['b', 'a'], ['a', 'new']]) await app.inject({ method: 'POST', url: `/api/v1/pages/${from}/rename`, payload: { to } })
+  for (const [from, to] of [['b', 'a'], ['a', 'new']]) {
+    await app.inject({ method: 'POST', url: `/api/v1/pages/${from}/rename`, payload: { to } })
+  }
   const answer = await get(app, '/api/v1/export')
   assert.equal(answer.headers['content-type'], 'application/zip')
   assert.equal(answer.headers['content-disposition'], 'attachment; filename="wiki.zip"')
   assert.equal(answer.headers['cache-control'], 'no-store')
   const files = await filesIn(answer.rawPayload)
   assert.deepEqual([...files.keys()], ['b/c%3A d.md', 'new.md'])
-  assert.match(String(files.get('new.md')), /^---\nname: new\ntags:\n {2}- x\n {2}- y\nrevision: 3\nmodified_at: \d{4}-\d\d-\d\dT[\d:.]+Z\nformer_names:\n {2}- a\n---\n# B\r\n$/)
+  assert.match(
+    String(files.get('new.md')),
+    /^---\nname: new\ntags:\n {2}- x\n {2}- y\nrevision: 3\nmodified_at: \d{4}-\d\d-\d\dT[\d:.]+Z\nformer_names:\n {2}- a\n---\n# B\r\n$/
+  )
   assert.deepEqual(await exported(app), answer.rawPayload)
   assert.equal((await app.inject({ method: 'HEAD', url: '/api/v1/export' })).statusCode, 200)
 })
 
 test('the files can lie side by side on any file system', async (t) => {
   const app = await wiki.build(t)
-  const names = ['a', 'A', 'a.md/b', 'a/B', 'A/b', 'CON', 'aux.txt/nul', 'com1', '.git/config', 'x. ./y', 'dots...', 'a*b?c|d"e<f>', 'C:/x', '100%', '%41', 'Straße', 'STRASSE', 'ž'.repeat(200), 'Ž'.repeat(200), '😀'.repeat(100) + '/' + '😀'.repeat(99)]
+  const names = [
+    'a', 'A', 'a.md/b', 'a/B', 'A/b', 'CON', 'aux.txt/nul', 'com1', '.git/config', 'x. ./y', 'dots...', 'a*b?c|d"e<f>',
+    'C:/x', '100%', '%41', 'Straße', 'STRASSE', 'ž'.repeat(200), 'Ž'.repeat(200), '😀'.repeat(100) + '/' + '😀'.repeat(99)
+  ]
   for (const name of names) assert.ok((await save(app, name, 'text')).statusCode < 300, name)
   const paths = [...(await filesIn(await exported(app))).keys()]
   assert.equal(paths.length, new Set(names).size)
@@ -107,11 +122,15 @@ test('the files can lie side by side on any file system', async (t) => {
       assert.ok(Buffer.byteLength(part) <= 255, part)
       assert.doesNotMatch(part, /[<>:"|?*\\\p{Cc}]|[. ]$|^\.|^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/iu)
     }
-    assert.ok(!paths.some((other) => other.toLowerCase().startsWith(`${path.toLowerCase()}/`)), `${path} is a file and a folder`)
+    assert.ok(
+      !paths.some((other) => other.toLowerCase().startsWith(`${path.toLowerCase()}/`)),
+      `${path} is a file and a folder`
+    )
   }
 })
 
-test('files with and without front matter become pages, one revision each; what is there already is left alone', async (t) => {
+test('files with and without front matter become pages, one revision each; ' +
+  'what is there already is left alone', async (t) => {
   const app = await wiki.build(t)
   const zip = await zipOf([
     ['Notes/a%2Fb 100%.md', 'from the path'],
@@ -123,7 +142,12 @@ test('files with and without front matter become pages, one revision each; what 
   ])
   const first = await imported(app, zip, '?author=Ana&summary=notes')
   assert.deepEqual(first.lines.map(({ name, result, revision }) => [name, result, revision]), [
-    ['Notes/a%2Fb 100%', 'created', 1], ['Žabe/Ena', 'created', 1], ['2024', 'created', 1], ['rule', 'created', 1], ['one-rule', 'created', 1], ['bom', 'created', 1]
+    ['Notes/a%2Fb 100%', 'created', 1],
+    ['Žabe/Ena', 'created', 1],
+    ['2024', 'created', 1],
+    ['rule', 'created', 1],
+    ['one-rule', 'created', 1],
+    ['bom', 'created', 1]
   ])
   assert.deepEqual(first.totals, { done: true, created: 6, replaced: 0, unchanged: 0, kept: 0, refused: 0 })
   const { content, tags } = await page(app, 'Žabe/Ena')
@@ -136,15 +160,22 @@ test('files with and without front matter become pages, one revision each; what 
   assert.deepEqual((await imported(app, zip)).totals, { ...first.totals, created: 0, unchanged: 6 })
   await app.inject({ method: 'PUT', url: '/api/v1/pages/2024', payload: { content: 'changed' } })
   await app.inject({ method: 'DELETE', url: '/api/v1/pages/bom' })
-  assert.deepEqual((await imported(app, zip, '?on_conflict=keep')).totals, { ...first.totals, created: 1, unchanged: 4, kept: 1 })
-  await app.inject({ method: 'PUT', url: '/api/v1/pages/rule', payload: { content: '---\nnot front matter\n---\ntext', tags: ['only the tags differ'] } })
+  assert.deepEqual(
+    (await imported(app, zip, '?on_conflict=keep')).totals,
+    { ...first.totals, created: 1, unchanged: 4, kept: 1 }
+  )
+  await app.inject({
+    method: 'PUT',
+    url: '/api/v1/pages/rule',
+    payload: { content: '---\nnot front matter\n---\ntext', tags: ['only the tags differ'] }
+  })
   const failing = await imported(app, zip, '?on_conflict=fail')
   assert.match(failing.lines[2].reason, /There is a page “2024” with another text/)
   assert.deepEqual((await imported(app, zip)).totals, { ...first.totals, created: 0, unchanged: 5, replaced: 1 })
 })
 
 /**
- * Changes a field of the central directory’s entry of a file.
+ * Changes a field in a file's entry of the central directory.
  * @param {string} path
  * @param {number} offset
  * @param {number} value
@@ -161,7 +192,8 @@ const renamed = (/** @type {string} */ from, /** @type {string | Buffer} */ to) 
   return zip
 }
 
-test('a file that cannot be is refused in a line that says why; nothing else is lost and nothing left behind', async (t) => {
+test('a file that cannot be is refused in a line that says why; ' +
+  'nothing else is lost and nothing left behind', async (t) => {
   const app = await wiki.build(t, { PAGE_MAX_BYTES: '2000' })
   const good = /** @type {const} */ (['good.md', 'good'])
   const bomb = 'x'.repeat(10_000_000)
@@ -208,29 +240,42 @@ test('a file that cannot be is refused in a line that says why; nothing else is 
     assert.match(lines[1].reason, reason)
     assert.deepEqual([lines[0].name, lines[1].result, totals.done, totals.refused], ['good', 'refused', true, 1])
   }
-  assert.deepEqual((await get(app, '/api/v1/pages')).json().items.map((/** @type {{name: string}} */ item) => item.name), ['good'])
+  assert.deepEqual(
+    (await get(app, '/api/v1/pages')).json().items.map((/** @type {{name: string}} */ item) => item.name),
+    ['good']
+  )
   assert.equal((await page(app, 'good')).revision, 1)
   assert.deepEqual(uploads(), [])
 })
 
-test('a zip that is none, breaks off, has too many files or unpacks to far too much is told from one that is good', async (t) => {
+test('a zip that is none, breaks off, has too many files or unpacks to far too much ' +
+  'is told from one that is good', async (t) => {
   const app = await wiki.build(t)
   const zip = await zipOf(Array.from({ length: 20 }, (_, index) => [`${index}.md`, 'text']))
-  for (const payload of [Buffer.alloc(0), Buffer.from('x'), zip.subarray(0, 100), zip.subarray(0, -1), Buffer.concat([zip, Buffer.from('x')])]) {
+  for (const payload of [
+    Buffer.alloc(0),
+    Buffer.from('x'),
+    zip.subarray(0, 100),
+    zip.subarray(0, -1),
+    Buffer.concat([zip, Buffer.from('x')])
+  ]) {
     const refused = await send(app, payload)
     assert.equal(refused.statusCode, 400)
     assert.match(refused.json().detail, /not a whole zip file/)
   }
   const end = zip.length - 22
   const many = Buffer.from(zip)
-  // The number of files in a zip of more than 65 535 is in a record of its own (zip64).
+  // A zip with more than 65 535 files has their number in a separate record (zip64).
   const record = Buffer.alloc(56)
   record.writeUInt32LE(0x06064b50, 0)
   record.writeBigUInt64LE(100_001n, 32)
   const locator = Buffer.alloc(20)
   locator.writeUInt32LE(0x07064b50, 0)
   locator.writeBigUInt64LE(BigInt(end), 8)
-  assert.equal((await send(app, Buffer.concat([many.subarray(0, end), record, locator, many.subarray(end)]))).statusCode, 413)
+  assert.equal(
+    (await send(app, Buffer.concat([many.subarray(0, end), record, locator, many.subarray(end)]))).statusCode,
+    413
+  )
 
   const broken = Buffer.from(zip)
   broken.writeUInt32LE(0, zip.lastIndexOf('10.md') - 46)
@@ -238,16 +283,24 @@ test('a zip that is none, breaks off, has too many files or unpacks to far too m
   assert.deepEqual([lines.length, totals.done, totals.created], [10, false, 10])
   assert.match(totals.reason, /not a whole zip file: invalid central directory file header/)
 
-  // Many names for the same bytes.
+  // A zip bomb: 100 names for the same bytes.
   const one = await zipOf([['00000.md', `---\nname: bomb\n---\n${'x'.repeat(1_000_000)}`]])
-  const [local, entry] = [one.subarray(0, one.lastIndexOf('00000.md') - 46), one.subarray(one.lastIndexOf('00000.md') - 46, -22)]
-  const names = Array.from({ length: 100 }, (_, index) => renamed('00000', String(index).padStart(5, '0'))(Buffer.from(entry)))
+  const [local, entry] = [
+    one.subarray(0, one.lastIndexOf('00000.md') - 46),
+    one.subarray(one.lastIndexOf('00000.md') - 46, -22)
+  ]
+  const names = Array.from({ length: 100 }, (_, index) =>
+    renamed('00000', String(index).padStart(5, '0'))(Buffer.from(entry)))
   const tail = Buffer.from(one.subarray(-22))
   for (const [offset, value] of [[8, 100], [10, 100]]) tail.writeUInt16LE(value, offset)
   tail.writeUInt32LE(100 * entry.length, 12)
   const bomb = await imported(app, Buffer.concat([local, ...names, tail]))
   assert.deepEqual(bomb.totals, { done: true, created: 1, replaced: 0, unchanged: 0, kept: 0, refused: 99 })
-  assert.equal(bomb.lines.filter(({ reason = '' }) => /Another file/.test(reason)).length, 67, 'as many as make 64 MiB were unpacked')
+  assert.equal(
+    bomb.lines.filter(({ reason = '' }) => /Another file/.test(reason)).length,
+    67,
+    'as many as make 64 MiB were unpacked'
+  )
   assert.match(bomb.lines[99].reason, /unpacks to far more/)
   assert.deepEqual(uploads(), [])
 })
@@ -255,16 +308,26 @@ test('a zip that is none, breaks off, has too many files or unpacks to far too m
 test('a body that is too large or of another type is refused before it is kept', async (t) => {
   const app = await wiki.build(t)
   const url = await app.listen({ port: 0 })
-  const outgoing = request(`${url}/api/v1/import`, { method: 'POST', headers: { 'content-type': 'application/zip', 'content-length': 268_435_457 } })
+  const outgoing = request(`${url}/api/v1/import`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/zip', 'content-length': 268_435_457 }
+  })
   outgoing.flushHeaders()
   const [answer] = await once(outgoing, 'response')
   assert.equal(answer.statusCode, 413)
   assert.equal(answer.headers.connection, 'close')
   outgoing.destroy()
   for (const type of ['application/json', 'application/octet-stream', 'multipart/form-data; boundary=x']) {
-    assert.ok([400, 415].includes((await app.inject({ method: 'POST', url: '/api/v1/import', headers: { 'content-type': type }, payload: 'x' })).statusCode), type)
+    assert.ok([400, 415].includes((await app.inject({
+      method: 'POST',
+      url: '/api/v1/import',
+      headers: { 'content-type': type },
+      payload: 'x'
+    })).statusCode), type)
   }
-  for (const query of ['?on_conflict=x', '?other=1', '?author=a&author=b', '?author=%00']) assert.equal((await send(app, await zipOf([['a.md', 'x']]), query)).statusCode, 400, query)
+  for (const query of ['?on_conflict=x', '?other=1', '?author=a&author=b', '?author=%00']) {
+    assert.equal((await send(app, await zipOf([['a.md', 'x']]), query)).statusCode, 400, query)
+  }
 })
 
 test('what nobody expected of one file refuses that file, and the log has the cause', async (t) => {
@@ -276,7 +339,7 @@ test('what nobody expected of one file refuses that file, and the log has the ca
   const zip = await zipOf(['a', 'b', 'c', 'd'].map((name) => [`${name}.md`, text(name)]))
   assert.equal((await imported(app, zip)).totals.created, 4)
   const { connection, db } = await openDatabase(t, uri)
-  // As no wiki would have it.
+  // No wiki stores a number as `tags`: reading it is an unexpected error.
   const broken = { $in: /** @type {any[]} */ (['b', 'c']) }
   assert.equal((await db.collection('pages').updateMany({ _id: broken }, { $set: { tags: 7 } })).modifiedCount, 2)
 
@@ -299,7 +362,7 @@ test('what nobody expected of one file refuses that file, and the log has the ca
 })
 
 /**
- * The connection of the wiki that was built last, and its database.
+ * Returns the connection of the wiki that was built last, and its database through a separate client.
  * @param {import('node:test').TestContext} t
  * @param {string} uri
  */
@@ -309,11 +372,15 @@ async function openDatabase (t, uri) {
   return { connection: mongoose.connections[mongoose.connections.length - 1], db: client.db() }
 }
 
-test('imports and exports at the same time have a limit; whoever goes away leaves nothing behind and frees the place', async (t) => {
+test('imports and exports at the same time have a limit; ' +
+  'whoever goes away leaves nothing behind and frees the place', async (t) => {
   const app = await wiki.build(t)
   const url = await app.listen({ port: 0 })
   const start = async () => {
-    const outgoing = request(`${url}/api/v1/import`, { method: 'POST', headers: { 'content-type': 'application/zip', 'content-length': 1_000_000 } })
+    const outgoing = request(`${url}/api/v1/import`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/zip', 'content-length': 1_000_000 }
+    })
     outgoing.on('error', () => {})
     const arrived = once(app.server, 'request')
     outgoing.write(Buffer.alloc(1_000))
@@ -323,7 +390,10 @@ test('imports and exports at the same time have a limit; whoever goes away leave
   const zip = await zipOf([['a.md', 'text']])
   const started = [await start(), await start()]
   const refused = await send(app, zip)
-  assert.deepEqual([refused.statusCode, refused.headers['retry-after'], refused.headers['cache-control']], [429, '5', 'no-store'])
+  assert.deepEqual(
+    [refused.statusCode, refused.headers['retry-after'], refused.headers['cache-control']],
+    [429, '5', 'no-store']
+  )
   for (const { outgoing, closed } of started) {
     outgoing.destroy()
     await closed
@@ -336,14 +406,31 @@ test('imports and exports at the same time have a limit; whoever goes away leave
 test('whatever the pages are, an export and an import make the same wiki', async (t) => {
   const [from, to] = [await wiki.build(t), await wiki.build(t)]
   const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
-  const name = fc.oneof(word, fc.array(word, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/')), fc.constantFrom('true', '- a', '#', '---', 'a: b', '!x', '*a', '&a', '"', "'", '~', 'null', '0x1', '2024-01-01'))
-  const content = fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }), fc.constantFrom('---\n', '---\nname: x\n---\n', '\ufeffx', '\r\n', '\0', '---\r\n---\r\n'))
+  const name = fc.oneof(
+    word,
+    fc.array(word, { minLength: 1, maxLength: 3 }).map((parts) => parts.join('/')),
+    fc.constantFrom(
+      'true', '- a', '#', '---', 'a: b', '!x', '*a', '&a', '"', "'", '~', 'null', '0x1', '2024-01-01'
+    )
+  )
+  const content = fc.oneof(
+    fc.string({ unit: 'binary', minLength: 1, maxLength: 200 }),
+    fc.constantFrom('---\n', '---\nname: x\n---\n', '\ufeffx', '\r\n', '\0', '---\r\n---\r\n')
+  )
   const tags = fc.array(fc.string({ unit: 'grapheme', maxLength: 20 }), { maxLength: 5 })
-  const known = (/** @type {Map<string, string>} */ files) => [...files].map(([path, text]) => [path, text.replace(/^(revision|modified_at): .*\n/gm, '')])
+  const known = (/** @type {Map<string, string>} */ files) =>
+    [...files].map(([path, text]) => [path, text.replace(/^(revision|modified_at): .*\n/gm, '')])
   let saved = 0
-  await fc.assert(fc.asyncProperty(fc.array(fc.record({ name, content, tags }), { minLength: 1, maxLength: 5 }), async (pages) => {
+  await fc.assert(fc.asyncProperty(fc.array(
+    fc.record({ name, content, tags }),
+    { minLength: 1, maxLength: 5 }
+  ), async (pages) => {
     for (const { name, ...fields } of pages) {
-      const { statusCode, body } = await from.inject({ method: 'PUT', url: `/api/v1/pages/${encodeURIComponent(name)}`, payload: fields })
+      const { statusCode, body } = await from.inject({
+        method: 'PUT',
+        url: `/api/v1/pages/${encodeURIComponent(name)}`,
+        payload: fields
+      })
       assert.ok([200, 201, 400].includes(statusCode), body)
       if (statusCode !== 400) saved++
     }

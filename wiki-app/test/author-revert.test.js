@@ -20,13 +20,14 @@ const raw = async (app, name) => {
 }
 
 /**
- * A wiki in which a vandal was, while it was still open, and one for its people with the same database.
+ * Creates an open wiki with a vandal's edits, and a wiki with sign-in on the same database.
  * @param {import('node:test').TestContext} t
  */
 async function vandalised (t) {
   const MONGODB_URI = wiki.freshUri()
   const open = await wiki.build(t, { MONGODB_URI })
-  const by = (/** @type {string} */ author) => (/** @type {string} */ name, /** @type {string} */ content) => open.inject({ method: 'POST', url: `/wiki/${name}`, payload: { content, author } })
+  const by = (/** @type {string} */ author) => (/** @type {string} */ name, /** @type {string} */ content) =>
+    open.inject({ method: 'POST', url: `/wiki/${name}`, payload: { content, author } })
   const [ana, vandal] = [by('Ana'), by('vandal')]
   await ana('edited', 'good')
   await vandal('edited', 'bad')
@@ -60,9 +61,15 @@ test('what one author did is taken back where it is the newest, and nothing is l
       { name: 'made', outcome: 'deleted', revision: 2 }
     ]
   })
-  assert.deepEqual(await Promise.all(['edited', 'deleted', 'mended', 'untouched', 'made', 'gone'].map((name) => raw(app, name))), ['good', 'good', 'good again', 'good', 404, 404])
+  assert.deepEqual(
+    await Promise.all(['edited', 'deleted', 'mended', 'untouched', 'made', 'gone'].map((name) => raw(app, name))),
+    ['good', 'good', 'good again', 'good', 404, 404]
+  )
   const { body } = await get(app, '/history/edited')
-  assert.match(body, /revision 4<\/a>.*by <a [^>]*>admin<\/a>: <span dir="auto">Took back what “vandal” did: to revision 1</)
+  assert.match(
+    body,
+    /revision 4<\/a>.*by <a [^>]*>admin<\/a>: <span dir="auto">Took back what “vandal” did: to revision 1</
+  )
   assert.match((await get(app, '/revision/edited/3')).body, /worse/)
   assert.deepEqual((await revert(app, { author: 'vandal' })).json().done, 0, 'once is enough')
 })
@@ -75,49 +82,77 @@ test('an administrator sees what would happen before it does, and what did', asy
   const preview = await get(app, `${REVERT}?author=vandal&since=&limit=`, { ...BROWSER, ...cookie })
   assert.equal(preview.headers['cache-control'], 'private, no-store')
   const text = preview.body.replace(/<[^>]*>/g, '').replace(/\s+/g, ' ')
-  assert.match(text, /deleted from revision 2 back to 1 edited from revision 3 back to 1 gone stays: it is deleted, as it was before made is deleted/)
+  assert.match(
+    text,
+    /deleted from revision 2 back to 1 edited from revision 3 back to 1 gone stays: it is deleted, as it was before made is deleted/
+  )
   assert.equal(await raw(app, 'edited'), 'worse', 'looking changes nothing')
 
-  const fields = Object.fromEntries([...preview.body.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)].map(([, name, value]) => [name, value]))
+  const fields = Object.fromEntries(
+    [...preview.body.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)]
+      .map(([, name, value]) => [name, value])
+  )
   const report = await post(app, REVERT, fields, cookie)
   assert.equal(report.statusCode, 200)
   assert.match(report.body, /3 of 4 pages changed\./)
   assert.equal(await raw(app, 'edited'), 'good')
-  assert.match((await get(app, `${REVERT}?author=nobody`, cookie)).body, /Nothing: no page is at a revision of this author/)
-  assert.match((await get(app, `${REVERT}?${new URLSearchParams({ author: '"><script>' })}`, cookie)).body, /value="&quot;&gt;&lt;script&gt;"/)
+  assert.match(
+    (await get(app, `${REVERT}?author=nobody`, cookie)).body,
+    /Nothing: no page is at a revision of this author/
+  )
+  assert.match(
+    (await get(app, `${REVERT}?${new URLSearchParams({ author: '"><script>' })}`, cookie)).body,
+    /value="&quot;&gt;&lt;script&gt;"/
+  )
 })
 
 test('what the author did before a time stays', async (t) => {
   const { app } = await vandalised(t)
-  const revisions = /** @type {import('mongodb').Db} */ (mongoose.connections[mongoose.connections.length - 1].db).collection('revisions')
-  await revisions.updateMany({ author: 'vandal', revision: { $lt: 3 } }, { $set: { created_at: new Date('2026-01-01T12:00:00Z') } })
+  const revisions = /** @type {import('mongodb').Db} */ (mongoose.connections[mongoose.connections.length - 1].db)
+    .collection('revisions')
+  await revisions.updateMany(
+    { author: 'vandal', revision: { $lt: 3 } },
+    { $set: { created_at: new Date('2026-01-01T12:00:00Z') } }
+  )
   const { pages } = (await revert(app, { author: 'vandal', since: '2026-01-01T12:01' })).json()
   assert.deepEqual(pages, [{ name: 'edited', outcome: 'reverted', revision: 4, target: 2 }])
   assert.equal(await raw(app, 'edited'), 'bad')
   assert.equal((await revert(app, { author: 'vandal', since: '2026-01-01T12:00:00Z' })).json().done, 2)
-  for (const since of ['yesterday', '2026-13-01', '2026-01-01T25:00', '2026', { $gt: '' }]) assert.equal((await revert(app, { author: 'vandal', since })).statusCode, 400, String(since))
+  for (const since of ['yesterday', '2026-13-01', '2026-01-01T25:00', '2026', { $gt: '' }]) {
+    assert.equal((await revert(app, { author: 'vandal', since })).statusCode, 400, String(since))
+  }
 })
 
 test('many pages are done in parts, each of which says where the next begins', async (t) => {
   const { app } = await vandalised(t)
   const first = (await revert(app, { author: 'vandal', limit: 2 })).json()
-  assert.deepEqual([first.pages.map((/** @type {{name: string}} */ { name }) => name), first.next], [['deleted', 'edited'], 'edited'])
+  assert.deepEqual(
+    [first.pages.map((/** @type {{name: string}} */ { name }) => name), first.next],
+    [['deleted', 'edited'], 'edited']
+  )
   const cookie = await cookieOf(app, 'admin')
   const second = await post(app, REVERT, { author: 'vandal', limit: '1', after: first.next }, cookie)
   assert.match(second.body, /There are more pages: go on with these\./)
   assert.match(second.body, /name="after" value="gone"/)
   assert.deepEqual((await revert(app, { author: 'vandal', limit: 1, after: 'gone' })).json().next, null)
-  for (const limit of [0, 1_001, -1, 1.5, 'x']) assert.equal((await revert(app, { author: 'vandal', limit })).statusCode, 400, String(limit))
+  for (const limit of [0, 1_001, -1, 1.5, 'x']) {
+    assert.equal((await revert(app, { author: 'vandal', limit })).statusCode, 400, String(limit))
+  }
 })
 
 test('nobody’s later edit is lost: a page that someone changes meanwhile is left to them', async (t) => {
   const { MONGODB_URI, ana } = await vandalised(t)
-  const app = await buildApp(readConfig({ LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0', MONGODB_URI: `${MONGODB_URI}&monitorCommands=true`, ...peopleOnly(t) }))
+  const app = await buildApp(readConfig({
+    LOG_LEVEL: 'silent',
+    WRITES_PER_MINUTE: '0',
+    MONGODB_URI: `${MONGODB_URI}&monitorCommands=true`,
+    ...peopleOnly(t)
+  }))
   t.after(() => app.close())
   let found = false
   /** @type {Promise<unknown>[]} */
   const edits = []
-  // Ana saves as soon as the pages have been found.
+  // Ana saves as soon as the `aggregate` has found the pages.
   mongoose.connections[mongoose.connections.length - 1].getClient().on('commandSucceeded', ({ commandName }) => {
     if (commandName === 'aggregate' && !found) {
       found = true
@@ -125,7 +160,9 @@ test('nobody’s later edit is lost: a page that someone changes meanwhile is le
     }
   })
   const cookie = bearer('admin')
-  const [answer] = await Promise.all([app.inject({ method: 'POST', url: REVERT, headers: cookie, payload: { author: 'vandal' } })])
+  const [answer] = await Promise.all([
+    app.inject({ method: 'POST', url: REVERT, headers: cookie, payload: { author: 'vandal' } })
+  ])
   await Promise.all(edits)
   assert.ok(found)
   assert.equal(answer.statusCode, 200)
@@ -138,7 +175,20 @@ test('it is for administrators, and for other people’s changes', async (t) => 
   const own = await revert(app, { author: 'admin' })
   assert.equal(own.statusCode, 400)
   assert.match(own.json().detail, /your own changes/)
-  for (const payload of [{}, { author: { $ne: '' } }, { author: ['vandal'] }, { author: 'a'.repeat(81) }, { author: 'vandal', pages: 'all' }]) assert.equal((await revert(app, payload)).statusCode, 400)
-  assert.equal((await app.inject({ method: 'POST', url: REVERT, headers: bearer('editor'), payload: { author: 'vandal' } })).statusCode, 403)
+  for (const payload of [
+    {},
+    { author: { $ne: '' } },
+    { author: ['vandal'] },
+    { author: 'a'.repeat(81) },
+    { author: 'vandal', pages: 'all' }
+  ]) {
+    assert.equal((await revert(app, payload)).statusCode, 400)
+  }
+  assert.equal((await app.inject({
+    method: 'POST',
+    url: REVERT,
+    headers: bearer('editor'),
+    payload: { author: 'vandal' }
+  })).statusCode, 403)
   assert.equal(await raw(app, 'edited'), 'worse')
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createBatchLoader } from '../src/database/batch-loader.js'
 
 /**
- * A reader whose database answers when it is told to.
+ * Creates a batch loader over a fake database. The test decides when each read ends.
  * @param {number} keysMax
  */
 function slowReader (keysMax = 100) {
@@ -28,7 +28,8 @@ test('all that is asked for in one turn of the event loop is one read', async ()
   assert.deepEqual(await asked, ['A', 'B', 'A', null])
 })
 
-test('who asks while a read is under way is not answered by it, for it may have begun before an edit that they know of', async () => {
+test('who asks while a read is under way is not answered by it, ' +
+  'for it may have begun before an edit that they know of', async () => {
   const { read, reads } = slowReader()
   const before = read('a')
   await nextTurn()

@@ -21,17 +21,33 @@ import { loadWithWrk } from '../bench/wrk.js'
  * @param {number[]} [children]
  * @param {string} [url]
  */
-const node = (id, functionName, children = [], url = '') => ({ id, callFrame: { functionName, scriptId: '0', url, lineNumber: 9, columnNumber: 0 }, children })
+const node = (id, functionName, children = [], url = '') =>
+  ({ id, callFrame: { functionName, scriptId: '0', url, lineNumber: 9, columnNumber: 0 }, children })
 
 test('a profile is summed up by function wherever it was called from, and waiting is no work', () => {
-  const nodes = [node(1, '(root)', [2, 3, 5]), node(2, '(idle)'), node(3, 'view', [4], 'file:///wiki/src/view.js'), node(4, 'hash', [], 'node:crypto'), node(5, 'hash', [], 'node:crypto')]
-  // Each sample stands for the time until the next one; the last for none.
-  const { busyUs, totalUs, tree, self } = summarise({ nodes, startTime: 0, endTime: 1_000, samples: [3, 4, 2, 5, 3], timeDeltas: [50, 100, 200, 300, 400] }, '/wiki')
+  const nodes = [
+    node(1, '(root)', [2, 3, 5]),
+    node(2, '(idle)'),
+    node(3, 'view', [4], 'file:///wiki/src/view.js'),
+    node(4, 'hash', [], 'node:crypto'),
+    node(5, 'hash', [], 'node:crypto')
+  ]
+  // Each sample counts for the time until the next one. The last one counts for none.
+  const { busyUs, totalUs, tree, self } = summarise({
+    nodes,
+    startTime: 0,
+    endTime: 1_000,
+    samples: [3, 4, 2, 5, 3],
+    timeDeltas: [50, 100, 200, 300, 400]
+  }, '/wiki')
   assert.equal(totalUs, 1_000)
   assert.equal(busyUs, 700)
   assert.deepEqual(self, [{ name: 'hash node:crypto:10', self_us: 600 }, { name: 'view src/view.js:10', self_us: 100 }])
   assert.equal(tree.value, 700)
-  assert.deepEqual(tree.children.map(({ name, value, children }) => [name, value, children.length]), [['view src/view.js:10', 300, 1], ['hash node:crypto:10', 400, 0]])
+  assert.deepEqual(
+    tree.children.map(({ name, value, children }) => [name, value, children.length]),
+    [['view src/view.js:10', 300, 1], ['hash node:crypto:10', 400, 0]]
+  )
 })
 
 test('a profile without samples is an error, not an empty picture', () => {
@@ -49,12 +65,14 @@ test('the time and the memory of a process are the kernel\'s', () => {
   assert.throws(() => cpuSeconds(2 ** 30))
 })
 
-test('wrk asks for all that it is given, each with its own headers, and takes no other answer for a good one', { skip: locateTool('wrk') === null && 'wrk is missing; `./stevec setup --with wrk` installs it' }, async (t) => {
+test('wrk asks for all that it is given, each with its own headers, and takes no other answer for a good one', {
+  skip: locateTool('wrk') === null && 'wrk is missing; `./stevec setup --with wrk` installs it'
+}, async (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-wrk-'))
   /** @type {Map<string, number>} */
   const asked = new Map()
   let answers = 0
-  /** More than are looked at before the load; a busy machine brings few more in its second. */
+  /** More than the checks before the load, and few: a busy machine sends few requests in the load's second. */
   const GOOD_ANSWERS = 10
   const server = createServer(({ url = '', headers }, response) => {
     const key = `${url} ${headers['if-none-match']}`
@@ -68,13 +86,22 @@ test('wrk asks for all that it is given, each with its own headers, and takes no
     rmSync(directory, { recursive: true })
   })
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
-  const load = { directory, url: `http://127.0.0.1:${port}`, connections: 2, expected: 304, duration_s: 1, pid: process.pid }
+  const load = {
+    directory,
+    url: `http://127.0.0.1:${port}`,
+    connections: 2,
+    expected: 304,
+    duration_s: 1,
+    pid: process.pid
+  }
   const known = (/** @type {string} */ name) => ({ path: `/${name}`, headers: { 'if-none-match': `"1-${name}"` } })
 
-  const { requests, rate_per_s: rate, cpu_us: [cpuUs], generator_cpu_share: share } = await loadWithWrk({ ...load, requests: [known('a'), known('b')] })
+  const { requests, rate_per_s: rate, cpu_us: [cpuUs], generator_cpu_share: share } =
+    await loadWithWrk({ ...load, requests: [known('a'), known('b')] })
   assert.deepEqual([...asked.keys()].sort(), ['/a "1-a"', '/b "1-b"'])
   const seen = [...asked.values()].reduce((sum, count) => sum + count, 0)
-  // Two look whether the answers are what they should be, and each connection may have one that its time was too short for.
+  // Two requests check the status before the load. Each of the two connections may have one request that did not
+  // end in time.
   assert.ok(seen - requests >= 2 && seen - requests <= 4, `${seen} for ${requests}`)
   assert.ok(rate > 0 && cpuUs > 0 && share > 0 && share < 2, `${rate} ${cpuUs} ${share}`)
   await assert.rejects(loadWithWrk({ ...load, expected: 200, requests: [known('a')] }), /304 instead of 200/)
@@ -87,14 +114,13 @@ test('a ratio of two that took turns has the interval that the rounds\' own rati
   for (const value of [same.ratio, same.low, same.high]) assert.ok(Math.abs(value - 1.5) < 1e-12)
   assert.equal(same.n, 3)
 
-  // Logarithms 0.1, 0.2, 0.3: mean 0.2, standard error 0.1 ÷ √3, t of two degrees of freedom 4.303.
+  // Logarithms 0.1, 0.2, 0.3: mean 0.2, standard error 0.1 ÷ √3, t with two degrees of freedom 4.303.
   const { ratio, low, high } = pairedRatio([0.1, 0.2, 0.3].map(Math.exp), [1, 1, 1])
   assert.ok(Math.abs(ratio - Math.exp(0.2)) < 1e-12)
   assert.ok(Math.abs(low - Math.exp(0.2 - 0.1 / Math.sqrt(3) * 4.303)) < 1e-12)
   assert.ok(Math.abs(high - Math.exp(0.2 + 0.1 / Math.sqrt(3) * 4.303)) < 1e-12)
 
-  // What the machine does to a round it does to both: the ratio does not see it, and is the inverse the other way
-  // round.
+  // What slows a whole round slows both variants, so the ratio does not change. Swapping the variants inverts it.
   const [ours, base] = [[1.1, 2.3, 0.9, 4.2], [1, 2.1, 0.8, 4]]
   const quiet = pairedRatio(ours, base)
   const busy = pairedRatio(
@@ -142,7 +168,7 @@ test('another version of the repository is a tree of its own, with its own packa
     realpathSync(path.join(directory, 'node_modules/@stevec/cdn')),
     realpathSync(path.join(directory, 'cdn'))
   )
-  // The tree can be loaded: it finds all that it needs.
+  // The tree is complete: its modules load with all their imports.
   const { readConfig } = await import(pathToFileURL(path.join(directory, 'wiki-app/src/config.js')).href)
   assert.equal(readConfig({}).PORT, 3000)
   assert.match(git('worktree', 'list'), new RegExp(directory))

@@ -5,13 +5,13 @@ import { bearer, peopleOnly } from './people.js'
 
 const wiki = useWiki()
 
-/** These say all there is to say with their addresses. */
+/** These routes need no body: their URLs say everything. */
 const NEED_NO_BODY = ['DELETE /wiki/*', 'POST /edit/delete/*', 'POST /edit/sign-out', 'DELETE /api/v1/pages/:name']
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'
 
 /**
- * A media type and a body, none of which any route can work with.
+ * Pairs of a media type and a body. No route can work with any of them.
  * @type {[string | undefined, string | undefined][]}
  */
 const BODIES = [

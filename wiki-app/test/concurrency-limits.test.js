@@ -7,12 +7,12 @@ import { waitUntil } from '@stevec/harness/processes'
 import { get } from './helper.js'
 
 const WAIT_MAX_MS = 10_000
-/** As many as are worked at at first. */
+/** The initial limits of concurrent reads and of concurrent writes. */
 const AT_ONCE = 64
 const WRITES_AT_ONCE = 32
 
 /**
- * An application whose one route works until it is told to end, with what asks for it.
+ * Builds an application whose handlers run until the test ends them, with helpers that send requests and count.
  * @param {import('node:test').TestContext} t
  * @param {Parameters<typeof createConcurrencyLimits>[0]} options
  */
@@ -44,7 +44,7 @@ async function build (t, options) {
     for (const end of working) end()
     return app.close()
   })
-  // Begun at once: what `inject` returns begins only when somebody waits for it.
+  // `async`, so that the request starts at once: `inject` alone starts only when its result is awaited.
   const ask = async () => get(app, '/')
   return { app, ask, working, arrived: () => arrived, begun: () => begun.length, bodies: () => begun }
 }
@@ -74,7 +74,10 @@ test('more than can be worked at wait; who waited for too long is told so, with 
   working.pop()?.()
   assert.ok(await waitUntil(() => begun() === AT_ONCE + 1, WAIT_MAX_MS), 'when one is done another begins')
   for (const end of working.splice(0)) end()
-  assert.deepEqual((await Promise.all([...first, waits])).map(({ statusCode }) => statusCode), Array(AT_ONCE + 1).fill(200))
+  assert.deepEqual(
+    (await Promise.all([...first, waits])).map(({ statusCode }) => statusCode),
+    Array(AT_ONCE + 1).fill(200)
+  )
 })
 
 test('what hangs does not keep others from being answered', async (t) => {

@@ -4,14 +4,15 @@ import mongoose from 'mongoose'
 import { inTransaction } from '../src/database/transaction.js'
 import { BROWSER, get, save, submit, useWiki } from './helper.js'
 
-/** Each takes the queue's longest wait, 20 s. */
+/** A refused attempt has waited in the queue for its maximum, 20 s. */
 const ATTEMPTS_MAX = 200
-/** Less than the wiki tries to get an edit through that others undo, or lets it wait for its turn. */
+/** Just below 20 s, the time for which the wiki retries an edit that lost a race, or lets it wait in the queue. */
 const PATIENCE_MS = 19_000
 
 const wiki = useWiki()
 
-test('a program says which text it replaces, and is refused when that is not the newest (RFC 9110 §13.1.1)', async (t) => {
+test('a program says which text it replaces, ' +
+  'and is refused when that is not the newest (RFC 9110 §13.1.1)', async (t) => {
   const app = await wiki.build(t)
   assert.equal((await save(app, 'a', 'first', { 'if-match': '*' })).statusCode, 412, 'there is nothing to replace')
   assert.equal((await save(app, 'a', 'first', { 'if-none-match': '*' })).statusCode, 201)
@@ -20,22 +21,34 @@ test('a program says which text it replaces, and is refused when that is not the
   assert.match(refused.json().detail, /it is at revision 1\. Nothing was changed/)
 
   const etag = String((await get(app, '/wiki/a')).headers.etag)
-  for (const wrong of ['"x"', `W/${etag}`, `"x", W/${etag}`, 'x']) assert.equal((await save(app, 'a', 'second', { 'if-match': wrong })).statusCode, 412, wrong)
+  for (const wrong of ['"x"', `W/${etag}`, `"x", W/${etag}`, 'x']) {
+    assert.equal((await save(app, 'a', 'second', { 'if-match': wrong })).statusCode, 412, wrong)
+  }
   assert.equal((await save(app, 'a', 'second', { 'if-match': `"x", ${etag}` })).statusCode, 200)
   assert.equal((await save(app, 'a', 'third', { 'if-match': etag })).statusCode, 412, 'that was the text before')
   assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/a', headers: { 'if-match': etag } })).statusCode, 412)
   assert.match((await get(app, '/wiki/a')).body, /<p>second<\/p>/)
   assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/a', headers: { 'if-match': '*' } })).statusCode, 204)
-  assert.equal((await save(app, 'a', 'again', { 'if-none-match': '*' })).statusCode, 201, 'a deleted page does not exist')
+  assert.equal(
+    (await save(app, 'a', 'again', { 'if-none-match': '*' })).statusCode,
+    201,
+    'a deleted page does not exist'
+  )
 })
 
-test('a person whose form is out of date gets both texts and their difference, and can save what came of them', async (t) => {
+test('a person whose form is out of date gets both texts and their difference, ' +
+  'and can save what came of them', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'one\ntwo\nthree')
   assert.match((await get(app, '/edit/text/a', BROWSER)).body, /name="base_revision" value="1"/)
   await save(app, 'a', 'one\nTWO\nthree')
 
-  const merge = await submit(app, 'a', { content: 'one\r\ntwo\r\nthree & four', author: 'Ana', summary: 'mine', base_revision: '1' })
+  const merge = await submit(app, 'a', {
+    content: 'one\r\ntwo\r\nthree & four',
+    author: 'Ana',
+    summary: 'mine',
+    base_revision: '1'
+  })
   assert.equal(merge.statusCode, 409)
   assert.equal(merge.headers['cache-control'], 'private, no-store')
   assert.match(merge.body, /Someone saved revision 2 while you were editing/)
@@ -47,7 +60,10 @@ test('a person whose form is out of date gets both texts and their difference, a
   assert.match(merge.body, /name="base_revision" value="2"/)
   assert.equal((await get(app, '/wiki/a')).headers['page-revision'], '2', 'nothing was saved')
 
-  assert.equal((await submit(app, 'a', { content: 'one\nTWO\nthree & four', base_revision: '2' })).headers.location, '/wiki/a?saved=3')
+  assert.equal(
+    (await submit(app, 'a', { content: 'one\nTWO\nthree & four', base_revision: '2' })).headers.location,
+    '/wiki/a?saved=3'
+  )
 })
 
 test('a form that was opened before the page was deleted, or made, meets the same care', async (t) => {
@@ -60,14 +76,16 @@ test('a form that was opened before the page was deleted, or made, meets the sam
   const json = (/** @type {object} */ body) => app.inject({ method: 'POST', url: '/wiki/a', payload: body })
   assert.equal((await json({ content: 'program', base_revision: 1 })).statusCode, 412)
   assert.equal((await json({ content: 'program', base_revision: 3 })).statusCode, 200)
-  for (const base of [-1, 1.5, 'x', '', null, { $gt: 0 }]) assert.equal((await json({ content: 'x', base_revision: base })).statusCode, 400, String(base))
+  for (const base of [-1, 1.5, 'x', '', null, { $gt: 0 }]) {
+    assert.equal((await json({ content: 'x', base_revision: base })).statusCode, 400, String(base))
+  }
 })
 
 test('two thousand edits of one page at once, by two processes\' worth of applications: none is lost', async (t) => {
   const uri = wiki.freshUri()
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   const edits = 2_000
-  // An edit that waited too long for its turn is refused, and was not made: it is sent again.
+  // An edit that waited too long in the queue is refused without being made, so it can be sent again.
   const sendUntilMade = async (/** @type {number} */ index) => {
     for (let attempt = 1; ; attempt++) {
       const answer = await save(apps[index % 2], 'hot', `edit ${index}`)
@@ -90,19 +108,28 @@ test('two thousand edits of one page at once, by two processes\' worth of applic
   assert.equal(seen.size, edits)
   const [answer] = answers.filter((answer) => answer.json().revision === 1_000)
   const index = answers.indexOf(answer)
-  assert.match((await get(apps[1], '/revision/hot/1000')).body, new RegExp(`<p>edit ${index}</p>`), 'and each is the text that was sent')
+  assert.match(
+    (await get(apps[1], '/revision/hot/1000')).body,
+    new RegExp(`<p>edit ${index}</p>`),
+    'and each is the text that was sent'
+  )
 })
 
 test('an edit on an old base never goes unnoticed: of many on one base, one wins', async (t) => {
   const uri = wiki.freshUri()
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   await save(apps[0], 'a', 'base')
-  const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => apps[index % 2].inject({ method: 'POST', url: '/wiki/a', payload: { content: `edit ${index}`, base_revision: 1 } })))
+  const answers = await Promise.all(Array.from({ length: 40 }, (_, index) => apps[index % 2].inject({
+    method: 'POST',
+    url: '/wiki/a',
+    payload: { content: `edit ${index}`, base_revision: 1 }
+  })))
   assert.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 1)
   assert.equal(answers.filter(({ statusCode }) => statusCode === 412).length, 39)
 })
 
-test('forty edits at once of pages that share a tag and a link, by two processes\' worth of applications: none is refused before its time', async (t) => {
+test('forty edits at once of pages that share a tag and a link, by two processes\' worth of applications: ' +
+  'none is refused before its time', async (t) => {
   const uri = wiki.freshUri()
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   async function edit (/** @type {number} */ page) {
@@ -120,7 +147,8 @@ test('forty edits at once of pages that share a tag and a link, by two processes
   assert.match((await get(apps[0], '/api/v1/tags')).body, /"pages":40\b/)
 })
 
-test('an edit that the database ended because it took too long, as while a machine stands still, is made anew', async (t) => {
+test('an edit that the database ended because it took too long, as while a machine stands still, ' +
+  'is made anew', async (t) => {
   const connection = await mongoose.createConnection(wiki.freshUri()).asPromise()
   t.after(() => connection.close())
   const admin = connection.getClient().db('admin')
@@ -130,7 +158,7 @@ test('an edit that the database ended because it took too long, as while a machi
 
   let attempts = 0
   await inTransaction(connection, async (session) => {
-    // The server looks for such transactions once a second.
+    // The server looks for transactions over its limit (1 s here) once a second.
     const $where = attempts++ === 0 ? 'sleep(10000) || true' : 'true'
     await notes.findOneAndUpdate({ $where }, { $set: { text: `of attempt ${attempts}` } }, { session })
   })

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
 import { cachePolicy } from '../src/caching/cache-policy.js'
 import { ConfigError, readConfig } from '../src/config.js'
+import { settingsTable } from '../src/settings.js'
 
 test('an empty environment gives the defaults, and what is not ours is ignored', () => {
   assert.deepEqual(readConfig({ PATH: '/bin', SECRET: 'x' }), {
@@ -49,10 +50,13 @@ for (const [name, value] of [
   ['UPLOAD_MAX_BYTES', '0'], ['UPLOAD_MAX_BYTES', '52428801'],
   ['LOG_LEVEL', 'loud'],
   ['ACCESS', 'closed'], ['USERS_FILE', ''],
-  ['PUBLIC_URL', ''], ['PUBLIC_URL', 'wiki.example'], ['PUBLIC_URL', 'ftp://wiki.example'], ['PUBLIC_URL', 'https://wiki.example/path'], ['PUBLIC_URL', 'https://me:hunter2@wiki.example'], ['PUBLIC_URL', 'https://wiki.example?x'],
+  ['PUBLIC_URL', ''], ['PUBLIC_URL', 'wiki.example'], ['PUBLIC_URL', 'ftp://wiki.example'],
+  ['PUBLIC_URL', 'https://wiki.example/path'], ['PUBLIC_URL', 'https://me:hunter2@wiki.example'],
+  ['PUBLIC_URL', 'https://wiki.example?x'],
   ['WRITES_PER_MINUTE', '-1'], ['WRITES_PER_MINUTE', '100001'], ['WRITES_PER_MINUTE', 'many'],
   ['QUEUE_WAIT_MAX_MS', '-1'], ['QUEUE_WAIT_MAX_MS', '60001'], ['QUEUE_WAIT_MAX_MS', 'long'],
-  ['TRUSTED_PROXIES', ''], ['TRUSTED_PROXIES', 'everybody'], ['TRUSTED_PROXIES', '0.0.0.0/0'], ['TRUSTED_PROXIES', 'loopback,'], ['TRUSTED_PROXIES', '10.0.0.0/33'],
+  ['TRUSTED_PROXIES', ''], ['TRUSTED_PROXIES', 'everybody'], ['TRUSTED_PROXIES', '0.0.0.0/0'],
+  ['TRUSTED_PROXIES', 'loopback,'], ['TRUSTED_PROXIES', '10.0.0.0/33'],
   ['PURGE_ZONE', ''], ['PURGE_ZONE', 'a zone'], ['PURGE_ZONE', '../user'], ['PURGE_TOKEN_FILE', ''],
   ['METRICS_PORT', '0'], ['METRICS_PORT', '65536'], ['METRICS_HOST', '']
 ]) {
@@ -67,8 +71,12 @@ for (const [name, value] of [
 }
 
 test('settings that need each other are refused alone, in one line', () => {
-  assert.throws(() => readConfig({ ACCESS: 'users' }), { message: /^ACCESS=users is not allowed without USERS_FILE: [^\n]+$/ })
-  assert.throws(() => readConfig({ USERS_FILE: 'users.json' }), { message: /^ACCESS=open is not allowed with USERS_FILE: [^\n]+$/ })
+  assert.throws(() => readConfig({ ACCESS: 'users' }), {
+    message: /^ACCESS=users is not allowed without USERS_FILE: [^\n]+$/
+  })
+  assert.throws(() => readConfig({ USERS_FILE: 'users.json' }), {
+    message: /^ACCESS=open is not allowed with USERS_FILE: [^\n]+$/
+  })
   assert.equal(readConfig({ ACCESS: 'users', USERS_FILE: 'users.json' }).USERS_FILE, 'users.json')
 })
 
@@ -83,13 +91,22 @@ test('purges want a token that only its owner can read, and the address under wh
   assert.equal(readConfig({ PUBLIC_URL: 'https://wiki.example' }).PURGE_ZONE, undefined)
   for (const [settings, message] of /** @type {[Record<string, string>, RegExp][]} */ ([
     [{ PURGE_ZONE: 'zone', PURGE_TOKEN: 'token-in-the-environment' }, /^PURGE_ZONE is not allowed without PUBLIC_URL/],
-    [{ CACHE_POLICY: 'purge-url' }, /^CACHE_POLICY=purge-url is not allowed without PURGE_ZONE, PUBLIC_URL and PURGE_TOKEN or PURGE_TOKEN_FILE: .* for 86400 s/],
-    [{ CACHE_POLICY: 'purge-tag', PUBLIC_URL: 'https://wiki.example' }, /^CACHE_POLICY=purge-tag is not allowed without PURGE_ZONE/],
+    [
+      { CACHE_POLICY: 'purge-url' },
+      /^CACHE_POLICY=purge-url is not allowed without PURGE_ZONE, PUBLIC_URL and PURGE_TOKEN or PURGE_TOKEN_FILE: .* for 86400 s/
+    ],
+    [
+      { CACHE_POLICY: 'purge-tag', PUBLIC_URL: 'https://wiki.example' },
+      /^CACHE_POLICY=purge-tag is not allowed without PURGE_ZONE/
+    ],
     [{ CACHE_POLICY: 'purge-tag', ...zone }, /^no API token:/],
     [zone, /^no API token: set PURGE_TOKEN, or PURGE_TOKEN_FILE/],
     [{ ...zone, PURGE_TOKEN_FILE: path.join(directory, 'none') }, /cannot be read: ENOENT/],
     [{ ...zone, PURGE_TOKEN: 'hunter2 hunter2' }, /^PURGE_TOKEN does not hold an API token/],
-    [{ ...zone, PURGE_TOKEN: 'token-in-the-environment', PURGE_URL: 'https://me:hunter2@host' }, /^PURGE_URL=\(not shown/],
+    [
+      { ...zone, PURGE_TOKEN: 'token-in-the-environment', PURGE_URL: 'https://me:hunter2@host' },
+      /^PURGE_URL=\(not shown/
+    ],
     [{ ...zone, PURGE_TOKEN: 'token-in-the-environment', PURGE_URL: 'http://cdn.example' }, /^PURGE_URL=\(not shown/]
   ])) {
     assert.throws(() => readConfig(settings), (error) => {
@@ -101,23 +118,38 @@ test('purges want a token that only its owner can read, and the address under wh
   }
   for (const mode of [0o640, 0o604, 0o620, 0o602]) {
     chmodSync(file, mode)
-    assert.throws(() => readConfig({ ...zone, PURGE_TOKEN_FILE: file }), { message: /may be read or changed by others than its owner; chmod 600/ })
+    assert.throws(() => readConfig({ ...zone, PURGE_TOKEN_FILE: file }), {
+      message: /may be read or changed by others than its owner; chmod 600/
+    })
   }
 })
 
 test('proxies are named by address, by block or by range', () => {
-  for (const proxies of ['none', 'loopback', 'loopback, 10.0.0.0/8,2001:db8::/32', '192.0.2.1']) assert.equal(readConfig({ TRUSTED_PROXIES: proxies }).TRUSTED_PROXIES, proxies)
+  for (const proxies of ['none', 'loopback', 'loopback, 10.0.0.0/8,2001:db8::/32', '192.0.2.1']) {
+    assert.equal(readConfig({ TRUSTED_PROXIES: proxies }).TRUSTED_PROXIES, proxies)
+  }
+})
+
+test('the README has the table of all settings', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  assert.ok(readme.includes(`\n${settingsTable()}\n\n`), 'run `node wiki-app/bin/settings.js --write`')
 })
 
 test('several bad settings are all named at once', () => {
   assert.throws(() => readConfig({ PORT: 'x', LOG_LEVEL: 'y' }), /PORT="x".*LOG_LEVEL="y"/)
 })
 
-for (const uri of ['', 'postgres://me:hunter2@host/db', 'mongodb://me:hunter2', 'mongodb://me:hunt@er2@host/db', 'mongodb://me:hunter2@host/db?nonsense=1', 'mongodb://me:hunter2@host/db?w=']) {
+for (const uri of [
+  '', 'postgres://me:hunter2@host/db', 'mongodb://me:hunter2', 'mongodb://me:hunt@er2@host/db',
+  'mongodb://me:hunter2@host/db?nonsense=1', 'mongodb://me:hunter2@host/db?w='
+]) {
   test(`the bad database address ${JSON.stringify(uri)} is refused without showing a password`, () => {
     assert.throws(() => readConfig({ MONGODB_URI: uri }), (error) => {
       assert.ok(error instanceof ConfigError)
-      assert.match(error.message, /^MONGODB_URI=\(not shown, it may hold a password\) is not allowed: it must be mongodb:\/\//)
+      assert.match(
+        error.message,
+        /^MONGODB_URI=\(not shown, it may hold a password\) is not allowed: it must be mongodb:\/\//
+      )
       assert.ok(!error.message.includes('hunt'))
       return true
     })

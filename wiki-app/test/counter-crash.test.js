@@ -16,7 +16,7 @@ async function read (client) {
 }
 
 /**
- * Sends requests over many connections at once, and reads the counter now and then among them.
+ * Sends requests over many connections at once, and reads the counter at random moments between them.
  * @param {import('../torture/client.js').Client} client
  * @param {number} requests  a fifth of them writes
  */
@@ -33,9 +33,14 @@ async function sendAndRead (client, requests) {
   return Promise.all(readings)
 }
 
-const total = (/** @type {{count: Count}[]} */ readings) => readings.reduce((sum, { count }) => ({ requests: sum.requests + count.requests, reads: sum.reads + count.reads, writes: sum.writes + count.writes }), { requests: 0, reads: 0, writes: 0 })
+const total = (/** @type {{count: Count}[]} */ readings) => readings.reduce((sum, { count }) => ({
+  requests: sum.requests + count.requests,
+  reads: sum.reads + count.reads,
+  writes: sum.writes + count.writes
+}), { requests: 0, reads: 0, writes: 0 })
 
-test('readings at random moments add up to what was sent; what a killed wiki had counted is lost, said to be, and never made up', { timeout: 400_000 }, async (t) => {
+test('readings at random moments add up to what was sent; ' +
+  'what a killed wiki had counted is lost, said to be, and never made up', { timeout: 400_000 }, async (t) => {
   const place = await createPlace()
   t.after(() => place.remove())
   await place.start()

@@ -22,17 +22,22 @@ test('whatever arrives counts, refused or not, but for the readings themselves a
   const app = await wiki.build(t)
   const requests = /** @type {const} */ ([
     // Reads.
-    ['GET', '/wiki/none', 404], ['GET', '/nowhere', 404], ['GET', '/wiki/%zz', 400], ['GET', '/wiki/%00', 400], ['GET', '/edit/text/a', 200],
-    ['GET', '/wiki/%20stevec', 301], ['OPTIONS', '/wiki/a', 405], ['GET', '/favicon.ico', 200],
+    ['GET', '/wiki/none', 404], ['GET', '/nowhere', 404], ['GET', '/wiki/%zz', 400], ['GET', '/wiki/%00', 400],
+    ['GET', '/edit/text/a', 200], ['GET', '/wiki/%20stevec', 301], ['OPTIONS', '/wiki/a', 405],
+    ['GET', '/favicon.ico', 200],
     // Writes.
-    ['POST', '/wiki/a', 400], ['DELETE', '/wiki/a', 404], ['PUT', '/wiki/a', 405], ['PURGE', '/', 405], ['PROPFIND', '/nowhere', 404],
-    ['POST', '/wiki/stevec', 405], ['DELETE', '/wiki/stevec', 405], ['POST', '/wiki/%zz', 400]
+    ['POST', '/wiki/a', 400], ['DELETE', '/wiki/a', 404], ['PUT', '/wiki/a', 405], ['PURGE', '/', 405],
+    ['PROPFIND', '/nowhere', 404], ['POST', '/wiki/stevec', 405], ['DELETE', '/wiki/stevec', 405],
+    ['POST', '/wiki/%zz', 400]
   ])
   for (const [method, url, status] of requests) {
     const { statusCode } = await app.inject({ method: /** @type {'GET'} */ (method), url })
     assert.equal(statusCode, status, `${method} ${url}`)
   }
-  assert.equal((await app.inject({ method: 'POST', url: '/wiki/a', headers: { 'sec-fetch-site': 'cross-site' } })).statusCode, 403)
+  assert.equal(
+    (await app.inject({ method: 'POST', url: '/wiki/a', headers: { 'sec-fetch-site': 'cross-site' } })).statusCode,
+    403
+  )
 
   for (const url of ['/healthz', '/readyz']) {
     await get(app, url)
@@ -87,7 +92,8 @@ test('under two thousand requests at once no request is lost or counted twice', 
   assert.deepEqual(total, { requests: 2_000, reads: 1_800, writes: 200 })
 })
 
-test('however much is asked of the wiki, probes and the counter answer, and each request is answered or refused', async (t) => {
+test('however much is asked of the wiki, probes and the counter answer, ' +
+  'and each request is answered or refused', async (t) => {
   const app = await wiki.build(t, { QUEUE_WAIT_MAX_MS: '1' })
   const asked = Array.from({ length: 200 }, async (_, index) => get(app, `/search?q=${index}`))
   for (const url of ['/healthz', '/wiki/stevec']) assert.equal((await get(app, url)).statusCode, 200, url)

@@ -6,7 +6,7 @@ import { BROWSER, get, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
-/** What breaks out of a text, an attribute, a script, a comment, a style, an address, or a template. */
+/** Texts that try to break out of text, an attribute, a script, a comment, a style, a URL or a template. */
 const PAYLOADS = [
   '<script>alert(1)</script>', '</title><script>alert(1)</script>', '<img src=x onerror=alert(1)>',
   '"><svg onload=alert(1)>', '" onmouseover="alert(1)', "' onfocus='alert(1)' autofocus='",
@@ -16,12 +16,12 @@ const PAYLOADS = [
   '<a href="javascript:alert(1)">x', '<base href="//evil.example">', '<iframe srcdoc="x">',
   '<mark>x</mark>', '<', '"', "'", '&', '=x', '\uFF1Cscript\uFF1E'
 ]
-/** A text that no reader could take for anything else. */
+/** A text without any special character. */
 const HARMLESS = 'harmless'
 const SEARCHES = /^\/(?:search)?\?q/
 
 /**
- * Names of the tags of a document and of their attributes, in order: what stands in texts and values cannot change it.
+ * Returns the names of a document's tags and of their attributes, in order. Texts and values do not change them.
  * @param {string} html
  */
 const structureOf = (html) =>
@@ -31,7 +31,7 @@ const structureOf = (html) =>
       : [name, ...[...attributes.matchAll(/([^\s=]+)(?:="[^"]*")?/g)].map(([, each]) => each)].join(' '))
 
 /**
- * All that a reader can look at of a page that says something in its name, tags, author and summary.
+ * Reads every document about a page that has the words in its name, tags, author and summary.
  * @param {import('fastify').FastifyInstance} app
  * @param {string} words
  */
@@ -89,7 +89,7 @@ test('what is in a name, tag, author, summary or search is text: each document k
       const label = `${payload} at ${where}`
       assert.equal(answer.statusCode, expected.statusCode, label)
       assert.match(String(answer.headers['content-security-policy']), /default-src 'none'; script-src 'self'/, label)
-      // How many words are found, and marked, depends on them.
+      // How many words a search finds and marks depends on the payload.
       if (SEARCHES.test(where)) assert.deepEqual(structureOf(answer.body).filter((tag) => !known.has(tag)), [], label)
       else assert.deepEqual(structureOf(answer.body), structureOf(expected.body), label)
       assert.doesNotMatch(answer.body, /href="\s*javascript:/i, label)

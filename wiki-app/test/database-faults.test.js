@@ -12,7 +12,7 @@ import { readConfig } from '../src/config.js'
 import { get, save } from './helper.js'
 
 const RECOVERY_MAX_MS = 20_000
-/** It is to be 1 s; the rest is for slow machines. What it was is printed. */
+/** The promise is 1 s; the rest is for slow machines. The test prints the measured time. */
 const REFUSAL_MAX_MS = 4_000
 
 /** @typedef {import('node:test').TestContext} TestContext */
@@ -37,7 +37,7 @@ before(async () => {
     outlive: false,
     onStart: (identity) => { toxiproxy = identity }
   })
-  // Otherwise the driver asks the set where its members are, and goes there past the link.
+  // Otherwise the driver asks the replica set for its members and connects to them directly, past the link.
   uri = `mongodb://127.0.0.1:${listen}/wiki?directConnection=true`
 })
 after(async () => {
@@ -48,7 +48,8 @@ after(async () => {
 
 /** @param {string} type @param {object} attributes https://github.com/Shopify/toxiproxy#toxics */
 const afflict = (type, attributes) => replaceToxics(api, {
-  database: /** @type {any} */ (['upstream', 'downstream'].map((stream) => ({ name: `${type} ${stream}`, type, stream, attributes })))
+  database: /** @type {any} */ (['upstream', 'downstream']
+    .map((stream) => ({ name: `${type} ${stream}`, type, stream, attributes })))
 })
 const heal = () => replaceToxics(api, {})
 
@@ -66,10 +67,11 @@ async function build (t) {
 
 const sockets = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length
 
-test('connections that stay open and carry nothing: 503 for reads and writes, and all works again without a restart', async (t) => {
+test('connections that stay open and carry nothing: 503 for reads and writes, ' +
+  'and all works again without a restart', async (t) => {
   const app = await build(t)
   const socketsBefore = sockets()
-  // These have nothing to wait for any more when the link falls silent.
+  // Saves in flight when the link falls silent: after that no response of the database arrives.
   const answers = Promise.all([...Array(20).keys()].map((index) => save(app, `under way ${index}`, 'x')))
   await afflict('timeout', { timeout: 0 })
   const cut = performance.now()
@@ -78,7 +80,14 @@ test('connections that stay open and carry nothing: 503 for reads and writes, an
   assert.ok(performance.now() - cut < REFUSAL_MAX_MS)
 
   const start = performance.now()
-  const refusals = await Promise.all([get(app, '/wiki/there'), get(app, '/'), get(app, '/search?q=x'), save(app, 'there', 'y'), app.inject({ method: 'DELETE', url: '/wiki/there' }), get(app, '/readyz')])
+  const refusals = await Promise.all([
+    get(app, '/wiki/there'),
+    get(app, '/'),
+    get(app, '/search?q=x'),
+    save(app, 'there', 'y'),
+    app.inject({ method: 'DELETE', url: '/wiki/there' }),
+    get(app, '/readyz')
+  ])
   const refusalMs = performance.now() - start
   t.diagnostic(`what comes then, within ${Math.round(refusalMs)} ms`)
   assert.ok(refusalMs < REFUSAL_MAX_MS)
@@ -86,15 +95,23 @@ test('connections that stay open and carry nothing: 503 for reads and writes, an
     assert.equal(answer.statusCode, 503, answer.body)
     assert.equal(answer.headers['retry-after'], '2')
   }
-  for (const url of ['/healthz', '/wiki/stevec']) assert.equal((await get(app, url)).statusCode, 200, 'needs no database')
+  for (const url of ['/healthz', '/wiki/stevec']) {
+    assert.equal((await get(app, url)).statusCode, 200, 'needs no database')
+  }
 
   await heal()
   const healed = performance.now()
   assert.ok(await waitUntil(async () => (await get(app, '/wiki/there')).statusCode === 200, RECOVERY_MAX_MS))
   assert.ok(await waitUntil(async () => (await save(app, 'another', 'text')).statusCode < 300, RECOVERY_MAX_MS))
   t.diagnostic(`works again ${Math.round(performance.now() - healed)} ms after`)
-  assert.ok(await waitUntil(async () => (await save(app, 'there', 'text')).statusCode < 300, RECOVERY_MAX_MS), 'also the page of a write that was cut off')
-  assert.ok(await waitUntil(() => sockets() <= socketsBefore + 20, RECOVERY_MAX_MS), 'connections are not kept for ever')
+  assert.ok(
+    await waitUntil(async () => (await save(app, 'there', 'text')).statusCode < 300, RECOVERY_MAX_MS),
+    'also the page of a write that was cut off'
+  )
+  assert.ok(
+    await waitUntil(() => sockets() <= socketsBefore + 20, RECOVERY_MAX_MS),
+    'connections are not kept for ever'
+  )
 })
 
 test('an edit that was refused as the database did not answer is not made when it does again', async (t) => {
@@ -124,7 +141,7 @@ test('edits in line when the database falls silent are refused with the others, 
   assert.deepEqual([...new Set(answers.map(({ statusCode }) => statusCode))], [503])
   process.kill(mongodPid, 'SIGCONT')
   assert.ok(await waitUntil(async () => (await save(app, 'there', 'after')).statusCode < 300, RECOVERY_MAX_MS))
-  // These wait behind any of the others that still do.
+  // These queue behind any of the refused edits that would still be waiting.
   const later = await Promise.all(names.map((_, index) => save(app, `later ${index}`, 'x')))
   assert.deepEqual([...new Set(later.map(({ statusCode }) => statusCode))], [201])
   const pages = await Promise.all(names.map((name) => get(app, `/wiki/${encodeURIComponent(name)}`)))
@@ -151,10 +168,15 @@ test('connections that are reset again and again cost a 503, never more, and no 
     await heal()
     assert.ok(await waitUntil(async () => (await get(app, '/wiki/there')).statusCode === 200, RECOVERY_MAX_MS))
   }
-  assert.deepEqual(answers.map(({ statusCode, body }) => [200, 201, 503].includes(statusCode) ? '' : body).filter(Boolean), [])
+  assert.deepEqual(
+    answers.map(({ statusCode, body }) => [200, 201, 503].includes(statusCode) ? '' : body).filter(Boolean),
+    []
+  )
   for (let index = 0; index < 10; index++) {
     const history = (await get(app, `/api/v1/pages/reset%20${index}/revisions`)).json()
-    const acknowledged = answers.filter((answer) => answer.statusCode < 300 && answer.json().name === `reset ${index}`).map((answer) => answer.json().revision)
+    const acknowledged = answers
+      .filter((answer) => answer.statusCode < 300 && answer.json().name === `reset ${index}`)
+      .map((answer) => answer.json().revision)
     const kept = (history.items ?? []).map((/** @type {{revision: number}} */ { revision }) => revision)
     assert.ok(acknowledged.every((revision) => kept.includes(revision)))
     assert.ok(kept.length <= 4, 'one for each save at most')

@@ -33,7 +33,8 @@ test('a program creates a page, replaces it, deletes it and creates it again; re
 
 test('the text may come as Markdown, as JSON or from a form', async (t) => {
   const app = await wiki.build(t)
-  const post = (/** @type {string} */ type, /** @type {string} */ payload) => app.inject({ method: 'POST', url: '/wiki/a', headers: { 'content-type': type }, payload })
+  const post = (/** @type {string} */ type, /** @type {string} */ payload) =>
+    app.inject({ method: 'POST', url: '/wiki/a', headers: { 'content-type': type }, payload })
   for (const [type, payload] of [
     ['text/markdown', '*a* & "b" +1'],
     ['text/markdown; charset=UTF-8; variant=CommonMark', '*a* & "b" +1'],
@@ -79,7 +80,12 @@ test('whatever is not a text is refused and changes nothing', async (t) => {
     [400, 'application/x-www-form-urlencoded', 'content=x&content=y'],
     [400, 'application/x-www-form-urlencoded', 'content=x&name=y']
   ])) {
-    const answer = await app.inject({ method: 'POST', url: '/wiki/a', headers: type === undefined ? {} : { 'content-type': type }, payload })
+    const answer = await app.inject({
+      method: 'POST',
+      url: '/wiki/a',
+      headers: type === undefined ? {} : { 'content-type': type },
+      payload
+    })
     assert.equal(answer.statusCode, status, `${type} ${payload}: ${answer.body}`)
     assert.equal(answer.json().status, status)
   }
@@ -88,17 +94,28 @@ test('whatever is not a text is refused and changes nothing', async (t) => {
 
 test('the limit is one on the text, and an encoded body may be longer', async (t) => {
   const app = await wiki.build(t, { PAGE_MAX_BYTES: '1000' })
-  const post = async (/** @type {string} */ type, /** @type {string} */ payload) => (await app.inject({ method: 'POST', url: '/wiki/a', headers: { 'content-type': type }, payload })).statusCode
+  const post = async (/** @type {string} */ type, /** @type {string} */ payload) =>
+    (await app.inject({ method: 'POST', url: '/wiki/a', headers: { 'content-type': type }, payload })).statusCode
   const umlauts = 'ä'.repeat(500)
   assert.equal(await post('text/markdown', umlauts), 201)
   assert.equal(await post('text/markdown', `${umlauts}b`), 413)
   assert.equal(await post('application/json', JSON.stringify({ content: umlauts })), 200)
   assert.equal(await post('application/json', JSON.stringify({ content: `${umlauts}b` })), 413)
   assert.equal(await post('application/json', `{"content":"a"}${' '.repeat(3000)}`), 413)
-  // Each letter is six bytes in the form, which makes 3000 and the field's name.
-  assert.equal(await post('application/x-www-form-urlencoded', new URLSearchParams({ content: 'ä'.repeat(490) }).toString()), 200)
-  assert.equal(await post('application/x-www-form-urlencoded', new URLSearchParams({ content: 'a'.repeat(1001) }).toString()), 413)
-  assert.equal(await post('application/x-www-form-urlencoded', new URLSearchParams({ content: 'ä'.repeat(501) }).toString()), 413)
+  // An `ä` takes six bytes in a form. 490 of them and the field's name stay below the limit of encoded bodies,
+  // 3 × PAGE_MAX_BYTES.
+  assert.equal(
+    await post('application/x-www-form-urlencoded', new URLSearchParams({ content: 'ä'.repeat(490) }).toString()),
+    200
+  )
+  assert.equal(
+    await post('application/x-www-form-urlencoded', new URLSearchParams({ content: 'a'.repeat(1001) }).toString()),
+    413
+  )
+  assert.equal(
+    await post('application/x-www-form-urlencoded', new URLSearchParams({ content: 'ä'.repeat(501) }).toString()),
+    413
+  )
 })
 
 test('a body that says it is too large is refused before it is read', async (t) => {
@@ -107,7 +124,8 @@ test('a body that says it is too large is refused before it is read', async (t) 
   const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
   const { connect } = await import('node:net')
   const answer = await new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => socket.write('POST /wiki/a HTTP/1.1\r\nHost: a\r\nContent-Type: text/markdown\r\nContent-Length: 1048577\r\n\r\n'))
+    const socket = connect(port, '127.0.0.1', () => socket.write('POST /wiki/a HTTP/1.1\r\nHost: a\r\n' +
+      'Content-Type: text/markdown\r\nContent-Length: 1048577\r\n\r\n'))
     socket.once('data', (data) => { resolve(data.toString()); socket.destroy() }).once('error', reject)
   })
   assert.match(answer, /^HTTP\/1\.1 413 /)
@@ -119,7 +137,10 @@ test('fifty at once create a page: one of them does, and no save is lost', async
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => save(app, name, `text ${i}`)))
     assert.equal(answers.filter(({ statusCode }) => statusCode === 201).length, 1)
     assert.equal(answers.filter(({ statusCode }) => statusCode === 200).length, 49)
-    assert.deepEqual(answers.map((answer) => answer.json().revision).sort((a, b) => a - b), Array.from({ length: 50 }, (_, i) => i + 1))
+    assert.deepEqual(
+      answers.map((answer) => answer.json().revision).sort((a, b) => a - b),
+      Array.from({ length: 50 }, (_, i) => i + 1)
+    )
     assert.equal((await get(app, `/wiki/${name}`)).headers['page-revision'], '50')
   }
 })
@@ -151,15 +172,26 @@ test('a person creates, edits and deletes a page with nothing but forms', async 
   assert.match(seen.body, /<p>one\ntwo &amp; &lt;three&gt;<\/p>/)
 
   const edit = await get(app, '/edit/text/My%20caf%C3%A9', BROWSER)
-  // The first line end after the tag belongs to HTML, the second one to the text.
+  // HTML drops the first line break after the tag; the second one belongs to the text.
   assert.match(edit.body, /<textarea [^>]*>\n\none\ntwo &amp; &lt;three&gt;\n<\/textarea>/)
-  assert.match(edit.body, /<form method="post" action="\/edit\/delete\/My%20caf%C3%A9">.*<button class="danger">Delete “My café”/)
+  assert.match(
+    edit.body,
+    /<form method="post" action="\/edit\/delete\/My%20caf%C3%A9">.*<button class="danger">Delete “My café”/
+  )
 
-  const deleted = await app.inject({ method: 'POST', url: '/edit/delete/My%20caf%C3%A9', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: '' })
+  const deleted = await app.inject({
+    method: 'POST',
+    url: '/edit/delete/My%20caf%C3%A9',
+    headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' },
+    payload: ''
+  })
   assert.equal(deleted.statusCode, 303)
   assert.equal(deleted.headers.location, '/history/My%20caf%C3%A9', 'where it can be brought back')
   assert.equal((await get(app, '/wiki/My%20caf%C3%A9', BROWSER)).statusCode, 404)
-  assert.equal((await app.inject({ method: 'POST', url: '/edit/delete/My%20caf%C3%A9', headers: BROWSER })).statusCode, 404)
+  assert.equal(
+    (await app.inject({ method: 'POST', url: '/edit/delete/My%20caf%C3%A9', headers: BROWSER })).statusCode,
+    404
+  )
 })
 
 test('the form for a new page asks for its name; other spellings lead to the one of the page', async (t) => {
@@ -191,10 +223,18 @@ test('a write is to the page of the canonical name', async (t) => {
 
 test('names that cannot be are refused on every way in', async (t) => {
   const app = await wiki.build(t)
-  for (const name of ['%00', 'a%00b', 'a%0Ab', '..%2f..%2fetc%2fpasswd', 'a%2F%2Fb', 'a/', '/a', 'a%2F.%2Fb', 'a%2F..%2Fb', 'a%5Cb', '%ED%A0%80', '%ff', '%', '%zz', '%20', '%E2%80%AE', 'a'.repeat(201), '%F0%9F%98%80'.repeat(201), '']) {
+  for (const name of [
+    '%00', 'a%00b', 'a%0Ab', '..%2f..%2fetc%2fpasswd', 'a%2F%2Fb', 'a/', '/a', 'a%2F.%2Fb', 'a%2F..%2Fb', 'a%5Cb',
+    '%ED%A0%80', '%ff', '%', '%zz', '%20', '%E2%80%AE', 'a'.repeat(201), '%F0%9F%98%80'.repeat(201), ''
+  ]) {
     for (const { statusCode, headers } of [
       await get(app, `/wiki/${name}`),
-      await app.inject({ method: 'POST', url: `/wiki/${name}`, headers: { 'content-type': 'text/markdown' }, payload: 'x' }),
+      await app.inject({
+        method: 'POST',
+        url: `/wiki/${name}`,
+        headers: { 'content-type': 'text/markdown' },
+        payload: 'x'
+      }),
       await app.inject({ method: 'DELETE', url: `/wiki/${name}` }),
       await get(app, `/edit/text/${name}`),
       await app.inject({ method: 'POST', url: `/edit/delete/${name}` })

@@ -13,7 +13,12 @@ test('programs get a problem, people get a page, and neither is stored', async (
   assert.equal(program.headers['cache-control'], 'no-store')
   const { request_id: id, ...problem } = program.json()
   assert.match(id, /^[0-9a-f]{8}-\d+$/)
-  assert.deepEqual(problem, { type: 'about:blank', title: 'Not Found', status: 404, detail: 'There is nothing at this address.' })
+  assert.deepEqual(problem, {
+    type: 'about:blank',
+    title: 'Not Found',
+    status: 404,
+    detail: 'There is nothing at this address.'
+  })
 
   const person = await get(app, '/nowhere', BROWSER)
   assert.equal(person.statusCode, 404)
@@ -24,14 +29,24 @@ test('programs get a problem, people get a page, and neither is stored', async (
 
 test('every answer forbids foreign scripts, framing and guessing of types, and none sets a cookie', async (t) => {
   const app = await wiki.build(t)
-  for (const url of ['/', '/wiki/none', '/wiki/stevec', '/edit/new', '/edit/text/a', '/search?q=a', '/tags', '/tags/a', '/links/a', '/wanted', '/orphaned', '/healthz', '/nowhere', '/wiki/%zz', '/favicon.ico']) {
+  for (const url of [
+    '/', '/wiki/none', '/wiki/stevec', '/edit/new', '/edit/text/a', '/search?q=a', '/tags', '/tags/a', '/links/a',
+    '/wanted', '/orphaned', '/healthz', '/nowhere', '/wiki/%zz', '/favicon.ico'
+  ]) {
     for (const headers of [{}, BROWSER]) {
       const answer = await get(app, url, headers)
-      assert.match(String(answer.headers['content-security-policy']), /^default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/, url)
+      assert.match(
+        String(answer.headers['content-security-policy']),
+        /^default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+        url
+      )
       assert.equal(answer.headers['x-content-type-options'], 'nosniff')
       assert.ok(answer.headers['referrer-policy'])
       assert.equal(answer.headers['set-cookie'], undefined)
-      assert.doesNotMatch(answer.body, /<script(?! type="module" src="\/assets\/\w+\.[0-9a-f]+\.js"><\/script>)|<style|\sstyle=|\son\w+=/)
+      assert.doesNotMatch(
+        answer.body,
+        /<script(?! type="module" src="\/assets\/\w+\.[0-9a-f]+\.js"><\/script>)|<style|\sstyle=|\son\w+=/
+      )
     }
   }
 })
@@ -39,9 +54,16 @@ test('every answer forbids foreign scripts, framing and guessing of types, and n
 test('a method that a URL does not have is 405 with the ones it has', async (t) => {
   const app = await wiki.build(t)
   for (const [method, url, allow] of /** @type {const} */ ([
-    ['PUT', '/wiki/a', 'GET, HEAD, POST, DELETE'], ['PATCH', '/wiki/a', 'GET, HEAD, POST, DELETE'], ['PURGE', '/wiki/a', 'GET, HEAD, POST, DELETE'],
-    ['POST', '/', 'GET, HEAD'], ['OPTIONS', '/', 'GET, HEAD'],
-    ['PUT', '/edit/text/a', 'GET, HEAD, POST'], ['POST', '/edit/new', 'GET, HEAD'], ['GET', '/edit/delete/a', 'POST'], ['POST', '/healthz', 'GET, HEAD'], ['DELETE', '/favicon.ico', 'GET, HEAD']
+    ['PUT', '/wiki/a', 'GET, HEAD, POST, DELETE'],
+    ['PATCH', '/wiki/a', 'GET, HEAD, POST, DELETE'],
+    ['PURGE', '/wiki/a', 'GET, HEAD, POST, DELETE'],
+    ['POST', '/', 'GET, HEAD'],
+    ['OPTIONS', '/', 'GET, HEAD'],
+    ['PUT', '/edit/text/a', 'GET, HEAD, POST'],
+    ['POST', '/edit/new', 'GET, HEAD'],
+    ['GET', '/edit/delete/a', 'POST'],
+    ['POST', '/healthz', 'GET, HEAD'],
+    ['DELETE', '/favicon.ico', 'GET, HEAD']
   ])) {
     const answer = await app.inject({ method: /** @type {'GET'} */ (method), url })
     assert.equal(answer.statusCode, 405, `${method} ${url}`)
@@ -59,7 +81,10 @@ test('the style sheet may be kept for ever, what is missing may not', async (t) 
   assert.equal(style.headers['cache-control'], 'public, max-age=31536000, immutable')
   assert.ok(style.rawPayload.length <= 12_000, `${style.rawPayload.length} bytes`)
 
-  for (const url of ['/assets/style.000000000000.css', '/assets/style.css', '/assets/', '/assets/..%2fserver.js', '/assets/%2e%2e%2fserver.js']) {
+  for (const url of [
+    '/assets/style.000000000000.css', '/assets/style.css', '/assets/', '/assets/..%2fserver.js',
+    '/assets/%2e%2e%2fserver.js'
+  ]) {
     const missing = await get(app, url)
     assert.equal(missing.statusCode, 404, url)
     assert.equal(missing.headers['cache-control'], 'no-store')
@@ -87,21 +112,45 @@ test('a change that another site’s page asks for is refused', async (t) => {
     [403, { origin: 'nonsense' }]
   ]
   for (const [status, headers] of cases) {
-    for (const [method, url, expected] of /** @type {const} */ ([['POST', '/wiki/a', status], ['DELETE', '/wiki/none', status === 403 ? 403 : 404], ['POST', '/edit/delete/none', status === 403 ? 403 : 404]])) {
+    for (const [method, url, expected] of /** @type {const} */ ([
+      ['POST', '/wiki/a', status],
+      ['DELETE', '/wiki/none', status === 403 ? 403 : 404],
+      ['POST', '/edit/delete/none', status === 403 ? 403 : 404]
+    ])) {
       const answer = await app.inject({
-        method, url, headers: { host, ...headers, ...(url === '/wiki/a' && { 'content-type': 'text/markdown' }) }, ...(url === '/wiki/a' && { payload: 'text' })
+        method,
+        url,
+        headers: { host, ...headers, ...(url === '/wiki/a' && { 'content-type': 'text/markdown' }) },
+        ...(url === '/wiki/a' && { payload: 'text' })
       })
       assert.equal(answer.statusCode, expected, `${method} ${url} ${JSON.stringify(headers)}`)
     }
   }
-  assert.equal((await get(app, '/wiki/a', { 'sec-fetch-site': 'cross-site', origin: 'http://other.example' })).statusCode, 200, 'reading is free')
+  assert.equal(
+    (await get(app, '/wiki/a', { 'sec-fetch-site': 'cross-site', origin: 'http://other.example' })).statusCode,
+    200,
+    'reading is free'
+  )
 })
 
 test('nothing that a client sends is an error of the server', async (t) => {
   const app = await wiki.build(t)
-  const paths = ['/', '/wiki/', '/wiki/a', '/edit/text/', '/edit/new', '/edit/delete/', '/search', '/tags/', '/links/', '/history/', '/revision/', '/revision/a/', '/raw/', '/difference/a', '/changes', '/orphaned', '/wanted', '/wiki//', '//', '/wiki/a/b', '/WIKI/a', '/constructor', '/__proto__', '/wiki/__proto__', '/wiki/constructor']
-  const tails = ['', '?', '?saved=%00', '?q=%00', '?q=\\', '?after=%F0', '?__proto__=x', '?constructor[prototype]=x', `?q=${'%'.repeat(50)}`, '%', '%00', '%c0%ae', '%F0%9F', '%2500', '%u0041', ';x', `${'a'.repeat(5_000)}`]
-  const bodies = /** @type {const} */ ([['application/json', '{"content":{"$gt":""}}'], ['application/json', '\u0000'], ['text/markdown', '\u0000'], ['application/x-www-form-urlencoded', '%%%&&==content=%'], ['application/x-www-form-urlencoded', `${'a=b&'.repeat(5_000)}`]])
+  const paths = [
+    '/', '/wiki/', '/wiki/a', '/edit/text/', '/edit/new', '/edit/delete/', '/search', '/tags/', '/links/', '/history/',
+    '/revision/', '/revision/a/', '/raw/', '/difference/a', '/changes', '/orphaned', '/wanted', '/wiki//', '//',
+    '/wiki/a/b', '/WIKI/a', '/constructor', '/__proto__', '/wiki/__proto__', '/wiki/constructor'
+  ]
+  const tails = [
+    '', '?', '?saved=%00', '?q=%00', '?q=\\', '?after=%F0', '?__proto__=x', '?constructor[prototype]=x',
+    `?q=${'%'.repeat(50)}`, '%', '%00', '%c0%ae', '%F0%9F', '%2500', '%u0041', ';x', `${'a'.repeat(5_000)}`
+  ]
+  const bodies = /** @type {const} */ ([
+    ['application/json', '{"content":{"$gt":""}}'],
+    ['application/json', '\u0000'],
+    ['text/markdown', '\u0000'],
+    ['application/x-www-form-urlencoded', '%%%&&==content=%'],
+    ['application/x-www-form-urlencoded', `${'a=b&'.repeat(5_000)}`]
+  ])
   for (const path of paths) {
     for (const tail of tails) {
       for (const method of /** @type {const} */ (['GET', 'HEAD', 'DELETE', 'PUT'])) {
@@ -109,7 +158,12 @@ test('nothing that a client sends is an error of the server', async (t) => {
         assert.ok(statusCode < 500, `${method} ${path}${tail}: ${statusCode}`)
       }
       for (const [type, payload] of bodies) {
-        const { statusCode } = await app.inject({ method: 'POST', url: path + tail, headers: { 'content-type': type }, payload })
+        const { statusCode } = await app.inject({
+          method: 'POST',
+          url: path + tail,
+          headers: { 'content-type': type },
+          payload
+        })
         assert.ok(statusCode < 500, `POST ${path}${tail} ${type} ${payload.slice(0, 20)}: ${statusCode}`)
       }
     }
@@ -121,11 +175,22 @@ test('addresses arrive as they were sent: dots are no way out of a name', async 
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
   for (const [path, status] of /** @type {[string, number][]} */ ([
-    ['/wiki/..', 400], ['/wiki/.', 400], ['/wiki/%2e%2e', 400], ['/wiki/%2E', 400], ['/wiki/../etc/passwd', 400], ['/wiki/a/../../etc/passwd', 400], ['/wiki/..%2f..%2fetc%2fpasswd', 400], ['/wiki/..%5cx', 400],
-    ['/wiki/%252e%252e', 404], ['http://evil.example/wiki/..', 400]
+    ['/wiki/..', 400],
+    ['/wiki/.', 400],
+    ['/wiki/%2e%2e', 400],
+    ['/wiki/%2E', 400],
+    ['/wiki/../etc/passwd', 400],
+    ['/wiki/a/../../etc/passwd', 400],
+    ['/wiki/..%2f..%2fetc%2fpasswd', 400],
+    ['/wiki/..%5cx', 400],
+    ['/wiki/%252e%252e', 404],
+    ['http://evil.example/wiki/..', 400]
   ])) {
     const answered = await new Promise((resolve, reject) => {
-      request({ port, host: '127.0.0.1', path, agent: false }, (response) => { response.resume(); resolve(response.statusCode) }).once('error', reject).end()
+      request(
+        { port, host: '127.0.0.1', path, agent: false },
+        (response) => { response.resume(); resolve(response.statusCode) }
+      ).once('error', reject).end()
     })
     assert.equal(answered, status, path)
   }

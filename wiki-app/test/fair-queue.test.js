@@ -3,7 +3,7 @@ import test from 'node:test'
 import { createFairQueue } from '../src/access/fair-queue.js'
 
 /**
- * Pieces of work that end when the test says so, and the order in which they began.
+ * Queues pieces of work one at a time, and records which keys begin, in order, and which are refused.
  * @param {{waitingMax?: number, waitingPerKeyMax?: number}} [limits]
  */
 function createWork ({ waitingMax = 100, waitingPerKeyMax = 100 } = {}) {
@@ -54,7 +54,7 @@ test('a piece that fails ends its own promise alone', async () => {
 test('a line is bounded for each key and in all, and a key with much in it makes room for others', async () => {
   const { ask, begun, refused } = createWork({ waitingMax: 6, waitingPerKeyMax: 3 })
   const all = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'h'].map((key) => ask(key))
-  // One `a` is worked on, three wait; the fifth has no place. From `c` on the line is full.
+  // One `a` runs and three wait; the fifth gets no slot. From `c` on the queue is full.
   await Promise.all(all)
   assert.deepEqual(refused.sort(), ['a', 'a', 'a', 'b', 'b', 'g', 'h', 'h'])
   assert.deepEqual(begun, ['a', 'a', 'b', 'c', 'd', 'e', 'f'])

@@ -16,15 +16,16 @@ const WAIT_MAX_MS = 60_000
 const wiki = useWiki()
 
 /**
- * Sends a picture as a program does.
+ * Uploads a picture through the API.
  * @param {import('fastify').FastifyInstance} app
  * @param {Buffer} payload
  * @param {string} [type]
  */
-const post = (app, payload, type = 'image/png') => app.inject({ method: 'POST', url: '/api/v1/files', headers: { 'content-type': type }, payload })
+const post = (app, payload, type = 'image/png') =>
+  app.inject({ method: 'POST', url: '/api/v1/files', headers: { 'content-type': type }, payload })
 
 /**
- * Sends a picture as a form does.
+ * Uploads a picture through the form.
  * @param {import('fastify').FastifyInstance} app
  * @param {[string, string | Buffer][]} fields  bytes are files
  * @param {Record<string, string>} [headers]
@@ -43,7 +44,9 @@ const chunked = (data) => Buffer.concat([Buffer.from(`${data.length.toString(16)
 
 /** The database of the application that was built last. */
 const database = () => /** @type {import('mongodb').Db} */ (mongoose.connections[mongoose.connections.length - 1].db)
-const counts = async () => Promise.all(['files.files', 'files.chunks'].map((name) => database().collection(name).countDocuments()))
+const counts = async () => Promise.all(
+  ['files.files', 'files.chunks'].map((name) => database().collection(name).countDocuments())
+)
 
 /**
  * @param {Buffer} bytes
@@ -58,7 +61,11 @@ async function inspect (bytes, pieceBytes = bytes.length || 1) {
   return { ...await inspection.end(), bytes: Buffer.concat(kept) }
 }
 
-/** @param {Buffer} bytes @param {number} [pieceBytes] @returns {Promise<string>} why it is none, '' when it is one */
+/**
+ * @param {Buffer} bytes
+ * @param {number} [pieceBytes]
+ * @returns {Promise<string>} why the bytes are no picture; '' when they are one
+ */
 const complaint = (bytes, pieceBytes) => inspect(bytes, pieceBytes).then(() => '', (
   /** @type {Error & {statusCode?: number}} */ error
 ) => {
@@ -189,7 +196,8 @@ test('what only looks like a picture is none', async () => {
     return Buffer.concat([bytes.subarray(0, at), bytes.subarray(at + 2 + bytes.readUInt16BE(at + 2))])
   }
   for (const bytes of [
-    Buffer.alloc(0), Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'), Buffer.from('<!doctype html><script>alert(1)</script>'), Buffer.from('%PDF-1.7\n'),
+    Buffer.alloc(0), Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'),
+    Buffer.from('<!doctype html><script>alert(1)</script>'), Buffer.from('%PDF-1.7\n'),
     Buffer.from('GIF89a/*'.padEnd(200, 'a')), Buffer.from('GIF89a=1;alert(1)//'.padEnd(2_000, ';')),
     Buffer.from('GIF89a'), PNG_START, png(0, 1), jpeg(0, 5), jpeg(5, 0), gif(0, 1),
     Buffer.concat([gif(2, 2).subarray(0, 13), Buffer.from([0, 0, 0, 0, 0, 0, 0x3b])]),
@@ -244,8 +252,13 @@ test('uploads that arrive slowly keep no place from edits, and have places of th
 
 test('an upload gets an address made from its content, and stays as it was sent', async (t) => {
   const app = await wiki.build(t)
-  for (const [bytes, type, extension] of /** @type {[Buffer, string, string][]} */ ([[png(30, 20), 'image/png', 'png'], [jpeg(4, 3, 1), 'image/jpeg', 'jpg'], [gif(2, 1), 'image/gif', 'gif'], [webp('VP8X', 5, 6), 'image/webp', 'webp']])) {
-    // The declared type is not believed.
+  for (const [bytes, type, extension] of /** @type {[Buffer, string, string][]} */ ([
+    [png(30, 20), 'image/png', 'png'],
+    [jpeg(4, 3, 1), 'image/jpeg', 'jpg'],
+    [gif(2, 1), 'image/gif', 'gif'],
+    [webp('VP8X', 5, 6), 'image/webp', 'webp']
+  ])) {
+    // The wiki ignores the declared type.
     const answer = await post(app, bytes, 'image/svg+xml')
     const url = `/files/${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}.${extension}`
     assert.equal(answer.statusCode, 201, answer.body)
@@ -267,7 +280,9 @@ test('an upload gets an address made from its content, and stays as it was sent'
 
     const head = await app.inject({ method: 'HEAD', url })
     assert.equal(head.body, '')
-    for (const name of ['etag', 'content-length', 'content-type', 'cache-control', 'last-modified']) assert.equal(String(head.headers[name]), String(read.headers[name]), name)
+    for (const name of ['etag', 'content-length', 'content-type', 'cache-control', 'last-modified']) {
+      assert.equal(String(head.headers[name]), String(read.headers[name]), name)
+    }
     const again = await get(app, url, { 'if-none-match': String(read.headers.etag) })
     assert.equal(again.statusCode, 304)
     assert.equal(again.body, '')
@@ -278,7 +293,11 @@ test('an upload gets an address made from its content, and stays as it was sent'
 test('an address with another extension, or of nothing, is not found and not kept', async (t) => {
   const app = await wiki.build(t)
   const { url } = (await post(app, png())).json()
-  for (const wrong of [url.replace('.png', '.jpg'), url.replace('.png', '.svg'), url.replace('.png', ''), `${url}x`, url.toUpperCase(), `/files/${'0'.repeat(32)}.png`, '/files/', '/files/..%2fsecret', '/files/%00', '/files/$ne', url.replace('.png', '.png%00')]) {
+  for (const wrong of [
+    url.replace('.png', '.jpg'), url.replace('.png', '.svg'), url.replace('.png', ''), `${url}x`, url.toUpperCase(),
+    `/files/${'0'.repeat(32)}.png`, '/files/', '/files/..%2fsecret', '/files/%00', '/files/$ne',
+    url.replace('.png', '.png%00')
+  ]) {
     const { statusCode, headers } = await get(app, wrong)
     assert.equal(statusCode, 404, wrong)
     assert.equal(headers['cache-control'], 'no-store')
@@ -287,13 +306,20 @@ test('an address with another extension, or of nothing, is not found and not kep
 
 test('what is no picture is refused with what is taken, by every way in, and nothing of it stays', async (t) => {
   const app = await wiki.build(t)
-  for (const bytes of [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'), Buffer.from('<!doctype html><script>alert(1)</script>'), Buffer.from('%PDF-1.7'), Buffer.alloc(2_000_000)]) {
+  for (const bytes of [
+    Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
+    Buffer.from('<!doctype html><script>alert(1)</script>'),
+    Buffer.from('%PDF-1.7'),
+    Buffer.alloc(2_000_000)
+  ]) {
     for (const answer of [await post(app, bytes), await submitForm(app, [['file', bytes]])]) {
       assert.equal(answer.statusCode, 415)
       assert.match(answer.json().detail, /PNG, JPEG, WebP or GIF/)
     }
   }
-  for (const type of ['text/plain', 'application/json', 'application/octet-stream']) assert.equal((await post(app, Buffer.from('{}'), type)).statusCode, 415)
+  for (const type of ['text/plain', 'application/json', 'application/octet-stream']) {
+    assert.equal((await post(app, Buffer.from('{}'), type)).statusCode, 415)
+  }
   for (const bytes of [png(60_000, 60_000), webp('VP8X', 16_777_216, 16_777_216), gif(1, 60_000, 60_000)]) {
     const answer = await post(app, bytes)
     assert.equal(answer.statusCode, 413)
@@ -329,7 +355,8 @@ test('a form gets a page that shows the picture and what to write; a program get
 
 test('forms that are not as they should be are refused', async (t) => {
   const app = await wiki.build(t)
-  const raw = (/** @type {string} */ payload, type = 'multipart/form-data; boundary=x') => app.inject({ method: 'POST', url: '/edit/upload', headers: { 'content-type': type }, payload })
+  const raw = (/** @type {string} */ payload, type = 'multipart/form-data; boundary=x') =>
+    app.inject({ method: 'POST', url: '/edit/upload', headers: { 'content-type': type }, payload })
   for (const answer of [
     await submitForm(app, []),
     await submitForm(app, [['author', 'Ana']]),
@@ -338,11 +365,20 @@ test('forms that are not as they should be are refused', async (t) => {
     await submitForm(app, [['author', 'a\nb'], ['file', png()]]),
     await submitForm(app, [['file', Buffer.alloc(0)]]),
     await raw('--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n\x89PNG'),
-    await raw('nonsense'), await raw(''), await raw('--x--'), await raw('--x', 'multipart/form-data'), await raw('a=b', 'application/x-www-form-urlencoded'), await raw('{}', 'application/json')
-  ]) assert.ok(answer.statusCode >= 400 && answer.statusCode < 500, `${answer.statusCode} ${answer.body}`)
+    await raw('nonsense'),
+    await raw(''),
+    await raw('--x--'),
+    await raw('--x', 'multipart/form-data'),
+    await raw('a=b', 'application/x-www-form-urlencoded'),
+    await raw('{}', 'application/json')
+  ]) {
+    assert.ok(answer.statusCode >= 400 && answer.statusCode < 500, `${answer.statusCode} ${answer.body}`)
+  }
   assert.deepEqual(await counts(), [0, 0])
-  // Fields that are too many do no harm: the first of its name counts.
-  for (const name of ['author', '__proto__']) assert.ok((await submitForm(app, [['author', 'a'], [name, 'b'], ['file', png()], ['file', png(2)]])).statusCode < 500)
+  // Extra fields do no harm: the first field of a name counts.
+  for (const name of ['author', '__proto__']) {
+    assert.ok((await submitForm(app, [['author', 'a'], [name, 'b'], ['file', png()], ['file', png(2)]])).statusCode < 500)
+  }
   assert.ok((await counts())[0] <= 1)
 })
 
@@ -388,7 +424,11 @@ test('an upload that breaks off leaves nothing', async (t) => {
   const body = largePng(2_900_000).subarray(0, 2_500_000)
   for (const [url, type, start] of [
     ['/api/v1/files', 'image/png', ''],
-    ['/edit/upload', 'multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n']
+    [
+      '/edit/upload',
+      'multipart/form-data; boundary=x',
+      '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n'
+    ]
   ]) {
     const socket = connect(port, '127.0.0.1')
     socket.write(`POST ${url} HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nContent-Length: 3000000\r\n\r\n${start}`)
@@ -414,14 +454,20 @@ test('uploads are listed, the newest first, in parts', async (t) => {
   assert.deepEqual([...listed(first.body), ...listed(second.body)], urls)
   assert.doesNotMatch(second.body, /rel="next"/)
   assert.equal((await get(app, '/files', { 'if-none-match': String(first.headers.etag) })).statusCode, 304)
-  for (const query of ['before=1', 'before=x', 'before=a&before=b']) assert.equal((await get(app, `/files?${query}`)).statusCode, 400)
+  for (const query of ['before=1', 'before=x', 'before=a&before=b']) {
+    assert.equal((await get(app, `/files?${query}`)).statusCode, 400)
+  }
 })
 
 test('the indexes are there before the first upload', async (t) => {
   await wiki.build(t)
-  const keys = async (/** @type {string} */ name) => (await database().collection(name).indexes()).map(({ key, unique = false }) => [Object.keys(key).join(), unique])
+  const keys = async (/** @type {string} */ name) =>
+    (await database().collection(name).indexes()).map(({ key, unique = false }) => [Object.keys(key).join(), unique])
   const before = [await keys('files.files'), await keys('files.chunks')]
-  assert.deepEqual(before, [[['_id', false], ['filename', true], ['filename,uploadDate', false]], [['_id', false], ['files_id,n', true]]])
+  assert.deepEqual(before, [
+    [['_id', false], ['filename', true], ['filename,uploadDate', false]],
+    [['_id', false], ['files_id,n', true]]
+  ])
 })
 
 test('another site’s page cannot upload through a visitor’s browser', async (t) => {
@@ -432,7 +478,12 @@ test('another site’s page cannot upload through a visitor’s browser', async 
 
 test('where people sign in, a picture is theirs, whatever they say, and strangers upload none', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
-  const upload = (/** @type {Record<string, string>} */ headers) => app.inject({ method: 'POST', url: '/api/v1/files?author=admin', headers: { 'content-type': 'image/png', ...headers }, payload: png() })
+  const upload = (/** @type {Record<string, string>} */ headers) => app.inject({
+    method: 'POST',
+    url: '/api/v1/files?author=admin',
+    headers: { 'content-type': 'image/png', ...headers },
+    payload: png()
+  })
   assert.equal((await upload({})).statusCode, 401)
   assert.equal((await upload(bearer('reader'))).statusCode, 403)
   assert.equal((await upload(bearer('editor'))).statusCode, 201)

@@ -5,7 +5,10 @@ import { readForm } from '../src/pages/form.js'
 
 const read = (/** @type {string} */ body) => ({ ...readForm(Buffer.from(body)) })
 
-/** The same, by the parser that Node has, which takes a first "?" for no part of it. @param {string} body */
+/**
+ * Returns what Node's own parser reads. It drops a "?" at the start, hence the "&" before the body.
+ * @param {string} body
+ */
 function expected (body) {
   /** @type {Record<string, string | string[]>} */
   const fields = Object.create(null)

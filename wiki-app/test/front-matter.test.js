@@ -5,7 +5,7 @@ import { FRONT_MATTER_MAX_BYTES } from '../src/archive/front-matter.js'
 import { createFrontMatterReader } from '../src/archive/front-matter-reader.js'
 import { createAuthorsPool } from '../src/threads/authors.js'
 
-/** Far fewer than the main thread makes while another thread parses, and more than it makes when it parses itself. */
+/** Event-loop turns: far fewer than while another thread parses, more than while the main thread parses itself. */
 const TURNS_MIN = 10
 
 test('the longest front matter leaves the main thread to others while it is read', async (t) => {
@@ -22,7 +22,8 @@ test('the longest front matter leaves the main thread to others while it is read
   assert.ok(turns >= TURNS_MIN, `${turns} turns of the event loop`)
 })
 
-test('front matter that cannot be read is refused with its fault, and a rule at the start of a text is none', async (t) => {
+test('front matter that cannot be read is refused with its fault, ' +
+  'and a rule at the start of a text is none', async (t) => {
   const authors = createAuthorsPool()
   t.after(authors.close)
   const reader = createFrontMatterReader(authors)
@@ -34,7 +35,11 @@ test('front matter that cannot be read is refused with its fault, and a rule at 
     [`${'['.repeat(FRONT_MATTER_MAX_BYTES - 10)}`, /cannot be read/],
     [`a: ${'b'.repeat(FRONT_MATTER_MAX_BYTES)}`, /longer than 32768 bytes/]
   ]) {
-    await assert.rejects(reader.read(`---\n${yaml}\n---\ntext`), { statusCode: 400, message: fault }, String(yaml).slice(0, 40))
+    await assert.rejects(
+      reader.read(`---\n${yaml}\n---\ntext`),
+      { statusCode: 400, message: fault },
+      String(yaml).slice(0, 40)
+    )
   }
   for (const text of ['---\njust words\n---\nand more', '---\nno second one', 'no rule']) {
     assert.deepEqual(await reader.read(text), { content: text })

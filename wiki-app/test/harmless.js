@@ -2,18 +2,23 @@ import assert from 'node:assert/strict'
 
 const ID = '[^\\s"<>&]+'
 const TAG = new RegExp(`^<(?:${[
-  '/?(?:p|blockquote|pre|code|em|strong|s|sup|ul|ol|li|label|summary|table|thead|tbody|tr|th|td)|/(?:h[2-6]|a|span|div|nav|details|section)|[bh]r /',
+  '/?(?:p|blockquote|pre|code|em|strong|s|sup|ul|ol|li|label|summary|table|thead|tbody|tr|th|td)|' +
+    '/(?:h[2-6]|a|span|div|nav|details|section)|[bh]r /',
   `h[2-6] id="(?<id>${ID})"|li id="(?<noteId>fn:\\d+)"|ol start="\\d+"|li class="task"|input type="checkbox" disabled(?: checked)? /`,
-  'div class="heading"|nav class="contents" aria-label="Contents"|details open|section class="footnotes" aria-label="Notes"',
+  'div class="heading"|nav class="contents" aria-label="Contents"|details open|' +
+    'section class="footnotes" aria-label="Notes"',
   'code class="language-[^"]*"|span class="(?:hljs|language)-[^"]*"|t[hd] class="(?:left|center|right)"',
-  'img src="/files/[0-9a-f]{32}\\.(?:png|jpg|webp|gif)"(?: title="[^"]*")? alt="[^"]*" loading="lazy" decoding="async" /',
-  'a(?: class="anchor")?(?: id="(?<referenceId>fnref:\\d+(?::\\d+)?)")?(?: href="(?<href>[^"]*)")?(?: title="[^"]*")?(?: aria-label="[^"]*")?'
+  'img src="/files/[0-9a-f]{32}\\.(?:png|jpg|webp|gif)"(?: title="[^"]*")? alt="[^"]*" ' +
+    'loading="lazy" decoding="async" /',
+  'a(?: class="anchor")?(?: id="(?<referenceId>fnref:\\d+(?::\\d+)?)")?(?: href="(?<href>[^"]*)")?' +
+    '(?: title="[^"]*")?(?: aria-label="[^"]*")?'
 ].join('|')})>$`)
 const VOID = new Set(['br', 'hr', 'img', 'input'])
 
 /**
- * Everything that a browser would take for a tag is one of ours, with our attributes only, closed where it was opened, and leads to
- * a safe place; no id is there twice, no link within another, and what points into the page finds its place.
+ * Asserts that rendered HTML is harmless. Everything that a browser takes for a tag is one of our tags, with our
+ * attributes only, is closed where it was opened, and links to a safe address. No id occurs twice, no link contains
+ * another, and each reference into the page finds its id.
  * @param {string} html
  */
 export function assertHarmless (html) {
@@ -40,7 +45,7 @@ export function assertHarmless (html) {
     if (href === undefined) continue
     assert.ok(!href.startsWith('//'), href)
     if (tag.includes('aria-label')) fragments.push(href.slice(1))
-    // As a browser understands it.
+    // As a browser resolves it.
     const [address, base] = [href.replaceAll('&amp;', '&'), 'https://wiki.example/wiki/page']
     if (URL.canParse(address, base)) assert.match(new URL(address, base).protocol, /^(?:https?|mailto):$/, href)
   }

@@ -8,14 +8,14 @@ import { readConfig } from '../src/config.js'
 /** @typedef {import('node:test').TestContext} TestContext */
 /** @typedef {import('light-my-request').Response} Response */
 
-/** What a browser sends when it goes to a page. */
+/** The header with which a browser requests a page. */
 export const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
-/** As a wiki comes, but that a test may write as often as it likes, and that a slow machine refuses nothing. */
+/** The defaults, but without a write limit, and with a queue wait so long that a slow machine refuses nothing. */
 const SETTINGS = { LOG_LEVEL: 'warn', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '20000' }
 const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() })
 
-/** A log whose lines a test reads. */
+/** Creates a log stream, and the list of the lines written to it. */
 export function createLog () {
   /** @type {Record<string, any>[]} */
   const lines = []
@@ -29,7 +29,7 @@ export function createLog () {
 }
 
 /**
- * One mongod for a test file; each application gets a database of its own in it.
+ * Starts one mongod for a test file. Each application gets its own database in it.
  */
 export function useWiki () {
   /** @type {Awaited<ReturnType<typeof startMongod>>} */
@@ -42,7 +42,7 @@ export function useWiki () {
   return {
     freshUri,
     /**
-     * An application that ends with its test.
+     * Builds an application that closes at the end of its test.
      * @param {TestContext} t
      * @param {Record<string, string>} [settings]
      * @param {Parameters<typeof buildApp>[1]} [caches]
@@ -65,7 +65,7 @@ export function useWiki () {
 export const get = (app, url, headers = {}) => app.inject({ method: 'GET', url, headers })
 
 /**
- * What a wiki tells of itself.
+ * Reads the metrics of a wiki.
  * @param {number} port  METRICS_PORT
  */
 export async function readMetrics (port, path = '/metrics') {
@@ -81,16 +81,24 @@ export async function readMetrics (port, path = '/metrics') {
  * @param {Record<string, string>} [headers]
  */
 export const save = (app, name, content, headers = {}) =>
-  app.inject({ method: 'POST', url: `/wiki/${encodeURIComponent(name)}`, headers: { 'content-type': 'text/markdown', ...headers }, payload: content })
+  app.inject({
+    method: 'POST',
+    url: `/wiki/${encodeURIComponent(name)}`,
+    headers: { 'content-type': 'text/markdown', ...headers },
+    payload: content
+  })
 
 /**
- * Breaks a page in the database as no wiki would: looking at it is an unexpected error.
+ * Damages a page in the database as no wiki does: viewing it is an unexpected error.
  * @param {string} uri  of the wiki's database
  * @param {string} name
  */
 export async function breakPage (uri, name) {
   const client = await mongoose.mongo.MongoClient.connect(uri)
-  const { matchedCount } = await client.db().collection('pages').updateOne({ _id: /** @type {any} */ (name) }, { $unset: { rendered_at: 1 } })
+  const { matchedCount } = await client.db().collection('pages').updateOne(
+    { _id: /** @type {any} */ (name) },
+    { $unset: { rendered_at: 1 } }
+  )
   await client.close()
   if (matchedCount !== 1) throw new Error(`there is no page ${name} to break`)
 }

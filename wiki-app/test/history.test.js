@@ -17,7 +17,10 @@ test('every revision of a page is kept, with who made it and why, and has an add
   const history = await get(app, '/history/a')
   assert.equal(history.statusCode, 200)
   assert.equal(history.headers['cache-control'], 'public, no-cache')
-  assert.match(text(history.body), /revision 4 , difference .*deleted in revision 3.*revision 2 , difference by Žan : a better word.*revision 1 without a name/)
+  assert.match(
+    text(history.body),
+    /revision 4 , difference .*deleted in revision 3.*revision 2 , difference by Žan : a better word.*revision 1 without a name/
+  )
 
   for (const [revision, word] of [[1, 'first'], [2, 'second'], [4, 'fourth']]) {
     const past = await get(app, `/revision/a/${revision}`)
@@ -27,7 +30,11 @@ test('every revision of a page is kept, with who made it and why, and has an add
     assert.match(past.body, new RegExp(`<p>${word}</p>`))
     assert.match(past.body, new RegExp(`This is revision ${revision}`))
   }
-  for (const url of ['/revision/a/3', '/revision/a/5', '/revision/none/1', '/history/none', '/difference/a?from=1&to=9', '/raw/none']) assert.equal((await get(app, url)).statusCode, 404, url)
+  for (const url of [
+    '/revision/a/3', '/revision/a/5', '/revision/none/1', '/history/none', '/difference/a?from=1&to=9', '/raw/none'
+  ]) {
+    assert.equal((await get(app, url)).statusCode, 404, url)
+  }
   for (const url of [
     '/revision/a/0', '/revision/a/-1', '/revision/a/1e3', '/revision/a/x',
     '/difference/a', '/difference/a?from=1', '/difference/a?from=$ne&to=1', '/history/a?before=x'
@@ -47,7 +54,10 @@ test('any two revisions can be compared; long unchanged parts are left out', asy
   const { body, headers } = await get(app, '/difference/a?from=1&to=2')
   assert.equal(headers['cache-control'], 'public, max-age=31536000, immutable')
   assert.match(body, /<del>line 20<\/del>\n<ins>&lt;script&gt;alert\(1\)&lt;\/script&gt;<\/ins>/)
-  assert.match(body, /… 17 unchanged lines …[^]*<span>line 17<\/span>[^]*<span>line 23<\/span>[^]*… 16 unchanged lines …/)
+  assert.match(
+    body,
+    /… 17 unchanged lines …[^]*<span>line 17<\/span>[^]*<span>line 23<\/span>[^]*… 16 unchanged lines …/
+  )
   assert.doesNotMatch(body, /line 10</)
   assert.match((await get(app, '/difference/a?from=2&to=2')).body, /The texts are the same/)
   assert.match((await get(app, '/difference/a?from=3&to=1')).body, /<del>all new<\/del>/)
@@ -55,7 +65,10 @@ test('any two revisions can be compared; long unchanged parts are left out', asy
 
 test('two texts that have nothing in common are compared in bounded time', async (t) => {
   const app = await wiki.build(t)
-  const random = (/** @type {number} */ seed) => Array.from({ length: 30_000 }, (_, index) => ((index + seed) * 2654435761 % 4294967296).toString(36)).join('\n')
+  const random = (/** @type {number} */ seed) => Array.from(
+    { length: 30_000 },
+    (_, index) => ((index + seed) * 2654435761 % 4294967296).toString(36)
+  ).join('\n')
   await save(app, 'a', random(1))
   await save(app, 'a', random(500_000))
   const { statusCode, body } = await get(app, '/difference/a?from=1&to=2')
@@ -68,7 +81,10 @@ test('an old text can be brought back, also of a deleted page, and nothing is ta
   await save(app, 'a', 'good')
   await save(app, 'a', 'vandalism')
   const revert = (/** @type {Record<string, string>} */ fields, headers = BROWSER) => app.inject({
-    method: 'POST', url: '/edit/revert/a', headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams(fields).toString()
+    method: 'POST',
+    url: '/edit/revert/a',
+    headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams(fields).toString()
   })
 
   const back = await revert({ revision: '1', base_revision: '2' })
@@ -82,7 +98,10 @@ test('an old text can be brought back, also of a deleted page, and nothing is ta
   const gone = await get(app, '/wiki/a', BROWSER)
   assert.equal(gone.statusCode, 404)
   assert.match(gone.body, /href="\/history\/a"/)
-  assert.match((await get(app, '/history/a')).body, /name="revision" value="3"><input type="hidden" name="base_revision" value="0"><button>Bring back/)
+  assert.match(
+    (await get(app, '/history/a')).body,
+    /name="revision" value="3"><input type="hidden" name="base_revision" value="0"><button>Bring back/
+  )
   assert.equal((await revert({ revision: '4', base_revision: '0' })).statusCode, 404, 'a deletion has no text')
   assert.equal((await revert({ revision: '3', base_revision: '0' }, { accept: '*/*' })).json().revision, 5)
   assert.match((await get(app, '/wiki/a')).body, /<p>good<\/p>/)
@@ -92,7 +111,9 @@ test('changes of the whole wiki are listed, the newest first, by author too, and
   const app = await wiki.build(t)
   assert.match((await get(app, '/changes')).body, /There are none/)
   assert.match((await get(app, '/changes.atom')).body, /<updated>1970-01-01T00:00:00\.000Z<\/updated>/)
-  for (let index = 1; index <= 60; index++) await submit(app, `page ${index}`, { content: 'text', author: index % 2 ? 'Ana' : 'B & <b>', summary: `change ${index}` })
+  for (let index = 1; index <= 60; index++) {
+    await submit(app, `page ${index}`, { content: 'text', author: index % 2 ? 'Ana' : 'B & <b>', summary: `change ${index}` })
+  }
 
   const first = await get(app, '/changes')
   assert.equal(first.headers['cache-control'], 'public, no-cache')
@@ -124,11 +145,14 @@ test('a feed is well-formed whatever people call themselves and their pages', as
   const hostile = ']]><script>alert(1)</script>&amp;<!-- "\''
   await submit(app, hostile, { content: 'text', author: hostile, summary: hostile, tags: hostile.replaceAll('/', '') })
   for (const [author, summary] of [['\uFFFF', ''], ['', '\uD800'], ['a\u0001', ''], ['a\nb', '']]) {
-    assert.equal((await app.inject({ method: 'POST', url: '/wiki/a', payload: { content: 'x', author, summary } })).statusCode, 400)
+    assert.equal(
+      (await app.inject({ method: 'POST', url: '/wiki/a', payload: { content: 'x', author, summary } })).statusCode,
+      400
+    )
   }
   const { body } = await get(app, '/changes.atom')
   assert.doesNotMatch(body, /<script|<!--|\]\]><|&(?!amp;|lt;|gt;|quot;|#39;)/)
-  // What a parser would see: every element is closed by its own name.
+  // As an XML parser sees it: every element is closed by its own name.
   /** @type {string[]} */
   const open = []
   for (const [, closing, name, empty] of body.matchAll(/<(\/?)([a-z]+)[^>]*?(\/?)>/g)) {

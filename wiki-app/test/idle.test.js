@@ -6,17 +6,17 @@ import { waitUntil } from '@stevec/harness/processes'
 import { sleeps } from '../bench/process.js'
 import { createPlace } from '../torture/place.js'
 
-/** Of all threads. With signs of life asked for all the time it is 40, with the event loop's lag sampled 100. */
+/** Of all threads. Pinging the database all the time makes it 40, sampling the event loop's lag 100. */
 const SLEEPS_PER_S_MAX = 5
 const WINDOW_S = 4
-/** What is left from the start is done, and pages in memory are given up, long before. */
+/** Far longer than the work after a start takes, and than pages stay in memory. */
 const REST_MAX_MS = 120_000
-/** It is to be 1 s; the rest is for slow machines. What it was is printed. */
+/** The promise is 1 s; the rest is for slow machines. The test prints the measured time. */
 const REFUSAL_MAX_MS = 4_000
 const NOTICE_MAX_MS = 20_000
 
 /**
- * How often it wakes depends on no machine's speed.
+ * Waits until a process hardly wakes up any more. The number of wake-ups does not depend on the machine's speed.
  * @param {number} pid
  * @returns {Promise<boolean>} whether a process came to rest
  */

@@ -13,7 +13,7 @@ export function pngChunk (type, data) {
 }
 
 /**
- * A grey picture that every browser shows.
+ * Returns a grey PNG that every browser shows.
  * @param {number} [width]
  * @param {number} [height]
  * @param {number} [shade]  0 to 255
@@ -22,14 +22,21 @@ export function png (width = 1, height = 1, shade = 128) {
   const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0])
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // Of one that nobody should decode the header is enough.
-  const pixels = width * height > 1_000_000 ? Buffer.alloc(0) : Buffer.alloc(height * (width + 1), shade).map((value, index) => index % (width + 1) === 0 ? 0 : value)
-  return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), pngChunk('IHDR', header), pngChunk('IDAT', deflateSync(pixels)), pngChunk('IEND', Buffer.alloc(0))])
+  // A picture too large to be decoded needs only its header.
+  const pixels = width * height > 1_000_000
+    ? Buffer.alloc(0)
+    : Buffer.alloc(height * (width + 1), shade).map((value, index) => index % (width + 1) === 0 ? 0 : value)
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    pngChunk('IHDR', header),
+    pngChunk('IDAT', deflateSync(pixels)),
+    pngChunk('IEND', Buffer.alloc(0))
+  ])
 }
 
 /**
- * A picture with notes of any length in it, as cameras and programs leave them.
- * @param {number} bytes  of the whole
+ * Returns a PNG of one pixel and a note that fills it to any length, as cameras and programs write them.
+ * @param {number} bytes  of the whole file
  */
 export function largePng (bytes, shade = 128) {
   const small = png(1, 1, shade)
@@ -38,7 +45,8 @@ export function largePng (bytes, shade = 128) {
 }
 
 /**
- * A grey JPEG, behind notes as cameras write them: each block of 8 × 8 has one code for its grey and one for its end.
+ * Returns a grey JPEG, after notes as cameras write them. Each block of 8 × 8 has one code for its grey and one for
+ * its end.
  * @param {number} width
  * @param {number} height
  * @param {number} [notes]  segments of 60,000 bytes
@@ -62,13 +70,16 @@ export function jpeg (width, height, notes = 0) {
 }
 
 /**
- * @param {number} width  of the screen
+ * @param {number} width  of the logical screen
  * @param {number} height
  * @param {number} [frameWidth]
  */
 export function gif (width, height, frameWidth = width) {
   const bytes = Buffer.concat([
-    Buffer.from('GIF89a\0\0\0\0\x80\0\0', 'latin1'), Buffer.from([0, 0, 0, 255, 255, 255]), Buffer.from([0x21, 0xfe, 3]), Buffer.from('abc\0'),
+    Buffer.from('GIF89a\0\0\0\0\x80\0\0', 'latin1'),
+    Buffer.from([0, 0, 0, 255, 255, 255]),
+    Buffer.from([0x21, 0xfe, 3]),
+    Buffer.from('abc\0'),
     Buffer.from([0x2c, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 2, 0x44, 1, 0, 0x3b])
   ])
   bytes.writeUInt16LE(width, 6)
@@ -78,7 +89,7 @@ export function gif (width, height, frameWidth = width) {
   return bytes
 }
 
-/** One pixel without loss. https://developers.google.com/speed/webp/docs/webp_lossless_bitstream_specification */
+/** One lossless pixel. https://developers.google.com/speed/webp/docs/webp_lossless_bitstream_specification */
 const VP8L = Buffer.from('LwAAABAHEBERiIj+BwA=', 'base64')
 
 /**
@@ -99,7 +110,7 @@ export function webp (kind, width, height) {
     data.writeUIntLE(height - 1, 7, 3)
     return riff(chunk('VP8X', data), chunk('VP8L', lossless))
   }
-  // A key frame that is shown, with a first partition of 4 bytes.
+  // A key frame with show_frame set and a first partition of 4 bytes (RFC 6386, section 9.1).
   data.writeUIntLE((4 << 5) + 0x10, 0, 3)
   data.writeUIntBE(0x9d012a, 3, 3)
   data.writeUInt16LE(width, 6)

@@ -10,12 +10,12 @@ const wiki = useWiki()
 
 /** @typedef {import('../src/caching/invalidation.js').Stale} Stale */
 
-/** What the lists and the page of an edit without a name are. */
+/** The lists that an edit without an author's name always makes stale. */
 const ALWAYS = ['/', '/changes', '/changes.atom', '/changes?author=', '/changes.atom?author=']
 /** @param {string} name */
 const ofPage = (name) => [`/wiki/${name}`, `/raw/${name}`, `/history/${name}`]
 
-/** A cache's memory of what it was told. */
+/** Records the purges that a cache gets. */
 function createEar () {
   /** @type {string[]} */
   const urls = []
@@ -27,7 +27,8 @@ function createEar () {
   }
 }
 
-test('an edit names what it made stale: the page, its history, the lists, its tags, the lists of links, the pages whose links changed', async (t) => {
+test('an edit names what it made stale: the page, its history, the lists, its tags, the lists of links, ' +
+  'the pages whose links changed', async (t) => {
   const ear = createEar()
   const app = await wiki.build(t, {}, { purge: ear.purge })
   const told = async () => {
@@ -42,7 +43,17 @@ test('an edit names what it made stale: the page, its history, the lists, its ta
 
   await submit(app, 'b', { content: 'text', tags: 'x', author: 'Ana B' })
   assert.deepEqual(await told(), [
-    '/', '/changes', '/changes.atom', '/changes?author=Ana+B', '/changes.atom?author=Ana+B', ...ofPage('b'), '/wiki/a', '/tags', '/tags/x', '/orphaned', '/wanted'
+    '/',
+    '/changes',
+    '/changes.atom',
+    '/changes?author=Ana+B',
+    '/changes.atom?author=Ana+B',
+    ...ofPage('b'),
+    '/wiki/a',
+    '/tags',
+    '/tags/x',
+    '/orphaned',
+    '/wanted'
   ].sort(), 'the page whose link turned good is shown differently')
 
   await app.inject({ method: 'POST', url: '/edit/rename/b', payload: { to: 'c' } })
@@ -71,16 +82,26 @@ test('a link that more pages show than can be named means everything', () => {
 
 test('by tag an edit names the page and the pages whose links changed, by what each says of itself', async (t) => {
   const ear = createEar()
-  const app = await wiki.build(t, { CACHE_POLICY: 'purge-tag', PURGE_ZONE: 'zone', PUBLIC_URL: 'https://wiki.example', PURGE_TOKEN: 'token-in-the-environment' }, { purge: ear.purge })
+  const app = await wiki.build(t, {
+    CACHE_POLICY: 'purge-tag',
+    PURGE_ZONE: 'zone',
+    PUBLIC_URL: 'https://wiki.example',
+    PURGE_TOKEN: 'token-in-the-environment'
+  }, { purge: ear.purge })
   const told = async () => {
     assert.ok(await waitUntil(() => ear.urls.length > 0, WAIT_MAX_MS))
     return ear.take()
   }
-  const tag = async (/** @type {string} */ name) => (await get(app, `/wiki/${encodeURIComponent(name)}`)).headers['cache-tag']
+  const tag = async (/** @type {string} */ name) =>
+    (await get(app, `/wiki/${encodeURIComponent(name)}`)).headers['cache-tag']
   await save(app, 'a', 'see [b](/wiki/B%20%C4%8D)')
   assert.deepEqual(await told(), [await tag('a')])
   await save(app, 'B č', 'text')
-  assert.deepEqual(await told(), [await tag('a'), await tag('B č')].sort(), 'the page whose link turned good is shown differently')
+  assert.deepEqual(
+    await told(),
+    [await tag('a'), await tag('B č')].sort(),
+    'the page whose link turned good is shown differently'
+  )
   await app.inject({ method: 'POST', url: '/edit/rename/B%20%C4%8D', payload: { to: 'c' } })
   assert.deepEqual(await told(), [await tag('B č'), await tag('c')].sort(), 'the old name leads on, and is tagged, too')
   for (const name of ['a', 'B č', 'č/'.repeat(80), ', \n"']) assert.match(tagOf(name), /^page-[\w-]{16}$/)

@@ -7,7 +7,7 @@ const wiki = useWiki()
 /** @typedef {import('fastify').FastifyInstance} App */
 
 /**
- * Names in a list, in its order.
+ * Reads the names in a list, in its order.
  * @param {App} app
  * @param {string} url
  */
@@ -27,7 +27,8 @@ const remove = (app, name) => app.inject({ method: 'DELETE', url: `/wiki/${encod
  * @param {string} name
  * @param {string} to
  */
-const rename = (app, name, to) => app.inject({ method: 'POST', url: `/edit/rename/${encodeURIComponent(name)}`, payload: { to } })
+const rename = (app, name, to) =>
+  app.inject({ method: 'POST', url: `/edit/rename/${encodeURIComponent(name)}`, payload: { to } })
 
 /** @param {string} name */
 const isMissing = (name) => new RegExp(`<a(?=[^>]* class="missing")[^>]*href="/wiki/${name}"`)
@@ -119,7 +120,11 @@ test('one who links and one who writes the page at the same time end with a good
       save(apps[0], `from${round}`, `[to](/wiki/to${round})`),
       save(apps[1], `to${round}`, 'text')
     ])
-    assert.doesNotMatch((await get(apps[round % 2], `/wiki/from${round}`)).body, isMissing(`to${round}`), `round ${round}`)
+    assert.doesNotMatch(
+      (await get(apps[round % 2], `/wiki/from${round}`)).body,
+      isMissing(`to${round}`),
+      `round ${round}`
+    )
   }
   assert.deepEqual(await listed(apps[0], '/wanted'), [])
 })

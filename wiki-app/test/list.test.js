@@ -54,7 +54,9 @@ test('long lists come in parts of 50, and the last page seen may be deleted mean
 
 test('a search finds titles that have it in them, those that begin with it first', async (t) => {
   const app = await wiki.build(t)
-  for (const name of ['Apple pie', 'pineapple', 'An apple', 'apple', 'Pear', 'Čaj', 'zzz apple apple']) await save(app, name, 'apple')
+  for (const name of ['Apple pie', 'pineapple', 'An apple', 'apple', 'Pear', 'Čaj', 'zzz apple apple']) {
+    await save(app, name, 'apple')
+  }
   assert.deepEqual(await walk(app, '/?q=APPLE'), [['apple', 'Apple pie', 'An apple', 'pineapple', 'zzz apple apple']])
   assert.deepEqual(await walk(app, '/?q=+%C4%8DAJ+'), [['Čaj']])
   assert.deepEqual((await walk(app, '/?q=')).flat().length, 7)
@@ -77,7 +79,15 @@ test('a long search is paged through both of its groups', async (t) => {
 test('what is searched is text, never a pattern or an operator', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['a.c', 'abc', '(a+)+$', '[x]', 'back^$|*?{1}', 'a"b<i>']) await save(app, name, 'text')
-  for (const [q, found] of [['a.c', ['a.c']], ['.*', []], ['(a+)+$', ['(a+)+$']], ['[', ['[x]']], ['^$|*?{1}', ['back^$|*?{1}']], ['\\Q', []], ['$where', []]]) {
+  for (const [q, found] of [
+    ['a.c', ['a.c']],
+    ['.*', []],
+    ['(a+)+$', ['(a+)+$']],
+    ['[', ['[x]']],
+    ['^$|*?{1}', ['back^$|*?{1}']],
+    ['\\Q', []],
+    ['$where', []]
+  ]) {
     assert.deepEqual((await walk(app, `/?q=${encodeURIComponent(String(q))}`)).flat(), found, String(q))
   }
   const { body } = await get(app, `/?q=${encodeURIComponent('"><script>alert(1)</script>')}`)
@@ -88,7 +98,9 @@ test('what is searched is text, never a pattern or an operator', async (t) => {
 test('queries have limits', async (t) => {
   const app = await wiki.build(t)
   assert.equal((await get(app, `/?q=${'%F0%9F%98%80'.repeat(200)}`)).statusCode, 200)
-  for (const query of [`q=${'a'.repeat(201)}`, 'q=a&q=b', 'q=a%00b', 'q=%0A', 'after=a&after=b', 'after=%00', `after=${'a'.repeat(201)}`]) {
+  for (const query of [
+    `q=${'a'.repeat(201)}`, 'q=a&q=b', 'q=a%00b', 'q=%0A', 'after=a&after=b', 'after=%00', `after=${'a'.repeat(201)}`
+  ]) {
     assert.equal((await get(app, `/?${query}`)).statusCode, 400, query)
   }
   for (const query of ['q=%ff', 'q=%zz']) assert.equal((await get(app, `/?${query}`)).statusCode, 200, query)

@@ -16,7 +16,9 @@ test('a database without transactions is not taken, and the log says what to do'
   const mongod = await startProcess({
     name: 'mongod',
     command: requireTool('mongod').path,
-    args: ['--dbpath', path.join(directory, 'data'), '--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket'],
+    args: [
+      '--dbpath', path.join(directory, 'data'), '--port', String(port), '--bind_ip', '127.0.0.1', '--nounixsocket'
+    ],
     logFile: path.join(directory, 'log')
   })
   t.after(async () => {

@@ -15,7 +15,7 @@ const PATIENCE_MS = 20_000
 const portOf = (server) => /** @type {import('node:net').AddressInfo} */ (server.address()).port
 
 /**
- * All that comes back on a connection until the server ends it.
+ * Sends a text and reads the response until the server closes the connection.
  * @param {number} port
  * @param {string} text
  */
@@ -48,7 +48,10 @@ function assertProblem ({ status: given, headers, body }, status, label) {
 const HOST = 'Host: wiki.example\r\n'
 const POST = `POST /api/v1/preview HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n`
 
-/** What Node does not make a request of. @type {[number, string, string][]} */
+/**
+ * Texts that Node does not parse as a request.
+ * @type {[number, string, string][]}
+ */
 const MALFORMED = [
   [431, 'a long header field', `GET / HTTP/1.1\r\n${HOST}X: ${'a'.repeat(20_000)}\r\n\r\n`],
   [431, 'many header fields', `GET / HTTP/1.1\r\n${HOST}${'Xxxxxx: yyyyyy\r\n'.repeat(4_000)}\r\n`],
@@ -78,7 +81,7 @@ test('what is no request of HTTP gets a problem document, and its connection end
   const app = await wiki.build(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   for (const [status, label, text] of MALFORMED) assertProblem(await exchange(portOf(app.server), text), status, label)
-  // Node answers this one itself.
+  // Node itself answers a request without Host.
   assert.equal((await exchange(portOf(app.server), 'GET / HTTP/1.1\r\n\r\n')).status, 400)
   assert.equal((await get(app, '/')).statusCode, 200)
 })

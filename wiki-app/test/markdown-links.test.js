@@ -11,13 +11,24 @@ const render = (markdown) => toHtml({ markdown, maxBytes: 10_000_000 })
 
 test('[[…]] leads to a page, to a section of it or of this page', () => {
   const { html, links } = render('[[Home  page]] [[Home page|the *start*]] [[ Č&D#Big  Deal!]] [[#Here|below]]')
-  assert.equal(html, '<p><a href="/wiki/Home%20page">Home  page</a> <a href="/wiki/Home%20page">the *start*</a> <a href="/wiki/%C4%8C&amp;D#big-deal"> Č&amp;D#Big  Deal!</a> <a href="#here">below</a></p>\n'.replace('> Č', '>Č'))
+  assert.equal(
+    html,
+    '<p><a href="/wiki/Home%20page">Home  page</a> <a href="/wiki/Home%20page">the *start*</a> ' +
+      '<a href="/wiki/%C4%8C&amp;D#big-deal">Č&amp;D#Big  Deal!</a> <a href="#here">below</a></p>\n'
+  )
   assert.deepEqual(links, ['Home page', 'Č&D'])
-  assert.match(render('|a|b|\n|-|-|\n|[[c\\|d]]|e|\n').html, /<td><a href="\/wiki\/c">d<\/a><\/td>\n<td>e<\/td>/, 'in a table the bar is escaped')
+  assert.match(
+    render('|a|b|\n|-|-|\n|[[c\\|d]]|e|\n').html,
+    /<td><a href="\/wiki\/c">d<\/a><\/td>\n<td>e<\/td>/,
+    'in a table the bar is escaped'
+  )
 })
 
 test('what is no name of a page stays text', () => {
-  for (const text of ['[[]]', '[[ ]]', '[[..]]', '[[a\u202Eb]]', '[[stevec]]', '[[|a]]', '[[a', '[[a]', `[[${'a'.repeat(201)}]]`, '[[a|]]', '[[a#]]']) {
+  for (const text of [
+    '[[]]', '[[ ]]', '[[..]]', '[[a\u202Eb]]', '[[stevec]]', '[[|a]]', '[[a', '[[a]', `[[${'a'.repeat(201)}]]`,
+    '[[a|]]', '[[a#]]'
+  ]) {
     const { html, links } = render(text)
     assert.doesNotMatch(html, /<a /, text)
     assert.deepEqual(links, [], text)
@@ -42,7 +53,10 @@ test('a Markdown link means the same wherever the page stands, and is known when
     assert.equal(html, `<p><a href="${expected}">a</a></p>\n`)
     assert.deepEqual(links, name === undefined ? [] : [name])
   }
-  assert.match(render('[a](https://example.org/?a=1&b=2 "t")').html, /<a href="https:\/\/example\.org\/\?a=1&amp;b=2" title="t">a<\/a>/)
+  assert.match(
+    render('[a](https://example.org/?a=1&b=2 "t")').html,
+    /<a href="https:\/\/example\.org\/\?a=1&amp;b=2" title="t">a<\/a>/
+  )
 })
 
 test('of very many links five hundred are noted, each once', () => {
@@ -52,16 +66,29 @@ test('of very many links five hundred are noted, each once', () => {
 })
 
 test('links to pages that are not written look different and lead to the same place', () => {
-  const { html } = render('[[a]] [[a#x|y]] [[b]] [z](a "so") [[it\'s]] <a href="/wiki/a"> `<a href="/wiki/a">` [q](/x "<a href=\\"/wiki/a\\"")')
+  const { html } = render(
+    '[[a]] [[a#x|y]] [[b]] [z](a "so") [[it\'s]] <a href="/wiki/a"> `<a href="/wiki/a">` ' +
+      '[q](/x "<a href=\\"/wiki/a\\"")'
+  )
   const missing = String(withMissing(html, new Set(['a', 'it\'s'])))
   assert.equal(missing.match(/class="missing"/g)?.length, 4)
-  assert.match(missing, /<a href="\/wiki\/a#x" class="missing" title="not written yet">y<\/a> <a href="\/wiki\/b">b<\/a> <a href="\/wiki\/a" class="missing" title="so – not written yet">z<\/a>/)
-  assert.equal(missing.replaceAll(' class="missing"', '').replace('title="so – not written yet"', 'title="so"').replaceAll(' title="not written yet"', ''), html)
+  assert.match(
+    missing,
+    /<a href="\/wiki\/a#x" class="missing" title="not written yet">y<\/a> <a href="\/wiki\/b">b<\/a> <a href="\/wiki\/a" class="missing" title="so – not written yet">z<\/a>/
+  )
+  assert.equal(
+    missing
+      .replaceAll(' class="missing"', '')
+      .replace('title="so – not written yet"', 'title="so"')
+      .replaceAll(' title="not written yet"', ''),
+    html
+  )
   assert.equal(String(withMissing(html, new Set())), html)
 })
 
 test('every page’s name that needs no escape in brackets can be linked, and its link be marked', () => {
-  const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 }).filter((text) => !/[[\]|#\n]/.test(text) && isName(text))
+  const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
+    .filter((text) => !/[[\]|#\n]/.test(text) && isName(text))
   fc.assert(fc.property(name, (text) => {
     const { html, links } = render(`x [[${text}]]`)
     assertHarmless(html)

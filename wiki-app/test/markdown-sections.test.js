@@ -11,20 +11,31 @@ const render = (markdown) => toHtml({ markdown, maxBytes: 10_000_000 }).html
 const idsOf = (html) => [...html.matchAll(/<h([2-6]) id="([^"]*)"/g)].map(([, depth, id]) => `${depth} ${id}`)
 
 test('headings are one level below the page’s title, and each has an id and a link to itself', () => {
-  assert.equal(render('# Big *deal*'), '<div class="heading"><h2 id="big-deal">Big <em>deal</em></h2><a class="anchor" href="#big-deal" aria-label="Link to “Big deal”">#</a></div>\n')
-  assert.deepEqual(idsOf(render('# Č š!\n## Č š\n##### č-š-2\n###### Č Š\n# `a`[^1] ![b](/c)\n#\n# 日本\n\n[^1]: x')), ['2 č-š', '3 č-š-2', '6 č-š-2-2', '6 č-š-3', '2 a-b', '2 section', '2 日本'])
+  assert.equal(
+    render('# Big *deal*'),
+    '<div class="heading"><h2 id="big-deal">Big <em>deal</em></h2>' +
+      '<a class="anchor" href="#big-deal" aria-label="Link to “Big deal”">#</a></div>\n'
+  )
+  assert.deepEqual(
+    idsOf(render('# Č š!\n## Č š\n##### č-š-2\n###### Č Š\n# `a`[^1] ![b](/c)\n#\n# 日本\n\n[^1]: x')),
+    ['2 č-š', '3 č-š-2', '6 č-š-2-2', '6 č-š-3', '2 a-b', '2 section', '2 日本']
+  )
 })
 
 test('from three headings on there is a table of contents', () => {
   assert.doesNotMatch(render('# a\n# b\n> # c\n'), /<nav/)
   assert.match(render('text\n# a\n### b & <c>\n# d'), new RegExp(`^${[
     '<nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>', '<ol>',
-    '<li><a href="#a">a</a><ol>', '<li><a href="#b-c">b &amp; &lt;c&gt;</a></li>', '</ol>', '</li>', '<li><a href="#d">d</a></li>', '</ol>', '</details></nav>', '<p>text</p>'
+    '<li><a href="#a">a</a><ol>', '<li><a href="#b-c">b &amp; &lt;c&gt;</a></li>', '</ol>', '</li>',
+    '<li><a href="#d">d</a></li>', '</ol>', '</details></nav>', '<p>text</p>'
   ].join('\n')}`))
   fc.assert(fc.property(fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 3, maxLength: 20 }), (depths) => {
     const html = render(depths.map((depth, index) => `${'#'.repeat(depth)} h${index}`).join('\n'))
     assertHarmless(html)
-    assert.deepEqual([...html.matchAll(/<li><a href="#([^"]*)"/g)].map(([, id]) => id), depths.map((_, index) => `h${index}`))
+    assert.deepEqual(
+      [...html.matchAll(/<li><a href="#([^"]*)"/g)].map(([, id]) => id),
+      depths.map((_, index) => `h${index}`)
+    )
   }))
 })
 
@@ -33,18 +44,30 @@ test('slugs are safe, their own slugs, and no two are equal', () => {
     assert.match(slugOf(text), /^[\p{L}\p{N}\p{M}-]{1,80}$/u)
     assert.equal(slugOf(slugOf(text)), slugOf(text))
   }))
-  fc.assert(fc.property(fc.array(fc.constantFrom('a', 'a-2', 'a-2-2', 'a-3', '__proto__'), { maxLength: 30 }), (slugs) => {
-    const unique = createSlugs()
-    assert.equal(new Set(slugs.map(unique)).size, slugs.length)
-  }))
+  fc.assert(fc.property(
+    fc.array(fc.constantFrom('a', 'a-2', 'a-2-2', 'a-3', '__proto__'), { maxLength: 30 }),
+    (slugs) => {
+      const unique = createSlugs()
+      assert.equal(new Set(slugs.map(unique)).size, slugs.length)
+    }
+  ))
 })
 
 test('notes are numbered as they are referred to, stand at the end and lead back', () => {
   assert.equal(render('a[^y] b[^x] c[^y] [^z]\n\n[^x]: X [^y]\n[^y]: Y\n\n    *more*\n[^w]: W\n'), [
-    '<p>a<sup><a id="fnref:1" href="#fn:1" aria-label="Note 1">[1]</a></sup> b<sup><a id="fnref:2" href="#fn:2" aria-label="Note 2">[2]</a></sup> c<sup><a id="fnref:1:2" href="#fn:1" aria-label="Note 1">[1]</a></sup> [^z]</p>',
+    '<p>a<sup><a id="fnref:1" href="#fn:1" aria-label="Note 1">[1]</a></sup> ' +
+      'b<sup><a id="fnref:2" href="#fn:2" aria-label="Note 2">[2]</a></sup> ' +
+      'c<sup><a id="fnref:1:2" href="#fn:1" aria-label="Note 1">[1]</a></sup> [^z]</p>',
     '<section class="footnotes" aria-label="Notes">', '<ol>',
-    '<li id="fn:1">', '<p>Y</p>', '<p><em>more</em> <a href="#fnref:1" aria-label="Back to reference 1 to note 1">↩</a> <a href="#fnref:1:2" aria-label="Back to reference 2 to note 1">↩</a> <a href="#fnref:1:3" aria-label="Back to reference 3 to note 1">↩</a></p>', '</li>',
-    '<li id="fn:2">', '<p>X <sup><a id="fnref:1:3" href="#fn:1" aria-label="Note 1">[1]</a></sup> <a href="#fnref:2" aria-label="Back to reference 1 to note 2">↩</a></p>', '</li>',
+    '<li id="fn:1">', '<p>Y</p>',
+    '<p><em>more</em> <a href="#fnref:1" aria-label="Back to reference 1 to note 1">↩</a> ' +
+      '<a href="#fnref:1:2" aria-label="Back to reference 2 to note 1">↩</a> ' +
+      '<a href="#fnref:1:3" aria-label="Back to reference 3 to note 1">↩</a></p>',
+    '</li>',
+    '<li id="fn:2">',
+    '<p>X <sup><a id="fnref:1:3" href="#fn:1" aria-label="Note 1">[1]</a></sup> ' +
+      '<a href="#fnref:2" aria-label="Back to reference 1 to note 2">↩</a></p>',
+    '</li>',
     '</ol>', '</section>', ''
   ].join('\n'))
   assert.equal(render('a\n\n[^x]: X'), '<p>a</p>\n', 'what nothing refers to is not shown')

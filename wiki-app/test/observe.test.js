@@ -23,18 +23,25 @@ const wiki = useWiki()
  * @param {string} text
  * @param {string} series
  */
-const valueOf = (text, series) => Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length + 1))
+const valueOf = (text, series) =>
+  Number(text.split('\n').find((line) => line.startsWith(`${series} `))?.slice(series.length + 1))
 
-/** What a wiki logs while it is waited for. @param {Record<string, any>} line */
+/**
+ * Matches what the wiki logs during the start: the wait for the database, and the calls of /readyz.
+ * @param {Record<string, any>} line
+ */
 const isOfStart = ({ msg, url }) => url === '/readyz' || /^database (not usable|found)/.test(msg)
 
 /**
- * The wiki as a process of its own with what it logs, ended with its test.
+ * Starts the wiki as a separate process, which ends with its test, and collects its log lines.
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string>} settings
  */
 async function start (t, settings) {
-  const child = spawn(process.execPath, [SERVER], { env: { PATH: process.env.PATH, PORT: '0', MONGODB_URI: wiki.freshUri(), ...settings }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [SERVER], {
+    env: { PATH: process.env.PATH, PORT: '0', MONGODB_URI: wiki.freshUri(), ...settings },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   t.after(async () => {
     child.kill('SIGKILL')
     if (child.exitCode === null && child.signalCode === null) await once(child, 'close')
@@ -47,7 +54,7 @@ async function start (t, settings) {
   })
   const [line] = await once(createInterface(child.stdout), 'line')
   const port = Number(/:(\d+)$/.exec(line)?.[1])
-  // On a busy machine the database may be found only after the wiki listens.
+  // On a busy machine the wiki may listen before it finds the database.
   const isReady = async () => (await fetch(`http://127.0.0.1:${port}/readyz`)).ok
   assert.ok(await waitUntil(isReady, WAIT_MAX_MS))
   return {
@@ -60,7 +67,9 @@ async function start (t, settings) {
      * @returns {Promise<number | undefined>} status
      */
     ask: (method, path, headers = {}, body = '') => new Promise((resolve, reject) => {
-      request({ port, host: '127.0.0.1', method, path, headers, agent: false }, (response) => { response.resume().once('end', () => resolve(response.statusCode)) }).once('error', reject).end(body)
+      request({ port, host: '127.0.0.1', method, path, headers, agent: false }, (response) => {
+        response.resume().once('end', () => resolve(response.statusCode))
+      }).once('error', reject).end(body)
     })
   }
 }
@@ -107,15 +116,23 @@ test('metrics tell that the database is away', async (t) => {
   assert.equal(valueOf((await readMetrics(port)).text, 'wiki_database_up'), 0)
 })
 
-test('metrics that cannot be served stop the start with a line that says why, and with the wiki they end', async (t) => {
+test('metrics that cannot be served stop the start with a line that says why, ' +
+  'and with the wiki they end', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.after(() => { other.close() })
   const { port } = /** @type {import('node:net').AddressInfo} */ (other.address())
-  await assert.rejects(buildApp(readConfig({ MONGODB_URI: wiki.freshUri(), LOG_LEVEL: 'silent', METRICS_PORT: String(port) })), { message: new RegExp(`^METRICS_PORT=${port} cannot be used on METRICS_HOST=127\\.0\\.0\\.1: .*EADDRINUSE`) })
+  await assert.rejects(
+    buildApp(readConfig({ MONGODB_URI: wiki.freshUri(), LOG_LEVEL: 'silent', METRICS_PORT: String(port) })),
+    { message: new RegExp(`^METRICS_PORT=${port} cannot be used on METRICS_HOST=127\\.0\\.0\\.1: .*EADDRINUSE`) }
+  )
 
   const [own] = await freePorts(1)
-  const app = await buildApp(readConfig({ MONGODB_URI: wiki.freshUri(), LOG_LEVEL: 'silent', METRICS_PORT: String(own) }))
+  const app = await buildApp(readConfig({
+    MONGODB_URI: wiki.freshUri(),
+    LOG_LEVEL: 'silent',
+    METRICS_PORT: String(own)
+  }))
   assert.equal((await readMetrics(own)).status, 200)
   await app.close()
   await assert.rejects(readMetrics(own))
@@ -123,13 +140,19 @@ test('metrics that cannot be served stop the start with a line that says why, an
 
 test('an error has a number to report it by: the proxy’s when that is harmless, or a new one', async (t) => {
   const app = await wiki.build(t)
-  const idOf = async (/** @type {Record<string, string>} */ headers) => (await get(app, '/nowhere', headers)).json().request_id
+  const idOf = async (/** @type {Record<string, string>} */ headers) =>
+    (await get(app, '/nowhere', headers)).json().request_id
   for (const id of ['a', 'A-b_c.9', 'x'.repeat(64)]) assert.equal(await idOf({ 'x-request-id': id }), id)
   const made = []
-  for (const id of ['', 'x'.repeat(65), 'a b', '<script>', 'a"b', 'a,b', 'č', '$(id)', 'a\tb']) made.push(await idOf({ 'x-request-id': id }))
+  for (const id of ['', 'x'.repeat(65), 'a b', '<script>', 'a"b', 'a,b', 'č', '$(id)', 'a\tb']) {
+    made.push(await idOf({ 'x-request-id': id }))
+  }
   for (const id of made) assert.match(id, /^[0-9a-f]{8}-\d+$/)
   assert.equal(new Set(made).size, made.length)
-  assert.match((await get(app, '/nowhere', { ...BROWSER, 'x-request-id': 'abc' })).body, /If you report this, say its number: <code>abc<\/code>/)
+  assert.match(
+    (await get(app, '/nowhere', { ...BROWSER, 'x-request-id': 'abc' })).body,
+    /If you report this, say its number: <code>abc<\/code>/
+  )
   assert.equal((await get(app, '/wiki/%zz', { 'x-request-id': 'abc' })).json().request_id, 'abc')
 
   await save(app, 'a', 'text')
@@ -145,15 +168,29 @@ test('at the level info there is one line for each request, and nothing secret i
   const secrets = { cookie: 'session=SECRET', 'x-request-id': 'abc', 'user-agent': 'SECRET' }
   await ask('GET', '/wiki/a%20b?q=SECRET', secrets)
   await ask('POST', '/wiki/a', { ...bearer('editor'), 'content-type': 'text/markdown' }, 'SECRET')
-  await ask('POST', '/edit/sign-in?to=SECRET', { 'content-type': 'application/x-www-form-urlencoded' }, new URLSearchParams({ name: 'editor', password: PASSWORD }).toString())
-  await ask('POST', '/edit/sign-in', { 'content-type': 'application/x-www-form-urlencoded', authorization: 'Bearer SECRET' }, 'name=SECRET&password=SECRET')
+  await ask(
+    'POST',
+    '/edit/sign-in?to=SECRET',
+    { 'content-type': 'application/x-www-form-urlencoded' },
+    new URLSearchParams({ name: 'editor', password: PASSWORD }).toString()
+  )
+  await ask(
+    'POST',
+    '/edit/sign-in',
+    { 'content-type': 'application/x-www-form-urlencoded', authorization: 'Bearer SECRET' },
+    'name=SECRET&password=SECRET'
+  )
   await ask('GET', `/${'x'.repeat(5_000)}?SECRET`)
   await ask('GET', '/wiki/%zz?SECRET')
   const requests = () => lines.filter(({ msg }) => msg === 'request')
   assert.ok(await waitUntil(async () => requests().length >= 6, WAIT_MAX_MS))
   assert.deepEqual(requests().map(({ method, route, url, status }) => [method, route, url.slice(0, 20), status]), [
-    ['GET', '/wiki/*', '/wiki/a%20b', 404], ['POST', '/wiki/*', '/wiki/a', 201], ['POST', '/edit/sign-in', '/edit/sign-in', 303], ['POST', '/edit/sign-in', '/edit/sign-in', 401],
-    ['GET', null, `/${'x'.repeat(19)}`, 404], ['GET', null, '/wiki/%zz', 400]
+    ['GET', '/wiki/*', '/wiki/a%20b', 404],
+    ['POST', '/wiki/*', '/wiki/a', 201],
+    ['POST', '/edit/sign-in', '/edit/sign-in', 303],
+    ['POST', '/edit/sign-in', '/edit/sign-in', 401],
+    ['GET', null, `/${'x'.repeat(19)}`, 404],
+    ['GET', null, '/wiki/%zz', 400]
   ])
   for (const line of requests()) {
     assert.equal(line.level, 30)
@@ -226,11 +263,11 @@ test('a busy wiki logs some of its page views, says how many it left out, and lo
     asked++
     assert.equal(await ask('GET', `/wiki/a${query}`), 200)
   }
-  // With a query it is the framework that answers.
+  // The framework handles requests with a query; the fast path handles the others.
   await Promise.all(Array.from({ length: 200 }, (_, index) => view(index % 2 === 0 ? '' : '?x')))
   assert.equal(await ask('GET', '/wiki/none'), 404)
   const told = () => views().reduce((sum, { unlogged }) => sum + 1 + unlogged, 0)
-  // The first view of a later second has a line, and tells of all before it.
+  // The first view of a later second is logged, with the number of unlogged views before it.
   const isAllTold = async () => {
     await view('')
     return waitUntil(() => told() === asked, 1_500, 20)
@@ -252,6 +289,9 @@ test('at the usual level requests leave no line, and an unexpected error is foun
   await ask('GET', '/nowhere')
   assert.equal(await ask('GET', '/wiki/a?q=SECRET', { 'x-request-id': 'abc', cookie: 'SECRET' }), 500)
   assert.ok(await waitUntil(async () => lines.length > 0, WAIT_MAX_MS))
-  assert.deepEqual(lines.map(({ msg, request_id: id, url }) => [msg, id, url]), [['unexpected error', 'abc', '/wiki/a']])
+  assert.deepEqual(
+    lines.map(({ msg, request_id: id, url }) => [msg, id, url]),
+    [['unexpected error', 'abc', '/wiki/a']]
+  )
   assert.doesNotMatch(JSON.stringify(lines), /SECRET/)
 })

@@ -13,11 +13,14 @@ import { BROWSER, get, save, submit, useWiki } from './helper.js'
 const wiki = useWiki()
 
 const MIB = 1_048_576
-/** What a page of a difference may have at most: five characters for each that is escaped, and the lines' own tags. */
+/** Limit of a page with a difference: an escaped character takes five bytes, and each line has tags. */
 const SHOWN_MAX_BYTES = 700_000
 const skip = process.platform === 'linux' ? false : 'needs /proc, for the processor time of a thread'
 
-/** Short lines of which two texts share none but by chance. @param {number} seed */
+/**
+ * Returns a text of short lines. Two such texts have lines in common only by chance.
+ * @param {number} seed
+ */
 function shortLines (seed) {
   let [state, text] = [seed, '']
   while (text.length < MIB - 8) {
@@ -27,11 +30,11 @@ function shortLines (seed) {
   return text
 }
 
-/** Renders in many times what a short text takes, and in less than any author is allowed. */
+/** A text that takes many times the rendering time of a short one, but less than the limit for authors. */
 const long = (/** @type {number} */ number) => `${number} ${'[a](/b) *c* '.repeat(2_000)}`
 
 /**
- * Revisions as an author makes them, without the time to render each.
+ * Builds a wiki with revisions as an author makes them, but without the time to render each.
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string[]>} pages  their texts, the oldest first
  */
@@ -46,14 +49,14 @@ async function wikiWith (t, pages) {
       const { modifiedCount } = await revisions.updateOne({ page, revision: index + 1 }, { $set: { content } })
       assert.equal(modifiedCount, 1)
     }
-    // The newest is another one, so that all of these are the past.
+    // A newer revision, so that all given ones are old revisions.
     await save(app, page, 'newest')
   }
   await client.close()
   return app
 }
 
-/** @param {() => Promise<any>} work @returns {Promise<number>} milliseconds of processor time of the main thread */
+/** @param {() => Promise<any>} work @returns {Promise<number>} ms of CPU time of the main thread */
 async function mainThreadMs (work) {
   const before = cpuTicks(process.pid)
   await work()
@@ -187,7 +190,7 @@ test('unknown parameters of an address lead to it without them, in one step, and
   ]) {
     assert.equal((await get(app, url)).statusCode, 200, url)
   }
-  // As a proxy asks, with scheme and host (RFC 9112 §3.2.2).
+  // A proxy sends the absolute form, with scheme and host (RFC 9112 §3.2.2).
   assert.equal((await get(app, 'http://evil.example/raw/a?r=1')).headers.location, '/raw/a')
   assert.equal((await get(app, '//evil.example/raw/a?r=1')).statusCode, 404)
   assert.equal((await get(app, '/api/v1/changes?r=1')).statusCode, 400)
@@ -231,7 +234,9 @@ test('an author gets both texts when no difference of them can be made', async (
     run: () => Promise.reject(Object.assign(new Error('busy'), { statusCode: 503 })),
     close: async () => {}
   }
-  const app = await buildApp(config, {}, {}, { makeOldRevisions: (options) => createOldRevisions({ ...options, pool: busy }) })
+  const app = await buildApp(config, {}, {}, {
+    makeOldRevisions: (options) => createOldRevisions({ ...options, pool: busy })
+  })
   t.after(() => app.close())
   await save(app, 'a', 'theirs')
   await save(app, 'a', 'theirs & newer')
@@ -279,7 +284,7 @@ test('a text of a revision goes to its thread and back unchanged', async (t) => 
 })
 
 /**
- * The past of a wiki whose thread does as it is told.
+ * Creates the old revisions of a wiki with a fake thread, whose tasks end only on `finish` or `fail`.
  * @param {import('node:test').TestContext} t
  */
 function pastOf (t) {

@@ -14,8 +14,10 @@ import { get, useWiki } from './helper.js'
 import { png } from './images.js'
 import { bearer, peopleOnly } from './people.js'
 
-// The ajv that Fastify validates with.
-const load = createRequire(createRequire(createRequire(import.meta.url).resolve('fastify')).resolve('@fastify/ajv-compiler'))
+// The same copy of ajv that Fastify validates with.
+const load = createRequire(
+  createRequire(createRequire(import.meta.url).resolve('fastify')).resolve('@fastify/ajv-compiler')
+)
 const [Ajv, addFormats] = [load('ajv/dist/2020').default, load('ajv-formats')]
 
 const wiki = useWiki()
@@ -35,7 +37,10 @@ const text = { type: 'string', minLength: 1 }
 const schemaObject = { $ref: 'https://json-schema.org/draft/2020-12/schema' }
 const ref = (/** @type {string} */ name) => ({ $ref: `#/$defs/${name}` })
 
-/** What OpenAPI 3.1 asks of the parts that we use, and nothing that it does not know. https://spec.openapis.org/oas/v3.1.1.html#schema */
+/**
+ * Checks a document against the parts of OpenAPI 3.1 that we use: all required fields, and no unknown ones.
+ * https://spec.openapis.org/oas/v3.1.1.html#schema
+ */
 const isOpenapi = ajv.compile({
   ...only({
     openapi: { type: 'string', pattern: '^3\\.1\\.\\d+$' },
@@ -58,11 +63,23 @@ const isOpenapi = ajv.compile({
       security: { type: 'array', items: mapOf({ type: 'array', maxItems: 0 }) },
       parameters: { type: 'array', items: ref('parameter') },
       requestBody: only({ description: text, required: { type: 'boolean' }, content: ref('content') }, ['content']),
-      responses: { type: 'object', minProperties: 1, propertyNames: { pattern: '^(?:[1-5](?:\\d\\d|XX)|default)$' }, additionalProperties: ref('response') }
+      responses: {
+        type: 'object',
+        minProperties: 1,
+        propertyNames: { pattern: '^(?:[1-5](?:\\d\\d|XX)|default)$' },
+        additionalProperties: ref('response')
+      }
     }, ['responses', 'summary', 'description', 'tags']),
     security: only({ type: { const: 'http' }, scheme: { const: 'bearer' }, description: text }, ['type', 'scheme']),
     parameter: {
-      ...only({ name: text, in: { enum: ['path', 'query', 'header'] }, required: { type: 'boolean' }, description: text, schema: schemaObject, example: true }, ['name', 'in', 'schema']),
+      ...only({
+        name: text,
+        in: { enum: ['path', 'query', 'header'] },
+        required: { type: 'boolean' },
+        description: text,
+        schema: schemaObject,
+        example: true
+      }, ['name', 'in', 'schema']),
       if: { type: 'object', properties: { in: { const: 'path' } } },
       then: { type: 'object', required: ['required'], properties: { required: { const: true } } }
     },
@@ -75,7 +92,8 @@ const isOpenapi = ajv.compile({
 const documentOf = async (app) => (await get(app, '/api/v1/openapi.json')).json()
 
 /** @param {any} document */
-const operationsIn = (document) => Object.entries(document.paths).flatMap(([path, item]) => Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })))
+const operationsIn = (document) => Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), ...operation })))
 
 test('the document is valid OpenAPI 3.1 and describes every route of the API', async (t) => {
   const app = await wiki.build(t)
@@ -84,51 +102,83 @@ test('the document is valid OpenAPI 3.1 and describes every route of the API', a
   assert.ok(!isOpenapi({ ...document, paths: { '/x': { get: {} } } }), 'the check can fail')
   const answer = await get(app, '/api/v1/openapi.json')
   assert.equal(answer.headers['cache-control'], 'public, no-cache')
-  assert.equal((await get(app, '/api/v1/openapi.json', { 'if-none-match': String(answer.headers.etag) })).statusCode, 304)
+  assert.equal(
+    (await get(app, '/api/v1/openapi.json', { 'if-none-match': String(answer.headers.etag) })).statusCode,
+    304
+  )
 
   const operations = operationsIn(document)
   assert.equal(operations.length, 21)
   for (const { path: template, method, parameters = [], responses } of operations) {
-    const named = parameters.filter((/** @type {any} */ parameter) => parameter.in === 'path').map((/** @type {any} */ parameter) => parameter.name)
-    assert.deepEqual(named.sort(), [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(), `${method} ${template}`)
+    const named = parameters
+      .filter((/** @type {any} */ parameter) => parameter.in === 'path')
+      .map((/** @type {any} */ parameter) => parameter.name)
+    assert.deepEqual(
+      named.sort(),
+      [...template.matchAll(/\{(\w+)\}/g)].map(([, name]) => name).sort(),
+      `${method} ${template}`
+    )
     assert.ok(app.hasRoute({ method, url: `/api/v1${template.replace(/\{(\w+)\}/g, ':$1')}` }), `${method} ${template}`)
     const statuses = ['400', '408', '431', '503', ...(method === 'GET' ? [] : ['401', '403', '413', '415', '429'])]
     for (const status of statuses) assert.ok(responses[status], `${method} ${template} says when it is ${status}`)
   }
-  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name)
+  const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)]
+    .map(([, name]) => name)
   assert.deepEqual([...new Set(references)].sort(), Object.keys(document.components.schemas).sort())
 })
 
 /**
- * The wiki that the examples are about.
+ * Creates the pages and the file that the examples are about.
  * @param {App} app
  */
 async function setTheStage (app) {
   const put = async (/** @type {string} */ name, /** @type {object} */ payload) => {
-    assert.ok((await app.inject({ method: 'PUT', url: `/api/v1/pages/${encodeURIComponent(name)}`, payload })).statusCode < 300)
+    assert.ok((await app.inject({
+      method: 'PUT',
+      url: `/api/v1/pages/${encodeURIComponent(name)}`,
+      payload
+    })).statusCode < 300)
   }
   await put('Handbook/Writing', { content: 'Use words.', tags: ['guide'], author: 'Ana' })
-  await put('Handbook/Writing', { content: 'Use plain words.\n', tags: ['guide', 'style'], author: 'Ana', summary: 'plainer' })
-  await put('Handbook', { content: 'About [style](/wiki/Handbook/Writing) and [speech](/wiki/Handbook/Speaking).', tags: ['guide'], author: 'Bor' })
+  await put('Handbook/Writing', {
+    content: 'Use plain words.\n',
+    tags: ['guide', 'style'],
+    author: 'Ana',
+    summary: 'plainer'
+  })
+  await put('Handbook', {
+    content: 'About [style](/wiki/Handbook/Writing) and [speech](/wiki/Handbook/Speaking).',
+    tags: ['guide'],
+    author: 'Bor'
+  })
   for (const name of ['Draft', 'Old news', 'Restored']) await put(name, { content: 'first' })
   await put('Restored', { content: 'second' })
-  assert.equal((await app.inject({ method: 'POST', url: '/api/v1/files?author=Ana', headers: { 'content-type': 'image/png' }, payload: png() })).statusCode, 201)
+  assert.equal((await app.inject({
+    method: 'POST',
+    url: '/api/v1/files?author=Ana',
+    headers: { 'content-type': 'image/png' },
+    payload: png()
+  })).statusCode, 201)
 }
 
 /**
- * With everything that differs from wiki to wiki left out.
+ * Replaces all values that differ between wikis.
  * @param {unknown} body
  */
-const comparable = (body) => JSON.parse(JSON.stringify(body, (key, value) => ['modified_at', 'created_at'].includes(key) ? 'a time' : key === 'next_cursor' ? null : value))
+const comparable = (body) => JSON.parse(JSON.stringify(body, (key, value) =>
+  ['modified_at', 'created_at'].includes(key) ? 'a time' : key === 'next_cursor' ? null : value))
 
 test('every example in the document does what the document says', async (t) => {
   const app = await wiki.build(t)
   const document = await documentOf(app)
-  const validator = (/** @type {object} */ schema) => ajv.compile(JSON.parse(JSON.stringify({ ...schema, $defs: document.components.schemas }).replaceAll('#/components/schemas/', '#/$defs/')))
+  const validator = (/** @type {object} */ schema) => ajv.compile(JSON.parse(
+    JSON.stringify({ ...schema, $defs: document.components.schemas })
+      .replaceAll('#/components/schemas/', '#/$defs/')
+  ))
   await setTheStage(app)
   const zip = (await get(app, '/api/v1/export')).rawPayload
   const [{ url: base }] = document.servers
-  // What reads goes first, for the others change what there is to read.
+  // Reads come first, because the other operations change what they return.
   const operations = operationsIn(document).sort((a, b) => Number(a.method !== 'GET') - Number(b.method !== 'GET'))
   for (const { path: template, method, parameters = [], requestBody, responses } of operations) {
     const label = `${method} ${template}`
@@ -148,7 +198,11 @@ test('every example in the document does what the document says', async (t) => {
       assert.ok(example, `${label}: its body needs an example`)
       assert.ok(validator(schema)(example), label)
     }
-    const answer = await app.inject({ method: /** @type {'GET'} */ (method), url: query.size > 0 ? `${url}?${query}` : url, ...(type && { headers: { 'content-type': type }, payload: example ?? (type === 'image/png' ? png() : zip) }) })
+    const answer = await app.inject({
+      method: /** @type {'GET'} */ (method),
+      url: query.size > 0 ? `${url}?${query}` : url,
+      ...(type && { headers: { 'content-type': type }, payload: example ?? (type === 'image/png' ? png() : zip) })
+    })
     assert.ok(answer.statusCode < 300, `${label}: ${answer.statusCode} ${answer.body}`)
     const said = responses[answer.statusCode]
     assert.ok(said, `${label} does not say that it may be ${answer.statusCode}`)
@@ -172,13 +226,16 @@ test('every example in the document does what the document says', async (t) => {
   }
 })
 
-test('the documentation runs in a browser under a policy of its own, asks nobody else, and its examples can be tried out', async (t) => {
+test('the documentation runs in a browser under a policy of its own, asks nobody else, ' +
+  'and its examples can be tried out', async (t) => {
   const app = await wiki.build(t)
   await setTheStage(app)
   const url = await app.listen({ port: 0 })
   const policy = String((await get(app, '/api/')).headers['content-security-policy'])
   assert.doesNotMatch(policy, /https?:|\*|unsafe-eval|script-src[^;]*unsafe/)
-  for (const other of ['/', '/wiki/Handbook', '/api/v1/pages', '/api/v1/openapi.json', '/nowhere']) assert.match(String((await get(app, other)).headers['content-security-policy']), /style-src 'self';/, other)
+  for (const other of ['/', '/wiki/Handbook', '/api/v1/pages', '/api/v1/openapi.json', '/nowhere']) {
+    assert.match(String((await get(app, other)).headers['content-security-policy']), /style-src 'self';/, other)
+  }
 
   const browser = await chromium.launch({ executablePath: requireTool('chromium').path, args: ['--no-sandbox'] })
   t.after(() => browser.close())
@@ -187,7 +244,9 @@ test('the documentation runs in a browser under a policy of its own, asks nobody
   const complaints = []
   page.on('console', (message) => { if (message.type() === 'error') complaints.push(message.text()) })
   page.on('pageerror', (error) => { complaints.push(error.message) })
-  page.on('request', (request) => { if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(request.url()) })
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !request.url().startsWith('data:')) complaints.push(request.url())
+  })
   await page.goto(`${url}/api/`)
   await page.getByText('List the pages with a tag').click()
   await page.getByRole('button', { name: 'Try it out' }).click()

@@ -18,10 +18,13 @@ import { createPageStore } from '../src/pages/store.js'
 import { createCachingOf, View } from '../src/pages/view.js'
 import { createLog, get, readMetrics, save, useWiki } from './helper.js'
 
-/** Less than the age that a copy reaches by itself, 60 s. */
+/** Less than 60 s, the age at which a copy expires by itself. */
 const WAIT_MAX_MS = 40_000
 setFlagsFromString('--expose-gc')
-/** What nothing leads to any more is not counted as memory in use after it. @type {() => void} */
+/**
+ * Frees unreachable memory, which would count as memory in use otherwise.
+ * @type {() => void}
+ */
 const collectGarbage = runInNewContext('gc')
 const quiet = /** @type {any} */ ({ warn () {} })
 
@@ -30,7 +33,7 @@ const quiet = /** @type {any} */ ({ warn () {} })
 const view = (text, heldBytes = 10_000) => ({ text, held_bytes: heldBytes, detached: () => view(text, heldBytes) })
 
 /**
- * Reads a page until the cache keeps it, which it does once it hears from the database.
+ * Reads a page until the cache stores it. The cache stores nothing before the first report of the change stream.
  * @param {ReturnType<typeof createOriginCache>} cache
  * @param {string} name
  */
@@ -141,16 +144,16 @@ describe('copies of pages in the wiki\'s own memory', () => {
         return cache.get('a') !== undefined
       }
       assert.ok(await waitUntil(keeps, 60_000, 20))
-      // Longer than what passes for a stream that broke again at once.
+      // A stream that breaks sooner counts as part of the previous outage.
       const heardMs = performance.now()
       assert.ok(await waitUntil(async () => performance.now() - heardMs > 4_000 && await keeps(), 60_000, 20))
       await own.stop()
       assert.ok(await waitUntil(() => lines.length >= outage, 60_000, 20), `outage ${outage}`)
       const loggedMs = performance.now()
-      // Some more attempts, each of which fails.
+      // Time for further attempts, all of which fail.
       assert.ok(await waitUntil(() => performance.now() - loggedMs > 1_500, 60_000, 20))
       assert.equal(lines.length, outage)
-      // What it says depends on what the driver was doing: reading, choosing a server, connecting.
+      // The cause depends on what the driver was doing: reading, selecting a server, connecting.
       assert.match(lines[outage - 1], /^no changes of pages are heard of, so none is kept: \w+/)
       own = await startMongod({ port, directory })
     }
@@ -159,7 +162,8 @@ describe('copies of pages in the wiki\'s own memory', () => {
 
 const wiki = useWiki()
 
-test('a wiki that keeps pages in memory does not ask for them again, shows an edit soon to all and at once to its author', async (t) => {
+test('a wiki that keeps pages in memory does not ask for them again, shows an edit soon to all ' +
+  'and at once to its author', async (t) => {
   const app = await wiki.build(t, { ORIGIN_CACHE_MIB: '8', MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
   await save(app, 'Kept', 'one')
   let finds = 0
@@ -179,7 +183,10 @@ test('a wiki that keeps pages in memory does not ask for them again, shows an ed
   await save(app, 'Kept', 'two')
   assert.match((await get(app, '/wiki/Kept?saved=2')).body, /two/)
   assert.ok(await waitUntil(async () => /two/.test((await get(app, '/wiki/Kept')).body), WAIT_MAX_MS, 5))
-  assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/Kept', headers: { 'if-match': '*' } })).statusCode, 204)
+  assert.equal(
+    (await app.inject({ method: 'DELETE', url: '/wiki/Kept', headers: { 'if-match': '*' } })).statusCode,
+    204
+  )
   assert.ok(await waitUntil(async () => (await get(app, '/wiki/Kept')).statusCode === 404, WAIT_MAX_MS, 5))
 })
 
@@ -198,7 +205,7 @@ test('what is kept of a page holds no other memory than its own, and all of it i
   const names = Array.from({ length: pages }, (_, page) => `Page ${page}`)
   await documents.insertMany(/** @type {any[]} */ (names.map((_id) => ({ ...model, _id, title_key: _id }))))
 
-  // Nothing is rendered.
+  // The stored HTML has this version, so nothing is rendered.
   const renderer = /** @type {any} */ ({ version: model?.renderer })
   const store = createPageStore({ models: defineModels(connection), renderer, readsAtOnce: batch, log: quiet })
   const cachingOf = createCachingOf(cachePolicy('revalidate', /** @type {any} */ ({})))
@@ -209,8 +216,9 @@ test('what is kept of a page holds no other memory than its own, and all of it i
   const through = (/** @type {string} */ name) =>
     cache.through(name, async () => new View(/** @type {any} */ (await store.findView(name)), cachingOf))
   /**
-   * On a busy machine the cache may not hear of changes for a while, and keeps nothing meanwhile. @param {string[]}
-   * batch
+   * Reads a batch until it is cached: on a busy machine the change stream may be silent for a while, and the cache
+   * stores nothing meanwhile.
+   * @param {string[]} batch
    */
   const readTogether = (batch) => waitUntil(async () => {
     await Promise.all(batch.map(through))
@@ -218,7 +226,7 @@ test('what is kept of a page holds no other memory than its own, and all of it i
   }, 60_000, 20)
   assert.ok(await readTogether(['Model']))
 
-  // One page of each reply stays in use, so that the least recently used are the others of it.
+  // One page of each database reply stays in use, so that the cache evicts the others of that reply.
   const used = names.filter((_, page) => page % batch === batch - 1)
   collectGarbage()
   const before = process.memoryUsage().arrayBuffers
@@ -238,7 +246,7 @@ test('what is kept of a page holds no other memory than its own, and all of it i
     assert.equal('html' in view.page, false)
   }
   assert.ok(kept.reduce((sum, view) => sum + view.held_bytes, 0) <= maxBytes)
-  // What the last reads have left is there besides, and far less than a reply for each page in use.
+  // The buffers of the last reads count, too. They are far smaller than one reply for each page in use.
   assert.ok(heldBytes <= 1.5 * maxBytes, `${heldBytes} bytes`)
 })
 
@@ -264,7 +272,12 @@ async function answersFirst (t, cacheMib, watched) {
   const names = ['Kept', 'Žaba & Co./Über uns', 'a+b (c)', 'Gone', 'Old name']
   for (const name of names) await save(app, name, `The text of ${name}.`)
   await app.inject({ method: 'DELETE', url: viewUrl('Gone'), headers: { 'if-match': '*' } })
-  assert.equal((await app.inject({ method: 'POST', url: '/edit/rename/Old%20name', headers: { 'content-type': 'application/x-www-form-urlencoded' }, payload: 'to=New+name' })).statusCode, 201)
+  assert.equal((await app.inject({
+    method: 'POST',
+    url: '/edit/rename/Old%20name',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    payload: 'to=New+name'
+  })).statusCode, 201)
 
   let handled = 0
   const count = () => { handled++ }
@@ -274,10 +287,17 @@ async function answersFirst (t, cacheMib, watched) {
   const ask = async (url, headers = {}, method = 'GET') => {
     const before = handled
     const response = await fetch(address + url, { method, headers, redirect: 'manual' })
-    return { status: response.status, headers: Object.fromEntries(response.headers), body: await response.text(), byFramework: handled > before }
+    return {
+      status: response.status,
+      headers: Object.fromEntries(response.headers),
+      body: await response.text(),
+      byFramework: handled > before
+    }
   }
   const own = new Set(['date', 'connection', 'keep-alive'])
-  const withoutOwn = (/** @type {Record<string, unknown>} */ headers) => Object.fromEntries(Object.entries(headers).filter(([name]) => !own.has(name)).map(([name, value]) => [name, String(value)]))
+  const withoutOwn = (/** @type {Record<string, unknown>} */ headers) => Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !own.has(name)).map(([name, value]) => [name, String(value)])
+  )
 
   for (const name of names.slice(0, 3)) {
     assert.ok(await waitUntil(async () => !(await ask(viewUrl(name))).byFramework, WAIT_MAX_MS, 5), name)
@@ -290,7 +310,7 @@ async function answersFirst (t, cacheMib, watched) {
 
     const etag = first.headers.etag
     const spelling = viewUrl(name).replace(/[Ka]/, (letter) => `%${letter.charCodeAt(0).toString(16)}`)
-    // fetch asks for a new copy by itself where it is told of an old one, unless it is told what to say.
+    // fetch adds `Cache-Control: no-cache` to a conditional request that has no Cache-Control of its own.
     const known = { 'if-none-match': etag, 'cache-control': 'max-age=0' }
     const [again, frameworkAgain] = [await ask(viewUrl(name), known), await get(app, viewUrl(name), known)]
     assert.deepEqual([again.status, again.body, again.byFramework], [304, '', false])
@@ -298,13 +318,18 @@ async function answersFirst (t, cacheMib, watched) {
     assert.equal((await ask(viewUrl(name), { ...known, 'if-none-match': '"another"' })).body, first.body)
 
     for (const [url, headers, method, status] of /** @type {[string, Record<string, string>, string, number][]} */ ([
-      [viewUrl(name), {}, 'HEAD', 200], [`${viewUrl(name)}?saved=1`, {}, 'GET', 200], [`${viewUrl(name)}?x`, {}, 'GET', 200], [spelling, {}, 'GET', 301]
+      [viewUrl(name), {}, 'HEAD', 200],
+      [`${viewUrl(name)}?saved=1`, {}, 'GET', 200],
+      [`${viewUrl(name)}?x`, {}, 'GET', 200],
+      [spelling, {}, 'GET', 301]
     ])) {
       const answer = await ask(url, headers, method)
       assert.deepEqual([answer.status, answer.byFramework], [status, true], `${method} ${url}`)
     }
   }
-  for (const [name, status] of /** @type {[string, number][]} */ ([['Gone', 404], ['Old name', 302], ['%', 400], ['never-written', 404]])) {
+  for (const [name, status] of /** @type {[string, number][]} */ ([
+    ['Gone', 404], ['Old name', 302], ['%', 400], ['never-written', 404]
+  ])) {
     const url = name === '%' ? '/wiki/%' : viewUrl(name)
     await app.inject('/wiki/stevec')
     for (let time = 0; time < 3; time++) {
@@ -320,7 +345,7 @@ async function answersFirst (t, cacheMib, watched) {
 
   const lines = () => logged.filter(({ msg }) => msg === 'request')
   if (!watched) return assert.equal(lines().length, 0)
-  // Those of the framework are noted once they have been sent.
+  // The framework counts and logs its responses only after it has sent them.
   const counts = async () =>
     [...(await readMetrics(port)).text.matchAll(/^wiki_http_request_duration_seconds_count\{.*\} (\d+)$/gm)]
       .reduce((sum, [, count]) => sum + Number(count), 0)

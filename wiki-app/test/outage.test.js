@@ -11,11 +11,11 @@ import { readConfig } from '../src/config.js'
 import { BROWSER, get, save } from './helper.js'
 
 const RECOVERY_MAX_MS = 20_000
-/** The driver seeks a server for 1.5 s; the rest is for slow machines. */
+/** The driver looks for a server for 1.5 s; the rest is for slow machines. */
 const REFUSAL_MAX_MS = 4_000
 
 /**
- * A database that can be stopped and started again at its place.
+ * Creates a database that can stop and start again with the same address and data.
  * @param {import('node:test').TestContext} t
  */
 async function createPlace (t) {
@@ -45,7 +45,14 @@ async function build (t, uri) {
 /** @param {import('fastify').FastifyInstance} app */
 async function assertUnavailable (app) {
   const start = performance.now()
-  const answers = await Promise.all([get(app, '/wiki/a'), get(app, '/'), save(app, 'a', 'x'), app.inject({ method: 'DELETE', url: '/wiki/a' }), get(app, '/edit/text/a'), get(app, '/readyz')])
+  const answers = await Promise.all([
+    get(app, '/wiki/a'),
+    get(app, '/'),
+    save(app, 'a', 'x'),
+    app.inject({ method: 'DELETE', url: '/wiki/a' }),
+    get(app, '/edit/text/a'),
+    get(app, '/readyz')
+  ])
   assert.ok(performance.now() - start < REFUSAL_MAX_MS)
   for (const answer of answers) {
     assert.equal(answer.statusCode, 503, answer.body)

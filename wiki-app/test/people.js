@@ -5,13 +5,16 @@ import { hashPassword } from '../src/access/password.js'
 import { sha256 } from '../src/access/users.js'
 import { BROWSER } from './helper.js'
 
-/** The weakest that is allowed, so that tests are quick. */
+/** The lowest cost that is allowed, so that tests are fast. */
 const COST = { ln: 14, r: 8, p: 1 }
 
 export const PASSWORD = 'correct horse'
 const password = await hashPassword(PASSWORD, COST)
 
-/** Named after their roles. @typedef {'reader' | 'editor' | 'admin'} Role */
+/**
+ * The users of the tests are named after their roles.
+ * @typedef {'reader' | 'editor' | 'admin'} Role
+ */
 export const ROLES = /** @type {Role[]} */ (['reader', 'editor', 'admin'])
 
 /** @param {string} name */
@@ -20,12 +23,17 @@ export const tokenOf = (name) => `stevec_${name}`
 /** @param {string} name */
 export const bearer = (name) => ({ authorization: `Bearer ${tokenOf(name)}` })
 
-export const USERS = ROLES.map((role) => ({ name: role, role, password, tokens: [{ label: 'test', sha256: sha256(tokenOf(role)) }] }))
+export const USERS = ROLES.map((role) => ({
+  name: role,
+  role,
+  password,
+  tokens: [{ label: 'test', sha256: sha256(tokenOf(role)) }]
+}))
 
 /**
- * A file that ends with its test.
+ * Writes a users' file, which is removed at the end of its test.
  * @param {import('node:test').TestContext} t
- * @param {unknown} [content]  text, or what becomes JSON
+ * @param {unknown} [content]  text, or a value that is written as JSON
  * @param {number} [mode]
  */
 export function usersFile (t, content = { users: USERS }, mode = 0o600) {
@@ -37,14 +45,14 @@ export function usersFile (t, content = { users: USERS }, mode = 0o600) {
 }
 
 /**
- * Settings of a wiki in which only these people write.
+ * Returns the settings of a wiki in which only these users may write.
  * @param {import('node:test').TestContext} t
  * @param {unknown} [content]
  */
 export const peopleOnly = (t, content) => ({ ACCESS: 'users', USERS_FILE: usersFile(t, content) })
 
 /**
- * What a browser's form sends.
+ * Submits a form as a browser does.
  * @param {import('fastify').FastifyInstance} app
  * @param {string} url
  * @param {Record<string, string>} fields
@@ -55,12 +63,17 @@ export const post = (app, url, fields, headers = {}, remoteAddress = '127.0.0.1'
   method: 'POST',
   url,
   remoteAddress,
-  headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', ...headers },
+  headers: {
+    ...BROWSER,
+    'content-type': 'application/x-www-form-urlencoded',
+    'sec-fetch-site': 'same-origin',
+    ...headers
+  },
   payload: new URLSearchParams(fields).toString()
 })
 
 /**
- * Signs in and returns what the browser sends from then on below /edit.
+ * Signs in and returns the header that the browser sends below /edit from then on.
  * @param {import('fastify').FastifyInstance} app
  * @param {string} name
  */

@@ -11,12 +11,16 @@ const wiki = useWiki()
  * @param {Record<string, string>} [headers]
  */
 const preview = (app, name, fields, headers = BROWSER) => app.inject({
-  method: 'POST', url: `/edit/preview/${name}`, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, payload: new URLSearchParams(fields).toString()
+  method: 'POST',
+  url: `/edit/preview/${name}`,
+  headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  payload: new URLSearchParams(fields).toString()
 })
 /** @param {string} html */
 const articleIn = (html) => /<article [^>]*>[^]*<\/article>/.exec(html)?.[0]
 
-const TEXT = '# A\r\n\r\n*b* & <i> [self](/wiki/New) [there](/wiki/there) [none](/wiki/none)\r\n\r\n| a | b |\r\n|--:|---|\r\n| 1 | 2 |\r\n\r\n```js\r\nlet a\r\n```\r\n'
+const TEXT = '# A\r\n\r\n*b* & <i> [self](/wiki/New) [there](/wiki/there) [none](/wiki/none)\r\n\r\n' +
+  '| a | b |\r\n|--:|---|\r\n| 1 | 2 |\r\n\r\n```js\r\nlet a\r\n```\r\n'
 
 test('the preview is the article that will be seen, byte by byte, and nothing typed is lost', async (t) => {
   const app = await wiki.build(t)
@@ -27,9 +31,22 @@ test('the preview is the article that will be seen, byte by byte, and nothing ty
   assert.equal(shown.headers['cache-control'], 'private, no-store')
   assert.equal((await get(app, '/wiki/New')).statusCode, 404, 'nothing is saved')
   assert.match(shown.body, /<form class="editor" method="post" action="\/edit\/text\/New" data-unsaved>/)
-  for (const part of ['name="base_revision" value="0"', 'name="tags" maxlength="2000" value="One, tw"', 'value="Ana &quot;A&quot; &lt;b&gt;"', 'value="why &amp; what"', '\n# A\n\n*b* &amp; &lt;i&gt;']) assert.ok(shown.body.includes(part), part)
+  for (const part of [
+    'name="base_revision" value="0"',
+    'name="tags" maxlength="2000" value="One, tw"',
+    'value="Ana &quot;A&quot; &lt;b&gt;"',
+    'value="why &amp; what"',
+    '\n# A\n\n*b* &amp; &lt;i&gt;'
+  ]) {
+    assert.ok(shown.body.includes(part), part)
+  }
 
-  const saved = await app.inject({ method: 'POST', url: '/edit/text/New', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams(typed).toString() })
+  const saved = await app.inject({
+    method: 'POST',
+    url: '/edit/text/New',
+    headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams(typed).toString()
+  })
   assert.equal(saved.statusCode, 303)
   const article = articleIn((await get(app, '/wiki/New')).body)
   assert.ok(article?.includes('class="missing"'))
@@ -52,10 +69,21 @@ test('a text that cannot be shown comes back with the reason, as it was typed', 
 
 test('a preview is as safe as a page', async (t) => {
   const app = await wiki.build(t)
-  const { body } = await preview(app, '%3Cb%3E', { content: '</textarea><script>alert(1)</script> [x](javascript:alert(1))', tags: '"><script>', base_revision: '0' })
+  const { body } = await preview(app, '%3Cb%3E', {
+    content: '</textarea><script>alert(1)</script> [x](javascript:alert(1))',
+    tags: '"><script>',
+    base_revision: '0'
+  })
   assert.doesNotMatch(body, /<script(?! type=)|href="javascript|<b>/)
   assert.equal((await preview(app, 'a', { content: '' })).statusCode, 200)
-  for (const [name, fields] of /** @type {[string, Record<string, string>][]} */ ([['a', {}], ['a', { content: 'x', other: 'y' }], ['a', { content: 'x', base_revision: '$ne' }], ['stevec', { content: 'x' }], ['%00', { content: 'x' }], ['..%2f', { content: 'x' }]])) {
+  for (const [name, fields] of /** @type {[string, Record<string, string>][]} */ ([
+    ['a', {}],
+    ['a', { content: 'x', other: 'y' }],
+    ['a', { content: 'x', base_revision: '$ne' }],
+    ['stevec', { content: 'x' }],
+    ['%00', { content: 'x' }],
+    ['..%2f', { content: 'x' }]
+  ])) {
     assert.equal((await preview(app, name, fields)).statusCode, 400, name)
   }
   assert.equal((await preview(app, 'a', { content: 'x' }, { 'sec-fetch-site': 'cross-site' })).statusCode, 403)
@@ -66,10 +94,18 @@ test('a preview of two edits that met stays one: saving it is still based on wha
   const app = await wiki.build(t)
   await save(app, 'a', 'first')
   await save(app, 'a', 'second')
-  const merge = await app.inject({ method: 'POST', url: '/edit/text/a', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams({ content: 'mine', base_revision: '1' }).toString() })
+  const merge = await app.inject({
+    method: 'POST',
+    url: '/edit/text/a',
+    headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ content: 'mine', base_revision: '1' }).toString()
+  })
   assert.equal(merge.statusCode, 409)
   assert.match(merge.body, /data-unsaved[^]*name="base_revision" value="2"[^]*formaction="\/edit\/preview\/a"/)
-  assert.match((await preview(app, 'a', { content: 'mine', base_revision: '2' })).body, /name="base_revision" value="2"/)
+  assert.match(
+    (await preview(app, 'a', { content: 'mine', base_revision: '2' })).body,
+    /name="base_revision" value="2"/
+  )
 })
 
 test('what a reader loads is small, and so is the editor', async (t) => {
@@ -79,8 +115,11 @@ test('what a reader loads is small, and so is the editor', async (t) => {
   const bytesOf = async (/** @type {string} */ html) => {
     const urls = [...html.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, url]) => url)
     const answers = await Promise.all(urls.map((url) => get(app, url)))
-    for (const { statusCode, headers } of answers) assert.deepEqual([statusCode, headers['cache-control']], [200, 'public, max-age=31536000, immutable'])
-    return Object.fromEntries(urls.map((url, index) => [url.replace(/\.[0-9a-f]{12}/, ''), answers[index].rawPayload.length]))
+    for (const { statusCode, headers } of answers) {
+      assert.deepEqual([statusCode, headers['cache-control']], [200, 'public, max-age=31536000, immutable'])
+    }
+    return Object.fromEntries(urls.map((url, index) =>
+      [url.replace(/\.[0-9a-f]{12}/, ''), answers[index].rawPayload.length]))
   }
   const reading = await bytesOf(page.body)
   assert.deepEqual(Object.keys(reading).sort(), ['/assets/icon.svg', '/assets/page.js', '/assets/style.css'])
@@ -97,8 +136,15 @@ test('what a reader loads is small, and so is the editor', async (t) => {
 
 test('a heading cannot take the place of a field of the form, or of anything else of the wiki’s own', async (t) => {
   const app = await wiki.build(t)
-  const content = ['content', 'tags', 'author', 'summary', 'main', '_content', '_main', 'q'].map((name) => `# ${name}`).join('\n\n')
-  const { body } = await app.inject({ method: 'POST', url: '/edit/preview/a', headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams({ content }).toString() })
+  const content = ['content', 'tags', 'author', 'summary', 'main', '_content', '_main', 'q']
+    .map((name) => `# ${name}`)
+    .join('\n\n')
+  const { body } = await app.inject({
+    method: 'POST',
+    url: '/edit/preview/a',
+    headers: { ...BROWSER, 'content-type': 'application/x-www-form-urlencoded' },
+    payload: new URLSearchParams({ content }).toString()
+  })
   const ids = [...body.matchAll(/ id="([^"]*)"/g)].map(([, id]) => id)
   assert.ok(ids.includes('content') && ids.includes('_content'))
   assert.deepEqual(ids.filter((id, index) => ids.indexOf(id) !== index), [])

@@ -31,7 +31,7 @@ const wiki = useWiki()
 
 /** @typedef {import('../src/caching/invalidation.js').Stale} Stale */
 
-/** Caches that can be away, and remember what they were told. */
+/** Creates fake caches, which can be away and record their purges. */
 function createCaches () {
   return {
     away: false,
@@ -50,7 +50,7 @@ function createCaches () {
 }
 
 /**
- * The queue as the database has it.
+ * Opens the collection of the queue's entries.
  * @param {import('node:test').TestContext} t
  * @param {string} uri
  */
@@ -63,11 +63,20 @@ async function openQueue (t, uri) {
 test('what is due together is told together, each URL once, and once more later; then nothing is left', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
-  await queue.insertMany(Array.from({ length: 10 }, (_entry, index) => ({ everything: false, urls: ['/', `/wiki/${index}`], again: false, due_at: new Date(0) })))
+  await queue.insertMany(Array.from({ length: 10 }, (_entry, index) => ({
+    everything: false,
+    urls: ['/', `/wiki/${index}`],
+    again: false,
+    due_at: new Date(0)
+  })))
   const caches = createCaches()
   await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
   assert.ok(await waitUntil(async () => await queue.countDocuments() === 0, WAIT_MAX_MS))
-  const all = { everything: false, urls: ['/', ...Array.from({ length: 10 }, (_entry, index) => `/wiki/${index}`)], tags: [] }
+  const all = {
+    everything: false,
+    urls: ['/', ...Array.from({ length: 10 }, (_entry, index) => `/wiki/${index}`)],
+    tags: []
+  }
   assert.deepEqual(caches.told, [all, all])
 })
 
@@ -88,13 +97,19 @@ test('edits in a row leave nothing behind that Node warns of', async (t) => {
 test('what a clock that was an hour ahead has dated is told at once', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
-  await queue.insertOne({ everything: false, urls: ['/wiki/a'], again: false, due_at: new Date(Date.now() + 3_600_000) })
+  await queue.insertOne({
+    everything: false,
+    urls: ['/wiki/a'],
+    again: false,
+    due_at: new Date(Date.now() + 3_600_000)
+  })
   const caches = createCaches()
   await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
   assert.ok(await waitUntil(() => caches.count('/wiki/a') === 2, WAIT_MAX_MS))
 })
 
-test('caches that are away hold up no edit; when they are back, they are told of all, by whoever lives then', async (t) => {
+test('caches that are away hold up no edit; when they are back, they are told of all, ' +
+  'by whoever lives then', async (t) => {
   const uri = wiki.freshUri()
   const caches = createCaches()
   caches.away = true
@@ -154,7 +169,7 @@ test('an author does not wait for caches that are away, and the notice does not 
 test('an author waits for a purge that another process makes', async (t) => {
   const uri = wiki.freshUri()
   const caches = createCaches()
-  // The first process does not get to it before the end of this test.
+  // The first process batches edits for 10 minutes, so it sends no purge before the end of this test.
   const settings = { MONGODB_URI: uri, ...TOLD_BY_TAG }
   const purge = (/** @type {Stale} */ stale) => caches.purge(stale)
   const idle = await wiki.build(t, settings, { purge, timing: { ...PATIENT, gatherMs: 600_000 } })
@@ -174,7 +189,8 @@ test('an edit that is refused, or loses its race, tells nobody anything', async 
   assert.equal(before, 1)
   assert.equal((await save(app, 'a', 'other', { 'if-none-match': '*' })).statusCode, 412)
   assert.equal(await queue.countDocuments(), before)
-  const results = await Promise.all(Array.from({ length: 8 }, (_edit, index) => save(app, 'b', `text ${index}`, { 'if-none-match': '*' })))
+  const results = await Promise.all(Array.from({ length: 8 }, (_edit, index) =>
+    save(app, 'b', `text ${index}`, { 'if-none-match': '*' })))
   assert.equal(results.filter(({ statusCode }) => statusCode === 201).length, 1)
   assert.equal(await queue.countDocuments(), before + 1)
 })
@@ -182,7 +198,12 @@ test('an edit that is refused, or loses its race, tells nobody anything', async 
 test('a queue that has grown too long becomes one purge of everything', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
-  await queue.insertMany(Array.from({ length: 10_001 }, (_entry, index) => ({ everything: false, urls: [`/wiki/${index}`], again: false, due_at: new Date(0) })))
+  await queue.insertMany(Array.from({ length: 10_001 }, (_entry, index) => ({
+    everything: false,
+    urls: [`/wiki/${index}`],
+    again: false,
+    due_at: new Date(0)
+  })))
   const caches = createCaches()
   caches.away = true
   await wiki.build(t, { MONGODB_URI: uri }, { purge: (stale) => caches.purge(stale), timing: QUICK })
@@ -202,12 +223,15 @@ test('what a process that died had in hand is told by another', async (t) => {
 })
 
 /**
- * The wiki as a process, with the settings that an operator gives it.
+ * Starts the wiki as a process, with the settings of an operator.
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string>} settings
  */
 async function startServer (t, settings) {
-  const child = spawn(process.execPath, [SERVER], { env: { PATH: process.env.PATH, CACHE_TTL_S: '600', WRITES_PER_MINUTE: '0', ...settings }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [SERVER], {
+    env: { PATH: process.env.PATH, CACHE_TTL_S: '600', WRITES_PER_MINUTE: '0', ...settings },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   t.after(() => child.kill('SIGKILL'))
   let log = ''
   child.stderr.setEncoding('utf8').on('data', (text) => { log += text })
@@ -220,12 +244,18 @@ const write = (url, text) =>
   request(url, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: text, timeoutMs: WAIT_MAX_MS })
 
 /**
- * The real edge, whose every request goes on to the wiki at this port.
+ * Starts the real edge, with an origin that forwards every request to the wiki at this port.
  * @param {import('node:test').TestContext} t
  * @param {number} port
  */
 const startEdgeBefore = (t, port) => startEdge(t, (incoming, response) => {
-  incoming.pipe(http.request({ host: '127.0.0.1', port, path: incoming.url, method: incoming.method, headers: incoming.headers }, (answer) => {
+  incoming.pipe(http.request({
+    host: '127.0.0.1',
+    port,
+    path: incoming.url,
+    method: incoming.method,
+    headers: incoming.headers
+  }, (answer) => {
     response.writeHead(answer.statusCode ?? 500, answer.headers)
     answer.pipe(response)
   }).on('error', () => response.destroy()))
@@ -237,34 +267,67 @@ for (const policy of ['purge-url', 'purge-tag']) {
     const edge = await startEdgeBefore(t, port)
     const uri = wiki.freshUri()
     const queue = await openQueue(t, uri)
-    await startServer(t, { PORT: String(port), MONGODB_URI: uri, CACHE_POLICY: policy, PUBLIC_URL: `http://${edge.host}`, PURGE_ZONE: 'stevec', PURGE_TOKEN: edge.control.token, PURGE_URL: edge.control.url, PURGE_REPEAT_AFTER_S: '1' })
+    await startServer(t, {
+      PORT: String(port),
+      MONGODB_URI: uri,
+      CACHE_POLICY: policy,
+      PUBLIC_URL: `http://${edge.host}`,
+      PURGE_ZONE: 'stevec',
+      PURGE_TOKEN: edge.control.token,
+      PURGE_URL: edge.control.url,
+      PURGE_REPEAT_AFTER_S: '1'
+    })
     const cached = async (/** @type {string} */ name) => {
       const { body, cache } = await edge.get(`/wiki/${name}`)
       return `${cache} ${/text \d/.exec(body)?.[0]}`
     }
     for (const name of ['a', 'b']) await write(`http://127.0.0.1:${port}/wiki/${name}`, 'text 1')
-    assert.ok(await waitUntil(async () => await queue.countDocuments({}) === 0, WAIT_MAX_MS), 'of their first texts the edge has been told twice')
-    for (const name of ['a', 'b']) assert.ok(await waitUntil(async () => await cached(name) === 'HIT text 1', WAIT_MAX_MS))
+    assert.ok(
+      await waitUntil(async () => await queue.countDocuments({}) === 0, WAIT_MAX_MS),
+      'of their first texts the edge has been told twice'
+    )
+    for (const name of ['a', 'b']) {
+      assert.ok(await waitUntil(async () => await cached(name) === 'HIT text 1', WAIT_MAX_MS))
+    }
     await write(`http://127.0.0.1:${port}/wiki/a`, 'text 2')
     assert.ok(await waitUntil(async () => await cached('a') === 'HIT text 2', WAIT_MAX_MS))
     assert.equal(await cached('b'), 'HIT text 1', 'an edit of one page leaves the others')
 
     const { headers } = await edge.get('/wiki/a')
-    assert.deepEqual([headers['cache-control'], headers['cdn-cache-control'], headers['cache-tag']], ['public, no-cache', 'max-age=86400', undefined])
+    assert.deepEqual(
+      [headers['cache-control'], headers['cdn-cache-control'], headers['cache-tag']],
+      ['public, no-cache', 'max-age=86400', undefined]
+    )
     const again = await edge.get('/wiki/a', { 'if-none-match': String(headers.etag) })
     assert.deepEqual([again.status, again.cache], [304, 'HIT'], 'a browser that asks again is answered by the edge')
-    assert.ok(await waitUntil(() => controlled(edge).some(({ kind, items }) => kind === (policy === 'purge-url' ? 'files' : 'tags') && items > 0), WAIT_MAX_MS))
+    assert.ok(await waitUntil(() => controlled(edge).some(({ kind, items }) =>
+      kind === (policy === 'purge-url' ? 'files' : 'tags') && items > 0), WAIT_MAX_MS))
   })
 }
 
-/** What the edge's control listener has in its log. @param {{directory: string}} edge */
-const controlled = ({ directory }) => readFileSync(path.join(directory, 'control.log'), 'utf8').split('\n').slice(0, -1).map((line) => JSON.parse(line))
+/**
+ * Reads the log of the edge's control listener.
+ * @param {{directory: string}} edge
+ */
+const controlled = ({ directory }) => readFileSync(path.join(directory, 'control.log'), 'utf8')
+  .split('\n')
+  .slice(0, -1)
+  .map((line) => JSON.parse(line))
 
-test('an edit at the wiki makes the old copy at the edge go, also when the edge\'s purge listener was away and the wiki was killed meanwhile', async (t) => {
+test('an edit at the wiki makes the old copy at the edge go, also when the edge\'s purge listener was away ' +
+  'and the wiki was killed meanwhile', async (t) => {
   const [port] = await freePorts(1)
   const edge = await startEdgeBefore(t, port)
   const uri = wiki.freshUri()
-  const settings = { PORT: String(port), MONGODB_URI: uri, PUBLIC_URL: `http://${edge.host}`, PURGE_ZONE: 'stevec', PURGE_TOKEN: edge.control.token, PURGE_URL: edge.control.url, LOG_LEVEL: 'trace' }
+  const settings = {
+    PORT: String(port),
+    MONGODB_URI: uri,
+    PUBLIC_URL: `http://${edge.host}`,
+    PURGE_ZONE: 'stevec',
+    PURGE_TOKEN: edge.control.token,
+    PURGE_URL: edge.control.url,
+    LOG_LEVEL: 'trace'
+  }
   const read = async () => {
     const { body, cache } = await edge.get('/wiki/a')
     return `${cache} ${/text \d/.exec(body)?.[0]}`
@@ -275,18 +338,25 @@ test('an edit at the wiki makes the old copy at the edge go, also when the edge\
   assert.ok(await waitUntil(async () => await queue.countDocuments({ again: false }) === 0, WAIT_MAX_MS))
   assert.deepEqual([await read(), await read()], ['MISS text 1', 'HIT text 1'])
   await write(`http://127.0.0.1:${port}/wiki/a`, 'text 2')
-  assert.ok(await waitUntil(async () => await read() === 'HIT text 2', WAIT_MAX_MS), 'the purge arrived within the 600 s that the copy was good for')
+  assert.ok(
+    await waitUntil(async () => await read() === 'HIT text 2', WAIT_MAX_MS),
+    'the purge arrived within the 600 s that the copy was good for'
+  )
 
   first.child.kill('SIGKILL')
   await once(first.child, 'close')
   const [nobody] = await freePorts(1)
   const second = await startServer(t, { ...settings, PURGE_URL: `http://127.0.0.1:${nobody}` })
-  assert.equal((await write(`http://127.0.0.1:${port}/wiki/a`, 'text 3')).status, 200, 'an edit succeeds without the CDN')
+  assert.equal(
+    (await write(`http://127.0.0.1:${port}/wiki/a`, 'text 3')).status,
+    200,
+    'an edit succeeds without the CDN'
+  )
   assert.ok(await waitUntil(() => second.log().includes('caches were not told'), WAIT_MAX_MS))
   assert.equal(await read(), 'HIT text 2')
   second.child.kill('SIGKILL')
   await once(second.child, 'close')
-  // Nobody has to wait here for what the dead process held.
+  // All entries are due now: the test need not wait until the claims of the dead process end.
   await queue.updateMany({}, { $set: { due_at: new Date() } })
   const third = await startServer(t, settings)
   assert.ok(await waitUntil(async () => await read() === 'HIT text 3', WAIT_MAX_MS), 'told by the next process')

@@ -11,7 +11,7 @@ import { createPurgeQueue } from '../src/caching/purge-queue.js'
 /** @typedef {import('../src/caching/purge-queue.js').Timing} Timing */
 
 const WAIT_MAX_MS = 60_000
-/** Nothing but what a queue knows of by itself wakes it within a test. */
+/** As `lookMs`: within a test a queue wakes only for work that its own process knows of. */
 const SELDOM_MS = 3_600_000
 const QUICK = { gatherMs: 5, repeatAfterMs: 30, retryMs: 5, retryMaxMs: 20, lookMs: 20, everythingAfterMs: 30 }
 
@@ -32,7 +32,7 @@ async function connect (t, uri) {
 }
 
 /**
- * A queue as one process has it, with a connection of its own, and what it logs and sends to the database.
+ * Opens a queue as one process does, with its own connection, and records its log lines and database commands.
  * @param {import('node:test').TestContext} t
  * @param {string} uri
  * @param {import('../src/caching/purge-queue.js').Purge} purge
@@ -59,7 +59,10 @@ async function openQueue (t, uri, purge, timing = {}) {
   const queue = createPurgeQueue({ connection, purge, staleOf, log, timing: { ...QUICK, ...timing } })
   await queue.open()
   t.after(queue.close)
-  /** An edit at this process. @param {string[]} names */
+  /**
+   * Edits pages at this process.
+   * @param {string[]} names
+   */
   const edit = async (...names) => {
     const session = await connection.startSession()
     await session.withTransaction(() => queue.add(/** @type {any[]} */ (names.map((name) => ({ name }))), session))
@@ -69,7 +72,11 @@ async function openQueue (t, uri, purge, timing = {}) {
   return { commands, lines, edit, connection, close: queue.close }
 }
 
-/** The entries themselves. @param {import('node:test').TestContext} t @param {string} uri */
+/**
+ * Opens the collection of the queue's entries.
+ * @param {import('node:test').TestContext} t
+ * @param {string} uri
+ */
 const entriesOf = async (t, uri) => {
   const { db } = await connect(t, uri)
   return /** @type {import('mongodb').Db} */ (db).collection('purges')
@@ -182,7 +189,7 @@ test('caches that name a time are left alone until then, whatever is edited mean
   assert.ok(await waitUntil(() => lines.length === 1, WAIT_MAX_MS))
   await edit('/wiki/b')
   assert.ok(await waitUntil(() => calls.length >= 2, WAIT_MAX_MS))
-  // Node's timers may be a millisecond early.
+  // Node's timers may fire a millisecond early.
   assert.ok(calls[1] - calls[0] >= retryAfterMs - 1)
 })
 
@@ -192,7 +199,7 @@ test('what Cloudflare refuses of an edit is not what it refuses of all', async (
   const purge = await createPurgeOf({ zoneId: fake.zone.id, apiUrl: fake.url, token: TOKEN, publicUrl })
   const uri = freshUri()
   const entries = await entriesOf(t, uri)
-  // A host of its own: https://example.com.elsewhere/a
+  // The second entry's URL has another host: https://example.com.elsewhere/a
   await entries.insertMany([dueEntry('/wiki/a'), dueEntry('.elsewhere/a'), dueEntry('/wiki/b')])
   const { lines } = await openQueue(t, uri, purge)
   assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
@@ -222,7 +229,7 @@ test('a process with nothing to do asks once in a while, and work of another one
 
   let told = 0
   const purge = async () => { told += 1 }
-  // Long enough for the other one's first look.
+  // The repeat comes late enough for the first check of the other process.
   const busy = await openQueue(t, uri, purge, { lookMs: SELDOM_MS, repeatAfterMs: 5_000 })
   await busy.edit('/wiki/a')
   assert.ok(await waitUntil(() => told === 1, WAIT_MAX_MS))
@@ -244,7 +251,7 @@ test('a database that is away is logged once each time, with the cause; work goe
     assert.ok(await waitUntil(() => told === 2 * outage, WAIT_MAX_MS))
     await connection.close()
     assert.ok(await waitUntil(() => complaints().length === outage, WAIT_MAX_MS))
-    // Some more attempts.
+    // Time for further attempts.
     await new Promise((resolve) => setTimeout(resolve, 20 * QUICK.retryMs))
     assert.equal(complaints().length, outage)
     assert.match(complaints()[outage - 1].message, /closed|connect/i)

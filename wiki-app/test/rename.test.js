@@ -11,7 +11,10 @@ const wiki = useWiki()
  * @param {Record<string, string>} [headers]
  */
 const rename = (app, name, fields, headers = {}) => app.inject({
-  method: 'POST', url: `/edit/rename/${encodeURIComponent(name)}`, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, payload: new URLSearchParams(fields).toString()
+  method: 'POST',
+  url: `/edit/rename/${encodeURIComponent(name)}`,
+  headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+  payload: new URLSearchParams(fields).toString()
 })
 
 test('a page gets another name with its whole history, and every old address leads there', async (t) => {
@@ -32,7 +35,12 @@ test('a page gets another name with its whole history, and every old address lea
   assert.equal(old.headers.location, '/wiki/New%20name')
   assert.equal(old.headers['cache-control'], 'public, max-age=180')
   assert.equal(old.headers['page-revision'], '3')
-  for (const [from, to] of [['/history/old', '/history/New%20name'], ['/revision/old/1', '/revision/New%20name/1'], ['/raw/old', '/raw/New%20name'], ['/difference/old?from=1&to=2', '/difference/New%20name?from=1&to=2']]) {
+  for (const [from, to] of [
+    ['/history/old', '/history/New%20name'],
+    ['/revision/old/1', '/revision/New%20name/1'],
+    ['/raw/old', '/raw/New%20name'],
+    ['/difference/old?from=1&to=2', '/difference/New%20name?from=1&to=2']
+  ]) {
     const { statusCode, headers } = await get(app, from)
     assert.deepEqual([statusCode, headers.location], [302, to])
     assert.equal((await get(app, to)).statusCode, 200, to)
@@ -43,7 +51,8 @@ test('a page gets another name with its whole history, and every old address lea
   assert.doesNotMatch(body, />old</)
 })
 
-test('the old name is free again: for a new page, whose history is its own, or for the page to come back to', async (t) => {
+test('the old name is free again: for a new page, whose history is its own, ' +
+  'or for the page to come back to', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'text of a')
   await rename(app, 'a', { to: 'b' })
@@ -57,7 +66,11 @@ test('the old name is free again: for a new page, whose history is its own, or f
   assert.match((await get(app, '/wiki/a')).body, /another page/)
   assert.match((await get(app, '/wiki/b')).body, /text of a/)
   assert.equal((await get(app, '/history/a')).body.match(/<li>/g)?.length, 1)
-  assert.doesNotMatch((await get(app, '/history/a')).body, /\/difference\//, 'there is nothing before its first revision')
+  assert.doesNotMatch(
+    (await get(app, '/history/a')).body,
+    /\/difference\//,
+    'there is nothing before its first revision'
+  )
 })
 
 test('a name that is taken, reserved or impossible is refused, and so is a stale form; nothing changes', async (t) => {
@@ -67,8 +80,16 @@ test('a name that is taken, reserved or impossible is refused, and so is a stale
   await save(app, 'gone', 'text')
   await app.inject({ method: 'DELETE', url: '/wiki/gone' })
   for (const [name, fields, status] of /** @type {[string, Record<string, string>, number][]} */ ([
-    ['a', { to: 'b' }, 409], ['a', { to: 'a' }, 409], ['a', { to: 'gone' }, 409], ['a', { to: 'stevec' }, 400], ['a', { to: 'x//y' }, 400], ['a', { to: '' }, 400], ['a', {}, 400],
-    ['a', { to: 'c', base_revision: '7' }, 412], ['none', { to: 'c' }, 404], ['gone', { to: 'c' }, 404]
+    ['a', { to: 'b' }, 409],
+    ['a', { to: 'a' }, 409],
+    ['a', { to: 'gone' }, 409],
+    ['a', { to: 'stevec' }, 400],
+    ['a', { to: 'x//y' }, 400],
+    ['a', { to: '' }, 400],
+    ['a', {}, 400],
+    ['a', { to: 'c', base_revision: '7' }, 412],
+    ['none', { to: 'c' }, 404],
+    ['gone', { to: 'c' }, 404]
   ])) assert.equal((await rename(app, name, fields)).statusCode, status, `${name} ${JSON.stringify(fields)}`)
   assert.equal((await rename(app, 'a', { to: 'c' }, { 'sec-fetch-site': 'cross-site' })).statusCode, 403)
   assert.equal((await get(app, '/wiki/a')).headers['page-revision'], '1')
@@ -80,7 +101,10 @@ test('of two pages that want one name at once, one gets it', async (t) => {
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   await save(apps[0], 'a', 'text of a')
   await save(apps[0], 'b', 'text of b')
-  const statuses = (await Promise.all([rename(apps[0], 'a', { to: 'c' }), rename(apps[1], 'b', { to: 'c' })])).map(({ statusCode }) => statusCode)
+  const statuses = (await Promise.all([
+    rename(apps[0], 'a', { to: 'c' }),
+    rename(apps[1], 'b', { to: 'c' })
+  ])).map(({ statusCode }) => statusCode)
   assert.deepEqual(statuses.sort(), [201, 409])
   const pages = await Promise.all(['/wiki/a', '/wiki/b', '/wiki/c'].map((url) => get(apps[0], url)))
   assert.deepEqual(pages.map(({ statusCode }) => statusCode).sort(), [200, 200, 302])

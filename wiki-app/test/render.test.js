@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import toHtml from '../src/markdown/html.js'
 import { assertHarmless } from './harmless.js'
 
-/** Of processor time: a busy machine is no fault of the text. */
+/** CPU time, because a busy machine is not the fault of the text. */
 const WORK_MAX_S = 10
 
 const MIB = 1_048_576
@@ -13,15 +13,28 @@ const SIZE = MIB / 16
 const render = (markdown) => toHtml({ markdown, maxBytes: 4 * MIB }).html
 
 test('CommonMark, tables and strikethrough become HTML, alignment without style attributes', () => {
-  assert.equal(render('*a* **b** ~~d~~ `c`\n\n3. x\n'), '<p><em>a</em> <strong>b</strong> <s>d</s> <code>c</code></p>\n<ol start="3">\n<li>x</li>\n</ol>\n')
+  assert.equal(
+    render('*a* **b** ~~d~~ `c`\n\n3. x\n'),
+    '<p><em>a</em> <strong>b</strong> <s>d</s> <code>c</code></p>\n<ol start="3">\n<li>x</li>\n</ol>\n'
+  )
   assert.match(render('|a|b|\n|-|-:|\n|1|2|\n'), /<th>a<\/th>\n<th class="right">b<\/th>[^]*<td class="right">2<\/td>/)
 })
 
 test('code is highlighted by classes when its language is known, and shown as it is otherwise', () => {
-  assert.equal(render('```js\nlet a = 1 < 2\n```\n'),
-    '<pre><code class="language-js"><span class="hljs-keyword">let</span> a = <span class="hljs-number">1</span> &lt; <span class="hljs-number">2</span>\n</code></pre>\n')
-  assert.equal(render('```nosuch\nlet a = 1 < 2\n```\n'), '<pre><code class="language-nosuch">let a = 1 &lt; 2\n</code></pre>\n')
-  assert.doesNotMatch(render(`\`\`\`js\n${'let a\n'.repeat(9_000)}\`\`\`\n`), /<span/, 'too long to read for its colours')
+  assert.equal(
+    render('```js\nlet a = 1 < 2\n```\n'),
+    '<pre><code class="language-js"><span class="hljs-keyword">let</span> a = ' +
+      '<span class="hljs-number">1</span> &lt; <span class="hljs-number">2</span>\n</code></pre>\n'
+  )
+  assert.equal(
+    render('```nosuch\nlet a = 1 < 2\n```\n'),
+    '<pre><code class="language-nosuch">let a = 1 &lt; 2\n</code></pre>\n'
+  )
+  assert.doesNotMatch(
+    render(`\`\`\`js\n${'let a\n'.repeat(9_000)}\`\`\`\n`),
+    /<span/,
+    'too long to read for its colours'
+  )
 })
 
 test('a task shows its state in a box that cannot be ticked, and its text is the label', () => {
@@ -32,21 +45,38 @@ test('a task shows its state in a box that cannot be ticked, and its text is the
 
 test('images are the wiki’s own uploads; all others become links', () => {
   const upload = `/files/${'0a'.repeat(16)}.png`
-  assert.equal(render(`![An *icon*](${upload} "t")`), `<p><img src="${upload}" title="t" alt="An icon" loading="lazy" decoding="async" /></p>\n`)
-  assert.equal(render('![A dot](https://example.org/dot.png "t")'), '<p><a href="https://example.org/dot.png" title="t">A dot</a></p>\n')
+  assert.equal(
+    render(`![An *icon*](${upload} "t")`),
+    `<p><img src="${upload}" title="t" alt="An icon" loading="lazy" decoding="async" /></p>\n`
+  )
+  assert.equal(
+    render('![A dot](https://example.org/dot.png "t")'),
+    '<p><a href="https://example.org/dot.png" title="t">A dot</a></p>\n'
+  )
   assert.equal(render('![](/wiki/stevec)'), '<p><a href="/wiki/stevec">/wiki/stevec</a></p>\n')
-  assert.equal(render(`[![a](${upload}) ![b](//x.example/) ![c](https://x.example/)](https://y.example)`).match(/<a /g)?.length, 1, 'no link within a link')
-  for (const other of [`${upload}?x`, `${upload}/../../wiki/stevec`, `https://example.org${upload}`, upload.replace('png', 'svg'), upload.toUpperCase()]) assert.doesNotMatch(render(`![x](${other})`), /<img/, other)
+  assert.equal(
+    render(`[![a](${upload}) ![b](//x.example/) ![c](https://x.example/)](https://y.example)`).match(/<a /g)?.length,
+    1,
+    'no link within a link'
+  )
+  for (const other of [
+    `${upload}?x`,
+    `${upload}/../../wiki/stevec`,
+    `https://example.org${upload}`,
+    upload.replace('png', 'svg'),
+    upload.toUpperCase()
+  ]) assert.doesNotMatch(render(`![x](${other})`), /<img/, other)
 })
 
-/* eslint-disable no-template-curly-in-string -- some of what follows is what template engines would take for an expression */
+/* eslint-disable no-template-curly-in-string -- some of these texts look like an expression to a template engine */
 for (const hostile of [
   '<script>alert(1)</script>',
   '<img src=x onerror=alert(1)>',
   '<svg/onload=alert(1)>',
   '<iframe srcdoc="<script>alert(1)</script>"></iframe>',
   '<a href="javascript:alert(1)">x</a>',
-  '<style>@import "//evil"</style><base href="//evil/"><form action="//evil"><meta http-equiv=refresh content="0;url=//evil">',
+  '<style>@import "//evil"</style><base href="//evil/"><form action="//evil">' +
+    '<meta http-equiv=refresh content="0;url=//evil">',
   '[x](javascript:alert(1))',
   '[x](JaVaScRiPt:alert(1))',
   '[x](java\nscript:alert(1))',
@@ -92,7 +122,8 @@ for (const hostile of [
   '![x](/files/0123456789abcdef0123456789abcdef.png "\\"onerror=alert(1) x=\\"")',
   '![x"onerror=alert(1)<b>](/files/0123456789abcdef0123456789abcdef.png)',
   '![x](//evil.example/x.png) ![x](data:image/png;base64,AAAA) ![x](/files/../wiki/stevec)',
-  '[x](ftp://example.org) [x](://evil) [x](ht%74p://x) [x](%6aavascript:alert(1)) [x](/wiki/%) [x](/wiki/%ff) [x](http://[)',
+  '[x](ftp://example.org) [x](://evil) [x](ht%74p://x) [x](%6aavascript:alert(1)) ' +
+    '[x](/wiki/%) [x](/wiki/%ff) [x](http://[)',
   '- [x] <input onfocus=alert(1) autofocus>\n- [ ] [[a|"><script>]]\n',
   '<math><mtext><table><mglyph><style><img src=x onerror=alert(1)>'
 ]) {
@@ -100,7 +131,8 @@ for (const hostile of [
 }
 /* eslint-enable no-template-curly-in-string */
 
-// The worst known take some ten microseconds a byte, in proportion to the length. What took the square of it would not end in time.
+// The worst known texts take about 10 µs a byte, in proportion to their length. One that took quadratic time would not
+// end within the limit.
 for (const [name, hostile] of Object.entries({
   brackets: '['.repeat(SIZE),
   'unclosed links': '[a]('.repeat(SIZE / 4),
@@ -141,10 +173,16 @@ for (const [name, hostile] of Object.entries({
   })
 }
 
-const PIECES = ['[[', ']]', '[', ']', '(', ')', '[^a]', '[^a]: ', '|', '#', '# ', '- [ ] ', '- [x] ', '> ', '1. ', '\n', '\n\n', '    ', '`', '```js\n', '```\n', '*', '**', '~~', '_', '!', '![', '](', '<', '>', '"', '\'', '&', '\\', '/wiki/a', '/files/0123456789abcdef0123456789abcdef.png', 'javascript:', '//', '|-|\n', 'a', 'é', ' ', '\t', '\0', '<script>', 'http://a', '[a]: ', '---\n']
+const PIECES = [
+  '[[', ']]', '[', ']', '(', ')', '[^a]', '[^a]: ', '|', '#', '# ', '- [ ] ', '- [x] ', '> ', '1. ', '\n', '\n\n',
+  '    ', '`', '```js\n', '```\n', '*', '**', '~~', '_', '!', '![', '](', '<', '>', '"', '\'', '&', '\\', '/wiki/a',
+  '/files/0123456789abcdef0123456789abcdef.png', 'javascript:', '//', '|-|\n', 'a', 'é', ' ', '\t', '\0', '<script>',
+  'http://a', '[a]: ', '---\n'
+]
 const markdownText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
-  fc.array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: 'grapheme', maxLength: 3 })), { maxLength: 60 }).map((pieces) => pieces.join(''))
+  fc.array(fc.oneof(fc.constantFrom(...PIECES), fc.string({ unit: 'grapheme', maxLength: 3 })), { maxLength: 60 })
+    .map((pieces) => pieces.join(''))
 )
 
 test('whatever the text, the HTML is harmless, and the same again', () => {

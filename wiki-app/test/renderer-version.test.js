@@ -7,7 +7,7 @@ import { RENDERER_VERSION, SOURCE_HASHES } from '../src/markdown/version.js'
 
 const require = createRequire(import.meta.url)
 const MARKDOWN = new URL('../src/markdown/', import.meta.url)
-/** Makes no HTML of a text. */
+/** Files that do not render texts. */
 const OTHER_FILES = new Set(['missing.js', 'renderer.js', 'version.js'])
 const LIBRARIES = ['markdown-it', 'highlight.js', 'sanitize-html']
 

@@ -34,7 +34,7 @@ test('a short text does not become a long page, unless it is one of the longest 
   const references = `[a]: https://example.org/${'x'.repeat(4000)}\n\n${'[a]'.repeat(1300)}`
   const message = /^7927 bytes of Markdown would become 2\d{6} bytes of HTML; at most 253664 are/
   await assert.rejects(render(references), { statusCode: 413, message })
-  // Most of it would be marks, should the pages be missing one day.
+  // The marks for missing pages, which the limit counts in advance, would be most of its HTML.
   const links = rendererFor(t, { maxBytes: 40_000 }).render('[a](/wiki/b)'.repeat(3_000))
   await assert.rejects(links, { statusCode: 413, message: /bytes of HTML; at most 160000/ })
   for (const ordinary of [
@@ -43,13 +43,16 @@ test('a short text does not become a long page, unless it is one of the longest 
     '# a\n\n'.repeat(1_000),
     '[[a]] '.repeat(1_000),
     Array.from({ length: 100 }, (_, index) => `## B${index}\n\nx\n\n`).join('')
-  ]) assert.ok((await render(ordinary)).html.length > 0)
+  ]) {
+    assert.ok((await render(ordinary)).html.length > 0)
+  }
 })
 
 test('a text gives the same bytes in another process', async (t) => {
   const { render, version } = rendererFor(t)
   const text = '# A\n\n## A\n\n### [[B]] `c`\n\n```js\nlet a\n```\n\n- [x] d[^1]\n\n[^1]: e\n'
-  const code = `import { createRenderer } from ${JSON.stringify(new URL('../src/markdown/renderer.js', import.meta.url).href)}
+  const code = `import { createRenderer } from ${
+    JSON.stringify(new URL('../src/markdown/renderer.js', import.meta.url).href)}
     const { render, version, close } = createRenderer({ maxBytes: ${MIB} })
     process.stdout.write(JSON.stringify([version, await render(${JSON.stringify(text)})]))
     await close()`

@@ -11,7 +11,7 @@ const PATIENCE_MS = 240_000
 const LONG_TEXT = 'A sentence that makes a page as long as one of 20 kB. '.repeat(370)
 
 /**
- * A renderer of another version, whose HTML says which.
+ * Returns a `createRenderer` of another version, whose HTML names that version.
  * @param {number} version
  * @param {(markdown: string) => Promise<void> | void} [onRender]
  * @returns {typeof createRenderer}

@@ -11,24 +11,30 @@ import { get, save, useWiki } from './helper.js'
 const wiki = useWiki()
 
 const PAGES = 10_000
-/** A list of 50, and what a search in titles reads to fill its first part. */
+/** Enough for a list of 50, and for what a search in titles reads to fill its first part. */
 const EXAMINED_MAX = 1_100
 
 /**
- * All stages of a plan, the innermost last.
+ * Returns all stages of a query plan, the innermost last.
  * @param {any} stage
  * @returns {{stage: string, memUsage?: number}[]}
  */
-const stagesOf = (stage) => [stage, ...[stage.inputStage, ...(stage.inputStages ?? [])].filter(Boolean).flatMap(stagesOf)]
+const stagesOf = (stage) => [
+  stage,
+  ...[stage.inputStage, ...(stage.inputStages ?? [])].filter(Boolean).flatMap(stagesOf)
+]
 
-test('in a wiki of 10 000 pages every list, search and feed reads an index, never the collection, and few documents', async (t) => {
+test('in a wiki of 10 000 pages every list, search and feed reads an index, never the collection, ' +
+  'and few documents', async (t) => {
   const uri = wiki.freshUri()
   await fillWiki(uri, { pages: PAGES })
   const app = await wiki.build(t, { MONGODB_URI: `${uri}&monitorCommands=true` })
   const client = mongoose.connections[mongoose.connections.length - 1].getClient()
   /** @type {any[]} */
   const commands = []
-  client.on('commandStarted', ({ commandName, command }) => { if (['find', 'aggregate', 'count', 'distinct'].includes(commandName)) commands.push(command) })
+  client.on('commandStarted', ({ commandName, command }) => {
+    if (['find', 'aggregate', 'count', 'distinct'].includes(commandName)) commands.push(command)
+  })
 
   for (const url of FINDING_URLS) {
     commands.length = 0
@@ -38,10 +44,13 @@ test('in a wiki of 10 000 pages every list, search and feed reads an index, neve
       const { executionStats } = await client.db($db).command({ explain: command, verbosity: 'executionStats' })
       const stages = stagesOf(executionStats.executionStages)
       const plan = `${url}: ${stages.map(({ stage }) => stage).join(' ← ')}, ${executionStats.totalDocsExamined} documents examined`
-      assert.ok(stages.some(({ stage }) => ['IXSCAN', 'IDHACK', 'COUNT_SCAN', 'DISTINCT_SCAN', 'EOF'].includes(stage)), plan)
+      assert.ok(
+        stages.some(({ stage }) => ['IXSCAN', 'IDHACK', 'COUNT_SCAN', 'DISTINCT_SCAN', 'EOF'].includes(stage)),
+        plan
+      )
       assert.ok(stages.every(({ stage }) => stage !== 'COLLSCAN'), plan)
       assert.ok(executionStats.totalDocsExamined <= EXAMINED_MAX, plan)
-      // Only hits of a search have to be put in order; every other list is read in its order.
+      // Only search hits need a sort; an index has the order of every other list.
       if (!('$text' in (command.filter ?? {}))) assert.ok(stages.every(({ stage }) => stage !== 'SORT'), plan)
     }
   }
@@ -53,15 +62,17 @@ test('a search that takes too long is given up, and says what to do', async () =
   const connection = await mongoose.createConnection(uri).asPromise()
   try {
     const finding = createSearch(defineModels(connection), { searchMaxMs: 1 })
-    await assert.rejects(finding.byText({ q: '"no page has these words in this order" common the', skip: 0, limit: 20 }), {
-      statusCode: 503, message: /rarer words/, headers: { 'retry-after': '2' }
-    })
+    await assert.rejects(
+      finding.byText({ q: '"no page has these words in this order" common the', skip: 0, limit: 20 }),
+      { statusCode: 503, message: /rarer words/, headers: { 'retry-after': '2' } }
+    )
   } finally {
     await connection.close()
   }
 })
 
-test('where titles are too many to be looked through, those that begin with the words are shown, and that others are left out is said', async (t) => {
+test('where titles are too many to be looked through, those that begin with the words are shown, ' +
+  'and that others are left out is said', async (t) => {
   const uri = wiki.freshUri()
   await fillWiki(uri, { pages: PAGES, revisions: 1 })
   const app = await wiki.build(t, { MONGODB_URI: uri })
@@ -73,13 +84,30 @@ test('where titles are too many to be looked through, those that begin with the 
       const { items, more, complete } = await finding.byTitle({ q: 'page 999', limit: 50, patienceMs })
       return [items.length, more, complete]
     }
-    // 999 and 9990 to 9999.
+    // The hits are the page above, page 999, and pages 9990 to 9999.
     assert.deepEqual(await titles(undefined), [12, false, true])
     assert.deepEqual(await titles(60_000), [12, false, true])
     assert.deepEqual(await titles(1), [1, false, false])
-    const nothing = { title: '', q: 'zzz', titles: [], pages: [], texts: [], part: 1, first: true, firstUrl: '/', nextUrl: null, nothing: '' }
-    assert.match(renderView('search', { ...nothing, allTitles: false, moreTitlesUrl: '/?q=zzz' }), /No title begins with “zzz”\..*<a href="\/\?q=zzz">Look further into the titles</s)
-    assert.match(renderView('list', { ...nothing, textsUrl: '/search?q=zzz' }), /too many pages to look for it further in their titles\. <a href="\/search\?q=zzz">/)
+    const nothing = {
+      title: '',
+      q: 'zzz',
+      titles: [],
+      pages: [],
+      texts: [],
+      part: 1,
+      first: true,
+      firstUrl: '/',
+      nextUrl: null,
+      nothing: ''
+    }
+    assert.match(
+      renderView('search', { ...nothing, allTitles: false, moreTitlesUrl: '/?q=zzz' }),
+      /No title begins with “zzz”\..*<a href="\/\?q=zzz">Look further into the titles</s
+    )
+    assert.match(
+      renderView('list', { ...nothing, textsUrl: '/search?q=zzz' }),
+      /too many pages to look for it further in their titles\. <a href="\/search\?q=zzz">/
+    )
   } finally {
     await connection.close()
   }

@@ -7,7 +7,9 @@ import { get, save, useWiki } from './helper.js'
 const wiki = useWiki()
 
 /** @param {string} body */
-const textHits = (body) => [...body.slice(body.indexOf('<h2>In texts')).matchAll(/<li><a href="[^"]*" dir="auto">([^<]*)<\/a>/g)].map(([, name]) => name)
+const textHits = (body) => [
+  ...body.slice(body.indexOf('<h2>In texts')).matchAll(/<li><a href="[^"]*" dir="auto">([^<]*)<\/a>/g)
+].map(([, name]) => name)
 
 /**
  * @param {import('fastify').FastifyInstance} app
@@ -15,7 +17,8 @@ const textHits = (body) => [...body.slice(body.indexOf('<h2>In texts')).matchAll
  */
 const search = (app, q) => get(app, `/search?q=${encodeURIComponent(q)}`)
 
-test('words are found in titles and in texts, whatever their case, in any language, and shown where they stand', async (t) => {
+test('words are found in titles and in texts, whatever their case, in any language, ' +
+  'and shown where they stand', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'Bees', 'They make **honey**. Nobody else does.')
   await save(app, 'Honey badger', 'Eats what bees make.')
@@ -56,12 +59,18 @@ test('many hits come in parts', async (t) => {
 test('no question is an attack: what is asked is text, in the database and on the page', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'say <script>alert(1)</script> or "x" onmouseover=alert(1)')
-  for (const q of ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '{"$ne":1}', '$where', '(((((', '"', '-', '\\', 'a'.repeat(200), '.*', '%', '-a -b -c', '"" ""']) {
+  for (const q of [
+    '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '{"$ne":1}', '$where', '(((((', '"', '-', '\\',
+    'a'.repeat(200), '.*', '%', '-a -b -c', '"" ""'
+  ]) {
     const { statusCode, body } = await search(app, q)
     assert.equal(statusCode, 200, q)
     assert.doesNotMatch(body, /<script(?! type="module" src="\/assets\/)|<img|<mark>[^<]*<(?!\/mark)/)
   }
-  for (const url of ['/search?q[$ne]=1', '/search?q=a&q=b', '/search?q=a&part=0', '/search?q=a&part[]=1', `/search?q=${'a'.repeat(201)}`, '/search?q=%00']) {
+  for (const url of [
+    '/search?q[$ne]=1', '/search?q=a&q=b', '/search?q=a&part=0', '/search?q=a&part[]=1',
+    `/search?q=${'a'.repeat(201)}`, '/search?q=%00'
+  ]) {
     const { statusCode } = await get(app, url)
     assert.equal(statusCode, url.includes('[') ? 301 : 400, url)
   }
@@ -69,11 +78,18 @@ test('no question is an attack: what is asked is text, in the database and on th
 })
 
 test('an excerpt is a piece of its text, whatever is searched', () => {
-  fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 600 }), fc.string({ unit: 'grapheme', maxLength: 20 }), (content, q) => {
-    const pieces = excerpt(content, q)
-    const text = pieces.map((piece) => piece.text).join('').replace(/^… /, '').replace(/ …$/, '')
-    assert.ok(content.includes(text) || content.replace(/^… /, '').replace(/ …$/, '').includes(text))
-    assert.ok(text.length <= 260)
-  }))
-  assert.deepEqual(excerpt('one two three', 'TWO'), [{ text: 'one ', hit: false }, { text: 'two', hit: true }, { text: ' three', hit: false }])
+  fc.assert(fc.property(
+    fc.string({ unit: 'grapheme', maxLength: 600 }),
+    fc.string({ unit: 'grapheme', maxLength: 20 }),
+    (content, q) => {
+      const pieces = excerpt(content, q)
+      const text = pieces.map((piece) => piece.text).join('').replace(/^… /, '').replace(/ …$/, '')
+      assert.ok(content.includes(text) || content.replace(/^… /, '').replace(/ …$/, '').includes(text))
+      assert.ok(text.length <= 260)
+    }
+  ))
+  assert.deepEqual(
+    excerpt('one two three', 'TWO'),
+    [{ text: 'one ', hit: false }, { text: 'two', hit: true }, { text: ' three', hit: false }]
+  )
 })

@@ -15,12 +15,15 @@ const WAIT_MAX_MS = 60_000
 const wiki = useWiki()
 
 /**
- * The wiki as a process of its own, ended with its test at the latest.
+ * Starts the wiki as a separate process, which ends with its test at the latest.
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string>} settings
  */
 function start (t, settings) {
-  const child = spawn(process.execPath, [SERVER], { env: { PATH: process.env.PATH, PORT: '0', ...settings }, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [SERVER], {
+    env: { PATH: process.env.PATH, PORT: '0', ...settings },
+    stdio: ['ignore', 'pipe', 'pipe']
+  })
   t.after(() => child.kill('SIGKILL'))
   const output = { stdout: '', stderr: '' }
   child.stdout.setEncoding('utf8').on('data', (text) => { output.stdout += text })
@@ -40,7 +43,10 @@ const refuses = (port) => new Promise((resolve) => {
 })
 
 for (const [settings, line] of /** @type {[Record<string, string>, RegExp][]} */ ([
-  [{ CACHE_TTL_S: 'soon' }, /^wiki: CACHE_TTL_S="soon" is not allowed: it must be a whole number of seconds from 0 to 31536000 \(a year\)\n$/],
+  [
+    { CACHE_TTL_S: 'soon' },
+    /^wiki: CACHE_TTL_S="soon" is not allowed: it must be a whole number of seconds from 0 to 31536000 \(a year\)\n$/
+  ],
   [{ MONGODB_URI: 'mysql://me:hunter2@host' }, /^wiki: MONGODB_URI=\(not shown, [^\n]*\n$/],
   [{ HOST: '203.0.113.1' }, /^wiki: cannot listen: [^\n]*203\.0\.113\.1[^\n]*; see HOST and PORT\n$/]
 ])) {
@@ -60,7 +66,10 @@ test('a port that is taken: one line that says so, and the process ends with 1',
   const { code, stdout, stderr } = await start(t, { MONGODB_URI: wiki.freshUri(), PORT: String(port) }).ended
   assert.equal(code, 1)
   assert.equal(stdout, '')
-  assert.equal(stderr, `wiki: port ${port} on 127.0.0.1 is already in use; free it, or choose another with PORT (0 takes any free one)\n`)
+  assert.equal(
+    stderr,
+    `wiki: port ${port} on 127.0.0.1 is already in use; free it, or choose another with PORT (0 takes any free one)\n`
+  )
 })
 
 for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
@@ -68,9 +77,16 @@ for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
     const { child, ended, listening, output } = start(t, { MONGODB_URI: wiki.freshUri() })
     const port = await listening
 
-    // The wiki has the head of this request and half of its body when it is told to stop.
+    // The signal comes when the wiki has the head of this request and half of its body.
     const agent = new Agent({ keepAlive: true })
-    const slow = request({ port, host: '127.0.0.1', agent, method: 'POST', path: '/wiki/a', headers: { 'content-type': 'text/markdown', 'content-length': '8', expect: '100-continue' } })
+    const slow = request({
+      port,
+      host: '127.0.0.1',
+      agent,
+      method: 'POST',
+      path: '/wiki/a',
+      headers: { 'content-type': 'text/markdown', 'content-length': '8', expect: '100-continue' }
+    })
     slow.flushHeaders()
     await once(slow, 'continue')
     slow.write('half')
@@ -91,7 +107,8 @@ for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
   })
 }
 
-test('connections without a request, kept by a proxy or opened ahead by a browser, do not hold the process back', async (t) => {
+test('connections without a request, kept by a proxy or opened ahead by a browser, ' +
+  'do not hold the process back', async (t) => {
   const { child, ended, listening } = start(t, { MONGODB_URI: wiki.freshUri() })
   const port = await listening
 
@@ -108,13 +125,16 @@ test('connections without a request, kept by a proxy or opened ahead by a browse
   const signalled = performance.now()
   child.kill('SIGTERM')
   assert.equal((await ended).code, 0)
-  // After 8 s the process ends all connections, whatever they are (src/drain.js).
+  // After 8 s the process closes all connections (src/http/drain.js).
   assert.ok(performance.now() - signalled < 8_000)
   agent.destroy()
 })
 
 test('a password for the database is in no log, however much is logged', async (t) => {
-  const { child, ended, listening } = start(t, { MONGODB_URI: wiki.freshUri().replace('mongodb://', 'mongodb://writer:hunter2@'), LOG_LEVEL: 'trace' })
+  const { child, ended, listening } = start(t, {
+    MONGODB_URI: wiki.freshUri().replace('mongodb://', 'mongodb://writer:hunter2@'),
+    LOG_LEVEL: 'trace'
+  })
   const port = await listening
   const [response] = await once(request({ port, host: '127.0.0.1', path: '/wiki/a' }).end(), 'response')
   assert.equal(response.statusCode, 503)

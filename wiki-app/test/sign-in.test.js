@@ -11,7 +11,7 @@ const wiki = useWiki()
 /** @param {import('fastify').FastifyInstance} app @param {Record<string, string>} cookie */
 const isSignedIn = async (app, cookie) => (await get(app, '/edit/new', cookie)).statusCode === 200
 
-/** The database of the application that was built last. */
+/** Returns the database of the application that was built last. */
 const database = () => /** @type {import('mongodb').Db} */ (mongoose.connections[mongoose.connections.length - 1].db)
 
 test('a person who wants to write is asked to sign in, and comes back to the very form', async (t) => {
@@ -32,11 +32,17 @@ test('a person who wants to write is asked to sign in, and comes back to the ver
   assert.match(session, /^session=[\w-]{43}; Max-Age=1209600; Path=\/edit; HttpOnly; SameSite=Strict$/)
   assert.match(device, /^device=[\w.-]{66}; Max-Age=31536000; Path=\/edit\/sign-in; HttpOnly; SameSite=Strict$/)
   const cookie = { cookie: session.split(';', 1)[0] }
-  assert.match((await get(app, '/edit/text/a', { ...BROWSER, ...cookie })).body, /Signed in as <b dir="auto">editor<\/b>/)
+  assert.match(
+    (await get(app, '/edit/text/a', { ...BROWSER, ...cookie })).body,
+    /Signed in as <b dir="auto">editor<\/b>/
+  )
 
   const signedOut = await post(app, '/edit/sign-out', {}, cookie)
   assert.equal(signedOut.headers.location, '/')
-  assert.match(String(signedOut.headers['set-cookie']), /^session=; Max-Age=0; Path=\/edit; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Strict$/)
+  assert.match(
+    String(signedOut.headers['set-cookie']),
+    /^session=; Max-Age=0; Path=\/edit; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Strict$/
+  )
   assert.equal(await isSignedIn(app, cookie), false, 'the cookie is worth nothing any more')
   assert.equal(await database().collection('sessions').countDocuments(), 0)
 })
@@ -54,8 +60,10 @@ test('for a wiki on https the cookie is, too', async (t) => {
 test('signing in leads to our own forms and nowhere else', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const hostile = [
-    'https://evil.example/edit/text/a', '//evil.example/edit/', '/\\evil.example/edit/', '\\\\evil.example', '/edit/../wiki/stevec', '/edit/%2e%2e/wiki/stevec', '/edit/..//evil.example', '/edit', '/wiki/a', '',
-    'javascript:alert(1)', ' /edit/text/a', '/edit/\r\nset-cookie: a=b', '/edit/sign-out', '/edit/sign-in', '/edit/sign-in?to=/edit/sign-in', 'edit/text/a', 'data:text/html,/edit/', '/edit/../edit/sign-out'
+    'https://evil.example/edit/text/a', '//evil.example/edit/', '/\\evil.example/edit/', '\\\\evil.example',
+    '/edit/../wiki/stevec', '/edit/%2e%2e/wiki/stevec', '/edit/..//evil.example', '/edit', '/wiki/a', '',
+    'javascript:alert(1)', ' /edit/text/a', '/edit/\r\nset-cookie: a=b', '/edit/sign-out', '/edit/sign-in',
+    '/edit/sign-in?to=/edit/sign-in', 'edit/text/a', 'data:text/html,/edit/', '/edit/../edit/sign-out'
   ]
   for (const to of hostile) {
     const { headers, statusCode } = await post(app, '/edit/sign-in', { name: 'editor', password: PASSWORD, to })
@@ -68,7 +76,8 @@ test('signing in leads to our own forms and nowhere else', async (t) => {
   assert.match(body, /name="to" value="\/edit\/text\/%22%3E%3Cscript%3E"/)
 })
 
-test('a wrong password and a name that nobody has are told the same way, by status, by words and by work', async (t) => {
+test('a wrong password and a name that nobody has are told the same way, ' +
+  'by status, by words and by work', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const attempt = async (/** @type {string} */ name) => {
     const start = process.cpuUsage()
@@ -84,12 +93,19 @@ test('a wrong password and a name that nobody has are told the same way, by stat
   }
   assert.match(wrong.body, /role="alert">This name and this password do not go together/)
   assert.equal(unknown.body, wrong.body)
-  // One scrypt takes some 50 ms, all the rest hardly one: the factor is generous.
+  // One scrypt takes about 50 ms, the rest about 1 ms: the factor is generous.
   assert.ok(unknown.work > wrong.work / 5, `${unknown.work} and ${wrong.work} µs`)
-  for (const name of ['__proto__', 'constructor', '{"$gt":""}', '']) assert.equal((await post(app, '/edit/sign-in', { name, password: PASSWORD })).statusCode, 401, name)
+  for (const name of ['__proto__', 'constructor', '{"$gt":""}', '']) {
+    assert.equal((await post(app, '/edit/sign-in', { name, password: PASSWORD })).statusCode, 401, name)
+  }
   const program = await app.inject({ method: 'POST', url: '/edit/sign-in', payload: { name: 'nobody', password: 'x' } })
   assert.equal(program.statusCode, 401)
-  for (const payload of [{ name: { $gt: '' }, password: 'x' }, { name: 'a' }, { name: 'a', password: 'x'.repeat(1_001) }, { name: 'a', password: 'x', role: 'admin' }]) {
+  for (const payload of [
+    { name: { $gt: '' }, password: 'x' },
+    { name: 'a' },
+    { name: 'a', password: 'x'.repeat(1_001) },
+    { name: 'a', password: 'x', role: 'admin' }
+  ]) {
     assert.equal((await app.inject({ method: 'POST', url: '/edit/sign-in', payload })).statusCode, 400)
   }
   assert.equal((await post(app, '/edit/sign-in', { name: 'a', password: 'x'.repeat(20_000) })).statusCode, 413)
@@ -97,7 +113,8 @@ test('a wrong password and a name that nobody has are told the same way, by stat
 
 test('guessing ends after ten failures of one client, also of many at once, and others go on', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
-  const guess = (/** @type {string} */ name, password = 'guess', address = '192.0.2.1') => post(app, '/edit/sign-in', { name, password }, {}, address)
+  const guess = (/** @type {string} */ name, password = 'guess', address = '192.0.2.1') =>
+    post(app, '/edit/sign-in', { name, password }, {}, address)
   /** @type {number[]} */
   const statuses = []
   for (let wave = 0; wave < 10 && statuses.filter((status) => status === 401).length < 10; wave++) {
@@ -116,7 +133,10 @@ test('guessing ends after ten failures of one client, also of many at once, and 
   assert.equal((await guess('editor', PASSWORD, '192.0.2.2')).statusCode, 303)
 })
 
-/** What a browser sends to sign in after it has signed in once. @param {import('light-my-request').Response} answer */
+/**
+ * Returns the header by which the next sign-in of a browser shows that it has signed in before.
+ * @param {import('light-my-request').Response} answer
+ */
 const deviceOf = ({ headers }) => {
   const [, device] = /** @type {string[]} */ (headers['set-cookie'])
   return { cookie: device.split(';', 1)[0] }
@@ -180,7 +200,7 @@ test('forty wrong passwords at once hardly delay a sign-in from elsewhere', asyn
     if (answer.statusCode === 429) assert.ok(Number(answer.headers['retry-after']) > 0)
   })
   const answeredWith = (/** @type {number} */ refusal) => answered.filter((status) => status === refusal).length
-  // Those that find no place are refused without a check.
+  // Guesses that find the queue full are refused without a check.
   assert.ok(await waitUntil(() => answeredWith(429) >= 20, 60_000, 1))
   const before = answeredWith(401)
   const honest = await post(app, '/edit/sign-in', { name: 'admin', password: PASSWORD }, {}, '198.51.100.1')
@@ -211,7 +231,8 @@ test('a known browser waits for no crowd', async (t) => {
 
 test('a crowd that asks at once is told to wait, rather than that the wiki stands still', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
-  const answers = await Promise.all(Array.from({ length: 30 }, (_, index) => post(app, '/edit/sign-in', { name: 'editor', password: PASSWORD }, {}, `192.0.2.${index}`)))
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, index) =>
+    post(app, '/edit/sign-in', { name: 'editor', password: PASSWORD }, {}, `192.0.2.${index}`)))
   const statuses = answers.map(({ statusCode }) => statusCode)
   assert.ok(statuses.filter((status) => status === 303).length >= 20)
   assert.ok(statuses.includes(429))
@@ -236,7 +257,12 @@ test('a session is new each time, is not kept as it is sent, and ends', async (t
   const sessions = database().collection('sessions')
   const [session] = await sessions.find().toArray()
   assert.doesNotMatch(JSON.stringify(session), new RegExp(renewed.cookie.slice('session='.length)))
-  assert.deepEqual((await sessions.indexes()).filter(({ expireAfterSeconds }) => expireAfterSeconds === 0).map(({ key }) => key), [{ expires_at: 1 }])
+  assert.deepEqual(
+    (await sessions.indexes())
+      .filter(({ expireAfterSeconds }) => expireAfterSeconds === 0)
+      .map(({ key }) => key),
+    [{ expires_at: 1 }]
+  )
   await sessions.updateMany({}, { $set: { expires_at: new Date(Date.now() - 1) } })
   assert.equal(await isSignedIn(app, renewed), false, 'also before the database has removed it')
 

@@ -10,19 +10,30 @@ test('tags have one spelling, each once, in order', () => {
   assert.deepEqual(canonicalTags(['Z', 'a']), ['a', 'z'])
   assert.deepEqual(canonicalTags(''), [])
   assert.equal(canonicalTags(undefined), undefined)
-  for (const bad of ['a/b', 'a\\b', 'a\0b', '\u202Ea', 'x'.repeat(51), '..', '\uD800']) assert.throws(() => canonicalTags(bad), { statusCode: 400 }, bad)
+  for (const bad of ['a/b', 'a\\b', 'a\0b', '\u202Ea', 'x'.repeat(51), '..', '\uD800']) {
+    assert.throws(() => canonicalTags(bad), { statusCode: 400 }, bad)
+  }
   assert.throws(() => canonicalTags(['a,b']), { statusCode: 400 })
-  assert.throws(() => canonicalTags(Array.from({ length: 21 }, (_, index) => `t${index}`)), { statusCode: 400, message: /more than 20/ })
+  assert.throws(
+    () => canonicalTags(Array.from({ length: 21 }, (_, index) => `t${index}`)),
+    { statusCode: 400, message: /more than 20/ }
+  )
 })
 
 test('a page shows its tags; a tag shows its pages; all tags are counted', async (t) => {
   const app = await wiki.build(t)
   await submit(app, 'apple', { content: 'text', tags: 'Fruit, red things' })
   await submit(app, 'Cherry', { content: 'text', tags: 'fruit' })
-  assert.match((await get(app, '/wiki/apple')).body, /<p class="tags">Tags: <a href="\/tags\/fruit" dir="auto">fruit<\/a>, <a href="\/tags\/red%20things" dir="auto">red things<\/a><\/p>/)
+  assert.match(
+    (await get(app, '/wiki/apple')).body,
+    /<p class="tags">Tags: <a href="\/tags\/fruit" dir="auto">fruit<\/a>, <a href="\/tags\/red%20things" dir="auto">red things<\/a><\/p>/
+  )
   assert.match((await get(app, '/edit/text/apple', BROWSER)).body, /name="tags"[^>]*value="fruit, red things"/)
   assert.match((await get(app, '/tags/fruit')).body, />apple<\/a>[^]*>Cherry<\/a>/)
-  assert.match((await get(app, '/tags')).body, />fruit<\/a> <span class="soft">2 pages<[^]*>red things<\/a> <span class="soft">1 page</)
+  assert.match(
+    (await get(app, '/tags')).body,
+    />fruit<\/a> <span class="soft">2 pages<[^]*>red things<\/a> <span class="soft">1 page</
+  )
   assert.equal((await get(app, '/tags/FRUIT')).headers.location, '/tags/fruit')
 
   await app.inject({ method: 'DELETE', url: '/wiki/Cherry' })

@@ -4,21 +4,36 @@ import { holds, judge } from '../torture/oracle.js'
 import { torture, VICTIMS } from '../torture/torture.js'
 
 /** @typedef {import('../torture/oracle.js').Edit} Edit */
+/** @typedef {import('../torture/oracle.js').Findings} Findings */
 /** @typedef {import('../torture/oracle.js').Stored} Stored */
 
 /**
- * Three edits of one page, one after the other, as they should be kept.
+ * Returns three consecutive edits of one page, a read, and the database as it should be afterwards.
  * @returns {{edits: Edit[], reads: import('../torture/oracle.js').Read[], stored: Stored}}
  */
 function story () {
   const edits = /** @type {Edit[]} */ ([1, 2, 3].map((revision) => ({
-    id: `edit-${revision}-`, page: 'a', kind: 'save', base: revision - 1, started: 10 * revision, ended: 10 * revision + 5, outcome: 'acknowledged', revision
+    id: `edit-${revision}-`,
+    page: 'a',
+    kind: 'save',
+    base: revision - 1,
+    started: 10 * revision,
+    ended: 10 * revision + 5,
+    outcome: 'acknowledged',
+    revision
   })))
   return {
     edits,
     reads: [{ page: 'a', started: 40, revision: 3 }],
     stored: {
-      revisions: [1, 2, 3].map((revision) => ({ page: 'a', revision, follows: revision === 1 ? null : revision - 1, content: `edit-${revision}- text`, summary: `edit-${revision}-`, deleted: false })),
+      revisions: [1, 2, 3].map((revision) => ({
+        page: 'a',
+        revision,
+        follows: revision === 1 ? null : revision - 1,
+        content: `edit-${revision}- text`,
+        summary: `edit-${revision}-`,
+        deleted: false
+      })),
       pages: [{ _id: 'a', revision: 3, content: 'edit-3- text', tags: ['red'], links: ['b'], deleted_at: null }],
       targets: [{ _id: 'a', is: 'page', sources: 0 }, { _id: 'b', is: null, sources: 1 }],
       tags: [{ _id: 'red', pages: 1 }]
@@ -36,17 +51,28 @@ describe('the oracle', () => {
 
   test('takes an edit whose fate nobody was told either way, but not twice', () => {
     const { edits, reads, stored } = story()
-    edits.push({ id: 'edit-4-', page: 'a', kind: 'save', base: null, started: 50, ended: Infinity, outcome: 'unknown', revision: null })
+    edits.push({
+      id: 'edit-4-',
+      page: 'a',
+      kind: 'save',
+      base: null,
+      started: 50,
+      ended: Infinity,
+      outcome: 'unknown',
+      revision: null
+    })
     assert.ok(holds(judge(edits, reads, stored)))
     const [last] = stored.revisions.slice(-1)
-    for (const revision of [4, 5]) stored.revisions.push({ ...last, revision, follows: revision - 1, summary: 'edit-4-', content: 'edit-4- text' })
+    for (const revision of [4, 5]) {
+      stored.revisions.push({ ...last, revision, follows: revision - 1, summary: 'edit-4-', content: 'edit-4- text' })
+    }
     stored.pages[0] = { ...stored.pages[0], revision: 5, content: 'edit-4- text' }
     const { duplicated, ...others } = judge(edits, reads, stored)
     assert.equal(duplicated, 1)
     assert.ok(holds({ ...others, duplicated: 0 }))
   })
 
-  for (const [finding, spoil] of /** @type {[keyof import('../torture/oracle.js').Findings, (all: ReturnType<typeof story>) => void][]} */ ([
+  for (const [finding, spoil] of /** @type {[keyof Findings, (all: ReturnType<typeof story>) => void][]} */ ([
     ['lost', ({ stored }) => stored.revisions.pop()],
     ['lost', ({ stored }) => { stored.revisions[1].content = 'another text' }],
     ['lost', ({ edits }) => { edits[2].revision = 4 }],
@@ -85,7 +111,8 @@ describe('the oracle', () => {
   })
 })
 
-test('the wiki, its database and both are killed while people edit: every acknowledged edit is kept, once, in its place', { timeout: 400_000 }, async () => {
+test('the wiki, its database and both are killed while people edit: every acknowledged edit is kept, once, ' +
+  'in its place', { timeout: 400_000 }, async () => {
   const { trials, acknowledged, unexpected, findings } = await torture({ trials: VICTIMS.length, edits: 90, seed: 9 })
   assert.deepEqual(trials.map(({ killed }) => killed), [...VICTIMS])
   assert.ok(acknowledged >= 90)

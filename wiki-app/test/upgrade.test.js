@@ -10,7 +10,7 @@ import { stored } from '../torture/torture.js'
 import { BROWSER, get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
-/** A wiki as it was stored before pages had tags, knew their links, or said what had rendered them. */
+/** A wiki of a version whose pages had no tags, no list of their links and no version of their renderer. */
 const FIXTURE = new URL('fixtures/wiki-before-links.jsonl', import.meta.url)
 
 test('a wiki that was stored by an older version is shown, found, linked and edited as any other', async (t) => {
@@ -25,7 +25,11 @@ test('a wiki that was stored by an older version is shown, found, linked and edi
   const home = await get(app, '/wiki/Home', BROWSER)
   assert.equal(home.statusCode, 200)
   assert.equal(home.headers['page-revision'], '2')
-  assert.match(home.body, /<a href="\/wiki\/Guide">Guide<\/a>/, 'a page that is there, though nobody has saved it since')
+  assert.match(
+    home.body,
+    /<a href="\/wiki\/Guide">Guide<\/a>/,
+    'a page that is there, though nobody has saved it since'
+  )
   assert.match(home.body, /<a href="\/wiki\/Nowhere"[^>]*class="missing"|class="missing"[^>]*href="\/wiki\/Nowhere"/)
   assert.match((await get(app, '/', BROWSER)).body, /Guide[\s\S]*Home[\s\S]*Moved here/)
   assert.match((await get(app, '/search?q=elsewhere', BROWSER)).body, /Moved here/)
@@ -33,7 +37,11 @@ test('a wiki that was stored by an older version is shown, found, linked and edi
   assert.equal((await get(app, '/wiki/Old%20name')).headers.location, '/wiki/Moved%20here')
   assert.equal((await get(app, '/wiki/Gone')).statusCode, 404)
   assert.equal((await get(app, '/api/v1/pages/Home')).json().tags.length, 0)
-  assert.deepEqual((await get(app, '/api/v1/pages/Home/revisions')).json().items.map((/** @type {{revision: number}} */ { revision }) => revision), [2, 1])
+  assert.deepEqual(
+    (await get(app, '/api/v1/pages/Home/revisions')).json().items
+      .map((/** @type {{revision: number}} */ { revision }) => revision),
+    [2, 1]
+  )
   assert.match((await get(app, '/revision/Home/1', BROWSER)).body, /Welcome\./)
 
   assert.equal((await save(app, 'Home', 'Now only the [[Guide]].')).json().revision, 3)

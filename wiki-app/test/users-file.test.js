@@ -18,7 +18,8 @@ const SERVER = fileURLToPath(new URL('../src/server.js', import.meta.url))
  * @returns {Promise<{code: number, stdout: string, stderr: string}>}
  */
 const run = (args, input = '') => new Promise((resolve) => {
-  const child = execFile(process.execPath, [COMMAND, ...args], (error, stdout, stderr) => resolve({ code: error ? Number(error.code) : 0, stdout, stderr }))
+  const child = execFile(process.execPath, [COMMAND, ...args], (error, stdout, stderr) =>
+    resolve({ code: error ? Number(error.code) : 0, stdout, stderr }))
   child.stdin?.end(input)
 })
 
@@ -44,13 +45,29 @@ for (const [what, content, reason] of /** @type {[string, unknown, RegExp][]} */
   ['a role that does not exist', oneUser({ role: 'root' }), /users\[0\]\.role must be one of reader, editor, admin/],
   ['a password in clear', oneUser({ password: 'hunter2' }), /users\[0\]\.password must be a scrypt hash/],
   ['a hash that is too weak', oneUser({ password: HASH.replace('ln=14', 'ln=10') }), /users\[0\]\.password/],
-  ['a hash that would exhaust the machine', oneUser({ password: HASH.replace('ln=14', 'ln=30') }), /users\[0\]\.password/],
+  [
+    'a hash that would exhaust the machine',
+    oneUser({ password: HASH.replace('ln=14', 'ln=30') }),
+    /users\[0\]\.password/
+  ],
   ['a hash that is cut', oneUser({ password: HASH.slice(0, -1) }), /users\[0\]\.password/],
-  ['a name twice', { users: [USERS[0], { ...USERS[0], name: 'Reader', tokens: [] }] }, /users\[1\]\.name is another user's/],
+  [
+    'a name twice',
+    { users: [USERS[0], { ...USERS[0], name: 'Reader', tokens: [] }] },
+    /users\[1\]\.name is another user's/
+  ],
   ['tokens that are no list', oneUser({ tokens: {} }), /users\[0\]\.tokens/],
   ['a token in clear', oneUser({ tokens: [{ label: 'x', sha256: 'stevec_hunter2' }] }), /users\[0\]\.tokens/],
-  ['one token of two', { users: [USERS[0], { ...USERS[1], tokens: USERS[0].tokens }] }, /a token of users\[1\] is there twice/],
-  ['too many tokens', oneUser({ tokens: Array.from({ length: 21 }, (_, index) => ({ label: 'x', sha256: sha256(String(index)) })) }), /at most 20/],
+  [
+    'one token of two',
+    { users: [USERS[0], { ...USERS[1], tokens: USERS[0].tokens }] },
+    /a token of users\[1\] is there twice/
+  ],
+  [
+    'too many tokens',
+    oneUser({ tokens: Array.from({ length: 21 }, (_, index) => ({ label: 'x', sha256: sha256(String(index)) })) }),
+    /at most 20/
+  ],
   ['too many bytes', ' '.repeat(4_194_305), /more than 4194304 bytes/]
 ])) {
   test(`a users’ file with ${what} is refused in one line that shows nothing secret`, (t) => {
@@ -71,7 +88,11 @@ test('a users’ file that is not there, is a folder, or is open to everybody on
   assert.throws(() => readUsers(path.dirname(file)), ConfigError)
   for (const mode of [0o644, 0o604, 0o602, 0o666]) {
     chmodSync(file, mode)
-    assert.throws(() => readUsers(file), /everybody on this machine may read or change it; take that away with chmod/, mode.toString(8))
+    assert.throws(
+      () => readUsers(file),
+      /everybody on this machine may read or change it; take that away with chmod/,
+      mode.toString(8)
+    )
   }
   for (const mode of [0o600, 0o640, 0o660, 0o400]) {
     chmodSync(file, mode)
@@ -80,7 +101,10 @@ test('a users’ file that is not there, is a folder, or is open to everybody on
 })
 
 test('a wiki whose users’ file cannot be used does not start, and says so in one line', async () => {
-  const child = spawn(process.execPath, [SERVER], { env: { PATH: process.env.PATH, ACCESS: 'users', USERS_FILE: '/nowhere/users.json' }, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(process.execPath, [SERVER], {
+    env: { PATH: process.env.PATH, ACCESS: 'users', USERS_FILE: '/nowhere/users.json' },
+    stdio: ['ignore', 'ignore', 'pipe']
+  })
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text) => { stderr += text })
   const code = await new Promise((resolve) => child.once('close', resolve))
@@ -90,7 +114,10 @@ test('a wiki whose users’ file cannot be used does not start, and says so in o
 
 test('the command makes users, changes them, and shows a token once', async (t) => {
   const file = path.join(path.dirname(usersFile(t)), 'new.json')
-  assert.deepEqual(await run(['set', file, 'Žan Č', '--role', 'admin'], 'correct horse\n'), { code: 0, stdout: 'made Žan Č\n', stderr: '' })
+  assert.deepEqual(
+    await run(['set', file, 'Žan Č', '--role', 'admin'], 'correct horse\n'),
+    { code: 0, stdout: 'made Žan Č\n', stderr: '' }
+  )
   assert.equal(statSync(file).mode & 0o777, 0o600)
   assert.ok(await isPassword('correct horse', parseUsers(file)[0].password))
   assert.equal(await isPassword('correct horse\n', parseUsers(file)[0].password), false)
@@ -104,7 +131,11 @@ test('the command makes users, changes them, and shows a token once', async (t) 
   chmodSync(file, 0o640)
   assert.equal((await run(['set', file, 'Žan Č'], 'another horse')).stdout, 'changed Žan Č\n')
   assert.equal(statSync(file).mode & 0o777, 0o640)
-  assert.deepEqual([parseUsers(file)[0].role, parseUsers(file)[0].tokens?.length], ['admin', 1], 'what was not said stays')
+  assert.deepEqual(
+    [parseUsers(file)[0].role, parseUsers(file)[0].tokens?.length],
+    ['admin', 1],
+    'what was not said stays'
+  )
   assert.equal((await run(['role', file, 'Žan Č', '--role', 'editor'])).code, 0)
   assert.equal((await run(['list', file])).stdout, 'Žan Č\teditor\timport\n')
   assert.equal((await run(['revoke', file, 'Žan Č', '--label', 'import'])).code, 0)
@@ -116,8 +147,22 @@ test('what the command does not understand is said, ends with 2, and changes not
   const file = usersFile(t)
   const before = readFileSync(file, 'utf8')
   for (const args of [
-    [], ['make'], ['set'], ['set', file], ['set', file, ''], ['set', file, 'A\nB'], ['set', file, 'a', 'b'], ['set', file, 'new', '--password', 'x'], ['set', file, 'new', '--role', 'root'], ['set', file, 'new'],
-    ['role', file, 'reader'], ['role', file, 'nobody', '--role', 'admin'], ['token', file, 'reader'], ['revoke', file, 'reader', '--label', 'none'], ['remove', file, 'nobody'], ['constructor', file, 'reader']
+    [],
+    ['make'],
+    ['set'],
+    ['set', file],
+    ['set', file, ''],
+    ['set', file, 'A\nB'],
+    ['set', file, 'a', 'b'],
+    ['set', file, 'new', '--password', 'x'],
+    ['set', file, 'new', '--role', 'root'],
+    ['set', file, 'new'],
+    ['role', file, 'reader'],
+    ['role', file, 'nobody', '--role', 'admin'],
+    ['token', file, 'reader'],
+    ['revoke', file, 'reader', '--label', 'none'],
+    ['remove', file, 'nobody'],
+    ['constructor', file, 'reader']
   ]) {
     assert.equal((await run(args, 'short\n')).code, 2, args.join(' '))
   }

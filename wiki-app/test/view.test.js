@@ -26,12 +26,19 @@ test('a page is one HTML document for everybody, with what caches need to know',
   assert.match(page.body, /href="\/edit\/text\/Home%20page"/)
   assert.doesNotMatch(page.body, /\/wiki\/stevec/, 'a link to the counter would be followed, and reset it')
 
-  for (const headers of [BROWSER, { accept: 'application/json' }, { accept: 'image/*', 'accept-language': 'sl', 'x-forwarded-host': 'evil.example', cookie: 'a=b' }]) {
+  for (const headers of [
+    BROWSER,
+    { accept: 'application/json' },
+    { accept: 'image/*', 'accept-language': 'sl', 'x-forwarded-host': 'evil.example', cookie: 'a=b' }
+  ]) {
     const same = await get(app, '/wiki/Home%20page', headers)
     assert.equal(same.body, page.body)
     assert.equal(same.headers.etag, page.headers.etag)
   }
-  for (const query of ['?', '?x=1', '?saved', '?saved=', '?saved=0', '?saved=-1', '?saved=1.5', '?saved=1e3', '?saved=x', '?saved=1&saved=1', '?saved[]=1']) {
+  for (const query of [
+    '?', '?x=1', '?saved', '?saved=', '?saved=0', '?saved=-1', '?saved=1.5', '?saved=1e3', '?saved=x',
+    '?saved=1&saved=1', '?saved[]=1'
+  ]) {
     const same = await get(app, `/wiki/Home%20page${query}`)
     assert.equal(same.body, page.body, query)
     assert.equal(same.headers['cache-control'], page.headers['cache-control'], query)
@@ -52,7 +59,9 @@ test('HEAD has the headers of GET and no body', async (t) => {
   const head = await app.inject({ method: 'HEAD', url: '/wiki/a' })
   assert.equal(head.statusCode, 200)
   assert.equal(head.body, '')
-  for (const name of ['etag', 'last-modified', 'cache-control', 'page-revision', 'content-length', 'content-type']) assert.equal(String(head.headers[name]), String(headers[name]))
+  for (const name of ['etag', 'last-modified', 'cache-control', 'page-revision', 'content-length', 'content-type']) {
+    assert.equal(String(head.headers[name]), String(headers[name]))
+  }
 })
 
 test('conditional requests: a copy that is current is not sent again (RFC 9110 §13)', async (t) => {
@@ -82,17 +91,26 @@ test('conditional requests: a copy that is current is not sent again (RFC 9110 �
   for (const [status, condition] of conditions) {
     const answer = await get(app, '/wiki/a', condition)
     assert.equal(answer.statusCode, status, JSON.stringify(condition))
-    for (const name of ['etag', 'last-modified', 'cache-control', 'page-revision']) assert.equal(answer.headers[name], headers[name], `${name} of ${status}`)
+    for (const name of ['etag', 'last-modified', 'cache-control', 'page-revision']) {
+      assert.equal(answer.headers[name], headers[name], `${name} of ${status}`)
+    }
     if (status === 304) assert.equal(answer.body, '')
   }
 
   await save(app, 'a', 'text')
-  assert.equal((await get(app, '/wiki/a', { 'if-none-match': etag })).statusCode, 200, 'a new revision is a new page, even with the old text')
+  assert.equal(
+    (await get(app, '/wiki/a', { 'if-none-match': etag })).statusCode,
+    200,
+    'a new revision is a new page, even with the old text'
+  )
   await app.inject({ method: 'DELETE', url: '/wiki/a' })
-  for (const condition of [etag, '*']) assert.equal((await get(app, '/wiki/a', { 'if-none-match': condition })).statusCode, 404, 'what is deleted is nobody\'s newest copy')
+  for (const condition of [etag, '*']) {
+    assert.equal((await get(app, '/wiki/a', { 'if-none-match': condition })).statusCode, 404, 'what is deleted is nobody\'s newest copy')
+  }
 })
 
-test('a view is exactly one database read, whatever it answers, and reads no text for a copy that is current', async (t) => {
+test('a view is exactly one database read, whatever it answers, ' +
+  'and reads no text for a copy that is current', async (t) => {
   const app = await wiki.build(t, { MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
   await save(app, 'a', 'text')
   const etag = String((await get(app, '/wiki/a')).headers.etag)
@@ -100,12 +118,16 @@ test('a view is exactly one database read, whatever it answers, and reads no tex
   /** @type {string[]} */
   const commands = []
   const client = mongoose.connections[mongoose.connections.length - 1].getClient()
-  client.on('commandStarted', ({ commandName, command }) => commands.push(`${commandName} ${Object.keys(command.projection ?? {})}`))
+  client.on('commandStarted', ({ commandName, command }) =>
+    commands.push(`${commandName} ${Object.keys(command.projection ?? {})}`))
   const validators = 'find revision,html_hash,renderer,links_outdated,rendered_at,deleted_at,redirect_to'
   const whole = `${validators},html,content_bytes,modified_at,tags`
   for (const [url, headers, status, reads] of /** @type {[string, Record<string, string>, number, string[]][]} */ ([
-    ['/wiki/a', {}, 200, [whole]], ['/wiki/a', { 'if-none-match': etag }, 304, [validators]], ['/wiki/a?saved=1', {}, 200, [whole]], ['/wiki/none', {}, 404, [whole]],
-    // Only whoever has an older copy waits for two.
+    ['/wiki/a', {}, 200, [whole]],
+    ['/wiki/a', { 'if-none-match': etag }, 304, [validators]],
+    ['/wiki/a?saved=1', {}, 200, [whole]],
+    ['/wiki/none', {}, 404, [whole]],
+    // Only a client with an outdated copy waits for two reads.
     ['/wiki/a', { 'if-none-match': '"older"' }, 200, [validators, whole]]
   ])) {
     commands.length = 0
@@ -156,7 +178,7 @@ test('the policy in force is on the page, and the author’s notice says what it
     assert.equal(saved.headers['cache-control'], 'private, no-store')
     assert.equal(saved.headers.etag, undefined)
     assert.equal(saved.headers['page-revision'], '1')
-    // A stranger may ask before the author is led there: no cache keeps the text before the edit under its address.
+    // Anyone may request this URL before the edit: no cache may store the text before the edit under it.
     const early = await get(app, '/wiki/a?saved=2')
     const { etag, 'cache-control': caching } = early.headers
     assert.deepEqual([early.statusCode, caching, etag], [200, 'private, no-store', undefined])
@@ -175,8 +197,16 @@ test('another spelling of a name leads to the one URL of its page', async (t) =>
   }
   // Caches compare bytes, so another percent-encoding is another spelling, too.
   assert.equal((await get(app, '/wiki/%c5%a0ola%20in%20do%6d')).headers.location, '/wiki/%C5%A0ola%20in%20dom')
-  for (const [spelling, url] of [['C%2B%2B', 'C++'], ['a%2Fb', 'a/b'], ['%7Eana', '~ana'], ['a%3Ab', 'a:b']]) assert.equal((await get(app, `/wiki/${spelling}`)).headers.location, `/wiki/${url}`)
-  for (const [kind, location] of [['history', '/history/a/b?before=3'], ['raw', '/raw/a/b'], ['links', '/links/a/b'], ['revision', '/revision/a/b/1'], ['difference', '/difference/a/b?from=1&to=2']]) {
+  for (const [spelling, url] of [['C%2B%2B', 'C++'], ['a%2Fb', 'a/b'], ['%7Eana', '~ana'], ['a%3Ab', 'a:b']]) {
+    assert.equal((await get(app, `/wiki/${spelling}`)).headers.location, `/wiki/${url}`)
+  }
+  for (const [kind, location] of [
+    ['history', '/history/a/b?before=3'],
+    ['raw', '/raw/a/b'],
+    ['links', '/links/a/b'],
+    ['revision', '/revision/a/b/1'],
+    ['difference', '/difference/a/b?from=1&to=2']
+  ]) {
     const answer = await get(app, location.replace('a/b', 'a%2Fb'))
     assert.deepEqual([answer.statusCode, answer.headers.location?.split('?')[0]], [301, location.split('?')[0]], kind)
   }
@@ -197,11 +227,24 @@ test('a page that is not there is 404, not stored, and invites a person to write
 
 test('the names of pages are only ever text', async (t) => {
   const app = await wiki.build(t)
-  for (const name of ['<script>alert(1)<', '"onmouseover="alert(1)', "'&amp;<b>", 'javascript:alert(1)', '$where', '{"$ne":1}', '__proto__', '%2e%2e', '<%= it %>', '$& $1']) {
+  for (const name of [
+    '<script>alert(1)<', '"onmouseover="alert(1)', "'&amp;<b>", 'javascript:alert(1)', '$where', '{"$ne":1}',
+    '__proto__', '%2e%2e', '<%= it %>', '$& $1'
+  ]) {
     assert.equal((await save(app, name, 'text')).statusCode, 201, name)
     const url = viewUrl(name)
-    const text = name.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
-    for (const { body } of await Promise.all([get(app, url), get(app, editUrl(name)), get(app, '/'), get(app, viewUrl(`no ${name}`), BROWSER)])) {
+    const text = name
+      .replaceAll('&', '&amp;')
+      .replaceAll('<', '&lt;')
+      .replaceAll('>', '&gt;')
+      .replaceAll('"', '&quot;')
+      .replaceAll("'", '&#39;')
+    for (const { body } of await Promise.all([
+      get(app, url),
+      get(app, editUrl(name)),
+      get(app, '/'),
+      get(app, viewUrl(`no ${name}`), BROWSER)
+    ])) {
       assert.ok(body.includes(text), `${name} in ${body}`)
       assert.doesNotMatch(body, /<script(?! type=)|<b>|"onmouseover|href="javascript/)
     }

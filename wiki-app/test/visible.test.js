@@ -52,7 +52,7 @@ const SEEN = {
   Korean: '한국어',
   Braille: '⠓⠊'
 }
-/** Joiners and selectors at an end, after a Latin letter, or one after another. */
+/** Joiners and selectors where nothing shows them: at an end, after a Latin letter, or one after another. */
 const JOINER = '(?:\\u200C|\\u200D|\\uFE0F)'
 const MISPLACED = [
   `^${JOINER}`, '(?:\\u200C|\\u200D)$', `[a-z]${JOINER}`, '\\u200C\\u200C|\\u200D\\u200D|\\uFE0F\\uFE0F'
@@ -131,7 +131,7 @@ test('an old page with such a name is read, linked to, edited, renamed, deleted,
   t.after(() => client.close())
   const database = client.db()
   for (const [from, to] of [['old', old], ['gone', gone]]) {
-    // As an earlier version wrote them.
+    // Stores the pages as an earlier version wrote them.
     const page = await database.collection('pages').findOne({ _id: /** @type {any} */ (from) })
     await database.collection('pages').insertOne({ ...page, _id: /** @type {any} */ (to), title_key: to.toLowerCase() })
     await database.collection('revisions').updateMany({ page: from }, { $set: { page: to, author } })

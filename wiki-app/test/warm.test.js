@@ -18,8 +18,9 @@ const CONTENT = 'A page of the length that is usual, with a [[Link]] here and *t
 const skip = process.platform === 'linux' ? false : 'needs /proc'
 
 /**
+ * Counts the threads of a lower priority than usual (proc(5), stat). A thread gets it once it has loaded its modules.
  * @param {number} pid
- * @returns {number} threads of a lower priority than usual, which they have once they have loaded all (proc(5), stat)
+ * @returns {number}
  */
 const lowerThreads = (pid) => readdirSync(`/proc/${pid}/task`)
   .map((id) => readFileSync(`/proc/${pid}/task/${id}/stat`, 'latin1').split(') ')[1].split(' '))

@@ -20,7 +20,7 @@ const WAIT_MAX_MS = 60_000
 const reads = (/** @type {number} */ requests) => ({ requests, reads: requests, writes: 0 })
 
 describe('the tally of several processes', () => {
-  /** Answers when it is told to. */
+  /** Creates a member that only records which readings ask it. */
   const member = () => {
     /** @type {number[]} */
     const asked = []
@@ -84,9 +84,18 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     return { instance: String(headers['counter-instance']), count: /** @type {Count} */ (JSON.parse(body)) }
   }
 
-  const sum = (/** @type {{count: Count}[]} */ readings) => readings.reduce((total, { count }) => ({ requests: total.requests + count.requests, reads: total.reads + count.reads, writes: total.writes + count.writes }), { requests: 0, reads: 0, writes: 0 })
+  const sum = (/** @type {{count: Count}[]} */ readings) => readings.reduce((total, { count }) => ({
+    requests: total.requests + count.requests,
+    reads: total.reads + count.reads,
+    writes: total.writes + count.writes
+  }), { requests: 0, reads: 0, writes: 0 })
 
-  /** Each has one connection, and so is answered by one and the same worker, the next by the next. @param {import('node:test').TestContext} t @param {number} count */
+  /**
+   * Creates clients with one connection each. One worker serves all requests of a connection, the next worker those of
+   * the next one.
+   * @param {import('node:test').TestContext} t
+   * @param {number} count
+   */
   async function clients (t, count) {
     const all = Array.from({ length: count }, () => createClient(place.url, 1))
     t.after(() => { for (const client of all) client.close() })
@@ -104,8 +113,9 @@ describe(`a wiki of ${WORKERS} processes`, () => {
       for (let index = 0; index < 20; index++) {
         if (Math.random() < 0.3) readings.push(await read(client))
         sent++
-        if (index % 5 === 0) await client.ask('PUT', `/api/v1/pages/counted%20${number}`, { json: { content: `text ${index}` } })
-        else await client.ask('GET', ['/wiki/counted%200', '/nowhere', '/'][index % 3])
+        if (index % 5 === 0) {
+          await client.ask('PUT', `/api/v1/pages/counted%20${number}`, { json: { content: `text ${index}` } })
+        } else await client.ask('GET', ['/wiki/counted%200', '/nowhere', '/'][index % 3])
       }
     }))
     const peek = await all[1].ask('HEAD', '/wiki/stevec')
@@ -117,13 +127,16 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     assert.deepEqual((await read(all[0])).count, reads(0))
   })
 
-  test('of a worker that is killed its own unread count alone is lost, which can be told; another takes its place, and its metrics', async (t) => {
+  test('of a worker that is killed its own unread count alone is lost, which can be told; ' +
+    'another takes its place, and its metrics', async (t) => {
     const all = await clients(t, WORKERS)
     const first = await read(all[0])
     const before = place.workers()
-    // So that what is left tells whose was lost.
+    // Counts that differ, so that the rest shows whose count was lost.
     const made = [1, 2, 4]
-    for (const [number, client] of all.entries()) for (let index = 0; index < made[number]; index++) await client.ask('GET', '/nowhere')
+    for (const [number, client] of all.entries()) {
+      for (let index = 0; index < made[number]; index++) await client.ask('GET', '/nowhere')
+    }
     process.kill(before[1], 'SIGKILL')
     assert.ok(await waitUntil(() => /"worker":2,.*a worker is in its place/.test(place.log()), WAIT_MAX_MS))
     assert.equal(place.workers().length, WORKERS)
@@ -141,11 +154,17 @@ describe(`a wiki of ${WORKERS} processes`, () => {
 
     const text = await waitUntil(async () => {
       const answer = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
-      return new Set([...answer.matchAll(/^wiki_database_up\{worker="(\d)"\} 1$/gm)].map(([, worker]) => worker)).size === WORKERS && answer
+      return new Set(
+        [...answer.matchAll(/^wiki_database_up\{worker="(\d)"\} 1$/gm)].map(([, worker]) => worker)
+      ).size === WORKERS && answer
     }, WAIT_MAX_MS)
     assert.ok(text, 'every worker\'s metrics under a label of its own')
-    const counted = text.split('\n').filter((line) => line.startsWith('wiki_http_request_duration_seconds_count{') && line.includes('route="none"'))
-    assert.deepEqual(counted.map((line) => /worker="(\d)"/.exec(line)?.[1]).sort(), Array.from({ length: WORKERS }, (_, index) => String(index + 1)))
+    const counted = text.split('\n').filter((line) =>
+      line.startsWith('wiki_http_request_duration_seconds_count{') && line.includes('route="none"'))
+    assert.deepEqual(
+      counted.map((line) => /worker="(\d)"/.exec(line)?.[1]).sort(),
+      Array.from({ length: WORKERS }, (_, index) => String(index + 1))
+    )
   })
 
   test('page views are in the metrics of the worker that they came to', async (t) => {
@@ -177,14 +196,18 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     assert.deepEqual(await read(client), { instance, count: reads(WORKERS) })
   })
 
-  test('SIGTERM, and a signal at each besides, as from a terminal or a supervisor, lets requests in flight be answered, and all end', async (t) => {
+  test('SIGTERM, and a signal at each besides, as from a terminal or a supervisor, ' +
+    'lets requests in flight be answered, and all end', async (t) => {
     const workers = place.workers()
     const { pid } = place.wiki() ?? { pid: 0 }
     const bodies = Array.from({ length: WORKERS }, () => openRequest(Number(new URL(place.url).port)))
     t.after(() => { for (const { abort } of bodies) abort() })
     await Promise.all(bodies.map(({ begun }) => begun))
     for (const each of [pid, ...workers]) process.kill(each, 'SIGTERM')
-    assert.ok(await waitUntil(() => refuses(Number(new URL(place.url).port)), WAIT_MAX_MS), 'no new connection is taken')
+    assert.ok(
+      await waitUntil(() => refuses(Number(new URL(place.url).port)), WAIT_MAX_MS),
+      'no new connection is taken'
+    )
     const statuses = await Promise.all(bodies.map(({ finish }) => finish()))
     assert.deepEqual(statuses.sort(), [200, 200, 201], 'one created the page, the others replaced it')
     assert.ok(await waitUntil(() => [pid, ...workers].every(isGone), WAIT_MAX_MS), 'nothing is left')
@@ -192,7 +215,7 @@ describe(`a wiki of ${WORKERS} processes`, () => {
   })
 
   test('workers end with their primary, also when it is killed', async () => {
-    // One of them being ready is enough for the wiki to be.
+    // The wiki is ready as soon as one worker is: the others may still start.
     assert.ok(await waitUntil(() => place.workers().length === WORKERS, WAIT_MAX_MS))
     const workers = place.workers()
     await place.killWiki()
@@ -207,14 +230,24 @@ test('a port that is taken: one line that says so, as of a single process, and t
   const { port } = /** @type {import('node:net').AddressInfo} */ (other.address())
   const [nothing] = await freePorts(1)
   const child = spawn(process.execPath, [SERVER], {
-    env: { PATH: process.env.PATH, WORKERS: '2', PORT: String(port), LOG_LEVEL: 'fatal', MONGODB_URI: `mongodb://127.0.0.1:${nothing}/wiki` }, stdio: ['ignore', 'pipe', 'pipe']
+    env: {
+      PATH: process.env.PATH,
+      WORKERS: '2',
+      PORT: String(port),
+      LOG_LEVEL: 'fatal',
+      MONGODB_URI: `mongodb://127.0.0.1:${nothing}/wiki`
+    },
+    stdio: ['ignore', 'pipe', 'pipe']
   })
   t.after(() => child.kill('SIGKILL'))
   let stderr = ''
   child.stderr.setEncoding('utf8').on('data', (text) => { stderr += text })
   const [code] = await once(child, 'close')
   assert.equal(code, 1)
-  assert.equal(stderr, `wiki: port ${port} on 127.0.0.1 is already in use; free it, or choose another with PORT (0 takes any free one)\n`)
+  assert.equal(
+    stderr,
+    `wiki: port ${port} on 127.0.0.1 is already in use; free it, or choose another with PORT (0 takes any free one)\n`
+  )
 })
 
 /** @param {number} port */
@@ -234,11 +267,18 @@ function isGone (pid) {
 }
 
 /**
- * A change of a page of which the wiki has the head, on a connection of its own.
+ * Sends the head of a request that changes a page, on its own connection. `finish` sends the body.
  * @param {number} port
  */
 function openRequest (port) {
-  const sent = request({ port, host: '127.0.0.1', agent: false, method: 'POST', path: '/wiki/in%20flight', headers: { 'content-type': 'text/markdown', 'content-length': '8', expect: '100-continue' } })
+  const sent = request({
+    port,
+    host: '127.0.0.1',
+    agent: false,
+    method: 'POST',
+    path: '/wiki/in%20flight',
+    headers: { 'content-type': 'text/markdown', 'content-length': '8', expect: '100-continue' }
+  })
   const answered = once(sent, 'response')
   sent.flushHeaders()
   return {

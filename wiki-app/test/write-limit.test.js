@@ -12,7 +12,10 @@ const wiki = useWiki()
  * @param {string} [forwardedFor]
  */
 const write = async (app, remoteAddress, forwardedFor) => {
-  const headers = { 'content-type': 'text/markdown', ...(forwardedFor !== undefined && { 'x-forwarded-for': forwardedFor }) }
+  const headers = {
+    'content-type': 'text/markdown',
+    ...(forwardedFor !== undefined && { 'x-forwarded-for': forwardedFor })
+  }
   return (await app.inject({ method: 'POST', url: '/wiki/a', remoteAddress, headers, payload: 'x' })).statusCode
 }
 
@@ -35,7 +38,8 @@ test('a client that writes too often is told when it may again; it can still rea
   assert.equal(await write(app, '192.0.2.1'), 200)
 })
 
-test('previews change nothing: they take nothing from an author’s changes, and have a limit of their own', async (t) => {
+test('previews change nothing: they take nothing from an author’s changes, ' +
+  'and have a limit of their own', async (t) => {
   const app = await wiki.build(t, { WRITES_PER_MINUTE: '1' })
   const preview = () => app.inject({ method: 'POST', url: '/edit/preview/a', payload: { content: 'text' } })
   for (let count = 1; count <= 5; count++) assert.equal((await preview()).statusCode, 200)
@@ -45,13 +49,23 @@ test('previews change nothing: they take nothing from an author’s changes, and
   assert.match(refused.json().detail, /More than 5 previews/)
 })
 
+/**
+ * A write: the address of the connection, X-Forwarded-For, the status, and a name for the client. The status is 429 if
+ * that client has written before.
+ * @typedef {[string, string | undefined, number, string]} Write
+ */
+
 test('a proxy that is trusted says who the client is, anybody else says it in vain', async (t) => {
   const app = await wiki.build(t, { WRITES_PER_MINUTE: '1', TRUSTED_PROXIES: 'loopback,192.0.2.0/24' })
-  /** Which client, and whether it was one that had written before. */
-  for (const [remoteAddress, forwardedFor, status, why] of /** @type {[string, string | undefined, number, string][]} */ ([
+  for (const [remoteAddress, forwardedFor, status, why] of /** @type {Write[]} */ ([
     ['127.0.0.1', '198.51.100.1', 201, 'through nginx'],
     ['127.0.0.1', '198.51.100.1', 429, 'the same'],
-    ['::1', '203.0.113.9, 198.51.100.1, 192.0.2.7', 429, 'the same through one proxy more; what is left of the first stranger is only claimed'],
+    [
+      '::1',
+      '203.0.113.9, 198.51.100.1, 192.0.2.7',
+      429,
+      'the same through one proxy more; what is left of the first stranger is only claimed'
+    ],
     ['127.0.0.1', '198.51.100.2', 200, 'another'],
     ['198.51.100.3', '198.51.100.4', 200, 'nobody whom we trust'],
     ['198.51.100.3', '198.51.100.5', 429, 'however it calls itself'],
@@ -68,7 +82,11 @@ test('a proxy that is trusted says who the client is, anybody else says it in va
     ['127.0.0.1', 'fe80::1%eth0', 200, 'an address with its interface'],
     ['::ffff:127.0.0.1', '198.51.100.1', 429, 'a proxy that came by IPv6']
   ])) {
-    assert.equal(await write(app, remoteAddress, forwardedFor), status, `${remoteAddress} ${forwardedFor?.slice(-50)}: ${why}`)
+    assert.equal(
+      await write(app, remoteAddress, forwardedFor),
+      status,
+      `${remoteAddress} ${forwardedFor?.slice(-50)}: ${why}`
+    )
   }
   const trusting = await wiki.build(t, { WRITES_PER_MINUTE: '1', TRUSTED_PROXIES: 'none' })
   assert.equal(await write(trusting, '127.0.0.1', '198.51.100.1'), 201)
@@ -83,14 +101,30 @@ test('0 is no limit', async (t) => {
 
 test('what proxies could say of host and scheme changes nothing', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
-  const claims = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', 'x-forwarded-port': '443', forwarded: 'host=evil.example;proto=https', 'x-original-url': '/wiki/stevec', 'x-http-method-override': 'DELETE' }
-  const refused = await app.inject({ method: 'POST', url: '/wiki/a', headers: { ...claims, host: 'wiki.example', origin: 'https://evil.example' }, payload: {} })
+  const claims = {
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'https',
+    'x-forwarded-port': '443',
+    forwarded: 'host=evil.example;proto=https',
+    'x-original-url': '/wiki/stevec',
+    'x-http-method-override': 'DELETE'
+  }
+  const refused = await app.inject({
+    method: 'POST',
+    url: '/wiki/a',
+    headers: { ...claims, host: 'wiki.example', origin: 'https://evil.example' },
+    payload: {}
+  })
   assert.equal(refused.statusCode, 403)
   assert.match(refused.json().detail, /another site/)
 
   const answers = [
-    await get(app, '/', claims), await get(app, '/wiki/%20a', claims), await get(app, '/edit/text/a', { ...BROWSER, ...claims }), await get(app, '/changes.atom', claims),
-    await post(app, '/edit/sign-in', { name: 'nobody', password: 'x' }, claims), await get(app, '/edit/new?name=b', { ...await cookieOf(app, 'editor'), ...claims })
+    await get(app, '/', claims),
+    await get(app, '/wiki/%20a', claims),
+    await get(app, '/edit/text/a', { ...BROWSER, ...claims }),
+    await get(app, '/changes.atom', claims),
+    await post(app, '/edit/sign-in', { name: 'nobody', password: 'x' }, claims),
+    await get(app, '/edit/new?name=b', { ...await cookieOf(app, 'editor'), ...claims })
   ]
   for (const { body, headers } of answers) assert.doesNotMatch(body + JSON.stringify(headers), /evil\.example|Secure/)
 })

@@ -1,10 +1,10 @@
 import http from 'node:http'
 
-/** Longer than the wiki itself tries to get an edit through, so that what hangs is told from what is slow. */
+/** Longer than the wiki itself retries an edit, so that a hanging request can be distinguished from a slow one. */
 const ANSWER_MAX_MS = 35_000
 
 /**
- * A client with connections of its own to one address, which are used again as a proxy would.
+ * Creates an HTTP client with its own connections to one address, which it reuses as a proxy does.
  * @param {string} baseUrl
  * @param {number} connectionsMax
  */
@@ -25,15 +25,25 @@ export function createClient (baseUrl, connectionsMax) {
       const request = http.request(`${baseUrl}${path}`, {
         method,
         agent,
-        headers: { ...headers, ...(payload !== undefined && { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(payload)) }) }
+        headers: {
+          ...headers,
+          ...(payload !== undefined && {
+            'content-type': 'application/json',
+            'content-length': String(Buffer.byteLength(payload))
+          })
+        }
       }, (response) => {
         let body = ''
         response.setEncoding('utf8')
         response.on('data', (chunk) => { body += chunk })
-        response.on('end', () => done(() => resolve({ status: response.statusCode ?? 0, headers: response.headers, body })))
+        response.on('end', () => done(() =>
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body })))
         response.on('error', (error) => done(() => reject(error)))
       })
-      const timer = setTimeout(() => request.destroy(new Error(`no answer within ${ANSWER_MAX_MS / 1000} s`)), ANSWER_MAX_MS)
+      const timer = setTimeout(
+        () => request.destroy(new Error(`no answer within ${ANSWER_MAX_MS / 1000} s`)),
+        ANSWER_MAX_MS
+      )
       const done = (/** @type {() => void} */ settle) => { clearTimeout(timer); settle() }
       request.on('error', (error) => done(() => reject(error)))
       request.end(payload)

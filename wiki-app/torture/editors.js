@@ -4,17 +4,18 @@ import { createRandom } from '@stevec/harness/random'
 /** @typedef {import('./oracle.js').Edit} Edit */
 /** @typedef {import('./oracle.js').Read} Read */
 
-/** Few, so that editors meet on pages, in the counts of tags and in those of links. */
+/** Few, so that editors conflict on pages, on counts of tags and on counts of links. */
 const PAGES = 48
 const MISSING = 24
 const TAGS = Array.from({ length: 16 }, (_, index) => `tag ${index}`)
-/** Readers are there to see, not to take the time of the editors. */
+/** Readers observe; they must not slow down the editors. */
 const READ_EVERY_MS = 50
-/** Between two tries while nothing answers. */
+/** Between two attempts while the wiki is down. */
 const PAUSE_MS = 20
 
 /**
- * People who edit a few pages at once, sometimes on a text that they have read, sometimes without looking, and note what became of it.
+ * Simulates editors who change a few pages concurrently, some based on the revision that they have read and some on
+ * none, and records the outcome of each edit.
  * @param {object} options
  * @param {import('./client.js').Client} options.client
  * @param {number} options.seed
@@ -26,9 +27,9 @@ export function createEditors ({ client, seed, editors, readers }) {
   const edits = []
   /** @type {Read[]} */
   const reads = []
-  /** Answers that no rule of the wiki explains, such as 500. @type {string[]} */
+  /** Responses that no rule of the wiki explains, such as 500. @type {string[]} */
   const unexpected = []
-  /** Requests that were not done, though nobody asked for something impossible. @type {string[]} */
+  /** Requests that failed, though they were valid. @type {string[]} */
   const failed = []
   let answered = 0
   let lastMs = performance.now()
@@ -45,7 +46,7 @@ export function createEditors ({ client, seed, editors, readers }) {
 
   /**
    * @param {string} page
-   * @returns {Promise<number | null>} its revision, 0 for no page, null when that could not be learnt
+   * @returns {Promise<number | null>} its revision, 0 for no page, null when the read failed
    */
   async function look (page) {
     const started = ++moment
@@ -65,8 +66,11 @@ export function createEditors ({ client, seed, editors, readers }) {
   async function send (edit) {
     const { id, page, kind, base } = edit
     const said = { summary: id, author: `editor ${pick(editors)}`, ...(base !== null && { base_revision: base }) }
-    if (kind === 'delete') return client.ask('DELETE', `${urlOf(page)}?${new URLSearchParams(Object.entries(said).map(([key, value]) => [key, String(value)]))}`)
-    const content = `${id} [[${pageOf(pick(PAGES))}]] [[nobody wrote ${pick(MISSING)}]]\n\n${'words and words '.repeat(pick(60))}`
+    if (kind === 'delete') {
+      return client.ask('DELETE', `${urlOf(page)}?${new URLSearchParams(Object.entries(said).map(([key, value]) => [key, String(value)]))}`)
+    }
+    const content =
+      `${id} [[${pageOf(pick(PAGES))}]] [[nobody wrote ${pick(MISSING)}]]\n\n${'words and words '.repeat(pick(60))}`
     return client.ask('PUT', urlOf(page), { json: { ...said, content, tags: TAGS.filter(() => random() < 0.1) } })
   }
 
@@ -77,10 +81,19 @@ export function createEditors ({ client, seed, editors, readers }) {
     const base = random() < 0.4 ? await look(page) : null
     if (kind === 'delete' && base === 0) return
     /** @type {Edit} */
-    const edit = { id: `edit-${seed}-${edits.length}-`, page, kind, base, started: ++moment, ended: Infinity, outcome: 'unknown', revision: null }
+    const edit = {
+      id: `edit-${seed}-${edits.length}-`,
+      page,
+      kind,
+      base,
+      started: ++moment,
+      ended: Infinity,
+      outcome: 'unknown',
+      revision: null
+    }
     edits.push(edit)
     const { status, headers, body } = await send(edit).catch((error) => {
-      // Nobody was there to take it.
+      // No process received the edit.
       if (error.code === 'ECONNREFUSED') edit.outcome = 'refused'
       throw error
     })
@@ -109,7 +122,9 @@ export function createEditors ({ client, seed, editors, readers }) {
         await work()
       } catch (error) {
         failed.push(/** @type {Error} */ (error).message)
-        if (/no answer/.test(/** @type {Error} */ (error).message)) unexpected.push(/** @type {Error} */ (error).message)
+        if (
+          /no answer/.test(/** @type {Error} */ (error).message)
+        ) unexpected.push(/** @type {Error} */ (error).message)
         await delay(PAUSE_MS)
       }
     }
@@ -121,16 +136,20 @@ export function createEditors ({ client, seed, editors, readers }) {
     unexpected,
     failed,
     answered: () => answered,
-    /** The longest time without an acknowledged edit, while they are at work. */
+    /** The longest time between two acknowledged edits, while the editors run. */
     gapMs: () => Math.round(gapMs),
     acknowledged: () => acknowledged,
-    /** They begin, or go on. */
+    /** Starts all editors and readers, for the first time or again. */
     start () {
       stopping = new AbortController()
       lastMs = performance.now()
-      working = [...Array.from({ length: editors }, () => goOn(edit)), ...Array.from({ length: readers }, () => goOn(() => look(pageOf(pick(PAGES))).then(() => delay(READ_EVERY_MS))))]
+      working = [
+        ...Array.from({ length: editors }, () => goOn(edit)),
+        ...Array.from({ length: readers }, () =>
+          goOn(() => look(pageOf(pick(PAGES))).then(() => delay(READ_EVERY_MS))))
+      ]
     },
-    /** Each finishes what it is at. */
+    /** Stops them; each completes its request in flight. */
     async stop () {
       stopping.abort()
       await Promise.all(working)

@@ -1,4 +1,5 @@
-// `make torture`: kill -9 at random moments under editing, and whether anything acknowledged was lost. Ends with one line of JSON.
+// `make torture`: kills processes (kill -9) at random moments during edits, and checks that no acknowledged edit is
+// lost. The last line of its output is JSON.
 import { parseArgs } from 'node:util'
 import { holds } from './oracle.js'
 import { torture } from './torture.js'
@@ -19,25 +20,49 @@ Examples:
   node wiki-app/torture/main.js --workers 3 --trials 20
 `
 
-const { values } = parseArgs({ options: { trials: { type: 'string' }, edits: { type: 'string' }, workers: { type: 'string' }, seed: { type: 'string' }, help: { type: 'boolean', short: 'h' } }, strict: true })
+const { values } = parseArgs({
+  options: {
+    trials: { type: 'string' },
+    edits: { type: 'string' },
+    workers: { type: 'string' },
+    seed: { type: 'string' },
+    help: { type: 'boolean', short: 'h' }
+  },
+  strict: true
+})
 if (values.help) {
   process.stdout.write(HELP)
 } else {
-  const [trials, edits, workers, seed] = [whole('trials', 21, 1_000), whole('edits', 10_500, 1_000_000), whole('workers', 1, 64), whole('seed', Math.floor(Date.now() / 1000) % 1_000_000, 2 ** 31)]
+  const [trials, edits, workers, seed] = [
+    whole('trials', 21, 1_000),
+    whole('edits', 10_500, 1_000_000),
+    whole('workers', 1, 64),
+    whole('seed', Math.floor(Date.now() / 1000) % 1_000_000, 2 ** 31)
+  ]
   const row = (/** @type {(string | number)[]} */ ...cells) => console.log(`| ${cells.join(' | ')} |`)
   console.log(`seed ${seed}\n`)
   row('trial', 'killed', 'after edits', 'acknowledged', 'fate unknown', 'back after, ms', 'so far')
   row('---', '---', '---', '---', '---', '---', '---')
   const startedAt = performance.now()
   const interrupted = new AbortController()
-  for (const name of ['SIGINT', 'SIGTERM']) process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
+  for (const name of ['SIGINT', 'SIGTERM']) {
+    process.once(name, () => interrupted.abort(new Error(`interrupted by ${name}`)))
+  }
   const { findings, unexpected, ...result } = await torture({
     trials,
     edits,
     seed,
     workers,
     signal: interrupted.signal,
-    onTrial: (trial, number) => row(`${number}/${trials}`, trial.killed, trial.killed_after, trial.acknowledged, trial.unknown, trial.back_after_ms, trial.held ? 'all kept' : 'BROKEN')
+    onTrial: (trial, number) => row(
+      `${number}/${trials}`,
+      trial.killed,
+      trial.killed_after,
+      trial.acknowledged,
+      trial.unknown,
+      trial.back_after_ms,
+      trial.held ? 'all kept' : 'BROKEN'
+    )
   }).catch((error) => {
     process.stderr.write(`${error.message}\n`)
     process.exit(interrupted.signal.aborted ? 130 : 1)

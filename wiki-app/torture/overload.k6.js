@@ -1,17 +1,26 @@
-// Readers and editors who do not wait for each other: so many arrive each second, whatever becomes of those before
-// them. What became of each edit is a line on stderr. From the environment: URL, RATE (a second), DURATION_S, PAGES,
-// EDIT_EVERY (requests), TEXT.
+// Readers and editors arrive at a constant rate, whether the requests before them are done or not. The outcome of each
+// edit is a line on stderr. From the environment: URL, RATE (a second), DURATION_S, PAGES, EDIT_EVERY (requests), TEXT.
 import { check } from 'k6'
 import exec from 'k6/execution'
 import http from 'k6/http'
 import { Counter, Trend } from 'k6/metrics'
 
 const { URL, RATE, DURATION_S, PAGES, EDIT_EVERY, TEXT } = __ENV
-/** All that can be under way at once here: beyond, arrivals are dropped, and counted. */
+/** Requests in flight that k6 can have here; it drops and counts arrivals beyond this. */
 const VUS_MAX = 1_500
 
 export const options = {
-  scenarios: { readers: { executor: 'constant-arrival-rate', rate: Number(RATE), timeUnit: '1s', duration: `${DURATION_S}s`, preAllocatedVUs: 400, maxVUs: VUS_MAX, gracefulStop: '10s' } },
+  scenarios: {
+    readers: {
+      executor: 'constant-arrival-rate',
+      rate: Number(RATE),
+      timeUnit: '1s',
+      duration: `${DURATION_S}s`,
+      preAllocatedVUs: 400,
+      maxVUs: VUS_MAX,
+      gracefulStop: '10s'
+    }
+  },
   discardResponseBodies: true,
   summaryTrendStats: ['med', 'p(99)', 'max']
 }
@@ -55,7 +64,9 @@ function note (answer) {
   if (answer.status === 200) {
     acceptedCount.add(1)
     accepted.add(durationMs)
-  } else if (check(answer, { 'a 503 says when to come again': ({ status, headers }) => status === 503 && Number(headers['Retry-After']) > 0 })) {
+  } else if (check(answer, {
+    'a 503 says when to come again': ({ status, headers }) => status === 503 && Number(headers['Retry-After']) > 0
+  })) {
     refusedCount.add(1)
     refused.add(durationMs)
   } else {
@@ -65,8 +76,13 @@ function note (answer) {
 
 /** @param {{metrics: Record<string, {values: Record<string, number>}>}} summary */
 export function handleSummary ({ metrics }) {
-  const value = (/** @type {string} */ metric, /** @type {string} */ name) => (metrics[metric] ? metrics[metric].values[name] : 0)
-  const times = (/** @type {string} */ metric) => ({ med_ms: value(metric, 'med'), p99_ms: value(metric, 'p(99)'), max_ms: value(metric, 'max') })
+  const value = (/** @type {string} */ metric, /** @type {string} */ name) =>
+    (metrics[metric] ? metrics[metric].values[name] : 0)
+  const times = (/** @type {string} */ metric) => ({
+    med_ms: value(metric, 'med'),
+    p99_ms: value(metric, 'p(99)'),
+    max_ms: value(metric, 'max')
+  })
   return {
     stdout: JSON.stringify({
       accepted: { count: value('accepted', 'count'), ...times('accepted_ms') },

@@ -16,17 +16,26 @@ const MISTAKES_MAX = 20
 /** @typedef {import('@stevec/harness/processes').ProcessIdentity} ProcessIdentity */
 
 /**
- * A database and wikis, each a process of its own that can be killed and started again at its place; with the origin's nginx before them when asked for.
+ * Creates a database and wikis, each a process of its own that can be killed and restarted on the same port, and the
+ * origin's nginx in front of them if requested.
  * @param {object} [options]
  * @param {number} [options.wikis]
  * @param {number} [options.members]  of the database's replica set
  * @param {Record<string, string>} [options.settings]  of the wikis
- * @param {Record<string, string>} [options.env]  of the wikis and of a lone database, beside this process's
+ * @param {Record<string, string>} [options.env]  of the wikis and of a single-member database, beside this process's
  * @param {string[]} [options.cgroups]  directories of the control groups that the wikis run in
  * @param {boolean} [options.behindNginx]  default: when there are several wikis
  * @param {number} [options.requestsAtOnceMax]  see nginx/src/role.js
  */
-export async function createPlace ({ wikis: count = 1, members = 1, settings = {}, env = {}, cgroups = [], behindNginx = count > 1, requestsAtOnceMax } = {}) {
+export async function createPlace ({
+  wikis: count = 1,
+  members = 1,
+  settings = {},
+  env = {},
+  cgroups = [],
+  behindNginx = count > 1,
+  requestsAtOnceMax
+} = {}) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-place-'))
   const [nginxPort, ...ports] = await freePorts(1 + count + members)
   const [wikiPorts, databasePorts] = [ports.slice(0, count), ports.slice(count)]
@@ -55,14 +64,16 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     uri,
     /** @throws {Error} with the end of its log when it does not become ready */
     async startDatabase () {
-      if (members === 1) await startMongod({ port: databasePorts[0], directory, env: { ...process.env, ...env }, onStart: (identity) => { running.set('mongod', identity) } })
-      else await startReplicaSet({ ports: databasePorts, directory, onStart: (identity) => { running.set(identity.name, identity) } })
+      /** @param {ProcessIdentity} identity */
+      const onStart = (identity) => { running.set(members === 1 ? 'mongod' : identity.name, identity) }
+      if (members > 1) await startReplicaSet({ ports: databasePorts, directory, onStart })
+      else await startMongod({ port: databasePorts[0], directory, env: { ...process.env, ...env }, onStart })
     },
 
     /**
      * @param {number} [index]
-     * @param {string} [until]  what it then answers; `/healthz` does not wait for its database
-     * @throws {Error} as above
+     * @param {string} [until]  path that answers once it is ready; `/healthz` does not wait for the database
+     * @throws {Error} with the end of its log when it does not become ready
      */
     async startWiki (index = 0, until = '/healthz') {
       const wiki = await startProcess({
@@ -71,24 +82,36 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
         args: [...WIKI_ARGUMENTS],
         logFile: logFile(index),
         cgroups,
-        env: { PATH: process.env.PATH, ...WIKI_ENVIRONMENT, WRITES_PER_MINUTE: '0', ...env, ...settings, PORT: String(wikiPorts[index]), MONGODB_URI: uri }
+        env: {
+          PATH: process.env.PATH,
+          ...WIKI_ENVIRONMENT,
+          WRITES_PER_MINUTE: '0',
+          ...env,
+          ...settings,
+          PORT: String(wikiPorts[index]),
+          MONGODB_URI: uri
+        }
       })
       running.set(wiki.name, wiki)
       const up = await waitUntil(() => !isAlive(wiki) || answers(wikiUrl(index) + until), READY_MAX_MS)
       if (!up || !isAlive(wiki)) throw new Error(`the wiki did not come up:\n${logTail(logFile(index))}`)
     },
 
-    /** The origin's nginx, before all wikis. */
+    /** Starts the origin's nginx in front of all wikis. */
     async startNginx () {
       const { path: binary } = requireTool('nginx')
       const home = path.join(directory, 'nginx')
-      const { command, args } = await prepareRole({ role: 'origin', port: nginxPort, wikiPort: wikiPorts, requestsAtOnceMax }, { directory: home, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' })
+      const { command, args } = await prepareRole(
+        { role: 'origin', port: nginxPort, wikiPort: wikiPorts, requestsAtOnceMax },
+        { directory: home, binary, modulesDirectory: nginxModulesDirectory(binary) ?? '' }
+      )
       mkdirSync(home, { recursive: true })
       running.set('nginx', await startProcess({ name: 'nginx', command, args, logFile: path.join(home, 'nginx.log') }))
-      if (!await waitUntil(() => answers(`${url}/healthz`), READY_MAX_MS)) throw new Error(`nginx does not answer:\n${logTail(path.join(home, 'nginx.log'))}`)
+      if (!await waitUntil(() => answers(`${url}/healthz`), READY_MAX_MS)) {
+        throw new Error(`nginx does not answer:\n${logTail(path.join(home, 'nginx.log'))}`)
+      }
     },
 
-    /** All of it. */
     async start () {
       await this.startDatabase()
       await Promise.all(wikiPorts.map((_, index) => this.startWiki(index, '/readyz')))
@@ -100,7 +123,7 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     killMember: (port) => kill(`mongod ${port}`),
     killWiki: (index = 0) => kill(`wiki ${index}`),
     /**
-     * One process of the first wiki's, which starts another in its place.
+     * Kills one worker of the first wiki, which starts another in its place.
      * @param {number} chance  from 0 to 1
      */
     killWorker (chance) {
@@ -109,7 +132,7 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     },
 
     /**
-     * As whoever replaces it: SIGTERM, and it has its time to finish.
+     * Stops a wiki as a deployment does: SIGTERM, with time to finish.
      * @param {number} index
      */
     async stopWiki (index) {
@@ -127,12 +150,12 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     /** @param {number} [index] */
     wiki: (index = 0) => processOf(index),
 
-    /** A lone one. */
+    /** The database of a single member. */
     mongod: () => running.get('mongod'),
 
     /**
      * @param {number} [index]
-     * @returns {number[]} the pids of its workers, the first one first; none when it is one process
+     * @returns {number[]} the pids of its workers, the oldest first; none when it is one process
      */
     workers (index = 0) {
       const pid = processOf(index)?.pid
@@ -140,11 +163,14 @@ export async function createPlace ({ wikis: count = 1, members = 1, settings = {
     },
 
     log: () => wikiPorts.map((_, index) => logTail(logFile(index), 50)).join('\n'),
-    /** What the wikis have logged as their own mistakes, each once. @returns {string[]} */
-    mistakes: () => [...new Set(wikiPorts.flatMap((_, index) => readFileSync(logFile(index), 'utf8').split('\n')).filter((line) => line.includes('"unexpected error"')).map((line) => {
-      const { err } = JSON.parse(line)
-      return `${err.type}: ${err.message}\n${err.stack}`
-    }))].slice(0, MISTAKES_MAX),
+    /** The unexpected errors that the wikis have logged, each once. @returns {string[]} */
+    mistakes: () => [...new Set(wikiPorts
+      .flatMap((_, index) => readFileSync(logFile(index), 'utf8').split('\n'))
+      .filter((line) => line.includes('"unexpected error"'))
+      .map((line) => {
+        const { err } = JSON.parse(line)
+        return `${err.type}: ${err.message}\n${err.stack}`
+      }))].slice(0, MISTAKES_MAX),
 
     async remove () {
       for (const identity of [...running.values()].reverse()) await stopProcess(identity)

@@ -10,35 +10,43 @@ import { createPlace } from './place.js'
 const EDITORS = 16
 const READERS = 4
 const TRIAL_MAX_MS = 300_000
-/** Kills fall anywhere within an edit, which takes some milliseconds. */
+/** Kills hit any moment of an edit, which takes some milliseconds. */
 const MOMENT_MAX_MS = 25
 const BETWEEN_MAX_MS = 5
 
 export const VICTIMS = /** @type {const} */ (['wiki', 'mongod', 'both'])
-/** Of a wiki of several processes one may die alone. */
+/** In a wiki of several processes, one may die alone. */
 export const WORKERS_VICTIMS = /** @type {const} */ ([...VICTIMS, 'worker'])
 
 /**
  * @typedef {object} Trial
  * @property {typeof WORKERS_VICTIMS[number]} killed
- * @property {number} acknowledged  edits, in this trial
- * @property {number} killed_after  of them, the kill came
- * @property {number} unknown  edits whose fate the client was not told
+ * @property {number} acknowledged  edits in this trial
+ * @property {number} killed_after  acknowledged edits in this trial before the kill
+ * @property {number} unknown  edits whose outcome the client does not know
  * @property {boolean} held  whether, at its end, every promise about all edits so far was kept
- * @property {number} back_after_ms  from the kill to the next acknowledged edit, starting again included
+ * @property {number} back_after_ms  from the kill to the next acknowledged edit, restart included
  */
 
 /**
- * Kills the wiki, its database, or both with SIGKILL at random moments while people edit, starts them again, and judges in the end, and after each
- * trial, whether every promise about edits was kept.
+ * Kills the wiki, its database, or both with SIGKILL at random moments while people edit, and restarts them. Checks
+ * after each trial whether every promise about edits was kept.
  * @param {object} options
  * @param {number} options.trials
- * @param {number} options.edits  acknowledged ones in all, at least
+ * @param {number} options.edits  the least number of acknowledged edits in all trials together
  * @param {number} options.seed
- * @param {number} [options.workers]  processes of the wiki; of several, one of them is killed alone in every fourth trial
- * @param {AbortSignal} [options.signal]  ends it early; nothing it started is left
+ * @param {number} [options.workers]  processes of the wiki; of several, one is killed alone in every fourth trial
+ * @param {AbortSignal} [options.signal]  ends it early; all processes that it started are stopped
  * @param {(trial: Trial, number: number) => void} [options.onTrial]
- * @returns {Promise<{trials: Trial[], edits: number, acknowledged: number, unknown: number, reads: number, unexpected: string[], findings: import('./oracle.js').Findings}>}
+ * @returns {Promise<{
+ *   trials: Trial[],
+ *   edits: number,
+ *   acknowledged: number,
+ *   unknown: number,
+ *   reads: number,
+ *   unexpected: string[],
+ *   findings: import('./oracle.js').Findings
+ * }>}
  * @throws {Error} when something does not come back in time
  */
 export async function torture ({ trials: count, edits: wanted, seed, workers = 1, signal, onTrial = () => {} }) {
@@ -63,17 +71,35 @@ export async function torture ({ trials: count, edits: wanted, seed, workers = 1
       const killedAt = performance.now()
       const killedAfter = editors.acknowledged()
       await kill(killed, random(), BETWEEN_MAX_MS * random())
-      const [wikiIsGone, mongodIsGone] = [killed === 'wiki' || killed === 'both', killed === 'mongod' || killed === 'both']
+      const [wikiIsGone, mongodIsGone] = [
+        killed === 'wiki' || killed === 'both',
+        killed === 'mongod' || killed === 'both'
+      ]
       await Promise.all([mongodIsGone && place.startDatabase(), wikiIsGone && place.startWiki()])
       await reach(editors.acknowledged() + 1)
       const backAfterMs = Math.round(performance.now() - killedAt)
       await reach(target)
       await editors.stop()
       findings = judge(editors.edits, editors.reads, await stored(place.uri))
-      trials.push({ killed, acknowledged: editors.acknowledged() - before, killed_after: killedAfter - before, unknown: editors.edits.filter(({ outcome }) => outcome === 'unknown').length - sum(trials, 'unknown'), back_after_ms: backAfterMs, held: holds(findings) })
+      trials.push({
+        killed,
+        acknowledged: editors.acknowledged() - before,
+        killed_after: killedAfter - before,
+        unknown: editors.edits.filter(({ outcome }) => outcome === 'unknown').length - sum(trials, 'unknown'),
+        back_after_ms: backAfterMs,
+        held: holds(findings)
+      })
       onTrial(trials[number], number + 1)
     }
-    return { trials, edits: editors.edits.length, acknowledged: editors.acknowledged(), unknown: sum(trials, 'unknown'), reads: editors.reads.length, unexpected: [...editors.unexpected, ...place.mistakes()], findings }
+    return {
+      trials,
+      edits: editors.edits.length,
+      acknowledged: editors.acknowledged(),
+      unknown: sum(trials, 'unknown'),
+      reads: editors.reads.length,
+      unexpected: [...editors.unexpected, ...place.mistakes()],
+      findings
+    }
   } finally {
     await editors.stop()
     client.close()
@@ -104,16 +130,23 @@ export async function torture ({ trials: count, edits: wanted, seed, workers = 1
 }
 
 /**
- * Everything that is to be judged, of one moment.
+ * Reads a snapshot of all that `judge` checks.
  * @param {string} uri
  * @returns {Promise<import('./oracle.js').Stored>}
  */
 export async function stored (uri) {
   const client = new MongoClient(uri)
   const session = client.startSession({ snapshot: true })
-  const all = (/** @type {string} */ name) => /** @type {Promise<any>} */ (client.db().collection(name).find({}, { session }).project({ html: 0 }).toArray())
+  const all = (/** @type {string} */ name) => /** @type {Promise<any>} */ (
+    client.db().collection(name).find({}, { session }).project({ html: 0 }).toArray()
+  )
   try {
-    return { revisions: await all('revisions'), pages: await all('pages'), targets: await all('targets'), tags: await all('tags') }
+    return {
+      revisions: await all('revisions'),
+      pages: await all('pages'),
+      targets: await all('targets'),
+      tags: await all('tags')
+    }
   } finally {
     await session.endSession()
     await client.close()

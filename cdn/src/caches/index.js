@@ -1,4 +1,4 @@
-// Caches of other projects that can stand where the edge stands. They are found on the machine, never brought along.
+// Caches of other projects that can replace the edge. They must be installed on the machine; none is bundled.
 import { createHash } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
@@ -9,14 +9,15 @@ import { varnish } from './varnish.js'
 
 /**
  * @typedef {object} Place
- * @property {string} directory  of this cache alone; its content is replaced
- * @property {number} port  to listen on, of 127.0.0.1
- * @property {number} originPort  of 127.0.0.1
- * @property {number} memoryBytes  for pages
+ * @property {string} directory  for this cache alone; its content is replaced
+ * @property {number} port  to listen on, at 127.0.0.1
+ * @property {number} originPort  at 127.0.0.1
+ * @property {number} memoryBytes  for cached pages
  */
 
 /**
- * What to write and with which arguments to start it, in the foreground. With `user` it runs as that user when we are root, and its files are that user's.
+ * The files to write, and the arguments that start the cache in the foreground.
+ * If we are root and `user` is set, that user runs the cache and owns its files.
  * @typedef {{files: Record<string, string>, directories?: string[], args: string[], user?: string}} Configuration
  */
 
@@ -29,11 +30,11 @@ const CONFIGURES = { varnish, trafficserver, squid }
 export const OTHER_CACHES = /** @type {OtherCache[]} */ (Object.keys(CONFIGURES))
 
 /**
- * Writes a configuration into an empty folder. What an earlier process stored there is gone.
+ * Writes a cache's configuration into an emptied folder; data of an earlier process is removed.
  * @param {OtherCache} name
  * @param {Omit<Place, 'memoryBytes'> & {binary: string, memoryBytes?: number}} place
  * @returns {{command: string, args: string[], sha256: string}}
- * @throws {Error} when its user is not there
+ * @throws {Error} when the cache's user does not exist
  */
 export function prepareCache (name, { binary, directory, port, originPort, memoryBytes = 256 * 1024 ** 2 }) {
   const { files, directories = [], args, user } = CONFIGURES[name]({ directory, port, originPort, memoryBytes })
@@ -48,6 +49,13 @@ export function prepareCache (name, { binary, directory, port, originPort, memor
   const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, user], { encoding: 'utf8' })))
   for (const each of [...made, ...Object.keys(files)]) chownSync(each, uid, gid)
   chmodSync(path.dirname(directory), 0o755)
-  // The kernel forgets what is to happen when the parent dies when the user changes, so it is said again.
-  return { command: 'setpriv', args: ['--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--pdeathsig', 'TERM', '--', binary, ...args], sha256 }
+  // The kernel clears the parent-death signal when the user changes, so setpriv sets it again.
+  return {
+    command: 'setpriv',
+    args: [
+      '--reuid', String(uid), '--regid', String(gid), '--clear-groups', '--pdeathsig', 'TERM',
+      '--', binary, ...args
+    ],
+    sha256
+  }
 }

@@ -1,9 +1,10 @@
 import path from 'node:path'
 
 /**
- * Squid as a reverse proxy that keeps pages in memory. Collapsing is off by default and on here, as in all the others. Its own X-Cache says MISS also to who waited
- * for the request of another, so what it did is told from whether it turned to the origin; and as it says HIT of what the origin has just confirmed with a 304, its
- * conditional requests are made unconditional, and expired pages are MISS.
+ * Squid as a reverse proxy with an in-memory cache. Collapsing is off by default; it is on here, as in the others.
+ * Squid's own X-Cache reports MISS also for a request that waited for another request's fetch. X-Cache-Status therefore
+ * reports whether the request went to the origin. Squid reports HIT after a 304 from the origin; its conditional
+ * requests are made unconditional, so an expired page is a MISS.
  * http://www.squid-cache.org/Doc/config/
  * @type {import('./index.js').Configure}
  */

@@ -1,8 +1,10 @@
 import path from 'node:path'
 
 /**
- * Apache Traffic Server as a reverse proxy. Debian's refuses to serve as root. Collapsing takes two settings (read while writer, and a reader's waiting for a
- * writer's head); by default simultaneous misses each ask the origin. https://docs.trafficserver.apache.org/en/9.2.x/admin-guide/configuration/cache-basics.en.html
+ * Apache Traffic Server as a reverse proxy. Debian's build refuses to run as root. By default, each of several
+ * simultaneous misses goes to the origin. Collapsing takes two settings: read while writer, and a reader that waits for
+ * the writer's response header.
+ * https://docs.trafficserver.apache.org/en/9.2.x/admin-guide/configuration/cache-basics.en.html
  * @type {import('./index.js').Configure}
  */
 export function trafficserver ({ directory, port, originPort, memoryBytes }) {
@@ -43,12 +45,14 @@ CONFIG proxy.config.http.background_fill_completed_threshold FLOAT 0.0
 CONFIG proxy.config.http.background_fill_active_timeout INT 0
 `,
       [at('etc/remap.config')]: `map / http://127.0.0.1:${originPort}/\n`,
-      // It has no cache without a disk; what is asked for stays in memory.
+      // Traffic Server has no cache without a disk; requested pages stay in memory.
       [at('etc/storage.config')]: `${at('cache')} ${memoryBytes}\n`,
-      [at('etc/ip_allow.yaml')]: 'ip_allow:\n  - apply: in\n    ip_addrs: 127.0.0.1\n    action: allow\n    methods: ALL\n',
+      [at('etc/ip_allow.yaml')]: 'ip_allow:\n  - apply: in\n    ip_addrs: 127.0.0.1\n    action: allow\n' +
+        '    methods: ALL\n',
       [at('etc/plugin.config')]: 'header_rewrite.so status.conf\n',
-      // Of a write it tells what it found under its address, though the origin answers.
-      [at('etc/status.conf')]: 'cond %{SEND_RESPONSE_HDR_HOOK} [AND]\ncond %{METHOD} /^(GET|HEAD)$/\nset-header X-Cache-Status "%{CACHE}"\n'
+      // GET and HEAD only: for a write, it reports the cache lookup of the URL, although the origin responds.
+      [at('etc/status.conf')]: 'cond %{SEND_RESPONSE_HDR_HOOK} [AND]\ncond %{METHOD} /^(GET|HEAD)$/\n' +
+        'set-header X-Cache-Status "%{CACHE}"\n'
     },
     args: [`--run-root=${runroot}`]
   }

@@ -1,8 +1,9 @@
 import path from 'node:path'
 
 /**
- * Varnish by its own rules: collapsing is its default, freshness by Cache-Control (its built-in VCL). Grace is what the origin allows and no more
- * (its default of 10 s would be staleness that nobody asked for). https://varnish-cache.org/docs/7.1/users-guide/vcl.html
+ * Varnish with its own defaults: it collapses requests, and its built-in VCL takes freshness from Cache-Control.
+ * Grace is only what the origin allows; Varnish's default of 10 s would serve stale pages without permission.
+ * https://varnish-cache.org/docs/7.1/users-guide/vcl.html
  * @type {import('./index.js').Configure}
  */
 export function varnish ({ directory, port, originPort, memoryBytes }) {
@@ -21,7 +22,15 @@ sub vcl_pipe { set req.http.X-Found = "BYPASS"; }
 sub vcl_deliver { set resp.http.X-Cache-Status = req.http.X-Found; }
 `
     },
-    // No command line of its own (-T none), and no other user: the folder belongs to whoever started it.
-    args: ['-F', '-j', 'none', '-T', 'none', '-n', path.join(directory, 'work'), '-a', `127.0.0.1:${port}`, '-f', vcl, '-s', `malloc,${memoryBytes}`]
+    // No management interface (-T none) and no change of user: the user who starts Varnish owns the folder.
+    args: [
+      '-F',
+      '-j', 'none',
+      '-T', 'none',
+      '-n', path.join(directory, 'work'),
+      '-a', `127.0.0.1:${port}`,
+      '-f', vcl,
+      '-s', `malloc,${memoryBytes}`
+    ]
   }
 }

@@ -5,16 +5,16 @@ import { hostsOf, originOf, TIERED_CACHE } from './wanted.js'
 import { writeRules } from './write-rules.js'
 import { findZone } from './zone.js'
 
-/** "The record already exists": what was sent before has arrived, and its answer was lost. */
+/** "The record already exists": an earlier attempt succeeded and its response was lost. */
 const EXISTS_CODES = [81_053, 81_057, 81_058]
 const GONE_CODE = 81_044
 
 /**
- * @typedef {{zone: string, origin?: string, names?: string, tune?: boolean}} Wish  origin: not for a destruction
+ * @typedef {{zone: string, origin?: string, names?: string, tune?: boolean}} Wish  destroy needs no origin
  */
 
 /**
- * Reads the zone and says what would be done. Changes nothing.
+ * Reads the zone and plans the changes, without making any.
  * @param {import('./client.js').Client} client
  * @param {'apply' | 'destroy'} kind
  * @param {Wish} wish
@@ -38,18 +38,21 @@ async function planFor (client, kind, { origin = '', names, tune }, zone) {
 }
 
 /**
- * Does what a plan said, if it still holds, and looks afterwards whether it is so. Can be repeated after it broke off anywhere.
+ * Carries out a plan if it still holds, then checks the result. It can be repeated after a failure at any point.
  * @param {import('./client.js').Client} client
  * @param {Wish} wish
  * @param {{kind: 'apply' | 'destroy', fingerprint: string}} planned
  * @param {{onStep?: (change: import('./plan.js').Change) => void}} [options]
- * @returns {Promise<import('./plan.js').Plan>} what was done
- * @throws {Error} when the zone has changed since the plan was made, the plan has conflicts, or the zone is not as planned afterwards
+ * @returns {Promise<import('./plan.js').Plan>} the plan that was carried out
+ * @throws {Error} when the zone has changed since the plan was made, when the plan has conflicts, or when the zone does
+ *   not match the plan afterwards
  */
 export async function carryOut (client, wish, planned, { onStep = () => {} } = {}) {
   const zone = await findZone(client, wish.zone)
   const plan = await planFor(client, planned.kind, wish, zone)
-  if (plan.fingerprint !== planned.fingerprint) throw new Error('the zone has changed since the plan was made, so nothing was done; make the plan again and look at it')
+  if (plan.fingerprint !== planned.fingerprint) {
+    throw new Error('the zone has changed since the plan was made, so nothing was done; make the plan again and look at it')
+  }
   if (plan.conflicts.length > 0) throw new Error(`nothing was done: ${plan.conflicts.join('; ')}`)
   for (const step of plan.steps) {
     for (const change of step.changes) onStep(change)
@@ -58,7 +61,9 @@ export async function carryOut (client, wish, planned, { onStep = () => {} } = {
     else await writeRecord(client, zone, step)
   }
   const left = (await planFor(client, planned.kind, wish, zone)).steps.flatMap(({ changes }) => changes)
-  if (left.length > 0) throw new Error(`done, yet the zone is not as planned: ${left.map(({ action, what }) => `${action} ${what}`).join(', ')} is still to do. Somebody else may be changing it`)
+  if (left.length > 0) {
+    throw new Error(`done, yet the zone is not as planned: ${left.map(({ action, what }) => `${action} ${what}`).join(', ')} is still to do. Somebody else may be changing it`)
+  }
   return plan
 }
 
@@ -80,12 +85,20 @@ async function writeSetting (client, zone, { id, value }) {
  */
 async function writeRecord (client, zone, { id, record }) {
   try {
-    if (record === null) await client.call('delete a DNS record', (api, options) => api.dns.records.delete(String(id), { zone_id: zone.id }, options))
-    else if (id === null) await client.call(`create the DNS record ${record.name}`, (api, options) => api.dns.records.create({ zone_id: zone.id, ...record }, options))
-    else await client.call(`change the DNS record ${record.name}`, (api, options) => api.dns.records.edit(id, { zone_id: zone.id, ...record }, options))
+    if (record === null) {
+      await client.call('delete a DNS record', (api, options) => api.dns.records.delete(String(id), { zone_id: zone.id }, options))
+    } else if (id === null) {
+      await client.call(`create the DNS record ${record.name}`, (api, options) => api.dns.records.create({ zone_id: zone.id, ...record }, options))
+    } else {
+      await client.call(`change the DNS record ${record.name}`, (api, options) => api.dns.records.edit(id, { zone_id: zone.id, ...record }, options))
+    }
   } catch (error) {
-    // Whether it is ours that exists, the look afterwards tells.
-    const done = error instanceof CloudflareError && (record === null ? error.codes.includes(GONE_CODE) || error.kind === 'not_found' : id === null && error.codes.some((code) => EXISTS_CODES.includes(code)))
+    // Whether the existing record is ours shows in the check at the end of carryOut.
+    const done =
+      error instanceof CloudflareError &&
+      (record === null
+        ? error.codes.includes(GONE_CODE) || error.kind === 'not_found'
+        : id === null && error.codes.some((code) => EXISTS_CODES.includes(code)))
     if (!done) throw error
   }
 }

@@ -4,21 +4,22 @@ import { CloudflareError, explain } from './error.js'
 
 const TIMEOUT_MS = 15_000
 const ATTEMPTS_MAX = 5
-/** Of all waiting of one call: whoever wants to wait longer can come back. */
+/** For all pauses of one call together; a caller that can wait longer retries later. */
 const WAIT_MAX_MS = 90_000
 const PAUSE_MS = 500
 
 /** @typedef {import('cloudflare').Cloudflare} Sdk */
 
-/** Reading its 2 000 files takes a second, which only those pay who call. */
+/** Imported on the first call: loading its 2 000 files takes a second. */
 const sdk = () => import('cloudflare').then((module) => module.Cloudflare)
 
 /**
- * The one way to Cloudflare's API, or to a server that speaks it: the official SDK, a time limit that holds until the last byte, typed errors without
- * credentials, and again after a pause, with jitter, when that may help.
+ * Creates the only client of Cloudflare's API, or of a server that speaks it. It uses the official SDK. Its time limit
+ * holds until the last byte, its errors are typed and hold no credentials, and it retries after a pause with jitter
+ * where a retry may help.
  * @param {object} options
  * @param {string} options.token
- * @param {string} [options.apiUrl]  default Cloudflare's; without a path, its usual path is meant
+ * @param {string} [options.apiUrl]  default: Cloudflare's; a URL without a path gets Cloudflare's usual path
  * @param {number} [options.attemptsMax]
  * @param {number} [options.waitMaxMs]  of all pauses of one call together
  * @param {number} [options.pauseMs]  before the second attempt; doubles with each
@@ -26,7 +27,16 @@ const sdk = () => import('cloudflare').then((module) => module.Cloudflare)
  * @param {AbortSignal} [options.signal]
  * @param {(message: string) => void} [options.onRetry]
  */
-export function createClient ({ token, apiUrl, attemptsMax = ATTEMPTS_MAX, waitMaxMs = WAIT_MAX_MS, pauseMs = PAUSE_MS, timeoutMs = TIMEOUT_MS, signal, onRetry = () => {} }) {
+export function createClient ({
+  token,
+  apiUrl,
+  attemptsMax = ATTEMPTS_MAX,
+  waitMaxMs = WAIT_MAX_MS,
+  pauseMs = PAUSE_MS,
+  timeoutMs = TIMEOUT_MS,
+  signal,
+  onRetry = () => {}
+}) {
   const baseURL = parseApiUrl(apiUrl)
   /** @param {string} text */
   const redact = (text) => text.replaceAll(token, '[token]')
@@ -35,16 +45,16 @@ export function createClient ({ token, apiUrl, attemptsMax = ATTEMPTS_MAX, waitM
   const load = () => {
     loading ??= sdk().then((Cloudflare) => new Cloudflare({
       apiToken: token,
-      // Otherwise the SDK would look for older credentials in the environment and send them along.
+      // Otherwise the SDK reads older credentials from the environment and sends them, too.
       apiKey: null,
       apiEmail: null,
       userServiceKey: null,
       baseURL,
-      // It waits for as long as Retry-After says, without a bound.
+      // The SDK would wait for as long as Retry-After says, without a limit.
       maxRetries: 0,
       timeout: timeoutMs,
       logLevel: 'off',
-      // No answer of the API is a redirect, and a token is for nobody else.
+      // The API never redirects, and the token must not reach another server.
       fetchOptions: { redirect: 'error' },
       fetch: fetchJson
     }))
@@ -53,16 +63,16 @@ export function createClient ({ token, apiUrl, attemptsMax = ATTEMPTS_MAX, waitM
 
   return {
     baseURL,
-    /** Loads the SDK ahead of the first call. */
+    /** Loads the SDK before the first call. */
     load: async () => { await load() },
 
     /**
      * @template T
-     * @param {string} what  the call, in words, for errors
+     * @param {string} what  the call in words, for errors
      * @param {(api: Sdk, options: {signal: AbortSignal}) => PromiseLike<T>} send
      * @returns {Promise<T>}
      * @throws {CloudflareError}
-     * @throws {DOMException} AbortError, when `signal` says so
+     * @throws {DOMException} AbortError when `signal` aborts
      */
     async call (what, send) {
       const api = await load()
@@ -76,14 +86,19 @@ export function createClient ({ token, apiUrl, attemptsMax = ATTEMPTS_MAX, waitM
           return await send(api, { signal: signal ? AbortSignal.any([signal, timeout]) : timeout })
         } catch (cause) {
           signal?.throwIfAborted()
-          error = timeout.aborted ? new CloudflareError(`${what}: no whole answer within ${timeoutMs / 1000} s`, { kind: 'unreachable' }) : explain(cause, what, redact)
+          error = timeout.aborted
+            ? new CloudflareError(`${what}: no whole answer within ${timeoutMs / 1000} s`, { kind: 'unreachable' })
+            : explain(cause, what, redact)
         }
         if (!error.passing || attempt >= attemptsMax) throw error
-        // Full jitter, and never before the time that the server names.
+        // Full jitter, but never earlier than Retry-After.
         const backoffMs = Math.random() * pauseMs * 2 ** attempt
         const waitMs = error.retryAfterMs === undefined ? backoffMs : error.retryAfterMs + Math.random() * pauseMs
         if (waitedMs + waitMs > waitMaxMs) {
-          throw new CloudflareError(`${error.message}; it wants ${Math.ceil(waitMs / 1000)} s of patience, try again then`, error)
+          throw new CloudflareError(
+            `${error.message}; it wants ${Math.ceil(waitMs / 1000)} s of patience, try again then`,
+            error
+          )
         }
         onRetry(`${error.message}; again in ${(waitMs / 1000).toFixed(1)} s`)
         waitedMs += waitMs
@@ -96,13 +111,15 @@ export function createClient ({ token, apiUrl, attemptsMax = ATTEMPTS_MAX, waitM
 /** @typedef {ReturnType<typeof createClient>} Client */
 
 /**
- * A network's welcome page would otherwise pass for an empty list.
+ * Refuses a response that is not JSON: a captive portal's page would otherwise pass for an empty list.
  * @param {Parameters<typeof fetch>[0]} input
  * @param {Parameters<typeof fetch>[1]} [init]
  */
 async function fetchJson (input, init) {
   const response = await fetch(input, init)
   const type = response.headers.get('content-type') ?? ''
-  if (response.ok && response.status !== 204 && !type.includes('json')) throw new CloudflareError(`what answers is not Cloudflare's API (it sent ${type || 'no Content-Type'})`, { kind: 'refused' })
+  if (response.ok && response.status !== 204 && !type.includes('json')) {
+    throw new CloudflareError(`what answers is not Cloudflare's API (it sent ${type || 'no Content-Type'})`, { kind: 'refused' })
+  }
   return response
 }

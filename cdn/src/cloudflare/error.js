@@ -1,14 +1,15 @@
 /**
- * What a failed call means for whoever made it.
+ * What a failed call means for its caller.
  * @typedef {'unreachable' | 'unavailable' | 'rate_limited' | 'token' | 'permission' | 'not_found' | 'refused'} Kind
- *   unreachable: no answer; unavailable: 5xx or an answer that is not whole; refused: it will be refused again
+ *   unreachable: no response; unavailable: 5xx or an incomplete response; refused: a retry will be refused, too
  */
 
-/** An API call that failed. The message holds no credentials. */
+/** A failed API call. The message holds no credentials. */
 export class CloudflareError extends Error {
   /**
    * @param {string} message
-   * @param {{kind: Kind, status?: number, codes?: number[], retryAfterMs?: number}} facts  codes: Cloudflare's own error codes
+   * @param {{kind: Kind, status?: number, codes?: number[], retryAfterMs?: number}} facts
+   *   codes: Cloudflare's own error codes
    */
   constructor (message, { kind, status, codes = [], retryAfterMs }) {
     super(message)
@@ -24,7 +25,7 @@ export class CloudflareError extends Error {
     return this.kind === 'unreachable' || this.kind === 'unavailable' || this.kind === 'rate_limited'
   }
 
-  /** Whether the API has read the call and refuses what it names; the same call without that may succeed. */
+  /** Whether the API has parsed the call and refuses an item in it; the call without that item may succeed. */
   get refused () {
     return this.kind === 'refused' && this.status !== undefined
   }
@@ -41,29 +42,40 @@ const ADVICE = {
 }
 
 /**
- * @param {any} cause  what the SDK threw
- * @param {string} what  the call, in words
+ * @param {any} cause  the SDK's error
+ * @param {string} what  the call in words
  * @param {(text: string) => string} redact
  * @returns {CloudflareError}
  */
 export function explain (cause, what, redact) {
-  if (cause?.cause instanceof CloudflareError) return new CloudflareError(redact(`${what}: ${cause.cause.message}`), cause.cause)
+  if (cause?.cause instanceof CloudflareError) {
+    return new CloudflareError(redact(`${what}: ${cause.cause.message}`), cause.cause)
+  }
   const status = typeof cause?.status === 'number' ? cause.status : undefined
   if (status === undefined) {
     const truncated = cause instanceof SyntaxError || /terminated|aborted/i.test(cause?.message ?? '')
     const reason = cause?.cause?.cause?.code ?? cause?.cause?.code ?? cause?.cause?.message ?? cause?.message
-    return new CloudflareError(redact(`${what}: ${truncated ? 'the answer did not come whole' : 'no answer'} (${reason})`), { kind: truncated ? 'unavailable' : 'unreachable' })
+    return new CloudflareError(
+      redact(`${what}: ${truncated ? 'the answer did not come whole' : 'no answer'} (${reason})`),
+      { kind: truncated ? 'unavailable' : 'unreachable' }
+    )
   }
   const errors = Array.isArray(cause.errors) ? cause.errors.flatMap(withChain) : []
   const codes = errors.map((/** @type {any} */ { code }) => Number(code))
-  const said = errors.map((/** @type {any} */ { code, message }) => `${message} (${code})`).join(', ') || 'without a reason'
+  const said =
+    errors.map((/** @type {any} */ { code, message }) => `${message} (${code})`).join(', ') || 'without a reason'
   const kind = kindOf(status)
   const retryAfterMs = retryAfter(cause.headers?.get?.('retry-after'))
-  return new CloudflareError(redact(`${what}: ${status}, ${said}${ADVICE[kind]}`), { kind, status, codes, retryAfterMs })
+  return new CloudflareError(redact(`${what}: ${status}, ${said}${ADVICE[kind]}`), {
+    kind,
+    status,
+    codes,
+    retryAfterMs
+  })
 }
 
 /**
- * Cloudflare puts the reason of some refusals into `error_chain`.
+ * Cloudflare puts the reason for some refusals into `error_chain`.
  * @param {any} error
  * @returns {any[]}
  */

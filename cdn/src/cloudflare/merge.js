@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 /** @typedef {import('./state.js').Rule} Rule */
 
 /**
- * A rule without what Cloudflare itself sets on each write.
+ * Returns a rule without the fields that Cloudflare sets on each write.
  * @param {Rule} rule
  * @returns {Rule}
  */
@@ -12,20 +12,20 @@ export function contentOf ({ id: _id, version: _version, last_updated: _lastUpda
 }
 
 /**
- * What makes two rules the same one. A ref is unique in its ruleset, is the rule's first id unless somebody chose it,
- * and outlives the id when a rule is removed and written again.
+ * Returns a rule's identity. A ref is unique in its ruleset. It is the rule's first id unless somebody chose it, and it
+ * survives when a rule is removed and written again, unlike the id.
  * @param {Rule} rule
  */
 export const keyOf = (rule) => rule.ref ?? JSON.stringify(contentOf(rule))
 
 /**
- * A three-way merge: what `after` changed against `before`, done to `current`. A rule that `after` removed is gone, one
- * that it added or changed is as `after` has it, any other is as `current` has it. The order is that of `current`,
- * unless `after` moved rules; a rule that the order does not name stands before the rule that follows it in the other.
+ * Merges three-way: applies the changes from `before` to `after` to `current`. A rule that `after` removed is dropped.
+ * A rule that `after` added or changed is as in `after`; any other rule is as in `current`. The order is that of
+ * `current`, unless `after` moved rules. A rule that is missing in that order stands before its successor in the other.
  * @param {Rule[]} current
  * @param {Rule[]} before
  * @param {Rule[]} after
- * @returns {Rule[]} their contents
+ * @returns {Rule[]} contents, without ids
  */
 export function mergeRules (current, before, after) {
   const [merged, was, is] = [current, before, after].map(byKey)
@@ -50,7 +50,7 @@ const isMoved = (was, is) =>
   !isDeepStrictEqual([...was.keys()].filter((key) => is.has(key)), [...is.keys()].filter((key) => was.has(key)))
 
 /**
- * The first list with what only the second has: before its successor there, or at the end.
+ * Inserts the items that only the second list has into the first: before their successor there, or at the end.
  * @param {string[]} first
  * @param {string[]} second
  */

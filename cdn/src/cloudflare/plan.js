@@ -3,20 +3,30 @@ import { fingerprintOf } from './state.js'
 import { hostsOf, RECORD_MARK, recordsOf, RULE_MARK, rulesOf, SETTINGS } from './wanted.js'
 
 /**
- * What would be done to a zone, in the order in which it would be done. Nothing here calls anybody.
+ * The changes to a zone, in their order. Nothing in this file calls the API.
  * @typedef {object} Plan
  * @property {'apply' | 'destroy'} kind
  * @property {string} zone
  * @property {import('./wanted.js').Hosts} hosts
  * @property {Step[]} steps
- * @property {string[]} conflicts  reasons why it may not be done
- * @property {string[]} notes  for people
- * @property {string} fingerprint  of what was found and what is wanted: a plan holds for as long as it stays the same
+ * @property {string[]} conflicts  reasons why the plan must not be carried out
+ * @property {string[]} notes  for the user
+ * @property {string} fingerprint  of the zone's state and the changes: the plan holds while it stays the same
  *
- * @typedef {{kind: 'rules', ruleset: import('./state.js').Ruleset | null, ours: import('./state.js').Rule[], changes: Change[]}
+ * @typedef {{
+ *     kind: 'rules',
+ *     ruleset: import('./state.js').Ruleset | null,
+ *     ours: import('./state.js').Rule[],
+ *     changes: Change[]
+ *   }
  *   | {kind: 'setting', id: string, value: string, changes: Change[]}
  *   | {kind: 'record', id: string | null, record: import('./wanted.js').Record | null, changes: Change[]}} Step
- * @typedef {{action: 'create' | 'update' | 'delete' | 'move', what: string, before: any, after: any, why?: string}} Change
+ * @typedef {object} Change
+ * @property {'create' | 'update' | 'delete' | 'move'} action
+ * @property {string} what
+ * @property {any} before
+ * @property {any} after
+ * @property {string} [why]
  *
  * @typedef {{zone: import('./zone.js').Zone, state: import('./state.js').State, names?: string}} Found
  */
@@ -28,7 +38,7 @@ const MEMORY = '; before us: '
 /**
  * @param {Found & {origin: string, tune?: boolean}} found
  * @returns {Plan}
- * @throws {RangeError} for names or an origin that cannot be
+ * @throws {RangeError} for invalid names or an invalid origin
  */
 export function planApply ({ zone, state, origin, names, tune = false }) {
   const hosts = hostsOf(zone.name, names)
@@ -37,20 +47,45 @@ export function planApply ({ zone, state, origin, names, tune = false }) {
 
   const settings = SETTINGS.filter(({ id, value }) => state.settings[id] !== null && state.settings[id] !== value)
   const changed = settings.filter(({ always }) => always || tune)
-  for (const { id, why } of settings.filter((setting) => !changed.includes(setting))) notes.push(`${id} is ${state.settings[id]}: ${why}; --tune sets it`)
-  const remembered = { ...Object.fromEntries(changed.map(({ id }) => [id, String(state.settings[id])])), ...memoryOf(state.ruleset) }
+  for (const { id, why } of settings.filter((setting) => !changed.includes(setting))) {
+    notes.push(`${id} is ${state.settings[id]}: ${why}; --tune sets it`)
+  }
+  const remembered = {
+    ...Object.fromEntries(changed.map(({ id }) => [id, String(state.settings[id])])),
+    ...memoryOf(state.ruleset)
+  }
 
-  const ours = rulesOf(hosts).map((rule, index) => index === 0 ? { ...rule, description: rule.description + textOf(remembered) } : rule)
+  const ours = rulesOf(hosts).map((rule, index) =>
+    index === 0 ? { ...rule, description: rule.description + textOf(remembered) } : rule
+  )
   const rules = rulesStep(state.ruleset, ours)
   const others = othersOf(state.ruleset)
-  if (others.length > 0) notes.push(`${others.length} cache rule${others.length === 1 ? '' : 's'} of others stay as they are, before ours`)
-  if (others.length + ours.length > zone.cacheRulesMax) conflicts.push(`the plan ${zone.plan} has room for ${zone.cacheRulesMax} cache rules; ${others.length} are there, and ours are ${ours.length}`)
-  if (zone.status !== 'active') notes.push(`the zone is ${zone.status}: nothing answers until its name servers are Cloudflare's`)
+  if (others.length > 0) {
+    notes.push(`${others.length} cache rule${others.length === 1 ? '' : 's'} of others stay as they are, before ours`)
+  }
+  if (others.length + ours.length > zone.cacheRulesMax) {
+    conflicts.push(`the plan ${zone.plan} has room for ${zone.cacheRulesMax} cache rules; ${others.length} are there, and ours are ${ours.length}`)
+  }
+  if (zone.status !== 'active') {
+    notes.push(`the zone is ${zone.status}: nothing answers until its name servers are Cloudflare's`)
+  }
 
   const records = recordSteps(state.records, recordsOf(hosts, origin), conflicts)
-  // The rules first: they remember the settings, and no door opens before its cache is set up.
-  const steps = [...rules, ...changed.map((setting) => settingStep(setting.id, state.settings[setting.id], setting.value, setting.why)), ...records]
-  return { kind: 'apply', zone: zone.name, hosts, steps, conflicts, notes, fingerprint: fingerprintOf('apply', state, steps) }
+  // Rules first: they store the previous settings, and no door opens before its cache rules exist.
+  const steps = [
+    ...rules,
+    ...changed.map((setting) => settingStep(setting.id, state.settings[setting.id], setting.value, setting.why)),
+    ...records
+  ]
+  return {
+    kind: 'apply',
+    zone: zone.name,
+    hosts,
+    steps,
+    conflicts,
+    notes,
+    fingerprint: fingerprintOf('apply', state, steps)
+  }
 }
 
 /**
@@ -59,11 +94,20 @@ export function planApply ({ zone, state, origin, names, tune = false }) {
  */
 export function planDestroy ({ zone, state, names }) {
   const memory = memoryOf(state.ruleset)
-  // Whoever has changed a setting since has had the last word.
-  const settings = SETTINGS.filter(({ id, value }) => memory[id] !== undefined && memory[id] !== value && state.settings[id] === value)
-    .map(({ id, value }) => settingStep(id, value, memory[id], 'as it was before us'))
+  // A setting that somebody has changed since apply stays as it is.
+  const settings = SETTINGS.filter(
+    ({ id, value }) => memory[id] !== undefined && memory[id] !== value && state.settings[id] === value
+  ).map(({ id, value }) => settingStep(id, value, memory[id], 'as it was before us'))
   const steps = [...recordSteps(state.records.filter(isOurs), [], []), ...settings, ...rulesStep(state.ruleset, [])]
-  return { kind: 'destroy', zone: zone.name, hosts: hostsOf(zone.name, names), steps, conflicts: [], notes: [], fingerprint: fingerprintOf('destroy', state, steps) }
+  return {
+    kind: 'destroy',
+    zone: zone.name,
+    hosts: hostsOf(zone.name, names),
+    steps,
+    conflicts: [],
+    notes: [],
+    fingerprint: fingerprintOf('destroy', state, steps)
+  }
 }
 
 /** @param {{comment?: string | null}} record */
@@ -75,11 +119,12 @@ export const isOurRule = ({ ref }) => ref?.startsWith(RULE_MARK) ?? false
 /** @param {import('./state.js').Ruleset | null} ruleset */
 export const othersOf = (ruleset) => (ruleset?.rules ?? []).filter((rule) => !isOurRule(rule))
 
-/** What a rule of ours is compared by. @param {import('./state.js').Rule} rule */
+/** Returns the fields that our rules are compared by. @param {import('./state.js').Rule} rule */
 export const ruleFields = (rule) => pick(rule, RULE_FIELDS)
 
 /**
- * Settings as they were, kept in a rule of ours: there is no other place in a zone, and it goes when we go.
+ * Reads the previous settings from the description of one of our rules. A zone has no other place to store them, and
+ * they disappear with our rules.
  * @param {import('./state.js').Ruleset | null} ruleset
  * @returns {Record<string, string>}
  */
@@ -95,7 +140,7 @@ function textOf (memory) {
 }
 
 /**
- * All changes of rules are one call.
+ * Plans all changes of rules as one step, because the API takes them in one call.
  * @param {import('./state.js').Ruleset | null} ruleset
  * @param {import('./state.js').Rule[]} wanted
  * @returns {Step[]}
@@ -106,16 +151,27 @@ function rulesStep (ruleset, wanted) {
   const changes = []
   const ours = wanted.map((rule) => {
     const before = present.find(({ ref }) => ref === rule.ref)
-    if (before === undefined) changes.push({ action: 'create', what: `cache rule ${rule.ref}`, before: null, after: pick(rule, RULE_FIELDS) })
-    else if (!isDeepStrictEqual(pick(before, RULE_FIELDS), pick(rule, RULE_FIELDS))) changes.push({ action: 'update', what: `cache rule ${rule.ref}`, before: pick(before, RULE_FIELDS), after: pick(rule, RULE_FIELDS) })
+    if (before === undefined) {
+      changes.push({ action: 'create', what: `cache rule ${rule.ref}`, before: null, after: pick(rule, RULE_FIELDS) })
+    } else if (!isDeepStrictEqual(pick(before, RULE_FIELDS), pick(rule, RULE_FIELDS))) {
+      changes.push({ action: 'update', what: `cache rule ${rule.ref}`, before: pick(before, RULE_FIELDS), after: pick(rule, RULE_FIELDS) })
+    }
     return before === undefined ? rule : { ...rule, id: before.id }
   })
   for (const rule of present) {
-    if (!wanted.some(({ ref }) => ref === rule.ref)) changes.push({ action: 'delete', what: `cache rule ${rule.ref}`, before: pick(rule, RULE_FIELDS), after: null })
+    if (!wanted.some(({ ref }) => ref === rule.ref)) {
+      changes.push({ action: 'delete', what: `cache rule ${rule.ref}`, before: pick(rule, RULE_FIELDS), after: null })
+    }
   }
   const order = (ruleset?.rules ?? []).map(({ ref }) => ref).slice(-wanted.length)
   if (changes.length === 0 && wanted.length > 0 && !isDeepStrictEqual(order, wanted.map(({ ref }) => ref))) {
-    changes.push({ action: 'move', what: 'our cache rules', before: 'before rules of others', after: 'at the end, where the last word is', why: 'a later rule overrides an earlier one' })
+    changes.push({
+      action: 'move',
+      what: 'our cache rules',
+      before: 'before rules of others',
+      after: 'at the end, where the last word is',
+      why: 'a later rule overrides an earlier one'
+    })
   }
   return changes.length === 0 ? [] : [{ kind: 'rules', ruleset, ours, changes }]
 }
@@ -127,7 +183,12 @@ function rulesStep (ruleset, wanted) {
  * @param {string} why
  * @returns {Step}
  */
-const settingStep = (id, before, value, why) => ({ kind: 'setting', id, value, changes: [{ action: 'update', what: `setting ${id}`, before, after: value, why }] })
+const settingStep = (id, before, value, why) => ({
+  kind: 'setting',
+  id,
+  value,
+  changes: [{ action: 'update', what: `setting ${id}`, before, after: value, why }]
+})
 
 /**
  * @param {import('./state.js').DnsRecord[]} present
@@ -141,21 +202,47 @@ function recordSteps (present, wanted, conflicts) {
   const kept = new Set()
   for (const record of wanted) {
     const there = present.filter(({ name }) => name === record.name)
-    const foreign = there.find((other) => !isOurs(other) && (['A', 'AAAA', 'CNAME'].includes(other.type) || record.type === 'CNAME'))
-    if (foreign) conflicts.push(`${record.name} has a ${foreign.type} record that is not ours (${foreign.content}); choose other --names, or remove it yourself`)
+    const foreign = there.find(
+      (other) => !isOurs(other) && (['A', 'AAAA', 'CNAME'].includes(other.type) || record.type === 'CNAME')
+    )
+    if (foreign) {
+      conflicts.push(`${record.name} has a ${foreign.type} record that is not ours (${foreign.content}); choose other --names, or remove it yourself`)
+    }
     const own = there.find((other) => isOurs(other) && other.type === record.type)
     const what = `DNS record ${record.name}`
     if (own === undefined) {
-      steps.push({ kind: 'record', id: null, record, changes: [{ action: 'create', what, before: null, after: pick(record, RECORD_FIELDS) }] })
+      steps.push({
+        kind: 'record',
+        id: null,
+        record,
+        changes: [{ action: 'create', what, before: null, after: pick(record, RECORD_FIELDS) }]
+      })
     } else {
       kept.add(own.id)
       const [before, after] = [pick(own, RECORD_FIELDS), pick(record, RECORD_FIELDS)]
-      if (!isDeepStrictEqual(before, after)) steps.push({ kind: 'record', id: own.id, record, changes: [{ action: 'update', what, before, after }] })
+      if (!isDeepStrictEqual(before, after)) {
+        steps.push({ kind: 'record', id: own.id, record, changes: [{ action: 'update', what, before, after }] })
+      }
     }
   }
-  // A name cannot have its old and its new record of another type at once.
+  // Deletions first: a name cannot hold its old record and a new one of another type at the same time.
   const gone = present.filter((record) => isOurs(record) && !kept.has(record.id))
-  return [...gone.map((record) => ({ kind: /** @type {const} */ ('record'), id: record.id, record: null, changes: [{ action: /** @type {const} */ ('delete'), what: `DNS record ${record.name}`, before: pick(record, RECORD_FIELDS), after: null }] })), ...steps]
+  return [
+    ...gone.map((record) => ({
+      kind: /** @type {const} */ ('record'),
+      id: record.id,
+      record: null,
+      changes: [
+        {
+          action: /** @type {const} */ ('delete'),
+          what: `DNS record ${record.name}`,
+          before: pick(record, RECORD_FIELDS),
+          after: null
+        }
+      ]
+    })),
+    ...steps
+  ]
 }
 
 /**
@@ -164,4 +251,5 @@ function recordSteps (present, wanted, conflicts) {
  * @param {readonly Field[]} fields
  * @returns {Record<Field, any>}
  */
-const pick = (object, fields) => /** @type {any} */ (Object.fromEntries(fields.map((field) => [field, /** @type {any} */ (object)[field] ?? null])))
+const pick = (object, fields) =>
+  /** @type {any} */ (Object.fromEntries(fields.map((field) => [field, /** @type {any} */ (object)[field] ?? null])))

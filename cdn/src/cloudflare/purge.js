@@ -1,13 +1,14 @@
 /**
- * Items that one call takes, on every plan. https://developers.cloudflare.com/cache/how-to/purge-cache/#availability-and-limits
+ * On every plan, in one call.
+ * https://developers.cloudflare.com/cache/how-to/purge-cache/#availability-and-limits
  */
 const ITEMS_PER_CALL = 100
 
 /** @typedef {'files' | 'tags' | 'hosts' | 'prefixes'} PurgeKind */
 
 /**
- * Purging through Cloudflare's API, of Cloudflare or of whatever else speaks it. Each call can be repeated: purging twice is as purging once.
- * A limit that is met (429) is waited for, as the client does for every call.
+ * Purges through Cloudflare's API, at Cloudflare or at any server that speaks it. Calls are idempotent.
+ * On a rate limit (429) the client waits and retries.
  * @param {object} options
  * @param {import('./client.js').Client} options.client
  * @param {string} options.zoneId
@@ -20,7 +21,9 @@ export function createPurge ({ client, zoneId }) {
    */
   const send = async (what, body, soft) => {
     const params = { zone_id: zoneId, ...body }
-    await client.call(`${soft ? 'invalidate' : 'purge'} ${what}`, (api, options) => soft ? api.cache.invalidate(params, options) : api.cache.purge(params, options))
+    await client.call(`${soft ? 'invalidate' : 'purge'} ${what}`, (api, options) =>
+      soft ? api.cache.invalidate(params, options) : api.cache.purge(params, options)
+    )
   }
 
   /**
@@ -41,14 +44,14 @@ export function createPurge ({ client, zoneId }) {
   const purgeHosts = ofKind('hosts', 'hosts')
   const purgePrefixes = ofKind('prefixes', 'prefixes')
   return {
-    /** Of the whole zone: what is not ours, too. */
+    /** Of the whole zone, including content that is not ours. */
     purgeEverything: () => send('everything', { purge_everything: true }, false),
     /** Absolute URLs. */
     purgeUrls,
-    /** Of the origin's Cache-Tag. */
+    /** Tags from the origin's Cache-Tag header. */
     purgeTags,
     purgeHosts,
-    /** Host and the beginning of a path, without a scheme. */
+    /** Host and start of the path, without a scheme. */
     purgePrefixes,
     /**
      * @param {string[]} urls

@@ -1,14 +1,15 @@
 import { CloudflareError } from './error.js'
 
-/** What the README asks for, as a zone names it. */
-const NEEDED = /^#(zone:read|dns_records:(read|edit)|cache_settings:(read|edit)|zone_settings:(read|edit)|cache_purge:edit|analytics:read)$/
+/** The permissions that the README lists, as a zone names them. */
+const NEEDED =
+  /^#(zone:read|dns_records:(read|edit)|cache_settings:(read|edit)|zone_settings:(read|edit)|cache_purge:edit|analytics:read)$/
 
 /**
- * Whether the token is good, and what it may do beyond what it is needed for, as far as the API tells.
+ * Verifies the token, and lists its rights beyond the needed ones as far as the API reports them.
  * @param {import('./client.js').Client} client
  * @param {import('./zone.js').Zone} [zone]
  * @returns {Promise<string[]>} warnings
- * @throws {CloudflareError} when it is not good
+ * @throws {CloudflareError} when the token is not valid
  */
 export async function tokenWarnings (client, zone) {
   const warnings = []
@@ -18,9 +19,14 @@ export async function tokenWarnings (client, zone) {
   if (zone === undefined) return warnings
   const more = (zone.permissions ?? []).filter((permission) => !NEEDED.test(permission))
   if (more.length > 0) warnings.push(`the token may do more than is needed: ${more.join(', ')}`)
-  const zones = await client.call('list the zones of the token', async (api, options) => (await api.zones.list({ per_page: 5 }, options)).result)
+  const zones = await client.call(
+    'list the zones of the token',
+    async (api, options) => (await api.zones.list({ per_page: 5 }, options)).result
+  )
   if (zones.length > 1) warnings.push(`the token is for more zones than ${zone.name}; limit it to that one`)
-  if (token.id && await mayReadTokens(client, token.id)) warnings.push('the token may read API tokens, which nothing here needs')
+  if (token.id && await mayReadTokens(client, token.id)) {
+    warnings.push('the token may read API tokens, which nothing here needs')
+  }
   return warnings
 }
 
@@ -33,7 +39,7 @@ async function mayReadTokens (client, id) {
     await client.call('look at the token', (api, options) => api.user.tokens.get(id, options))
     return true
   } catch (error) {
-    // That it may not is as it should be.
+    // A refusal is the good case.
     if (error instanceof CloudflareError && !error.passing) return false
     throw error
   }

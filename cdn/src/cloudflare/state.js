@@ -4,29 +4,43 @@ import { RECORD_MARK, SETTINGS, TIERED_CACHE } from './wanted.js'
 
 export const PHASE = 'http_request_cache_settings'
 const RECORDS_PER_PAGE = 100
-/** More at three names and with our mark than anybody has. */
+/** Far more than three names and our mark can have. */
 const RECORDS_MAX = 1_000
 
 /**
- * What is there of what concerns us.
+ * The part of a zone that concerns us.
  * @typedef {object} State
  * @property {Ruleset | null} ruleset  null: the zone has no cache rules yet
  * @property {DnsRecord[]} records  at our names, and others with our mark
- * @property {Record<string, string | null>} settings  null: not to be had on this plan, or with this token
+ * @property {Record<string, string | null>} settings  null: not available on this plan or with this token
  *
  * @typedef {{id: string, version: string, name?: string, description?: string, rules: Rule[]}} Ruleset
- * @typedef {{id?: string, ref?: string, version?: string, last_updated?: string, description?: string, expression?: string, action?: string, action_parameters?: object, enabled?: boolean}} Rule
+ * @typedef {object} Rule
+ * @property {string} [id]
+ * @property {string} [ref]
+ * @property {string} [version]
+ * @property {string} [last_updated]
+ * @property {string} [description]
+ * @property {string} [expression]
+ * @property {string} [action]
+ * @property {object} [action_parameters]
+ * @property {boolean} [enabled]
+ *
  * @typedef {import('./wanted.js').Record & {id: string, modified_on?: string}} DnsRecord
  */
 
 /**
  * @param {import('./client.js').Client} client
  * @param {import('./zone.js').Zone} zone
- * @param {string[]} names  hosts
+ * @param {string[]} names  host names
  * @returns {Promise<State>}
  */
 export async function readState (client, zone, names) {
-  return { ruleset: await readRuleset(client, zone), records: await readRecords(client, zone, names), settings: await readSettings(client, zone) }
+  return {
+    ruleset: await readRuleset(client, zone),
+    records: await readRecords(client, zone, names),
+    settings: await readSettings(client, zone)
+  }
 }
 
 /**
@@ -36,7 +50,11 @@ export async function readState (client, zone, names) {
  */
 export async function readRuleset (client, zone) {
   try {
-    return rulesetFrom(await client.call('read the cache rules', (api, options) => api.rulesets.phases.get(PHASE, { zone_id: zone.id }, options)))
+    return rulesetFrom(
+      await client.call('read the cache rules', (api, options) =>
+        api.rulesets.phases.get(PHASE, { zone_id: zone.id }, options)
+      )
+    )
   } catch (error) {
     if (error instanceof CloudflareError && error.kind === 'not_found') return null
     throw error
@@ -48,8 +66,10 @@ export async function readRuleset (client, zone) {
  * @returns {Ruleset}
  */
 export function rulesetFrom (answer) {
-  if (typeof answer?.id !== 'string' || typeof answer.version !== 'string') throw new CloudflareError('the cache rules came in a form that is not known', { kind: 'refused' })
-  // A ruleset without rules has no list of them.
+  if (typeof answer?.id !== 'string' || typeof answer.version !== 'string') {
+    throw new CloudflareError('the cache rules came in a form that is not known', { kind: 'refused' })
+  }
+  // The API omits the list of an empty ruleset.
   return { ...answer, rules: answer.rules ?? [] }
 }
 
@@ -61,19 +81,24 @@ export function rulesetFrom (answer) {
 async function readRecords (client, zone, names) {
   /** @type {Map<string, DnsRecord>} */
   const records = new Map()
-  for (const filter of [{ comment: { startswith: RECORD_MARK } }, ...names.map((name) => ({ name: { exact: name } }))]) {
+  for (const filter of [
+    { comment: { startswith: RECORD_MARK } },
+    ...names.map((name) => ({ name: { exact: name } }))
+  ]) {
     await client.call('list the DNS records', async (api, options) => {
       let page = await api.dns.records.list({ zone_id: zone.id, per_page: RECORDS_PER_PAGE, ...filter }, options)
       for (;;) {
         for (const record of page.result) records.set(record.id, /** @type {any} */ (record))
         if (records.size > RECORDS_MAX) throw new RangeError(`more than ${RECORDS_MAX} DNS records`)
-        // The SDK itself would ask for one page more each time, to find it empty.
+        // The SDK's own iteration would always request one more page, which is empty.
         if (page.result.length < RECORDS_PER_PAGE) return null
         page = await page.getNextPage()
       }
     })
   }
-  return [...records.values()].sort((one, other) => one.name.localeCompare(other.name) || one.id.localeCompare(other.id))
+  return [...records.values()].sort(
+    (one, other) => one.name.localeCompare(other.name) || one.id.localeCompare(other.id)
+  )
 }
 
 /**
@@ -90,8 +115,15 @@ async function readSettings (client, zone) {
         : api.zones.settings.get(/** @type {any} */ (id), { zone_id: zone.id }, options))
       settings[id] = String(value)
     } catch (error) {
-      // What is only reported on may be beyond this plan or this token.
-      if (!(error instanceof CloudflareError) || error.passing || (always && error.kind === 'permission') || error.kind === 'token') throw error
+      // A setting that is only reported may be unavailable on this plan or with this token.
+      if (
+        !(error instanceof CloudflareError) ||
+        error.passing ||
+        (always && error.kind === 'permission') ||
+        error.kind === 'token'
+      ) {
+        throw error
+      }
       settings[id] = null
     }
   }
@@ -99,11 +131,16 @@ async function readSettings (client, zone) {
 }
 
 /**
- * Two states are the same when this is equal.
+ * Returns a hash that is equal for equal states.
  * @param {unknown[]} parts
  */
 export function fingerprintOf (...parts) {
-  return createHash('sha256').update(JSON.stringify(parts, (_key, value) => isObject(value) ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => one < other ? -1 : 1)) : value)).digest('hex').slice(0, 16)
+  return createHash('sha256')
+    .update(JSON.stringify(parts, (_key, value) => isObject(value)
+      ? Object.fromEntries(Object.entries(value).sort(([one], [other]) => one < other ? -1 : 1))
+      : value))
+    .digest('hex')
+    .slice(0, 16)
 }
 
 /** @param {unknown} value */

@@ -1,7 +1,7 @@
 const SIGNS = Object.freeze({ create: '+', update: '~', delete: '-', move: '~' })
 
 /**
- * A plan as lines for people, in the manner of a diff.
+ * Renders a plan as readable lines, like a diff.
  * @param {import('./plan.js').Plan} plan
  * @returns {string[]}
  */
@@ -11,7 +11,11 @@ export function planLines (plan) {
     ...changes.flatMap(changeLines),
     ...plan.conflicts.map((conflict) => `! ${conflict}`),
     ...plan.notes.map((note) => `  note: ${note}`),
-    changes.length === 0 ? `${plan.zone}: nothing to do` : `${plan.zone}: ${changes.length} change${changes.length === 1 ? '' : 's'}${plan.conflicts.length > 0 ? ', none of which may be made' : ''}`
+    changes.length === 0
+      ? `${plan.zone}: nothing to do`
+      : `${plan.zone}: ${changes.length} change${changes.length === 1 ? '' : 's'}${
+        plan.conflicts.length > 0 ? ', none of which may be made' : ''
+      }`
   ]
 }
 

@@ -5,9 +5,9 @@ import { isOurRule, othersOf, ruleFields } from './plan.js'
 import { PHASE, readRuleset, rulesetFrom } from './state.js'
 import { RULESET_MARK } from './wanted.js'
 
-/** Others would have to change rules that many times within a second each. */
+/** To exceed it, others must change the rules in each of this many windows of about a second. */
 const MERGES_MAX = 3
-/** Each is a call of its own. A person does not write more often while one call is sent again. */
+/** Each version costs one call. A person makes fewer changes while one call is retried. */
 const VERSIONS_MAX = 20
 
 /**
@@ -23,16 +23,16 @@ const VERSIONS_MAX = 20
  * @property {string[]} replaced  versions whose changes are in the goal, but perhaps not in the zone
  *
  * @typedef {object} Outcome
- * @property {Ruleset | null} now  null: the zone has no cache rules any more
+ * @property {Ruleset | null} now  null: the zone no longer has cache rules
  * @property {boolean} written  false: `now` is not ours, and nothing is done yet
- * @property {number} repeats  so many versions before `now` may be ours: writes whose answer was lost
- * @property {Rule[]} rules  what was sent
+ * @property {number} repeats  how many versions before `now` may be ours: writes whose response was lost
+ * @property {Rule[]} rules  as sent
  */
 
 /**
- * A write of a phase replaces all its rules, and the API has no conditional write. So others' rules are sent as they
- * were read, then ours; every version that appeared meanwhile is compared with the one before it, and what others
- * changed there is written again.
+ * Writes our cache rules without losing concurrent changes of others. A write replaces all rules of a phase, and the
+ * API has no conditional write. So we send others' rules as we read them, followed by ours. Then we compare each
+ * version that appeared meanwhile with its predecessor, and write others' changes again.
  * @param {Client} client
  * @param {Zone} zone
  * @param {Extract<import('./plan.js').Step, {kind: 'rules'}>} step
@@ -67,7 +67,7 @@ const textOf = (versions) => `version${versions.length === 1 ? '' : 's'} ${versi
  * @param {Zone} zone
  * @param {Attempt} attempt
  * @param {Rule[]} ours
- * @returns {Promise<Attempt | null>} what to write next; null: nothing more
+ * @returns {Promise<Attempt | null>} the next write; null: done
  */
 async function writeOnce (client, zone, attempt, ours) {
   const { base, goal } = attempt
@@ -83,7 +83,7 @@ async function writeOnce (client, zone, attempt, ours) {
 }
 
 /**
- * Deletes an empty list of ours, unless somebody has just written to it.
+ * Deletes our empty ruleset, unless somebody has just written to it.
  * @param {Client} client
  * @param {Zone} zone
  * @param {Ruleset} base
@@ -114,7 +114,7 @@ const isSameVersion = (one, other) => one.id === other?.id && one.version === ot
  * @returns {Promise<Outcome>}
  */
 async function putRuleset (client, zone, { base, goal: { others, ...about }, replaced }, ours) {
-  // The id of a rule keeps it what it is; the id of a rule that is not there is refused.
+  // A rule keeps its identity by its id; the API refuses the id of a rule that no longer exists.
   const ids = new Map(base?.rules.map((rule) => [keyOf(rule), rule.id]))
   const rules = [...others, ...ours].map((rule) => ({ ...rule, id: ids.get(keyOf(rule)) }))
   const body = { zone_id: zone.id, ...about, rules: /** @type {any} */ (rules) }
@@ -132,7 +132,7 @@ async function putRuleset (client, zone, { base, goal: { others, ...about }, rep
     return { now, written: true, repeats: sent - 1, rules }
   } catch (error) {
     if (!(error instanceof CloudflareError && error.refused)) throw error
-    // Somebody may have removed a rule whose id was sent.
+    // Somebody may have removed a rule whose id we sent.
     const now = await readRuleset(client, zone)
     if (now === null || isSameVersion(now, base)) throw error
     return { now, written: false, repeats: sent - 1, rules }
@@ -144,7 +144,7 @@ async function putRuleset (client, zone, { base, goal: { others, ...about }, rep
  * @param {Zone} zone
  * @param {Ruleset | null} base
  * @param {Ruleset} now
- * @returns {Promise<Ruleset[]>} oldest first, without either
+ * @returns {Promise<Ruleset[]>} oldest first, excluding `base` and `now`
  */
 async function versionsBetween (client, zone, base, now) {
   const isRecreated = base !== null && base.id !== now.id
@@ -155,7 +155,7 @@ async function versionsBetween (client, zone, base, now) {
     const look = `look at versions ${first} to ${last} of them, which ours may have replaced`
     throw new Error(`${what}; ${look}, and apply again`)
   }
-  // Whoever deleted the ruleset removed all its rules.
+  // Deleting the ruleset removed all its rules.
   /** @type {Ruleset[]} */
   const versions = isRecreated ? [{ ...base, rules: [] }] : []
   for (let version = first; version <= last; version++) versions.push(await readVersion(client, zone, String(version)))
@@ -174,8 +174,8 @@ async function readVersion (client, zone, version) {
 }
 
 /**
- * Brings what others changed in these versions into the goal. A version that looks like what we sent is ours, though
- * only as many as we have sent: somebody may come back to it by removing what they added.
+ * Merges others' changes in these versions into the goal. A version equal to what we sent counts as ours, but only as
+ * often as we sent it: others may return to the same rules by removing what they added.
  * @param {Attempt} attempt
  * @param {Ruleset[]} versions  all after `base`, oldest first
  * @param {Pick<Outcome, 'repeats' | 'rules'>} sent

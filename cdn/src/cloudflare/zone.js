@@ -1,7 +1,7 @@
 import { CloudflareError } from './error.js'
 
 const ZONE_ID = /^[0-9a-f]{32}$/
-/** Rules of one phase. https://developers.cloudflare.com/cache/how-to/cache-rules/ */
+/** Cache rules of one zone: https://developers.cloudflare.com/cache/how-to/cache-rules/ */
 const CACHE_RULES_MAX = Object.freeze({ free: 10, pro: 25, business: 50, enterprise: 300 })
 
 /**
@@ -10,27 +10,40 @@ const CACHE_RULES_MAX = Object.freeze({ free: 10, pro: 25, business: 50, enterpr
  * @property {string} name
  * @property {keyof typeof CACHE_RULES_MAX} plan
  * @property {number} cacheRulesMax
- * @property {string} status  only an `active` one answers
- * @property {string[] | null} permissions  of the token within the zone, as far as the API tells
+ * @property {string} status  only an `active` zone serves requests
+ * @property {string[] | null} permissions  of the token in this zone, as far as the API reports them
  */
 
 /**
+ * Finds a zone by its name.
  * @param {import('./client.js').Client} client
  * @param {string} name  a domain
  * @returns {Promise<Zone>}
- * @throws {Error} when the token sees no such zone
+ * @throws {Error} when the token cannot see the zone
  */
 export async function findZone (client, name) {
-  const found = await client.call(`look for the zone ${name}`, async (api, options) => (await api.zones.list({ name }, options)).result)
+  const found = await client.call(
+    `look for the zone ${name}`,
+    async (api, options) => (await api.zones.list({ name }, options)).result
+  )
   const zone = found.find((/** @type {any} */ candidate) => candidate.name === name)
-  if (zone === undefined) throw new CloudflareError(`the token sees no zone ${name}: is it spelt as Cloudflare has it, and has the token Zone:Read for it?`, { kind: 'not_found' })
+  if (zone === undefined) {
+    throw new CloudflareError(`the token sees no zone ${name}: is it spelt as Cloudflare has it, and has the token Zone:Read for it?`, { kind: 'not_found' })
+  }
   const legacyId = String(zone.plan?.legacy_id ?? 'free')
   const plan = /** @type {Zone['plan']} */ (legacyId in CACHE_RULES_MAX ? legacyId : 'free')
-  return { id: zone.id, name: zone.name, plan, cacheRulesMax: CACHE_RULES_MAX[plan], status: zone.status ?? 'unknown', permissions: zone.permissions ?? null }
+  return {
+    id: zone.id,
+    name: zone.name,
+    plan,
+    cacheRulesMax: CACHE_RULES_MAX[plan],
+    status: zone.status ?? 'unknown',
+    permissions: zone.permissions ?? null
+  }
 }
 
 /**
- * The id for a purge: of the zone of that name, or the name itself where the server knows no zones, as the emulated edge.
+ * Returns the zone id for a purge. A server without zones, such as the emulated edge, gets the name itself.
  * @param {import('./client.js').Client} client
  * @param {string} name
  * @returns {Promise<string>}

@@ -11,48 +11,91 @@ const PHASE = 'http_request_cache_settings'
 const TIERED_CACHE = 'tiered_cache_smart_topology_enable'
 const PER_PAGE_MAX = 100
 const BODY_MAX_BYTES = 1_000_000
-/** As they are on a new zone. */
-const SETTINGS = { development_mode: 'off', rocket_loader: 'off', email_obfuscation: 'on', automatic_https_rewrites: 'on', brotli: 'on', always_online: 'on', early_hints: 'off', browser_check: 'on', browser_cache_ttl: 14_400 }
+/** Defaults of a new zone. */
+const SETTINGS = {
+  development_mode: 'off',
+  rocket_loader: 'off',
+  email_obfuscation: 'on',
+  automatic_https_rewrites: 'on',
+  brotli: 'on',
+  always_online: 'on',
+  early_hints: 'off',
+  browser_check: 'on',
+  browser_cache_ttl: 14_400
+}
 
 export const TOKEN = 'a-token-of-forty-characters-for-the-fake'
-/** What the README asks for. */
-export const LEAST = ['#zone:read', '#dns_records:read', '#dns_records:edit', '#cache_settings:read', '#cache_settings:edit', '#zone_settings:read', '#zone_settings:edit', '#cache_purge:edit', '#analytics:read']
+/** The permissions that the README lists. */
+export const LEAST = [
+  '#zone:read', '#dns_records:read', '#dns_records:edit', '#cache_settings:read', '#cache_settings:edit',
+  '#zone_settings:read', '#zone_settings:edit', '#cache_purge:edit', '#analytics:read'
+]
 
 /**
- * What goes wrong with the requests that it matches, so many times.
+ * A fault for the next matching requests.
  * @typedef {object} Fault
  * @property {RegExp} match  method and path
- * @property {number} [times]  default 1
- * @property {number} [skip]  so many matching requests go well first
+ * @property {number} [times]  how many requests fail; default 1
+ * @property {number} [skip]  how many matching requests succeed first
  * @property {'status' | 'lost' | 'half' | 'stall' | 'slow' | 'text' | 'before'} how
- *   status: refused with `status`; lost: done, but the connection breaks before the answer; half: half an answer, then nothing, and the connection stays;
- *   stall: nothing at all; slow: after `delayMs`; text: HTML with 200; before: as always, after `run`
+ *   status: refused with `status`; lost: carried out, but the connection breaks before the response; half: half a
+ *   response, then nothing on an open connection; stall: no response; slow: after `delayMs`; text: HTML with 200;
+ *   before: as usual, after `run`
  * @property {number} [status]
  * @property {Record<string, string>} [headers]
  * @property {number} [delayMs]
- * @property {() => void | Promise<void>} [run]  before anything else
+ * @property {() => void | Promise<void>} [run]  runs before everything else
  */
 
 /**
- * @typedef {{id: string, name: string, plan: string, status: string, records: any[], rulesets: any[], settings: Record<string, any>, tiered: string, purges: any[]}} FakeZone
- *   rulesets: all versions of the cache rules
+ * @typedef {object} FakeZone
+ * @property {string} id
+ * @property {string} name
+ * @property {string} plan
+ * @property {string} status
+ * @property {any[]} records
+ * @property {any[]} rulesets  all versions of the cache rules
+ * @property {Record<string, any>} settings
+ * @property {string} tiered
+ * @property {any[]} purges
  */
 
 /**
- * The part of Cloudflare's API that is used here, with a memory, on loopback. It refuses what the real one refuses.
- * @param {import('node:test').TestContext} t  ends with it
+ * Starts a stateful fake of the part of Cloudflare's API that we use. It refuses what the real API refuses.
+ * @param {import('node:test').TestContext} t  the fake stops with it
  * @param {object} [options]
  * @param {{name: string, plan?: string, status?: string}[]} [options.zones]
  * @param {Partial<typeof FREE_LIMITS>} [options.limits]
  * @param {number} [options.sampleInterval]
- * @param {(body: any) => Promise<void>} [options.onPurge]  what stands for the caches does as it is told, before the call is answered
+ * @param {(body: any) => Promise<void>} [options.onPurge]  runs before the response
  */
-export async function startFake (t, { zones: given = [{ name: 'example.com' }], limits = {}, sampleInterval = 1, onPurge } = {}) {
+export async function startFake (
+  t,
+  { zones: given = [{ name: 'example.com' }], limits = {}, sampleInterval = 1, onPurge } = {}
+) {
   let ids = 0
   const nextId = () => createHash('md5').update(`id ${++ids}`).digest('hex')
-  const zones = given.map(({ name, plan = 'free', status = 'active' }) => /** @type {FakeZone} */ ({ id: nextId(), name, plan, status, records: [], rulesets: [], settings: { ...SETTINGS }, tiered: 'on', purges: [] }))
+  const zones = given.map(
+    ({ name, plan = 'free', status = 'active' }) =>
+      /** @type {FakeZone} */ ({
+        id: nextId(),
+        name,
+        plan,
+        status,
+        records: [],
+        rulesets: [],
+        settings: { ...SETTINGS },
+        tiered: 'on',
+        purges: []
+      })
+  )
   /** @type {Map<string, {id: string, status: string, permissions: string[], zones: string[], expires_on?: string}>} */
-  const tokens = new Map([[TOKEN, { id: nextId(), status: 'active', permissions: LEAST, zones: [zones[0].id], expires_on: '2099-01-01T00:00:00Z' }]])
+  const tokens = new Map([
+    [
+      TOKEN,
+      { id: nextId(), status: 'active', permissions: LEAST, zones: [zones[0].id], expires_on: '2099-01-01T00:00:00Z' }
+    ]
+  ])
   /** @type {(Fault & {times: number, skip: number})[]} */
   const faults = []
   /** @type {{method: string, path: string, headers: http.IncomingHttpHeaders, body: any}[]} */
@@ -72,39 +115,96 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
    */
   function answer (method, url, body, token) {
     const route = `${method} ${url.pathname.slice(PREFIX.length)}`
-    const may = (/** @type {string} */ permission) => { if (!token.permissions.includes(permission)) throw refusal(403, 10_000, 'Authentication error') }
-    if (route === 'GET /user/tokens/verify') return { result: { id: token.id, status: token.status, expires_on: token.expires_on } }
+    const may = (/** @type {string} */ permission) => {
+      if (!token.permissions.includes(permission)) throw refusal(403, 10_000, 'Authentication error')
+    }
+    if (route === 'GET /user/tokens/verify') {
+      return { result: { id: token.id, status: token.status, expires_on: token.expires_on } }
+    }
     if (/^GET \/user\/tokens\/[0-9a-f]{32}$/.test(route)) {
       may('#user_tokens:read')
-      return { result: { id: token.id, status: token.status, policies: [{ id: token.id, effect: 'allow', permission_groups: token.permissions.map((name) => ({ id: name, name })), resources: {} }] } }
+      return {
+        result: {
+          id: token.id,
+          status: token.status,
+          policies: [
+            {
+              id: token.id,
+              effect: 'allow',
+              permission_groups: token.permissions.map((name) => ({ id: name, name })),
+              resources: {}
+            }
+          ]
+        }
+      }
     }
     if (route === 'GET /zones') {
       may('#zone:read')
       const name = url.searchParams.get('name')
-      return page(url, zones.filter((zone) => token.zones.includes(zone.id) && (name === null || zone.name === name)).map((zone) => ({
-        id: zone.id, name: zone.name, status: zone.status, paused: false, type: 'full', plan: { legacy_id: zone.plan, name: `${zone.plan} Website` }, permissions: token.permissions, account: { id: nextId(), name: 'an account' }
-      })))
+      return page(
+        url,
+        zones
+          .filter((zone) => token.zones.includes(zone.id) && (name === null || zone.name === name))
+          .map((zone) => ({
+            id: zone.id,
+            name: zone.name,
+            status: zone.status,
+            paused: false,
+            type: 'full',
+            plan: { legacy_id: zone.plan, name: `${zone.plan} Website` },
+            permissions: token.permissions,
+            account: { id: nextId(), name: 'an account' }
+          }))
+      )
     }
     if (route === 'POST /graphql') {
       may('#analytics:read')
-      return { result: null, bare: answerAnalytics(body, { zones: zones.filter(({ id }) => token.zones.includes(id)), traffic, sampleInterval }) }
+      return {
+        result: null,
+        bare: answerAnalytics(body, {
+          zones: zones.filter(({ id }) => token.zones.includes(id)),
+          traffic,
+          sampleInterval
+        })
+      }
     }
     const [, zoneId, rest] = /^\w+ \/zones\/([^/]+)(\/.*)?$/.exec(route) ?? []
-    if (zoneId === undefined) throw refusal(404, 7003, `Could not route to ${url.pathname}, perhaps your object identifier is invalid?`)
-    if (!/^[0-9a-f]{32}$/.test(zoneId)) throw refusal(404, 7003, `Could not route to ${url.pathname}, perhaps your object identifier is invalid?`)
+    if (zoneId === undefined) {
+      throw refusal(404, 7003, `Could not route to ${url.pathname}, perhaps your object identifier is invalid?`)
+    }
+    if (!/^[0-9a-f]{32}$/.test(zoneId)) {
+      throw refusal(404, 7003, `Could not route to ${url.pathname}, perhaps your object identifier is invalid?`)
+    }
     const zone = zones.find(({ id }) => id === zoneId)
-    if (zone === undefined || !token.zones.includes(zone.id)) throw refusal(403, 9109, 'Unauthorized to access requested resource')
+    if (zone === undefined || !token.zones.includes(zone.id)) {
+      throw refusal(403, 9109, 'Unauthorized to access requested resource')
+    }
     const call = `${method} ${rest}`
 
     if (call === 'GET /dns_records') {
       may('#dns_records:read')
-      for (const key of url.searchParams.keys()) if (!['page', 'per_page', 'name.exact', 'comment.startswith', 'type'].includes(key)) throw refusal(400, 6003, `Invalid request: unknown parameter "${key}"`)
+      for (const key of url.searchParams.keys()) {
+        if (!['page', 'per_page', 'name.exact', 'comment.startswith', 'type'].includes(key)) {
+          throw refusal(400, 6003, `Invalid request: unknown parameter "${key}"`)
+        }
+      }
       const [name, comment] = [url.searchParams.get('name.exact'), url.searchParams.get('comment.startswith')]
-      return page(url, zone.records.filter((record) => (name === null || record.name === name) && (comment === null || (record.comment ?? '').startsWith(comment))))
+      return page(
+        url,
+        zone.records.filter(
+          (record) =>
+            (name === null || record.name === name) && (comment === null || (record.comment ?? '').startsWith(comment))
+        )
+      )
     }
     if (call === 'POST /dns_records') {
       may('#dns_records:edit')
-      const record = { id: nextId(), ...checkedRecord(body, { zone, others: zone.records }), created_on: now(), modified_on: now() }
+      const record = {
+        id: nextId(),
+        ...checkedRecord(body, { zone, others: zone.records }),
+        created_on: now(),
+        modified_on: now()
+      }
       zone.records.push(record)
       return { result: record }
     }
@@ -118,7 +218,10 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
         return { result: { id: recordId } }
       }
       const { type, name, content, proxied, ttl, comment, tags, settings } = zone.records[index]
-      const record = checkedRecord({ type, name, content, proxied, ttl, comment, tags, settings, ...body }, { zone, others: zone.records.filter(({ id }) => id !== recordId) })
+      const record = checkedRecord(
+        { type, name, content, proxied, ttl, comment, tags, settings, ...body },
+        { zone, others: zone.records.filter(({ id }) => id !== recordId) }
+      )
       zone.records[index] = { ...zone.records[index], ...record, modified_on: now() }
       return { result: zone.records[index] }
     }
@@ -162,7 +265,12 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
       if (!(setting in zone.settings)) throw refusal(400, 1003, `Invalid or missing zone setting: ${setting}`)
       if (method === 'PATCH') {
         unknownFields(body, ['value'])
-        if (typeof body.value !== typeof zone.settings[setting] || (typeof body.value === 'string' && !['on', 'off'].includes(body.value))) throw refusal(400, 1007, `Invalid value for zone setting ${setting}`)
+        if (
+          typeof body.value !== typeof zone.settings[setting] ||
+          (typeof body.value === 'string' && !['on', 'off'].includes(body.value))
+        ) {
+          throw refusal(400, 1007, `Invalid value for zone setting ${setting}`)
+        }
         zone.settings[setting] = body.value
       }
       return { result: { id: setting, value: zone.settings[setting], editable: true, modified_on: null } }
@@ -194,19 +302,28 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
     const how = faults.find(({ match, times }) => times > 0 && match.test(name))
     const active = how !== undefined && how.skip-- <= 0
     if (active) how.times -= 1
-    requests.push({ method, path: url.pathname + url.search, headers: request.headers, body: text === '' ? undefined : safeJson(text) })
+    requests.push({
+      method,
+      path: url.pathname + url.search,
+      headers: request.headers,
+      body: text === '' ? undefined : safeJson(text)
+    })
 
     if (active) await how.run?.()
     if (active && how.how === 'stall') return
     if (active && how.how === 'slow') await new Promise((resolve) => setTimeout(resolve, how.delayMs))
-    if (active && how.how === 'text') return response.setHeader('content-type', 'text/html').end('<html>Welcome to the network</html>')
+    if (active && how.how === 'text') {
+      return response.setHeader('content-type', 'text/html').end('<html>Welcome to the network</html>')
+    }
 
     let status = 200
     /** @type {Record<string, string>} */
     let headers = {}
     let content
     try {
-      if (active && how.how === 'status') throw refusal(how.status ?? 500, 10_001, 'Unable to complete the request', how.headers)
+      if (active && how.how === 'status') {
+        throw refusal(how.status ?? 500, 10_001, 'Unable to complete the request', how.headers)
+      }
       const [, given] = /^Bearer (.+)$/.exec(request.headers.authorization ?? '') ?? []
       const token = tokens.get(given ?? '')
       if (given === undefined) throw refusal(400, 6003, 'Invalid request headers')
@@ -223,7 +340,12 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
     }
     if (active && how.how === 'lost') return request.socket.destroy()
     const bytes = Buffer.from(JSON.stringify(content))
-    response.writeHead(status, { 'content-type': 'application/json', 'content-length': bytes.length, 'cf-ray': '0123456789abcdef-LJU', ...headers })
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      'content-length': bytes.length,
+      'cf-ray': '0123456789abcdef-LJU',
+      ...headers
+    })
     if (active && how.how === 'half') return response.write(bytes.subarray(0, bytes.length >> 1))
     response.end(bytes)
   })
@@ -246,7 +368,6 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
   return {
     url: `http://127.0.0.1:${port}`,
     zones,
-    /** The first one. */
     zone: zones[0],
     tokens,
     requests,
@@ -254,22 +375,38 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
     stop,
     /** @param {Fault} fault */
     fail (fault) { faults.push({ times: 1, skip: 0, ...fault }) },
-    /** Calls that change something. */
+    /** Requests that change something. */
     writes: () => requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/graphql')),
     /**
-     * What somebody else does in the dashboard.
+     * Changes the rules as another user would in the dashboard.
      * @param {any[]} rules  all of the phase
      * @param {{zone?: typeof zones[number], description?: string}} [options]
      */
     writeRules (rules, { zone = zones[0], description = 'default' } = {}) {
-      zone.rulesets.push(nextRuleset({ rules: rules.map(({ version: _version, last_updated: _lastUpdated, ...rule }) => rule), description }, { zone, present: zone.rulesets.at(-1) ?? null, nextId, now: now() }))
+      zone.rulesets.push(
+        nextRuleset(
+          { rules: rules.map(({ version: _version, last_updated: _lastUpdated, ...rule }) => rule), description },
+          { zone, present: zone.rulesets.at(-1) ?? null, nextId, now: now() }
+        )
+      )
     },
     /** @param {any} body */
     addRecord (body, zone = zones[0]) {
-      zone.records.push({ id: nextId(), ...checkedRecord(body, { zone, others: zone.records }), created_on: now(), modified_on: now() })
+      zone.records.push({
+        id: nextId(),
+        ...checkedRecord(body, { zone, others: zone.records }),
+        created_on: now(),
+        modified_on: now()
+      })
     },
-    /** All that there is, byte by byte. */
-    snapshot: (zone = zones[0]) => JSON.stringify({ records: zone.records, rules: zone.rulesets.at(-1)?.rules ?? null, settings: zone.settings, tiered: zone.tiered })
+    /** The whole state, for byte comparison. */
+    snapshot: (zone = zones[0]) =>
+      JSON.stringify({
+        records: zone.records,
+        rules: zone.rulesets.at(-1)?.rules ?? null,
+        settings: zone.settings,
+        tiered: zone.tiered
+      })
   }
 }
 
@@ -280,9 +417,28 @@ export async function startFake (t, { zones: given = [{ name: 'example.com' }], 
 function page (url, all) {
   const number = Number(url.searchParams.get('page') ?? 1)
   const perPage = Number(url.searchParams.get('per_page') ?? 20)
-  if (!(Number.isInteger(number) && number >= 1 && Number.isInteger(perPage) && perPage >= 1 && perPage <= PER_PAGE_MAX)) throw refusal(400, 6003, 'Invalid request: page and per_page')
+  if (
+    !(
+      Number.isInteger(number) &&
+      number >= 1 &&
+      Number.isInteger(perPage) &&
+      perPage >= 1 &&
+      perPage <= PER_PAGE_MAX
+    )
+  ) {
+    throw refusal(400, 6003, 'Invalid request: page and per_page')
+  }
   const result = all.slice((number - 1) * perPage, number * perPage)
-  return { result, info: { page: number, per_page: perPage, count: result.length, total_count: all.length, total_pages: Math.ceil(all.length / perPage) } }
+  return {
+    result,
+    info: {
+      page: number,
+      per_page: perPage,
+      count: result.length,
+      total_count: all.length,
+      total_pages: Math.ceil(all.length / perPage)
+    }
+  }
 }
 
 /** @param {string} text */

@@ -1,4 +1,4 @@
-// The part of Cloudflare's rules language that cache rules are written in.
+// Parses the part of Cloudflare's rules language that cache rules use.
 // https://developers.cloudflare.com/ruleset-engine/rules-language/
 const FIELDS = {
   'http.host': 'string',
@@ -13,17 +13,20 @@ const FIELDS = {
   'http.referer': 'string',
   ssl: 'boolean'
 }
-const STRING_OPERATORS = new Set(['eq', '==', 'ne', '!=', 'contains', 'matches', '~', 'in', 'wildcard', 'lt', 'le', 'gt', 'ge'])
+const STRING_OPERATORS = new Set([
+  'eq', '==', 'ne', '!=', 'contains', 'matches', '~', 'in', 'wildcard', 'lt', 'le', 'gt', 'ge'
+])
 const PREDICATES = new Set(['starts_with', 'ends_with'])
 const STRING_FUNCTIONS = new Set(['lower', 'upper', 'url_decode'])
 const LENGTH_MAX = 4096
 const DEPTH_MAX = 50
 
-const TOKEN = /\s*(?:("(?:[^"\\]|\\.)*")|([a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)*)|(==|!=|&&|\|\||\^\^|[(){},!~])|(\d+))/y
+const TOKEN =
+  /\s*(?:("(?:[^"\\]|\\.)*")|([a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)*)|(==|!=|&&|\|\||\^\^|[(){},!~])|(\d+))/y
 
 /**
  * @param {unknown} text
- * @returns {string | null} what is wrong with an expression, in the way that Cloudflare says it; null for nothing
+ * @returns {string | null} what is wrong with an expression, in Cloudflare's wording; null if it is valid
  */
 export function complaintAboutExpression (text) {
   if (typeof text !== 'string' || text.trim() === '') return 'expression must not be empty'
@@ -46,13 +49,27 @@ function parse (text) {
     const match = TOKEN.exec(text)
     if (match === null) throw new Error(`unexpected character at ${at}`)
     const [, string, name, sign, number] = match
-    tokens.push(string !== undefined ? { kind: 'string', text: string, at } : name !== undefined ? { kind: 'name', text: name, at } : sign !== undefined ? { kind: 'sign', text: sign, at } : { kind: 'number', text: number, at })
+    tokens.push(
+      string !== undefined
+        ? { kind: 'string', text: string, at }
+        : name !== undefined
+          ? { kind: 'name', text: name, at }
+          : sign !== undefined
+            ? { kind: 'sign', text: sign, at }
+            : { kind: 'number', text: number, at }
+    )
   }
   let index = 0
   const peek = (/** @type {string} */ wanted) => tokens[index]?.text === wanted && tokens[index].kind !== 'string'
   const accept = (/** @type {string[]} */ ...wanted) => wanted.some(peek) && ++index > 0
-  const expect = (/** @type {string} */ wanted) => { if (!accept(wanted)) throw new Error(`expected ${wanted} at ${tokens[index]?.at ?? text.length}`) }
-  const string = () => { if (tokens[index++]?.kind !== 'string') throw new Error(`expected a string at ${tokens[index - 1]?.at ?? text.length}`) }
+  const expect = (/** @type {string} */ wanted) => {
+    if (!accept(wanted)) throw new Error(`expected ${wanted} at ${tokens[index]?.at ?? text.length}`)
+  }
+  const string = () => {
+    if (tokens[index++]?.kind !== 'string') {
+      throw new Error(`expected a string at ${tokens[index - 1]?.at ?? text.length}`)
+    }
+  }
 
   /** @param {number} depth */
   const or = (depth) => {
@@ -83,7 +100,9 @@ function parse (text) {
     }
     if (value() === 'boolean') return
     const operator = tokens[index++]
-    if (operator === undefined || !STRING_OPERATORS.has(operator.text)) throw new Error(`expected an operator at ${operator?.at ?? text.length}`)
+    if (operator === undefined || !STRING_OPERATORS.has(operator.text)) {
+      throw new Error(`expected an operator at ${operator?.at ?? text.length}`)
+    }
     if (operator.text !== 'in') return string()
     expect('{')
     do string()

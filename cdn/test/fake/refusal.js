@@ -1,8 +1,8 @@
-/** What the fake answers with an error envelope. */
+/** The fake turns this error into an error envelope. */
 export class Refusal extends Error {
   /**
    * @param {number} status
-   * @param {number} code  as Cloudflare numbers its errors
+   * @param {number} code  Cloudflare's error code
    * @param {string} message
    * @param {Record<string, string>} [headers]
    */
@@ -27,6 +27,10 @@ export const refusal = (status, code, message, headers) => new Refusal(status, c
  * @param {readonly string[]} known
  */
 export function unknownFields (body, known) {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw refusal(400, 6003, 'Invalid request: the body is not a JSON object')
-  for (const field of Object.keys(body)) if (!known.includes(field)) throw refusal(400, 6003, `Invalid request: unknown field "${field}"`)
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw refusal(400, 6003, 'Invalid request: the body is not a JSON object')
+  }
+  for (const field of Object.keys(body)) {
+    if (!known.includes(field)) throw refusal(400, 6003, `Invalid request: unknown field "${field}"`)
+  }
 }

@@ -1,5 +1,5 @@
-// Against a real zone, for whoever has one: `make test-cloudflare`. It sets up three doors under names that nobody uses, purges one, takes all down again, and
-// compares what is left with what was there before.
+// Runs against a real zone: `make test-cloudflare`. Sets up three doors under unused names, purges one, removes all of
+// them, and compares the zone with its state before.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
@@ -11,16 +11,30 @@ import { readState } from '../../src/cloudflare/state.js'
 import { readToken } from '../../src/cloudflare/token.js'
 import { findZone } from '../../src/cloudflare/zone.js'
 
-const { CLOUDFLARE_API_TOKEN: token, CLOUDFLARE_API_TOKEN_FILE: file, CLOUDFLARE_API_URL: apiUrl, CLOUDFLARE_TEST_ZONE: zoneName, CLOUDFLARE_TEST_ORIGIN: origin = '203.0.113.7' } = process.env
+const {
+  CLOUDFLARE_API_TOKEN: token,
+  CLOUDFLARE_API_TOKEN_FILE: file,
+  CLOUDFLARE_API_URL: apiUrl,
+  CLOUDFLARE_TEST_ZONE: zoneName,
+  CLOUDFLARE_TEST_ORIGIN: origin = '203.0.113.7'
+} = process.env
 
-/** Set up doors of one's own are not to be torn down by a test. */
+/** The test must not tear down doors that the user has set up. */
 const OURS = 'managed by stevec'
 
 if (!zoneName || !(token || file)) {
-  process.stderr.write('test-cloudflare changes a real zone and puts it back: it wants CLOUDFLARE_TEST_ZONE=example.com, and CLOUDFLARE_API_TOKEN, or CLOUDFLARE_API_TOKEN_FILE\nwith the rights that cdn/README.md lists. CLOUDFLARE_TEST_ORIGIN may name an origin; nobody asks it anything.\n')
+  process.stderr.write(
+    'test-cloudflare changes a real zone and puts it back: it wants CLOUDFLARE_TEST_ZONE=example.com, ' +
+    'and CLOUDFLARE_API_TOKEN, or CLOUDFLARE_API_TOKEN_FILE\n' +
+    'with the rights that cdn/README.md lists. CLOUDFLARE_TEST_ORIGIN may name an origin; nobody asks it anything.\n'
+  )
   process.exitCode = 1
 } else {
-  const client = createClient({ token: readToken({ token, file }), apiUrl: apiUrl || undefined, onRetry: (message) => process.stderr.write(`${message}\n`) })
+  const client = createClient({
+    token: readToken({ token, file }),
+    apiUrl: apiUrl || undefined,
+    onRetry: (message) => process.stderr.write(`${message}\n`)
+  })
 
   test(`the three doors on ${zoneName}: set up, nothing to do, purged, taken down, and the rest as it was`, async (t) => {
     const zone = await findZone(client, zoneName)
@@ -38,7 +52,10 @@ if (!zoneName || !(token || file)) {
       return { rules: ruleset?.rules ?? [], settings, records }
     }
     const before = await look()
-    assert.ok(!before.records.some((/** @type {{comment?: string | null}} */ { comment }) => comment?.startsWith(OURS)), 'stevec has doors on this zone: this test would move them. Take them down first: stevec cloudflare destroy')
+    assert.ok(
+      !before.records.some((/** @type {{comment?: string | null}} */ { comment }) => comment?.startsWith(OURS)),
+      'stevec has doors on this zone: this test would move them. Take them down first: stevec cloudflare destroy'
+    )
     try {
       const plan = await makePlan(client, 'apply', wish)
       assert.deepEqual(plan.conflicts, [])

@@ -3,19 +3,24 @@ import { spawnSync } from 'node:child_process'
 /** @typedef {import('./runner.js').Runner} Runner */
 
 /**
- * @param {string} what
+ * Returns why apt-get cannot install something here and what to do, or null if it can.
+ * @param {string} what  that the packages provide
  * @param {string[]} packages
- * @param {string} otherwise
+ * @param {string} otherwise  another way out, as the end of a sentence
  * @returns {string | null}
  */
 export function aptBlocked (what, packages, otherwise) {
   const command = `apt-get install -y --no-install-recommends ${packages.join(' ')}`
-  if (spawnSync('apt-get', ['--version']).status !== 0) return `${what} is missing, and there is no apt-get to install it; install the equivalents of ${packages.join(', ')}, or ${otherwise}`
-  if (process.getuid?.() !== 0) return `${what} is missing, and only root can install it; run:\n    sudo ${command}\n  or ${otherwise}`
+  if (spawnSync('apt-get', ['--version']).status !== 0) {
+    return `${what} is missing, and there is no apt-get to install it; install the equivalents of ${packages.join(', ')}, or ${otherwise}`
+  }
+  if (process.getuid?.() !== 0) {
+    return `${what} is missing, and only root can install it; run:\n    sudo ${command}\n  or ${otherwise}`
+  }
   return null
 }
 
-/** Two steps may want packages at once, and apt-get does not wait for another one's update. */
+/** Serialises installations: two steps may need packages at once, and `apt-get update` does not wait for another. */
 let aptTurn = Promise.resolve()
 
 /**

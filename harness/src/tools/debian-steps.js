@@ -10,7 +10,7 @@ import { ALONE, toolText } from './step.js'
 /** @typedef {import('../config.js').Config} Config */
 
 const NGINX_PACKAGES = ['nginx', 'libnginx-mod-http-lua', 'lua-cjson']
-/** Each package with the program that tells whether it is there. */
+/** Each package with a program whose presence shows that the package is installed. */
 const IMAGE_PACKAGES = Object.freeze({
   mmdebstrap: 'mmdebstrap',
   'arch-test': 'arch-test',
@@ -36,20 +36,22 @@ export function nginx (config) {
     async install (run) {
       const before = existsSync('/usr/sbin/nginx')
       await aptInstall(run, NGINX_PACKAGES)
-      // The package starts a server on port 80 and at every boot; nobody asked for one here.
+      // The package starts a server on port 80, now and at every boot.
       if (!before) {
         spawnSync('service', ['nginx', 'stop'])
         spawnSync('update-rc.d', ['nginx', 'disable'])
       }
-      if (locateTool('nginx') === null) throw new ToolError(`the nginx that apt-get installed is older than ${TOOLS.nginx.minimum} or lacks its Lua module; name another in NGINX_BIN`)
+      if (locateTool('nginx') === null) {
+        throw new ToolError(`the nginx that apt-get installed is older than ${TOOLS.nginx.minimum} or lacks its Lua module; name another in NGINX_BIN`)
+      }
     }
   }
 }
 
 /**
- * A tool that only tests need, and that its Debian package brings whole.
+ * Returns the step for a tool that only tests need and that one Debian package contains.
  * @param {string} name  of the tool and of its package
- * @param {string} what  it is, for whoever has to install it
+ * @param {string} what  describes the tool to the user who has to install it
  * @param {string} purpose
  * @returns {(config: Config) => Step}
  */
@@ -63,7 +65,9 @@ export function testTool (name, what, purpose) {
     blocked: () => aptBlocked(what, [name], `name your own in ${TOOLS[name].variable}`),
     async install (run) {
       await aptInstall(run, [name])
-      if (locateTool(name) === null) throw new ToolError(`the ${name} that apt-get installed does not run here or is older than ${TOOLS[name].minimum}; name another in ${TOOLS[name].variable}`)
+      if (locateTool(name) === null) {
+        throw new ToolError(`the ${name} that apt-get installed does not run here or is older than ${TOOLS[name].minimum}; name another in ${TOOLS[name].variable}`)
+      }
     }
   })
 }
@@ -72,13 +76,16 @@ export function testTool (name, what, purpose) {
 export function image (config) {
   const packages = Object.keys(IMAGE_PACKAGES)
   const directories = [...config.searchPath.split(path.delimiter), '/usr/sbin', '/sbin']
-  const there = (/** @type {string} */ program) => directories.some((directory) => directory !== '' && existsSync(path.join(directory, program)))
+  const there = (/** @type {string} */ program) =>
+    directories.some((directory) => directory !== '' && existsSync(path.join(directory, program)))
   return {
     ...ALONE,
     name: 'what builds and boots images',
     purpose: 'the image of the board',
     how: 'Debian packages, apt-get',
-    present: () => Object.values(IMAGE_PACKAGES).every((program) => program === null || there(program)) ? `mmdebstrap, genimage, ${toolText('qemu', config)}` : null,
+    present: () => Object.values(IMAGE_PACKAGES).every((program) => program === null || there(program))
+      ? `mmdebstrap, genimage, ${toolText('qemu', config)}`
+      : null,
     blocked: () => aptBlocked('what builds and boots the board\'s image', packages, 'build it on a Debian'),
     install: (run) => aptInstall(run, packages)
   }

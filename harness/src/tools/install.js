@@ -7,31 +7,31 @@ import { ToolError } from './locate.js'
 import { createRunner } from './runner.js'
 import { steps } from './steps.js'
 
-/** Silence for longer than this looks like a hang. */
+/** Longer silence looks like a hang. */
 const HEARTBEAT_MS = 15_000
-/** How often to look at a step that another set-up installs. */
+/** Interval of checks whether another set-up has finished a step. */
 const OTHERS_LOOK_MS = 500
 
 /** @typedef {import('./step.js').Step} Step */
 
 /**
- * @typedef {object} SetUp  one that is under way
- * @property {Promise<void>} browsing  resolves when all that the wiki needs is there
- * @property {Promise<void>} all  resolves when everything is there; rejects with all that failed, after the last step
- * @property {() => string[]} left  names of what is not there yet
+ * @typedef {object} SetUp  a running set-up
+ * @property {Promise<void>} browsing  resolves when everything that the wiki needs is installed
+ * @property {Promise<void>} all  resolves when everything is installed; rejects with all failures, after the last step
+ * @property {() => string[]} left  names of the steps that are not done yet
  */
 
 /**
- * Installs what is missing, and says what it finds and does. Nothing missing: one line, well under a second. Steps run
- * side by side, and wait for another set-up that installs the same.
+ * Installs missing tools and packages, and reports what it finds and does. If nothing is missing, it writes one line
+ * and takes well under a second. Steps run concurrently; a step that another set-up is installing waits for it.
  * @param {object} options
  * @param {(text: string) => void} options.write
- * @param {string[]} [options.optional]  tools that are only installed when they are asked for
- * @param {boolean} [options.onlyBrowsing]  whether to begin even if what only experiments need cannot be installed
- * @param {AbortSignal} [options.signal]  stops it; what is done stays done
+ * @param {string[]} [options.optional]  optional tools to install as well
+ * @param {boolean} [options.onlyBrowsing]  true: start even if a step that only experiments need cannot be installed
+ * @param {AbortSignal} [options.signal]  stops the set-up; finished steps stay installed
  * @param {Step[]} [options.wanted]
  * @returns {SetUp}
- * @throws {ToolError} naming everything needed that cannot be installed, before anything is
+ * @throws {ToolError} before any installation, listing every needed step that cannot be installed
  */
 export function beginSetUp ({ write, optional = [], onlyBrowsing = false, signal, wanted = steps(optional) }) {
   const present = new Map(wanted.map((step) => [step, step.present()]))
@@ -45,7 +45,7 @@ export function beginSetUp ({ write, optional = [], onlyBrowsing = false, signal
   if (blocked.length > 0) throw new ToolError(blocked.join('\n'))
   for (const { name, purpose, how } of missing) write(`to install: ${name}, for ${purpose} (${how})\n`)
 
-  /** When each began. @type {Map<Step, number>} */
+  /** The start time of each running step. @type {Map<Step, number>} */
   const underWay = new Map()
   /** @type {Set<Step>} */
   const done = new Set()
@@ -85,14 +85,14 @@ export function beginSetUp ({ write, optional = [], onlyBrowsing = false, signal
   }, HEARTBEAT_MS)
   const all = allOf(missing.map(begin)).finally(() => clearInterval(heartbeat))
   const browsing = Promise.all(missing.filter(({ browsing }) => browsing).map(begin)).then(() => {})
-  // A failure may come while the caller waits for something else.
+  // A step may fail before the caller awaits these; that must not be an unhandled rejection.
   for (const promise of [all, browsing]) promise.catch(() => {})
   return { browsing, all, left: () => missing.filter((step) => !done.has(step)).map(({ name }) => name) }
 }
 
 /**
  * @param {Step[]} some
- * @returns {Step[]} these, and before each the missing ones that it needs
+ * @returns {Step[]} these steps, each after the missing steps that it needs
  */
 function withNeeds (some) {
   const absent = (/** @type {Step} */ step) => step.needs.filter((need) => need.present() === null)
@@ -101,7 +101,7 @@ function withNeeds (some) {
 
 /**
  * @param {Promise<void>[]} outcomes
- * @throws {ToolError} naming all that failed, after the last one has ended
+ * @throws {ToolError} with all failures, after the last step has ended
  */
 async function allOf (outcomes) {
   const settled = await Promise.allSettled(outcomes)
@@ -114,7 +114,7 @@ async function allOf (outcomes) {
 }
 
 /**
- * Installs a step, unless another set-up does so meanwhile.
+ * Installs a step, unless another set-up installs it meanwhile.
  * @param {Step} step
  * @param {{write: (text: string) => void, signal?: AbortSignal}} options
  */

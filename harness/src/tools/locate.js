@@ -4,28 +4,32 @@ import path from 'node:path'
 import { TOOLS } from './catalog.js'
 import { readConfig } from '../config.js'
 
-/** Debian keeps servers where a plain user's PATH does not look. */
+/** Debian's directories for servers, which the PATH of a normal user does not contain. */
 const SERVER_DIRECTORIES = ['/usr/local/sbin', '/usr/sbin', '/sbin']
 
 /** @typedef {{name: string, path: string, version: string, from: string}} Tool */
 
-/** A tool that is missing, too old or not what it is said to be; the message says what to do. */
+/** A tool is missing, too old or another program than expected; the message says what to do. */
 export class ToolError extends Error {}
 
 /**
- * Finds a tool: what the user names, then PATH when new enough, then what set-up installed.
+ * Finds a tool: first the user's own, then one on PATH if it is new enough, then the one that set-up installed.
  * @param {string} name  a key of TOOLS
  * @param {ReturnType<typeof readConfig>} [config]
  * @returns {Tool | null} null when it has to be installed
- * @throws {ToolError} when the user named one that cannot be used
+ * @throws {ToolError} when the user's own cannot be used
  */
 export function locateTool (name, config = readConfig()) {
   const { variable, binary, otherNames = [], minimum, pinned } = TOOLS[name]
   const named = config.binaries[name]
   if (named !== undefined) {
     const version = versionOf(name, named)
-    if (version === null) throw new ToolError(`${variable}=${named} is no ${name} that runs here; name another or unset it`)
-    if (compareVersions(version, minimum) < 0) throw new ToolError(`${variable}=${named} is ${name} ${version}; ${minimum} or newer is needed`)
+    if (version === null) {
+      throw new ToolError(`${variable}=${named} is no ${name} that runs here; name another or unset it`)
+    }
+    if (compareVersions(version, minimum) < 0) {
+      throw new ToolError(`${variable}=${named} is ${name} ${version}; ${minimum} or newer is needed`)
+    }
     const lacking = lacks(name, named)
     if (lacking) throw new ToolError(`${variable}=${named} has no ${lacking}; name another or unset it`)
     return { name, path: named, version, from: variable }
@@ -49,7 +53,7 @@ export function locateTool (name, config = readConfig()) {
 /**
  * @param {string} name
  * @returns {Tool}
- * @throws {ToolError} when it is not there
+ * @throws {ToolError} when it is not installed
  */
 export function requireTool (name) {
   const tool = locateTool(name)
@@ -63,12 +67,15 @@ export function requireTool (name) {
  */
 export function remedyFor (name) {
   const { variable, optional, setup = name, package: debian } = TOOLS[name]
-  const command = debian ? `apt-get install --no-install-recommends ${debian}` : optional ? `./stevec setup --with ${setup}` : 'make setup'
+  const command = debian
+    ? `apt-get install --no-install-recommends ${debian}`
+    : optional ? `./stevec setup --with ${setup}` : 'make setup'
   return `run \`${command}\` (or set ${variable} to one of your own)`
 }
 
 /**
- * Where set-up puts its own copy; the version is in the path, so that a new pin installs anew.
+ * Returns the path of the copy that set-up installs. It contains the version, so that a new pin leads to a new
+ * installation.
  * @param {string} name
  * @param {ReturnType<typeof readConfig>} [config]
  */
@@ -78,7 +85,7 @@ export function installedPath (name, config = readConfig()) {
 
 /**
  * @param {string} nginx  path of the binary
- * @returns {string | null} the directory of its dynamic modules (`nginx -V`), null when it was built without
+ * @returns {string | null} the directory of its dynamic modules (`nginx -V`), null when it was built without any
  */
 export function nginxModulesDirectory (nginx) {
   const { stderr } = spawnSync(nginx, ['-V'], { encoding: 'utf8' })
@@ -88,13 +95,17 @@ export function nginxModulesDirectory (nginx) {
 /**
  * @param {string} name
  * @param {string} binary
- * @returns {string | null} what a tool of the right version still lacks
+ * @returns {string | null} what a tool of the right version still lacks, null if nothing
  */
 function lacks (name, binary) {
-  if (name === 'toxiproxy') return spawnSync(binary, ['-version'], { encoding: 'utf8' }).stdout.includes('handshake, uplink') ? null : 'toxics handshake and uplink (build harness/links)'
+  if (name === 'toxiproxy') {
+    return spawnSync(binary, ['-version'], { encoding: 'utf8' }).stdout.includes('handshake, uplink') ? null : 'toxics handshake and uplink (build harness/links)'
+  }
   if (name !== 'nginx') return null
   const modules = nginxModulesDirectory(binary)
-  if (modules === null || !existsSync(path.join(modules, 'ngx_http_lua_module.so'))) return 'Lua module (libnginx-mod-http-lua)'
+  if (modules === null || !existsSync(path.join(modules, 'ngx_http_lua_module.so'))) {
+    return 'Lua module (libnginx-mod-http-lua)'
+  }
   return findCjson() ? null : 'lua-cjson'
 }
 
@@ -102,7 +113,8 @@ function lacks (name, binary) {
 function findCjson () {
   const libraries = ['/usr/lib', '/usr/local/lib']
   const triplets = existsSync('/usr/lib') ? readdirSync('/usr/lib').filter((entry) => entry.endsWith('-linux-gnu')) : []
-  return [...libraries, ...triplets.map((triplet) => `/usr/lib/${triplet}`)].some((directory) => existsSync(`${directory}/lua/5.1/cjson.so`))
+  return [...libraries, ...triplets.map((triplet) => `/usr/lib/${triplet}`)]
+    .some((directory) => existsSync(`${directory}/lua/5.1/cjson.so`))
 }
 
 /**

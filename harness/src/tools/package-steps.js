@@ -26,7 +26,9 @@ export function npmPackages () {
     browsing: true,
     how: 'npm ci without those of tests, by the lock file',
     present: () => readStamp(stamp) === npmDigest() ? 'npm packages' : null,
-    blocked: () => spawnSync('npm', ['--version']).status === 0 ? null : 'npm is missing; it comes with Node.js (https://nodejs.org)',
+    blocked: () => spawnSync('npm', ['--version']).status === 0
+      ? null
+      : 'npm is missing; it comes with Node.js (https://nodejs.org)',
     async install (run) {
       await run('npm', ['ci', '--omit=dev'])
       writeFileSync(stamp, npmDigest())
@@ -34,7 +36,11 @@ export function npmPackages () {
   }
 }
 
-/** Half of all packages. `npm install` leaves in place those of a wiki that runs. @param {Step} npm @returns {Step} */
+/**
+ * Half of all packages. Uses `npm install`, which leaves the packages of a running wiki in place.
+ * @param {Step} npm
+ * @returns {Step}
+ */
 export function npmTestPackages (npm) {
   const stamp = path.join(ROOT, 'node_modules/.stevec-test-stamp')
   return {
@@ -53,14 +59,14 @@ export function npmTestPackages (npm) {
   }
 }
 
-/** Of the pinned packages: when they change, the environment is made anew. */
+/** Of the pinned packages: when they change, set-up recreates the environment. */
 const packagesDigest = () => digest(['analysis/requirements.txt'], '')
 const packagesStamp = path.join(VENV, '.stevec-stamp')
 
-/** pip comes with it. @returns {Step} */
+/** The environment with pip, without packages. @returns {Step} */
 export function pythonEnvironment () {
   const stamp = path.join(VENV, '.stevec-environment')
-  // The packages' stamp tells it, too: environments of earlier versions have only that.
+  // Environments of earlier versions have only the packages' stamp.
   const isCurrent = () => [stamp, packagesStamp].some((file) => readStamp(file) === packagesDigest())
   return {
     ...ALONE,
@@ -84,7 +90,7 @@ export function pythonEnvironment () {
 
 const pythonRuns = () => spawnSync(VENV_PYTHON, ['-c', '']).status === 0
 
-/** @param {Step} environment @param {Step} npm  which the wiki waits for the longest @returns {Step} */
+/** @param {Step} environment @param {Step} npm  goes first: the wiki waits longest for it @returns {Step} */
 export function python (environment, npm) {
   return {
     ...ALONE,
@@ -104,10 +110,17 @@ export function python (environment, npm) {
   }
 }
 
-/** @returns {{path: string, venv: boolean} | null} the first Python on PATH that is new enough, and whether it can make environments */
+/**
+ * @returns {{path: string, venv: boolean} | null} the first Python on PATH that is new enough, and whether it can
+ *   create environments
+ */
 function findPython () {
   for (const candidate of ['python3', 'python3.11', 'python3.12', 'python3.13', 'python3.14']) {
-    const { status, stdout } = spawnSync(candidate, ['-c', 'import platform; print(platform.python_version())'], { encoding: 'utf8' })
+    const { status, stdout } = spawnSync(
+      candidate,
+      ['-c', 'import platform; print(platform.python_version())'],
+      { encoding: 'utf8' }
+    )
     const version = /^\d+\.\d+\.\d+/.exec(stdout ?? '')?.[0]
     if (status !== 0 || version === undefined || compareVersions(version, PYTHON_MINIMUM) < 0) continue
     return { path: candidate, venv: spawnSync(candidate, ['-c', 'import venv, ensurepip']).status === 0 }

@@ -38,7 +38,7 @@ export function mongod (config, environment) {
   }
 }
 
-/** @param {Config} config @param {Step} toxiproxy  whose build compiles what both share @returns {Step} */
+/** @param {Config} config @param {Step} toxiproxy  goes first: it compiles modules that both use @returns {Step} */
 export function k6 (config, toxiproxy) {
   const compile = goTool('k6', `go install, version ${TOOLS.k6.pinned}`, config, (run, target) =>
     run('go', ['install', `go.k6.io/k6@v${TOOLS.k6.pinned}`], { GOBIN: path.dirname(target) }))
@@ -46,7 +46,11 @@ export function k6 (config, toxiproxy) {
   return { ...compile, purpose, patient: true, after: [toxiproxy] }
 }
 
-/** toxiproxy with two toxics of our own: every module by its hash in go.sum. @param {Config} config @returns {Step} */
+/**
+ * toxiproxy with two toxics of our own; go.sum pins every module by its hash.
+ * @param {Config} config
+ * @returns {Step}
+ */
 export function links (config) {
   const compile = goTool('toxiproxy', 'go build of harness/links', config, (run, target) =>
     run('go', ['build', '-C', LINKS_DIRECTORY, '-mod=readonly', '-trimpath', '-buildvcs=false', '-o', target, '.']))
@@ -67,13 +71,16 @@ function goTool (name, how, config, compile) {
     name,
     how: `compiled by ${how}, into .tools`,
     present: () => toolText(name, config),
-    blocked: () => spawnSync('go', ['version']).status === 0 ? null : `${name} is missing and so is Go, which would compile it; install Go (https://go.dev/dl/) or name your own in ${variable}`,
+    blocked: () => spawnSync('go', ['version']).status === 0
+      ? null
+      : `${name} is missing and so is Go, which would compile it; install Go (https://go.dev/dl/) or name your own in ${variable}`,
     install: (run) => intoTools(name, config, (temporary) => compile(run, path.join(temporary, binary)))
   }
 }
 
 /**
- * Fills a temporary folder and gives it its name when it is whole, so that an interrupted set-up leaves nothing that looks finished.
+ * Fills a temporary folder and renames it when it is complete, so that an interrupted set-up leaves nothing that looks
+ * finished.
  * @param {string} name
  * @param {Config} config
  * @param {(temporary: string) => Promise<void>} fill

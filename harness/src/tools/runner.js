@@ -5,15 +5,15 @@ import { ROOT } from '../config.js'
 import { ToolError } from './locate.js'
 
 /**
- * A third of the share of what is waited for (sched(7)). The least share would be none beside four busy programs: npm
- * did nothing for five minutes.
+ * A third of the CPU share of other commands (sched(7)). With the lowest priority a command starves beside four busy
+ * programs: npm did nothing for five minutes.
  */
 const NICENESS = 5
-/** A terminal's Ctrl-C reaches the command as well, which then ends by itself and cleans up. */
+/** A Ctrl-C at the terminal also reaches the command: it has this time to end by itself and clean up. */
 const INTERRUPTED_MS = 2_000
 
 /**
- * Runs a command of set-up, its output in a log; rejects with the end of the output when it fails.
+ * Runs a command of set-up with its output in a log. Rejects with the end of the output if the command fails.
  * @typedef {(command: string, args: string[], env?: Record<string, string>) => Promise<void>} Runner
  */
 
@@ -21,7 +21,7 @@ const INTERRUPTED_MS = 2_000
  * @param {string} logFile  gets all output
  * @param {object} [options]
  * @param {AbortSignal} [options.signal]  stops the command
- * @param {boolean} [options.patient]  whether the command leaves the processors to others
+ * @param {boolean} [options.patient]  true: the command runs with a lower CPU priority
  * @returns {Runner}
  */
 export function createRunner (logFile, { signal, patient = false } = {}) {

@@ -4,16 +4,16 @@ import { locateTool } from './locate.js'
 /** @typedef {import('./runner.js').Runner} Runner */
 
 /**
- * One thing that set-up sees to. Steps run side by side.
+ * One installation of set-up. Steps run concurrently.
  * @typedef {object} Step
  * @property {string} name
- * @property {string} purpose  why it is needed; shown while it is installed
- * @property {string} how  said before it is installed
- * @property {boolean} browsing  whether the wiki cannot be browsed without it
- * @property {boolean} patient  whether it leaves the processors to other steps
+ * @property {string} purpose  why it is needed; shown during its installation
+ * @property {string} how  how it is installed; shown before
+ * @property {boolean} browsing  true: the wiki cannot be browsed without it
+ * @property {boolean} patient  true: it runs with a lower CPU priority than other steps
  * @property {Step[]} needs  steps that must be done before
- * @property {Step[]} after  steps that go first where both are missing
- * @property {() => string | null} present  what is there ("nginx 1.22.1, PATH"), or null when it has to be installed
+ * @property {Step[]} after  steps that go first if both are missing
+ * @property {() => string | null} present  what is installed ("nginx 1.22.1, PATH"), or null if it must be installed
  * @property {() => string | null} blocked  why it cannot be installed here and what to do, or null
  * @property {(run: Runner) => Promise<void>} install
  */

@@ -6,7 +6,7 @@ import { k6, links, mongod } from './program-steps.js'
 /** @typedef {import('./step.js').Step} Step */
 /** @typedef {import('../config.js').Config} Config */
 
-/** What only some work needs. @type {Record<string, (config: Config) => Step>} */
+/** Steps that set-up runs only on request. @type {Record<string, (config: Config) => Step>} */
 export const OPTIONAL_STEPS = {
   chromium: testTool('chromium', 'Chromium, in which the wiki is tested,', 'the tests in a browser'),
   faketime: testTool('faketime', 'faketime, which sets clocks of the slow tests,', 'slow tests that set clocks'),
@@ -15,7 +15,7 @@ export const OPTIONAL_STEPS = {
 }
 
 /**
- * What the project needs on this machine, in the order in which it is told.
+ * Returns the steps for this machine, in the order in which set-up reports them.
  * @param {string[]} [optional]  keys of TOOLS that are optional and wanted
  * @param {ReturnType<typeof readConfig>} [config]
  * @returns {Step[]}

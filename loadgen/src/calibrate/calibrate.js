@@ -17,32 +17,36 @@ const ROUNDS_MAX = 5
 const CAPACITY_STEPS_MAX = 4
 const TIMES_TOLERANCE = 0.03
 const CAPACITY_TOLERANCE = 0.06
-/** What the project asks of E1's means; a fit that is not even this good is not written. */
+/** The project's tolerance for E1's means; a worse fit is not written. */
 const WRITE_TOLERANCE = 0.2
-/** Above this, other work on the machine may be what is fitted. */
+/** Above this share, the fit may include other work on the machine. */
 const BUSY_LIMIT = 0.25
 const BUSY_PERIOD_MS = 2_000
 
-/** A fit that did not come near its target; nothing was written. */
+/** A fit that missed its target; nothing was written. */
 export class CalibrationError extends Error {}
 
 /** @typedef {Record<(typeof DOORS)[number], number>} Means */
 
 /**
- * Fits a profile to E1 on a stack of its own, and writes what it fitted.
+ * Fits a profile to E1 on its own stack, and writes the result.
  * @param {object} options
  * @param {string} options.profile  name or file
  * @param {{stateDirectory: string, ports: Partial<import('../config.js').Ports>}} options.config
  * @param {AbortSignal} options.signal
- * @param {(text: string) => void} options.write  gets progress, a line at a time
+ * @param {(text: string) => void} options.write  receives progress, line by line
  * @returns {Promise<{file: string, calibration: import('../profile/calibration-file.js').Calibration}>}
- * @throws {CalibrationError} when the means stay more than 20 % away
- * @throws {ProfileError} when the profile names nothing to fit to
+ * @throws {CalibrationError} when the means stay more than 20 % off
+ * @throws {ProfileError} when the profile has no target to fit to
  */
 export async function calibrate ({ profile: nameOrFile, config, signal, write }) {
   const { profile, sha256 } = readProfile(nameOrFile)
   const target = profile.calibration
-  if (target === undefined) throw new ProfileError(`the profile ${profile.name} has no "calibration" (what to fit to), so there is nothing to fit`)
+  if (target === undefined) {
+    throw new ProfileError(
+      `the profile ${profile.name} has no "calibration" (what to fit to), so there is nothing to fit`
+    )
+  }
   const line = (/** @type {string} */ text) => write(`${text}\n`)
   const startedAt = performance.now()
   const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
@@ -76,23 +80,48 @@ export async function calibrate ({ profile: nameOrFile, config, signal, write })
       await engageProfile(stack)
     }
     /** @type {import('../profile/calibration-file.js').Fitted} */
-    let fitted = { cpu_share: limited ? profile.origin.cpu_share : null, delay_ms: profile.origin.delay_ms, overhead_ms: profile.client.overhead_ms, client_edge_rtt_ms: profile.links.client_edge_rtt_ms }
+    let fitted = {
+      cpu_share: limited ? profile.origin.cpu_share : null,
+      delay_ms: profile.origin.delay_ms,
+      overhead_ms: profile.client.overhead_ms,
+      client_edge_rtt_ms: profile.links.client_edge_rtt_ms
+    }
     const rounds = []
     for (let round = 1; ; round++) {
       await engage(fitted)
       const serviceMs = serviceTime(profile, fitted.overhead_ms, sizeBytes)
       const capacityTarget = target.origin_cores * 1000 / serviceMs
       let capacityMeasured = limited ? await capacity(stack, signal) : null
-      for (let step = 1; fitted.cpu_share !== null && capacityMeasured !== null && step < CAPACITY_STEPS_MAX && Math.abs(deviation(capacityMeasured, capacityTarget)) > CAPACITY_TOLERANCE; step++) {
-        fitted = { ...fitted, cpu_share: nextShare(fitted.cpu_share, capacityTarget, capacityMeasured, availableParallelism()) }
+      for (
+        let step = 1;
+        fitted.cpu_share !== null &&
+          capacityMeasured !== null &&
+          step < CAPACITY_STEPS_MAX &&
+          Math.abs(deviation(capacityMeasured, capacityTarget)) > CAPACITY_TOLERANCE;
+        step++
+      ) {
+        fitted = {
+          ...fitted,
+          cpu_share: nextShare(fitted.cpu_share, capacityTarget, capacityMeasured, availableParallelism())
+        }
         await engage(fitted)
         capacityMeasured = await capacity(stack, signal)
       }
       /** @type {Record<string, number[]>} */
       const trials = { source: [], local: [], cached: [] }
-      for (let trial = 0; trial < TRIALS; trial++) for (const door of DOORS) trials[door].push(round1(await meanDuration(stack, door, signal)))
+      for (let trial = 0; trial < TRIALS; trial++) {
+        for (const door of DOORS) trials[door].push(round1(await meanDuration(stack, door, signal)))
+      }
       const measured = /** @type {Means} */ (Object.fromEntries(DOORS.map((door) => [door, median(trials[door])])))
-      rounds.push({ fitted, service_ms: round1(serviceMs), capacity_target_per_s: round1(capacityTarget), capacity_measured_per_s: capacityMeasured === null ? null : round1(capacityMeasured), trials_ms: trials, mean_ms: measured, off: Infinity })
+      rounds.push({
+        fitted,
+        service_ms: round1(serviceMs),
+        capacity_target_per_s: round1(capacityTarget),
+        capacity_measured_per_s: capacityMeasured === null ? null : round1(capacityMeasured),
+        trials_ms: trials,
+        mean_ms: measured,
+        off: Infinity
+      })
       line(`round ${round} of at most ${ROUNDS_MAX} (${Math.round((performance.now() - startedAt) / 1000)} s): ${DOORS.map((door) => `${door} ${measured[door]} ms (study ${target.mean_ms[door]})`).join(', ')}${capacityMeasured === null ? '' : `, capacity ${capacityMeasured.toFixed(1)}/s (asked ${capacityTarget.toFixed(1)})`}`)
       const timesOff = Math.max(...DOORS.map((door) => Math.abs(deviation(measured[door], target.mean_ms[door]))))
       const capacityOff = capacityMeasured === null ? 0 : Math.abs(deviation(capacityMeasured, capacityTarget))
@@ -101,9 +130,13 @@ export async function calibrate ({ profile: nameOrFile, config, signal, write })
       fitted = nextTimes(fitted, target.mean_ms, measured)
     }
 
-    // Where other work disturbs, a later round may be worse than an earlier one.
+    // Other work on the machine can make a later round worse than an earlier one.
     const best = rounds.reduce((one, other) => other.off < one.off ? other : one)
-    const residuals = Object.fromEntries(DOORS.map((door) => [door, { asked_ms: target.mean_ms[door], measured_ms: best.mean_ms[door], deviation: round3(deviation(best.mean_ms[door], target.mean_ms[door])) }]))
+    const residuals = Object.fromEntries(DOORS.map((door) => [door, {
+      asked_ms: target.mean_ms[door],
+      measured_ms: best.mean_ms[door],
+      deviation: round3(deviation(best.mean_ms[door], target.mean_ms[door]))
+    }]))
     const worst = DOORS.find((door) => Math.abs(residuals[door].deviation) > WRITE_TOLERANCE)
     if (worst !== undefined) {
       throw new CalibrationError(`after ${rounds.length} rounds the door ${worst} at best takes ${best.mean_ms[worst]} ms instead of ${target.mean_ms[worst]}; nothing was written. Try again when the machine is quiet (it was ${percent(busyBefore)} busy before)`)
@@ -119,7 +152,11 @@ export async function calibrate ({ profile: nameOrFile, config, signal, write })
       fitted: best.fitted,
       evidence: {
         residuals,
-        capacity: { asked_per_s: best.capacity_target_per_s, measured_per_s: best.capacity_measured_per_s, service_ms: best.service_ms },
+        capacity: {
+          asked_per_s: best.capacity_target_per_s,
+          measured_per_s: best.capacity_measured_per_s,
+          service_ms: best.service_ms
+        },
         answer_size_bytes: sizeBytes,
         host_busy_share_before: round3(busyBefore),
         missing: described.missing,

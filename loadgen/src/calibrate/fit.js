@@ -1,33 +1,40 @@
-/** A tenth of E1's requests meet an empty cache, and take what they take without one. */
+/** A tenth of E1's requests miss the cache, and take as long as without one. */
 const MISS_RATIO = 0.1
 
 /** @typedef {{source: number, local: number, cached: number}} Means  mean durations by door, milliseconds */
 /** @typedef {import('../profile/calibration-file.js').Fitted} Fitted */
 
 /**
- * How long a page takes on the emulated host itself: E1's mean without a cache, less the client's own time, two round trips (connecting, asking)
- * and sending the page.
+ * Returns how long a page takes on the emulated host itself: E1's mean without a cache, less the client's own time, two
+ * round trips (connection, request) and sending the page.
  * @param {import('../profile/profile.js').ProfileFile} profile  with a calibration
  * @param {number} overheadMs
- * @param {number} sizeBytes  of an answer
+ * @param {number} sizeBytes  of a response
  * @returns {number} milliseconds
  */
 export function serviceTime ({ links, calibration }, overheadMs, sizeBytes) {
   const sendMs = links.uplink_mbit_per_s === null ? 0 : sizeBytes * 8 / (links.uplink_mbit_per_s * 1000)
-  const { source } = /** @type {NonNullable<import('../profile/profile.js').ProfileFile['calibration']>} */ (calibration).mean_ms
+  const { source } = /** @type {NonNullable<import('../profile/profile.js').ProfileFile['calibration']>} */ (
+    calibration
+  ).mean_ms
   return Math.max(1, source - overheadMs - 2 * links.client_origin_rtt_ms - sendMs)
 }
 
 /**
- * The next values of the three times, by the differences that remain. Every request has the client's own time; `source` and each miss have the origin's delay;
- * `cached` has two round trips to the edge. Three doors, three unknowns: E1 determines them and tests nothing.
- * @param {Fitted} fitted  with which `measured` was measured
+ * Corrects the three times by the remaining differences. Every request includes the client's own time; `source` and
+ * each miss include the origin's delay; `cached` includes two round trips to the edge. Three doors, three unknowns: E1
+ * determines them, but tests nothing.
+ * @param {Fitted} fitted  the values behind `measured`
  * @param {Means} target
  * @param {Means} measured
  * @returns {Fitted}
  */
 export function nextTimes (fitted, target, measured) {
-  const left = { source: target.source - measured.source, local: target.local - measured.local, cached: target.cached - measured.cached }
+  const left = {
+    source: target.source - measured.source,
+    local: target.local - measured.local,
+    cached: target.cached - measured.cached
+  }
   const delay = (left.source - left.local) / (1 - MISS_RATIO)
   const overhead = left.source - delay
   const roundTrip = (left.cached - overhead - MISS_RATIO * delay) / 2
@@ -41,11 +48,11 @@ export function nextTimes (fitted, target, measured) {
 }
 
 /**
- * Answers a second are in proportion to the CPU, so a share that gave `measured` is scaled; by no more than four at once.
+ * Scales a CPU share by target / measured, as the response rate is proportional to the CPU; at most fourfold per step.
  * @param {number} share
- * @param {number} target  answers a second
+ * @param {number} target  responses per second
  * @param {number} measured
- * @param {number} cores  of this machine, the most there is
+ * @param {number} cores  of this machine, the upper limit
  */
 export function nextShare (share, target, measured, cores) {
   const factor = Math.min(4, Math.max(0.25, target / Math.max(measured, 0.1)))

@@ -4,12 +4,12 @@ import { createEdge } from '@stevec/cdn/edge'
 import { pageName } from '../../scenarios/plan.js'
 import { request } from '@stevec/harness/request'
 
-/** A tenth of E1 in both, so that as there a tenth of the requests meets an empty cache. */
+/** Each a tenth of E1's, so that a tenth of the requests misses the cache, as there. */
 const PAGES = 10
 const REQUESTS = 100
-/** Where nothing is cached, all requests are alike and fewer are enough. */
+/** Without a cache all requests are alike, so fewer are enough. */
 const REQUESTS_UNCACHED = 40
-/** 5000 characters; what they say does not matter. */
+/** 5000 characters; the content does not matter. */
 const PAGE = 'word '.repeat(1_000)
 const WARM_UP_REQUESTS = 3_000
 const WARM_UP_CONCURRENCY = 8
@@ -21,15 +21,19 @@ const REQUEST_TIMEOUT_MS = 60_000
 /** @typedef {import('../stack/state.js').StackState} StackState */
 
 /**
- * Writes the pages and reads them until the wiki's code is compiled; without the profile in force this takes seconds.
+ * Writes the pages and reads them until the wiki's code is compiled. Without the profile in force, this takes seconds.
  * @param {StackState} stack
  * @param {AbortSignal} signal
- * @returns {Promise<number>} bytes of an answer's body
+ * @returns {Promise<number>} bytes of a response body
  */
 export async function preparePages (stack, signal) {
   const wikiUrl = `http://127.0.0.1:${stack.ports.wiki}`
   for (let page = 0; page < PAGES; page++) {
-    const { status, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: PAGE })
+    const { status, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/markdown' },
+      body: PAGE
+    })
     if (status !== 201 && status !== 200) throw new Error(`the wiki refused ${pageName(page)} with ${status}: ${body}`)
   }
   let sent = 0
@@ -43,7 +47,7 @@ export async function preparePages (stack, signal) {
 }
 
 /**
- * A short trial like E1's: cold caches, one reader, a fresh connection for each request.
+ * Runs a short trial like E1's: cold caches, one reader, a new connection for each request.
  * @param {StackState} stack
  * @param {import('../stack/doors.js').DoorName} door
  * @param {AbortSignal} signal
@@ -64,7 +68,7 @@ export async function meanDuration (stack, door, signal) {
  * Reads at the door `source` with more readers than the origin can serve at once.
  * @param {StackState} stack
  * @param {AbortSignal} signal
- * @returns {Promise<number>} answers a second: the origin's capacity
+ * @returns {Promise<number>} responses per second: the origin's capacity
  */
 export async function capacity (stack, signal) {
   let answers = 0
@@ -87,7 +91,7 @@ export async function capacity (stack, signal) {
 }
 
 /**
- * How busy the machine is, from /proc/stat (proc_stat(5)).
+ * Measures the machine's load from /proc/stat (proc_stat(5)).
  * @param {number} periodMs
  * @param {AbortSignal} signal
  * @returns {Promise<number>} share of all cores that was not idle, 0 to 1

@@ -2,23 +2,26 @@ import { createPageSizes } from '../lab/page-sizes.js'
 import { requestsPlanned } from '../lab/matrix.js'
 
 export const MAX_REQUESTS = 50_000
-/** Of one trial: the cold proof, which asks more often where a purge takes its time, and the readings of the counter. */
+/** Estimate per trial: the cold proof, which sends more when a purge is slow, and the readings of the counter. */
 const PROOF_REQUESTS = 8
-/** Through the internet no answer comes sooner on a new connection, which takes three round trips. What a background sends is estimated with it. */
+/**
+ * The shortest response time over the internet on a new connection, which takes three round trips. The estimate of the
+ * background's requests uses it.
+ */
 const ANSWER_LEAST_S = 0.02
 
-/** A run that would send, or has sent, more than it may. */
+/** A run would send, or has sent, more requests than allowed. */
 export class BudgetError extends Error {}
 
 /** @typedef {import('../lab/matrix.js').PlannedTrial} PlannedTrial */
 
 /**
- * Requests of whatever a run sends to the doors of a zone.
+ * Numbers of requests that a run sends to the doors of a zone.
  * @typedef {{probes: number, background: number, proofs: number, pages: number, warm_up: number}} Requests
  */
 
 /**
- * What one trial sends: exactly, but for its background, which sends as fast as it is answered.
+ * Returns the numbers of requests of one trial. The background's is an estimate: it sends as fast as responses arrive.
  * @param {PlannedTrial} trial
  * @returns {Pick<Requests, 'probes' | 'background' | 'proofs'>}
  */
@@ -31,8 +34,9 @@ export function requestsOfTrial ({ settings, plan }) {
 }
 
 /**
- * How often one reader of the background is answered while the probe runs. Probe and background wait for the same server: where both only wait,
- * a reader gets about as many answers as one VU of the probe, however long each takes.
+ * Estimates the responses that one reader of the background gets while the probe runs. Probe and background wait for
+ * the same server. If both only wait, a reader gets about as many responses as one VU of the probe, however long each
+ * takes.
  * @param {import('../lab/definition.js').Settings} settings
  */
 function roundsOf (settings) {
@@ -44,8 +48,8 @@ function roundsOf (settings) {
 }
 
 /**
- * What a run sends.
- * @param {PlannedTrial[]} trials  in their order
+ * Returns the numbers of requests of a whole run.
+ * @param {PlannedTrial[]} trials  in the order of the run
  * @param {number} seed
  * @param {number} warmUpRequests
  * @returns {Requests}

@@ -5,33 +5,48 @@ import { cachingFor } from '../lab/wiki-settings.js'
 /** @typedef {import('../lab/definition.js').Definition} Definition */
 /** @typedef {import('../lab/definition.js').Settings} Settings */
 
-/** What a run through a zone can do: what k6 does, and what the wiki is told beforehand. A setting that is not named here needs a stack of the lab's own, unless it is left at its default. */
+/**
+ * Settings that a run through a zone supports: those that k6 implements and those that the wiki gets at its start. Any
+ * other setting needs a stack of the lab's own, unless it has its default value.
+ */
 const ABLE = new Set([
-  'door', 'pages', 'page_size_chars', 'popularity', 'requests', 'edit_ratio', 'edit_popularity', 'edit', 'edit_size_chars', 'model', 'vus', 'pause_s', 'rate_per_s', 'connection_reuse', 'ttl_s', 'policy',
+  'door', 'pages', 'page_size_chars', 'popularity', 'requests', 'edit_ratio', 'edit_popularity', 'edit',
+  'edit_size_chars', 'model', 'vus', 'pause_s', 'rate_per_s', 'connection_reuse', 'ttl_s', 'policy',
   'stale_while_revalidate_s', 'stale_if_error_s', 'duration_max_s', 'bound', 'background_vus', 'timeout_s'
 ])
-/** Under the others the CDN asks for pages, or the wiki purges them, on their own; only a log of the edge tells that from what the run sends. */
+/**
+ * Under the other policies the CDN fetches pages, or the wiki purges them, on its own. Only a log of the edge separates
+ * such requests from those of the run.
+ */
 const POLICIES = ['ttl', 'revalidate', 'no-store']
 
 /**
  * @param {string} name  of a setting
  * @param {unknown} value
- * @returns {string | undefined} why it cannot be had through a zone
+ * @returns {string | undefined} why a zone does not support the value
  */
 function inability (name, value) {
-  if (name === 'door' && value === 'local') return 'the door local stands on the client\'s machine and is none of a zone\'s'
-  if (name === 'policy' && !POLICIES.includes(String(value))) return `what is sent on its own under the policy ${value} cannot be told from the run's requests without the edge's log`
-  if (!ABLE.has(name) && !isDeepStrictEqual(value, /** @type {Record<string, unknown>} */ (DEFAULT_SETTINGS)[name])) return `${name} needs a stack of the lab's own`
+  if (name === 'door' && value === 'local') {
+    return 'the door local stands on the client\'s machine and is none of a zone\'s'
+  }
+  if (name === 'policy' && !POLICIES.includes(String(value))) {
+    return `what is sent on its own under the policy ${value} cannot be told from the run's requests without the edge's log`
+  }
+  if (
+    !ABLE.has(name) && !isDeepStrictEqual(value, /** @type {Record<string, unknown>} */ (DEFAULT_SETTINGS)[name])
+  ) return `${name} needs a stack of the lab's own`
 }
 
 /** @param {object} settings */
-const firstInability = (settings) => Object.entries(settings).map(([name, value]) => inability(name, value)).find((reason) => reason !== undefined)
+const firstInability = (settings) => Object.entries(settings)
+  .map(([name, value]) => inability(name, value))
+  .find((reason) => reason !== undefined)
 
 /**
- * The experiment as the doors of a zone can do it: without the levels that they cannot.
+ * Returns the experiment without the levels that a zone does not support.
  * @param {Definition} definition
- * @returns {Definition}  with `left_out`, where something was
- * @throws {DefinitionError} when nothing is left, or all of it is something that they cannot
+ * @returns {Definition}  with `left_out`, if levels were removed
+ * @throws {DefinitionError} when no cell is left, or a remaining one is not supported either
  */
 export function fitToZone (definition) {
   /** @type {{level: string, reason: string}[]} */
@@ -41,30 +56,40 @@ export function fitToZone (definition) {
     if (reason !== undefined) leftOut.push({ level: `${name}=${level}`, reason })
     return reason === undefined
   }
-  const factors = Object.fromEntries(Object.entries(definition.factors).map(([name, factor]) => [name, Array.isArray(factor)
-    ? factor.filter((level) => keeps(name, level, { [name]: level }))
-    : Object.fromEntries(Object.entries(factor).filter(([level, gives]) => keeps(name, level, gives)))
+  const factors = Object.fromEntries(Object.entries(definition.factors).map(([name, factor]) => [
+    name,
+    Array.isArray(factor)
+      ? factor.filter((level) => keeps(name, level, { [name]: level }))
+      : Object.fromEntries(Object.entries(factor).filter(([level, gives]) => keeps(name, level, gives)))
   ]))
   const fitted = leftOut.length === 0 ? definition : { ...definition, factors, left_out: leftOut }
   const cells = cellsOf(fitted)
-  const reason = cells.length === 0 ? leftOut[0]?.reason : cells.map(({ settings }) => firstInability(settings)).find((found) => found !== undefined)
-  if (reason !== undefined) throw new DefinitionError(`${definition.name} cannot be run through a zone: ${reason}. Run it without --target`)
+  const reason = cells.length === 0
+    ? leftOut[0]?.reason
+    : cells.map(({ settings }) => firstInability(settings)).find((found) => found !== undefined)
+  if (reason !== undefined) {
+    throw new DefinitionError(`${definition.name} cannot be run through a zone: ${reason}. Run it without --target`)
+  }
   return fitted
 }
 
 /**
- * How the wiki must be told to be cached for all these experiments. A stack of the lab's own is started anew where trials differ in that; the wiki behind
- * a zone is somebody's, and is not.
+ * Checks that all experiments need the same caching settings of the wiki. The lab restarts its own stack if trials
+ * differ in that, but never the wiki behind a zone, which belongs to the user.
  * @param {Definition[]} definitions
  * @returns {Settings} of any of the trials
  * @throws {DefinitionError} when they differ
  */
 export function oneCaching (definitions) {
-  const cells = definitions.flatMap((definition) => cellsOf(definition).map(({ cell, settings }) => ({ name: definition.name, cell, settings })))
+  const cells = definitions.flatMap(
+    (definition) => cellsOf(definition).map(({ cell, settings }) => ({ name: definition.name, cell, settings }))
+  )
   const [first] = cells
   const other = cells.find(({ settings }) => !isDeepStrictEqual(cachingFor(settings), cachingFor(first.settings)))
   if (other === undefined) return first.settings
-  const [one, two] = [first, other].map(({ name, cell }) => `${name} (${Object.entries(cell).map((entry) => entry.join('=')).join(' ')})`)
+  const [one, two] = [first, other].map(
+    ({ name, cell }) => `${name} (${Object.entries(cell).map((entry) => entry.join('=')).join(' ')})`
+  )
   throw new DefinitionError(`${one} wants a wiki with ${difference(first.settings, other.settings)}, ${two} one with ${difference(other.settings, first.settings)}, and a run never restarts the wiki behind a zone: run them apart with --only, and restart the wiki in between`)
 }
 
@@ -74,5 +99,8 @@ export function oneCaching (definitions) {
  */
 function difference (settings, than) {
   const other = /** @type {Record<string, string>} */ (cachingFor(than))
-  return Object.entries(cachingFor(settings)).filter(([name, value]) => other[name] !== value).map((entry) => entry.join('=')).join(' ')
+  return Object.entries(cachingFor(settings))
+    .filter(([name, value]) => other[name] !== value)
+    .map((entry) => entry.join('='))
+    .join(' ')
 }

@@ -11,27 +11,33 @@ import { oneCaching } from './fit.js'
 import { requireVerified } from './verified.js'
 import { createZoneSite, pagesInWords, WARM_UP_REQUESTS } from './zone-site.js'
 
-/** A purge for each trial soon meets the limit of a small plan, which lets one through every 12 s; nobody waits at a terminal for the next. */
+/**
+ * One purge per trial soon reaches the limit of a small plan, which is one purge per 12 s. Long waits are fine, as no
+ * user sits at a terminal and waits for the next purge.
+ */
 const PATIENCE = Object.freeze({ attemptsMax: 12, waitMaxMs: 300_000 })
 
 /**
- * What is refused is refused here, before the first request to a door: a zone that is not verified, a plan above the budget, experiments that want
- * differently told wikis, no token.
+ * Opens a zone as the site of runs. Refuses before the first request to a door: a zone that is not verified, a plan
+ * above the budget, experiments that need different caching settings of the wiki, a missing token.
  * @param {object} options
  * @param {ReturnType<typeof import('../config.js').readConfig>} options.config
  * @param {string} options.zone
- * @param {{definition: import('../lab/definition.js').Definition, directory: string}[]} options.runs  trials that are there already are not counted
+ * @param {{definition: import('../lab/definition.js').Definition, directory: string}[]} options.runs  finished trials
+ *   do not count
  * @param {number} options.seed
  * @param {number} options.maxRequests
  * @param {AbortSignal} options.signal
  * @param {import('../lab/progress.js').Progress} options.progress
  * @returns {Promise<import('../lab/site.js').Site>}
- * @throws {Error} in words that say what to do
+ * @throws {Error} whose message says what to do
  */
 export async function openZone ({ config, zone, runs, seed, maxRequests, signal, progress }) {
   const verified = requireVerified(config.stateDirectory, zone)
   oneCaching(runs.map(({ definition }) => definition))
-  const trials = runs.flatMap(({ definition, directory }) => planRun(definition, seed).trials.filter(({ trial }) => !existsSync(path.join(directory, 'trials', trialName(trial), 'trial.json'))))
+  const trials = runs.flatMap(({ definition, directory }) => planRun(definition, seed).trials.filter(
+    ({ trial }) => !existsSync(path.join(directory, 'trials', trialName(trial), 'trial.json'))
+  ))
   const requests = requestsOf(trials, seed, WARM_UP_REQUESTS)
   checkBudget(requests, maxRequests)
   const client = createClient({
@@ -46,6 +52,8 @@ export async function openZone ({ config, zone, runs, seed, maxRequests, signal,
   progress.note(`through the zone ${zone}, verified ${verified.verified_at}`)
   progress.note(`about ${total(requests)} requests of at most ${maxRequests}: ${inWords(requests)}`)
   const edits = trials.some(({ plan }) => plan.writes > 0)
-  if (trials.length > 0) progress.note(`writes ${pagesInWords(Math.max(...trials.map(({ settings }) => settings.pages)))} on the wiki at ${verified.doors.source}${edits ? ', and edits them' : ''}; what they said before stays in their history`)
+  if (trials.length > 0) {
+    progress.note(`writes ${pagesInWords(Math.max(...trials.map(({ settings }) => settings.pages)))} on the wiki at ${verified.doors.source}${edits ? ', and edits them' : ''}; what they said before stays in their history`)
+  }
   return createZoneSite({ config, seed, verified, purge, maxRequests, edits, signal, progress })
 }

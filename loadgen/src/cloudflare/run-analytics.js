@@ -6,43 +6,56 @@ import { runDirectory } from '../lab/study.js'
 
 const SCHEMA_VERSION = 1
 export const FILE_NAME = 'cloudflare.json'
-/** The doors that lead through Cloudflare. */
+/** The doors whose requests pass through Cloudflare. */
 const DOORS = new Set(['cached', 'nocache'])
 
 /**
- * The folders of the runs in a folder of results: its own, or those of a study's experiments that were begun.
+ * Returns the folders of runs in a folder of results: the folder itself, or those of a study's started experiments.
  * @param {string} directory
  * @returns {string[]}
- * @throws {Error} when it is neither
+ * @throws {Error} when the folder is neither a run nor a study
  */
 export function runFolders (directory) {
   const manifest = readManifest(directory)
   if (manifest === null) throw new Error(`${directory} is not the folder of a run: it has no manifest.json`)
   if (manifest.kind !== 'study') return [directory]
-  return manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => path.join(directory, runDirectory(experiment))).filter((/** @type {string} */ folder) => readManifest(folder) !== null)
+  return manifest.runs
+    .map((/** @type {{experiment: string}} */ { experiment }) => path.join(directory, runDirectory(experiment)))
+    .filter((/** @type {string} */ folder) => readManifest(folder) !== null)
 }
 
 /**
- * Puts what Cloudflare has counted for each trial of a run beside what we have counted, into `cloudflare.json` of the run's folder. Can be repeated:
- * Cloudflare's numbers are complete some minutes after the run.
+ * Writes `cloudflare.json` into a run's folder: for each trial Cloudflare's counts beside ours. Can be repeated:
+ * Cloudflare's counts are complete only some minutes after the run.
  * @param {object} options
  * @param {import('@stevec/cdn/cloudflare/client').Client} options.client
  * @param {import('@stevec/cdn/cloudflare/zone').Zone} options.zone
  * @param {string} options.directory  of the run
- * @returns {Promise<{file: string, trials: number, agree: number, sampled: boolean, missing: number}>}  missing: trials of which Cloudflare says nothing (yet)
- * @throws {Error} when the folder is no run through this zone
+ * @returns {Promise<{file: string, trials: number, agree: number, sampled: boolean, missing: number}>}  `missing`:
+ *   trials for which Cloudflare has no counts (yet)
+ * @throws {Error} when the folder is not a run through this zone
  */
 export async function keepAnalytics ({ client, zone, directory }) {
   const { doors, trials } = readRun(directory, zone.name)
-  const groups = await readAnalytics(client, zone.id, trials.map(({ door, started_at: startedAt, finished_at: finishedAt }) => ({
-    // The filter knows whole seconds.
-    from: new Date(Math.floor(Date.parse(startedAt) / 1000) * 1000).toISOString(),
-    to: new Date(Math.ceil(Date.parse(finishedAt) / 1000) * 1000).toISOString(),
-    hosts: [new URL(doors[door].url).hostname]
-  })))
+  const groups = await readAnalytics(
+    client,
+    zone.id,
+    trials.map(({ door, started_at: startedAt, finished_at: finishedAt }) => ({
+      // Cloudflare's filter takes only whole seconds.
+      from: new Date(Math.floor(Date.parse(startedAt) / 1000) * 1000).toISOString(),
+      to: new Date(Math.ceil(Date.parse(finishedAt) / 1000) * 1000).toISOString(),
+      hosts: [new URL(doors[door].url).hostname]
+    }))
+  )
   const entries = trials.map((trial, index) => reconcile(trial, groups[index]))
   const file = path.join(directory, FILE_NAME)
-  writeFileSync(`${file}.partial`, `${JSON.stringify({ schema_version: SCHEMA_VERSION, zone: zone.name, plan: zone.plan, fetched_at: new Date().toISOString(), trials: entries }, null, 2)}\n`)
+  writeFileSync(`${file}.partial`, `${JSON.stringify({
+    schema_version: SCHEMA_VERSION,
+    zone: zone.name,
+    plan: zone.plan,
+    fetched_at: new Date().toISOString(),
+    trials: entries
+  }, null, 2)}\n`)
   renameSync(`${file}.partial`, file)
   return {
     file,
@@ -59,7 +72,7 @@ export async function keepAnalytics ({ client, zone, directory }) {
  */
 function reconcile (trial, groups) {
   const counted = groups.reduce((sum, { requests }) => sum + requests, 0)
-  // The proof that the caches are cold falls into the window, too.
+  // The requests of the cold proof also fall into the time window.
   const ours = trial.requests_sent + (trial.background?.requests_sent ?? 0) + trial.cold_proof.observed.length
   const intervals = groups.map(({ sample_interval: interval }) => interval)
   return {
@@ -84,7 +97,9 @@ function reconcile (trial, groups) {
 function readRun (directory, zone) {
   const manifest = readManifest(directory)
   if (manifest === null) throw new Error(`${directory} is not the folder of a run: it has no manifest.json`)
-  if (manifest.target?.zone !== zone) throw new Error(`${directory} is not a run through ${zone}${manifest.target ? `, but through ${manifest.target.zone}` : ': it was made on a stack of its own'}`)
+  if (manifest.target?.zone !== zone) {
+    throw new Error(`${directory} is not a run through ${zone}${manifest.target ? `, but through ${manifest.target.zone}` : ': it was made on a stack of its own'}`)
+  }
   const trials = readdirSync(path.join(directory, 'trials')).filter((name) => /^\d+$/.test(name)).sort()
     .map((name) => JSON.parse(readFileSync(path.join(directory, 'trials', name, 'trial.json'), 'utf8')))
     .filter(({ door }) => DOORS.has(door))

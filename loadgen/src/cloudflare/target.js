@@ -4,16 +4,16 @@ import { readCounter } from '../lab/counter.js'
 
 const PURGED_MAX_MS = 30_000
 const POLL_MS = 50
-/** Points of presence have several machines; a page is a HIT at the third or fourth read at the latest. */
+/** A point of presence has several machines; a page is a HIT at the third or fourth read at the latest. */
 const WARM_READS_MAX = 10
-/** What stands for "not from a cache" at a door that has none. */
+/** Cache statuses that mean "not from a cache" at a door without a cache. */
 const UNCACHED = ['', 'BYPASS', 'DYNAMIC']
 
 /** @typedef {import('../lab/cold.js').ColdProof & {purge_ms: number | null, pop: string | null}} ZoneColdProof */
 
 /**
- * What a run needs of the thing that it measures, where that is a zone on Cloudflare instead of a stack of its own: doors, cold caches without a restart,
- * and the counter at the origin.
+ * Gives a run what it needs of a zone on Cloudflare: doors, cold caches without a restart, and the counter at the
+ * origin.
  * @param {object} options
  * @param {import('@stevec/cdn/cloudflare/verify').DoorUrls} options.doors
  * @param {import('@stevec/cdn/cloudflare/purge').Purge} options.purge
@@ -27,14 +27,16 @@ export function createCloudflareTarget ({ doors: urls, purge }) {
       source: { url: urls.source, caching: false, path: 'origin → wiki' }
     }),
 
-    /** Through `source`: sets it to 0. */
+    /** Goes through `source`; each reading resets the counter to 0. */
     readCounter: () => readCounter(urls.source),
 
     /**
-     * Empties what Cloudflare has of the door `cached`, and proves it: a page that was a HIT just before is one no longer. Leaves the counter at 0.
+     * Purges Cloudflare's cache of the door `cached` and proves it: a page that was a HIT just before no longer is one.
+     * Leaves the counter at 0.
      * @param {'cached' | 'nocache' | 'source'} door
-     * @param {string} probePath  a page that no plan asks for
-     * @param {{hits?: boolean}} [options]  hits: whether the wiki lets caches answer by themselves, so that there is something to be gone
+     * @param {string} probePath  a page that no plan requests
+     * @param {{hits?: boolean}} [options]  hits: whether the wiki lets caches answer without asking it, so that a HIT
+     *   can disappear
      * @returns {Promise<ZoneColdProof>}
      */
     async purgeAndProveCold (door, probePath, { hits = true } = {}) {
@@ -51,12 +53,14 @@ export function createCloudflareTarget ({ doors: urls, purge }) {
       const { hostname } = new URL(urls.cached)
       await readCounter(urls.source)
       if (door !== 'cached' || !hits) {
-        // Purges are counted by Cloudflare, so where nothing is kept there is none.
+        // Cloudflare counts purges, so a door without a cache gets none.
         if (door === 'cached') await purge.purgeHosts([hostname])
         await read()
         await read()
         const { requests } = await readCounter(urls.source)
-        const uncached = door === 'cached' ? !observed.includes('HIT') : observed.every((status) => UNCACHED.includes(status))
+        const uncached = door === 'cached'
+          ? !observed.includes('HIT')
+          : observed.every((status) => UNCACHED.includes(status))
         return { cold: uncached && requests === 2, observed, origin_requests: requests, purge_ms: null, pop }
       }
       let warm = false
@@ -70,7 +74,13 @@ export function createCloudflareTarget ({ doors: urls, purge }) {
       }
       const purgeMs = Math.round(performance.now() - purgedAt)
       const { requests } = await readCounter(urls.source)
-      return { cold: warm && last === 'MISS' && requests === observed.filter((status) => status !== 'HIT').length, observed, origin_requests: requests, purge_ms: purgeMs, pop }
+      return {
+        cold: warm && last === 'MISS' && requests === observed.filter((status) => status !== 'HIT').length,
+        observed,
+        origin_requests: requests,
+        purge_ms: purgeMs,
+        pop
+      }
     }
   }
 }

@@ -1,12 +1,17 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** A zone may be changed by anybody at any time; a day's experiments need not verify twice. */
+/** Limited, as the zone can change at any time; long enough for the experiments of one day. */
 const HOLDS_MS = 24 * 3_600_000
 
 /**
- * What `stevec cloudflare verify` found last.
- * @typedef {{zone: string, verified_at: string, ok: boolean, doors: import('@stevec/cdn/cloudflare/verify').DoorUrls, checks: import('@stevec/cdn/cloudflare/verify').Check[]}} Verified
+ * The last result of `stevec cloudflare verify`.
+ * @typedef {object} Verified
+ * @property {string} zone
+ * @property {string} verified_at
+ * @property {boolean} ok
+ * @property {import('@stevec/cdn/cloudflare/verify').DoorUrls} doors
+ * @property {import('@stevec/cdn/cloudflare/verify').Check[]} checks
  */
 
 /**
@@ -26,7 +31,7 @@ export function keepVerified (stateDirectory, verified) {
 
 /**
  * @param {string} stateDirectory
- * @returns {string[]} zones that were verified once, with whatever outcome
+ * @returns {string[]} zones with a stored verification, whatever its result
  */
 export function verifiedZones (stateDirectory) {
   const files = existsSync(stateDirectory) ? readdirSync(stateDirectory) : []
@@ -37,7 +42,7 @@ export function verifiedZones (stateDirectory) {
  * @param {string} stateDirectory
  * @param {string} zone
  * @returns {Verified}
- * @throws {Error} when the zone was not verified within a day, or failed
+ * @throws {Error} when the zone was not verified within the last day, or failed its verification
  */
 export function requireVerified (stateDirectory, zone) {
   const command = `stevec cloudflare verify --zone ${zone}`
@@ -49,7 +54,11 @@ export function requireVerified (stateDirectory, zone) {
     throw new Error(`nobody has verified the zone ${zone} yet: ${command}`)
   }
   const failed = verified.checks.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
-  if (!verified.ok) throw new Error(`the zone ${zone} failed its verification (${failed.join(', ')}): mend it, then ${command}`)
-  if (!(Date.now() - Date.parse(verified.verified_at) < HOLDS_MS)) throw new Error(`the zone ${zone} was verified more than a day ago: ${command}`)
+  if (!verified.ok) {
+    throw new Error(`the zone ${zone} failed its verification (${failed.join(', ')}): mend it, then ${command}`)
+  }
+  if (!(Date.now() - Date.parse(verified.verified_at) < HOLDS_MS)) {
+    throw new Error(`the zone ${zone} was verified more than a day ago: ${command}`)
+  }
   return verified
 }

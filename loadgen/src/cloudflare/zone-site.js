@@ -14,9 +14,9 @@ import { warmUp } from '../lab/warm-up.js'
 import { BudgetError, requestsOfTrial, total } from './budget.js'
 import { createCloudflareTarget } from './target.js'
 
-/** Enough to wake a wiki that serves already; each is one less for the trials. */
+/** Enough for a wiki that already serves requests; each one counts against the budget of the trials. */
 export const WARM_UP_REQUESTS = 300
-/** Of what a limit of the wiki's names as the time to come back. */
+/** The longest wait for the wiki's rate limit, whatever its `Retry-After`. */
 const LIMIT_WAIT_MAX_S = 120
 const SECOND_MS = 1000
 const PROBE_PATH = `/wiki/${PROBE_PAGE}`
@@ -24,27 +24,28 @@ const PROBE_PATH = `/wiki/${PROBE_PAGE}`
 /** @typedef {import('../lab/definition.js').Settings} Settings */
 
 /**
- * A zone's doors and the wiki behind them in the place of a stack of the lab's own (`../lab/site.js`). The wiki is somebody's: pages are written, and nothing
- * else of it is touched.
+ * Creates a site (`../lab/site.js`) from a zone's doors and the wiki behind them, instead of a stack of the lab's own.
+ * The wiki belongs to the user: the run writes its pages and changes nothing else.
  * @param {object} options
  * @param {{stateDirectory: string}} options.config
- * @param {number} options.seed  of what pages say
+ * @param {number} options.seed  of the pages' text
  * @param {import('./verified.js').Verified} options.verified
  * @param {import('@stevec/cdn/cloudflare/purge').Purge} options.purge
  * @param {number} options.maxRequests
- * @param {boolean} options.edits  whether trials write, too
+ * @param {boolean} options.edits  whether trials also write
  * @param {AbortSignal} options.signal
  * @param {import('../lab/progress.js').Progress} options.progress
  * @returns {import('../lab/site.js').Site}
- * @throws {import('../lab/lock.js').LockedError} when another run is under way
+ * @throws {import('../lab/lock.js').LockedError} when another run is in progress
  */
 export function createZoneSite ({ config, seed, verified, purge, maxRequests, edits, signal, progress }) {
   const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
   const { zone, doors: urls, verified_at: verifiedAt, checks } = verified
   const identity = { target: { kind: 'cloudflare', zone, doors: urls } }
   const { doors, readCounter, purgeAndProveCold } = createCloudflareTarget({ doors: urls, purge })
-  // What is fitted to a zone never asks for `local`.
-  const zoneDoors = /** @type {Record<import('../stack/doors.js').DoorName, import('../stack/doors.js').Door>} */ (doors())
+  // Experiments fitted to a zone never use the door `local`.
+  const zoneDoors =
+    /** @type {Record<import('../stack/doors.js').DoorName, import('../stack/doors.js').Door>} */ (doors())
   const sizes = createPageSizes(seed)
   let spent = 0
   let warmUpRequests = 0
@@ -52,24 +53,32 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
   let ranBefore = false
 
   /**
+   * Checks the wiki once; creates the probe page if it is missing.
    * @param {Settings} settings
-   * @throws {Error} when the wiki is not told to be cached as the experiment wants it
+   * @throws {Error} when the wiki's caching settings are not those of the experiment
    */
   async function look (settings) {
     if (looked) return
     const read = () => ask(urls.source + PROBE_PATH)
     let answer = await read()
     if (answer.status === 404) {
-      const { status, body } = await ask(urls.source + PROBE_PATH, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: PROBE_TEXT })
+      const { status, body } = await ask(urls.source + PROBE_PATH, {
+        method: 'POST',
+        headers: { 'content-type': 'text/markdown' },
+        body: PROBE_TEXT
+      })
       if (status !== 201 && status !== 200) throw explained(new PageRefused(PROBE_PAGE, status, body))
       answer = await read()
       spent += 2
     }
     spent += 1
     if (answer.status !== 200) throw new Error(`the wiki at ${urls.source} answers ${answer.status} for ${PROBE_PATH}`)
-    const { policy, ttl_s: ttlS, stale_while_revalidate_s: staleWhileRevalidateS, stale_if_error_s: staleIfErrorS } = settings
-    // How long a CDN that is told of edits keeps a page is the wiki's own affair: it is not in this field.
-    const wanted = cachePolicy(policy, { ttlS, staleWhileRevalidateS, staleIfErrorS, cdnTtlS: 0 }).headers['cache-control']
+    const {
+      policy, ttl_s: ttlS, stale_while_revalidate_s: staleWhileRevalidateS, stale_if_error_s: staleIfErrorS
+    } = settings
+    // Any cdnTtlS will do: the lifetime in a CDN that receives purges is not part of Cache-Control.
+    const wanted = cachePolicy(policy, { ttlS, staleWhileRevalidateS, staleIfErrorS, cdnTtlS: 0 })
+      .headers['cache-control']
     const found = String(answer.headers['cache-control'] ?? 'none')
     if (found !== wanted) {
       throw new Error(`the experiment wants pages with "Cache-Control: ${wanted}", and the wiki at ${urls.source} sends "${found}". A run never restarts a wiki that is not its own: start it with ${Object.entries(cachingFor(settings)).filter(([name]) => name.startsWith('CACHE_')).map((entry) => entry.join('=')).join(' ')}, then run again`)
@@ -86,7 +95,14 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
 
   return {
     identity,
-    facts: { ...identity, verification: { verified_at: verifiedAt, checks: checks.map(({ id, outcome, saw }) => ({ id, outcome, saw })) }, max_requests: maxRequests },
+    facts: {
+      ...identity,
+      verification: {
+        verified_at: verifiedAt,
+        checks: checks.map(({ id, outcome, saw }) => ({ id, outcome, saw }))
+      },
+      max_requests: maxRequests
+    },
     logs: NO_LOGS,
     hasPops: true,
     start,
@@ -95,12 +111,18 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
       await start(settings)
       const missing = sizes.missing(settings)
       if (missing.length > 0) progress.note(`writing ${missing.length} pages`)
-      await writePages({ wikiUrl: urls.source, seed, pages: missing, signal, onLimit: whenLimited }).catch((error) => { throw explained(error) })
+      await writePages({ wikiUrl: urls.source, seed, pages: missing, signal, onLimit: whenLimited })
+        .catch((error) => { throw explained(error) })
       sizes.wrote(missing)
       spent += missing.length
       if (warmUpRequests === 0) {
-        // Past Cloudflare, so that none of it is in what Cloudflare counts.
-        warmUpRequests = await warmUp({ door: zoneDoors.source, pages: settings.pages, requests: WARM_UP_REQUESTS, signal })
+        // Bypasses Cloudflare, so that Cloudflare does not count the warm-up.
+        warmUpRequests = await warmUp({
+          door: zoneDoors.source,
+          pages: settings.pages,
+          requests: WARM_UP_REQUESTS,
+          signal
+        })
         spent += warmUpRequests
         progress.ready(missing.length, warmUpRequests)
       }
@@ -111,11 +133,15 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
       throw new Error('nothing behind a zone is made to fail')
     },
 
-    // Whom the wiki tells of edits is known to the wiki alone.
+    // Only the wiki knows where it sends purges.
     watchPurges: () => async () => null,
 
     async proveCold (settings) {
-      const proof = await purgeAndProveCold(/** @type {'cached' | 'nocache' | 'source'} */ (settings.door), PROBE_PATH, { hits: storesPages(zoneDoors[settings.door], settings) })
+      const proof = await purgeAndProveCold(
+        /** @type {'cached' | 'nocache' | 'source'} */ (settings.door),
+        PROBE_PATH,
+        { hits: storesPages(zoneDoors[settings.door], settings) }
+      )
       spent += proof.observed.length + 2
       return proof
     },
@@ -130,8 +156,10 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
       if (spent + next > maxRequests) {
         throw new BudgetError(`${spent} requests are sent, the next trial may take ${next}, and the run may send ${maxRequests}: what is measured is kept; go on with stevec run --resume --max-requests N`)
       }
-      // Cloudflare's count knows whole seconds, of which no two trials may share one.
-      if (ranBefore) await sleep(SECOND_MS * (Math.ceil(Date.now() / SECOND_MS) + 1) - Date.now(), undefined, { signal })
+      // Cloudflare counts by whole seconds, so two trials must not share a second.
+      if (ranBefore) {
+        await sleep(SECOND_MS * (Math.ceil(Date.now() / SECOND_MS) + 1) - Date.now(), undefined, { signal })
+      }
     },
 
     ended (trial, requestsSent) {
@@ -142,13 +170,17 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
 
     async close () {
       release()
-      progress.note(`sent ${spent} requests of at most ${maxRequests}; the pages stay in the wiki, nothing else of it was changed`)
+      progress.note(
+        `sent ${spent} requests of at most ${maxRequests}; the pages stay in the wiki, nothing else of it was changed`
+      )
     }
   }
 
   /** @param {number} retryAfterS */
   async function whenLimited (retryAfterS) {
-    if (edits) throw new Error(`the wiki at ${urls.source} limits how often it is written to, and the trials of this experiment write: start it with WRITES_PER_MINUTE=0, then run again`)
+    if (edits) {
+      throw new Error(`the wiki at ${urls.source} limits how often it is written to, and the trials of this experiment write: start it with WRITES_PER_MINUTE=0, then run again`)
+    }
     const waitS = Math.min(retryAfterS, LIMIT_WAIT_MAX_S)
     progress.note(`the wiki limits how often it is written to: waiting ${waitS} s (WRITES_PER_MINUTE=0 spares that)`)
     await sleep(SECOND_MS * waitS, undefined, { signal })
@@ -157,7 +189,7 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
 
 /**
  * @param {unknown} error
- * @returns {unknown} with what to do, where that is known
+ * @returns {unknown} the error, with advice if the wiki requires a login
  */
 function explained (error) {
   if (!(error instanceof PageRefused) || (error.status !== 401 && error.status !== 403)) return error
@@ -165,7 +197,8 @@ function explained (error) {
 }
 
 /**
- * Which pages a run writes.
+ * Names the pages that a run writes.
  * @param {number} pages
  */
-export const pagesInWords = (pages) => `${pageName(0)}${pages > 1 ? ` to ${pageName(pages - 1)}` : ''} and ${PROBE_PAGE}`
+export const pagesInWords = (pages) =>
+  `${pageName(0)}${pages > 1 ? ` to ${pageName(pages - 1)}` : ''} and ${PROBE_PAGE}`

@@ -7,15 +7,19 @@ const EVERY_MS = 500
  * @param {string | undefined} given
  * @param {ReturnType<typeof import('../config.js').readConfig>} config
  * @returns {string}
- * @throws {UsageError} when it names no database, as the driver would then take one called test
+ * @throws {UsageError} when it names no database; the driver would use the database `test`
  */
 export function wikiUri (given, { mongodbUri, ports }) {
-  const uri = given ?? mongodbUri ?? `mongodb://127.0.0.1:${ports.mongod ?? DEFAULT_PORTS.mongod}/stevec?replicaSet=stevec`
-  if (!/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(uri)) throw new UsageError('the URI has to be mongodb://host[:port]/database, with the name of the wiki’s database')
+  const uri = given ??
+    mongodbUri ??
+    `mongodb://127.0.0.1:${ports.mongod ?? DEFAULT_PORTS.mongod}/stevec?replicaSet=stevec`
+  if (!/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(uri)) {
+    throw new UsageError('the URI has to be mongodb://host[:port]/database, with the name of the wiki’s database')
+  }
   return uri
 }
 
-/** One line on standard error that changes; none where that is no terminal. */
+/** Shows progress as one changing line on standard error, if that is a terminal. */
 export function progressLine () {
   let shownAt = 0
   return {
@@ -33,4 +37,7 @@ export function progressLine () {
 }
 
 /** @param {Record<string, number>} counts */
-export const countsLine = (counts) => Object.entries(counts).filter(([, count]) => count > 0).map(([name, count]) => `${count} ${name}`).join(', ')
+export const countsLine = (counts) => Object.entries(counts)
+  .filter(([, count]) => count > 0)
+  .map(([name, count]) => `${count} ${name}`)
+  .join(', ')

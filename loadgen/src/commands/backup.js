@@ -22,7 +22,12 @@ Examples:
     refuseMore(positionals, 1)
     const file = positionals[0] ?? `wiki-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}.stevec.gz`
     const progress = progressLine()
-    const counts = await writeBackup({ uri: wikiUri(values.uri, configWith(values)), file, signal: interruptSignal(), onProgress: progress.show }).finally(progress.end)
+    const counts = await writeBackup({
+      uri: wikiUri(values.uri, configWith(values)),
+      file,
+      signal: interruptSignal(),
+      onProgress: progress.show
+    }).finally(progress.end)
     process.stdout.write(`wrote ${file}, ${statSync(file).size} bytes: ${countsLine(counts)}\n`)
     return 0
   }

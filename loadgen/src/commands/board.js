@@ -5,12 +5,14 @@ import path from 'node:path'
 import { MACHINES } from '@stevec/arm-image/board'
 import { parsePort, readConfig } from '../config.js'
 import { startMongod } from '@stevec/harness/mongod'
-import { boardReady, boardSsh, readBoardState, requireBoard, startBoard, stopBoard, writeBoardState } from '@stevec/arm-image/emulator'
+import {
+  boardReady, boardSsh, readBoardState, requireBoard, startBoard, stopBoard, writeBoardState
+} from '@stevec/arm-image/emulator'
 import { isAlive } from '@stevec/harness/processes'
 import { UsageError } from '../usage-error.js'
 import { interruptSignal, refuseMore } from './options.js'
 
-/** Ctrl-] as in telnet: nothing that a console needs. */
+/** Ctrl-], as in telnet: consoles do not use it. */
 const LEAVE_CONSOLE = 0x1d
 
 /** @type {Record<string, (values: Record<string, any>, rest: string[]) => Promise<number>>} */
@@ -43,7 +45,9 @@ Examples:
   options: { machine: { type: 'string' }, port: { type: 'string' } },
   async run ({ values, positionals }) {
     const [verb, ...rest] = positionals
-    if (verb === undefined || !Object.hasOwn(VERBS, verb)) throw new UsageError(`say what: ${Object.keys(VERBS).join(', ')}`)
+    if (verb === undefined || !Object.hasOwn(VERBS, verb)) {
+      throw new UsageError(`say what: ${Object.keys(VERBS).join(', ')}`)
+    }
     if (verb !== 'ssh') refuseMore(rest, 0)
     return VERBS[verb](values, rest)
   }
@@ -54,7 +58,9 @@ const directoryOf = () => path.join(readConfig().stateDirectory, 'board')
 /** @param {Record<string, any>} values */
 async function up (values) {
   const machine = values.machine ?? 'virt'
-  if (!Object.hasOwn(MACHINES, machine)) throw new UsageError(`--machine is ${Object.keys(MACHINES).join(' or ')}, not "${machine}"`)
+  if (!Object.hasOwn(MACHINES, machine)) {
+    throw new UsageError(`--machine is ${Object.keys(MACHINES).join(' or ')}, not "${machine}"`)
+  }
   const httpPort = values.port === undefined ? undefined : parsePort(values.port, '--port')
   const config = readConfig()
   const directory = directoryOf()
@@ -76,11 +82,22 @@ async function up (values) {
       process.stderr.write('starting mongod …\n')
       const database = path.join(directory, 'database')
       mkdirSync(database, { recursive: true, mode: 0o700 })
-      const mongod = await startMongod({ directory: database, outlive: true, onStart: ({ name, pid, start_ticks: ticks }) => before.push({ name, pid, start_ticks: ticks }) })
+      const mongod = await startMongod({
+        directory: database,
+        outlive: true,
+        onStart: ({ name, pid, start_ticks: ticks }) => before.push({ name, pid, start_ticks: ticks })
+      })
       mongodbUri = mongod.uri
     }
     process.stderr.write(`switching the board on (machine ${machine}; a minute or two, more on a busy machine) …\n`)
-    const state = await startBoard({ directory, imageDirectory: config.imageDirectory, machine, mongodbUri, outlive: true, httpPort })
+    const state = await startBoard({
+      directory,
+      imageDirectory: config.imageDirectory,
+      machine,
+      mongodbUri,
+      outlive: true,
+      httpPort
+    })
     writeBoardState(directory, { ...state, processes: [...before, ...state.processes] })
     await boardReady(directory, { signal, onProgress: progress(startedAt) })
     process.stdout.write(`up after ${Math.round((performance.now() - startedAt) / 1000)} s, emulated: ${state.url}/\na shell: stevec board ssh   off: stevec board down\n`)
@@ -95,7 +112,11 @@ async function up (values) {
 
 /** @param {number} startedAt */
 function progress (startedAt) {
-  return (/** @type {string} */ text) => { process.stderr.write(`  ${String(Math.round((performance.now() - startedAt) / 1000)).padStart(4)} s  ${text.slice(0, 110)}\n`) }
+  return (/** @type {string} */ text) => {
+    process.stderr.write(
+      `  ${String(Math.round((performance.now() - startedAt) / 1000)).padStart(4)} s  ${text.slice(0, 110)}\n`
+    )
+  }
 }
 
 async function down () {
@@ -106,14 +127,18 @@ async function down () {
 async function status () {
   const state = readBoardState(directoryOf())
   const running = state?.processes.every(isAlive)
-  process.stdout.write(state === null ? 'no board is up\n' : running ? `up since ${state.started_at}: ${state.url}/ (machine ${state.machine}, emulated)\n` : 'the board, or its database, ended by itself; `stevec board up` starts it again\n')
+  process.stdout.write(state === null
+    ? 'no board is up\n'
+    : running
+      ? `up since ${state.started_at}: ${state.url}/ (machine ${state.machine}, emulated)\n`
+      : 'the board, or its database, ended by itself; `stevec board up` starts it again\n')
   return running ? 0 : 1
 }
 
 /**
  * @param {Record<string, any>} _values
  * @param {string[]} rest
- * @returns {Promise<number>} the exit code of what ran there
+ * @returns {Promise<number>} the exit code of the remote command
  */
 function ssh (_values, rest) {
   const child = spawn('ssh', boardSsh(directoryOf(), rest), { stdio: 'inherit' })

@@ -103,7 +103,9 @@ const VERBS = {
     const wish = wishOf(values, true)
     const plan = await makePlan(client, 'apply', wish)
     showPlan(plan, values.json)
-    if (!values.json && plan.steps.length > 0 && plan.conflicts.length === 0) print(`to do exactly this: stevec cloudflare apply --zone ${wish.zone} --origin ${wish.origin}${wish.names ? ` --names ${wish.names}` : ''}${wish.tune ? ' --tune' : ''} --expect ${plan.fingerprint}`)
+    if (!values.json && plan.steps.length > 0 && plan.conflicts.length === 0) {
+      print(`to do exactly this: stevec cloudflare apply --zone ${wish.zone} --origin ${wish.origin}${wish.names ? ` --names ${wish.names}` : ''}${wish.tune ? ' --tune' : ''} --expect ${plan.fingerprint}`)
+    }
     return plan.conflicts.length === 0 ? 0 : 1
   },
   /** @param {Client} client @param {Record<string, any>} values */
@@ -114,16 +116,34 @@ const VERBS = {
   /** @param {Client} client @param {Record<string, any>} values */
   async verify (client, values) {
     const hosts = hostsOf(values.zone, values.names)
-    const doors = values.doors === undefined ? { cached: `https://${hosts.cached}`, nocache: `https://${hosts.nocache}`, source: `http://${hosts.source}` } : parseDoors(values.doors)
-    if (values.page !== undefined && !/^\/[^\s?#]*$/.test(values.page)) throw new UsageError(`--page is a path such as /wiki/Hello, not "${values.page}"`)
+    const doors = values.doors === undefined
+      ? { cached: `https://${hosts.cached}`, nocache: `https://${hosts.nocache}`, source: `http://${hosts.source}` }
+      : parseDoors(values.doors)
+    if (values.page !== undefined && !/^\/[^\s?#]*$/.test(values.page)) {
+      throw new UsageError(`--page is a path such as /wiki/Hello, not "${values.page}"`)
+    }
     if (values.doors === undefined) await warn(client, values.zone)
     const purge = createPurge({ client, zoneId: await purgeZoneId(client, values.zone) })
-    const checks = await verifyDoors({ doors, purge, page: values.page, everything: values.everything, onCheck: values.json ? undefined : showCheck })
+    const checks = await verifyDoors({
+      doors,
+      purge,
+      page: values.page,
+      everything: values.everything,
+      onCheck: values.json ? undefined : showCheck
+    })
     const failed = checks.filter(({ outcome }) => outcome === 'failed')
-    const verified = { zone: values.zone, verified_at: new Date().toISOString(), ok: failed.length === 0, doors, checks }
+    const verified = {
+      zone: values.zone,
+      verified_at: new Date().toISOString(),
+      ok: failed.length === 0,
+      doors,
+      checks
+    }
     keepVerified(readConfig().stateDirectory, verified)
     if (values.json) printJson(verified)
-    else print(failed.length === 0 ? `${values.zone}: ready for experiments` : `${values.zone}: ${failed.length} of ${checks.length} checks failed`)
+    else {
+      print(failed.length === 0 ? `${values.zone}: ready for experiments` : `${values.zone}: ${failed.length} of ${checks.length} checks failed`)
+    }
     return failed.length === 0 ? 0 : 1
   },
 
@@ -131,8 +151,14 @@ const VERBS = {
   async purge (client, values, urls) {
     const lists = { tags: listOf(values.tags), hosts: listOf(values.hosts), prefixes: listOf(values.prefixes) }
     const named = urls.length + lists.tags.length + lists.hosts.length + lists.prefixes.length
-    if (values.everything ? named > 0 || values.soft : named === 0) throw new UsageError('name URLs, --tags, --hosts or --prefixes; or --everything alone')
-    for (const url of urls) if (!URL.canParse(url) || !/^https?:/.test(url)) throw new UsageError(`a URL to purge begins with https:// or http://, not "${url}"`)
+    if (values.everything ? named > 0 || values.soft : named === 0) {
+      throw new UsageError('name URLs, --tags, --hosts or --prefixes; or --everything alone')
+    }
+    for (const url of urls) {
+      if (!URL.canParse(url) || !/^https?:/.test(url)) {
+        throw new UsageError(`a URL to purge begins with https:// or http://, not "${url}"`)
+      }
+    }
     const purge = createPurge({ client, zoneId: await purgeZoneId(client, values.zone) })
     const soft = { soft: Boolean(values.soft) }
     if (values.everything) await purge.purgeEverything()
@@ -141,7 +167,9 @@ const VERBS = {
     await purge.purgeHosts(lists.hosts, soft)
     await purge.purgePrefixes(lists.prefixes, soft)
     if (values.json) printJson({ zone: values.zone, everything: Boolean(values.everything), urls, ...lists, ...soft })
-    else print(values.everything ? `purged everything of ${values.zone}` : `purged ${named} item${named === 1 ? '' : 's'}`)
+    else {
+      print(values.everything ? `purged everything of ${values.zone}` : `purged ${named} item${named === 1 ? '' : 's'}`)
+    }
     return 0
   },
 
@@ -172,15 +200,21 @@ async function change (client, kind, values) {
   const wish = wishOf(values, kind === 'apply')
   await warn(client, values.zone)
   const plan = await makePlan(client, kind, wish)
-  if (values.expect !== undefined && values.expect !== plan.fingerprint) throw new Error('the zone, or what you ask for, is not what it was in that plan, so nothing was done; make the plan again and look at it')
+  if (values.expect !== undefined && values.expect !== plan.fingerprint) {
+    throw new Error('the zone, or what you ask for, is not what it was in that plan, so nothing was done; make the plan again and look at it')
+  }
   if (!values.json) showPlan(plan, false)
   if (plan.conflicts.length > 0) throw new Error(`nothing was done: ${plan.conflicts.join('; ')}`)
   if (plan.steps.length > 0) {
-    if (values.expect === undefined && !values.yes && !await agreed(kind)) throw new Error('nothing was done; agree with --yes, or with --expect and the id of a plan')
+    if (values.expect === undefined && !values.yes && !await agreed(kind)) {
+      throw new Error('nothing was done; agree with --yes, or with --expect and the id of a plan')
+    }
     await carryOut(client, wish, plan, { onStep: ({ action, what }) => say(`${action} ${what}`) })
   }
   if (values.json) showPlan(plan, true)
-  else if (plan.steps.length > 0) print(kind === 'apply' ? `done; next: stevec cloudflare verify --zone ${wish.zone}${wish.names ? ` --names ${wish.names}` : ''}` : 'done')
+  else if (plan.steps.length > 0) {
+    print(kind === 'apply' ? `done; next: stevec cloudflare verify --zone ${wish.zone}${wish.names ? ` --names ${wish.names}` : ''}` : 'done')
+  }
   return 0
 }
 
@@ -207,13 +241,26 @@ async function agreed (kind) {
  * @param {boolean} json
  */
 function showPlan (plan, json) {
-  if (json) printJson({ kind: plan.kind, zone: plan.zone, hosts: plan.hosts, changes: plan.steps.flatMap(({ changes }) => changes), conflicts: plan.conflicts, notes: plan.notes, id: plan.fingerprint })
-  else print(...planLines(plan))
+  if (json) {
+    printJson({
+      kind: plan.kind,
+      zone: plan.zone,
+      hosts: plan.hosts,
+      changes: plan.steps.flatMap(({ changes }) => changes),
+      conflicts: plan.conflicts,
+      notes: plan.notes,
+      id: plan.fingerprint
+    })
+  } else print(...planLines(plan))
 }
 
 /** @param {import('@stevec/cdn/cloudflare/verify').Check} check */
 function showCheck ({ id, outcome, title, saw, todo }) {
-  print(`${outcome.padEnd(8)}${id}: ${title}`, `        saw: ${saw}`, ...(todo === '' ? [] : [`        ${outcome === 'failed' ? 'to do' : 'because'}: ${todo}`]))
+  print(
+    `${outcome.padEnd(8)}${id}: ${title}`,
+    `        saw: ${saw}`,
+    ...(todo === '' ? [] : [`        ${outcome === 'failed' ? 'to do' : 'because'}: ${todo}`])
+  )
 }
 
 /**
@@ -230,15 +277,21 @@ const listOf = (text) => (text ?? '').split(',').map((item) => item.trim()).filt
 
 /** @param {string} text */
 function parseDoors (text) {
-  const doors = Object.fromEntries(listOf(text).map((item) => [item.slice(0, item.indexOf('=')), item.slice(item.indexOf('=') + 1).replace(/\/$/, '')]))
-  if (Object.keys(doors).sort().join() !== [...DOORS].sort().join() || !Object.values(doors).every((url) => URL.canParse(url) && new URL(url).origin === url)) {
+  const doors = Object.fromEntries(listOf(text).map((item) => [
+    item.slice(0, item.indexOf('=')),
+    item.slice(item.indexOf('=') + 1).replace(/\/$/, '')
+  ]))
+  if (
+    Object.keys(doors).sort().join() !== [...DOORS].sort().join() ||
+    !Object.values(doors).every((url) => URL.canParse(url) && new URL(url).origin === url)
+  ) {
     throw new UsageError(`--doors is cached=URL,nocache=URL,source=URL with URLs without a path, not "${text}"`)
   }
   return /** @type {import('@stevec/cdn/cloudflare/verify').DoorUrls} */ (doors)
 }
 
 /**
- * What cannot be, as the person has written it, is their command line's matter.
+ * Turns a RangeError into a UsageError: the value came from the command line.
  * @template T
  * @param {() => Promise<T>} work
  */

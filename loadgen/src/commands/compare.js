@@ -28,7 +28,7 @@ export const command = {
 /**
  * @param {string} resultsDirectory
  * @param {string} name
- * @throws {UsageError} exit code 1 is for a gate that is violated, so a run that is not there is wrong use
+ * @throws {UsageError} when there is no such run: exit code 1 is reserved for a violated gate
  */
 function findUsable (resultsDirectory, name) {
   try {

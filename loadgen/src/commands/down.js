@@ -28,7 +28,7 @@ Does nothing when there are none.`,
 }
 
 /**
- * A run that is under way holds the lock and is left alone.
+ * Stops the stack of a killed run. A run in progress holds the lock and is not touched.
  * @param {string} stateDirectory
  */
 async function clearDeadLab (stateDirectory) {

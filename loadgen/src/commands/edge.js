@@ -13,7 +13,7 @@ import { UsageError } from '../usage-error.js'
 import { integerOption, interruptSignal, refuseMore } from './options.js'
 
 const READY_TIMEOUT_MS = 15_000
-/** The nginx of an edge that was killed gets a SIGTERM from the kernel, and needs a moment to end. */
+/** After an edge is killed, its nginx gets a SIGTERM from the kernel and needs this time to end. */
 const ENDING_TIMEOUT_MS = 5_000
 const SIZE_LEAST_BYTES = 1024 ** 2
 const UNITS = Object.freeze({ '': 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3, t: 1024 ** 4 })
@@ -64,11 +64,17 @@ Examples:
     refuseMore(positionals, 0)
     const { host, port } = parseListen(values.listen ?? '127.0.0.1:8080')
     const profile = values.profile ?? 'cloudflare'
-    if (profile !== 'cloudflare' && profile !== 'rfc9111') throw new UsageError(`--profile is cloudflare or rfc9111, not "${profile}"`)
-    if (values.plan !== undefined && values.plan !== 'free') throw new UsageError(`--plan is free or not given, not "${values.plan}"`)
+    if (profile !== 'cloudflare' && profile !== 'rfc9111') {
+      throw new UsageError(`--profile is cloudflare or rfc9111, not "${profile}"`)
+    }
+    if (values.plan !== undefined && values.plan !== 'free') {
+      throw new UsageError(`--plan is free or not given, not "${values.plan}"`)
+    }
     const maxSizeBytes = values['max-size'] === undefined ? undefined : parseSize(values['max-size'])
     const askedControlPort = integerOption(values['control-port'], '--control-port', { least: 1, most: 65535 })
-    if (values.origin === undefined) throw new UsageError('name the application to stand in front of: --origin http://127.0.0.1:3000')
+    if (values.origin === undefined) {
+      throw new UsageError('name the application to stand in front of: --origin http://127.0.0.1:3000')
+    }
     const origin = await parseOrigin(values.origin, values['origin-ca'])
     const nginx = requireTool('nginx')
     const signal = interruptSignal()
@@ -81,7 +87,8 @@ Examples:
       const control = { url: `http://127.0.0.1:${controlPort}`, token: randomBytes(16).toString('hex') }
       const prepared = await prepareRole(
         { role: 'edge', controlPort, controlToken: control.token, ...options },
-        { directory, binary: nginx.path, modulesDirectory: nginxModulesDirectory(nginx.path) ?? '' })
+        { directory, binary: nginx.path, modulesDirectory: nginxModulesDirectory(nginx.path) ?? '' }
+      )
       const url = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
       return await serve(prepared, { directory, url, controlPort, signal }, () => {
         const addresses = JSON.stringify({ url, profile, control }, null, 2)
@@ -102,7 +109,7 @@ Examples:
 }
 
 /**
- * Runs the edge until it is interrupted.
+ * Runs the edge until an interrupt.
  * @param {Awaited<ReturnType<typeof prepareRole>>} prepared
  * @param {{directory: string, url: string, controlPort: number, signal: AbortSignal}} edge
  * @param {() => void} onReady
@@ -130,11 +137,11 @@ async function serve ({ command: nginx, args }, { directory, url, controlPort, s
 }
 
 /**
- * For this process alone, as two edges would empty each other's cache.
+ * Locks a folder for this process: two edges would empty each other's cache.
  * @param {string} directory
  * @param {AbortSignal} signal
- * @returns {Promise<() => void>} gives it back
- * @throws {Error} when another edge runs in it
+ * @returns {Promise<() => void>} releases the lock
+ * @throws {Error} when another edge uses the folder
  */
 async function takeFolder (directory, signal) {
   const { release, holder } = tryLock(path.join(directory, 'edge.lock'))
@@ -142,7 +149,7 @@ async function takeFolder (directory, signal) {
     throw new Error(`an edge (process ${holder}) already uses the folder ${directory}: ` +
       `stop it (kill ${holder}), or choose another folder with --cache`)
   }
-  // When it still runs after that, prepareRole refuses the folder.
+  // If an old nginx still runs after that, prepareRole refuses the folder.
   await waitUntil(() => signal.aborted || findNginx(directory) === null, ENDING_TIMEOUT_MS)
   return release
 }
@@ -154,7 +161,9 @@ async function takeFolder (directory, signal) {
 function parseListen (text) {
   const match = /^(?:(\[[0-9a-f:.]+\]|[^:[\]]+):)?(\d+)$/i.exec(text)
   const host = match?.[1]?.replace(/^\[|\]$/g, '') ?? '127.0.0.1'
-  if (match === null || (isIP(host) === 0 && host !== 'localhost')) throw new UsageError(`--listen is an IP address and a port, such as 127.0.0.1:8080, not "${text}"`)
+  if (match === null || (isIP(host) === 0 && host !== 'localhost')) {
+    throw new UsageError(`--listen is an IP address and a port, such as 127.0.0.1:8080, not "${text}"`)
+  }
   return { host: host === 'localhost' ? '127.0.0.1' : host, port: parsePort(match[2], '--listen') }
 }
 
@@ -166,12 +175,14 @@ function parseListen (text) {
 function parseSize (text) {
   const match = /^(\d+)([kmgt]?)(?:i?b)?$/i.exec(text)
   const bytes = match ? Number(match[1]) * UNITS[/** @type {keyof typeof UNITS} */ (match[2].toLowerCase())] : NaN
-  if (!Number.isSafeInteger(bytes) || bytes < SIZE_LEAST_BYTES) throw new UsageError(`--max-size is a number of bytes with k, m or g, at least 1m, not "${text}"`)
+  if (!Number.isSafeInteger(bytes) || bytes < SIZE_LEAST_BYTES) {
+    throw new UsageError(`--max-size is a number of bytes with k, m or g, at least 1m, not "${text}"`)
+  }
   return bytes
 }
 
 /**
- * nginx asks no resolver that knows /etc/hosts while it runs, so the name is looked up once, now.
+ * Looks the host up once, at the start: nginx's resolver does not read /etc/hosts.
  * @param {string} text
  * @param {string} [ca]  file
  * @returns {Promise<import('@stevec/nginx').Origin>}
@@ -179,17 +190,35 @@ function parseSize (text) {
  */
 async function parseOrigin (text, ca) {
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '') {
-    throw new UsageError(`--origin is an http or https URL without a path, such as http://127.0.0.1:3000, not "${text}"`)
+  if (
+    url === null ||
+    (url.protocol !== 'http:' && url.protocol !== 'https:') ||
+    url.pathname !== '/' ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== ''
+  ) {
+    throw new UsageError(
+      `--origin is an http or https URL without a path, such as http://127.0.0.1:3000, not "${text}"`
+    )
   }
   const tls = url.protocol === 'https:'
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (ca !== undefined && !tls) throw new UsageError('--origin-ca is for an https origin')
   if (ca !== undefined && !existsSync(ca)) throw new UsageError(`--origin-ca: there is no file ${ca}`)
-  // A certificate names hosts; nginx's Lua module does not look for addresses in it.
-  if (tls && isIP(host) !== 0) throw new UsageError(`--origin: an https origin is named by its host name, which its certificate must have, not by the address ${host}`)
-  const found = await lookup(host, { all: true }).catch((error) => { throw new UsageError(`--origin: ${host} is not known (${error.code})`) })
-  return { addresses: [...new Set(found.map(({ address }) => address))], host, tls, port: url.port === '' ? (tls ? 443 : 80) : Number(url.port), certificates: ca && path.resolve(ca) }
+  // nginx's Lua module compares a certificate only with host names, not with addresses.
+  if (tls && isIP(host) !== 0) {
+    throw new UsageError(`--origin: an https origin is named by its host name, which its certificate must have, not by the address ${host}`)
+  }
+  const found = await lookup(host, { all: true })
+    .catch((error) => { throw new UsageError(`--origin: ${host} is not known (${error.code})`) })
+  return {
+    addresses: [...new Set(found.map(({ address }) => address))],
+    host,
+    tls,
+    port: url.port === '' ? (tls ? 443 : 80) : Number(url.port),
+    certificates: ca && path.resolve(ca)
+  }
 }
 
 /** @param {number} port */

@@ -10,7 +10,7 @@ import { logTail } from '@stevec/harness/processes'
 import { UsageError } from '../usage-error.js'
 import { integerOption, interruptSignal, numberOption, refuseMore } from './options.js'
 
-/** What a host that is not this machine may be asked to bear, also when it is the user's own. */
+/** Limits of the load on any other machine, even if the user owns it. */
 const ELSEWHERE = Object.freeze({ requests: 20_000, parallel: 100, duration_s: 600 })
 const DURATION_MAX_S = 86_400
 const PERCENTILES = [50, 90, 95, 99, 99.9]
@@ -63,7 +63,9 @@ Examples:
     refuseMore(positionals, 0)
     const url = parseUrl(values.url)
     const elsewhere = !await isLoopback(url.hostname)
-    if (elsewhere && !values['i-run-that-host']) throw new UsageError(`${url.hostname} is not this machine. Load only what is yours: if it is, say so with --i-run-that-host`)
+    if (elsewhere && !values['i-run-that-host']) {
+      throw new UsageError(`${url.hostname} is not this machine. Load only what is yours: if it is, say so with --i-run-that-host`)
+    }
     const most = elsewhere ? ELSEWHERE : { requests: 10_000_000, parallel: 2_000, duration_s: DURATION_MAX_S }
     const method = values.method ?? 'GET'
     if (method !== 'GET' && method !== 'POST') throw new UsageError(`--method is GET or POST, not "${method}"`)
@@ -72,7 +74,8 @@ Examples:
     const settings = {
       ...DEFAULT_SETTINGS,
       pages: integerOption(values.pages, '--pages', { least: 1, most: 100_000 }) ?? 100,
-      requests: integerOption(values.requests, '--requests', { least: 1, most: most.requests }) ?? (duration === undefined ? 1000 : most.requests),
+      requests: integerOption(values.requests, '--requests', { least: 1, most: most.requests }) ??
+        (duration === undefined ? 1000 : most.requests),
       pause_s: numberOption(values.pause, '--pause', { least: 0, most: 3600 }) ?? 0,
       page_size_chars: integerOption(values.length, '--length', { least: 32, most: 1_000_000 }) ?? 5000,
       vus,
@@ -80,9 +83,13 @@ Examples:
       duration_max_s: duration ?? most.duration_s
     }
     const seed = integerOption(values.seed, '--seed', { least: 0, most: 2 ** 32 - 1 }) ?? 1
-    if (values.length !== undefined && method === 'GET') throw new UsageError('--length is of what a POST writes; a GET reads what is there')
+    if (values.length !== undefined && method === 'GET') {
+      throw new UsageError('--length is of what a POST writes; a GET reads what is there')
+    }
 
-    if (!values.json) process.stdout.write(`${method} ${url.origin}/wiki/page-000001 … ${settings.pages} pages, ${vus === 1 ? 'one request after the other' : `${vus} at a time`}, ${duration === undefined ? `${settings.requests} requests` : `for ${duration} s`}${elsewhere ? ' (not this machine)' : ''}\n`)
+    if (!values.json) {
+      process.stdout.write(`${method} ${url.origin}/wiki/page-000001 … ${settings.pages} pages, ${vus === 1 ? 'one request after the other' : `${vus} at a time`}, ${duration === undefined ? `${settings.requests} requests` : `for ${duration} s`}${elsewhere ? ' (not this machine)' : ''}\n`)
+    }
     const outcome = await send({ url: url.origin, settings, seed, signal: interruptSignal() })
     process.stdout.write(values.json ? `${JSON.stringify(outcome)}\n` : `${inWords(outcome).join('\n')}\n`)
     return 0
@@ -96,16 +103,29 @@ Examples:
 async function send ({ url, settings, seed, signal }) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-load-'))
   try {
-    const plan = { seed, stream: 1, requests: settings.requests, pages: settings.pages, edit_ratio: settings.edit_ratio }
+    const plan = {
+      seed,
+      stream: 1,
+      requests: settings.requests,
+      pages: settings.pages,
+      edit_ratio: settings.edit_ratio
+    }
     const generator = await createGenerators(signal).start({
       name: 'k6', directory, settings: { ...settings, url, plan, mark: Date.now().toString(36), until_url: null }
     })
     const k6 = await generator.done
     signal.throwIfAborted()
-    if (k6.exit_code !== 0) throw new Error(`k6 ended with exit code ${k6.exit_code}:\n${logTail(path.join(directory, 'k6.log'))}`)
+    if (k6.exit_code !== 0) {
+      throw new Error(`k6 ended with exit code ${k6.exit_code}:\n${logTail(path.join(directory, 'k6.log'))}`)
+    }
     /** @type {number[]} */
     const durations = []
-    const counts = await extractSamples({ source: generator.csvFile, target: path.join(directory, 'samples.csv.gz'), plan, onSample: ({ durationMs }) => durations.push(durationMs) })
+    const counts = await extractSamples({
+      source: generator.csvFile,
+      target: path.join(directory, 'samples.csv.gz'),
+      plan,
+      onSample: ({ durationMs }) => durations.push(durationMs)
+    })
     durations.sort((a, b) => a - b)
     const spanS = ((counts.last_done_at_us ?? 0) - (counts.first_sent_at_us ?? 0)) / 1e6
     const perS = spanS > 0 ? counts.requests_sent / spanS : null
@@ -119,7 +139,9 @@ async function send ({ url, settings, seed, signal }) {
       requests_per_min: perS === null ? null : round(perS * 60),
       duration_mean_ms: counts.duration_mean_ms === null ? null : round(counts.duration_mean_ms),
       duration_max_ms: counts.duration_max_ms === null ? null : round(counts.duration_max_ms),
-      duration_percentiles_ms: Object.fromEntries(PERCENTILES.map((percentile) => [`p${percentile}`, percentileOf(durations, percentile)])),
+      duration_percentiles_ms: Object.fromEntries(
+        PERCENTILES.map((percentile) => [`p${percentile}`, percentileOf(durations, percentile)])
+      ),
       served_by_cache: counts.served_by_cache,
       cache_statuses: counts.cache_statuses,
       generator_limited: k6.generator_limited
@@ -130,7 +152,7 @@ async function send ({ url, settings, seed, signal }) {
 }
 
 /**
- * The smallest value that so many percent do not exceed (nearest rank).
+ * Returns the smallest value that so many percent of the values do not exceed (nearest rank).
  * @param {number[]} sorted
  * @param {number} percentile
  */
@@ -140,13 +162,17 @@ function percentileOf (sorted, percentile) {
 
 /** @param {Awaited<ReturnType<typeof send>>} outcome */
 function inWords (outcome) {
-  const statuses = Object.entries(outcome.cache_statuses).map(([status, count]) => `${status || 'none'} ${count}`).join(', ')
+  const statuses = Object.entries(outcome.cache_statuses)
+    .map(([status, count]) => `${status || 'none'} ${count}`)
+    .join(', ')
   return [
     `requests      ${outcome.requests}, ${outcome.failed} failed${outcome.failed > outcome.unanswered ? ' (does every page exist? --method POST writes them)' : ''}`,
     `time          ${outcome.duration_s} s, ${outcome.requests_per_s} a second, ${outcome.requests_per_min} a minute`,
     `response      mean ${outcome.duration_mean_ms} ms, ${Object.entries(outcome.duration_percentiles_ms).map(([name, value]) => `${name} ${value}`).join(', ')}, max ${outcome.duration_max_ms}`,
     `cache status  ${statuses}`,
-    ...(outcome.generator_limited ? ['The load generator used more than 70 % of this machine\'s cores: it may be what was measured.'] : [])
+    ...(outcome.generator_limited
+      ? ['The load generator used more than 70 % of this machine\'s cores: it may be what was measured.']
+      : [])
   ]
 }
 
@@ -154,21 +180,33 @@ function inWords (outcome) {
 function parseUrl (text) {
   if (text === undefined) throw new UsageError('say where to: --url http://wiki.localhost:8080')
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.pathname !== '/' || url.search !== '' || url.hash !== '' || url.username !== '') {
-    throw new UsageError(`--url is an http or https URL without a path, such as http://wiki.localhost:8080, not "${text}"`)
+  if (
+    url === null ||
+    (url.protocol !== 'http:' && url.protocol !== 'https:') ||
+    url.pathname !== '/' ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== ''
+  ) {
+    throw new UsageError(
+      `--url is an http or https URL without a path, such as http://wiki.localhost:8080, not "${text}"`
+    )
   }
   return url
 }
 
 /**
  * @param {string} hostname
- * @returns {Promise<boolean>} whether it is this machine, by all of its addresses
+ * @returns {Promise<boolean>} whether all of its addresses are this machine's loopback
  * @throws {UsageError} when the name is not known
  */
 async function isLoopback (hostname) {
-  // RFC 6761 §6.3.
+  // Loopback by RFC 6761 §6.3, even if the resolver does not know it.
   if (hostname === 'localhost' || hostname.endsWith('.localhost')) return true
   const host = hostname.replace(/^\[|\]$/g, '')
-  const addresses = isIP(host) ? [{ address: host, family: isIP(host) }] : await lookup(host, { all: true }).catch((error) => { throw new UsageError(`--url: ${host} is not known (${error.code})`) })
+  const addresses = isIP(host)
+    ? [{ address: host, family: isIP(host) }]
+    : await lookup(host, { all: true })
+      .catch((error) => { throw new UsageError(`--url: ${host} is not known (${error.code})`) })
   return addresses.every(({ address, family }) => LOOPBACK.check(address, family === 6 ? 'ipv6' : 'ipv4'))
 }

@@ -1,13 +1,17 @@
 import { parsePort, DEFAULT_PORTS, readConfig } from '../config.js'
 import { UsageError } from '../usage-error.js'
 
-/** Flags for the ports that a person sees, one for each. @type {Record<string, {type: 'string'}>} */
-export const PORT_OPTIONS = Object.fromEntries(Object.keys(DEFAULT_PORTS).map((name) => [`${name}-port`, { type: 'string' }]))
+/** One flag for each port that users see. @type {Record<string, {type: 'string'}>} */
+export const PORT_OPTIONS = Object.fromEntries(
+  Object.keys(DEFAULT_PORTS).map((name) => [`${name}-port`, { type: 'string' }])
+)
 
-export const PORT_HELP = Object.entries(DEFAULT_PORTS).map(([name, port]) => `  --${`${name}-port N`.padEnd(16)} default ${port}; also ${name.toUpperCase()}_PORT`).join('\n')
+export const PORT_HELP = Object.entries(DEFAULT_PORTS)
+  .map(([name, port]) => `  --${`${name}-port N`.padEnd(16)} default ${port}; also ${name.toUpperCase()}_PORT`)
+  .join('\n')
 
 /**
- * The environment's configuration with the command line's ports over it.
+ * Returns the environment's configuration; ports of the command line override its ports.
  * @param {Record<string, any>} values
  */
 export function configWith (values) {
@@ -29,7 +33,9 @@ export function configWith (values) {
 export function integerOption (text, flag, { least, most }) {
   if (text === undefined) return undefined
   const value = Number(text)
-  if (text.trim() === '' || !Number.isInteger(value) || value < least || value > most) throw new UsageError(`${flag} must be a whole number from ${least} to ${most}, not "${text}"`)
+  if (text.trim() === '' || !Number.isInteger(value) || value < least || value > most) {
+    throw new UsageError(`${flag} must be a whole number from ${least} to ${most}, not "${text}"`)
+  }
   return value
 }
 
@@ -43,7 +49,9 @@ export function integerOption (text, flag, { least, most }) {
 export function numberOption (text, flag, { least, most }) {
   if (text === undefined) return undefined
   const value = Number(text)
-  if (text.trim() === '' || !(value >= least && value <= most)) throw new UsageError(`${flag} must be a number from ${least} to ${most}, not "${text}"`)
+  if (text.trim() === '' || !(value >= least && value <= most)) {
+    throw new UsageError(`${flag} must be a number from ${least} to ${most}, not "${text}"`)
+  }
   return value
 }
 
@@ -57,7 +65,8 @@ export function refuseMore (positionals, most) {
 }
 
 /**
- * An abort signal for Ctrl-C and friends. The first lets the command clean up in order, a second ends it at once.
+ * Returns a signal that aborts on SIGINT (Ctrl-C), SIGTERM or SIGHUP. The command then cleans up in order; a second
+ * signal ends it at once.
  * @returns {AbortSignal}
  */
 export function interruptSignal () {

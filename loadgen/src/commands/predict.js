@@ -2,7 +2,10 @@ import { analysisHelp, runAnalysis } from '../lab/python.js'
 import { refuseMore } from './options.js'
 
 const MODULE = 'stevec_predict'
-const VALUES = ['pages', 'rate', 'zipf', 'edits', 'edits-zipf', 'policy', 'ttl', 'swr', 'purge-delay', 'tag-pages', 'pops', 'pops-zipf', 'pop-shares', 'fetch-ms', 'flash', 'duration', 'requests', 'seed', 'prices', 'page-bytes', 'origin-per-s']
+const VALUES = [
+  'pages', 'rate', 'zipf', 'edits', 'edits-zipf', 'policy', 'ttl', 'swr', 'purge-delay', 'tag-pages', 'pops',
+  'pops-zipf', 'pop-shares', 'fetch-ms', 'flash', 'duration', 'requests', 'seed', 'prices', 'page-bytes', 'origin-per-s'
+]
 const SWITCHES = ['tiered', 'no-collapse', 'json']
 
 /** @type {import('../cli.js').Command} */
@@ -15,6 +18,9 @@ export const command = {
   },
   async run ({ values, positionals }) {
     refuseMore(positionals, 0)
-    return runAnalysis(MODULE, Object.entries(values).map(([name, value]) => value === true ? `--${name}` : `--${name}=${value}`))
+    return runAnalysis(
+      MODULE,
+      Object.entries(values).map(([name, value]) => value === true ? `--${name}` : `--${name}=${value}`)
+    )
   }
 }

@@ -25,7 +25,13 @@ Examples:
     if (file === undefined) throw new UsageError('which FILE?')
     if (!existsSync(file)) throw new UsageError(`there is no file ${file}`)
     const progress = progressLine()
-    const counts = await readBackup({ uri: wikiUri(values.uri, configWith(values)), file, replace: values.replace ?? false, signal: interruptSignal(), onProgress: progress.show }).finally(progress.end)
+    const counts = await readBackup({
+      uri: wikiUri(values.uri, configWith(values)),
+      file,
+      replace: values.replace ?? false,
+      signal: interruptSignal(),
+      onProgress: progress.show
+    }).finally(progress.end)
     process.stdout.write(`restored ${countsLine(counts)}\n`)
     return 0
   }

@@ -83,7 +83,9 @@ Examples:
       seed: integerOption(values.seed, '--seed', { least: 0, most: 2 ** 32 - 1 }),
       repetitions: integerOption(values.repetitions, '--repetitions', { least: 1, most: 1000 }),
       vus: integerOption(values.vus, '--vus', { least: 1, most: 2000 }),
-      only: values.only === undefined ? undefined : String(values.only).split(',').map((part) => part.trim()).filter(Boolean),
+      only: values.only === undefined
+        ? undefined
+        : String(values.only).split(',').map((part) => part.trim()).filter(Boolean),
       profile: values.profile === undefined ? undefined : loadProfile(values.profile, config),
       origin: values.origin
     }
@@ -99,19 +101,22 @@ Examples:
       : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
     let invalid
     try {
-      if (setUp !== undefined && setUp.left().length > 0) await startDuring(setUp, { job, site, progress })
-      ;({ invalid } = await job.run({ ...job, command: commandLine, site, signal, progress, watchPort }))
+      if (setUp !== undefined && setUp.left().length > 0) {
+        await startDuring(setUp, { job, site, progress })
+      }({ invalid } = await job.run({ ...job, command: commandLine, site, signal, progress, watchPort }))
     } finally {
       await site.close()
     }
-    if (job.target !== null) progress.note(`Cloudflare's own count comes some minutes late; then: stevec cloudflare analytics --zone ${job.target.zone} --run ${path.relative(process.cwd(), job.directory)} && stevec report ${path.relative(process.cwd(), job.directory)}`)
+    if (job.target !== null) {
+      progress.note(`Cloudflare's own count comes some minutes late; then: stevec cloudflare analytics --zone ${job.target.zone} --run ${path.relative(process.cwd(), job.directory)} && stevec report ${path.relative(process.cwd(), job.directory)}`)
+    }
     if (values.report) await writeReport(job.directory)
     return invalid === 0 ? 0 : 1
   }
 }
 
 /**
- * Starts the first trial's stack while set-up goes on. Measuring waits for all of it: it needs k6 and idle processors.
+ * Starts the first trial's stack during set-up. Trials wait for the end of set-up: they need k6 and idle processors.
  * @param {import('@stevec/harness/tools/install').SetUp} setUp
  * @param {{job: Job, site: import('../lab/site.js').Site, progress: import('../lab/progress.js').Progress}} context
  */
@@ -124,7 +129,19 @@ async function startDuring (setUp, { job, site, progress }) {
 }
 
 /** @typedef {import('./target-options.js').ZoneTarget | null} Target  null: a stack of its own */
-/** @typedef {{target?: Target, preset?: 'quick' | 'full', seed?: number, repetitions?: number, vus?: number, only?: string[], profile?: import('../profile/profile.js').Profile, origin?: string}} Asked */
+
+/**
+ * Options of the command line.
+ * @typedef {object} Asked
+ * @property {Target} [target]
+ * @property {'quick' | 'full'} [preset]
+ * @property {number} [seed]
+ * @property {number} [repetitions]
+ * @property {number} [vus]
+ * @property {string[]} [only]
+ * @property {import('../profile/profile.js').Profile} [profile]
+ * @property {string} [origin]
+ */
 
 /**
  * @typedef {object} Job
@@ -139,17 +156,33 @@ async function startDuring (setUp, { job, site, progress }) {
  */
 
 /**
- * A new run.
+ * Returns the job of a new run.
  * @param {ReturnType<typeof configWith>} config
  * @param {string | undefined} name
  * @param {Asked} asked
  * @returns {Job}
  */
-function started (config, name, { target = null, preset = 'quick', seed = 1, repetitions, vus, only, profile = loadProfile('none', config), origin }) {
-  if (name === undefined) throw new UsageError(`name an experiment: ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
+function started (
+  config,
+  name,
+  {
+    target = null,
+    preset = 'quick',
+    seed = 1,
+    repetitions,
+    vus,
+    only,
+    profile = loadProfile('none', config),
+    origin
+  }
+) {
+  if (name === undefined) {
+    throw new UsageError(`name an experiment: ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
+  }
   const common = { preset, seed, profile, target, origin }
   const fit = fitTo(target)
-  const directoryFor = (/** @type {string} */ run) => path.join(config.resultsDirectory, runName(new Date(), run, gitState().commit))
+  const directoryFor = (/** @type {string} */ run) =>
+    path.join(config.resultsDirectory, runName(new Date(), run, gitState().commit))
   if (name === 'study') {
     if (vus !== undefined) throw new UsageError('--vus is for one experiment, not for the study')
     const definitions = studyNames(only).map((each) => fit(loadDefinition(each, preset, { repetitions })))
@@ -160,14 +193,20 @@ function started (config, name, { target = null, preset = 'quick', seed = 1, rep
 }
 
 /** @param {Target} target */
-const fitTo = (target) => target === null ? (/** @type {import('../lab/definition.js').Definition} */ definition) => definition : fitToZone
+const fitTo = (target) => target === null
+  ? (/** @type {import('../lab/definition.js').Definition} */ definition) => definition
+  : fitToZone
 
 /**
  * @param {Omit<Job, 'runs' | 'run'>} job
  * @param {import('../lab/definition.js').Definition} definition
  * @returns {Job}
  */
-const experimentJob = (job, definition) => ({ ...job, runs: [{ definition, directory: job.directory }], run: (context) => runExperiment({ ...context, definition }) })
+const experimentJob = (job, definition) => ({
+  ...job,
+  runs: [{ definition, directory: job.directory }],
+  run: (context) => runExperiment({ ...context, definition })
+})
 
 /**
  * @param {Omit<Job, 'runs' | 'run'>} job
@@ -177,64 +216,99 @@ const experimentJob = (job, definition) => ({ ...job, runs: [{ definition, direc
  */
 const studyJob = (job, definitions, repetitions) => ({
   ...job,
-  runs: definitions.map((definition) => ({ definition, directory: path.join(job.directory, runDirectory(definition.name)) })),
+  runs: definitions.map((definition) => ({
+    definition,
+    directory: path.join(job.directory, runDirectory(definition.name))
+  })),
   run: (context) => runStudy({ ...context, definitions, repetitions })
 })
 
 /**
- * An unfinished run or study, as its manifest has it; what was asked for besides must be the same.
+ * Returns the job of an unfinished run or study, from its manifest. Options on the command line must match it.
  * @param {ReturnType<typeof configWith>} config
- * @param {string | undefined} name  an experiment's, a run's, or none for the newest
+ * @param {string | undefined} name  of an experiment or a run; undefined: the newest unfinished one
  * @param {Asked} asked
  * @returns {Job}
- * @throws {import('../lab/results.js').ResultsError} when there is none, or it was another
+ * @throws {import('../lab/results.js').ResultsError} when there is none, or an option does not match
  */
 function resumed ({ resultsDirectory }, name, asked) {
-  const isExperiment = name !== undefined && (name === 'study' || name.endsWith('.json') || experimentNames().includes(name))
+  const isExperiment = name !== undefined &&
+    (name === 'study' || name.endsWith('.json') || experimentNames().includes(name))
   const ownFile = isExperiment && name.endsWith('.json') ? loadDefinition(name, asked.preset ?? 'quick') : null
-  const directory = name === undefined || isExperiment ? findUnfinished(resultsDirectory, ownFile?.name ?? name) : findRun(resultsDirectory, name)
+  const directory = name === undefined || isExperiment
+    ? findUnfinished(resultsDirectory, ownFile?.name ?? name)
+    : findRun(resultsDirectory, name)
   const manifest = /** @type {Record<string, any>} */ (readManifest(directory))
   const { preset, seed, profile } = manifest
   /** @type {Target} */
   const target = manifest.target ? { kind: manifest.target.kind, zone: manifest.target.zone } : null
-  refuseOtherwise(directory, { ...manifest, target }, { preset: asked.preset, seed: asked.seed, profile: asked.profile, target: asked.target })
-  const common = { directory, preset, seed, profile: asked.profile ?? profile, target, origin: sameOrigin(manifest, asked.origin) }
+  refuseOtherwise(
+    directory,
+    { ...manifest, target },
+    { preset: asked.preset, seed: asked.seed, profile: asked.profile, target: asked.target }
+  )
+  const common = {
+    directory,
+    preset,
+    seed,
+    profile: asked.profile ?? profile,
+    target,
+    origin: sameOrigin(manifest, asked.origin)
+  }
   const fit = fitTo(target)
   if (manifest.kind === 'study') {
     const names = manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => experiment)
-    if (asked.only !== undefined) refuseOtherwise(directory, { ...manifest, only: names }, { only: studyNames(asked.only) })
+    if (asked.only !== undefined) {
+      refuseOtherwise(directory, { ...manifest, only: names }, { only: studyNames(asked.only) })
+    }
     const repetitions = asked.repetitions ?? manifest.repetitions ?? undefined
-    return studyJob(common, names.map((/** @type {string} */ each) => fit(loadDefinition(each, preset, { repetitions }))), repetitions)
+    return studyJob(
+      common,
+      names.map((/** @type {string} */ each) => fit(loadDefinition(each, preset, { repetitions }))),
+      repetitions
+    )
   }
   const before = manifest.experiment
   const file = isExperiment ? name : experimentOf(manifest)
-  // A run knows its definition, but a file that has changed since means another experiment. A file of the user's own is only looked at when it is named.
+  // The manifest contains the definition, but a changed file means another experiment, so the file is read again. A
+  // file of the user's own is read only if the command line names it.
   const known = isExperiment || experimentNames().includes(file)
   const definition = known
-    ? loadDefinition(file, preset, { repetitions: asked.repetitions ?? before.repetitions, vus: asked.vus ?? before.settings.vus, only: cellsOption(asked.only) ?? levelsOf(before.factors) })
+    ? loadDefinition(file, preset, {
+      repetitions: asked.repetitions ?? before.repetitions,
+      vus: asked.vus ?? before.settings.vus,
+      only: cellsOption(asked.only) ?? levelsOf(before.factors)
+    })
     : before
   return experimentJob(common, fit(definition))
 }
 
 /**
- * @param {Record<string, any>} manifest  of what is gone on with
- * @param {string | undefined} asked
- * @returns {string} --origin, as it was
- * @throws {UsageError} when it was another, or only the user can say where it is
+ * @param {Record<string, any>} manifest  of the resumed run
+ * @param {string | undefined} asked  --origin
+ * @returns {string} --origin of the resumed run
+ * @throws {UsageError} when they differ, or when only the user knows the address
  */
 function sameOrigin (manifest, asked) {
   const kind = manifest.origin?.kind ?? 'local'
-  if (asked !== undefined && asked.split(':')[0] !== kind) throw new UsageError(`the origin of this run was ${kind}, so it cannot be gone on with at ${asked}`)
-  if (asked === undefined && kind === 'ssh') throw new UsageError('the origin of this run was a machine of your own; name it again with --origin ssh://…')
+  if (asked !== undefined && asked.split(':')[0] !== kind) {
+    throw new UsageError(`the origin of this run was ${kind}, so it cannot be gone on with at ${asked}`)
+  }
+  if (asked === undefined && kind === 'ssh') {
+    throw new UsageError('the origin of this run was a machine of your own; name it again with --origin ssh://…')
+  }
   return asked ?? kind
 }
 
 /**
  * @param {Record<string, import('../lab/definition.js').Factor>} factors
- * @returns {Record<string, string[]>} what --only would have been
+ * @returns {Record<string, string[]>} the equivalent of --only
  */
 function levelsOf (factors) {
-  return Object.fromEntries(Object.entries(factors).map(([name, factor]) => [name, Array.isArray(factor) ? factor.map(String) : Object.keys(factor)]))
+  return Object.fromEntries(Object.entries(factors).map(([name, factor]) => [
+    name,
+    Array.isArray(factor) ? factor.map(String) : Object.keys(factor)
+  ]))
 }
 
 /**
@@ -242,7 +316,9 @@ function levelsOf (factors) {
  * @returns {'quick' | 'full' | undefined}
  */
 function presetOption (text) {
-  if (text !== undefined && text !== 'quick' && text !== 'full') throw new UsageError(`--preset is quick or full, not "${text}"`)
+  if (text !== undefined && text !== 'quick' && text !== 'full') {
+    throw new UsageError(`--preset is quick or full, not "${text}"`)
+  }
   return text
 }
 
@@ -254,7 +330,9 @@ function studyNames (only) {
   if (only === undefined) return [...STUDY]
   const ids = Object.fromEntries(STUDY.map((name) => [name, loadDefinition(name, 'quick').id]))
   const unknown = only.find((wanted) => !STUDY.some((name) => name === wanted || ids[name] === wanted))
-  if (unknown !== undefined) throw new UsageError(`--only: the study has no "${unknown}"; it has: ${STUDY.map((name) => `${ids[name]} ${name}`).join(', ')}`)
+  if (unknown !== undefined) {
+    throw new UsageError(`--only: the study has no "${unknown}"; it has: ${STUDY.map((name) => `${ids[name]} ${name}`).join(', ')}`)
+  }
   return STUDY.filter((name) => only.includes(name) || only.includes(ids[name]))
 }
 
@@ -268,7 +346,9 @@ function cellsOption (only) {
   const wanted = {}
   for (const part of only) {
     const [, factor, level] = /^([^=]+)=(.+)$/.exec(part) ?? []
-    if (factor === undefined) throw new UsageError(`--only of an experiment is factor=level, such as door=source, not "${part}"`)
+    if (factor === undefined) {
+      throw new UsageError(`--only of an experiment is factor=level, such as door=source, not "${part}"`)
+    }
     wanted[factor] = [...(wanted[factor] ?? []), level]
   }
   return wanted

@@ -4,7 +4,7 @@ import { UsageError } from '../usage-error.js'
 import { interruptSignal } from './options.js'
 
 const OPTIONAL = Object.keys(OPTIONAL_STEPS)
-/** Commands that begin before set-up has ended, and whether they run without what only experiments need. */
+/** Commands that can start before the end of set-up; true: they also run without the tools of experiments. */
 const EARLY = { up: true, run: false }
 
 /** @type {import('../cli.js').Command} */
@@ -27,7 +27,9 @@ Does nothing when nothing is missing. A set-up goes on where the last was stoppe
   options: { with: { type: 'string' } },
   async run ({ values, positionals }) {
     const [name] = positionals
-    if (values.with !== undefined && !OPTIONAL.includes(values.with)) throw new UsageError(`--with must be one of ${OPTIONAL.join(', ')}, not "${values.with}"`)
+    if (values.with !== undefined && !OPTIONAL.includes(values.with)) {
+      throw new UsageError(`--with must be one of ${OPTIONAL.join(', ')}, not "${values.with}"`)
+    }
     const begins = name === undefined || Object.hasOwn(EARLY, name)
     if (!begins) throw new UsageError(`setup begins ${Object.keys(EARLY).join(' or ')}, not "${name}"`)
     const optional = values.with === undefined ? [] : [values.with]
@@ -64,7 +66,7 @@ async function beginEarly (argv, optional, interrupted) {
     await setUp.all
     return 0
   } finally {
-    // Nothing is left half done in the background.
+    // Stops installations that still run in the background.
     ended.abort()
     await setUp.all.catch(() => {})
   }

@@ -25,23 +25,39 @@ Examples:
       const found = await inspectStack(path.join(config.stateDirectory, name))
       if (found !== null) stacks.push({ name, ...found })
     }
-    const healthy = stacks.every(({ dead, doors }) => dead.length === 0 && Object.values(doors).every((door) => door.healthy))
+    const healthy = stacks.every(
+      ({ dead, doors }) => dead.length === 0 && Object.values(doors).every((door) => door.healthy)
+    )
     const exitCode = stacks.length === 0 ? 3 : healthy ? 0 : 1
     if (values.json) {
-      // The doors of the first stack are also at the top: whoever wants a URL rarely wants to know of two.
-      const idle = Object.fromEntries(Object.entries(doorsOf({ ...DEFAULT_PORTS, ...config.ports })).map(([name, door]) => [name, { ...door, healthy: false }]))
+      // The first stack's doors are also at the top level: most scripts need only the URLs of one stack.
+      const idle = Object.fromEntries(
+        Object.entries(doorsOf({ ...DEFAULT_PORTS, ...config.ports }))
+          .map(([name, door]) => [name, { ...door, healthy: false }])
+      )
       process.stdout.write(`${JSON.stringify({
         running: stacks.length > 0,
         healthy: stacks.length > 0 && healthy,
         doors: stacks[0]?.doors ?? idle,
-        stacks: stacks.map(({ name, state, dead, doors }) => ({ name, started_at: state.started_at, ports: state.ports, processes: state.processes.map(({ name, pid }) => ({ name, pid })), dead, doors }))
+        stacks: stacks.map(({ name, state, dead, doors }) => ({
+          name,
+          started_at: state.started_at,
+          ports: state.ports,
+          processes: state.processes.map(({ name, pid }) => ({ name, pid })),
+          dead,
+          doors
+        }))
       }, null, 2)}\n`)
       return exitCode
     }
     if (stacks.length === 0) process.stdout.write('nothing runs; start the wiki with `stevec up` (or make up)\n')
     for (const { name, state, dead, doors } of stacks) {
-      process.stdout.write(`${name}, up since ${state.started_at}:\n${doorLines(doors).map((line) => `  ${line}\n`).join('')}`)
-      if (dead.length > 0) process.stdout.write(`  no longer running: ${dead.join(', ')}; \`stevec down\`, then \`stevec up\`\n`)
+      process.stdout.write(
+        `${name}, up since ${state.started_at}:\n${doorLines(doors).map((line) => `  ${line}\n`).join('')}`
+      )
+      if (dead.length > 0) {
+        process.stdout.write(`  no longer running: ${dead.join(', ')}; \`stevec down\`, then \`stevec up\`\n`)
+      }
     }
     return exitCode
   }

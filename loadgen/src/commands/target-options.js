@@ -4,7 +4,11 @@ import { UsageError } from '../usage-error.js'
 import { integerOption, PORT_OPTIONS } from './options.js'
 
 /** @type {Record<string, {type: 'string'}>} */
-export const TARGET_OPTIONS = { target: { type: 'string' }, zone: { type: 'string' }, 'max-requests': { type: 'string' } }
+export const TARGET_OPTIONS = {
+  target: { type: 'string' },
+  zone: { type: 'string' },
+  'max-requests': { type: 'string' }
+}
 
 export const TARGET_HELP = `  --target NAME        what is measured: stack (default: one of its own), or cloudflare: the doors of a zone, and the wiki behind them
   --zone DOMAIN        of --target cloudflare; default the zone that stevec cloudflare verify has verified, when it is one
@@ -15,21 +19,28 @@ export const TARGET_HELP = `  --target NAME        what is measured: stack (defa
 /**
  * @param {Record<string, any>} values
  * @param {string} stateDirectory
- * @returns {{target: ZoneTarget | null | undefined, maxRequests: number}}  null: a stack; undefined: nothing was said
+ * @returns {{target: ZoneTarget | null | undefined, maxRequests: number}}  null: a stack; undefined: not given
  * @throws {UsageError}
  */
 export function targetOption (values, stateDirectory) {
-  const maxRequests = integerOption(values['max-requests'], '--max-requests', { least: 1, most: 10_000_000 }) ?? MAX_REQUESTS
+  const maxRequests = integerOption(values['max-requests'], '--max-requests', { least: 1, most: 10_000_000 }) ??
+    MAX_REQUESTS
   const { target } = values
-  if (target !== undefined && target !== 'stack' && target !== 'cloudflare') throw new UsageError(`--target is stack or cloudflare, not "${target}"`)
+  if (target !== undefined && target !== 'stack' && target !== 'cloudflare') {
+    throw new UsageError(`--target is stack or cloudflare, not "${target}"`)
+  }
   if (target !== 'cloudflare') {
     const lost = ['zone', 'max-requests'].find((name) => values[name] !== undefined)
-    // A run that is gone on with knows its target, but not how much it may still send.
-    if (lost !== undefined && !(values.resume && lost === 'max-requests' && target === undefined)) throw new UsageError(`--${lost} is for --target cloudflare`)
+    // A resumed run knows its target, but not the limit of further requests.
+    if (lost !== undefined && !(values.resume && lost === 'max-requests' && target === undefined)) {
+      throw new UsageError(`--${lost} is for --target cloudflare`)
+    }
     return { target: target === 'stack' ? null : undefined, maxRequests }
   }
   const foreign = ['profile', 'origin', ...Object.keys(PORT_OPTIONS)].find((name) => values[name] !== undefined)
-  if (foreign !== undefined) throw new UsageError(`--${foreign} is for a stack of one's own: origin and client of a zone stand where they stand`)
+  if (foreign !== undefined) {
+    throw new UsageError(`--${foreign} is for a stack of one's own: origin and client of a zone stand where they stand`)
+  }
   return { target: { kind: 'cloudflare', zone: values.zone ?? onlyZone(stateDirectory) }, maxRequests }
 }
 
@@ -37,5 +48,7 @@ export function targetOption (values, stateDirectory) {
 function onlyZone (stateDirectory) {
   const zones = verifiedZones(stateDirectory)
   if (zones.length === 1) return zones[0]
-  throw new UsageError(zones.length === 0 ? 'no zone was verified yet: stevec cloudflare verify --zone example.com' : `name the zone: --zone ${zones.join(', or --zone ')}`)
+  throw new UsageError(zones.length === 0
+    ? 'no zone was verified yet: stevec cloudflare verify --zone example.com'
+    : `name the zone: --zone ${zones.join(', or --zone ')}`)
 }

@@ -10,12 +10,12 @@ import { startStack, stopStack } from '../stack/stack.js'
 import { UsageError } from '../usage-error.js'
 import { configWith, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
 
-/** What the wiki does in a fraction of a second on a machine as slow as any that is sold. */
+/** A wiki on the slowest machine on sale handles so many requests in a fraction of a second. */
 const REQUESTS_AT_ONCE_MAX = 256
 
-/** An edit shows at once through every door. A purge by tag covers a page in all its forms, also with a query. */
+/** An edit shows at once through every door. A purge by tag covers all forms of a page, also those with a query. */
 const POLICY = 'purge-tag'
-/** The wiki's own default, for a wiki that purges a user's zone. */
+/** The wiki's own default, used for a wiki that purges a user's zone. */
 const ZONE_POLICY = 'ttl'
 
 /** @type {import('../cli.js').Command} */
@@ -57,13 +57,20 @@ Examples:
     const present = readState(directory)
     if (present !== null && isRunning(present)) {
       const other = values.profile !== undefined && present.profile?.name !== profile.name
-      if (other) throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; \`stevec down\` first`)
-      const elsewhere = values.origin !== undefined && (present.origin?.facts.kind ?? 'local') !== values.origin.split(':')[0]
-      if (elsewhere) throw new UsageError(`already up, with the origin ${present.origin?.facts.kind ?? 'local'}; \`stevec down\` first`)
+      if (other) {
+        throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; \`stevec down\` first`)
+      }
+      const elsewhere = values.origin !== undefined &&
+        (present.origin?.facts.kind ?? 'local') !== values.origin.split(':')[0]
+      if (elsewhere) {
+        throw new UsageError(`already up, with the origin ${present.origin?.facts.kind ?? 'local'}; \`stevec down\` first`)
+      }
       const before = present.cache_policy ?? ZONE_POLICY
       const otherPolicy = values.policy !== undefined && before !== policy
       if (otherPolicy) throw new UsageError(`already up, with the policy ${before}; \`stevec down\` first`)
-      process.stdout.write(`already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`)
+      process.stdout.write(
+        `already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`
+      )
       return 0
     }
     await stopStack(directory)

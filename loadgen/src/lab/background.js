@@ -2,17 +2,18 @@ import { createServer } from 'node:http'
 import { waitUntil } from '@stevec/harness/processes'
 import { backgroundPlan } from './matrix.js'
 
-/** How long the first round of a background's requests may take before the probe starts all the same; the overlap is judged from timestamps. */
+/** Limit for the first round of requests. The probe then starts in any case; timestamps decide about the overlap. */
 const FIRST_ROUND_TIMEOUT_MS = 120_000
-/** A lab that hangs must not leave a load running for ever. */
+/** Ends the load even if the lab hangs. */
 const DURATION_BEYOND_PROBE_S = 900
 
 /**
- * Starts readers beside the probe, and comes back when each has had its first answer. All of them begin at once, and Node accepts one connection a turn of
- * its event loop: a probe that came sooner would wait behind that burst, and measure it instead of the load.
+ * Starts readers beside the probe. Resolves once each reader has its first response: all readers start at once, and
+ * Node accepts one connection per turn of its event loop. An earlier probe would wait behind that burst and measure the
+ * burst instead of the load.
  * @param {object} options
  * @param {import('./generator.js').Generators} options.generators
- * @param {Omit<import('./generator.js').GeneratorSettings, 'summary_file'>} options.probe  its settings
+ * @param {Omit<import('./generator.js').GeneratorSettings, 'summary_file'>} options.probe  settings of the probe
  * @param {number} options.vus
  * @param {string} options.directory
  * @param {AbortSignal} options.signal
@@ -43,7 +44,7 @@ export async function startBackground ({ generators, probe, vus, directory, sign
     return {
       csvFile: generator.csvFile,
       cpuSeconds: generator.cpuSeconds,
-      /** Lets each reader have its last answer, and ends. */
+      /** Ends the background; each reader still gets its last response. */
       async stop () {
         switchboard.tell()
         return done
@@ -55,7 +56,7 @@ export async function startBackground ({ generators, probe, vus, directory, sign
   }
 }
 
-/** A listener on loopback: `/until` is answered only once it is told to, `/until/answered` counts. */
+/** Listens on loopback: `/until` stays open until `tell()`; `/until/answered` counts calls and responds at once. */
 async function listenForEnd () {
   /** @type {Set<import('node:http').ServerResponse>} */
   const waiting = new Set()

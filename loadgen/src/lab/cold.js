@@ -3,25 +3,28 @@ import { cacheStatusOf } from '../../scenarios/cache-status.js'
 import { request } from '@stevec/harness/request'
 import { readCounter } from './counter.js'
 
-/** Not a page of any plan, so that the proof warms nothing. */
+/** In no plan, so the proof warms no page of a trial. */
 export const PROBE_PAGE = 'cold-proof'
 export const PROBE_TEXT = 'Read before each trial to prove that the caches are cold.'
 
-/** @typedef {{cold: boolean, observed: string[], origin_requests: number}} ColdProof  cache statuses seen, '' for none */
+/** @typedef {{cold: boolean, observed: string[], origin_requests: number}} ColdProof  `observed`: '' for no status */
 
 /**
- * Empties every cache and proves it at a door: a page that was a HIT just before must be a MISS afterwards and reach the origin.
- * Where nothing is stored, each read must reach the origin. Leaves the counter at 0.
+ * Empties every cache and proves it at a door: a page that was a HIT just before must be a MISS and reach the origin.
+ * If no cache stores pages there, each read must reach the origin. Leaves the counter at 0.
  * @param {object} options
  * @param {import('../stack/doors.js').Door} options.door
- * @param {boolean} options.stores  whether a cache keeps pages there (see storesPages)
+ * @param {boolean} options.stores  whether a cache stores pages at this door (see storesPages)
  * @param {Record<string, {url: string, token: string}>} options.controls
  * @param {string} options.wikiUrl
- * @param {() => Promise<void>} [options.emptyOther]  empties a cache that has no control
+ * @param {() => Promise<void>} [options.emptyOther]  empties a cache without a control listener
  * @returns {Promise<ColdProof>}
  */
 export async function purgeAndProveCold ({ door, stores, controls, wikiUrl, emptyOther = async () => {} }) {
-  const purge = () => Promise.all([emptyOther(), ...Object.values(controls).map((control) => createEdge(control).purgeEverything())])
+  const purge = () => Promise.all([
+    emptyOther(),
+    ...Object.values(controls).map((control) => createEdge(control).purgeEverything())
+  ])
   const read = async () => {
     const { headers } = await request(`${door.url}/wiki/${PROBE_PAGE}`)
     return cacheStatusOf((name) => headers[name]?.toString())

@@ -3,10 +3,10 @@ import { request } from '@stevec/harness/request'
 /** @typedef {{requests: number, reads: number, writes: number}} Counter */
 
 /**
- * Reads the wiki's counter and thereby sets it to 0. Asked for at the wiki itself, so that no cache can answer.
+ * Reads the wiki's counter, which resets it to 0. Asks the wiki directly: no cache can answer.
  * @param {string} wikiUrl
  * @returns {Promise<Counter>} requests that reached the wiki since the last reading
- * @throws {Error} when the answer is not a counter's
+ * @throws {Error} when the response is not from the counter
  */
 export async function readCounter (wikiUrl) {
   const { status, body } = await request(`${wikiUrl}/wiki/stevec`)

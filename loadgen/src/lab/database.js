@@ -3,7 +3,7 @@ import { MongoClient } from 'mongodb'
 /** @typedef {{uri: string, drop: () => Promise<void>}} LabDatabase */
 
 /**
- * A database of the run's own on the server that the user named, so that an experiment never writes to the user's wiki.
+ * Names a database for one run on the user's server, so that an experiment never writes to the user's wiki.
  * @param {string} mongodbUri
  * @returns {LabDatabase}
  */
@@ -11,8 +11,10 @@ export function labDatabase (mongodbUri) {
   const uri = new URL(mongodbUri)
   const name = `stevec_lab_${Date.now().toString(36)}`
   uri.pathname = `/${name}`
-  // Without this, the server would look for the user in the database that was just made up.
-  if (uri.username !== '' && !uri.searchParams.has('authSource')) uri.searchParams.set('authSource', new URL(mongodbUri).pathname.slice(1) || 'admin')
+  // Otherwise the server looks for the user in the new database.
+  if (uri.username !== '' && !uri.searchParams.has('authSource')) {
+    uri.searchParams.set('authSource', new URL(mongodbUri).pathname.slice(1) || 'admin')
+  }
   return {
     uri: uri.href,
     async drop () {

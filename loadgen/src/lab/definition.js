@@ -7,16 +7,16 @@ import { ROOT } from '@stevec/harness/config'
 
 const DIRECTORY = path.join(ROOT, 'loadgen/experiments')
 const TRIALS_MAX = 100_000
-/** Pages are kept in memory by caches and database alike. */
+/** Caches and the database hold all pages in memory. */
 const PAGES_CHARS_MAX = 2_000_000_000
 
-/** An experiment that is not there or not well-formed; the message names what is wrong with it. */
+/** An experiment that does not exist or is malformed; the message says what is wrong. */
 export class DefinitionError extends Error {}
 
 /** @typedef {import('../stack/doors.js').DoorName} DoorName */
 
 /**
- * How a trial is done; docs/results-format.md tells each.
+ * The settings of a trial; docs/results-format.md explains each.
  * @typedef {object} Settings
  * @property {DoorName} door
  * @property {number} pages
@@ -48,7 +48,11 @@ export class DefinitionError extends Error {}
  * @property {number} timeout_s
  */
 
-/** What a file of one's own need not say: the study's client, one that waits for each answer, on a new connection each time. @type {Settings} */
+/**
+ * Defaults for what an experiment's file leaves out: the client of the study, which waits for each response and opens a
+ * new connection for each request.
+ * @type {Settings}
+ */
 export const DEFAULT_SETTINGS = Object.freeze({
   door: 'source',
   pages: 100,
@@ -80,10 +84,13 @@ export const DEFAULT_SETTINGS = Object.freeze({
   timeout_s: 60
 })
 
-/** @typedef {unknown[] | Record<string, Partial<Settings>>} Factor  values of the setting of its name, or levels that give several */
+/**
+ * A list has values of the setting with the factor's name; a record has named levels that give several settings.
+ * @typedef {unknown[] | Record<string, Partial<Settings>>} Factor
+ */
 
 /**
- * An experiment with a preset applied: what a run does.
+ * What a run does: an experiment with a preset applied.
  * @typedef {object} Definition
  * @property {string} id
  * @property {string} name
@@ -95,20 +102,26 @@ export const DEFAULT_SETTINGS = Object.freeze({
  * @property {Settings} settings
  * @property {Record<string, Factor>} factors
  * @property {number} repetitions
- * @property {{level: string, reason: string}[]} [left_out]  levels that cannot be measured here, and why
+ * @property {{level: string, reason: string}[]} [left_out]  levels that the run cannot measure, and why
  */
 
 /** @typedef {Record<string, string | number | boolean | number[]>} Cell  factor → level */
 
-/** @typedef {{repetitions?: number, vus?: number, only?: Record<string, string[]>}} Overrides  from the command line; `only` keeps these levels of a factor */
+/**
+ * Overrides from the command line; `only` selects levels of a factor.
+ * @typedef {{repetitions?: number, vus?: number, only?: Record<string, string[]>}} Overrides
+ */
 
 /** @returns {string[]} names of the project's own experiments, sorted */
 export function experimentNames () {
-  return readdirSync(DIRECTORY).filter((file) => file.endsWith('.json') && file !== 'experiment.schema.json').map((file) => file.slice(0, -5)).sort()
+  return readdirSync(DIRECTORY)
+    .filter((file) => file.endsWith('.json') && file !== 'experiment.schema.json')
+    .map((file) => file.slice(0, -5))
+    .sort()
 }
 
 /**
- * @param {string} name  of a file in loadgen/experiments, or the path of a .json file of one's own
+ * @param {string} name  of a file in loadgen/experiments, or the path of the user's own .json file
  * @param {'quick' | 'full'} preset
  * @param {Overrides} [overrides]
  * @returns {Definition}
@@ -118,7 +131,9 @@ export function loadDefinition (name, preset, overrides = {}) {
   const own = name.endsWith('.json')
   if (own && !existsSync(name)) throw new DefinitionError(`there is no file ${name}`)
   if (!own && !experimentNames().includes(name)) {
-    throw new DefinitionError(`there is no experiment "${name}"; there is: ${experimentNames().join(', ')}, or name a .json file of your own`)
+    throw new DefinitionError(
+      `there is no experiment "${name}"; there is: ${experimentNames().join(', ')}, or name a .json file of your own`
+    )
   }
   const file = own ? name : path.join(DIRECTORY, `${name}.json`)
   return applyPreset(parse(readFileSync(file, 'utf8'), path.basename(file)), path.basename(file), preset, overrides)
@@ -144,7 +159,7 @@ export function parse (text, file) {
 }
 
 /**
- * Every combination of the factors' levels, the last factor varying fastest.
+ * Returns every combination of the factors' levels; the last factor varies fastest.
  * @param {Definition} definition
  * @returns {{cell: Cell, settings: Settings}[]}
  */
@@ -153,7 +168,10 @@ export function cellsOf (definition) {
   let cells = [{ cell: {}, settings: definition.settings }]
   for (const [name, factor] of Object.entries(definition.factors)) {
     const levels = levelsOf(name, factor)
-    cells = cells.flatMap(({ cell, settings }) => levels.map(({ level, gives }) => ({ cell: { ...cell, [name]: level }, settings: { ...settings, ...gives } })))
+    cells = cells.flatMap(({ cell, settings }) => levels.map(({ level, gives }) => ({
+      cell: { ...cell, [name]: level },
+      settings: { ...settings, ...gives }
+    })))
   }
   return cells
 }
@@ -179,7 +197,9 @@ function levelsOf (name, factor) {
 function applyPreset (experiment, file, preset, { repetitions, vus, only = {} }) {
   const { presets, $schema, ...rest } = experiment
   const common = /** @type {Definition} */ (rest)
-  if (presets[preset] === undefined) throw new DefinitionError(`${file} has no preset "${preset}"; it has: ${Object.keys(presets).join(', ')}`)
+  if (presets[preset] === undefined) {
+    throw new DefinitionError(`${file} has no preset "${preset}"; it has: ${Object.keys(presets).join(', ')}`)
+  }
   const chosen = presets[preset]
   /** @type {Definition} */
   const definition = {
@@ -189,53 +209,99 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {} })
     repetitions: repetitions ?? chosen.repetitions
   }
   for (const [name, factor] of Object.entries(definition.factors)) {
-    if (Array.isArray(factor) && !(name in DEFAULT_SETTINGS)) throw new DefinitionError(`${file}: the factor ${name} is a list, but there is no setting of this name; give named levels, or one of ${Object.keys(DEFAULT_SETTINGS).join(', ')}`)
+    if (Array.isArray(factor) && !(name in DEFAULT_SETTINGS)) {
+      throw new DefinitionError(
+        `${file}: the factor ${name} is a list, but there is no setting of this name; give named levels, or one of ${Object.keys(DEFAULT_SETTINGS).join(', ')}`
+      )
+    }
   }
   const cells = cellsOf(definition)
-  if (cells.length * definition.repetitions > TRIALS_MAX) throw new DefinitionError(`${file}: ${cells.length} cells × ${definition.repetitions} repetitions are more than ${TRIALS_MAX} trials`)
+  if (cells.length * definition.repetitions > TRIALS_MAX) {
+    throw new DefinitionError(
+      `${file}: ${cells.length} cells × ${definition.repetitions} repetitions are more than ${TRIALS_MAX} trials`
+    )
+  }
   for (const { cell, settings } of cells) {
     const complaint = violations('settings', settings) ?? contradiction(settings)
-    if (complaint !== null) throw new DefinitionError(`${file}: in the cell ${Object.entries(cell).map((entry) => entry.join('=')).join(' ')}: ${complaint}`)
+    if (complaint !== null) {
+      throw new DefinitionError(
+        `${file}: in the cell ${Object.entries(cell).map((entry) => entry.join('=')).join(' ')}: ${complaint}`
+      )
+    }
   }
   return definition
 }
 
 /**
- * What each setting allows, but all of them together do not.
+ * Finds settings that are valid alone but contradict each other.
  * @param {Settings} settings
- * @returns {string | null}
+ * @returns {string | null} the first contradiction
  */
 function contradiction (settings) {
-  const { model, rate_per_s: rate, pause_s: pause, requests, duration_max_s: duration, bound, burst, fault, background_vus: background, pages, page_size_chars: size } = settings
+  const {
+    model,
+    rate_per_s: rate,
+    pause_s: pause,
+    requests,
+    duration_max_s: duration,
+    bound,
+    burst,
+    fault,
+    background_vus: background,
+    pages,
+    page_size_chars: size
+  } = settings
   if (model === 'open' && rate === null) return 'the open model needs rate_per_s'
   if (model === 'open' && pause > 0) return 'in the open model nobody pauses: pause_s must be 0'
   if (model === 'closed' && rate !== null) return 'rate_per_s is for the open model; the closed one has vus and pause_s'
-  if (burst !== null && (model !== 'open' || bound !== 'either')) return 'burst is for the open model, bound by "either"'
-  if (burst !== null && endOf(burst) > duration) return `the burst ends after ${endOf(burst)} s, beyond duration_max_s = ${duration}`
-  if (settings.cache !== 'edge' && settings.door !== 'cached') return `cache says who stands at the door cached, not at ${settings.door}`
+  if (burst !== null && (model !== 'open' || bound !== 'either')) {
+    return 'burst is for the open model, bound by "either"'
+  }
+  if (burst !== null && endOf(burst) > duration) {
+    return `the burst ends after ${endOf(burst)} s, beyond duration_max_s = ${duration}`
+  }
+  if (settings.cache !== 'edge' && settings.door !== 'cached') {
+    return `cache says who stands at the door cached, not at ${settings.door}`
+  }
   if (settings.cache !== 'edge' && !settings.collapsing) return 'only the edge can be told not to collapse'
-  if (fault !== null && (model !== 'open' || bound !== 'either' || background > 0)) return 'fault is for the open model without a background, bound by "either"'
-  if (fault !== null && fault.from_s + fault.for_s >= duration) return `the fault ends after ${fault.from_s + fault.for_s} s, and the trial after ${duration} s: nobody would see the recovery`
-  if (rate !== null && bound === 'requests' && requests / rate > duration) return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`
+  if (fault !== null && (model !== 'open' || bound !== 'either' || background > 0)) {
+    return 'fault is for the open model without a background, bound by "either"'
+  }
+  if (fault !== null && fault.from_s + fault.for_s >= duration) {
+    return `the fault ends after ${fault.from_s + fault.for_s} s, and the trial after ${duration} s: nobody would see the recovery`
+  }
+  if (rate !== null && bound === 'requests' && requests / rate > duration) {
+    return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`
+  }
   if (Array.isArray(size) && size[0] > size[1]) return `page_size_chars goes from ${size[0]} down to ${size[1]}`
-  if (typeof size === 'object' && 'lognormal' in size && size.lognormal.median > size.lognormal.max) return `page_size_chars has a median of ${size.lognormal.median}, above its max of ${size.lognormal.max}`
-  if (pages * meanOf(size) > PAGES_CHARS_MAX) return `${pages} pages of this size are more than ${PAGES_CHARS_MAX} characters`
+  if (typeof size === 'object' && 'lognormal' in size && size.lognormal.median > size.lognormal.max) {
+    return `page_size_chars has a median of ${size.lognormal.median}, above its max of ${size.lognormal.max}`
+  }
+  if (pages * meanOf(size) > PAGES_CHARS_MAX) {
+    return `${pages} pages of this size are more than ${PAGES_CHARS_MAX} characters`
+  }
   return null
 }
 
 /**
  * @param {Record<string, Factor>} factors
  * @param {Record<string, string[]>} only
- * @throws {DefinitionError} when there is no such factor or level
+ * @throws {DefinitionError} for an unknown factor or level
  */
 function keepOnly (factors, only) {
   const kept = { ...factors }
   for (const [name, wanted] of Object.entries(only)) {
     const factor = factors[name]
-    if (factor === undefined) throw new DefinitionError(`there is no factor "${name}" to choose from; there is: ${Object.keys(factors).join(', ')}`)
+    if (factor === undefined) {
+      throw new DefinitionError(
+        `there is no factor "${name}" to choose from; there is: ${Object.keys(factors).join(', ')}`
+      )
+    }
     const levels = levelsOf(name, factor).map(({ level }) => String(level))
     const unknown = wanted.find((level) => !levels.includes(level))
-    if (unknown !== undefined) throw new DefinitionError(`the factor ${name} has no level "${unknown}"; it has: ${levels.join(', ')}`)
+    if (unknown !== undefined) {
+      throw new DefinitionError(`the factor ${name} has no level "${unknown}"; it has: ${levels.join(', ')}`)
+    }
     kept[name] = Array.isArray(factor)
       ? factor.filter((level) => wanted.includes(String(level)))
       : Object.fromEntries(Object.entries(factor).filter(([level]) => wanted.includes(level)))
@@ -243,19 +309,21 @@ function keepOnly (factors, only) {
   return kept
 }
 
-/** Compiled once: a run checks each of its cells. @type {Ajv | undefined} */
+/** Compiled once: a run checks each cell. @type {Ajv | undefined} */
 let ajv
 
 /**
- * @param {'experiment' | 'settings'} what  it is called so in the message, too
+ * @param {'experiment' | 'settings'} what  also its name in the message
  * @param {unknown} value
  * @returns {string | null}
  */
 function violations (what, value) {
   if (ajv === undefined) {
     const schema = JSON.parse(readFileSync(path.join(DIRECTORY, 'experiment.schema.json'), 'utf8'))
-    // Two kinds of factor are told apart by `if`, so that a mistake in one is not also a complaint about the other.
-    ajv = new Ajv({ allErrors: true, allowUnionTypes: true }).addSchema(schema, 'experiment').addSchema({ definitions: schema.definitions, $ref: '#/definitions/settings' }, 'settings')
+    // The schema tells the two kinds of factor apart with `if`: a mistake in one kind gives no error about the other.
+    ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
+      .addSchema(schema, 'experiment')
+      .addSchema({ definitions: schema.definitions, $ref: '#/definitions/settings' }, 'settings')
   }
   if (ajv.validate(what, value)) return null
   const errors = (ajv.errors ?? []).filter(({ keyword }) => keyword !== 'if')

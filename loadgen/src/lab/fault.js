@@ -2,40 +2,47 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { request } from '@stevec/harness/request'
 import { waitUntil } from '@stevec/harness/processes'
 
-/** On a busy machine k6 takes long to begin. */
+/** k6 starts slowly on a busy machine. */
 const BEGIN_TIMEOUT_MS = 120_000
 const BACK_TIMEOUT_MS = 60_000
 const ANSWER_TIMEOUT_MS = 2_000
 
 /**
- * What is to go wrong in a trial, counted from its first answer.
+ * A planned fault; its times count from the trial's first response.
  * @typedef {{kind: 'origin-down', from_s: number, for_s: number}} Fault
  */
 
 /**
- * When it went wrong, microseconds since 1970. The nginx of the origin was alive before `kill_began_at_us` and dead after `dead_at_us`; it was started at
- * `started_at_us`, and the wiki answered through it at `answering_at_us`.
- * @typedef {{kind: 'origin-down', kill_began_at_us: number, dead_at_us: number, started_at_us: number, answering_at_us: number}} FaultTimes
+ * The times of a fault, microseconds since 1970. The origin's nginx was alive before `kill_began_at_us` and dead after
+ * `dead_at_us`; it was started at `started_at_us`, and the wiki answered through it at `answering_at_us`.
+ * @typedef {object} FaultTimes
+ * @property {'origin-down'} kind
+ * @property {number} kill_began_at_us
+ * @property {number} dead_at_us
+ * @property {number} started_at_us
+ * @property {number} answering_at_us
  */
 
 const nowUs = () => Date.now() * 1000
-/** Date has whole milliseconds. */
+/** Date has millisecond resolution. */
 const CLOCK_RESOLUTION_US = 1000
 
 /**
- * Kills the origin's nginx and starts it again at the planned times. The wiki behind it lives on, and its counter with it.
+ * Kills the origin's nginx and starts it again at the planned times. The wiki behind it keeps running and counting.
  * @param {object} options
  * @param {Fault} options.fault
  * @param {import('../stack/origin/origin.js').Origin} options.origin
- * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door  that leads to the origin alone
- * @param {() => Promise<boolean>} options.begun  whether a request of the trial has been answered
- * @param {() => void} options.onKill  called just before
+ * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door  one that leads straight to the origin
+ * @param {() => Promise<boolean>} options.begun  whether a request of the trial has a response
+ * @param {() => void} options.onKill  called just before the kill
  * @param {AbortSignal} options.signal
  * @returns {Promise<FaultTimes>}
- * @throws {Error} when no request comes, or the origin does not die or does not come back
+ * @throws {Error} when no request arrives, or the origin does not die or does not answer again
  */
 export async function causeFault ({ fault, origin, door, begun, onKill, signal }) {
-  if (!await waitUntil(async () => signal.aborted || await begun(), BEGIN_TIMEOUT_MS)) throw new Error('no request came for the fault to begin with')
+  if (!await waitUntil(async () => signal.aborted || await begun(), BEGIN_TIMEOUT_MS)) {
+    throw new Error('no request came for the fault to begin with')
+  }
   await delay(fault.from_s * 1000, undefined, { signal })
   onKill()
   const killBeganAtUs = nowUs()
@@ -44,17 +51,30 @@ export async function causeFault ({ fault, origin, door, begun, onKill, signal }
   await delay(fault.for_s * 1000, undefined, { signal })
   const startedAtUs = nowUs()
   await origin.startNginx()
-  const answers = () => request(`${door.url}/healthz`, { timeoutMs: ANSWER_TIMEOUT_MS }).then(({ status }) => status === 200, () => false)
-  if (!await waitUntil(answers, BACK_TIMEOUT_MS, 5)) throw new Error('the origin\'s nginx does not answer after it was started again; the stack\'s folder has its log')
-  return { kind: fault.kind, kill_began_at_us: killBeganAtUs, dead_at_us: deadAtUs, started_at_us: startedAtUs, answering_at_us: nowUs() }
+  const answers = () => request(`${door.url}/healthz`, { timeoutMs: ANSWER_TIMEOUT_MS })
+    .then(({ status }) => status === 200, () => false)
+  if (!await waitUntil(answers, BACK_TIMEOUT_MS, 5)) {
+    throw new Error('the origin\'s nginx does not answer after it was started again; the stack\'s folder has its log')
+  }
+  return {
+    kind: fault.kind,
+    kill_began_at_us: killBeganAtUs,
+    dead_at_us: deadAtUs,
+    started_at_us: startedAtUs,
+    answering_at_us: nowUs()
+  }
 }
 
 /**
- * Whether the wiki may have counted a request although its answer came from elsewhere: it was under way when the origin's nginx was killed, and was then
- * answered with an error or with a stale copy.
+ * Whether the wiki may have counted a request although the client got an error or a stale copy: the request was in
+ * flight when the origin's nginx was killed.
  * @param {import('./samples.js').Sample} sample
  * @param {FaultTimes} times
  */
-export function wasCutOff ({ doneAtUs, durationMs, status, cacheStatus }, { kill_began_at_us: from, dead_at_us: until }) {
-  return doneAtUs >= from && doneAtUs - durationMs * 1000 <= until && (status === 0 || status >= 400 || cacheStatus === 'STALE')
+export function wasCutOff (
+  { doneAtUs, durationMs, status, cacheStatus },
+  { kill_began_at_us: from, dead_at_us: until }
+) {
+  return doneAtUs >= from && doneAtUs - durationMs * 1000 <= until &&
+    (status === 0 || status >= 400 || cacheStatus === 'STALE')
 }

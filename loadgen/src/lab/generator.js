@@ -6,41 +6,50 @@ import { ROOT } from '@stevec/harness/config'
 import { startProcess, stopProcess } from '@stevec/harness/processes'
 import { requireTool } from '@stevec/harness/tools/locate'
 
-/** Above this share of all cores, the generators and not the server may be what is measured. */
+/** Above this share of all cores, a trial may measure the generators instead of the server. */
 export const GENERATOR_LIMIT = 0.7
-/** Of k6's own files of samples, which are too large to be kept. */
+/** Suffix of k6's own sample files, which are too large to keep. */
 export const RAW_SUFFIX = '-raw.csv.gz'
-/** Linux's USER_HZ, the unit of /proc/<pid>/stat; 100 on every architecture that this runs on. */
+/** Linux's USER_HZ, the unit of /proc/<pid>/stat; 100 on every supported architecture. */
 const TICKS_PER_S = 100
 
 /**
- * What loadgen/scenarios/requests.js is told.
+ * The input of loadgen/scenarios/requests.js.
  * @typedef {import('./definition.js').Settings & ToldBesides & {summary_file: string}} GeneratorSettings
  */
 
 /**
  * @typedef {object} ToldBesides
- * @property {string} url  the door's
+ * @property {string} url  of the door
  * @property {import('../../scenarios/plan.js').Plan} plan
- * @property {string} mark  begins the text of each edit; different for each trial of a run
- * @property {string | null} until_url  instead of a plan's end: reads until this address answers
+ * @property {string} mark  prefix of each edit's text; unique to each trial of a run
+ * @property {string | null} until_url  replaces the plan's end: the readers run until this address responds
  */
 
 /**
- * How a k6 process did; shares are of all cores. stolen_cpu_share: what the host of this machine gave to other machines meanwhile, though it was wanted here; null where the kernel does not tell.
- * @typedef {{exit_code: number | null, dropped_iterations: number, wall_s: number, generator_cpu_s: number, generator_cpu_share: number, generator_limited: boolean, stolen_cpu_share: number | null}} GeneratorFacts
+ * Facts of a k6 process. Shares are of all cores. `stolen_cpu_share`: CPU time that this machine wanted and its host
+ * gave to other machines meanwhile; null where the kernel does not report it.
+ * @typedef {object} GeneratorFacts
+ * @property {number | null} exit_code
+ * @property {number} dropped_iterations
+ * @property {number} wall_s
+ * @property {number} generator_cpu_s
+ * @property {number} generator_cpu_share
+ * @property {boolean} generator_limited
+ * @property {number | null} stolen_cpu_share
  */
 
 /**
  * @typedef {object} Generator
  * @property {Promise<GeneratorFacts>} done
- * @property {() => number} cpuSeconds  used so far; 0 when it has ended
- * @property {string} csvFile  gone until k6 has ended
+ * @property {() => number} cpuSeconds  used so far; 0 after its end
+ * @property {string} csvFile  complete only once k6 has ended
  */
 
 /**
- * Starts the k6 processes of one trial. Only here, and while no other child of this process ends but by `disregard`, as the CPU time of a process is told apart by when it ended
- * (ssh, with which an origin elsewhere is killed and started again in a trial with a fault, is counted with them: hundredths of a second).
+ * Starts the k6 processes of one trial. CPU time is attributed by the order in which children end, so start k6 only
+ * here, and announce the end of any other child with `disregard`. Exception: the ssh calls that kill and restart a
+ * remote origin in a trial with a fault count as k6, for hundredths of a second.
  * @param {AbortSignal} signal  stops them
  */
 export function createGenerators (signal) {
@@ -48,10 +57,10 @@ export function createGenerators (signal) {
   return {
     /**
      * @param {object} options
-     * @param {string} options.name  of its files: <name>-raw.csv.gz and <name>.log
+     * @param {string} options.name  of the files <name>-raw.csv.gz and <name>.log
      * @param {string} options.directory
      * @param {Omit<GeneratorSettings, 'summary_file'>} options.settings
-     * @param {number} [options.watchPort]  k6's dashboard listens there while it runs
+     * @param {number} [options.watchPort]  for k6's dashboard
      * @returns {Promise<Generator>}
      */
     async start ({ name, directory, settings, watchPort }) {
@@ -63,10 +72,25 @@ export function createGenerators (signal) {
       const k6 = await startProcess({
         name: 'k6',
         command: requireTool('k6').path,
-        args: ['run', '--quiet', '--no-color', '--no-usage-report', '--address', '', '--out', `csv=${csvFile}`, path.join(ROOT, 'loadgen/scenarios/requests.js')],
+        args: [
+          'run',
+          '--quiet',
+          '--no-color',
+          '--no-usage-report',
+          '--address',
+          '',
+          '--out',
+          `csv=${csvFile}`,
+          path.join(ROOT, 'loadgen/scenarios/requests.js')
+        ],
         logFile,
-        // Settings in the environment and not as an argument: an argument is seen by every user of the machine.
-        env: { ...readConfig().childEnvironment, K6_CSV_TIME_FORMAT: 'unix_micro', STEVEC_GENERATOR: JSON.stringify({ ...settings, summary_file: summaryFile }), ...dashboard(watchPort) }
+        // Settings go into the environment: every user of the machine can read a process's arguments.
+        env: {
+          ...readConfig().childEnvironment,
+          K6_CSV_TIME_FORMAT: 'unix_micro',
+          STEVEC_GENERATOR: JSON.stringify({ ...settings, summary_file: summaryFile }),
+          ...dashboard(watchPort)
+        }
       })
       const onAbort = () => { stopProcess(k6, 5_000) }
       signal.addEventListener('abort', onAbort)
@@ -76,7 +100,7 @@ export function createGenerators (signal) {
         ended = true
         signal.removeEventListener('abort', onAbort)
         const wallS = (performance.now() - startedAt) / 1000
-        // A child's times are added here when it has ended: what came since the last one is this one's. The kernel keeps them to its last instruction.
+        // The kernel adds a child's exact CPU time here when the child ends: the increase belongs to this child.
         const totalS = childrenCpuSeconds()
         const cpuS = totalS - attributedS
         attributedS = totalS
@@ -84,12 +108,20 @@ export function createGenerators (signal) {
         const ofCores = (/** @type {number} */ seconds) => round(seconds / (wallS * availableParallelism()))
         const share = ofCores(cpuS)
         const stolenS = stolenCpuSeconds()
-        return { exit_code: exitCode, dropped_iterations: droppedIterations(summaryFile), wall_s: round(wallS), generator_cpu_s: round(cpuS), generator_cpu_share: share, generator_limited: share > GENERATOR_LIMIT, stolen_cpu_share: stolenS === null || stolenBeforeS === null ? null : ofCores(stolenS - stolenBeforeS) }
+        return {
+          exit_code: exitCode,
+          dropped_iterations: droppedIterations(summaryFile),
+          wall_s: round(wallS),
+          generator_cpu_s: round(cpuS),
+          generator_cpu_share: share,
+          generator_limited: share > GENERATOR_LIMIT,
+          stolen_cpu_share: stolenS === null || stolenBeforeS === null ? null : ofCores(stolenS - stolenBeforeS)
+        }
       })
       return { done, cpuSeconds: () => ended ? 0 : cpuSeconds(k6.pid), csvFile }
     },
     /**
-     * To be called just before another child of this process ends: its time is no generator's.
+     * Call just before another child of this process ends: excludes its CPU time.
      * @param {number} pid
      */
     disregard (pid) {
@@ -106,14 +138,22 @@ export function createGenerators (signal) {
  * @returns {Record<string, string>}
  */
 function dashboard (port) {
-  return port === undefined ? {} : { K6_WEB_DASHBOARD: 'true', K6_WEB_DASHBOARD_HOST: '127.0.0.1', K6_WEB_DASHBOARD_PORT: String(port), K6_WEB_DASHBOARD_PERIOD: '1s', K6_WEB_DASHBOARD_OPEN: 'false' }
+  return port === undefined
+    ? {}
+    : {
+        K6_WEB_DASHBOARD: 'true',
+        K6_WEB_DASHBOARD_HOST: '127.0.0.1',
+        K6_WEB_DASHBOARD_PORT: String(port),
+        K6_WEB_DASHBOARD_PERIOD: '1s',
+        K6_WEB_DASHBOARD_OPEN: 'false'
+      }
 }
 
-/** The CPU time of children that have ended and been waited for (proc(5): cutime and cstime). */
+/** CPU time of children that have ended and were waited for (proc(5): cutime and cstime). */
 export const childrenCpuSeconds = () => statTimes('self', 13)
 
 /**
- * The CPU time of a living process, all its threads (proc(5): utime and stime).
+ * CPU time of all threads of a living process (proc(5): utime and stime).
  * @param {number} pid
  */
 function cpuSeconds (pid) {
@@ -126,7 +166,7 @@ function cpuSeconds (pid) {
 
 /**
  * @param {string} process
- * @param {number} index  of the first of two fields after the process's name
+ * @param {number} index  of the first of two fields; 0 is the field after the process's name
  */
 function statTimes (process, index) {
   const stat = readFileSync(`/proc/${process}/stat`, 'latin1')
@@ -144,7 +184,8 @@ function stolenCpuSeconds () {
 
 /**
  * @param {string} stat  /proc/stat
- * @returns {number | null} processor time since boot, of all cores together, that a virtual machine wanted and its host did not give (proc(5): steal)
+ * @returns {number | null} time that a virtual machine wanted and its host did not give, since boot, all cores together
+ *   (proc(5): steal)
  */
 export function stolenSecondsIn (stat) {
   const ticks = /^cpu +(?:\d+ +){7}(\d+)/m.exec(stat)?.[1]
@@ -156,7 +197,7 @@ function droppedIterations (summaryFile) {
   try {
     return JSON.parse(readFileSync(summaryFile, 'utf8')).dropped_iterations
   } catch {
-    // k6 was killed before it could write one; its exit code says so.
+    // k6 was killed before it wrote a summary; its exit code shows that.
     return 0
   } finally {
     rmSync(summaryFile, { force: true })

@@ -2,32 +2,37 @@ import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { requestsPlanned } from './matrix.js'
 
 /**
- * How far the wall clock may differ from the monotonic one over a trial: as far as both can be read at one moment on a machine that does much else. Time
- * synchronisation that slews moves both alike (clock_gettime(2)); what is seen here is a clock that was set, or a machine that slept.
+ * Largest difference between the wall clock and the monotonic clock over a trial: a busy machine reads both at one
+ * moment about this exactly. Slewing time synchronisation moves both clocks alike (clock_gettime(2)); a larger
+ * difference means that the clock was set or that the machine slept.
  */
 const CLOCK_STEP_S = 0.05
-/** A page's age counts from its Date header, which has whole seconds (RFC 9111 §4.2.3). */
+/** A page's age counts from its Date header, in whole seconds (RFC 9111 §4.2.3). */
 const AGE_RESOLUTION_S = 1
 
-/** Who has waited so long for another's fetch asks for itself (docs/decisions/0005); nginx's own cache does so, too (proxy_cache_lock_timeout). */
+/**
+ * After waiting this long for another request's fetch, a request starts its own (docs/decisions/0005). So does nginx's
+ * own cache (proxy_cache_lock_timeout).
+ */
 const COLLAPSE_PATIENCE_MS = 5_000
 
 /** @typedef {import('./samples.js').Counts} Counts */
 
 /**
- * What a trial found, before it is judged.
+ * What a trial found, before the verdict.
  * @typedef {object} Findings
  * @property {import('./matrix.js').PlannedTrial} trial
- * @property {boolean} stores  whether a cache keeps pages at the door (see storesPages)
- * @property {boolean} [severalCaches]  whether several do, each of which asks the origin by itself
+ * @property {boolean} stores  whether a cache stores pages at the door (see storesPages)
+ * @property {boolean} [severalCaches]  whether several do, each with its own requests to the origin
  * @property {import('./cold.js').ColdProof} coldProof
  * @property {import('./generator.js').GeneratorFacts} k6
- * @property {Counts | null} samples  null: they cannot be read
+ * @property {Counts | null} samples  null: unreadable
  * @property {null | {k6: import('./generator.js').GeneratorFacts, samples: Counts | null}} background
  * @property {null | {proved: boolean}} overlap
- * @property {null | (import('./fault.js').FaultTimes & {cut_off: number})} [fault]  what was made to go wrong; `cut_off`: requests that the wiki may have counted for nothing
+ * @property {null | (import('./fault.js').FaultTimes & {cut_off: number})} [fault]  `cut_off`: requests that failed or
+ *   got a stale copy although the wiki may have counted them
  * @property {import('./counter.js').Counter} counter
- * @property {number} refreshes  requests that the edge sent on its own, to renew what it had answered with (UPDATING)
+ * @property {number} refreshes  requests that the edge sent by itself, to renew a copy that it had served (UPDATING)
  * @property {null | (import('./purges.js').Purges & {told: boolean})} purges  null: the policy has none
  * @property {import('./logs.js').PerRole} logLines
  * @property {import('./logs.js').PerRole} logLinesExpected
@@ -36,10 +41,12 @@ const COLLAPSE_PATIENCE_MS = 5_000
  */
 
 /**
- * Requests that theory says must have reached the wiki: all of them where nothing is stored; one for each different page where copies last longer
- * than the trial, nothing is edited and no answer takes so long that others stop waiting for it; every edit. With both edits and reads at a cache,
- * or a background, it depends on when what happened.
- * @param {Pick<Findings, 'trial' | 'stores' | 'severalCaches' | 'k6'> & {samples?: Pick<Counts, 'duration_max_ms'> | null}} findings
+ * Returns how many requests must reach the wiki in theory. Without a storing cache: all. With one: every edit, or one
+ * request for each distinct page, if copies outlive the trial, nothing is edited, and no response takes so long that
+ * waiting requests ask the origin themselves. With both edits and reads at a cache, or with a background, the number
+ * depends on timing.
+ * @param {Pick<Findings, 'trial' | 'stores' | 'severalCaches' | 'k6'> &
+ *   {samples?: Pick<Counts, 'duration_max_ms'> | null}} findings
  * @returns {number | null} null where theory gives no exact number
  */
 export function expectedCounter ({ trial: { settings, plan }, stores, severalCaches = false, k6, samples = null }) {
@@ -57,48 +64,95 @@ function httpRequestsPlanned ({ settings, plan }) {
 
 /**
  * @param {Findings} findings
- * @returns {string[]} why the trial cannot be trusted, in sentences; none when it can
+ * @returns {string[]} why the trial is invalid, in sentences; empty for a valid trial
  */
 export function problemsOf (findings) {
-  const { trial, coldProof, k6, samples, background, overlap, counter, refreshes, purges, logLines, logLinesExpected, wallS, monotonicS } = findings
+  const {
+    trial,
+    coldProof,
+    k6,
+    samples,
+    background,
+    overlap,
+    counter,
+    refreshes,
+    purges,
+    logLines,
+    logLinesExpected,
+    wallS,
+    monotonicS
+  } = findings
   /** @type {string[]} */
   const problems = []
   const say = (/** @type {boolean} */ wrong, /** @type {() => string} */ text) => { if (wrong) problems.push(text()) }
-  say(!coldProof.cold, () => `the caches were not cold: the probe saw ${coldProof.observed.map((status) => status || 'no cache').join(', ')} and ${coldProof.origin_requests} requests reached the origin`)
+  say(
+    !coldProof.cold,
+    () => `the caches were not cold: the probe saw ${coldProof.observed.map((status) => status || 'no cache').join(', ')} and ${coldProof.origin_requests} requests reached the origin`
+  )
   for (const [name, facts] of /** @type {const} */ ([['k6', k6], ['the background\'s k6', background?.k6]])) {
-    say(facts !== undefined && facts.exit_code !== 0, () => `${name} ended with ${facts?.exit_code === null ? 'a signal' : `exit code ${facts?.exit_code}`}; see its log`)
+    say(
+      facts !== undefined && facts.exit_code !== 0,
+      () => `${name} ended with ${facts?.exit_code === null ? 'a signal' : `exit code ${facts?.exit_code}`}; see its log`
+    )
   }
-  say(Math.abs(wallS - monotonicS) > CLOCK_STEP_S, () => `the clock was set during the trial: it says ${wallS.toFixed(2)} s have passed, but ${monotonicS.toFixed(2)} s have`)
+  say(
+    Math.abs(wallS - monotonicS) > CLOCK_STEP_S,
+    () => `the clock was set during the trial: it says ${wallS.toFixed(2)} s have passed, but ${monotonicS.toFixed(2)} s have`
+  )
   if (samples === null || background?.samples === null) return problems
 
   const planned = httpRequestsPlanned(trial)
-  say(trial.settings.bound === 'requests' && samples.requests_sent !== planned, () => `${samples.requests_sent} of ${planned} planned requests were sent${k6.dropped_iterations > 0 ? ` (k6 dropped ${k6.dropped_iterations} iterations)` : ''}`)
+  say(
+    trial.settings.bound === 'requests' && samples.requests_sent !== planned,
+    () => `${samples.requests_sent} of ${planned} planned requests were sent${k6.dropped_iterations > 0 ? ` (k6 dropped ${k6.dropped_iterations} iterations)` : ''}`
+  )
   say(samples.requests_sent === 0, () => 'the probe sent nothing')
   const expected = expectedCounter(findings)
-  say(expected !== null && counter.requests !== expected, () => `the counter says ${counter.requests}, expected ${expected}`)
+  say(
+    expected !== null && counter.requests !== expected,
+    () => `the counter says ${counter.requests}, expected ${expected}`
+  )
 
   const sent = samples.requests_sent + (background?.samples.requests_sent ?? 0)
   const served = samples.served_by_cache + (background?.samples.served_by_cache ?? 0)
   const unanswered = samples.requests_unanswered + (background?.samples.requests_unanswered ?? 0)
   const hint = unanswered > 0 ? ` (${unanswered} had no answer: whether they reached it is not known)` : ''
-  say(counter.reads + counter.writes !== counter.requests, () => `the counter says ${counter.requests} requests, but ${counter.reads} reads and ${counter.writes} writes`)
+  say(
+    counter.reads + counter.writes !== counter.requests,
+    () => `the counter says ${counter.requests} requests, but ${counter.reads} reads and ${counter.writes} writes`
+  )
   say(purges?.told === false, () => 'the wiki had not told the edge of every edit within a minute after the trial')
-  say(purges !== null && counter.writes > 0 && purges.calls === purges.failed, () => `${counter.writes} edits, but no purge reached the edge`)
-  if (trial.settings.fault !== null) return [...problems, ...problemsOfFault(findings, sent - served - samples.requests_failed)]
+  say(
+    purges !== null && counter.writes > 0 && purges.calls === purges.failed,
+    () => `${counter.writes} edits, but no purge reached the edge`
+  )
+  if (trial.settings.fault !== null) {
+    return [...problems, ...problemsOfFault(findings, sent - served - samples.requests_failed)]
+  }
   const own = refreshes > 0 ? ` + ${refreshes} of the edge's own` : ''
-  say(sent + refreshes !== served + counter.requests, () => `${sent} requests sent${own} ≠ ${served} served by cache + ${counter.requests} at the origin${hint}`)
-  say(samples.writes_sent !== counter.writes, () => `${samples.writes_sent} writes sent ≠ ${counter.writes} writes at the origin${hint}`)
+  say(
+    sent + refreshes !== served + counter.requests,
+    () => `${sent} requests sent${own} ≠ ${served} served by cache + ${counter.requests} at the origin${hint}`
+  )
+  say(
+    samples.writes_sent !== counter.writes,
+    () => `${samples.writes_sent} writes sent ≠ ${counter.writes} writes at the origin${hint}`
+  )
   for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
-    say(logLines[role] !== logLinesExpected[role], () => `the ${role} log has ${logLines[role]} lines, expected ${logLinesExpected[role]}`)
+    say(
+      logLines[role] !== logLinesExpected[role],
+      () => `the ${role} log has ${logLines[role]} lines, expected ${logLinesExpected[role]}`
+    )
   }
   say(overlap !== null && !overlap.proved, () => 'the background did not run before, during and after the probe')
   return problems
 }
 
 /**
- * The counts of a trial in which the origin was killed. A request that failed is asked for nothing: it never left the edge, or was under way at the kill. So
- * the counter has every request that the origin answered, and beyond these at most those that the kill cut off and those that the edge sent on its own, of
- * which nobody saw whether the origin was there to answer; the origin's log lacks at most what was cut off.
+ * Checks the counts of a trial in which the origin was killed. Failed requests need not be in the counter: they never
+ * left the edge, or were in flight at the kill. So the counter has at least every request that the origin answered, and
+ * at most also those that the kill cut off and those that the edge sent by itself; no client saw whether the origin
+ * answered the latter. The origin's log lacks at most the requests that were cut off.
  * @param {Findings} findings
  * @param {number} answered  requests that the origin must have answered
  */
@@ -109,12 +163,21 @@ function problemsOfFault ({ fault, samples, counter, refreshes, logLines, logLin
   const cutOff = fault?.cut_off ?? 0
   say(!fault, () => 'the fault that was asked for did not happen')
   const own = refreshes > 0 ? `, and the edge sent ${refreshes} of its own` : ''
-  say(counter.requests < answered || counter.requests > answered + cutOff + refreshes, () => `the counter says ${counter.requests}; the origin answered ${answered}, and ${cutOff} were cut off when it was killed${own}`)
-  say(counter.writes > (samples?.writes_sent ?? 0), () => `${counter.writes} writes at the origin, but ${samples?.writes_sent ?? 0} were sent`)
+  say(
+    counter.requests < answered || counter.requests > answered + cutOff + refreshes,
+    () => `the counter says ${counter.requests}; the origin answered ${answered}, and ${cutOff} were cut off when it was killed${own}`
+  )
+  say(
+    counter.writes > (samples?.writes_sent ?? 0),
+    () => `${counter.writes} writes at the origin, but ${samples?.writes_sent ?? 0} were sent`
+  )
   for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
     const most = logLinesExpected[role]
     const least = role === 'origin' ? Math.max(0, most - cutOff) : most
-    say(logLines[role] < least || logLines[role] > most, () => `the ${role} log has ${logLines[role]} lines, expected ${least === most ? most : `${least} to ${most}`}`)
+    say(
+      logLines[role] < least || logLines[role] > most,
+      () => `the ${role} log has ${logLines[role]} lines, expected ${least === most ? most : `${least} to ${most}`}`
+    )
   }
   return problems
 }

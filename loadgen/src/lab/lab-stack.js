@@ -9,25 +9,28 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
 /** @typedef {import('../stack/state.js').StackState} StackState */
 
 /**
- * A stack that runs, and what it was started or told for.
+ * A running stack and its settings.
  * @typedef {object} Running
  * @property {StackState} state
  * @property {Record<string, string>} caching  settings of its wiki
  * @property {ReturnType<typeof cacheOf>} cache  at the door `cached`
- * @property {number | null} engagedDelayMs  the origin's delay while the profile is in force, otherwise null
+ * @property {number | null} engagedDelayMs  the origin's delay while the profile is in force, else null
  */
 
-/** What a start did: `stack` began with an empty database, `wiki` only restarted the wiki. @typedef {'nothing' | 'wiki' | 'stack'} Started */
+/**
+ * What a start did: `stack` began with an empty database, `wiki` only restarted the wiki.
+ * @typedef {'nothing' | 'wiki' | 'stack'} Started
+ */
 
 /** @param {Settings} settings */
 const cacheOf = ({ cache, collapsing }) => ({ cache, collapsing })
 
 /**
- * The lifetime of the lab's stack: from trial to trial it goes on running, its wiki restarts with other settings, or a
- * new stack takes its place.
+ * Manages the lab's stack: between trials the stack keeps running, its wiki restarts with other settings, or a new
+ * stack replaces it.
  * @param {object} options
  * @param {string} options.directory  of the stack
- * @param {import('./database.js').LabDatabase | null} options.database  instead of a mongod of the stack's own
+ * @param {import('./database.js').LabDatabase | null} options.database  instead of the stack's own mongod
  * @param {import('../config.js').Ports} options.ports
  * @param {import('../stack/origin/origin.js').Origin} options.origin
  * @param {import('../profile/profile.js').Profile} options.profile
@@ -114,7 +117,7 @@ export function createLabStack ({ directory, database, ports, origin, profile, s
 
     /**
      * Puts the profile in force.
-     * @param {number} originDelayMs  added to each answer of the origin
+     * @param {number} originDelayMs  added to each response of the origin
      */
     async engage (originDelayMs) {
       const stack = current()

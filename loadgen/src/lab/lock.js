@@ -1,12 +1,12 @@
 import { tryLock } from '@stevec/harness/lock'
 
-/** Another run is under way: two at once would measure each other. */
+/** Another run is in progress: two at once would distort each other's measurements. */
 export class LockedError extends Error {}
 
 /**
  * @param {string} file
  * @returns {() => void} releases the lock
- * @throws {LockedError} when a living process holds it; what a dead one left is taken over
+ * @throws {LockedError} when a living process holds the lock; a dead process's lock is taken over
  */
 export function acquireLock (file) {
   const { release, holder } = tryLock(file)

@@ -6,7 +6,7 @@ import { createGzip } from 'node:zlib'
 import { waitUntil } from '@stevec/harness/processes'
 import { reconcile } from './reconcile.js'
 
-/** nginx writes a request's line after the client has its answer; how long the last lines may take. */
+/** nginx logs a request after the client has the response; the last lines may take this long. */
 const LATE_MS = 2_000
 
 export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
@@ -18,19 +18,24 @@ export const LOG_ROLES = /** @type {const} */ (['edge', 'origin', 'local'])
 /** @typedef {Pick<import('./definition.js').Settings, 'door' | 'cache'>} Doorway */
 
 /**
- * The access logs of what is measured, cut into trials.
+ * The access logs of a stack, cut into trials.
  * @param {string} stackDirectory
- * @param {() => Promise<void>} [fetch]  brings what an origin elsewhere has logged here
+ * @param {() => Promise<void>} [fetch]  copies new log lines of a remote origin to this machine
  */
 export const createLogs = (stackDirectory, fetch = async () => {}) => ({
   fetch,
   ends: () => logEnds(stackDirectory),
-  waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected) => waitForLogLines(stackDirectory, starts, expected, fetch),
+  waitFor: (/** @type {PerRole} */ starts, /** @type {PerRole} */ expected) =>
+    waitForLogLines(stackDirectory, starts, expected, fetch),
   keep: (/** @type {PerRole} */ starts, /** @type {string} */ directory) => keepLogs(stackDirectory, starts, directory),
   refreshes: (/** @type {PerRole} */ starts) => countRefreshes(stackDirectory, starts),
-  /** What the kept logs, the samples and the counter do not agree on, in sentences. */
-  reconcile: (/** @type {string} */ directory, /** @type {Doorway} */ doorway, /** @type {import('./counter.js').Counter} */ counter) => reconcile({ directory, doorRole: logOfDoor(doorway), counter }),
-  /** Lines that so many requests through a door, of which so many reached the origin, leave in each log. */
+  /** Returns, in sentences, where logs, samples and counter disagree. */
+  reconcile: (
+    /** @type {string} */ directory,
+    /** @type {Doorway} */ doorway,
+    /** @type {import('./counter.js').Counter} */ counter
+  ) => reconcile({ directory, doorRole: logOfDoor(doorway), counter }),
+  /** Returns how many lines each log gets from `sent` requests through a door if `reached` of them reach the origin. */
   linesOf (/** @type {Doorway} */ doorway, /** @type {number} */ sent, /** @type {number} */ reached) {
     const role = logOfDoor(doorway)
     return /** @type {PerRole} */ ({ edge: 0, local: 0, ...(role === null ? {} : { [role]: sent }), origin: reached })
@@ -41,11 +46,19 @@ export const createLogs = (stackDirectory, fetch = async () => {}) => ({
 
 const NOTHING = /** @type {PerRole} */ ({})
 
-/** Of what is measured elsewhere, where nobody can read them. @type {Logs} */
-export const NO_LOGS = Object.freeze({ fetch: async () => {}, ends: () => NOTHING, waitFor: async () => NOTHING, keep: async () => {}, refreshes: async () => 0, reconcile: async () => [], linesOf: () => NOTHING })
+/** For a target elsewhere, whose logs the lab cannot read. @type {Logs} */
+export const NO_LOGS = Object.freeze({
+  fetch: async () => {},
+  ends: () => NOTHING,
+  waitFor: async () => NOTHING,
+  keep: async () => {},
+  refreshes: async () => 0,
+  reconcile: async () => [],
+  linesOf: () => NOTHING
+})
 
 /**
- * Where each nginx role's access log ends now.
+ * Returns the current size of each nginx role's access log.
  * @param {string} stackDirectory
  * @returns {PerRole} bytes
  */
@@ -57,12 +70,12 @@ export function logEnds (stackDirectory) {
 }
 
 /**
- * Waits for lines that are still being written.
+ * Waits for lines that nginx is still writing.
  * @param {string} stackDirectory
  * @param {PerRole} starts  bytes, from logEnds
  * @param {PerRole} expected  lines since then
- * @param {() => Promise<void>} [fetchLog]  brings what the origin logs here
- * @returns {Promise<PerRole>} lines that are there; fewer than expected when they did not come in time
+ * @param {() => Promise<void>} [fetchLog]  copies new lines of the origin's log to this machine
+ * @returns {Promise<PerRole>} lines found; fewer than expected if they did not appear in time
  */
 export async function waitForLogLines (stackDirectory, starts, expected, fetchLog = async () => {}) {
   const found = perRole(() => 0)
@@ -77,36 +90,47 @@ export async function waitForLogLines (stackDirectory, starts, expected, fetchLo
 }
 
 /**
- * Requests that the edge sent to the origin on its own, while it answered with what was stale (RFC 5861 §3).
+ * Counts requests that the edge sent to the origin by itself while it served a stale copy (RFC 5861 §3).
  * @param {string} stackDirectory
  * @param {PerRole} starts  bytes, from logEnds
  */
 export async function countRefreshes (stackDirectory, starts) {
   let refreshes = 0
   const lines = createInterface({ input: createReadStream(logFile(stackDirectory, 'edge'), { start: starts.edge }) })
-  for await (const line of lines) if (line.includes('"cache_status":"UPDATING"')) refreshes += JSON.parse(line).refreshes
+  for await (const line of lines) {
+    if (line.includes('"cache_status":"UPDATING"')) refreshes += JSON.parse(line).refreshes
+  }
   return refreshes
 }
 
 /**
- * Which role's log has a line for each request through a door; other projects' caches keep none of ours.
+ * Returns the role whose log has a line for each request through a door; other projects' caches write no such log.
  * @param {Doorway} doorway
  * @returns {LogRole | null}
  */
 export function logOfDoor ({ door, cache }) {
   if (door === 'cached' && cache !== 'edge') return null
-  return ({ cached: /** @type {const} */ ('edge'), nocache: /** @type {const} */ ('edge'), local: /** @type {const} */ ('local'), source: /** @type {const} */ ('origin') })[door]
+  return ({
+    cached: /** @type {const} */ ('edge'),
+    nocache: /** @type {const} */ ('edge'),
+    local: /** @type {const} */ ('local'),
+    source: /** @type {const} */ ('origin')
+  })[door]
 }
 
 /**
- * Keeps the part of each log that a trial wrote, as <role>.log.gz.
+ * Saves the part of each log that a trial wrote as <role>.log.gz.
  * @param {string} stackDirectory
  * @param {PerRole} starts  bytes
  * @param {string} directory
  */
 export async function keepLogs (stackDirectory, starts, directory) {
   for (const role of LOG_ROLES) {
-    await pipeline(createReadStream(logFile(stackDirectory, role), { start: starts[role] }), createGzip(), createWriteStream(path.join(directory, `${role}.log.gz`)))
+    await pipeline(
+      createReadStream(logFile(stackDirectory, role), { start: starts[role] }),
+      createGzip(),
+      createWriteStream(path.join(directory, `${role}.log.gz`))
+    )
   }
 }
 

@@ -5,16 +5,16 @@ import { ROOT } from '@stevec/harness/config'
 import { TOOLS } from '@stevec/harness/tools/catalog'
 import { locateTool } from '@stevec/harness/tools/locate'
 
-/** Raised when a reader of results would misunderstand what is written. */
+/** Increases whenever an older reader would misunderstand new results. */
 export const SCHEMA_VERSION = 2
 
 /**
- * A run is `running` until its last trial is written; only a `complete` one is taken for whole by `report`.
+ * A run is `running` until its last trial is written; `report` accepts only a `complete` run as whole.
  * @typedef {'running' | 'complete' | 'interrupted' | 'failed'} RunStatus
  */
 
 /**
- * Written to a new file that then takes the place of the old one, so that no reader ever meets half a manifest.
+ * Writes the manifest to a new file and renames it, so that no reader sees half a manifest.
  * @param {string} runDirectory
  * @param {object} manifest
  */
@@ -26,7 +26,7 @@ export function writeManifest (runDirectory, manifest) {
 
 /**
  * @param {string} runDirectory
- * @returns {{status: RunStatus} & Record<string, any> | null} null when there is none that can be read
+ * @returns {{status: RunStatus} & Record<string, any> | null} null without a readable manifest
  */
 export function readManifest (runDirectory) {
   try {
@@ -37,7 +37,7 @@ export function readManifest (runDirectory) {
 }
 
 /**
- * Does the work of a run and has its manifest say how that ended, however it did.
+ * Does the work of a run and records in its manifest how it ended, also after an error.
  * @param {object} options
  * @param {string} options.directory
  * @param {Record<string, any> & {status: RunStatus}} options.manifest
@@ -62,7 +62,11 @@ export async function whileRunning ({ directory, manifest, signal }, work) {
 
 /** @returns {{commit: string | null, dirty: boolean | null}} nulls outside a git checkout */
 export function gitState () {
-  const git = (/** @type {string[]} */ ...args) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()
+  const git = (/** @type {string[]} */ ...args) => execFileSync('git', args, {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore']
+  }).trim()
   try {
     return { commit: git('rev-parse', 'HEAD'), dirty: git('status', '--porcelain') !== '' }
   } catch {
@@ -70,7 +74,7 @@ export function gitState () {
   }
 }
 
-/** @returns {Record<string, string>} of everything that a number may depend on */
+/** @returns {Record<string, string>} versions of everything that results may depend on */
 export function versions () {
   /** @type {Record<string, string>} */
   const found = { node: process.versions.node }

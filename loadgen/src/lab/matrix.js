@@ -10,24 +10,32 @@ const ORDER_STREAM = 0x632be5ab
 /** @typedef {import('./definition.js').Settings} Settings */
 
 /**
- * The requests of some trials of one repetition: trials with the same plan are compared in pairs.
+ * The requests of one or more trials of a repetition; trials with the same plan are compared in pairs.
  * @typedef {object} TrialPlan
  * @property {string} id
  * @property {number} repetition
  * @property {string} hash
  * @property {Plan} plan
- * @property {number} reads  iterations that are no edit
- * @property {number} writes  iterations that are one
+ * @property {number} reads  iterations without an edit
+ * @property {number} writes  iterations with an edit
  * @property {number} distinct_pages
  */
 
-/** @typedef {{trial: number, repetition: number, cell: import('./definition.js').Cell, settings: Settings, plan: TrialPlan}} PlannedTrial */
+/**
+ * @typedef {object} PlannedTrial
+ * @property {number} trial
+ * @property {number} repetition
+ * @property {import('./definition.js').Cell} cell
+ * @property {Settings} settings
+ * @property {TrialPlan} plan
+ */
 
 /**
- * All trials of a run in their order: every cell once in each repetition, in an order drawn from the seed, so that drift of the machine meets all cells alike.
+ * Returns all trials of a run in order: each repetition has every cell once, in an order drawn from the seed, so that
+ * drift of the machine affects all cells alike.
  * @param {Definition} definition
  * @param {number} seed
- * @returns {{trials: PlannedTrial[], plans: TrialPlan[], hash: string}} `hash` identifies all requests of the run in their order
+ * @returns {{trials: PlannedTrial[], plans: TrialPlan[], hash: string}} `hash` covers all requests of the run, in order
  */
 export function planRun (definition, seed) {
   const cells = cellsOf(definition)
@@ -59,25 +67,45 @@ export function planRun (definition, seed) {
 }
 
 /**
- * Iterations that the probe is to do. In the open model a trial bound by time is as long as that, whatever the server does.
+ * Returns the probe's iterations. In the open model, a trial bound by time always takes that time, however the server
+ * performs.
  * @param {Settings} settings
  */
 export function requestsPlanned ({ requests, model, bound, rate_per_s: rate, burst, duration_max_s: duration }) {
-  return model === 'open' && bound === 'either' ? Math.min(requests, arrivalsIn(stagesOf(/** @type {number} */ (rate), burst, duration))) : requests
+  return model === 'open' && bound === 'either'
+    ? Math.min(requests, arrivalsIn(stagesOf(/** @type {number} */ (rate), burst, duration)))
+    : requests
 }
 
 /**
- * A plan depends on the seed, the repetition and the load, and on nothing that is compared under that load: doors, and edits or none, meet the same
- * pages in the same order, and popularities make pages of the same draws. The level of a load has draws of its own, so that levels are independent of each other.
+ * Makes a plan from the seed, the repetition and the load only, not from what is compared under that load: every door
+ * gets the same pages in the same order, with edits or without, and each popularity maps the same draws to pages. Each
+ * load level has its own draws, so that levels are independent.
  * @param {Settings} settings
  * @param {number} seed
  * @param {number} repetition
  * @returns {Plan}
  */
 function planOf (settings, seed, repetition) {
-  const { pages, page_size_chars: size, rate_per_s: rate, background_vus: background, edit_ratio: editRatio, popularity, edit_popularity: editPopularity } = settings
+  const {
+    pages,
+    page_size_chars: size,
+    rate_per_s: rate,
+    background_vus: background,
+    edit_ratio: editRatio,
+    popularity,
+    edit_popularity: editPopularity
+  } = settings
   const requests = requestsPlanned(settings)
-  return { seed, stream: streamOf([repetition, pages, size, requests, rate, background]), requests, pages, edit_ratio: editRatio, popularity, edit_popularity: editPopularity }
+  return {
+    seed,
+    stream: streamOf([repetition, pages, size, requests, rate, background]),
+    requests,
+    pages,
+    edit_ratio: editRatio,
+    popularity,
+    edit_popularity: editPopularity
+  }
 }
 
 /**
@@ -89,7 +117,7 @@ function streamOf (facts) {
 }
 
 /**
- * The requests of the background: the same pages, drawn apart from the probe's.
+ * Returns the background's requests: the same pages, drawn independently of the probe's.
  * @param {Plan} plan
  * @returns {Plan}
  */

@@ -5,7 +5,7 @@ import { generateLoad } from './trial-load.js'
 import { readSamples } from './trial-samples.js'
 
 /**
- * The steps of a trial: pages and profile, cold caches, load, samples, counts, verdict.
+ * Runs the steps of a trial: pages and profile, cold caches, load, samples, counts, verdict.
  * @param {import('./trial.js').TrialContext} context
  * @param {import('./matrix.js').PlannedTrial} trial
  * @param {string} directory
@@ -70,7 +70,7 @@ export async function measure ({ site, signal, watchPort }, trial, directory, el
  * @param {import('./site.js').Site} site
  * @param {import('./definition.js').Settings} settings
  * @returns {Promise<{coldProof: import('./cold.js').ColdProof, logStarts: import('./logs.js').PerRole}>} `logStarts`:
- *   where the logs of the trial begin, after the lines of the proof
+ *   where the trial's log lines begin, after those of the proof
  */
 async function proveCold (site, settings) {
   const { logs } = site
@@ -82,7 +82,7 @@ async function proveCold (site, settings) {
 }
 
 /**
- * Reads the counter once no request is in flight any more, and waits for the logs' last lines.
+ * Reads the counter once no request is in flight, and waits for the last log lines.
  * @param {import('./site.js').Site} site
  * @param {import('./definition.js').Settings} settings
  * @param {Pick<import('./trial-samples.js').TrialSamples, 'sent' | 'served'>} samples

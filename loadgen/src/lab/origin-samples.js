@@ -2,28 +2,41 @@ import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 
-const COLUMNS = /** @type {const} */ (['cpu_ratio', 'memory_used_bytes', 'temperature_c', 'received_bytes', 'sent_bytes'])
-
-/** What trial.json says of them; `problem`: why there are none, or no more. @typedef {{rows: number, problem: string | null}} Kept */
+const COLUMNS = /** @type {const} */ (
+  ['cpu_ratio', 'memory_used_bytes', 'temperature_c', 'received_bytes', 'sent_bytes']
+)
 
 /**
- * Looks at the origin once a second while a trial goes on, and keeps it as origin.csv.gz. What cannot be looked at makes no trial invalid: it is said.
+ * The samples' entry in trial.json; `problem`: why sampling failed or stopped.
+ * @typedef {{rows: number, problem: string | null}} Kept
+ */
+
+/**
+ * Samples the origin once a second during a trial and writes origin.csv.gz. A failure to sample makes no trial invalid;
+ * trial.json reports it.
  * @param {Pick<import('./site.js').Site, 'sample'>} site
  * @param {string} directory  of the trial
- * @returns {{stop: () => Promise<Kept | null>}}  null where nobody can look
+ * @returns {{stop: () => Promise<Kept | null>}}  null if the site cannot sample its origin
  */
 export function keepOriginSamples (site, directory) {
   /** @type {string[]} */
   const rows = []
   /** @type {string | null} */
   let problem = null
-  const sampler = site.sample?.((sample) => { rows.push([Math.round(sample.time_s * 1e6), ...COLUMNS.map((name) => sample[name] ?? '')].join()) })
+  const sampler = site.sample?.((sample) => {
+    rows.push([Math.round(sample.time_s * 1e6), ...COLUMNS.map((name) => sample[name] ?? '')].join())
+  })
   sampler?.ended.catch((error) => { problem = error.message })
   return {
     async stop () {
       if (sampler === undefined) return null
       await sampler.stop()
-      if (rows.length > 0) writeFileSync(path.join(directory, 'origin.csv.gz'), gzipSync(`${['time_us', ...COLUMNS].join()}\n${rows.join('\n')}\n`))
+      if (rows.length > 0) {
+        writeFileSync(
+          path.join(directory, 'origin.csv.gz'),
+          gzipSync(`${['time_us', ...COLUMNS].join()}\n${rows.join('\n')}\n`)
+        )
+      }
       return { rows: rows.length, problem }
     }
   }

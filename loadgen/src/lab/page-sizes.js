@@ -4,20 +4,22 @@ import { sizeOf } from '../../scenarios/content.js'
 /** @typedef {{page: number, sizeChars: number}} SizedPage */
 
 /**
- * How large each page of the wiki is now, as far as is known: what a trial finds otherwise is written before it.
- * @param {number} seed  of what pages say
+ * Tracks the known size of each page in the wiki, so that only missing or different pages are written before a trial.
+ * @param {number} seed  of the pages' texts
  */
 export function createPageSizes (seed) {
-  /** Characters; a page that is not in it has to be written before it is read. @type {Map<number, number>} */
+  /** Characters by page. A page without an entry must be written before it is read. @type {Map<number, number>} */
   const sizes = new Map()
   return {
     /**
      * @param {import('./definition.js').Settings} settings
-     * @returns {SizedPage[]} what such a trial needs written
+     * @returns {SizedPage[]} pages to write before such a trial
      */
     missing (settings) {
-      return Array.from({ length: settings.pages }, (_, page) => ({ page, sizeChars: sizeOf(seed, page, settings.page_size_chars) }))
-        .filter(({ page, sizeChars }) => sizes.get(page) !== sizeChars)
+      return Array.from({ length: settings.pages }, (_, page) => ({
+        page,
+        sizeChars: sizeOf(seed, page, settings.page_size_chars)
+      })).filter(({ page, sizeChars }) => sizes.get(page) !== sizeChars)
     },
 
     /** @param {SizedPage[]} pages */
@@ -26,7 +28,7 @@ export function createPageSizes (seed) {
     },
 
     /**
-     * @param {import('./matrix.js').PlannedTrial} trial  that was done, or begun
+     * @param {import('./matrix.js').PlannedTrial} trial  complete or only started
      * @returns {number} characters that its edits wrote, at most
      */
     edited ({ settings, plan: { plan } }) {
@@ -36,7 +38,7 @@ export function createPageSizes (seed) {
         if (!edit) continue
         const sizeChars = settings.edit_size_chars ?? sizeOf(seed, page, settings.page_size_chars)
         chars += sizeChars
-        // Whether an edit came through is not asked: a page whose size may be another is not known.
+        // An edit may have failed: a page that it would resize has an unknown size.
         if (sizes.get(page) !== sizeChars) sizes.delete(page)
       }
       return chars

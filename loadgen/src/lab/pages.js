@@ -3,19 +3,22 @@ import { pageText } from '../../scenarios/content.js'
 import { pageName } from '../../scenarios/plan.js'
 import { request } from '@stevec/harness/request'
 
-/** So many share one flush of the database's journal; more wait for the wiki's one processor. */
+/** This many writes share one flush of the database's journal; more would wait for the wiki's single processor. */
 const CONCURRENCY = 16
-/** Silence for longer than this looks like a hang. */
+/** A longer silence looks like a hang. */
 const PROGRESS_EVERY_MS = 10_000
 /**
- * Each is durable before it is answered, and a slow disk makes the last of many wait for all before it; with the first, a wiki loads what it needs for writing,
- * which took an emulated board over a minute on a machine that was busy.
+ * A write is durable before the wiki responds, so on a slow disk the last of many writes waits for all before it. On
+ * the first write, the wiki loads what it needs for writing: over a minute on an emulated board on a busy machine.
  */
 export const WRITE_TIMEOUT_MS = 300_000
-/** A wiki that limits writes lets the next ones through within a minute, and one that takes its database for silent, as a starved one does, finds it again sooner. */
+/**
+ * A wiki that limits writes accepts the next ones within a minute. A starved wiki that believes its database silent
+ * recovers sooner.
+ */
 const REFUSALS_MAX = 10
 
-/** The message says what the wiki said. */
+/** The message has the wiki's response. */
 export class PageRefused extends Error {
   /** @param {string} name @param {number} status @param {string} body */
   constructor (name, status, body) {
@@ -31,8 +34,8 @@ export class PageRefused extends Error {
  * @param {number} options.seed
  * @param {{page: number, sizeChars: number}[]} options.pages
  * @param {AbortSignal} options.signal
- * @param {(retryAfterS: number) => Promise<void>} [options.onLimit]  when the wiki has had enough for now (429); the page is then tried again
- * @param {(written: number, of: number) => void} [options.onProgress]  now and then, where it takes long
+ * @param {(retryAfterS: number) => Promise<void>} [options.onLimit]  on a 429; the write is retried when it resolves
+ * @param {(written: number, of: number) => void} [options.onProgress]  at most every 10 seconds
  * @throws {PageRefused}
  */
 export async function writePages ({ wikiUrl, seed, pages, signal, onLimit, onProgress = () => {} }) {
@@ -44,11 +47,18 @@ export async function writePages ({ wikiUrl, seed, pages, signal, onLimit, onPro
       for (let refusals = 0; ; refusals++) {
         signal.throwIfAborted()
         const { status, headers, body } = await request(`${wikiUrl}/wiki/${pageName(page)}`, {
-          method: 'POST', headers: { 'content-type': 'text/markdown' }, body: pageText(seed, page, sizeChars), timeoutMs: WRITE_TIMEOUT_MS
+          method: 'POST',
+          headers: { 'content-type': 'text/markdown' },
+          body: pageText(seed, page, sizeChars),
+          timeoutMs: WRITE_TIMEOUT_MS
         })
         if (status === 201 || status === 200) break
         const retryAfterS = Number(headers['retry-after']) || 1
-        const wait = status === 503 ? () => delay(1000 * retryAfterS, undefined, { signal }) : status === 429 && onLimit !== undefined ? () => onLimit(retryAfterS) : null
+        const wait = status === 503
+          ? () => delay(1000 * retryAfterS, undefined, { signal })
+          : status === 429 && onLimit !== undefined
+            ? () => onLimit(retryAfterS)
+            : null
         if (wait === null || refusals === REFUSALS_MAX) throw new PageRefused(pageName(page), status, body)
         await wait()
       }

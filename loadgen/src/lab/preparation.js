@@ -6,16 +6,16 @@ import { openConnections, warmUp } from './warm-up.js'
 
 /** @typedef {import('./definition.js').Settings} Settings */
 
-/** Shorter than nginx keeps an idle connection (keepalive_timeout in nginx/templates/origin.eta). */
+/** Shorter than nginx keeps an idle connection open (keepalive_timeout in nginx/templates/origin.eta). */
 const CONNECTIONS_KEPT_MS = 540_000
-/** Opening so few connections takes no time worth preparing for. */
+/** Up to this many clients, opening connections takes negligible time. */
 const FEW_CLIENTS = 16
-/** No time of an emulated CPU is read, and each request takes it up to a second. */
+/** Times of an emulated CPU are not evaluated, and each request takes up to a second there. */
 const EMULATED_WARM_UP_REQUESTS = 300
 
 /**
  * Brings the wiki into the state that a trial begins with: its pages at their sizes, compiled code, open connections.
- * Remembers what is done, so that the next trial needs only the difference.
+ * Remembers what it has done, so that the next trial needs only the difference.
  * @param {object} options
  * @param {string} options.wikiUrl
  * @param {number} options.seed  of the pages' texts
@@ -27,7 +27,7 @@ export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }
   const sizes = createPageSizes(seed)
   const nothingDone = { warmUpRequests: 0, connections: 0, connectedUntilMs: 0 }
   let done = { ...nothingDone }
-  /** By trials, beyond what the stack began with. */
+  /** Written by trials, beyond the stack's initial pages. */
   let writtenBytes = 0
 
   /** @param {Settings} settings */
@@ -50,14 +50,14 @@ export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }
 
     /**
      * @param {Settings} settings
-     * @returns {boolean} whether `prepare` will write pages or open connections, for which links should be fast
+     * @returns {boolean} whether `prepare` will write pages or open connections, which needs fast links
      */
     isHeavy: (settings) => sizes.missing(settings).length > 0 || opensConnections(settings),
 
     /**
      * @param {Settings} settings
      * @param {Record<'nocache' | 'source', import('../stack/doors.js').Door>} doors
-     * @returns {Promise<number>} requests of the warm-up of this wiki
+     * @returns {Promise<number>} warm-up requests that this wiki got
      * @throws {Error} when the wiki refuses a page
      */
     async prepare (settings, doors) {
@@ -83,7 +83,7 @@ export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }
       return done.warmUpRequests
     },
 
-    /** @param {import('./matrix.js').PlannedTrial} trial  that was done, or begun */
+    /** @param {import('./matrix.js').PlannedTrial} trial  complete or only started */
     ended (trial) {
       writtenBytes += sizes.edited(trial)
     }

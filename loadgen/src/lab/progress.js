@@ -4,7 +4,7 @@ import { cellsOf } from './definition.js'
 /** @typedef {ReturnType<typeof createProgress>} Progress */
 
 /**
- * Says on a text stream what a run is doing; nothing else reads it.
+ * Reports a run's progress on a text stream, for people only.
  * @param {(text: string) => void} write
  */
 export function createProgress (write) {
@@ -28,7 +28,8 @@ export function createProgress (write) {
      * @param {{preset: string, seed: number, trials: number, done: number}} run
      */
     starting (definition, { preset, seed, trials, done }) {
-      const factors = Object.entries(definition.factors).map(([name, factor]) => `${name} ${(Array.isArray(factor) ? factor : Object.keys(factor)).join(', ')}`)
+      const factors = Object.entries(definition.factors)
+        .map(([name, factor]) => `${name} ${(Array.isArray(factor) ? factor : Object.keys(factor)).join(', ')}`)
       line(`${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`)
       line(`  ${factors.join(' × ')} × ${definition.repetitions} repetitions = ${trials} trials${done > 0 ? `, ${done} of which are there already` : ''}`)
       for (const { reason } of definition.left_out ?? []) line(`  left out: ${reason}`)
@@ -80,7 +81,9 @@ export function createProgress (write) {
     trial (result, total) {
       trialsDone += 1
       const leftS = (performance.now() - trialsStartedAt) / 1000 / trialsDone * (trialsToDo - trialsDone)
-      const cell = Object.entries(result.cell).map(([name, level]) => name === 'door' ? level : `${name}=${level}`).join(' ')
+      const cell = Object.entries(result.cell)
+        .map(([name, level]) => name === 'door' ? level : `${name}=${level}`)
+        .join(' ')
       cellWidth = Math.max(cellWidth, cell.length)
       const verdict = result.valid ? 'ok' : `INVALID: ${result.invalid_reasons.join('; ')}`
       line(`trial ${String(result.trial).padStart(String(total).length)} of ${total}  ${cell.padEnd(cellWidth)}  ${found(result).join(', ')}  ${verdict}${leftS >= 1 ? `  (about ${timeLeft(leftS)} left)` : ''}`)
@@ -113,10 +116,20 @@ export function createProgress (write) {
 }
 
 /**
- * What a trial found, in words.
+ * Describes what a trial found.
  * @param {import('./trial.js').TrialResult} result
  */
-function found ({ requests_sent: sent, requests_failed: failed, counter, served_by_cache: served, duration_mean_ms: mean, pops, settings, k6, background }) {
+function found ({
+  requests_sent: sent,
+  requests_failed: failed,
+  counter,
+  served_by_cache: served,
+  duration_mean_ms: mean,
+  pops,
+  settings,
+  k6,
+  background
+}) {
   const all = sent + (background?.requests_sent ?? 0)
   return [
     `${counter.requests} of ${all} reached the origin`,
@@ -124,7 +137,9 @@ function found ({ requests_sent: sent, requests_failed: failed, counter, served_
     ...(Object.keys(pops ?? {}).length > 1 ? [`answered by ${Object.keys(pops ?? {}).join(', ')}`] : []),
     ...(served > 0 ? [`${(100 * served / sent).toFixed(1)} % of the probe's from cache`] : []),
     `mean ${mean === null ? '—' : mean.toFixed(2)} ms`,
-    ...(background === null ? [] : [`background ${background.rate_per_min === null ? '—' : Math.round(background.rate_per_min)}/min`]),
+    ...(background === null
+      ? []
+      : [`background ${background.rate_per_min === null ? '—' : Math.round(background.rate_per_min)}/min`]),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(settings.model === 'open' && k6.dropped_iterations > 0 ? [`${k6.dropped_iterations} dropped`] : []),
     ...(k6.generator_limited ? ['generator-limited'] : [])
@@ -142,9 +157,10 @@ const relative = (directory) => path.relative(process.cwd(), directory) || '.'
 
 /**
  * @param {Record<string, import('../stack/doors.js').Door & {healthy?: boolean}>} doors
- * @returns {string[]} one line a door, in columns
+ * @returns {string[]} one line per door, in columns
  */
 export function doorLines (doors) {
   const width = Math.max(...Object.values(doors).map(({ url }) => url.length + 1))
-  return Object.entries(doors).map(([name, door]) => `${name.padEnd(8)} ${`${door.url}/`.padEnd(width)}  ${door.path}${door.healthy === false ? '  NOT ANSWERING' : ''}`)
+  return Object.entries(doors).map(([name, door]) =>
+    `${name.padEnd(8)} ${`${door.url}/`.padEnd(width)}  ${door.path}${door.healthy === false ? '  NOT ANSWERING' : ''}`)
 }

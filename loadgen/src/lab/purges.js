@@ -4,23 +4,23 @@ import { createInterface } from 'node:readline'
 import { MongoClient } from 'mongodb'
 import { waitUntil } from '@stevec/harness/processes'
 
-/** Longer than the wiki takes to tell the caches of all that a trial edited, twice, where they answer. */
+/** Longer than the wiki needs to send all purges of a trial, each edit's twice, to caches that respond. */
 const TOLD_WITHIN_MS = 60_000
 
 /**
- * What the wiki told the edge in a trial.
+ * The purges that the wiki sent to the edge during a trial.
  * @typedef {object} Purges
  * @property {number} calls  of the purge API
- * @property {number} failed  of them, answered with 400 or above; the wiki repeats those
- * @property {number} urls  named in them, each edit's twice
+ * @property {number} failed  calls with a status of 400 or above; the wiki repeats those
+ * @property {number} urls  named in the calls; each edit's URLs count twice
  * @property {number} tags
  * @property {number} hosts
  */
 
 /**
- * Waits until the wiki has told the caches of every edit, twice: then nothing of one trial reaches into the next.
- * @param {string} mongodbUri  of the wiki's database, where its queue is
- * @returns {Promise<boolean>} whether it has, within a minute
+ * Waits until the wiki has sent every edit's purges twice, so that nothing of one trial reaches into the next.
+ * @param {string} mongodbUri  of the wiki's database, which has its queue of purges
+ * @returns {Promise<boolean>} whether the queue became empty within a minute
  */
 export async function waitUntilTold (mongodbUri) {
   const client = new MongoClient(mongodbUri, { serverSelectionTimeoutMS: TOLD_WITHIN_MS })
@@ -33,7 +33,7 @@ export async function waitUntilTold (mongodbUri) {
 }
 
 /**
- * Where the log of the edge's control listener ends now.
+ * Returns the current size of the log of the edge's control listener.
  * @param {string} stackDirectory
  * @returns {number} bytes
  */
@@ -43,7 +43,7 @@ export function purgeLogEnd (stackDirectory) {
 }
 
 /**
- * Counts what the log has since then, without the lab's own calls, which purge everything.
+ * Counts the purges in the log since then, without the lab's own calls, which purge everything.
  * @param {string} stackDirectory
  * @param {number} start  bytes, from purgeLogEnd
  * @returns {Promise<Purges>}

@@ -11,7 +11,7 @@ const OUTPUT_MAX_BYTES = 64 * 1024 * 1024
 const environment = () => ({ ...process.env, PYTHONPATH: path.join(ROOT, 'analysis') })
 
 /**
- * Hands a command's arguments to a module of the analysis, which says itself what it found and what is wrong.
+ * Runs a module of the analysis with a command's arguments; the module prints its own results and errors.
  * @param {string} module  of analysis/
  * @param {string[]} args
  * @returns {Promise<number>} its exit code
@@ -29,18 +29,22 @@ export async function runAnalysis (module, args) {
 /**
  * @param {string} module  of analysis/
  * @param {string[]} args
- * @returns {Promise<string>} what it prints
- * @throws {Error} when the analysis is not installed, or does not end well; with what it said
+ * @returns {Promise<string>} its standard output
+ * @throws {Error} when the analysis is not installed or fails; the message then has its output
  */
 export async function analysisOutput (module, args) {
   if (!existsSync(PYTHON)) throw new Error(MISSING)
-  const { stdout } = await promisify(execFile)(PYTHON, ['-m', module, ...args], { env: environment(), maxBuffer: OUTPUT_MAX_BYTES })
+  const { stdout } = await promisify(execFile)(
+    PYTHON,
+    ['-m', module, ...args],
+    { env: environment(), maxBuffer: OUTPUT_MAX_BYTES }
+  )
   return stdout
 }
 
 /**
  * @param {string} module
- * @returns {string} what its --help prints
+ * @returns {string} the output of its --help
  */
 export function analysisHelp (module) {
   if (!existsSync(PYTHON)) return MISSING

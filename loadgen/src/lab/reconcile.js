@@ -4,23 +4,25 @@ import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { linesOf, SERVED_BY_CACHE } from './samples.js'
 
-/** Differences that a sentence names; a trial whose logs are another trial's has thousands. */
+/** Differences named in a sentence; if the logs belong to another trial, there are thousands. */
 const NAMED_MAX = 3
 
 /**
- * Something that was seen so many times, by what it was: `GET /wiki/page-000001 200 HIT revision 3`.
+ * Counts observations by description, e.g. `GET /wiki/page-000001 200 HIT revision 3`.
  * @typedef {Map<string, number>} Tally
  */
 
 /**
- * Holds what the client saw, what the log of the door's nginx says and what the origin's log says against each other, request by request. Counts alone can agree
- * by chance: a stranger's request makes up for one that was lost, a hit that was none for a miss that was none. What was asked for, answered, by whom and with
- * which revision cannot. Reads the kept files, which are what anybody can check later.
+ * Compares what the client, the log of the door's nginx and the origin's log saw, request by request. Counts alone can
+ * agree by chance: a foreign request makes up for a lost one, a false hit for a false miss. Comparing method, address,
+ * status, cache status and revision of each request excludes that. Reads the kept files, so that anyone can repeat the
+ * check later.
  * @param {object} options
  * @param {string} options.directory  of the trial
- * @param {import('./logs.js').LogRole | null} options.doorRole  whose log has a line for each request through the door; null: what stands there keeps none of ours
+ * @param {import('./logs.js').LogRole | null} options.doorRole  role whose log has a line for each request through the
+ *   door; null: the door's cache keeps no such log
  * @param {import('./counter.js').Counter} options.counter
- * @returns {Promise<string[]>} what does not agree, in sentences
+ * @returns {Promise<string[]>} the disagreements, in sentences
  */
 export async function reconcile ({ directory, doorRole, counter }) {
   try {
@@ -41,19 +43,39 @@ async function compare ({ directory, doorRole, counter }) {
   const problems = []
   const { reads, writes } = origin
   if (counter.reads !== reads || counter.writes !== writes) {
-    problems.push(`the origin's log has ${reads} reads and ${writes} writes, but the counter says ${counter.reads} and ${counter.writes}`)
+    problems.push(
+      `the origin's log has ${reads} reads and ${writes} writes, but the counter says ${counter.reads} and ${counter.writes}`
+    )
   }
-  const door = doorRole === 'origin' ? origin : doorRole !== null && kept(doorRole) ? await readLog(directory, doorRole) : null
+  const door = doorRole === 'origin'
+    ? origin
+    : doorRole !== null && kept(doorRole)
+      ? await readLog(directory, doorRole)
+      : null
   if (door !== null) {
-    // What had no answer is in the log or is not, with whatever status nginx gave it.
+    // A request without a response may be in the log, with any status, or missing from it.
     const [unseen, alone] = differences(client.seen, door.seen, client.unanswered, new Map())
-    if (unseen.length + alone.length > 0) problems.push(`the client and the log of its door tell different stories: ${inWords(unseen, 'only the client has')}${unseen.length > 0 && alone.length > 0 ? '; ' : ''}${inWords(alone, 'only the log has')}`)
+    if (unseen.length + alone.length > 0) {
+      problems.push(
+        `the client and the log of its door tell different stories: ${inWords(unseen, 'only the client has')}${unseen.length > 0 && alone.length > 0 ? '; ' : ''}${inWords(alone, 'only the log has')}`
+      )
+    }
   }
   if (doorRole !== 'origin') {
     const forwarded = door ?? client
-    // A request that the origin never had, or did not finish, may be in its log or not; what is renewed while an old copy is served is in no log but the origin's.
-    const [lost, strange] = differences(forwarded.forwarded, origin.answered, forwarded.failed, sum(forwarded.failed, forwarded.renewable))
-    if (lost.length + strange.length > 0) problems.push(`what went past the cache is not what reached the origin: ${inWords(lost, 'only the former has')}${lost.length > 0 && strange.length > 0 ? '; ' : ''}${inWords(strange, 'only the latter has')}`)
+    // A failed request may be missing from the origin's log: it never arrived, or did not finish. A renewal behind a
+    // stale copy is in the origin's log only.
+    const [lost, strange] = differences(
+      forwarded.forwarded,
+      origin.answered,
+      forwarded.failed,
+      sum(forwarded.failed, forwarded.renewable)
+    )
+    if (lost.length + strange.length > 0) {
+      problems.push(
+        `what went past the cache is not what reached the origin: ${inWords(lost, 'only the former has')}${lost.length > 0 && strange.length > 0 ? '; ' : ''}${inWords(strange, 'only the latter has')}`
+      )
+    }
   }
   return problems
 }
@@ -61,9 +83,9 @@ async function compare ({ directory, doorRole, counter }) {
 /**
  * @param {Tally} one
  * @param {Tally} other
- * @param {Tally} spareOne  what of `one` may be missing in the other, by method and address
- * @param {Tally} spareOther  what of `other` may be missing in `one`
- * @returns {[[string, number][], [string, number][]]} what only one has, and what only the other has
+ * @param {Tally} spareOne  what `other` may lack of `one`, by method and address
+ * @param {Tally} spareOther  what `one` may lack of `other`
+ * @returns {[[string, number][], [string, number][]]} what only `one` has, and what only `other` has
  */
 function differences (one, other, spareOne, spareOther) {
   const onlyOne = excess(one, other)
@@ -88,8 +110,8 @@ function excess (one, other) {
 
 /**
  * @param {[string, number][]} found
- * @param {Tally} spare  by method and address
- * @returns {[string, number][]} what of it is not spared
+ * @param {Tally} spare  tolerated differences, by method and address
+ * @returns {[string, number][]} the differences that `spare` does not cover
  */
 function excuse (found, spare) {
   const left = new Map(spare)
@@ -132,28 +154,41 @@ function sum (one, other) {
 }
 
 /**
- * What one witness saw, as tallies.
+ * The observations of one witness.
  * @typedef {object} Witness
  * @property {Tally} seen  method, address, status, cache status and revision of each request
- * @property {Tally} forwarded  method and address of each that a cache sent on
- * @property {Tally} answered  method and address of each
- * @property {Tally} failed  of each that was answered with a 5xx, or that the client gave up (499 in nginx's log)
- * @property {Tally} renewable  of each that was answered with a copy that is being renewed (RFC 5861)
- * @property {Tally} unanswered  of each that had no answer
+ * @property {Tally} forwarded  method and address of each request that a cache sent on
+ * @property {Tally} answered  method and address of each request with a response
+ * @property {Tally} failed  the same of each with a 5xx, or that the client gave up (499 in nginx's log)
+ * @property {Tally} renewable  the same of each that got a copy while the cache renews it (RFC 5861)
+ * @property {Tally} unanswered  the same of each without a response
  * @property {number} reads
  * @property {number} writes
  */
 
 /** @returns {Witness} */
-const newWitness = () => ({ seen: new Map(), forwarded: new Map(), answered: new Map(), failed: new Map(), renewable: new Map(), unanswered: new Map(), reads: 0, writes: 0 })
+const newWitness = () => ({
+  seen: new Map(),
+  forwarded: new Map(),
+  answered: new Map(),
+  failed: new Map(),
+  renewable: new Map(),
+  unanswered: new Map(),
+  reads: 0,
+  writes: 0
+})
 
 /**
  * @param {Witness} witness
- * @param {{method: string, uri: string, status: number, cacheStatus: string, revision: string, forwarded: number}} request
+ * @param {{method: string, uri: string, status: number, cacheStatus: string, revision: string,
+ *   forwarded: number}} request
  */
 function witnessed (witness, { method, uri, status, cacheStatus, revision, forwarded }) {
   const address = `${method} ${uri}`
-  add(witness.seen, `${address} ${status}${cacheStatus && ` ${cacheStatus}`}${revision && ` revision ${revision}`}`)
+  add(
+    witness.seen,
+    `${address} ${status}${cacheStatus && ` ${cacheStatus}`}${revision && ` revision ${revision}`}`
+  )
   add(witness.answered, address)
   for (let times = 0; times < forwarded; times++) add(witness.forwarded, address)
   if (status >= 499) add(witness.failed, address)
@@ -175,7 +210,14 @@ async function readSamples (directory) {
         add(witness.unanswered, `${method} /wiki/${page}`)
         add(witness.failed, `${method} /wiki/${page}`)
       } else {
-        witnessed(witness, { method, uri: `/wiki/${page}`, status: Number(status), cacheStatus, revision, forwarded: SERVED_BY_CACHE.has(cacheStatus) ? 0 : 1 })
+        witnessed(witness, {
+          method,
+          uri: `/wiki/${page}`,
+          status: Number(status),
+          cacheStatus,
+          revision,
+          forwarded: SERVED_BY_CACHE.has(cacheStatus) ? 0 : 1
+        })
       }
     })
   }
@@ -189,22 +231,36 @@ async function readSamples (directory) {
 async function readLog (directory, role) {
   const witness = newWitness()
   await eachLine(path.join(directory, `${role}.log.gz`), (line) => {
-    const { method, uri, status, cache_status: cacheStatus, upstream_status: upstream = '', page_revision: revision = '' } = JSON.parse(line)
-    // Tries of several servers are told apart by commas and colons (ngx_http_upstream_module, $upstream_status).
-    witnessed(witness, { method, uri, status, cacheStatus, revision, forwarded: upstream.split(/[,:]/).filter(Boolean).length })
+    const {
+      method,
+      uri,
+      status,
+      cache_status: cacheStatus,
+      upstream_status: upstream = '',
+      page_revision: revision = ''
+    } = JSON.parse(line)
+    // Commas and colons separate tries of several servers (ngx_http_upstream_module, $upstream_status).
+    witnessed(witness, {
+      method,
+      uri,
+      status,
+      cacheStatus,
+      revision,
+      forwarded: upstream.split(/[,:]/).filter(Boolean).length
+    })
   })
   return witness
 }
 
 /**
- * @param {string} file  compressed; one that is not there has no lines
+ * @param {string} file  compressed; a missing file has no lines
  * @param {(line: string) => void} take
- * @throws {Error} when it is cut off, or `take` cannot read a line
+ * @throws {Error} when the file is truncated, or `take` cannot read a line
  */
 async function eachLine (file, take) {
   if (!existsSync(file)) return
   const text = createGunzip()
-  // The error comes out where the text is read.
+  // Reading `text` below throws the pipeline's error.
   pipeline(createReadStream(file), text, () => {})
   try {
     for await (const lines of linesOf(text)) for (const line of lines) if (line !== '') take(line)

@@ -5,14 +5,17 @@ import { ROOT } from '@stevec/harness/config'
 import { ResultsError } from './results.js'
 
 /**
- * Has the analysis turn the folder of a run or study into tables, figures and one HTML file. The folder is all that it is given.
+ * Runs the analysis on the folder of a run or study: tables, figures and one HTML file. The folder is its only input.
  * @param {string} runDirectory
- * @throws {ResultsError} when the analysis refuses the run (it has then said why on stderr) or is not installed
+ * @throws {ResultsError} when the analysis refuses the run (and explains it on stderr) or is not installed
  */
 export async function writeReport (runDirectory) {
   const python = path.join(ROOT, '.venv/bin/python')
   if (!existsSync(python)) throw new ResultsError('the analysis is not installed; run `make setup`')
-  const child = spawn(python, ['-m', 'stevec_report', runDirectory], { cwd: path.join(ROOT, 'analysis'), stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(python, ['-m', 'stevec_report', runDirectory], {
+    cwd: path.join(ROOT, 'analysis'),
+    stdio: ['ignore', 'pipe', 'inherit']
+  })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text) => { output += text })
   const exitCode = await new Promise((resolve, reject) => {

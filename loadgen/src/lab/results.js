@@ -2,11 +2,11 @@ import { existsSync, mkdirSync, readdirSync } from 'node:fs'
 import path from 'node:path'
 import { readManifest } from './manifest.js'
 
-/** A run that is not there or not whole; the message says which there are. */
+/** A run that does not exist or is incomplete; the message says what there is. */
 export class ResultsError extends Error {}
 
 /**
- * The name of a new run's or study's folder: <utc>-<experiment>-<git7>.
+ * Names the folder of a new run or study: <utc>-<experiment>-<git7>.
  * @param {Date} startedAt
  * @param {string} experiment
  * @param {string | null} commit
@@ -25,30 +25,41 @@ export function createRunDirectory (directory) {
 /**
  * @param {string} resultsDirectory
  * @param {string} name  `latest`, a folder of results/, or a path
- * @returns {string} the folder of a run or study; `latest` is the newest that is complete
+ * @returns {string} the folder of a run or study; for `latest` the newest complete one
  * @throws {ResultsError}
  */
 export function findRun (resultsDirectory, name) {
   if (name !== 'latest') {
     const candidates = [path.resolve(name), path.join(resultsDirectory, name)]
     const found = candidates.find((candidate) => existsSync(path.join(candidate, 'manifest.json')))
-    if (found === undefined) throw new ResultsError(`there is no run "${name}" (no manifest.json in ${candidates.join(' or ')})`)
+    if (found === undefined) {
+      throw new ResultsError(`there is no run "${name}" (no manifest.json in ${candidates.join(' or ')})`)
+    }
     return found
   }
   const newest = newestWhere(resultsDirectory, ({ status }) => status === 'complete')
-  if (newest === null) throw new ResultsError(`there is no complete run in ${resultsDirectory}; make one with \`./stevec run read-hot\``)
+  if (newest === null) {
+    throw new ResultsError(`there is no complete run in ${resultsDirectory}; make one with \`./stevec run read-hot\``)
+  }
   return newest
 }
 
 /**
  * @param {string} resultsDirectory
- * @param {string} [experiment]  only runs of it; `study` for studies
- * @returns {string} the newest run or study that was not finished
+ * @param {string} [experiment]  only runs of this experiment; `study` for studies
+ * @returns {string} the newest unfinished run or study
  * @throws {ResultsError} when there is none
  */
 export function findUnfinished (resultsDirectory, experiment) {
-  const found = newestWhere(resultsDirectory, (manifest) => manifest.status !== 'complete' && (experiment === undefined || experimentOf(manifest) === experiment))
-  if (found === null) throw new ResultsError(`there is no unfinished ${experiment === undefined ? 'run' : experiment === 'study' ? 'study' : `run of ${experiment}`} in ${resultsDirectory}`)
+  const found = newestWhere(
+    resultsDirectory,
+    (manifest) => manifest.status !== 'complete' && (experiment === undefined || experimentOf(manifest) === experiment)
+  )
+  if (found === null) {
+    throw new ResultsError(
+      `there is no unfinished ${experiment === undefined ? 'run' : experiment === 'study' ? 'study' : `run of ${experiment}`} in ${resultsDirectory}`
+    )
+  }
   return found
 }
 

@@ -3,22 +3,32 @@ import { SCHEMA_VERSION } from './manifest.js'
 import { ResultsError } from './results.js'
 
 /**
- * Trials of one run are compared with each other, so all of them must have been done alike.
+ * Refuses to resume a run or study with other settings: all trials of a run are compared with each other.
  * @param {string} directory  for the message
- * @param {Record<string, any>} manifest  of the run or study that is to be gone on with
- * @param {Record<string, unknown>} asked  by name of a field of the manifest; undefined: as it was
+ * @param {Record<string, any>} manifest  of the run or study to resume
+ * @param {Record<string, unknown>} asked  by field of the manifest; undefined: unchanged
  * @throws {ResultsError} naming each difference
  */
 export function refuseOtherwise (directory, manifest, asked) {
-  if (manifest.schema_version !== SCHEMA_VERSION) throw new ResultsError(`${directory} has results of version ${manifest.schema_version}, this writes version ${SCHEMA_VERSION}: it cannot be gone on with`)
+  if (manifest.schema_version !== SCHEMA_VERSION) {
+    throw new ResultsError(
+      `${directory} has results of version ${manifest.schema_version}, this writes version ${SCHEMA_VERSION}: it cannot be gone on with`
+    )
+  }
   const differences = Object.entries(asked).flatMap(([name, value]) => {
     const before = manifest[name]
     if (value === undefined || isDeepStrictEqual(JSON.parse(JSON.stringify(value)), before)) return []
     if (name !== 'experiment') return [`${name} was ${short(before)} and is now ${short(value)}`]
     return Object.entries(/** @type {Record<string, unknown>} */ (value)).flatMap(([key, now]) =>
-      isDeepStrictEqual(JSON.parse(JSON.stringify(now ?? null)), before?.[key] ?? null) ? [] : [`the experiment's ${key} was ${short(before?.[key])} and is now ${short(now)}`])
+      isDeepStrictEqual(JSON.parse(JSON.stringify(now ?? null)), before?.[key] ?? null)
+        ? []
+        : [`the experiment's ${key} was ${short(before?.[key])} and is now ${short(now)}`])
   })
-  if (differences.length > 0) throw new ResultsError(`${directory} cannot be gone on with: ${differences.join('; ')}. Start a new run, or resume without what is different`)
+  if (differences.length > 0) {
+    throw new ResultsError(
+      `${directory} cannot be gone on with: ${differences.join('; ')}. Start a new run, or resume without what is different`
+    )
+  }
 }
 
 /** @param {unknown} value */

@@ -7,31 +7,53 @@ import { createRunDirectory, ResultsError } from './results.js'
 import { refuseOtherwise } from './resume.js'
 import { runTrial, trialName } from './trial.js'
 
-/** So many trials in a row that could not be done at all: the next would not fare better. */
+/** After this many consecutive trials that could not run at all, the run fails: the next would fail too. */
 const BROKEN_IN_A_ROW_MAX = 3
 
 /**
- * Runs an experiment, or the rest of one: trials that are there already are kept, valid or not.
+ * Runs an experiment, or the rest of a started run: its finished trials are kept, valid or not.
  * @param {object} options
  * @param {import('./definition.js').Definition} options.definition
- * @param {string} options.directory  the run's own; with a manifest in it when it is gone on with
+ * @param {string} options.directory  of the run; a manifest in it means that the run is resumed
  * @param {'quick' | 'full'} options.preset
  * @param {number} options.seed
  * @param {string} options.command  as typed, for the manifest
  * @param {import('../profile/profile.js').Profile} options.profile
- * @param {import('./site.js').Site} options.site  what is measured
+ * @param {import('./site.js').Site} options.site  the wiki under test
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  * @param {number} [options.watchPort]
  * @param {() => number} [options.wallClockMs]  see TrialContext
- * @returns {Promise<{trials: number, invalid: number}>} of all trials of the run, how many are invalid
- * @throws {Error} when the stack cannot be started, a trial is not admitted, or trial after trial breaks; the manifest then says `failed` or `interrupted`
+ * @returns {Promise<{trials: number, invalid: number}>} numbers of all trials of the run and of invalid ones
+ * @throws {Error} when the stack does not start, a trial is not admitted, or consecutive trials break; the manifest
+ *   then says `failed` or `interrupted`
  */
-export async function runExperiment ({ definition, directory, preset, seed, command, profile, site, signal, progress, watchPort, wallClockMs }) {
+export async function runExperiment ({
+  definition,
+  directory,
+  preset,
+  seed,
+  command,
+  profile,
+  site,
+  signal,
+  progress,
+  watchPort,
+  wallClockMs
+}) {
   const { trials, plans, hash } = planRun(definition, seed)
   const trialsDirectory = path.join(directory, 'trials')
   const before = readManifest(directory)
-  if (before !== null) refuseOtherwise(directory, before, { experiment: definition, preset, seed, plan_hash: hash, profile, ...site.identity })
+  if (before !== null) {
+    refuseOtherwise(directory, before, {
+      experiment: definition,
+      preset,
+      seed,
+      plan_hash: hash,
+      profile,
+      ...site.identity
+    })
+  }
   const done = before === null ? new Map() : finishedTrials(trialsDirectory)
   progress.starting(definition, { preset, seed, trials: trials.length, done: done.size })
 
@@ -40,14 +62,18 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
   let invalid = [...done.values()].filter(({ valid }) => !valid).length
   if (before !== null) {
     const { commit } = gitState()
-    if (commit !== manifest.git?.commit) progress.warn(`the code has changed since this run began (${manifest.git?.commit?.slice(0, 7)}, now ${commit?.slice(0, 7)})`)
+    if (commit !== manifest.git?.commit) {
+      progress.warn(
+        `the code has changed since this run began (${manifest.git?.commit?.slice(0, 7)}, now ${commit?.slice(0, 7)})`
+      )
+    }
     if (rest.length > 0) manifest.resumed_at.push(new Date().toISOString())
   }
   await whileRunning({ directory, manifest, signal }, async () => {
     let brokenInARow = 0
     if (rest.length > 0) {
       await site.start(rest[0].settings)
-      // Before the first trial, so that none of it counts towards the time that is left.
+      // Before the first trial: the estimate of the remaining time excludes the preparation.
       const { warmUpRequests } = await site.prepare(rest[0].settings)
       manifest.warm_up_requests = warmUpRequests
     }
@@ -59,7 +85,11 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
       if (!result.valid) invalid += 1
       progress.trial(result, trials.length)
       brokenInARow = result.requests_sent === 0 && !result.valid ? brokenInARow + 1 : 0
-      if (brokenInARow === BROKEN_IN_A_ROW_MAX) throw new Error(`${brokenInARow} trials in a row could not be done; the last: ${result.invalid_reasons.join('; ')}`)
+      if (brokenInARow === BROKEN_IN_A_ROW_MAX) {
+        throw new Error(
+          `${brokenInARow} trials in a row could not be done; the last: ${result.invalid_reasons.join('; ')}`
+        )
+      }
     }
   })
   progress.finished({ directory, trials: trials.length, invalid })
@@ -68,7 +98,7 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
   /** @returns {Promise<Record<string, any> & {status: import('./manifest.js').RunStatus}>} */
   async function begin () {
     const host = hostFacts()
-    // A run has a folder once what it measures is up: one that cannot start leaves none.
+    // The folder is created only once the site is up: a run that cannot start leaves none.
     const { config_hashes: configHashes, doors } = await site.start(trials[0].settings)
     createRunDirectory(directory)
     return {
@@ -99,7 +129,7 @@ export async function runExperiment ({ definition, directory, preset, seed, comm
 
 /**
  * @param {string} trialsDirectory
- * @returns {Map<number, {trial: number, valid: boolean}>} what is there whole; what was begun only is removed
+ * @returns {Map<number, {trial: number, valid: boolean}>} the complete trials; removes partial ones
  * @throws {ResultsError} when a trial.json cannot be read
  */
 function finishedTrials (trialsDirectory) {

@@ -5,19 +5,19 @@ import { pageName, requestAt } from '../../scenarios/plan.js'
 
 const METRIC = 'stevec_request'
 const COLUMNS = 'sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision'
-/** Answers for which no request went to the origin. UPDATING is answered from the cache while another request refreshes it. */
+/** Cache statuses without a request to the origin: for UPDATING, another request refreshes the served copy. */
 export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 
 /**
  * @typedef {object} Counts
  * @property {number} requests_sent
- * @property {number} requests_failed  no answer, or a status of 400 and above
- * @property {number} requests_unanswered  no answer at all: whether they reached the wiki is not known
+ * @property {number} requests_failed  no response, or a status of 400 and above
+ * @property {number} requests_unanswered  no response: it is unknown whether they reached the wiki
  * @property {number} reads_sent
  * @property {number} writes_sent
  * @property {number} served_by_cache
  * @property {Record<string, number>} cache_statuses
- * @property {Record<string, number>} [pops]  requests by point of presence, where that is asked for
+ * @property {Record<string, number>} [pops]  requests by point of presence, if requested
  * @property {number | null} duration_mean_ms
  * @property {number | null} duration_max_ms
  * @property {number | null} first_sent_at_us
@@ -27,19 +27,31 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 /** @typedef {{doneAtUs: number, durationMs: number, status: number, cacheStatus: string}} Sample */
 
 /**
- * Turns k6's CSV, which holds a dozen metrics a request, into one row a request, and counts.
+ * Converts k6's CSV, with a dozen metrics per request, to one row per request, and counts.
  * @param {object} options
  * @param {string} options.source  k6's csv.gz
- * @param {string} options.target  csv.gz; not there when this fails
+ * @param {string} options.target  csv.gz; removed on failure
  * @param {import('../../scenarios/plan.js').Plan} options.plan
- * @param {boolean} [options.withPop]  a column more: the point of presence that answered, '' where none did
+ * @param {boolean} [options.withPop]  adds a column with the point of presence that responded, '' for none
  * @param {(sample: Sample) => void} [options.onSample]
  * @returns {Promise<Counts>}
  * @throws {Error} when the file is truncated or its columns are not k6's
  */
 export async function extractSamples ({ source, target, plan, withPop = false, onSample = () => {} }) {
   /** @type {Counts} */
-  const counts = { requests_sent: 0, requests_failed: 0, requests_unanswered: 0, reads_sent: 0, writes_sent: 0, served_by_cache: 0, cache_statuses: {}, duration_mean_ms: null, duration_max_ms: null, first_sent_at_us: null, last_done_at_us: null }
+  const counts = {
+    requests_sent: 0,
+    requests_failed: 0,
+    requests_unanswered: 0,
+    reads_sent: 0,
+    writes_sent: 0,
+    served_by_cache: 0,
+    cache_statuses: {},
+    duration_mean_ms: null,
+    duration_max_ms: null,
+    first_sent_at_us: null,
+    last_done_at_us: null
+  }
   /** @type {Record<string, number>} */
   const pops = {}
   let totalMs = 0
@@ -58,12 +70,17 @@ export async function extractSamples ({ source, target, plan, withPop = false, o
 
   /**
    * @param {string} line
-   * @returns {string} '' for a line that is no request
+   * @returns {string} '' for a line without a request
    */
   function row (line) {
     if (columns === undefined) {
       columns = new Map(line.split(',').map((name, index) => [name, index]))
-      if (!['metric_name', 'timestamp', 'metric_value', 'method', 'status', 'extra_tags', 'metadata'].every((name) => columns?.has(name))) throw new Error(`k6 wrote columns that are not known here: ${line}`)
+      if (
+        !['metric_name', 'timestamp', 'metric_value', 'method', 'status', 'extra_tags', 'metadata']
+          .every((name) => columns?.has(name))
+      ) {
+        throw new Error(`k6 wrote columns that are not known here: ${line}`)
+      }
       return ''
     }
     if (!line.startsWith(`${METRIC},`)) return ''
@@ -76,7 +93,7 @@ export async function extractSamples ({ source, target, plan, withPop = false, o
     const durationMs = Number(cell('metric_value'))
     const status = Number(cell('status'))
     const cacheStatus = tags.get('cache_status') ?? ''
-    // k6 stamps a sample when it is added, which is at the end of the request.
+    // k6 stamps a sample when it is added: at the end of the request.
     const doneAtUs = Number(cell('timestamp'))
     const sentAtUs = doneAtUs - Math.round(durationMs * 1000)
     counts.requests_sent += 1

@@ -16,23 +16,24 @@ import { createPreparation } from './preparation.js'
 import { purgeLogEnd, purgesSince, waitUntilTold } from './purges.js'
 import { storesPages } from './storing.js'
 
-/** Of the database (history keeps every edit) and the logs; beyond it the next trial begins on an empty stack. */
+/** Of the logs and the database, whose history keeps every edit; beyond this, the next trial starts a new stack. */
 const GROWTH_MAX_BYTES = 1_000_000_000
 
 /** @typedef {import('./definition.js').Settings} Settings */
 
 /**
- * The wiki under test: a stack and a database of its own, apart from the wiki of `stevec up`. It outlasts a run, for a
- * study.
+ * Opens the lab's own wiki under test: a stack and a database apart from the wiki of `stevec up`. A study uses one site
+ * for all its runs.
  * @param {object} options
- * @param {{stateDirectory: string, imageDirectory: string, mongodbUri?: string, wikiEnvironment: Record<string, string>, ports: Partial<import('../config.js').Ports>}} options.config
+ * @param {{stateDirectory: string, imageDirectory: string, mongodbUri?: string,
+ *   wikiEnvironment: Record<string, string>, ports: Partial<import('../config.js').Ports>}} options.config
  * @param {number} options.seed  of the pages' texts
  * @param {import('../profile/profile.js').Profile} options.profile
  * @param {ReturnType<typeof import('../stack/origin/origin.js').originOption>} options.openOrigin  where the wiki runs
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  * @returns {Promise<Site>}
- * @throws {import('./lock.js').LockedError} when another one is in use
+ * @throws {import('./lock.js').LockedError} when another site is in use
  */
 export async function openSite ({ config, seed, profile, openOrigin, signal, progress }) {
   const directory = path.join(config.stateDirectory, 'lab')
@@ -42,7 +43,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
   const wikiUrl = `http://127.0.0.1:${ports.wiki}`
   if (moved) progress.moved()
 
-  // An earlier run may have been killed.
+  // A killed earlier run may have left a stack.
   await stopStack(directory)
   rmSync(directory, { recursive: true, force: true })
   const origin = await openOrigin({ config, stack: 'lab', signal, onProgress: progress.note }).catch((error) => {
@@ -68,11 +69,11 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
     !needsPurges(policy) || await waitUntilTold(database?.uri ?? mongodUri(ports.mongod))
 
   return {
-    // A stack can be made anew anywhere.
+    // Any new stack can continue a run.
     identity: {},
     facts: { target: null, origin: origin.facts },
     logs,
-    // The emulated edge names one and the same.
+    // The emulated edge is a single point of presence.
     hasPops: false,
     start,
     sample: origin.sample,
@@ -92,7 +93,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
       const { doors } = await start(settings)
       if (preparation.isHeavy(settings)) await stack.disengage()
       const warmUpRequests = await preparation.prepare(settings, doors)
-      // A purge during the trial would empty caches in its middle.
+      // A purge during the trial would empty the caches in the middle of it.
       if (!await purgesSent(settings)) {
         throw new Error('the wiki could not purge the pages that were written from the edge; see wiki.log of the stack')
       }
@@ -104,7 +105,13 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
       const running = stack.state()
       const door = running.doors[settings.door]
       const emptyOther = () => emptyCache(running, directory)
-      return purgeAndProveCold({ door, stores: storesPages(door, settings), controls: running.controls, wikiUrl, emptyOther })
+      return purgeAndProveCold({
+        door,
+        stores: storesPages(door, settings),
+        controls: running.controls,
+        wikiUrl,
+        emptyOther
+      })
     },
 
     async causeFault (fault, { generators, begun }) {
@@ -117,7 +124,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
 
     readCounter: () => readCounter(wikiUrl),
 
-    // A stack of one's own bears any trial.
+    // The lab's own stack accepts any trial.
     async admit () {},
 
     ended: preparation.ended,
@@ -125,7 +132,8 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
     async close () {
       await stack.stop()
       await origin.close()
-      await database?.drop().catch((error) => progress.warn(`the run's database could not be dropped: ${error.message}`))
+      await database?.drop()
+        .catch((error) => progress.warn(`the run's database could not be dropped: ${error.message}`))
       release()
       progress.stopped()
     }
@@ -135,20 +143,29 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
 /** @typedef {Record<import('../stack/doors.js').DoorName, import('../stack/doors.js').Door>} Doors */
 
 /**
- * What a run measures: a stack of the lab's own, as above, or somebody's wiki behind a zone (`../cloudflare/zone-site.js`).
+ * What a run measures: the lab's own stack, as above, or a user's wiki behind a zone (`../cloudflare/zone-site.js`).
  * @typedef {object} Site
- * @property {Record<string, unknown>} identity  what of a manifest must be as it was when its run is gone on with
- * @property {Record<string, unknown>} facts  what more the manifest of a run has
+ * @property {Record<string, unknown>} identity  manifest fields that must be unchanged when a run resumes
+ * @property {Record<string, unknown>} facts  more manifest fields
  * @property {import('./logs.js').Logs} logs
- * @property {import('../stack/origin/origin.js').Origin['sample']} [sample]  what the origin is busy with; not where nobody can look
- * @property {boolean} hasPops  whether answers tell which of many points of presence gave them
- * @property {(settings: import('./definition.js').Settings) => Promise<{doors: Doors, config_hashes: Record<string, string>}>} start  for such a trial
- * @property {(settings: import('./definition.js').Settings) => Promise<{doors: Doors, warmUpRequests: number}>} prepare  makes it what such a trial begins with: its pages are there at their sizes, and the wiki is warm
- * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold  empties the caches and proves it at the trial's door; leaves the counter at 0
- * @property {(settings: import('./definition.js').Settings) => () => Promise<(import('./purges.js').Purges & {told: boolean}) | null>} watchPurges  what the wiki tells the caches from now on; to be asked after the trial, waits until all is told. null: nothing, or nobody can know
- * @property {(fault: NonNullable<import('./definition.js').Settings['fault']>, during: {generators: import('./generator.js').Generators, begun: () => Promise<boolean>}) => Promise<import('./fault.js').FaultTimes>} causeFault  `begun`: whether a request of the trial was answered
- * @property {() => Promise<import('./counter.js').Counter>} readCounter  and sets it to 0
- * @property {(trial: import('./matrix.js').PlannedTrial) => Promise<void>} admit  when the trial may begin; throws when it may not
- * @property {(trial: import('./matrix.js').PlannedTrial, requestsSent: number) => void} ended  to be told of each trial
+ * @property {import('../stack/origin/origin.js').Origin['sample']} [sample]  samples the origin's load, if possible
+ * @property {boolean} hasPops  whether responses name one of several points of presence
+ * @property {(settings: import('./definition.js').Settings) =>
+ *   Promise<{doors: Doors, config_hashes: Record<string, string>}>} start  for a trial with these settings
+ * @property {(settings: import('./definition.js').Settings) =>
+ *   Promise<{doors: Doors, warmUpRequests: number}>} prepare  brings the site into the state that such a trial begins
+ *   with: pages at their sizes, a warm wiki
+ * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold
+ *   empties the caches and proves it at the trial's door; leaves the counter at 0
+ * @property {(settings: import('./definition.js').Settings) =>
+ *   () => Promise<(import('./purges.js').Purges & {told: boolean}) | null>} watchPurges  counts the wiki's purges from
+ *   now on; the returned function, called after the trial, waits until all are sent. null: no purges, or unknown
+ * @property {(fault: NonNullable<import('./definition.js').Settings['fault']>,
+ *   during: {generators: import('./generator.js').Generators, begun: () => Promise<boolean>}) =>
+ *   Promise<import('./fault.js').FaultTimes>} causeFault  `begun`: whether a request of the trial has a response
+ * @property {() => Promise<import('./counter.js').Counter>} readCounter  and resets it to 0
+ * @property {(trial: import('./matrix.js').PlannedTrial) => Promise<void>} admit  resolves when the trial may begin;
+ *   throws when it may not
+ * @property {(trial: import('./matrix.js').PlannedTrial, requestsSent: number) => void} ended  call after each trial
  * @property {() => Promise<void>} close
  */

@@ -1,6 +1,7 @@
 /**
- * Whether what stands at a door keeps a page under the trial's policy. What caches must ask about each time (`no-cache`) neither Cloudflare nor nginx keeps, though
- * they might (RFC 9111 §5.2.2.4); and a lifetime for CDNs (RFC 9213) is nothing to the proxy at `local`.
+ * Whether the cache at a door stores pages under the trial's policy. Neither Cloudflare nor nginx stores `no-cache`
+ * responses, which need a revalidation each time, though RFC 9111 §5.2.2.4 allows it. The proxy at `local` ignores a
+ * lifetime for CDNs (RFC 9213).
  * @param {import('../stack/doors.js').Door} door
  * @param {Pick<import('./definition.js').Settings, 'door' | 'policy' | 'ttl_s' | 'stale_while_revalidate_s'>} settings
  */

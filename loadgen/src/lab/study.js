@@ -4,19 +4,28 @@ import { gitState, readManifest, SCHEMA_VERSION, whileRunning, writeManifest } f
 import { refuseOtherwise } from './resume.js'
 import { runExperiment } from './run.js'
 
-/** The experiments of the study in its order; E3 has three. */
-export const STUDY = Object.freeze(['read-hot', 'read-sparse', 'overload', 'overload-open', 'at-once', 'mixed-write', 'write-vs-read-direct', 'write-vs-read-cached'])
+/** The study's experiments, in its order; E3 has three. */
+export const STUDY = Object.freeze([
+  'read-hot',
+  'read-sparse',
+  'overload',
+  'overload-open',
+  'at-once',
+  'mixed-write',
+  'write-vs-read-direct',
+  'write-vs-read-cached'
+])
 
 /**
- * Of one experiment within the study's folder.
+ * Returns an experiment's folder, relative to the study's.
  * @param {string} experiment
  */
 export const runDirectory = (experiment) => `runs/${experiment}`
 
 /**
- * Runs the experiments of the study one after the other on one stack, or the rest of them.
+ * Runs the study's experiments, or those left of a started study, one after the other on one stack.
  * @param {object} options
- * @param {string} options.directory  the study's own; with a manifest in it when it is gone on with
+ * @param {string} options.directory  of the study; a manifest in it means that the study is resumed
  * @param {import('./definition.js').Definition[]} options.definitions  of its experiments
  * @param {'quick' | 'full'} options.preset
  * @param {number} [options.repetitions]  instead of the preset's
@@ -28,9 +37,21 @@ export const runDirectory = (experiment) => `runs/${experiment}`
  * @param {import('./progress.js').Progress} options.progress
  * @param {number} [options.watchPort]
  * @returns {Promise<{trials: number, invalid: number}>}
- * @throws {Error} when a run fails; the manifest then says so, and the study can be gone on with
+ * @throws {Error} when a run fails; the manifest then says so, and the study can be resumed
  */
-export async function runStudy ({ directory, definitions, preset, repetitions, seed, command, profile, site, signal, progress, watchPort }) {
+export async function runStudy ({
+  directory,
+  definitions,
+  preset,
+  repetitions,
+  seed,
+  command,
+  profile,
+  site,
+  signal,
+  progress,
+  watchPort
+}) {
   const before = readManifest(directory)
   if (before !== null) {
     refuseOtherwise(directory, before, { preset, seed, profile, repetitions: repetitions ?? null, ...site.identity })
@@ -53,7 +74,12 @@ export async function runStudy ({ directory, definitions, preset, repetitions, s
     resumed_at: [],
     git: gitState(),
     ...site.identity,
-    runs: definitions.map(({ id, name }) => ({ experiment: name, id, directory: runDirectory(name), status: 'planned' }))
+    runs: definitions.map(({ id, name }) => ({
+      experiment: name,
+      id,
+      directory: runDirectory(name),
+      status: 'planned'
+    }))
   }
   const total = { trials: 0, invalid: 0 }
   const startedMs = performance.now()
@@ -63,7 +89,18 @@ export async function runStudy ({ directory, definitions, preset, repetitions, s
       const ownDirectory = path.join(directory, run.directory)
       progress.experiment(index + 1, definitions.length)
       try {
-        const { trials, invalid } = await runExperiment({ definition, directory: ownDirectory, preset, seed, command, profile, site, signal, progress, watchPort })
+        const { trials, invalid } = await runExperiment({
+          definition,
+          directory: ownDirectory,
+          preset,
+          seed,
+          command,
+          profile,
+          site,
+          signal,
+          progress,
+          watchPort
+        })
         total.trials += trials
         total.invalid += invalid
       } finally {
@@ -72,6 +109,11 @@ export async function runStudy ({ directory, definitions, preset, repetitions, s
       }
     }
   })
-  progress.studyFinished({ directory, ...total, experiments: definitions.length, seconds: (performance.now() - startedMs) / 1000 })
+  progress.studyFinished({
+    directory,
+    ...total,
+    experiments: definitions.length,
+    seconds: (performance.now() - startedMs) / 1000
+  })
   return total
 }

@@ -3,8 +3,8 @@ import { round } from './generator.js'
 /** @typedef {import('./samples.js').Counts} Counts */
 
 /**
- * What trial.json says of the probe's samples.
- * @param {Counts | null} samples  null: they cannot be read
+ * Returns trial.json's fields about the probe's samples.
+ * @param {Counts | null} samples  null: unreadable
  */
 export const probeFacts = (samples) => ({
   requests_sent: samples?.requests_sent ?? 0,
@@ -13,14 +13,14 @@ export const probeFacts = (samples) => ({
   writes_sent: samples?.writes_sent ?? 0,
   served_by_cache: samples?.served_by_cache ?? 0,
   cache_statuses: samples?.cache_statuses ?? {},
-  // JSON leaves out undefined: a trial with one point of presence names none.
+  // JSON omits undefined: with a single point of presence, there is no field `pops`.
   pops: samples?.pops,
   duration_mean_ms: samples?.duration_mean_ms ?? null,
   duration_max_ms: samples?.duration_max_ms ?? null
 })
 
 /**
- * What trial.json says of the background.
+ * Returns trial.json's field `background`.
  * @param {number} vus
  * @param {import('./generator.js').GeneratorFacts} k6
  * @param {import('./trial-samples.js').TrialSamples} samples
@@ -40,7 +40,7 @@ export const backgroundFacts = (vus, k6, { probe, background, doneAtUs }) => ({
 })
 
 /**
- * What trial.json says of a trial that broke before it had anything to tell.
+ * Returns the facts of a trial that broke before it measured anything.
  * @param {import('./logs.js').PerRole} logLines
  * @returns {Awaited<ReturnType<typeof import('./measure.js').measure>>}
  */
@@ -63,7 +63,15 @@ export function nothingMeasured (logLines) {
     duration_max_ms: null,
     log_lines: logLines,
     fault: null,
-    k6: { exit_code: null, dropped_iterations: 0, wall_s: 0, generator_cpu_s: 0, generator_cpu_share: 0, generator_limited: false, stolen_cpu_share: null },
+    k6: {
+      exit_code: null,
+      dropped_iterations: 0,
+      wall_s: 0,
+      generator_cpu_s: 0,
+      generator_cpu_share: 0,
+      generator_limited: false,
+      stolen_cpu_share: null
+    },
     background: null,
     overlap: null,
     origin_samples: null
@@ -73,7 +81,7 @@ export function nothingMeasured (logLines) {
 /**
  * @param {number[]} doneAtUs
  * @param {number} startUs
- * @returns {number[]} completed in the first second from there, in the second, and so on
+ * @returns {number[]} requests completed in each second since `startUs`
  */
 function completedPerSecond (doneAtUs, startUs) {
   /** @type {number[]} */
@@ -89,7 +97,7 @@ function completedPerSecond (doneAtUs, startUs) {
 /**
  * @param {number[]} doneAtUs
  * @param {import('./samples.js').Counts | null} probe
- * @returns {number | null} completed while the probe ran, as a rate
+ * @returns {number | null} rate of requests completed while the probe ran
  */
 function ratePerMinute (doneAtUs, probe) {
   const { first_sent_at_us: first, last_done_at_us: last } = probe ?? { first_sent_at_us: null, last_done_at_us: null }

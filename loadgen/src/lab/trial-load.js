@@ -6,7 +6,6 @@ import { keepOriginSamples } from './origin-samples.js'
 /** @typedef {Awaited<ReturnType<typeof generateLoad>>} TrialLoad */
 
 /**
- * What the generators of a trial do.
  * @typedef {object} LoadOptions
  * @property {import('./site.js').Site} site
  * @property {import('./definition.js').Settings} settings
@@ -44,7 +43,7 @@ async function runGenerators ({ site, settings, probeSettings, logStarts, direct
   }
   const fault = planned === null ? null : site.causeFault(planned, { generators, begun })
   const [k6, faultTimes] = await Promise.all([probe.done, fault])
-  // Both shares of the time in which the probe ran: the background's start and end do not disturb it.
+  // Both shares cover only the time in which the probe ran, without the background's start and end.
   const backgroundShare = background === null
     ? 0
     : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())

@@ -7,7 +7,7 @@ import { extractSamples } from './samples.js'
 /** @typedef {Awaited<ReturnType<typeof readSamples>>} TrialSamples */
 
 /**
- * Turns what k6 wrote into the samples of a trial. A file that cannot be read makes the trial invalid, not the run.
+ * Converts k6's output to the samples of a trial. An unreadable file makes the trial invalid, but does not end the run.
  * @param {object} options
  * @param {import('./trial-load.js').TrialLoad} options.load
  * @param {import('../../scenarios/plan.js').Plan} options.plan
@@ -15,14 +15,14 @@ import { extractSamples } from './samples.js'
  * @param {string} options.directory  of the trial
  */
 export async function readSamples ({ load: { csvFile, background, fault }, plan, withPop, directory }) {
-  /** In sentences. @type {string[]} */
+  /** Sentences. @type {string[]} */
   const unreadable = []
   /** @type {<T>(what: string, counts: Promise<T>) => Promise<T | null>} */
   const orSay = (what, counts) => counts.catch((error) => {
     unreadable.push(`${what} cannot be read: ${error.message}`)
     return null
   })
-  /** Requests that the wiki may have counted for nothing. */
+  /** Requests that failed or got a stale copy although the wiki may have counted them. */
   let cutOff = 0
   const probe = await orSay('k6\'s samples', extractSamples({
     source: csvFile,

@@ -6,13 +6,13 @@ import { measure } from './measure.js'
 import { nothingMeasured } from './trial-facts.js'
 
 /**
- * What a trial needs of the run that it belongs to.
+ * What a trial needs of its run.
  * @typedef {object} TrialContext
  * @property {import('./site.js').Site} site
  * @property {string} trialsDirectory
  * @property {AbortSignal} signal
  * @property {number} [watchPort]  of k6's dashboard
- * @property {() => number} [wallClockMs]  the time of day; only `stevec verify` gives another, which steps
+ * @property {() => number} [wallClockMs]  time of day; only `stevec verify` passes another clock, which steps
  */
 
 /** @typedef {import('./matrix.js').PlannedTrial} PlannedTrial */
@@ -24,11 +24,12 @@ const CLOCK_ATTEMPTS_MAX = 10
 export const trialName = (trial) => String(trial).padStart(4, '0')
 
 /**
- * One repetition of one cell: pages at their sizes, cold caches, counter at 0, k6, counter, logs. Written to a folder that gets its name only when it is
- * whole. A trial whose counts do not add up, or that could not be done at all, is kept and marked invalid, never dropped or repeated.
+ * Runs one repetition of one cell: pages at their sizes, cold caches, counter at 0, k6, counter, logs. The trial's
+ * folder gets its final name only when complete. A trial with wrong counts, or one that could not run, is kept and
+ * marked invalid, never dropped or repeated.
  * @param {TrialContext} context
  * @param {PlannedTrial} trial
- * @throws {Error} only when it was interrupted; then nothing is kept
+ * @throws {Error} only when interrupted; nothing is kept then
  */
 export async function runTrial (context, trial) {
   const { site, trialsDirectory, signal, wallClockMs = Date.now } = context
@@ -50,7 +51,9 @@ export async function runTrial (context, trial) {
     measured = nothingMeasured(site.logs.linesOf(trial.settings, 0, 0))
   }
   site.ended(trial, measured.requests_sent + (measured.background?.requests_sent ?? 0))
-  for (const file of readdirSync(directory).filter((file) => file.endsWith(RAW_SUFFIX))) rmSync(path.join(directory, file))
+  for (const file of readdirSync(directory).filter((file) => file.endsWith(RAW_SUFFIX))) {
+    rmSync(path.join(directory, file))
+  }
 
   const { problems, ...facts } = measured
   const end = elapsed()
@@ -78,7 +81,7 @@ export async function runTrial (context, trial) {
 }
 
 /**
- * Both clocks at one moment: when the machine did something else between the readings, they are read again.
+ * Reads both clocks at one moment; reads again if the machine did other work between the readings.
  * @param {() => number} wallClockMs
  */
 function readClocks (wallClockMs) {

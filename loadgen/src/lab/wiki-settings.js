@@ -1,5 +1,5 @@
 /**
- * The wiki's cache settings for a trial.
+ * Returns the wiki's cache settings for a trial.
  * @param {import('./definition.js').Settings} settings
  */
 export const cachingFor = (settings) => ({
@@ -8,12 +8,12 @@ export const cachingFor = (settings) => ({
   CACHE_STALE_WHILE_REVALIDATE_S: String(settings.stale_while_revalidate_s),
   CACHE_STALE_IF_ERROR_S: String(settings.stale_if_error_s),
   ORIGIN_CACHE_MIB: String(settings.origin_cache_mib),
-  // No request takes the default's ten seconds here, and each trial would wait for them.
+  // The default repeats a purge after ten seconds. No request takes that long here, and each trial would wait for it.
   PURGE_REPEAT_AFTER_S: '1'
 })
 
 /**
- * Takes off every limit that turns requests away: trials write all pages without a name and from one address, and the
- * experiments on overload measure how long a request waits (docs/decisions/0016).
+ * Disables every limit that refuses requests: trials write all pages anonymously from one address, and the experiments
+ * on overload measure how long a request waits (docs/decisions/0016).
  */
 export const OPEN_TO_TRIALS = Object.freeze({ ACCESS: 'open', WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '0' })

@@ -4,12 +4,12 @@ import { findPlaces } from '@stevec/harness/cgroup'
 import { hostFacts } from '@stevec/harness/host'
 
 /**
- * What calibration may change.
+ * The values that calibration may change.
  * @typedef {{cpu_share: number | null, delay_ms: number, overhead_ms: number, client_edge_rtt_ms: number}} Fitted
  */
 
 /**
- * What `stevec calibrate` found, for one profile on one machine.
+ * The result of `stevec calibrate` for one profile on one machine.
  * @typedef {object} Calibration
  * @property {1} schema_version
  * @property {string} profile
@@ -18,16 +18,22 @@ import { hostFacts } from '@stevec/harness/host'
  * @property {string} calibrated_at
  * @property {Record<string, unknown>} host  see hostFingerprint
  * @property {Fitted} fitted
- * @property {object} [evidence]  data, residuals and how busy the machine was
+ * @property {object} [evidence]  data, residuals and the machine's load
  */
 
-/** What fitted values depend on: the same here mean the same machine, as far as a file can tell. */
+/** Returns the facts that fitted values depend on. Equal facts mean the same machine, as far as a file can tell. */
 export function hostFingerprint () {
   const { cpu_model: cpuModel, cores, memory_bytes: memoryBytes } = hostFacts()
-  return { cpu_model: cpuModel, cores, memory_bytes: memoryBytes, node: process.versions.node.split('.')[0], cpu_limit: canLimitCpu() }
+  return {
+    cpu_model: cpuModel,
+    cores,
+    memory_bytes: memoryBytes,
+    node: process.versions.node.split('.')[0],
+    cpu_limit: canLimitCpu()
+  }
 }
 
-/** Without control groups the delay makes up for all of the time, and fits nowhere else. */
+/** Without control groups, the fitted delay accounts for all of the slowness, so it fits no other machine. */
 function canLimitCpu () {
   const { cpu } = findPlaces()
   if ('reason' in cpu) return false
@@ -68,10 +74,17 @@ export function readCalibration (stateDirectory, name, sha256) {
   } catch (error) {
     return { calibration: null, reason: `${file} cannot be used (${/** @type {Error} */ (error).message})` }
   }
-  if (found.profile_sha256 !== sha256) return { calibration: null, reason: `the profile was changed after it was fitted (${found.calibrated_at})` }
+  if (found.profile_sha256 !== sha256) {
+    return { calibration: null, reason: `the profile was changed after it was fitted (${found.calibrated_at})` }
+  }
   const here = hostFingerprint()
   const other = Object.entries(here).find(([key, value]) => found.host[key] !== value)
-  if (other !== undefined) return { calibration: null, reason: `it was fitted on another machine (${other[0]} ${found.host[other[0]]}, here ${other[1]})` }
+  if (other !== undefined) {
+    return {
+      calibration: null,
+      reason: `it was fitted on another machine (${other[0]} ${found.host[other[0]]}, here ${other[1]})`
+    }
+  }
   return { calibration: found, reason: null }
 }
 
@@ -80,8 +93,12 @@ function isWhole (found) {
   const { fitted } = found
   const numbers = [fitted?.delay_ms, fitted?.overhead_ms, fitted?.client_edge_rtt_ms]
   const share = fitted?.cpu_share
-  return found.schema_version === 1 && typeof found.calibrated_at === 'string' && typeof found.host === 'object' && found.host !== null &&
-    numbers.every((value) => Number.isFinite(value) && value >= 0) && (share === null || (Number.isFinite(share) && share > 0))
+  return found.schema_version === 1 &&
+    typeof found.calibrated_at === 'string' &&
+    typeof found.host === 'object' &&
+    found.host !== null &&
+    numbers.every((value) => Number.isFinite(value) && value >= 0) &&
+    (share === null || (Number.isFinite(share) && share > 0))
 }
 
 /**

@@ -4,14 +4,14 @@ import { createLimits } from '@stevec/harness/limits'
 /** @typedef {import('@stevec/harness/cgroup').Controller} Controller */
 /** @typedef {import('@stevec/harness/limits').Limits} Limits */
 
-/** What it means when a limit cannot be had. @type {Record<Controller, string>} */
+/** The effect of a missing limit. @type {Record<Controller, string>} */
 const WITHOUT = {
   cpu: 'the origin has all of this machine\'s CPU',
   memory: 'the origin\'s memory is not limited'
 }
 
 /**
- * Finds out by trying which of an origin's limits can be had here.
+ * Tries which of an origin's limits this machine supports.
  * @param {Limits} origin
  * @param {boolean} ownMongod  whether the database will be one of our processes
  * @param {Parameters<typeof createLimits>[2]} [places]
@@ -21,7 +21,10 @@ export function tryLimits (origin, ownMongod, places) {
   const group = createLimits(origin, () => {}, places)
   dropGroup(group.directories)
   const applied = { cpu: group.controllers.cpu !== undefined, memory: group.controllers.memory !== undefined }
-  const missing = Object.entries(group.missing).map(([name, reason]) => `${WITHOUT[/** @type {Controller} */ (name)]}: ${reason}`)
-  if (!ownMongod && (applied.cpu || applied.memory)) missing.push('the database is not the stack\'s own (MONGODB_URI), so neither its CPU nor its memory is limited')
+  const missing = Object.entries(group.missing)
+    .map(([name, reason]) => `${WITHOUT[/** @type {Controller} */ (name)]}: ${reason}`)
+  if (!ownMongod && (applied.cpu || applied.memory)) {
+    missing.push('the database is not the stack\'s own (MONGODB_URI), so neither its CPU nor its memory is limited')
+  }
   return { applied, missing }
 }

@@ -3,9 +3,9 @@
 /** @typedef {'client-edge' | 'client-origin' | 'client-local' | 'local-origin' | 'edge-origin'} LinkName */
 
 /**
- * What a profile means for each link. Half of a round trip is on the way there and half on the way back; toxiproxy counts whole
- * milliseconds, so the way back takes what rounding left. A fresh connection waits one round trip more (RFC 9293 §3.5).
- * The client's own time is on the links that the client itself opens, and not on the one of its caching proxy to the origin.
+ * Translates a profile to toxics for each link. Each direction has half of the round trip; toxiproxy counts whole
+ * milliseconds, so the way back takes the rounding error. A new connection waits one more round trip (RFC 9293 §3.5).
+ * The client's own time is on the links that the client opens, not on the link from its caching proxy to the origin.
  * @param {import('./profile.js').ProfileFile} profile
  * @returns {Record<LinkName, Toxic[]>} in the order in which bytes pass them
  */
@@ -31,7 +31,14 @@ function toxics ({ rttMs, overheadMs = 0, delayMs = 0, uplinkMbitPerS = null }) 
   const found = []
   if (rttMs > 0) found.push({ name: 'handshake', type: 'handshake', stream: 'upstream', attributes: { delay: rttMs } })
   if (there > 0) found.push({ name: 'there', type: 'latency', stream: 'upstream', attributes: { latency: there } })
-  if (uplinkMbitPerS !== null) found.push({ name: 'uplink', type: 'uplink', stream: 'downstream', attributes: { name: 'origin', rate: Math.round(uplinkMbitPerS * 1e6 / 8) } })
+  if (uplinkMbitPerS !== null) {
+    found.push({
+      name: 'uplink',
+      type: 'uplink',
+      stream: 'downstream',
+      attributes: { name: 'origin', rate: Math.round(uplinkMbitPerS * 1e6 / 8) }
+    })
+  }
   if (back > 0) found.push({ name: 'back', type: 'latency', stream: 'downstream', attributes: { latency: back } })
   return found
 }

@@ -1,6 +1,6 @@
 /**
  * @param {import('./profile.js').Profile} profile
- * @returns {string[]} one line each, for people
+ * @returns {string[]} lines for people
  */
 export function profileLines ({ asked, applied, missing, calibration }) {
   const { origin, links, client } = asked

@@ -10,42 +10,49 @@ import { toxicsOf } from './links.js'
 const DIRECTORY = path.join(ROOT, 'loadgen/profiles')
 const FILE_MAX_BYTES = 64 * 1024
 
-/** A profile that is not there or not well-formed; the message names what is wrong with it. */
+/** A profile that does not exist or is malformed; the message says what is wrong. */
 export class ProfileError extends Error {}
 
 /**
- * Where the origin and the client stand, as in loadgen/profiles/profile.schema.json.
+ * The limits and links of origin and client, as in loadgen/profiles/profile.schema.json.
  * @typedef {object} ProfileFile
  * @property {string} name
  * @property {string} title
  * @property {string} [why]
- * @property {{cpu_share: number | null, delay_ms: number, memory_bytes: number | null, page_reads_at_once?: number}} origin
- * @property {{client_edge_rtt_ms: number, client_origin_rtt_ms: number, edge_origin_rtt_ms: number, uplink_mbit_per_s: number | null}} links
+ * @property {{cpu_share: number | null, delay_ms: number, memory_bytes: number | null,
+ *   page_reads_at_once?: number}} origin
+ * @property {{client_edge_rtt_ms: number, client_origin_rtt_ms: number, edge_origin_rtt_ms: number,
+ *   uplink_mbit_per_s: number | null}} links
  * @property {{overhead_ms: number}} client
- * @property {{experiment: 'read-hot', origin_cores: number, mean_ms: {source: number, local: number, cached: number}}} [calibration]
+ * @property {{experiment: 'read-hot', origin_cores: number,
+ *   mean_ms: {source: number, local: number, cached: number}}} [calibration]
  */
 
 /**
- * A profile as it is to hold on this machine, and as a manifest has it (docs/results-format.md).
+ * A profile as applied on this machine and written to manifests (docs/results-format.md).
  * @typedef {object} Profile
  * @property {string} name
- * @property {string} sha256  of its file, before anything was fitted
- * @property {ProfileFile} asked  with what was fitted here in its places
+ * @property {string} sha256  of its file, without fitted values
+ * @property {ProfileFile} asked  with the values fitted on this machine
  * @property {{cpu: boolean, memory: boolean, links: boolean}} applied
- * @property {string[]} missing  in sentences, what could not be done
- * @property {null | {experiment: string, run: string, fitted: import('./calibration-file.js').Fitted}} calibration  `run`: when it was fitted
+ * @property {string[]} missing  sentences about what this machine cannot apply
+ * @property {null | {experiment: string, run: string, fitted: import('./calibration-file.js').Fitted}} calibration
+ *   `run`: time of the fit
  */
 
-/** @returns {string[]} names of the profiles that come along, sorted */
+/** @returns {string[]} names of the bundled profiles, sorted */
 export function profileNames () {
-  return readdirSync(DIRECTORY).filter((file) => file.endsWith('.json') && file !== 'profile.schema.json').map((file) => file.slice(0, -5)).sort()
+  return readdirSync(DIRECTORY)
+    .filter((file) => file.endsWith('.json') && file !== 'profile.schema.json')
+    .map((file) => file.slice(0, -5))
+    .sort()
 }
 
 /**
- * @param {string} nameOrFile  `none`, another that comes along, or the path of a file (with a slash or ending in .json)
+ * @param {string} nameOrFile  a bundled profile such as `none`, or the path of a file (with a slash or ending in .json)
  * @param {object} where
- * @param {string} where.stateDirectory  where `stevec calibrate` keeps what it fitted
- * @param {string} [where.mongodbUri]  a database of the user's instead of our own
+ * @param {string} where.stateDirectory  with the results of `stevec calibrate`
+ * @param {string} [where.mongodbUri]  the user's database instead of our own
  * @returns {Profile}
  * @throws {ProfileError}
  */
@@ -55,17 +62,26 @@ export function loadProfile (nameOrFile, { stateDirectory, mongodbUri }) {
   const { calibration, reason } = readCalibration(stateDirectory, profile.name, sha256)
   if (calibration === null) {
     const described = describe(profile, sha256, mongodbUri === undefined)
-    return { ...described, missing: [...described.missing, `not calibrated, its values are first guesses: ${reason}; run \`stevec calibrate --profile ${nameOrFile}\``] }
+    return {
+      ...described,
+      missing: [
+        ...described.missing,
+        `not calibrated, its values are first guesses: ${reason}; run \`stevec calibrate --profile ${nameOrFile}\``
+      ]
+    }
   }
   const { experiment, calibrated_at: run, fitted } = calibration
-  return { ...describe(withFitted(profile, fitted), sha256, mongodbUri === undefined), calibration: { experiment, run, fitted } }
+  return {
+    ...describe(withFitted(profile, fitted), sha256, mongodbUri === undefined),
+    calibration: { experiment, run, fitted }
+  }
 }
 
 /**
  * @param {ProfileFile} asked
  * @param {string} sha256
  * @param {boolean} ownMongod  whether the database will be one of the stack's processes
- * @returns {Profile} with what can be had here, found out by trying
+ * @returns {Profile} with the limits that this machine supports, found by trying
  */
 export function describe (asked, sha256, ownMongod) {
   const { applied, missing } = tryLimits(asked.origin, ownMongod)
@@ -76,7 +92,7 @@ export function describe (asked, sha256, ownMongod) {
 /**
  * @param {ProfileFile} file
  * @param {import('./calibration-file.js').Fitted} fitted
- * @returns {ProfileFile} a copy with the fitted values in their places; a CPU share of null was fitted where none can be had
+ * @returns {ProfileFile} a copy with the fitted values; `cpu_share` null means that the machine cannot limit CPU
  */
 export function withFitted (file, fitted) {
   return {
@@ -95,11 +111,15 @@ export function withFitted (file, fitted) {
 export function readProfile (nameOrFile) {
   const isFile = nameOrFile.endsWith('.json') || nameOrFile.includes('/')
   if (!isFile && !profileNames().includes(nameOrFile)) {
-    throw new ProfileError(`there is no profile "${nameOrFile}"; there is: ${profileNames().join(', ')}, or the path of a file of your own (…/name.json)`)
+    throw new ProfileError(
+      `there is no profile "${nameOrFile}"; there is: ${profileNames().join(', ')}, or the path of a file of your own (…/name.json)`
+    )
   }
   const file = isFile ? path.resolve(nameOrFile) : path.join(DIRECTORY, `${nameOrFile}.json`)
   if (!existsSync(file) || !statSync(file).isFile()) throw new ProfileError(`there is no profile file ${nameOrFile}`)
-  if (statSync(file).size > FILE_MAX_BYTES) throw new ProfileError(`${nameOrFile} is longer than ${FILE_MAX_BYTES} bytes; that is no profile`)
+  if (statSync(file).size > FILE_MAX_BYTES) {
+    throw new ProfileError(`${nameOrFile} is longer than ${FILE_MAX_BYTES} bytes; that is no profile`)
+  }
   /** @type {any} */
   let value
   try {
@@ -109,11 +129,17 @@ export function readProfile (nameOrFile) {
   }
   const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
   const schema = JSON.parse(readFileSync(path.join(DIRECTORY, 'profile.schema.json'), 'utf8'))
-  if (!ajv.validate(schema, value)) throw new ProfileError(`${nameOrFile}: ${ajv.errorsText(ajv.errors, { dataVar: 'profile', separator: '; ' })}`)
+  if (!ajv.validate(schema, value)) {
+    throw new ProfileError(`${nameOrFile}: ${ajv.errorsText(ajv.errors, { dataVar: 'profile', separator: '; ' })}`)
+  }
   const { $schema, ...profile } = /** @type {ProfileFile & {$schema?: string}} */ (value)
   if (isFile && profileNames().includes(profile.name)) {
     const own = readProfile(profile.name)
-    if (JSON.stringify(own.profile) !== JSON.stringify(profile)) throw new ProfileError(`${nameOrFile}: the name "${profile.name}" belongs to a profile that comes along; give yours another`)
+    if (JSON.stringify(own.profile) !== JSON.stringify(profile)) {
+      throw new ProfileError(
+        `${nameOrFile}: the name "${profile.name}" belongs to a profile that comes along; give yours another`
+      )
+    }
   }
   return { profile, sha256: `sha256:${createHash('sha256').update(JSON.stringify(profile)).digest('hex')}` }
 }

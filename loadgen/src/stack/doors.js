@@ -2,14 +2,20 @@
  * An access point to the wiki, as a client sees it.
  * @typedef {object} Door
  * @property {string} url  base URL without a trailing slash
- * @property {boolean} caching  whether a cache may answer
- * @property {string} path  the hops a request takes, for people
- * @property {boolean} [several_caches]  machines may answer that know nothing of each other's copies: how often the origin is asked is then not known beforehand
+ * @property {boolean} caching  whether a cache may respond
+ * @property {string} path  hops of a request, for people
+ * @property {boolean} [several_caches]  several machines with separate copies may respond, so the number of requests to
+ *   the origin is not known in advance
  */
 
 /** @typedef {'cached' | 'nocache' | 'source' | 'local'} DoorName */
 
-export const HOSTS = Object.freeze({ cached: 'wiki.localhost', nocache: 'nocache.localhost', source: 'source.localhost', local: 'localhost' })
+export const HOSTS = Object.freeze({
+  cached: 'wiki.localhost',
+  nocache: 'nocache.localhost',
+  source: 'source.localhost',
+  local: 'localhost'
+})
 
 /**
  * @param {import('../config.js').Ports} ports
@@ -17,9 +23,25 @@ export const HOSTS = Object.freeze({ cached: 'wiki.localhost', nocache: 'nocache
  */
 export function doorsOf (ports) {
   return {
-    cached: { url: `http://${HOSTS.cached}:${ports.edge}`, caching: true, path: 'edge (caching) → origin → wiki' },
-    nocache: { url: `http://${HOSTS.nocache}:${ports.edge}`, caching: false, path: 'edge (no caching) → origin → wiki' },
-    source: { url: `http://${HOSTS.source}:${ports.origin}`, caching: false, path: 'origin → wiki' },
-    local: { url: `http://${HOSTS.local}:${ports.local}`, caching: true, path: 'caching proxy of the client → origin → wiki' }
+    cached: {
+      url: `http://${HOSTS.cached}:${ports.edge}`,
+      caching: true,
+      path: 'edge (caching) → origin → wiki'
+    },
+    nocache: {
+      url: `http://${HOSTS.nocache}:${ports.edge}`,
+      caching: false,
+      path: 'edge (no caching) → origin → wiki'
+    },
+    source: {
+      url: `http://${HOSTS.source}:${ports.origin}`,
+      caching: false,
+      path: 'origin → wiki'
+    },
+    local: {
+      url: `http://${HOSTS.local}:${ports.local}`,
+      caching: true,
+      path: 'caching proxy of the client → origin → wiki'
+    }
   }
 }

@@ -10,8 +10,9 @@ const ANSWER_TIMEOUT_MS = 2_000
 
 /**
  * @param {string} directory  of a stack
- * @returns {Promise<null | {state: StackState, dead: string[], doors: Record<string, import('./doors.js').Door & {healthy: boolean}>}>}
- *   null when no stack runs there; `dead` names processes that should run and do not
+ * @returns {Promise<null | {state: StackState, dead: string[],
+ *   doors: Record<string, import('./doors.js').Door & {healthy: boolean}>}>} null when no stack runs there; `dead`
+ *   names processes that should run but do not
  */
 export async function inspectStack (directory) {
   const state = readState(directory)
@@ -37,7 +38,9 @@ export async function waitForDoors (state, directory) {
     const opened = await waitUntil(open, READY_TIMEOUT_MS, 50)
     const ended = dead()
     if (ended) {
-      throw new StackError(`${ended.name} ended while the stack was starting:\n${logTail(logOf(directory, ended.name))}`)
+      throw new StackError(
+        `${ended.name} ended while the stack was starting:\n${logTail(logOf(directory, ended.name))}`
+      )
     }
     if (!opened) throw new StackError(`the door ${name} (${door.url}) does not answer; the logs are in ${directory}`)
   }

@@ -4,7 +4,7 @@ import { makeCacheDirectory } from './cache.js'
 import { doorsOf, HOSTS } from './doors.js'
 
 /**
- * Ports that no client knows: where the caches and the origin's nginx listen, and the links between them.
+ * Ports that no client uses: those of the caches, of the origin's nginx and of the links between them.
  * @typedef {Record<(typeof INTERNAL_PORTS)[number], number>} InternalPorts
  */
 const INTERNAL_PORTS = /** @type {const} */ ([
@@ -15,7 +15,7 @@ const INTERNAL_PORTS = /** @type {const} */ ([
 const newToken = () => randomBytes(16).toString('hex')
 
 /**
- * What a stack will look like, before anything of it is started.
+ * Plans a stack before any part of it starts.
  * @param {object} options
  * @param {import('../config.js').Ports} options.ports
  * @param {import('./cache.js').CacheName} options.cache  at the door `cached`

@@ -1,2 +1,2 @@
-/** A stack that cannot be started as asked; the message says what to do. */
+/** A stack cannot start as requested; the message says what to do. */
 export class StackError extends Error {}

@@ -9,7 +9,7 @@ const NAMES = /** @type {PortName[]} */ (Object.keys(DEFAULT_PORTS))
 const variableOf = (/** @type {string} */ name) => `${name.toUpperCase()}_PORT`
 
 /**
- * The ports of a stack: the usual ones when all of them are free, otherwise free ones. A port set explicitly is never
+ * Chooses a stack's ports: the default ports if all are free, otherwise free ones. A port set explicitly is never
  * replaced.
  * @returns {Promise<{ports: Ports, moved: boolean}>}
  */
@@ -25,7 +25,7 @@ export async function flexiblePorts (asked = readConfig().ports) {
 /**
  * @param {Ports} ports
  * @param {boolean} ownMongod
- * @throws {StackError} naming each port that is taken, or one that is given twice
+ * @throws {StackError} naming each taken port, or one used twice
  */
 export async function refuseTakenPorts (ports, ownMongod) {
   const names = NAMES.filter((name) => ownMongod || name !== 'mongod')

@@ -24,28 +24,34 @@ import { wikiEnvironmentOf } from './wiki-environment.js'
 
 /**
  * @typedef {object} StackOptions
- * @property {string} directory  the stack's own: state, logs, caches, and the database unless `databaseDirectory`
- * @property {string} [databaseDirectory]  one that is kept over restarts
- * @property {string} [mongodbUri]  a database of the user's instead of our own mongod
+ * @property {string} directory  of the stack: state, logs, caches, and the database unless `databaseDirectory` is set
+ * @property {string} [databaseDirectory]  for a database that outlives the stack
+ * @property {string} [mongodbUri]  the user's database instead of our own mongod
  * @property {import('../config.js').Ports} ports
- * @property {import('./origin/origin.js').Origin} [origin]  where the wiki and its nginx run; default: here
- * @property {boolean} [outlive]  true: goes on when this process ends
+ * @property {import('./origin/origin.js').Origin} [origin]  where the wiki and its nginx run; default: this machine
+ * @property {boolean} [outlive]  whether the stack keeps running when this process ends
  * @property {Record<string, string>} [wikiEnvironment]  settings of the wiki, e.g. CACHE_TTL_S
  * @property {boolean} [keepsZone]  whether edits purge the zone in PURGE_ZONE instead of the stack's own edge
  * @property {number} [requestsAtOnceMax]  requests in flight from the origin's nginx to the wiki; default: any number
  * @property {import('@stevec/nginx').EdgeOptions} [edgeOptions]
- * @property {import('./cache.js').CacheName} [cache]  what stands at the door `cached`; default our edge
- * @property {import('../profile/profile.js').Profile} [profile]  where origin and client stand; default: `none`
+ * @property {import('./cache.js').CacheName} [cache]  at the door `cached`; default: our edge
+ * @property {import('../profile/profile.js').Profile} [profile]  limits and links of origin and client; default: `none`
  * @property {boolean} [engage]  false: everything runs at full speed until `engageProfile`
- * @property {AbortSignal} [signal]  gives up between two parts, and stops what was started
+ * @property {AbortSignal} [signal]  checked between two parts; an abort stops what was started
  * @property {(part: string) => void} [onProgress]
  */
 
-/** @typedef {{directory: string, outlive: boolean, started: (identity: import('@stevec/harness/processes').ProcessIdentity) => void, next: (part: string) => void}} Starting */
+/**
+ * @typedef {object} Starting
+ * @property {string} directory
+ * @property {boolean} outlive
+ * @property {(identity: import('@stevec/harness/processes').ProcessIdentity) => void} started
+ * @property {(part: string) => void} next
+ */
 
 /**
  * Starts mongod, the origin, the other two nginx roles and the links between them, and waits until every door answers.
- * When anything fails, it stops what it has started.
+ * On any failure, stops what it has started.
  * @param {StackOptions} options
  * @returns {Promise<StackState>}
  * @throws {StackError} when a port is taken, a tool is missing or a part does not come up
@@ -109,8 +115,8 @@ export async function startStack (options) {
 }
 
 /**
- * Notes a process at once, so that an interrupted start can still be cleaned up. A process that is started again takes
- * the place of the former one.
+ * Records a process at once, so that a later command can clean up an interrupted start. A restarted process replaces
+ * its former entry.
  * @param {StackState} state
  * @param {string} directory
  * @param {import('@stevec/harness/processes').ProcessIdentity} identity
@@ -124,7 +130,7 @@ function record (state, directory, { name, pid, start_ticks: startTicks }) {
 /**
  * @param {StackState} state
  * @param {string} directory
- * @throws {StackError} when a limit that the profile found possible cannot be set any more
+ * @throws {StackError} when a limit that was available to the profile no longer is
  */
 function limitOrigin (state, directory) {
   const { profile } = state
@@ -157,7 +163,8 @@ async function startDatabase (state, { outlive, started, next }, databaseDirecto
  * Starts the wiki and its nginx.
  * @param {StackState} state
  * @param {Starting} starting
- * @param {StackOptions & {origin: import('./origin/origin.js').Origin, wikiEnvironment: Record<string, string>}} options
+ * @param {StackOptions &
+ *   {origin: import('./origin/origin.js').Origin, wikiEnvironment: Record<string, string>}} options
  * @param {import('./layout.js').InternalPorts} internal
  * @param {string} mongodbUri
  * @returns {Promise<string>} host:port of the origin's nginx
@@ -226,9 +233,9 @@ async function startProxies ({ ports, controls, config_hashes: hashes }, startin
 }
 
 /**
- * Gives the wiki of a running stack other settings. Only the wiki is started again: its database and the caches stay as they are.
+ * Restarts the wiki of a running stack with other settings; its database and the caches keep running.
  * @param {import('./state.js').StackState} state
- * @param {import('./origin/origin.js').Origin} origin  as the stack was started with
+ * @param {import('./origin/origin.js').Origin} origin  that the stack was started with
  * @param {Record<string, string>} wikiEnvironment
  * @throws {Error} when it does not become ready
  */
@@ -237,15 +244,15 @@ export async function restartWiki (state, origin, wikiEnvironment) {
 }
 
 /**
- * Stops a stack's processes, the last started first, and forgets it. Nothing happens when there is none.
+ * Stops a stack's processes, the last started first, and removes its state. Does nothing without a stack.
  * @param {string} directory
- * @returns {Promise<string[]>} the names of what was stopped
+ * @returns {Promise<string[]>} names of the stopped processes
  */
 export async function stopStack (directory) {
   const state = readState(directory)
   if (state === null) return []
   const stopped = []
-  // What was set there is in memory only, and set anew by the next stack: an origin that has gone away need not be waited for.
+  // The settings there are in memory, and the next stack replaces them: an unreachable origin needs no wait.
   if (state.origin?.ssh) await restoreOrigin(state.origin.ssh).catch(() => {})
   for (const identity of [...state.processes].reverse()) {
     if (isAlive(identity)) stopped.push(identity.name)
@@ -253,7 +260,7 @@ export async function stopStack (directory) {
   }
   if (state.cache) removeCache(state.cache)
   const left = await removeGroups(state.cgroups ?? [])
-  // Kept on record, so that the next start or stop tries again.
+  // Stays recorded, so that the next start or stop tries again.
   if (left.length > 0) writeState(directory, { ...state, processes: [], cgroups: left })
   else removeState(directory)
   return stopped

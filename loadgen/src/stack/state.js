@@ -3,27 +3,28 @@ import path from 'node:path'
 import { isAlive } from '@stevec/harness/processes'
 
 /**
- * What a stack leaves behind for the commands that find it later. Readable by its owner alone: it holds control tokens.
+ * The record of a stack for later commands. Readable by its owner alone: it holds control tokens.
  * @typedef {object} StackState
  * @property {1} schema_version
  * @property {string} started_at
  * @property {import('../config.js').Ports} ports
  * @property {Record<import('./doors.js').DoorName, import('./doors.js').Door>} doors
- * @property {Record<string, {url: string, token: string}>} controls  purge listeners, by role; `cache` where nginx's own cache stands at the door `cached`
- * @property {import('./cache.js').CacheAtDoor | null} [cache]  what stands there instead of the edge
+ * @property {Record<string, {url: string, token: string}>} controls  purge listeners, by role; `cache` if nginx's own
+ *   cache is at the door `cached`
+ * @property {import('./cache.js').CacheAtDoor | null} [cache]  at the door `cached`, instead of the edge
  * @property {Record<string, string>} config_hashes
  * @property {import('@stevec/harness/processes').ProcessIdentity[]} processes  in the order of their start
- * @property {string[]} cgroups  directories that were made for this stack, or were about to be
- * @property {import('../profile/profile.js').Profile} profile  where origin and client stand
- * @property {import('@stevec/harness/cgroup').Group} limits  what the origin's processes were started in
- * @property {string | null} [cache_policy]  of its wiki when it was started; null: the wiki's own default
- * @property {string} links_api  toxiproxy's
+ * @property {string[]} cgroups  directories created for this stack, or about to be
+ * @property {import('../profile/profile.js').Profile} profile  limits and links of origin and client
+ * @property {import('@stevec/harness/cgroup').Group} limits  control groups of the origin's processes
+ * @property {string | null} [cache_policy]  of its wiki at the start; null: the wiki's default
+ * @property {string} links_api  toxiproxy's API
  * @property {import('./origin/origin.js').OriginRecord} origin
  */
 
 /**
  * @param {string} directory  of one stack
- * @returns {StackState | null} null when none was started there
+ * @returns {StackState | null} null without a record
  */
 export function readState (directory) {
   try {
@@ -51,7 +52,7 @@ export function removeState (directory) {
 
 /**
  * @param {StackState | null} state
- * @returns {boolean} whether any of its processes still runs
+ * @returns {boolean} whether any of its processes runs
  */
 export function isRunning (state) {
   return state !== null && state.processes.some(isAlive)
@@ -60,6 +61,6 @@ export function isRunning (state) {
 /**
  * @param {string} directory  of a stack
  * @param {string} name  of a process
- * @returns {string} the file of its output
+ * @returns {string} the file with its output
  */
 export const logOf = (directory, name) => path.join(directory, `${name.replace(' ', '-')}.log`)

@@ -9,8 +9,7 @@ const NO_PURGES = Object.freeze({
 })
 
 /**
- * The settings of a stack's wiki: what the caller asks for, what the profile says of its host, and where it sends
- * purges.
+ * Returns the settings of a stack's wiki: the caller's, the profile's for its host, and where to send purges.
  * @param {StackState} state
  * @param {Record<string, string>} asked
  * @param {boolean} [keepsZone]  see startStack
@@ -23,8 +22,8 @@ export function wikiEnvironmentOf (state, asked, keepsZone = false) {
 }
 
 /**
- * Under a policy with purges, edits purge the stack's own edge. Only a wiki to browse purges a zone that the environment
- * names instead: an experiment never purges a user's zone.
+ * Under a policy with purges, edits purge the stack's own edge. Only a wiki for browsing purges a zone that the
+ * environment names instead: an experiment never purges a user's zone.
  * @param {StackState} state
  * @param {Record<string, string>} asked
  * @param {boolean} keepsZone
@@ -34,5 +33,11 @@ export function wikiEnvironmentOf (state, asked, keepsZone = false) {
 function purgeSettings ({ controls: { edge }, doors }, asked, keepsZone, inherited) {
   if (keepsZone && inherited.PURGE_ZONE !== undefined) return {}
   if (!needsPurges(asked.CACHE_POLICY ?? inherited.CACHE_POLICY ?? '')) return NO_PURGES
-  return { ...NO_PURGES, PURGE_ZONE: 'stevec', PURGE_URL: edge.url, PURGE_TOKEN: edge.token, PUBLIC_URL: doors.cached.url }
+  return {
+    ...NO_PURGES,
+    PURGE_ZONE: 'stevec',
+    PURGE_URL: edge.url,
+    PURGE_TOKEN: edge.token,
+    PUBLIC_URL: doors.cached.url
+  }
 }

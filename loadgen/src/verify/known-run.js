@@ -17,17 +17,21 @@ import { KnownServer } from './known-server.js'
  * @property {Record<string, import('../lab/definition.js').Factor>} [factors]
  * @property {number} [repetitions]
  * @property {import('./known-server.js').Behaviour} behaviour
- * @property {boolean} [lean]  a server that does as little as can be
+ * @property {boolean} [lean]  true: a server with as little work per request as possible
  * @property {() => number} [wallClockMs]
  */
 
 /**
- * Runs the lab as `stevec run` does, against a server that is known instead of a stack: the same k6, plan, trial, judge and files.
+ * Runs the lab as `stevec run` does, with the same k6, plan, trial, judge and files, but against a known server instead
+ * of a stack.
  * @param {KnownRun} known
  * @param {{directory: string, signal: AbortSignal}} context
  * @returns {Promise<string>} the folder of the run
  */
-export async function doKnownRun ({ name, settings, factors, repetitions = 1, behaviour, lean = false, wallClockMs }, { directory, signal }) {
+export async function doKnownRun (
+  { name, settings, factors, repetitions = 1, behaviour, lean = false, wallClockMs },
+  { directory, signal }
+) {
   const place = path.join(directory, name)
   mkdirSync(place, { recursive: true })
   const file = path.join(place, `${name}.json`)
@@ -51,7 +55,18 @@ export async function doKnownRun ({ name, settings, factors, repetitions = 1, be
   try {
     const site = knownSite({ url, stackDirectory, caching: server.caching })
     const profile = loadProfile('none', { stateDirectory: place })
-    await runExperiment({ definition, directory: run, preset: 'quick', seed: 1, command: 'stevec verify', profile, site, signal, progress: createProgress(() => {}), wallClockMs })
+    await runExperiment({
+      definition,
+      directory: run,
+      preset: 'quick',
+      seed: 1,
+      command: 'stevec verify',
+      profile,
+      site,
+      signal,
+      progress: createProgress(() => {}),
+      wallClockMs
+    })
   } finally {
     close()
     rmSync(stackDirectory, { recursive: true, force: true })
@@ -60,7 +75,7 @@ export async function doKnownRun ({ name, settings, factors, repetitions = 1, be
 }
 
 /**
- * What the lab asks of a site, with nothing to be prepared.
+ * Returns the site of a known server, which needs no preparation.
  * @param {{url: string, stackDirectory: string, caching: boolean}} options
  * @returns {import('../lab/site.js').Site}
  */
@@ -74,7 +89,12 @@ function knownSite ({ url, stackDirectory, caching }) {
     hasPops: false,
     start: async () => ({ doors, config_hashes: {} }),
     prepare: async () => ({ doors, warmUpRequests: 0 }),
-    proveCold: (settings) => purgeAndProveCold({ door, stores: storesPages(door, settings), controls: {}, wikiUrl: url }),
+    proveCold: (settings) => purgeAndProveCold({
+      door,
+      stores: storesPages(door, settings),
+      controls: {},
+      wikiUrl: url
+    }),
     readCounter: () => readCounter(url),
     causeFault: async () => { throw new Error('a server of known answers is not made to fail') },
     watchPurges: () => async () => null,

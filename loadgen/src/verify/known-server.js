@@ -10,33 +10,34 @@ import { LOG_ROLES } from '../lab/logs.js'
 /**
  * How a known server answers one request for a page.
  * @typedef {object} Answer
- * @property {boolean} hit  a cache answers: the origin sees nothing of it
+ * @property {boolean} hit  true: a cache serves the response, and the origin does not see the request
  * @property {number} revision
- * @property {number} [afterMs]  how long the answer takes
+ * @property {number} [afterMs]  response time
  */
 
 /**
- * What a server does, so that what is measured of it is known.
+ * How a known server behaves, and so what the lab must measure.
  * @typedef {object} Behaviour
- * @property {(request: {method: string, page: string, index: number}) => Answer} answer  `index` counts the requests of the trial from 0
- * @property {(counter: Counter) => Counter} [count]  what the counter says instead of the truth
- * @property {(lines: object[]) => object[]} [log]  what the origin's log says instead of the truth
+ * @property {(request: {method: string, page: string, index: number}) => Answer} answer  `index` counts the requests of
+ *   the trial from 0
+ * @property {(counter: Counter) => Counter} [count]  falsifies the counter
+ * @property {(lines: object[]) => object[]} [log]  falsifies the origin's log
  */
 
-/** Headers that cost a server nothing, and k6 the reading: its work for a request is then some twenty times the server's. */
+/** Headers that cost only k6 work, to read them: its work per request is then about twenty times the server's. */
 const IDLE_HEADERS = Array.from({ length: 60 }, (_, index) => `X-${index}: ${index}\r\n`).join('')
 
-/** Of the answers to the proof that the caches are cold, where there is one. */
+/** Cache statuses of the responses to the cold proof, in a loop, if there is a cache. */
 const PROOF_STATUSES = ['MISS', 'HIT', 'MISS']
 
 /**
- * A server that stands for edge, origin and wiki at once, and does what it is told: it answers on both doors, has a counter, and writes the logs that nginx
- * would have written.
+ * Replaces edge, origin and wiki by one server with a given behaviour: it serves pages, has a counter, and writes the
+ * logs that nginx would write.
  */
 export class KnownServer {
   /**
    * @param {string} stackDirectory  gets the logs
-   * @param {boolean} caching  whether a cache is said to be on the way
+   * @param {boolean} caching  whether the responses say that there is a cache
    * @param {Behaviour} behaviour
    */
   constructor (stackDirectory, caching, behaviour) {
@@ -67,7 +68,14 @@ export class KnownServer {
       ? { hit: this.caching && PROOF_STATUSES[this.proofs++ % PROOF_STATUSES.length] === 'HIT', revision: 1 }
       : this.behaviour.answer({ method, page, index: this.index++ })
     const cacheStatus = !this.caching ? '' : hit ? 'HIT' : method === 'GET' ? 'MISS' : 'DYNAMIC'
-    const line = { method, uri: `/wiki/${page}`, status: 200, cache_status: cacheStatus, upstream_status: hit ? '' : '200', page_revision: String(revision) }
+    const line = {
+      method,
+      uri: `/wiki/${page}`,
+      status: 200,
+      cache_status: cacheStatus,
+      upstream_status: hit ? '' : '200',
+      page_revision: String(revision)
+    }
     if (this.caching) this.lines.edge.push(line)
     if (!hit) {
       this.lines.origin.push({ ...line, cache_status: '' })
@@ -77,15 +85,21 @@ export class KnownServer {
     return { cacheStatus, revision, afterMs }
   }
 
-  /** @returns {string} what the counter answers, which sets it to 0; the logs are written first, as nginx has them by then */
+  /**
+   * Returns the counter as JSON and resets it to 0. Writes the logs first, as nginx has written them by then.
+   * @returns {string}
+   */
   readCounter () {
-    // The proof is told the truth: what is to be found out is whether the trial is.
+    // The cold proof gets true counts: only the trial must detect the false ones.
     const inTrial = this.index > 0
     const count = inTrial ? this.behaviour.count : undefined
     const log = inTrial ? this.behaviour.log : undefined
     for (const role of LOG_ROLES) {
       const lines = role === 'origin' && log ? log(this.lines[role]) : this.lines[role]
-      appendFileSync(path.join(this.stackDirectory, role, 'access.log'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''))
+      appendFileSync(
+        path.join(this.stackDirectory, role, 'access.log'),
+        lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+      )
       this.lines[role] = []
     }
     const said = JSON.stringify(count ? count(this.counter) : this.counter)
@@ -104,19 +118,23 @@ export class KnownServer {
       }
       request.resume().once('end', () => {
         const { cacheStatus, revision, afterMs } = this.take(method, url.slice('/wiki/'.length))
-        const reply = () => response.writeHead(200, { 'Page-Revision': revision, ...(cacheStatus === '' ? {} : { 'CF-Cache-Status': cacheStatus }), 'Content-Length': 2 }).end('ok')
+        const reply = () => response.writeHead(200, {
+          'Page-Revision': revision,
+          ...(cacheStatus === '' ? {} : { 'CF-Cache-Status': cacheStatus }),
+          'Content-Length': 2
+        }).end('ok')
         if (afterMs > 0) setTimeout(reply, afterMs)
         else reply()
       })
     }))
   }
 
-  /** Listens with as little work for each request as can be, for GETs only: what k6 does for it is several times as much. */
+  /** Listens with as little work per request as possible, for GETs only; k6 works several times as much per request. */
   listenLean () {
     return listenOn(net.createServer((socket) => {
       socket.setNoDelay(true)
       socket.on('error', () => socket.destroy())
-      // k6 sends a request when it has the answer to the one before, and each in one piece.
+      // k6 sends each request in one piece, and only after the response to the previous one.
       socket.on('data', (data) => {
         const head = data.toString('latin1')
         const page = head.slice('GET /wiki/'.length, head.indexOf(' HTTP/'))

@@ -5,16 +5,17 @@ import { childrenCpuSeconds } from '../lab/generator.js'
 
 /** Linux's USER_HZ, the unit of /proc/stat. */
 const TICKS_PER_S = 100
-/** Columns of /proc/stat in which the processors did nothing: idle, iowait (proc(5)). */
+/** Columns of /proc/stat in which the processors are idle: idle, iowait (proc(5)). */
 const IDLE = [3, 4]
-/** Of the cores, or of the time: with more of it taken away, what is timed is not what is known. */
+/** Share of the cores, or of the time: if other processes take more, measured times differ from the known ones. */
 const DISTURBED_SHARE = 0.1
-/** A thread that is woken later than this was held up; below it are the ordinary delays of a timer. */
+/** A thread that wakes up later than this was stalled; shorter delays are normal for a timer. */
 const PAUSE_MIN_MS = 20
 
 /**
- * Sleeps and looks how long it slept, in a thread of its own: what holds it up holds up everything here, and is not our doing (jHiccup, https://github.com/giltene/jHiccup).
- * Atomics.wait sleeps without an event loop, which could be late by itself.
+ * A thread that sleeps and measures how long it slept: what stalls it stalls every process here, and this process is
+ * not the cause (jHiccup, https://github.com/giltene/jHiccup). Atomics.wait sleeps without an event loop, which could
+ * itself be late.
  */
 const WITNESS = `
 const { workerData: { shared, pauseMinMs } } = require('node:worker_threads')
@@ -28,8 +29,10 @@ while (Atomics.wait(cells, STOP, 0, 5) === 'timed-out') {
 }`
 
 /**
- * Begins to watch whether the machine is ours: this process's, and its children's that have ended when the watch does.
- * @returns {() => string | undefined} ends it: what others did, in words, where it was too much to time anything
+ * Starts to watch how much other processes use the machine. Children of this process count as its own only if they end
+ * before the watch does.
+ * @returns {() => string | undefined} ends the watch; returns a description of the disturbance if it was too much to
+ *   trust any times
  */
 export function watchMachine () {
   const begin = read()
@@ -43,7 +46,9 @@ export function watchMachine () {
     const wallS = end.atS - begin.atS
     const others = (end.busyS - begin.busyS - (end.oursS - begin.oursS)) / (wallS * os.availableParallelism())
     const paused = Atomics.load(cells, 1) / 1000 / wallS
-    return others > DISTURBED_SHARE || paused > DISTURBED_SHARE ? `others had ${percent(Math.max(0, others))} of the cores, and all was held up for ${percent(paused)} of the time` : undefined
+    return others > DISTURBED_SHARE || paused > DISTURBED_SHARE
+      ? `others had ${percent(Math.max(0, others))} of the cores, and all was held up for ${percent(paused)} of the time`
+      : undefined
   }
 }
 
@@ -51,7 +56,11 @@ function read () {
   const times = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0].split(/\s+/).slice(1, 9).map(Number)
   const busy = times.reduce((sum, ticks, column) => IDLE.includes(column) ? sum : sum + ticks, 0)
   const own = process.cpuUsage()
-  return { atS: performance.now() / 1000, busyS: busy / TICKS_PER_S, oursS: (own.user + own.system) / 1e6 + childrenCpuSeconds() }
+  return {
+    atS: performance.now() / 1000,
+    busyS: busy / TICKS_PER_S,
+    oursS: (own.user + own.system) / 1e6 + childrenCpuSeconds()
+  }
 }
 
 /** @param {number} share */

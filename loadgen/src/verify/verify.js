@@ -7,20 +7,20 @@ import { watchMachine } from './machine.js'
 
 /** @typedef {import('./cases.js').Row} Row */
 
-/** How often a case is measured at most, when others disturb what it times. */
+/** Attempts per case, if other processes disturb its timed rows. */
 const ATTEMPTS_MAX = 3
 
 /**
- * Measures what is known, with the lab and the analysis that measure what is not.
+ * Verifies the lab and the analysis: measures servers whose results are known.
  * @param {object} options
  * @param {boolean} options.short
  * @param {AbortSignal} options.signal
  * @param {(text: string) => void} options.say  a line of progress
  * @param {import('./cases.js').Case[]} [options.cases]
- * @param {() => () => string | undefined} [options.watch]  what others do to the machine
- * @param {boolean} [options.judgeTimed]  false: what is timed is measured once, and not judged
+ * @param {() => () => string | undefined} [options.watch]  see watchMachine
+ * @param {boolean} [options.judgeTimed]  false: timed rows are measured once and not judged
  * @returns {Promise<Row[]>}
- * @throws {Error} when something cannot be run at all
+ * @throws {Error} when a case cannot be run at all
  */
 export async function verify ({ short, signal, say, cases = CASES, watch = watchMachine, judgeTimed = true }) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-verify-'))
@@ -39,7 +39,12 @@ export async function verify ({ short, signal, say, cases = CASES, watch = watch
         say(`${each.title}  (${((performance.now() - startedMs) / 1000).toFixed(1)} s)`)
       }
       const asked = measured.flatMap(({ ask }) => ask)
-      const said = asked.length === 0 ? {} : JSON.parse(await analysisOutput('stevec_verify', asked.map(({ run, limitMs }) => `${run}@${limitMs ?? ''}`)))
+      const said = asked.length === 0
+        ? {}
+        : JSON.parse(await analysisOutput(
+          'stevec_verify',
+          asked.map(({ run, limitMs }) => `${run}@${limitMs ?? ''}`)
+        ))
       for (const { case: each, rows, disturbance } of measured) {
         rowsOf.set(each, rows((run) => said[run]).map((row) => {
           if (row.timed && !judgeTimed) return { ...row, judged: /** @type {const} */ (false) }
@@ -60,7 +65,7 @@ export async function verify ({ short, signal, say, cases = CASES, watch = watch
 
 /**
  * @param {Row[]} rows
- * @returns {Row[]} those that do not hold, of those that are judged
+ * @returns {Row[]} judged rows that do not pass
  */
 export const failing = (rows) => rows.filter(({ pass, judged }) => !pass && judged !== false)
 

@@ -10,14 +10,14 @@ import { startMongod } from '@stevec/harness/mongod'
 import { json, trialsOf } from '../helper.js'
 import { switchOn, writePage } from './boards.js'
 
-/** ssh.test.js starts this in a network of its own, and says these. */
+/** ssh.test.js runs this file in a network namespace of its own, and sets these variables. */
 const { SHARED_ADDRESS = '', SSH_SETTINGS = '' } = process.env
 
 test('a run over ssh: counts add up, and the machine has its own wiki again', async (t) => {
   const { sandbox, directory, state, port, onProgress } = await switchOn(t, 'virt')
   const mongod = await startMongod({ port })
   t.after(mongod.stop)
-  // The lab's own database listens to this machine alone; this is one that both reach.
+  // mongod listens on loopback only; this proxy makes it reachable from the board, too.
   const shared = createServer((from) => {
     const to = connect(port, '127.0.0.1')
     pipeline(from, to, () => {})
@@ -37,11 +37,15 @@ test('a run over ssh: counts add up, and the machine has its own wiki again', as
 
   const nowhere = await run({})
   assert.deepEqual([nowhere.exitCode, /set MONGODB_URI/.test(nowhere.stderr)], [1, true], nowhere.stderr)
-  // Nobody has looked at its key yet, and nobody is asked while a run begins.
+  // The host key is not known yet, and a run does not prompt for it.
   const unknown = await run({ MONGODB_URI })
   assert.deepEqual([unknown.exitCode, /Host key verification failed/.test(unknown.stderr)], [1, true], unknown.stderr)
 
-  writeFileSync(path.join(SSH_SETTINGS, 'config'), `Host ${host}\n  IdentityFile ${path.join(directory, 'id_ed25519')}\n  StrictHostKeyChecking accept-new\n`, { mode: 0o600 })
+  writeFileSync(
+    path.join(SSH_SETTINGS, 'config'),
+    `Host ${host}\n  IdentityFile ${path.join(directory, 'id_ed25519')}\n  StrictHostKeyChecking accept-new\n`,
+    { mode: 0o600 }
+  )
   const { exitCode, stdout, stderr } = await run({ MONGODB_URI })
   t.diagnostic(stdout)
   assert.equal(exitCode, 0, stderr)
@@ -49,8 +53,13 @@ test('a run over ssh: counts add up, and the machine has its own wiki again', as
   const { origin: facts } = json(path.join(result, 'manifest.json'))
   assert.deepEqual([facts.kind, facts.emulated, facts.cores, facts.image_sha256], ['ssh', true, 2, null])
   const trials = trialsOf(result)
-  assert.deepEqual(trials.map(({ door, valid, counter }) => [door, valid, counter.requests]).sort(), [['cached', true, 10], ['source', true, 100]])
-  for (const trial of trials) assert.deepEqual([trial.log_lines.origin, trial.origin_samples.problem], [trial.counter.requests, null], trial.name)
+  assert.deepEqual(trials.map(({ door, valid, counter }) => [door, valid, counter.requests]).sort(), [
+    ['cached', true, 10],
+    ['source', true, 100]
+  ])
+  for (const trial of trials) {
+    assert.deepEqual([trial.log_lines.origin, trial.origin_samples.problem], [trial.counter.requests, null], trial.name)
+  }
 
   await boardReady(directory, { onProgress })
   assert.match(await (await fetch(`${state.url}/wiki/Board`)).text(), /Its own<\/h2>/)

@@ -11,16 +11,22 @@ import { ANY_BOARD, skipReason } from './boards.js'
 const { uid, homedir } = userInfo()
 const skip = skipReason('virt', ANY_BOARD) || (uid !== 0 && 'only root may make a network of its own')
 
-/** A name for this machine that the emulated board, too, reaches it by: its own network is 10.0.2.0/24. */
+/** An address of this machine that the emulated board reaches, too; the board's own network is 10.0.2.0/24. */
 const SHARED_ADDRESS = '10.99.0.1'
 
-test('--origin ssh:// leads to a machine that ssh reaches with its user\'s own key and settings, and gives it back', { skip }, async (t) => {
-  // ssh looks for its user's settings in the home folder whatever HOME says: here, and for nobody else, another folder lies there.
+test('--origin ssh:// leads to a machine that ssh reaches with its user\'s own key and settings, ' +
+  'and gives it back', { skip }, async (t) => {
+  // ssh reads the settings in the account's home folder, whatever HOME says. A bind mount replaces that folder; other
+  // processes do not see the mount.
   const settings = mkdtempSync(path.join(tmpdir(), 'stevec-ssh-'))
   t.after(() => rmSync(settings, { recursive: true, force: true }))
   const { NODE_TEST_CONTEXT: _, ...env } = process.env
   const script = `set -e; ip link set lo up; ip address add ${SHARED_ADDRESS}/32 dev lo; mkdir -p -m 700 "$2/.ssh"; mount --bind "$1" "$2/.ssh"; shift 2; exec "$@"`
-  const inside = spawn('unshare', ['--net', '--mount', 'sh', '-c', script, 'sh', settings, homedir, process.execPath, '--test-reporter=spec', fileURLToPath(new URL('ssh-origin.js', import.meta.url))], {
+  const inside = spawn('unshare', [
+    '--net', '--mount',
+    'sh', '-c', script, 'sh', settings, homedir,
+    process.execPath, '--test-reporter=spec', fileURLToPath(new URL('ssh-origin.js', import.meta.url))
+  ], {
     env: { ...env, SHARED_ADDRESS, SSH_SETTINGS: settings },
     stdio: ['ignore', 'pipe', 'inherit']
   })

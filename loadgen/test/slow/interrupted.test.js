@@ -6,10 +6,17 @@ import { waitUntil } from '@stevec/harness/processes'
 import { createSandbox, json, STARTED_WITHIN_MS } from '../helper.js'
 
 describe('a run that is interrupted', () => {
-  for (const [signal, wholeGroup] of /** @type {const} */ ([['SIGINT', true], ['SIGTERM', false], ['SIGKILL', false]])) {
+  for (const [signal, wholeGroup] of /** @type {const} */ ([
+    ['SIGINT', true],
+    ['SIGTERM', false],
+    ['SIGKILL', false]
+  ])) {
     test(`by ${signal} leaves no process and nothing that \`report\` takes for whole, and is gone on with where it was`, async () => {
       const sandbox = await createSandbox()
-      const file = sandbox.experiment({ presets: { quick: { repetitions: 3 } }, settings: { pages: 10, page_size_chars: 500, requests: 400, pause_s: 0.002, duration_max_s: 60 } })
+      const file = sandbox.experiment({
+        presets: { quick: { repetitions: 3 } },
+        settings: { pages: 10, page_size_chars: 500, requests: 400, pause_s: 0.002, duration_max_s: 60 }
+      })
       const { child, output, done } = sandbox.start(['run', file, '--seed', '3'])
       assert.ok(await waitUntil(() => output.stdout.includes('trial 2 of 6'), STARTED_WITHIN_MS), output.stderr)
       process.kill(wholeGroup ? -Number(child.pid) : Number(child.pid), signal)
@@ -25,7 +32,7 @@ describe('a run that is interrupted', () => {
       assert.match(latest.stderr, /there is no complete run/)
       if (signal === 'SIGTERM') return sandbox.remove()
 
-      // What an interruption can leave half-written is no trial.
+      // A half-written trial, which an interruption can leave, does not count.
       mkdirSync(path.join(directory, 'trials/0006.partial'), { recursive: true })
       const whole = readdirSync(path.join(directory, 'trials')).filter((entry) => /^\d{4}$/.test(entry))
       assert.ok(whole.length >= 2 && whole.length < 6)
@@ -38,13 +45,23 @@ describe('a run that is interrupted', () => {
         assert.match(refused.stderr, message)
         assert.equal(refused.exitCode, 1)
       }
-      const resumed = await sandbox.stevec(signal === 'SIGINT' ? ['run', '--resume'] : ['run', file, '--resume', '--seed', '3'])
+      const resumed = await sandbox.stevec(
+        signal === 'SIGINT' ? ['run', '--resume'] : ['run', file, '--resume', '--seed', '3']
+      )
       assert.equal(resumed.exitCode, 0, resumed.stdout + resumed.stderr)
       assert.match(resumed.stdout, new RegExp(`${whole.length} of which are there already`))
-      assert.deepEqual(readdirSync(path.join(directory, 'trials')).sort(), ['0001', '0002', '0003', '0004', '0005', '0006'])
-      assert.deepEqual(whole.map((entry) => statSync(path.join(directory, 'trials', entry, 'trial.json')).mtimeMs), times)
+      assert.deepEqual(readdirSync(path.join(directory, 'trials')).sort(), [
+        '0001', '0002', '0003', '0004', '0005', '0006'
+      ])
+      assert.deepEqual(
+        whole.map((entry) => statSync(path.join(directory, 'trials', entry, 'trial.json')).mtimeMs),
+        times
+      )
       const manifest = json(path.join(directory, 'manifest.json'))
-      assert.deepEqual([manifest.status, manifest.resumed_at.length, readdirSync(sandbox.results)], ['complete', 1, [name]])
+      assert.deepEqual(
+        [manifest.status, manifest.resumed_at.length, readdirSync(sandbox.results)],
+        ['complete', 1, [name]]
+      )
       const nothing = await sandbox.stevec(['run', '--resume'])
       assert.match(nothing.stderr, /there is no unfinished run/)
       sandbox.remove()

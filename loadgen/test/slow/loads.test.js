@@ -9,10 +9,22 @@ import { locateTool } from '@stevec/harness/tools/locate'
 import { createSandbox, trialsOf } from '../helper.js'
 
 /** @param {string} folder  of a trial */
-const samplesOf = (folder) => gunzipSync(readFileSync(path.join(folder, 'samples.csv.gz'))).toString().trim().split('\n').slice(1).map((row) => {
-  const [sentAtUs, , page, method, status, , cacheStatus, durationMs, sizeBytes] = row.split(',')
-  return { sentAtUs: Number(sentAtUs), doneAtUs: Number(sentAtUs) + 1000 * Number(durationMs), page, method, status: Number(status), cacheStatus, durationMs: Number(durationMs), sizeBytes: Number(sizeBytes) }
-})
+const samplesOf = (folder) =>
+  gunzipSync(readFileSync(path.join(folder, 'samples.csv.gz')))
+    .toString().trim().split('\n').slice(1)
+    .map((row) => {
+      const [sentAtUs, , page, method, status, , cacheStatus, durationMs, sizeBytes] = row.split(',')
+      return {
+        sentAtUs: Number(sentAtUs),
+        doneAtUs: Number(sentAtUs) + 1000 * Number(durationMs),
+        page,
+        method,
+        status: Number(status),
+        cacheStatus,
+        durationMs: Number(durationMs),
+        sizeBytes: Number(sizeBytes)
+      }
+    })
 
 /**
  * @param {string[]} args
@@ -27,19 +39,24 @@ async function afterRun (args, look) {
 }
 
 describe('a run of origin-down', () => {
-  test('kills the origin while readers come, hides no error, starts it again, and every count is accounted for', async () => {
+  test('kills the origin while readers come, hides no error, starts it again, ' +
+    'and every count is accounted for', async () => {
     await afterRun(['origin-down', '--only', 'policy=ttl,policy=ttl-sie'], async (directory, sandbox) => {
       for (const trial of trialsOf(directory)) {
         const { fault } = trial
         const samples = samplesOf(path.join(directory, 'trials', trial.name))
-        const during = samples.filter(({ sentAtUs, doneAtUs }) => sentAtUs > fault.dead_at_us && doneAtUs < fault.started_at_us)
+        const during = samples.filter(
+          ({ sentAtUs, doneAtUs }) => sentAtUs > fault.dead_at_us && doneAtUs < fault.started_at_us
+        )
         const after = samples.filter(({ sentAtUs }) => sentAtUs > fault.answering_at_us + 1e6)
         assert.deepEqual([trial.valid, trial.invalid_reasons], [true, []])
         assert.ok(fault.started_at_us - fault.kill_began_at_us >= 6e6)
         assert.equal(samples.filter(({ status }) => status === 0 || status >= 400).length, trial.requests_failed)
         assert.ok(during.length > 50 && after.length > 20, `${during.length} while it was dead, ${after.length} after`)
-        // Nothing that had to come from the origin came while it was dead, and all is well again after.
-        assert.ok(during.every(({ status, cacheStatus }) => status >= 500 || ['HIT', 'STALE', 'UPDATING'].includes(cacheStatus)))
+        // While the origin is dead, only the cache sends pages; afterwards every request succeeds.
+        assert.ok(
+          during.every(({ status, cacheStatus }) => status >= 500 || ['HIT', 'STALE', 'UPDATING'].includes(cacheStatus))
+        )
         assert.ok(after.every(({ status }) => status === 200))
         if (trial.cell.policy === 'ttl') assert.ok(trial.requests_failed > 20)
         else assert.deepEqual([trial.requests_failed, trial.cache_statuses.STALE > 20], [0, true])
@@ -62,12 +79,17 @@ describe('a run of flash-crowd', () => {
         for (const { sentAtUs } of samples) perSecond[Math.floor((sentAtUs - first) / 1e6)] += 1
         assert.equal(trial.valid, true)
         const unbegun = trial.requests_planned - samples.length - trial.k6.dropped_iterations
-        // k6 is told of two beats more than are planned, and may have dropped those, too.
-        assert.ok(unbegun >= -2 && unbegun < trial.requests_planned / 10, `${unbegun} neither sent nor dropped: k6 was held up at its end`)
-        // At the height five hundred a second are asked for, afterwards ten.
+        // k6's schedule is two intervals longer than the plan; k6 may have dropped those iterations, too.
+        assert.ok(
+          unbegun >= -2 && unbegun < trial.requests_planned / 10,
+          `${unbegun} neither sent nor dropped: k6 was held up at its end`
+        )
+        // The peak rate is 500 requests a second, the rate afterwards 10.
         assert.ok(Math.max(...perSecond) > 5 * perSecond[5], String(perSecond))
-        // Late by the origin's delay, and more by what the wiki needs.
-        assert.ok(samples.filter(({ cacheStatus }) => cacheStatus === 'MISS').every(({ durationMs }) => durationMs > 190))
+        // A miss takes the origin's delay plus the wiki's own time.
+        assert.ok(
+          samples.filter(({ cacheStatus }) => cacheStatus === 'MISS').every(({ durationMs }) => durationMs > 190)
+        )
       }
       const reached = Object.fromEntries(trials.map(({ cell, counter }) => [cell.protection, counter.requests]))
       assert.equal(reached.collapsing, 1)
@@ -85,7 +107,7 @@ describe('a run of wikipedia-like', () => {
       const share = (/** @type {string} */ page) => reads.filter((sample) => sample.page === page).length / reads.length
       assert.equal(trial.valid, true)
       assert.ok(trial.writes_sent > 0)
-      // 1 ÷ Σ k^−0.9 over 2000 pages is 0.084, and the tenth has an eighth of it.
+      // 1 ÷ Σ k^−0.9 over 2000 pages is 0.084, the share of the first page; the tenth has an eighth of it.
       assert.ok(Math.abs(share('page-000001') - 0.084) < 0.02, String(share('page-000001')))
       assert.ok(Math.abs(share('page-000010') - 0.0106) < 0.007, String(share('page-000010')))
       assert.ok(new Set(reads.map(({ sizeBytes }) => sizeBytes)).size > 300)
@@ -94,20 +116,33 @@ describe('a run of wikipedia-like', () => {
 })
 
 describe('a run of caches', () => {
-  test('asks the same of nginx and of whatever other cache is on the machine, and empties each before its trial', async (t) => {
+  test('asks the same of nginx and of whatever other cache is on the machine, ' +
+    'and empties each before its trial', async (t) => {
     const others = OTHER_CACHES.filter((name) => locateTool(name) !== null)
     const folder = mkdtempSync(path.join(tmpdir(), 'stevec-caches-test-'))
     t.after(() => rmSync(folder, { recursive: true, force: true }))
     const file = path.join(folder, 'caches.json')
     const definition = JSON.parse(readFileSync(new URL('../../experiments/caches.json', import.meta.url), 'utf8'))
-    // So few that a slow machine sends them at their times, too.
+    // A rate at which a slow machine, too, sends each request on time.
     const settings = { ...definition.presets.quick.settings, pages: 50, rate_per_s: 50, requests: 500 }
-    writeFileSync(file, JSON.stringify({ ...definition, $schema: undefined, expectations: undefined, factors: { cache: ['nginx', ...others] }, presets: { quick: { repetitions: 1, settings } } }))
+    writeFileSync(
+      file,
+      JSON.stringify({
+        ...definition,
+        $schema: undefined,
+        expectations: undefined,
+        factors: { cache: ['nginx', ...others] },
+        presets: { quick: { repetitions: 1, settings } }
+      })
+    )
     await afterRun([file], (directory, sandbox) => {
       const trials = trialsOf(directory)
       assert.deepEqual(trials.map(({ cell }) => cell.cache).sort(), ['nginx', ...others].sort())
       for (const trial of trials) {
-        assert.deepEqual([trial.cell.cache, trial.valid, trial.cold_proof.observed.join()], [trial.cell.cache, true, 'MISS,HIT,MISS'])
+        assert.deepEqual(
+          [trial.cell.cache, trial.valid, trial.cold_proof.observed.join()],
+          [trial.cell.cache, true, 'MISS,HIT,MISS']
+        )
         assert.equal(trial.requests_sent - trial.served_by_cache, trial.counter.requests)
         assert.ok(trial.cache_statuses.HIT > 150, trial.cell.cache)
       }

@@ -11,7 +11,9 @@ test('a run on a database server of the user\'s keeps to a database of its own t
   const mongod = await startMongod()
   const client = new MongoClient(mongod.uri)
   await client.db('stevec').collection('pages').insertOne({ mine: true })
-  const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'], { MONGODB_URI: mongod.uri })
+  const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'read-hot', '--repetitions', '1'], {
+    MONGODB_URI: mongod.uri
+  })
   assert.equal(exitCode, 0, stdout + stderr)
   assert.doesNotMatch(stdout, /starting mongod/)
   const { databases } = await client.db().admin().listDatabases()

@@ -16,10 +16,25 @@ describe('a run of every cache policy', () => {
     sandbox = await createSandbox()
     const file = sandbox.experiment({
       name: 'policy',
-      settings: { pages: 10, page_size_chars: 500, requests: 400, rate_per_s: 100, model: 'open', vus: 50, edit_ratio: 0.05, ttl_s: 1, stale_while_revalidate_s: 60, duration_max_s: 4, bound: 'either' },
+      settings: {
+        pages: 10,
+        page_size_chars: 500,
+        requests: 400,
+        rate_per_s: 100,
+        model: 'open',
+        vus: 50,
+        edit_ratio: 0.05,
+        ttl_s: 1,
+        stale_while_revalidate_s: 60,
+        duration_max_s: 4,
+        bound: 'either'
+      },
       factors: {
         policy: {
-          ...Object.fromEntries(['ttl', 'ttl-swr', 'purge-url', 'purge-tag', 'revalidate', 'no-store'].map((policy) => [policy, { policy, door: 'cached' }])),
+          ...Object.fromEntries(
+            ['ttl', 'ttl-swr', 'purge-url', 'purge-tag', 'revalidate', 'no-store']
+              .map((policy) => [policy, { policy, door: 'cached' }])
+          ),
           'purge-local': { policy: 'purge-url', door: 'local' }
         }
       }
@@ -31,15 +46,27 @@ describe('a run of every cache policy', () => {
   })
   after(() => sandbox.remove())
 
-  const of = (/** @type {string} */ policy) => /** @type {Record<string, any>} */ (trials.find(({ cell }) => cell.policy === policy))
-  const samples = (/** @type {string} */ policy) => gunzipSync(readFileSync(path.join(directory, 'trials', of(policy).name, 'samples.csv.gz'))).toString().trim().split('\n').slice(1).map((row) => {
-    const [, , page, method, , , status, , , revision] = row.split(',')
-    return { method, status, text: `${page} ${revision}` }
-  })
+  const of = (/** @type {string} */ policy) =>
+    /** @type {Record<string, any>} */ (trials.find(({ cell }) => cell.policy === policy))
+  const samples = (/** @type {string} */ policy) =>
+    gunzipSync(readFileSync(path.join(directory, 'trials', of(policy).name, 'samples.csv.gz')))
+      .toString().trim().split('\n').slice(1)
+      .map((row) => {
+        const [, , page, method, , , status, , , revision] = row.split(',')
+        return { method, status, text: `${page} ${revision}` }
+      })
 
   test('keeps the law of the counter under each, with what the edge sent on its own', () => {
     assert.equal(trials.length, 7)
-    for (const { cell, valid, invalid_reasons: reasons, requests_sent: sent, served_by_cache: served, counter, refreshes } of trials) {
+    for (const {
+      cell,
+      valid,
+      invalid_reasons: reasons,
+      requests_sent: sent,
+      served_by_cache: served,
+      counter,
+      refreshes
+    } of trials) {
       assert.ok(valid, `${cell.policy}: ${reasons}`)
       assert.equal(sent - served + refreshes, counter.requests, cell.policy)
       assert.equal(refreshes > 0, cell.policy === 'ttl-swr', `${cell.policy}: ${refreshes} refreshes`)
@@ -47,9 +74,15 @@ describe('a run of every cache policy', () => {
   })
 
   test('proves caches cold that keep pages, and that nothing is kept where nothing may be', () => {
-    for (const policy of ['ttl', 'ttl-swr', 'purge-url', 'purge-tag']) assert.deepEqual(of(policy).cold_proof, { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2 })
+    for (const policy of ['ttl', 'ttl-swr', 'purge-url', 'purge-tag']) {
+      assert.deepEqual(of(policy).cold_proof, { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2 })
+    }
     for (const policy of ['revalidate', 'no-store', 'purge-local']) {
-      assert.deepEqual(of(policy).cold_proof, { cold: true, observed: ['BYPASS', 'BYPASS', 'BYPASS'], origin_requests: 3 })
+      assert.deepEqual(of(policy).cold_proof, {
+        cold: true,
+        observed: ['BYPASS', 'BYPASS', 'BYPASS'],
+        origin_requests: 3
+      })
       assert.equal(of(policy).counter.requests, of(policy).requests_sent)
     }
   })
@@ -75,6 +108,8 @@ describe('a run of every cache policy', () => {
   })
 
   test('leaves no token in what it keeps', () => {
-    for (const file of ['manifest.json', ...trials.map(({ name }) => `trials/${name}/trial.json`)]) assert.doesNotMatch(readFileSync(path.join(directory, file), 'utf8'), /token|Bearer/i)
+    for (const file of ['manifest.json', ...trials.map(({ name }) => `trials/${name}/trial.json`)]) {
+      assert.doesNotMatch(readFileSync(path.join(directory, file), 'utf8'), /token|Bearer/i)
+    }
   })
 })

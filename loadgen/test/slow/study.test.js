@@ -9,7 +9,10 @@ describe('a study', () => {
   test('is several runs on one stack under one manifest, and is gone on with after it was killed', async () => {
     const sandbox = await createSandbox()
     const { child, output, done } = sandbox.start(['run', 'study', '--only', 'E6,read-sparse', '--repetitions', '1'])
-    assert.ok(await waitUntil(() => output.stdout.includes('E6 write-vs-read-cached'), STARTED_WITHIN_MS), output.stderr)
+    assert.ok(
+      await waitUntil(() => output.stdout.includes('E6 write-vs-read-cached'), STARTED_WITHIN_MS),
+      output.stderr
+    )
     child.kill('SIGKILL')
     await done
     const [name] = readdirSync(sandbox.results)
@@ -30,7 +33,10 @@ describe('a study', () => {
     assert.equal(exitCode, 0, stdout + stderr)
     assert.equal(stdout.match(/starting mongod/g)?.length, 1)
     const manifest = json(path.join(directory, 'manifest.json'))
-    assert.deepEqual([manifest.schema_version, manifest.kind, manifest.status, manifest.preset, manifest.seed, manifest.profile.name], [2, 'study', 'complete', 'quick', 1, 'none'])
+    assert.deepEqual(
+      [manifest.schema_version, manifest.kind, manifest.status, manifest.preset, manifest.seed, manifest.profile.name],
+      [2, 'study', 'complete', 'quick', 1, 'none']
+    )
     assert.deepEqual(manifest.runs, [
       { experiment: 'read-sparse', id: 'E2', directory: 'runs/read-sparse', status: 'complete' },
       { experiment: 'write-vs-read-cached', id: 'E6', directory: 'runs/write-vs-read-cached', status: 'complete' }
@@ -40,7 +46,10 @@ describe('a study', () => {
     assert.equal(sparse.cache_statuses.HIT ?? 0, plans[0].requests - plans[0].distinct_pages)
     const report = await sandbox.stevec(['report', 'latest'])
     assert.equal(report.exitCode, 0, report.stdout + report.stderr)
-    assert.match(readFileSync(path.join(directory, 'report/index.html'), 'utf8'), /Through a cache a write takes far longer than a read/)
+    assert.match(
+      readFileSync(path.join(directory, 'report/index.html'), 'utf8'),
+      /Through a cache a write takes far longer than a read/
+    )
     sandbox.remove()
   })
 })

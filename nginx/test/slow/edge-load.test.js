@@ -16,9 +16,10 @@ const LOAD_MS = 15_000
 const BYTE_EVERY_MS = 300
 const DISK_BYTES = 8 * 1024 ** 2
 const BODY = 'x'.repeat(3_000)
-/** Each needs a descriptor here; those of the origin, too. */
+/** Each connection needs a file descriptor here; those of the origin do, too. */
 const descriptors = Number(spawnSync('sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).stdout) || Infinity
-const skip = descriptors < CONNECTIONS + 2 * KEYS && `${CONNECTIONS} connections need as many descriptors; ulimit -n says ${descriptors}`
+const skip = descriptors < CONNECTIONS + 2 * KEYS &&
+  `${CONNECTIONS} connections need as many descriptors; ulimit -n says ${descriptors}`
 
 /** @param {string} directory */
 function fill (directory) {
@@ -29,7 +30,7 @@ function fill (directory) {
 }
 
 /**
- * Clients that ask for pages and leave, at once or later, or never say all of their request.
+ * Opens clients that request pages and disconnect, immediately or later, or never send their whole request.
  * @param {number} port
  */
 function flood (port) {
@@ -47,7 +48,9 @@ function flood (port) {
     else if (number % 3 === 1) socket.write(`${request}\r\n`, () => { setTimeout(() => socket.destroy(), number % 50) })
     else socket.write(`${request}\r\n`)
   }
-  const timer = setInterval(() => { for (let count = 0; count < AT_ONCE && sockets.size < CONNECTIONS; count++) open() }, 100)
+  const timer = setInterval(() => {
+    for (let count = 0; count < AT_ONCE && sockets.size < CONNECTIONS; count++) open()
+  }, 100)
   return {
     most: () => opened,
     end () {
@@ -57,7 +60,11 @@ function flood (port) {
   }
 }
 
-test('after ten thousand clients too many, an origin that stalls at every byte, a full disk and leaders that leave, every key collapses, refreshes and answers', { skip, timeout: 400_000 }, async (t) => {
+test('after ten thousand clients too many, an origin that stalls at every byte, a full disk ' +
+  'and leaders that leave, every key collapses, refreshes and answers', {
+  skip,
+  timeout: 400_000
+}, async (t) => {
   const disk = mountDisk(t, DISK_BYTES)
   let stalling = false
   /** @type {Set<import('node:http').ServerResponse>} */
@@ -78,7 +85,7 @@ test('after ten thousand clients too many, an origin that stalls at every byte, 
     configure: (text) => text.replace(/worker_connections \d+/, `worker_connections ${WORKER_CONNECTIONS}`)
   })
   const workers = edge.workers()
-  // One half is in the cache, and stale when the load comes.
+  // One half of the pages is cached, and stale when the load starts.
   const pages = Array.from({ length: KEYS }, (_, index) => `/${index}`)
   for (const page of pages.slice(0, KEYS / 2)) await edge.get(page)
 
@@ -118,6 +125,8 @@ test('after ten thousand clients too many, an origin that stalls at every byte, 
     assert.ok(await waitUntil(() => edge.reached(page) === before + 1, WAIT_MAX_MS), `${page} is refreshed`)
   }
   assert.deepEqual(edge.workers(), workers, 'and no worker has died')
-  t.diagnostic(`${load.most()} connections were opened; ${KEYS} pages answered ${Math.round(answeredMs)} ms after the load, ` +
-    `the slowest three at once in ${Math.round(slowestMs)} ms`)
+  t.diagnostic(
+    `${load.most()} connections were opened; ${KEYS} pages answered ${Math.round(answeredMs)} ms after the load, ` +
+    `the slowest three at once in ${Math.round(slowestMs)} ms`
+  )
 })

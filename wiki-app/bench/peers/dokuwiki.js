@@ -7,7 +7,7 @@ const PROGRAM = '/usr/share/dokuwiki'
 const SETTINGS = '/etc/dokuwiki'
 const DATA = ['attic', 'cache', 'index', 'locks', 'log', 'media', 'media_attic', 'media_meta', 'meta', 'pages', 'tmp']
 
-/** DokuWiki of Debian's package, with settings and pages of its own. @type {import('./peer.js').Peer} */
+/** DokuWiki from Debian's package, with its own settings and pages. @type {import('./peer.js').Peer} */
 export const dokuwiki = {
   name: 'DokuWiki',
   install: 'apt-get install --no-install-recommends dokuwiki php-fpm php-cli',
@@ -26,7 +26,14 @@ export const dokuwiki = {
     // https://www.dokuwiki.org/devel:preload
     writeFileSync(preload, `<?php\ndefine('DOKU_CONF', '${settings}/');\ndefine('DOKU_MAIN_CONF', '${settings}/');\n`)
     const readyPath = '/doku.php?id=bench'
-    const { url, pids } = await startPhp(servers, { name: 'dokuwiki', root: PROGRAM, home, port, readyPath, pool: [`php_admin_value[auto_prepend_file] = ${preload}`] })
+    const { url, pids } = await startPhp(servers, {
+      name: 'dokuwiki',
+      root: PROGRAM,
+      home,
+      port,
+      readyPath,
+      pool: [`php_admin_value[auto_prepend_file] = ${preload}`]
+    })
     return { url, path: readyPath, pids }
   }
 }

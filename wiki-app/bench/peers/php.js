@@ -5,16 +5,20 @@ import { locateTool } from '@stevec/harness/tools/locate'
 
 const SERVER_DIRECTORIES = ['/usr/sbin', '/usr/local/sbin']
 const CLI = '/usr/bin/php'
-/** Debian's own; who is root has to name somebody else to run strangers' programs. */
+/** Debian's user for web servers: a benchmark that runs as root must not run other people's programs as root. */
 const USER = 'www-data'
 
-/** @returns {string | null} path of php-fpm, of the newest version there is */
+/** @returns {string | null} path of the newest installed php-fpm */
 function findFpm () {
-  const found = SERVER_DIRECTORIES.filter(existsSync).flatMap((directory) => readdirSync(directory).filter((file) => /^php-fpm[\d.]*$/.test(file)).map((file) => path.join(directory, file)))
+  const found = SERVER_DIRECTORIES
+    .filter(existsSync)
+    .flatMap((directory) => readdirSync(directory)
+      .filter((file) => /^php-fpm[\d.]*$/.test(file))
+      .map((file) => path.join(directory, file)))
   return found.sort().at(-1) ?? null
 }
 
-/** @returns {string | null} why wikis in PHP cannot be run here */
+/** @returns {string | null} the program that is missing to run wikis in PHP */
 export function lacksPhp () {
   if (findFpm() === null) return 'php-fpm'
   if (!existsSync(CLI)) return 'php-cli'
@@ -25,20 +29,25 @@ export function lacksPhp () {
  * @param {string[]} args
  * @param {string} [input]
  * @param {Record<string, string>} [env]
- * @throws {Error} with what it said
+ * @throws {Error} with its output, when it fails
  */
 export function php (args, input = '', env = {}) {
-  const { status, stdout, stderr } = spawnSync(CLI, args, { encoding: 'utf8', input, env: { ...process.env, ...env }, timeout: 300_000 })
+  const { status, stdout, stderr } = spawnSync(CLI, args, {
+    encoding: 'utf8',
+    input,
+    env: { ...process.env, ...env },
+    timeout: 300_000
+  })
   if (status !== 0) throw new Error(`php ${args.join(' ')} failed:\n${stdout}${stderr}`)
 }
 
-/** What a wiki writes to has to be its own. @param {string} directory */
+/** Makes USER the owner of a directory that the wiki writes to. @param {string} directory */
 function handOver (directory) {
   if (process.getuid?.() === 0) spawnSync('chown', ['-R', `${USER}:`, directory])
 }
 
 /**
- * A wiki in PHP as it is usually run: nginx in front of php-fpm, with the pool of Debian's defaults.
+ * Starts a wiki in PHP as it is usually run: nginx in front of php-fpm, with Debian's default pool.
  * @param {ReturnType<typeof import('../servers.js').createServers>} servers
  * @param {object} options
  * @param {string} options.name
@@ -103,7 +112,19 @@ http {
 }
 `)
   const url = `http://127.0.0.1:${port}`
-  const fpm = await servers.start({ name: `${name}-fpm`, command: String(findFpm()), args: ['--nodaemonize', '--fpm-config', path.join(own, 'fpm.conf')], url, isReady: () => existsSync(socket) })
-  const nginx = await servers.start({ name: `${name}-nginx`, command: String(locateTool('nginx')?.path), args: ['-p', own, '-c', path.join(own, 'nginx.conf')], url, readyPath })
+  const fpm = await servers.start({
+    name: `${name}-fpm`,
+    command: String(findFpm()),
+    args: ['--nodaemonize', '--fpm-config', path.join(own, 'fpm.conf')],
+    url,
+    isReady: () => existsSync(socket)
+  })
+  const nginx = await servers.start({
+    name: `${name}-nginx`,
+    command: String(locateTool('nginx')?.path),
+    args: ['-p', own, '-c', path.join(own, 'nginx.conf')],
+    url,
+    readyPath
+  })
   return { url, pids: [fpm.pid, nginx.pid] }
 }

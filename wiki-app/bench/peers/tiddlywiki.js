@@ -4,13 +4,14 @@ import path from 'node:path'
 import { freePorts } from '@stevec/harness/ports'
 
 /**
- * TiddlyWiki's own server, with a folder of its own; a view is one tiddler as HTML.
+ * TiddlyWiki's own server, with its own folder; a view is one tiddler as HTML.
  * @param {string} command
  * @returns {import('./peer.js').Peer}
  */
 export const tiddlywiki = (command) => ({
   name: 'TiddlyWiki',
-  install: 'npm install --prefix /tmp/tiddlywiki tiddlywiki, then --tiddlywiki /tmp/tiddlywiki/node_modules/.bin/tiddlywiki',
+  install: 'npm install --prefix /tmp/tiddlywiki tiddlywiki, ' +
+    'then --tiddlywiki /tmp/tiddlywiki/node_modules/.bin/tiddlywiki',
   deployment: 'its own server',
   lacks: () => spawnSync(command, ['--version']).status === 0 ? null : command,
   version: () => execFileSync(command, ['--version'], { encoding: 'utf8' }).trim(),

@@ -5,52 +5,87 @@ import { isUnsafe } from '../http/same-origin.js'
 import { wantsHtml } from '../views.js'
 import { defaultDemand, isPersonal, suffices } from './roles.js'
 
-const ReadOnly = createError('WIKI_READ_ONLY', 'This wiki can only be read: nobody may change its pages (it runs with ACCESS=read-only).', 403)
-const NoAdmins = createError('WIKI_NO_ADMINS', 'Only an administrator may do this, and this wiki knows nobody by name. Whoever runs it can give it administrators: ACCESS=users and USERS_FILE, see wiki-app/README.md.', 403)
-const SignInFirst = createError('WIKI_SIGN_IN_FIRST', 'Only those who are signed in may write here. If you were writing: sign in on another tab, come back to this one, and send it again.', 401)
-const TokenNeeded = createError('WIKI_TOKEN_NEEDED', 'Only those whom the wiki knows may write here. Send the header “Authorization: Bearer” with your token; whoever runs the wiki can give you one.', 401)
+const ReadOnly = createError(
+  'WIKI_READ_ONLY',
+  'This wiki can only be read: nobody may change its pages (it runs with ACCESS=read-only).',
+  403
+)
+const NoAdmins = createError(
+  'WIKI_NO_ADMINS',
+  'Only an administrator may do this, and this wiki knows nobody by name. ' +
+    'Whoever runs it can give it administrators: ACCESS=users and USERS_FILE, see wiki-app/README.md.',
+  403
+)
+const SignInFirst = createError(
+  'WIKI_SIGN_IN_FIRST',
+  'Only those who are signed in may write here. ' +
+    'If you were writing: sign in on another tab, come back to this one, and send it again.',
+  401
+)
+const TokenNeeded = createError(
+  'WIKI_TOKEN_NEEDED',
+  'Only those whom the wiki knows may write here. ' +
+    'Send the header “Authorization: Bearer” with your token; whoever runs the wiki can give you one.',
+  401
+)
 const TokenUnknown = createError('WIKI_TOKEN_UNKNOWN', 'The wiki does not know this token.', 401)
-const RoleTooLow = createError('WIKI_ROLE_TOO_LOW', 'You are “%s”, with the role %s; this takes the role %s. Whoever runs the wiki can change that.', 403)
+const RoleTooLow = createError(
+  'WIKI_ROLE_TOO_LOW',
+  'You are “%s”, with the role %s; this takes the role %s. Whoever runs the wiki can change that.',
+  403
+)
 
 export const SIGN_IN_URL = '/edit/sign-in'
 
 /** RFC 6750 §3 */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }
 
-/** Prefixed where it can be: then no page that came over plain http can set it. https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#section-4.1.3 */
+/**
+ * Over https the name has a prefix, with which no page that was loaded over plain http can set the cookie.
+ * https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#section-4.1.3
+ */
 export const sessionCookie = (/** @type {boolean} */ secure) => secure ? '__Secure-session' : 'session'
 
 /** @typedef {{name: string, role: import('./roles.js').Role}} Person */
 
 /**
- * Whom a request is from. Nobody but on routes that ask for a role, and where writers have no names.
+ * Returns the user who sent a request: null on routes that demand no role, and where writers have no names.
  * @param {import('fastify').FastifyRequest} request
  */
 export const personIn = (request) => /** @type {Person | null} */ (request.getDecorator('person'))
 
 /**
- * The token that a browser sends along below /edit/.
+ * Returns the value of a cookie. Browsers send the wiki's cookies only below /edit/.
  * @param {import('fastify').FastifyRequest} request
  * @param {string} name  of the cookie
  */
-export const cookieIn = ({ headers, server }, name) => headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[name]
+export const cookieIn = ({ headers, server }, name) =>
+  headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[name]
 
 /**
- * Asks of each request what its route asks for: `config: { role }`, or by its method and address. Those that ask for nothing are
- * let through without a look at who asks, so that a cache can answer for them.
+ * Enforces the role that each route demands: `config: { role }`, or a default by its method and URL.
+ * Where a route demands none, the client is not identified, so that a cache can answer for it.
  */
 export const access = fp(
-  /** @type {import('fastify').FastifyPluginAsync<{mode: import('./roles.js').AccessMode, users: import('./users.js').Users | null, sessions: import('./sessions.js').Sessions | null, secure: boolean}>} */
+  /**
+   * @type {import('fastify').FastifyPluginAsync<{
+   *   mode: import('./roles.js').AccessMode,
+   *   users: import('./users.js').Users | null,
+   *   sessions: import('./sessions.js').Sessions | null,
+   *   secure: boolean
+   * }>}
+   */
   async function access (app, { mode, users, sessions, secure }) {
     /** @type {{method: string | string[], url: string, role: import('./roles.js').Demand}[]} */
     const rules = []
     app.decorate('rules', rules)
     app.decorateRequest('person', null)
-    // Read where it is asked for, and nowhere else.
+    // No hook: cookies are parsed only where they are needed.
     if (mode === 'users') await app.register(cookie, { hook: false })
 
     app.addHook('onRoute', (route) => {
-      const { role = defaultDemand(route.url, route.method) } = /** @type {{role?: import('./roles.js').Demand}} */ (route.config ?? {})
+      const { role = defaultDemand(route.url, route.method) } =
+        /** @type {{role?: import('./roles.js').Demand}} */ (route.config ?? {})
       const config = { ...route.config, role }
       route.config = config
       rules.push({ method: route.method, url: route.url, role })
@@ -68,7 +103,7 @@ export const access = fp(
     /**
      * @param {import('fastify').FastifyRequest} request
      * @param {import('./roles.js').Role} demanded
-     * @returns {Promise<boolean>} false: a person may sign in and come back
+     * @returns {Promise<boolean>} false: the person is to sign in and come back
      * @throws {Error} 401, 403
      */
     async function admit (request, demanded) {
@@ -79,8 +114,12 @@ export const access = fp(
       if (mode === 'read-only') throw new ReadOnly()
       const user = await identify(request)
       if (user === null) {
-        if (!isPersonal(request.routeOptions.url) || !wantsHtml(request)) throw Object.assign(new TokenNeeded(), { headers: CHALLENGE })
-        if (isUnsafe(request.method)) throw Object.assign(new SignInFirst(), { headers: CHALLENGE, signInUrl: SIGN_IN_URL })
+        if (!isPersonal(request.routeOptions.url) || !wantsHtml(request)) {
+          throw Object.assign(new TokenNeeded(), { headers: CHALLENGE })
+        }
+        if (isUnsafe(request.method)) {
+          throw Object.assign(new SignInFirst(), { headers: CHALLENGE, signInUrl: SIGN_IN_URL })
+        }
         return false
       }
       if (!suffices(user.role, demanded)) throw new RoleTooLow(user.name, user.role, demanded)
@@ -92,10 +131,12 @@ export const access = fp(
     async function identify (request) {
       const { authorization } = request.headers
       if (authorization !== undefined) {
-        // RFC 6750 §2.1; the scheme's capitals do not count (RFC 9110 §11.1).
+        // RFC 6750 §2.1; the scheme is case-insensitive (RFC 9110 §11.1).
         const [, token] = /^Bearer +([A-Za-z0-9._~+/-]{1,200}=*)$/i.exec(authorization) ?? []
         const user = token === undefined ? null : users?.byToken(token) ?? null
-        if (user === null) throw Object.assign(new TokenUnknown(), { headers: { 'www-authenticate': `${CHALLENGE['www-authenticate']}, error="invalid_token"` } })
+        if (user === null) {
+          throw Object.assign(new TokenUnknown(), { headers: { 'www-authenticate': `${CHALLENGE['www-authenticate']}, error="invalid_token"` } })
+        }
         return user
       }
       if (!isPersonal(request.routeOptions.url)) return null
@@ -104,5 +145,5 @@ export const access = fp(
     }
   })
 
-/** @param {string} to  where to come back to */
+/** @param {string} to  where to return after sign-in */
 const signInUrl = (to) => `${SIGN_IN_URL}?${new URLSearchParams({ to })}`

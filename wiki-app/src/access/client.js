@@ -2,14 +2,15 @@ import { isIP } from 'node:net'
 import proxyAddr from '@fastify/proxy-addr'
 import { normalizeIP } from '@fastify/rate-limit'
 
-/** What one household or one server in a data centre usually gets (RFC 6177). */
+/** The prefix that one household, or one server in a data centre, usually gets (RFC 6177). */
 const IPV6_PREFIX_BITS = 64
 
 /** @typedef {(address: string, hops: number) => boolean} Trust */
 
 /**
- * @param {string} proxies  addresses, CIDR blocks or names of ranges, with commas between; or `none`
- * @returns {Trust | null} null when it is not such a list
+ * Parses a list of trusted proxies.
+ * @param {string} proxies  addresses, CIDR blocks or names of ranges, separated by commas; or `none`
+ * @returns {Trust | null} null when the list is invalid
  */
 export function trustOf (proxies) {
   if (proxies === 'none') return () => false
@@ -21,8 +22,8 @@ export function trustOf (proxies) {
 }
 
 /**
- * Tells clients apart by their address: the last one on the way here that is not a proxy which we trust. Of all that proxies may say
- * only X-Forwarded-For is read, for this alone: what a client could say with the others (host, scheme) changes nothing.
+ * Identifies clients by their address: the last one on the path here that is not a trusted proxy. Of the headers that
+ * proxies set, only X-Forwarded-For is read, and only for this: a forged host or scheme changes nothing.
  * @param {string} proxies  by TRUSTED_PROXIES
  * @returns {(request: import('fastify').FastifyRequest) => string} an IPv4 address, or the /64 of an IPv6 address
  */
@@ -30,7 +31,7 @@ export function createClientKey (proxies) {
   const trust = /** @type {Trust} */ (trustOf(proxies))
   return ({ raw }) => {
     const claimed = proxyAddr.all(raw, trust).pop() ?? ''
-    // Not an address: only the client itself can have written that. A connection that is closed already has none.
+    // Only the client itself can have sent a value that is no address. A connection that is already closed has none.
     const address = isIP(claimed) ? claimed : raw.socket.remoteAddress
     return address === undefined ? '' : normalizeIP(address, IPV6_PREFIX_BITS)
   }

@@ -5,10 +5,11 @@ const ID_BYTES = 16
 const FORMAT = /^([\w-]{22})\.([\w-]{43})$/
 
 /**
- * Browsers from which a name has signed in before, known by a cookie that gives no right: failures with it are counted
- * for it alone, so failures of others do not keep its owner out.
+ * Recognises, by a cookie, browsers that have signed in with a name before. The cookie grants no access: failed
+ * sign-ins with it are counted separately, so that failures of others do not lock out its owner.
  * https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
- * Nothing is stored. The key is the hash of the user's password, which all processes have and a new password changes.
+ * The wiki stores nothing. The HMAC key is the hash of the user's password: all processes have it, and a new password
+ * changes it.
  * @param {import('./users.js').Users} users
  */
 export function createDevices (users) {
@@ -18,8 +19,8 @@ export function createDevices (users) {
 
   return {
     /**
-     * @param {import('./users.js').User} user  of a sign-in that has just succeeded
-     * @returns {string} for the cookie
+     * @param {import('./users.js').User} user  who has just signed in
+     * @returns {string} the cookie's value
      */
     begin (user) {
       const id = randomBytes(ID_BYTES).toString('base64url')
@@ -28,8 +29,8 @@ export function createDevices (users) {
 
     /**
      * @param {string | undefined} cookie
-     * @param {string} name  as it is given to sign in with
-     * @returns {string | null} the browser's id, null when this name has not signed in from it
+     * @param {string} name  as typed into the sign-in form
+     * @returns {string | null} the browser's id; null when this name has not signed in from it
      */
     idOf (cookie, name) {
       const [, id, seal] = FORMAT.exec(cookie ?? '') ?? []

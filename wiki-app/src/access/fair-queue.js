@@ -5,9 +5,9 @@
  */
 
 /**
- * Lets costly work be done one piece at a time. Keys take turns, so many pieces of one key delay another key by one.
+ * Runs costly tasks one at a time. Keys take turns, so many tasks of one key delay another key by one task only.
  * @param {object} limits
- * @param {number} limits.waitingMax  of each of the two lines
+ * @param {number} limits.waitingMax  in each of the two queues
  * @param {number} limits.waitingPerKeyMax
  */
 export function createFairQueue ({ waitingMax, waitingPerKeyMax }) {
@@ -29,8 +29,8 @@ export function createFairQueue ({ waitingMax, waitingPerKeyMax }) {
    * @param {string} key
    * @param {() => Promise<T>} piece
    * @param {object} options
-   * @param {boolean} options.first  before all that are not
-   * @param {() => Error} options.refusal  of a piece that finds no place, or loses it
+   * @param {boolean} options.first  runs before all tasks that are not
+   * @param {() => Error} options.refusal  the error for a task that finds no slot, or loses it
    * @returns {Promise<T>}
    */
   return function inTurn (key, piece, { first, refusal }) {
@@ -49,7 +49,7 @@ export function createFairQueue ({ waitingMax, waitingPerKeyMax }) {
  * @param {number} waitingPerKeyMax
  */
 function createLine (waitingMax, waitingPerKeyMax) {
-  /** Those that wait, by key; keys in the order of their turns. @type {Map<string, Waiting[]>} */
+  /** Waiting tasks by key, the keys in the order of their turns. @type {Map<string, Waiting[]>} */
   const byKey = new Map()
   let count = 0
 
@@ -64,7 +64,7 @@ function createLine (waitingMax, waitingPerKeyMax) {
 
   return {
     /**
-     * A full line drops the newest piece of the key that has the most, to make room for a key that has fewer.
+     * A full queue drops the newest task of the key that has most, to make room for a key that has fewer.
      * @param {string} key
      * @param {Waiting} waiting
      */
@@ -81,12 +81,12 @@ function createLine (waitingMax, waitingPerKeyMax) {
       count++
     },
 
-    /** @returns {Waiting | undefined} the oldest of the next key */
+    /** @returns {Waiting | undefined} the oldest task of the next key */
     take () {
       const [key] = byKey.keys()
       if (key === undefined) return undefined
       const taken = remove(key, 'shift')
-      // Its next turn comes after those of all others.
+      // The key moves behind all others.
       const left = byKey.get(key)
       if (left !== undefined) {
         byKey.delete(key)

@@ -1,11 +1,19 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-const derive = /** @type {(password: string, salt: Buffer, bytes: number, options: import('node:crypto').ScryptOptions) => Promise<Buffer>} */ (promisify(scrypt))
+/**
+ * @typedef {(
+ *   password: string, salt: Buffer, bytes: number, options: import('node:crypto').ScryptOptions
+ * ) => Promise<Buffer>} Derive
+ */
+const derive = /** @type {Derive} */ (promisify(scrypt))
 
-/** About a third of a second, and 32 MiB, for each guess. https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#scrypt */
+/**
+ * About a third of a second, and 32 MiB, for each guess.
+ * https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#scrypt
+ */
 const COST = { ln: 15, r: 8, p: 3 }
-/** Weaker is no protection, stronger would let sign-ins exhaust the machine. */
+/** A weaker hash does not protect; a stronger one would let sign-ins exhaust the machine. */
 const LN_MIN = 14
 const LN_MAX = 17
 const R_MAX = 8
@@ -13,16 +21,20 @@ const P_MAX = 8
 const SALT_BYTES = 16
 const KEY_BYTES = 32
 
-/** As the PHC string format puts it: $scrypt$ln=15,r=8,p=3$salt$hash. https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md */
+/**
+ * The PHC string format: $scrypt$ln=15,r=8,p=3$salt$hash.
+ * https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
+ */
 const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/
 
 /** @param {Buffer} bytes */
 const encode = (bytes) => bytes.toString('base64').replace(/=+$/, '')
 
 /**
+ * Returns a salted hash, with which a password can be checked but not recovered.
  * @param {string} password
- * @param {{ln: number, r: number, p: number}} [cost]  scrypt's (RFC 7914 §2); ln is log2 of N
- * @returns {Promise<string>} what the password can be checked with later, and not be found from
+ * @param {{ln: number, r: number, p: number}} [cost]  scrypt's parameters (RFC 7914 §2); ln is log2 of N
+ * @returns {Promise<string>} for `isPassword`
  */
 export async function hashPassword (password, cost = COST) {
   const salt = randomBytes(SALT_BYTES)
@@ -30,7 +42,7 @@ export async function hashPassword (password, cost = COST) {
 }
 
 /**
- * Takes as long for a wrong password as for the right one.
+ * Checks a password. A wrong one takes as long as the right one.
  * @param {string} password
  * @param {string} hash  for which `isPasswordHash` holds
  * @returns {Promise<boolean>}
@@ -47,12 +59,14 @@ export const isPasswordHash = (text) => parse(text) !== null
 function parse (hash) {
   const [, ln, r, p, salt, key] = FORMAT.exec(hash) ?? []
   const cost = { ln: Number(ln), r: Number(r), p: Number(p) }
-  const usable = cost.ln >= LN_MIN && cost.ln <= LN_MAX && cost.r >= 1 && cost.r <= R_MAX && cost.p >= 1 && cost.p <= P_MAX
+  const usable = cost.ln >= LN_MIN && cost.ln <= LN_MAX &&
+    cost.r >= 1 && cost.r <= R_MAX &&
+    cost.p >= 1 && cost.p <= P_MAX
   return usable ? { cost, salt: Buffer.from(salt, 'base64'), key: Buffer.from(key, 'base64') } : null
 }
 
 /**
- * @param {string} password  two ways to type the same character are one (RFC 8265 §4.2.2)
+ * @param {string} password  normalised, as a character may have several encodings (RFC 8265 §4.2.2)
  * @param {Buffer} salt
  * @param {{ln: number, r: number, p: number}} cost
  */

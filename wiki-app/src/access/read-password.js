@@ -1,19 +1,21 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 
-/** The first line is all there should be. */
+/** More than the one line that is used. */
 const INPUT_MAX_CHARS = 10_000
 
 /**
- * A password for a command: typed twice without being shown, or the first line of standard input.
+ * Reads a password for a command: typed twice on a terminal without being shown, or the first line of the input.
  * @param {NodeJS.ReadStream} [input]
  * @returns {Promise<string>}
- * @throws {Error} when the two are not the same
+ * @throws {Error} when the two differ, or Ctrl+C is pressed
  */
 export async function readPassword (input = process.stdin) {
   if (input.isTTY) {
     const first = await ask(input, 'Password (not shown): ')
-    if (first !== await ask(input, 'Once more: ')) throw new Error('the two passwords are not the same; nothing was changed')
+    if (first !== await ask(input, 'Once more: ')) {
+      throw new Error('the two passwords are not the same; nothing was changed')
+    }
     return first
   }
   let text = ''
@@ -30,9 +32,14 @@ export async function readPassword (input = process.stdin) {
  */
 async function ask (input, question) {
   process.stderr.write(question)
-  // It edits the line as people are used to, and what it would show goes nowhere.
-  const lines = createInterface({ input, output: new Writable({ write: (_chunk, _encoding, done) => done() }), terminal: true })
-  const interrupted = new Promise((_resolve, reject) => lines.once('SIGINT', () => reject(new Error('interrupted; nothing was changed'))))
+  // As a terminal, readline has the usual keys for editing; its output, which would show the password, is dropped.
+  const lines = createInterface({
+    input,
+    output: new Writable({ write: (_chunk, _encoding, done) => done() }),
+    terminal: true
+  })
+  const interrupted = new Promise((_resolve, reject) =>
+    lines.once('SIGINT', () => reject(new Error('interrupted; nothing was changed'))))
   try {
     return await Promise.race([lines.question(''), interrupted])
   } finally {

@@ -11,26 +11,33 @@ export const SIGN_OUT_URL = '/edit/sign-out'
 
 const WINDOW_MS = 15 * 60_000
 /**
- * Failures of one address, or of one browser from which the name has signed in before (devices.js). Attackers at other
- * addresses cannot keep the owner of a name out, and those at the owner's address cannot keep out the owner's browser.
+ * Failures per address, or per browser that has signed in with the name before (devices.js). Attackers at other
+ * addresses cannot lock out the owner of a name, and those at the owner's address cannot lock out the owner's browser.
  */
 const FAILURES_MAX = 10
 /**
- * Failures with one name from unknown browsers. Beyond these each address has only two guesses, which slows down an
- * attacker with very many addresses, and leaves two to an owner in a new place.
+ * Failures per name from unknown browsers. Beyond these, each address has only two guesses. This slows down an
+ * attacker with very many addresses, and leaves two guesses to an owner in a new place.
  */
 const FAILURES_PER_NAME_MAX = 50
 const FAILURES_UNDER_ATTACK_MAX = 2
-/** Each check takes memory and a third of a second, so they are made one after the other. */
+/** Each check takes memory and a third of a second, so checks run one after the other. */
 const WAITING = { waitingMax: 20, waitingPerKeyMax: 3 }
 const WAITING_RETRY_S = 5
-/** A year; browsers keep none for longer than 400 days. */
+/** A year; browsers keep no cookie for longer than 400 days. */
 const DEVICE_S = 365 * 86_400
 
 const WrongPassword = createError('WIKI_WRONG_PASSWORD', 'This name and this password do not go together.', 401)
-const TooManyFailures = createError('WIKI_TOO_MANY_FAILURES', 'Signing in failed too often, from your address or with this name. Try again in %d s.', 429)
-const TooManyAtOnce = createError('WIKI_SIGN_INS_AT_ONCE',
-  'More sign-ins are waiting, from your address or from everywhere, than can be checked soon. Try again in %d s.', 429)
+const TooManyFailures = createError(
+  'WIKI_TOO_MANY_FAILURES',
+  'Signing in failed too often, from your address or with this name. Try again in %d s.',
+  429
+)
+const TooManyAtOnce = createError(
+  'WIKI_SIGN_INS_AT_ONCE',
+  'More sign-ins are waiting, from your address or from everywhere, than can be checked soon. Try again in %d s.',
+  429
+)
 
 const TEXT = { type: 'string', maxLength: 2_000 }
 const FORM_SCHEMA = { querystring: { type: 'object', properties: { to: TEXT } } }
@@ -39,16 +46,26 @@ const SIGN_IN_SCHEMA = {
     type: 'object',
     required: ['name', 'password'],
     additionalProperties: false,
-    properties: { name: { type: 'string', maxLength: NAME_MAX_CHARS }, password: { type: 'string', maxLength: 1_000 }, to: TEXT }
+    properties: {
+      name: { type: 'string', maxLength: NAME_MAX_CHARS },
+      password: { type: 'string', maxLength: 1_000 },
+      to: TEXT
+    }
   }
 }
-/** Enough for every password, and nothing else comes here. */
+/** Enough for every password; these routes take nothing larger. */
 const BODY_MAX_BYTES = 16_384
 
 /**
- * Signing in and out. The cookie goes no further than /edit, so a page stays the same for everybody and caches need not know of it.
- * SameSite=Strict costs nothing here: a link from elsewhere leads to a page, and only the page's own links lead to what needs the cookie.
- * @type {import('fastify').FastifyPluginAsync<{users: import('./users.js').Users, sessions: import('./sessions.js').Sessions, clientKey: (request: import('fastify').FastifyRequest) => string, secure: boolean}>}
+ * Signing in and out. The cookie's path is /edit, so pages stay the same for everybody, and caches need not know of it.
+ * SameSite=Strict costs nothing here: links from other sites lead to pages, and only links on the pages themselves lead
+ * to what needs the cookie.
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   users: import('./users.js').Users,
+ *   sessions: import('./sessions.js').Sessions,
+ *   clientKey: (request: import('fastify').FastifyRequest) => string,
+ *   secure: boolean
+ * }>}
  */
 export async function signInRoutes (app, { users, sessions, clientKey, secure }) {
   const name = sessionCookie(secure)
@@ -59,7 +76,7 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
   const inTurn = createFairQueue(WAITING)
 
   const nameIn = (/** @type {import('fastify').FastifyRequest} */ { body }) => /** @type {{name: string}} */ (body).name
-  /** @param {import('fastify').FastifyRequest} request @returns {string | null} null: a stranger */
+  /** @param {import('fastify').FastifyRequest} request @returns {string | null} null: an unknown browser */
   const deviceOf = (request) => devices.idOf(cookieIn(request, deviceName), nameIn(request))
   /** @param {import('fastify').FastifyRequest} request */
   const guesserOf = (request) => deviceOf(request) ?? clientKey(request)
@@ -102,7 +119,7 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
     const { name: given, password, to } = /** @type {{name: string, password: string, to?: string}} */ (request.body)
     await refuseGuessing(request)
     const user = await inTurn(guesserOf(request), async () => {
-      // Sign-ins that waited before this one may have failed.
+      // Sign-ins ahead of this one in the queue may have failed meanwhile.
       await refuseGuessing(request)
       const user = await users.check(given, password)
       if (user === null) await noteFailure(request)
@@ -116,9 +133,13 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
       const refusal = new WrongPassword()
       const headers = { 'www-authenticate': 'Bearer realm="stevec"' }
       if (!wantsHtml(request)) throw Object.assign(refusal, { headers })
-      return reply.code(401).headers(headers).type(HTML).send(form({ to: target, name: given, refusal: refusal.message }))
+      return reply
+        .code(401)
+        .headers(headers)
+        .type(HTML)
+        .send(form({ to: target, name: given, refusal: refusal.message }))
     }
-    // Always a new token: one that somebody else may have put into this browser must not become worth anything.
+    // Always a new token: one that an attacker has planted in this browser must not become valid.
     await end(request)
     reply.setCookie(name, await sessions.begin(user), { ...attributes, maxAge: SESSION_S })
     reply.setCookie(deviceName, devices.begin(user), deviceAttributes)
@@ -139,10 +160,17 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
 }
 
 /** @param {{to: string, name?: string, refusal?: string}} data */
-const form = (data) => renderView('sign-in', { title: 'Sign in', name: '', refusal: '', ...data, signInUrl: SIGN_IN_URL, nameMaxChars: NAME_MAX_CHARS })
+const form = (data) => renderView('sign-in', {
+  title: 'Sign in',
+  name: '',
+  refusal: '',
+  ...data,
+  signInUrl: SIGN_IN_URL,
+  nameMaxChars: NAME_MAX_CHARS
+})
 
 /**
- * Where to go after signing in: an address of ours below /edit/, as browsers will read it. Everything else leads home.
+ * Returns where to go after sign-in: a URL of this wiki below /edit/, parsed as browsers parse it; '/' for all others.
  * @param {string | undefined} to
  * @returns {string}
  */
@@ -150,6 +178,7 @@ function localTarget (to) {
   const base = 'http://wiki.invalid'
   if (to === undefined || !to.startsWith('/edit/') || !URL.canParse(to, base)) return '/'
   const { origin, pathname, search } = new URL(to, base)
-  const isForm = origin === base && pathname.startsWith('/edit/') && pathname !== SIGN_IN_URL && pathname !== SIGN_OUT_URL
+  const isForm = origin === base && pathname.startsWith('/edit/') &&
+    pathname !== SIGN_IN_URL && pathname !== SIGN_OUT_URL
   return isForm ? pathname + search : '/'
 }

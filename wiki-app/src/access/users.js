@@ -6,11 +6,11 @@ import { isPassword, isPasswordHash } from './password.js'
 import { ROLES } from './roles.js'
 
 /**
- * @typedef {object} User  as the file has them
+ * @typedef {object} User  an entry of the users' file
  * @property {string} name  what the history shows
  * @property {import('./roles.js').Role} role
- * @property {string} password  a hash by `hashPassword`
- * @property {{label: string, sha256: string}[]} [tokens]  for programs that write in this name
+ * @property {string} password  a hash from `hashPassword`
+ * @property {{label: string, sha256: string}[]} [tokens]  for programs that write in this user's name
  */
 
 const FILE_MAX_BYTES = 4_194_304
@@ -18,46 +18,48 @@ export const NAME_MAX_CHARS = 80
 export const TOKENS_MAX = 20
 const LABEL_MAX_CHARS = 80
 export const LINE_RULE = `a line of 1 to ${NAME_MAX_CHARS} characters without blanks around it or invisible ones in it`
-/** Others than the owner and the owner's group. */
+/** Rights of users other than the owner and the owner's group. */
 const OTHERS_MAY = 0o006
 
 /**
- * @param {string} text  with a lot of chance in it, so that one round is enough
+ * @param {string} text  with high entropy, so that one round is enough
  * @returns {string} in hexadecimal
  */
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex')
 
 /**
- * The one spelling of a name by which users are told apart: nobody can pass for somebody else by a capital letter.
+ * Returns the spelling of a name that identifies its user: a change of case cannot make one user look like another.
  * @param {string} name
  */
 export const userKey = (name) => name.normalize('NFC').trim().toLowerCase()
 
 /**
- * Those who may sign in, as they were when the wiki started.
+ * Reads the users who may sign in. The wiki does this once, when it starts.
  * @param {string} file
- * @throws {ConfigError} in one line, when it cannot be used or is open to everybody on the machine
+ * @throws {ConfigError} of one line, when the file cannot be used or is open to everybody on the machine
  */
 export function readUsers (file) {
   const users = parseUsers(file)
   const byKey = new Map(users.map((user) => [userKey(user.name), user]))
-  const byToken = new Map(users.flatMap((user) => (user.tokens ?? []).map(({ sha256 }) => /** @type {const} */ ([sha256, user]))))
+  const byToken = new Map(users.flatMap((user) =>
+    (user.tokens ?? []).map(({ sha256 }) => /** @type {const} */ ([sha256, user]))))
 
   return {
     /** @param {string} name */
     find: (name) => byKey.get(userKey(name)) ?? null,
 
     /**
-     * Found by its hash, so how long that takes says nothing of the token itself.
+     * Looks up the token's hash, so the time it takes reveals nothing about the token itself.
      * @param {string} token
      */
     byToken: (token) => byToken.get(sha256(token)) ?? null,
 
     /**
-     * For a name that nobody has, another user's hash is tried, chosen by the name, so that the answer takes as long as for one who exists.
+     * For an unknown name it checks another user's hash, chosen by the name, so that the response takes as long as for
+     * a known one.
      * @param {string} name
      * @param {string} password
-     * @returns {Promise<User | null>} null when they do not go together
+     * @returns {Promise<User | null>} null when they do not match
      */
     async check (name, password) {
       const user = byKey.get(userKey(name))
@@ -75,11 +77,14 @@ export function readUsers (file) {
  * @throws {ConfigError}
  */
 export function parseUsers (file) {
-  const refuse = (/** @type {string} */ reason) => new ConfigError(`the users' file ${JSON.stringify(file)} cannot be used: ${reason}`)
+  const refuse = (/** @type {string} */ reason) =>
+    new ConfigError(`the users' file ${JSON.stringify(file)} cannot be used: ${reason}`)
   let text
   try {
     const { mode, size } = statSync(file)
-    if ((mode & OTHERS_MAY) !== 0) throw refuse('everybody on this machine may read or change it; take that away with chmod 640 or 600')
+    if ((mode & OTHERS_MAY) !== 0) {
+      throw refuse('everybody on this machine may read or change it; take that away with chmod 640 or 600')
+    }
     if (size > FILE_MAX_BYTES) throw refuse(`it has more than ${FILE_MAX_BYTES} bytes`)
     text = readFileSync(file, 'utf8')
   } catch (error) {
@@ -89,7 +94,7 @@ export function parseUsers (file) {
   try {
     given = JSON.parse(text)
   } catch {
-    // What the parser says quotes the file, and with it hashes.
+    // The parser's message quotes the file, and with it hashes.
     throw refuse('it is not JSON')
   }
   const complaint = complaintAbout(given)
@@ -99,23 +104,37 @@ export function parseUsers (file) {
 
 /**
  * @param {any} given
- * @returns {string | null} what is wrong with it, without anything secret
+ * @returns {string | null} what is wrong, without any secret
  */
 function complaintAbout (given) {
-  if (!hasOnly(given, ['users']) || !Array.isArray(given.users) || given.users.length === 0) return 'it must be {"users": […]} with at least one user'
+  if (!hasOnly(given, ['users']) || !Array.isArray(given.users) || given.users.length === 0) {
+    return 'it must be {"users": […]} with at least one user'
+  }
   const [keys, hashes] = [new Set(), new Set()]
   for (const [index, user] of given.users.entries()) {
     const which = `users[${index}]`
-    if (!hasOnly(user, ['name', 'role', 'password', 'tokens'])) return `${which} must have name, role, password, perhaps tokens, and nothing else`
+    if (!hasOnly(user, ['name', 'role', 'password', 'tokens'])) {
+      return `${which} must have name, role, password, perhaps tokens, and nothing else`
+    }
     if (!isLine(user.name, NAME_MAX_CHARS)) return `${which}.name must be ${LINE_RULE}`
     if (!ROLES.includes(user.role)) return `${which}.role must be one of ${ROLES.join(', ')}`
-    if (typeof user.password !== 'string' || !isPasswordHash(user.password)) return `${which}.password must be a scrypt hash of a strength from ln=14,r=1,p=1 to ln=17,r=8,p=8`
+    if (typeof user.password !== 'string' || !isPasswordHash(user.password)) {
+      return `${which}.password must be a scrypt hash of a strength from ln=14,r=1,p=1 to ln=17,r=8,p=8`
+    }
     if (keys.has(userKey(user.name))) return `${which}.name is another user's, too (capitals do not count)`
     keys.add(userKey(user.name))
     const { tokens = [] } = user
-    if (!Array.isArray(tokens) || tokens.length > TOKENS_MAX) return `${which}.tokens must be a list of at most ${TOKENS_MAX}`
+    if (!Array.isArray(tokens) || tokens.length > TOKENS_MAX) {
+      return `${which}.tokens must be a list of at most ${TOKENS_MAX}`
+    }
     for (const token of tokens) {
-      if (!hasOnly(token, ['label', 'sha256']) || !isLine(token.label, LABEL_MAX_CHARS) || !/^[0-9a-f]{64}$/.test(token.sha256)) return `each of ${which}.tokens must have a label and a sha256 of 64 hexadecimal digits`
+      if (
+        !hasOnly(token, ['label', 'sha256']) ||
+        !isLine(token.label, LABEL_MAX_CHARS) ||
+        !/^[0-9a-f]{64}$/.test(token.sha256)
+      ) {
+        return `each of ${which}.tokens must have a label and a sha256 of 64 hexadecimal digits`
+      }
       if (hashes.has(token.sha256)) return `a token of ${which} is there twice`
       hashes.add(token.sha256)
     }
@@ -127,7 +146,9 @@ function complaintAbout (given) {
  * @param {unknown} value
  * @param {string[]} names
  */
-const hasOnly = (value, names) => typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).every((name) => names.includes(name))
+const hasOnly = (value, names) =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) &&
+  Object.keys(value).every((name) => names.includes(name))
 
 /**
  * @param {unknown} value

@@ -6,29 +6,42 @@ import { isUnsafe } from '../http/same-origin.js'
 import { personIn } from './access.js'
 
 const MINUTE_MS = 60_000
-/** Previews change nothing, but are work: an author who types sends many. */
+/** Previews change nothing, but cost processor time; the editor sends many while an author types. */
 const PREVIEWS_PER_WRITE = 5
-/** An import has the same rate on average as other writes, but may write the pages of so many minutes at once. */
+/** An import has the average rate of other writes, but may write the pages of so many minutes at once. */
 const IMPORT_MINUTES = 10
-/** Clients that are remembered at once (some 100 bytes each); beyond, the one not seen for longest is forgotten. */
+/** Clients counted at once (some 100 bytes each); beyond this, the one not seen for longest is dropped. */
 const CLIENTS_MAX = 20_000
 
-const TooManyWrites = createError('WIKI_TOO_MANY_WRITES', 'More than %d %s within a minute came from your address. Nothing was changed by this one; try again in %d s.', 429)
+const TooManyWrites = createError(
+  'WIKI_TOO_MANY_WRITES',
+  'More than %d %s within a minute came from your address. Nothing was changed by this one; try again in %d s.',
+  429
+)
 
 /**
- * Counts a page that an import is about to write; administrators, whom the wiki knows by name, are not limited.
+ * Counts a page that an import is about to write. Administrators, who are signed in, are not limited.
  * @typedef {(request: import('fastify').FastifyRequest) => Promise<Refusal | null>} TakeImport  null: it may be written
  * @typedef {{pages: number, retryAfterS: number}} Refusal  pages that an import may write at once
  */
 
-/**
- * Limits how often one client changes something; reading is free, as caches answer most of it.
- */
+/** Limits how often one client changes something. Reads are not limited, as caches answer most of them. */
 export const writeLimit = fp(
-  /** @type {import('fastify').FastifyPluginAsync<{perMinute: number, clientKey: (request: import('fastify').FastifyRequest) => string}>} */
+  /**
+   * @type {import('fastify').FastifyPluginAsync<{
+   *   perMinute: number,
+   *   clientKey: (request: import('fastify').FastifyRequest) => string
+   * }>}
+   */
   async function writeLimit (app, { perMinute, clientKey }) {
-    // Sign-in counts with it, too.
-    await app.register(rateLimit, { global: false, max: perMinute, timeWindow: MINUTE_MS, keyGenerator: clientKey, cache: CLIENTS_MAX })
+    // Sign-in uses this plugin for its own counters, too.
+    await app.register(rateLimit, {
+      global: false,
+      max: perMinute,
+      timeWindow: MINUTE_MS,
+      keyGenerator: clientKey,
+      cache: CLIENTS_MAX
+    })
     const pages = IMPORT_MINUTES * perMinute
     const countPage = app.createRateLimit({
       max: pages, timeWindow: IMPORT_MINUTES * MINUTE_MS, keyGenerator: (request) => `import ${clientKey(request)}`
@@ -42,12 +55,17 @@ export const writeLimit = fp(
     app.decorate('takeImport', takeImport)
     if (perMinute === 0) return
     const countWrite = app.createRateLimit()
-    const countPreview = app.createRateLimit({ max: PREVIEWS_PER_WRITE * perMinute, keyGenerator: (request) => `preview ${clientKey(request)}` })
+    const countPreview = app.createRateLimit({
+      max: PREVIEWS_PER_WRITE * perMinute,
+      keyGenerator: (request) => `preview ${clientKey(request)}`
+    })
 
     app.addHook('onRequest', (request, _reply, done) => {
       if (!isUnsafe(request.method)) return done()
       const { changes = true } = /** @type {{changes?: boolean}} */ (request.routeOptions.config)
-      const [count, max, what] = changes ? [countWrite, perMinute, 'changes'] : [countPreview, PREVIEWS_PER_WRITE * perMinute, 'previews']
+      const [count, max, what] = changes
+        ? [countWrite, perMinute, 'changes']
+        : [countPreview, PREVIEWS_PER_WRITE * perMinute, 'previews']
       count(request).then((result) => {
         if (result.isAllowed || !result.isExceeded) done()
         else done(retryAfter(new TooManyWrites(max, what, result.ttlInSeconds), result.ttlInSeconds))

@@ -3,14 +3,14 @@ import { API_PREFIX } from '../views.js'
 
 /**
  * @param {import('fastify').FastifyRequest} request
- * @returns {string} the name as it was asked for
+ * @returns {string} the name as the client spells it
  */
 export const askedName = ({ params }) => /** @type {{name: string}} */ (params).name
 
 /**
  * @param {import('fastify').FastifyRequest} request
  * @returns {string} canonical
- * @throws {Error} 400 when no page can have it
+ * @throws {Error} 400 when no page can have this name
  */
 export const nameIn = (request) => canonicalName(askedName(request))
 
@@ -18,17 +18,22 @@ export const nameIn = (request) => canonicalName(askedName(request))
 export const pageUrl = (name) => `${API_PREFIX}/pages/${encodeURIComponent(name)}`
 
 /**
- * Hook that makes numbers of the digits in addresses where a schema asks for a number; nothing else is converted.
+ * Hook that converts digits in paths and queries to numbers where the schema asks for an integer, and nothing else.
  * @param {import('fastify').FastifyRequest} request
  * @param {import('fastify').FastifyReply} _reply
  * @param {() => void} done
  */
 export function readNumbers (request, _reply, done) {
-  const { params, querystring } = /** @type {Record<string, {properties?: Record<string, {type?: string}>} | undefined>} */ (request.routeOptions.schema ?? {})
+  const { params, querystring } =
+    /** @type {Record<string, {properties?: Record<string, {type?: string}>} | undefined>} */ (
+      request.routeOptions.schema ?? {}
+    )
   for (const [values, schema] of [[request.params, params], [request.query, querystring]]) {
     for (const [key, value] of Object.entries(/** @type {Record<string, unknown>} */ (values))) {
       const { type } = /** @type {typeof params} */ (schema)?.properties?.[key] ?? {}
-      if (type === 'integer' && /^\d{1,15}$/.test(String(value))) /** @type {Record<string, unknown>} */ (values)[key] = Number(value)
+      if (
+        type === 'integer' && /^\d{1,15}$/.test(String(value))
+      ) /** @type {Record<string, unknown>} */ (values)[key] = Number(value)
     }
   }
   done()

@@ -3,17 +3,17 @@ import { writeCursor } from './cursor.js'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** The form in which a page is shown: another number for each other form, so that no copy of the old one is confirmed. */
+/** Version of a page's JSON. It has to change with the format, so that copies of an old format are not revalidated. */
 const FORM_OF_PAGE = 1
 
 /**
- * A strong validator: everything that the API shows of a page follows from its name and this.
+ * Returns a strong validator: it and the name determine everything that the API shows of a page.
  * @type {import('../pages/preconditions.js').TagOf}
  */
 export const pageTag = ({ revision }) => `"v${FORM_OF_PAGE}-${revision}"`
 
 /**
- * One part of a list.
+ * Sends one part of a list.
  * @template T
  * @param {import('fastify').FastifyRequest} request
  * @param {import('fastify').FastifyReply} reply
@@ -26,5 +26,9 @@ export const pageTag = ({ revision }) => `"v${FORM_OF_PAGE}-${revision}"`
 export function sendPart (request, reply, { cacheControl, found: { items, more }, shown, position }) {
   const next = more ? writeCursor(request, position(items[items.length - 1])) : null
   const write = /** @type {(answer: object) => string} */ (reply.getSerializationFunction('200', 'application/json'))
-  return sendRevalidated(request, reply, { cacheControl, type: JSON_TYPE, body: write({ items: items.map(shown), next_cursor: next }) })
+  return sendRevalidated(request, reply, {
+    cacheControl,
+    type: JSON_TYPE,
+    body: write({ items: items.map(shown), next_cursor: next })
+  })
 }

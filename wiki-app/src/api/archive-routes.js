@@ -6,7 +6,7 @@ import { zipOf } from '../archive/zip.js'
 import { changeIn } from '../pages/change.js'
 import { CHANGE_FIELDS, otherwise, queryOf, refusals, SECURITY } from './schemas.js'
 
-/** Sent in parts there is no limit; this is one part. */
+/** Maximum of one request; a larger wiki is imported in several requests. */
 const IMPORT_MAX_BYTES = 268_435_456
 const EXPORTS_MAX = 4
 const IMPORTS_MAX = 2
@@ -19,14 +19,17 @@ const SCHEMAS = {
   export: {
     tags,
     summary: 'Take the whole wiki along',
-    description: 'A zip with a Markdown file for each page, subpages in folders. What is known about a page is at the beginning of its file, in YAML: name, tags, revision, modified_at, former_names.',
+    description: 'A zip with a Markdown file for each page, subpages in folders. ' +
+      'What is known about a page is at the beginning of its file, in YAML: ' +
+      'name, tags, revision, modified_at, former_names.',
     response: { 200: { description: 'The zip', content: { 'application/zip': { schema: {} } } }, ...otherwise(429) }
   },
   import: {
     tags,
     security: SECURITY,
     summary: 'Make pages of files',
-    description: 'A zip of Markdown files, as the export makes it or without anything at the files’ beginning: then their paths are the pages’ names. ' +
+    description: 'A zip of Markdown files, as the export makes it or without anything at the files’ beginning: ' +
+      'then their paths are the pages’ names. ' +
       'The answer is one line of JSON for each file, as it is done, and a last one with totals. ' +
       'What is there already makes no revision, so an import that broke off is finished by sending it again. ' +
       'Each page that is written counts: of one client ten times WRITES_PER_MINUTE within ten minutes, ' +
@@ -47,7 +50,8 @@ const SCHEMAS = {
     body: { content: { 'application/zip': { schema: {} } } },
     response: {
       200: {
-        description: 'What became of each file: created, replaced, unchanged, kept or refused with a reason. In the last line `done` says whether that was all.',
+        description: 'What became of each file: created, replaced, unchanged, kept or refused with a reason. ' +
+          'In the last line `done` says whether that was all.',
         content: { 'application/x-ndjson': { schema: {} } }
       },
       ...refusals()
@@ -56,7 +60,7 @@ const SCHEMAS = {
 }
 
 /**
- * The whole wiki as one file, and back.
+ * Exports the whole wiki as one file, and imports such a file.
  * @type {import('fastify').FastifyPluginAsync<{
  *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>,
  *   importFiles: ReturnType<typeof import('../archive/import.js').createImport>
@@ -66,7 +70,13 @@ export async function archiveApi (app, { files, importFiles }) {
   const takeImport = /** @type {import('../access/write-limit.js').TakeImport} */ (app.getDecorator('takeImport'))
   const [exports, imports] = [createSemaphore(EXPORTS_MAX), createSemaphore(IMPORTS_MAX)]
 
-  app.addContentTypeParser('application/zip', async (/** @type {unknown} */ _request, /** @type {import('node:http').IncomingMessage} */ body) => body)
+  app.addContentTypeParser(
+    'application/zip',
+    async (
+      /** @type {unknown} */ _request,
+      /** @type {import('node:http').IncomingMessage} */ body
+    ) => body
+  )
 
   app.get('/export', { schema: SCHEMAS.export }, async (request, reply) => {
     reply.headers({ 'content-disposition': 'attachment; filename="wiki.zip"' }).type('application/zip')
@@ -77,14 +87,18 @@ export async function archiveApi (app, { files, importFiles }) {
 
   app.post('/import', { config: { waitsItself: true }, schema: SCHEMAS.import }, async (request, reply) => {
     reply.raw.once('close', imports.take())
-    const { on_conflict: onConflict } = /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
-    const { file, bytes } = await keepOnDisk(/** @type {import('node:http').IncomingMessage} */ (request.body), IMPORT_MAX_BYTES)
+    const { on_conflict: onConflict } =
+      /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
+    const { file, bytes } = await keepOnDisk(
+      /** @type {import('node:http').IncomingMessage} */ (request.body),
+      IMPORT_MAX_BYTES
+    )
     try {
       const lines = importFiles(await unzip(file, bytes), {
         attribution: changeIn(request, request.query), onConflict, take: () => takeImport(request)
       })
       const report = Readable.from(asNdjson(lines), { objectMode: false })
-      // Also when the reader is gone before the first line.
+      // Also when the client disconnects before the first line.
       report.once('close', () => file.close())
       return reply.type('application/x-ndjson').send(report)
     } catch (error) {

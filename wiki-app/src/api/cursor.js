@@ -1,11 +1,16 @@
 import createError from '@fastify/error'
 import { hashOf } from '../http/hash.js'
 
-const InvalidCursor = createError('WIKI_INVALID_CURSOR', 'This cursor is not one of this list. Take the “next_cursor” of the list’s last part as it is, or leave the cursor out to begin anew.', 400)
+const InvalidCursor = createError(
+  'WIKI_INVALID_CURSOR',
+  'This cursor is not one of this list. Take the “next_cursor” of the list’s last part as it is, ' +
+    'or leave the cursor out to begin anew.',
+  400
+)
 
 /**
- * Where a part of a list ended, as clients pass it back. It belongs to one list: the same address with the same query.
- * It is no secret, so whoever reads it gets a position to distrust like any other input.
+ * Encodes where a part of a list ended, for the client to pass back. A cursor belongs to one list: the same path with
+ * the same query. The seal has no secret, so `readCursor` returns a position as untrusted as any other input.
  * @param {import('fastify').FastifyRequest} request
  * @param {string | number} position
  */
@@ -16,14 +21,14 @@ export function writeCursor (request, position) {
 
 /**
  * @param {import('fastify').FastifyRequest} request
- * @returns {number} how many items are asked for at most
+ * @returns {number} maximum number of items
  */
 export const limitIn = ({ query }) => /** @type {{limit: number}} */ (query).limit
 
 /**
  * @param {import('fastify').FastifyRequest} request
  * @param {RegExp} form  of a position
- * @returns {string | undefined} undefined: from the beginning
+ * @returns {string | undefined} the position; undefined: the start of the list
  * @throws {Error} 400
  */
 export function readCursor (request, form) {

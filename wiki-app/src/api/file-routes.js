@@ -3,7 +3,7 @@ import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
 import { answer, CHANGE_FIELDS, list, otherwise, partQuery, queryOf, refusals, SECURITY } from './schemas.js'
 
-/** Of a database id. */
+/** A database id, which is the position in a cursor. */
 const FILE_ID = /^[0-9a-f]{24}$/
 
 const tags = ['files']
@@ -25,7 +25,10 @@ const SCHEMAS = {
     summary: 'List the pictures',
     description: 'The newest first.',
     querystring: partQuery(),
-    response: { 200: list('What there is to know of each, and the Markdown that shows it', 'Picture', [PICTURE]), ...otherwise(304) }
+    response: {
+      200: list('What there is to know of each, and the Markdown that shows it', 'Picture', [PICTURE]),
+      ...otherwise(304)
+    }
   },
   upload: {
     tags,
@@ -44,16 +47,31 @@ const SCHEMAS = {
 }
 
 /**
- * Pictures for pages.
- * @type {import('fastify').FastifyPluginAsync<{files: import('../files/store.js').FileStore, maxBytes: number, policy: import('../caching/cache-policy.js').CachePolicy}>}
+ * Lists and uploads the pictures for pages.
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   files: import('../files/store.js').FileStore,
+ *   maxBytes: number,
+ *   policy: import('../caching/cache-policy.js').CachePolicy
+ * }>}
  */
 export async function fileApi (app, { files, maxBytes, policy: { listControl: cacheControl } }) {
-  // The body stays what it is, a stream.
-  app.addContentTypeParser(/^image\//, async (/** @type {unknown} */ _request, /** @type {import('node:http').IncomingMessage} */ body) => body)
+  // The body stays a stream, which the handler reads.
+  app.addContentTypeParser(
+    /^image\//,
+    async (
+      /** @type {unknown} */ _request,
+      /** @type {import('node:http').IncomingMessage} */ body
+    ) => body
+  )
 
   app.get('/files', { schema: SCHEMAS.list }, async (request, reply) => {
     const found = await files.list({ before: readCursor(request, FILE_ID), limit: limitIn(request) })
-    return sendPart(request, reply, { cacheControl, found, shown: (file) => picture(shown(file)), position: ({ _id: id }) => String(id) })
+    return sendPart(request, reply, {
+      cacheControl,
+      found,
+      shown: (file) => picture(shown(file)),
+      position: ({ _id: id }) => String(id)
+    })
   })
 
   const upload = { config: { waitsItself: true }, onRequest: refuseLarger(maxBytes), schema: SCHEMAS.upload }
@@ -65,4 +83,5 @@ export async function fileApi (app, { files, maxBytes, policy: { listControl: ca
 }
 
 /** @param {ReturnType<typeof shown>} item */
-const picture = ({ url, markdown, type, width, height, bytes, author, at }) => ({ url, markdown, type, width, height, size_bytes: bytes, author, created_at: at })
+const picture = ({ url, markdown, type, width, height, bytes, author, at }) =>
+  ({ url, markdown, type, width, height, size_bytes: bytes, author, created_at: at })

@@ -11,7 +11,7 @@ import {
   SECURITY
 } from './schemas.js'
 
-/** A past state never changes (RFC 8246). */
+/** An old revision never changes (RFC 8246). */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 const NUMBER = /^[1-9]\d{0,8}$/
@@ -19,8 +19,26 @@ const CHANGE_ID = /^[0-9a-f]{24}$/
 
 const tags = ['history']
 const NAME = 'Handbook/Writing'
-const FIRST = { name: NAME, revision: 1, follows: null, content_bytes: 10, tags: ['guide'], author: 'Ana', summary: '', deleted: false, created_at: '2026-01-01T09:00:00.000Z' }
-const SECOND = { ...FIRST, revision: 2, follows: 1, content_bytes: 17, tags: ['guide', 'style'], summary: 'plainer', created_at: '2026-01-01T10:00:00.000Z' }
+const FIRST = {
+  name: NAME,
+  revision: 1,
+  follows: null,
+  content_bytes: 10,
+  tags: ['guide'],
+  author: 'Ana',
+  summary: '',
+  deleted: false,
+  created_at: '2026-01-01T09:00:00.000Z'
+}
+const SECOND = {
+  ...FIRST,
+  revision: 2,
+  follows: 1,
+  content_bytes: 17,
+  tags: ['guide', 'style'],
+  summary: 'plainer',
+  created_at: '2026-01-01T10:00:00.000Z'
+}
 
 /** @type {Record<string, import('fastify').FastifySchema>} */
 const SCHEMAS = {
@@ -62,10 +80,21 @@ const SCHEMAS = {
     summary: 'Bring back a revision',
     description: 'Its text and tags become the newest revision, also where the page was deleted.',
     params: named('Restored'),
-    body: bodyOf({ revision: { type: 'integer', minimum: 1, maximum: 999_999_999, description: 'The one to bring back.' }, ...CHANGE_FIELDS }, ['revision'], { revision: 1, author: 'Ana', base_revision: 2 }),
+    body: bodyOf(
+      {
+        revision: { type: 'integer', minimum: 1, maximum: 999_999_999, description: 'The one to bring back.' },
+        ...CHANGE_FIELDS
+      },
+      ['revision'],
+      { revision: 1, author: 'Ana', base_revision: 2 }
+    ),
     response: {
       200: answer('It is the newest one', 'Saved', { name: 'Restored', revision: 3, created: false }),
-      201: answer('It is the newest one, and the page was deleted before', 'Saved', { name: 'Restored', revision: 4, created: true }),
+      201: answer('It is the newest one, and the page was deleted before', 'Saved', {
+        name: 'Restored',
+        revision: 4,
+        created: true
+      }),
       ...refusals(404, 412, 422)
     }
   },
@@ -79,18 +108,20 @@ const SCHEMAS = {
 }
 
 /**
- * What was: revisions of pages and changes of the whole wiki.
+ * Revisions of pages, and changes of the whole wiki.
  * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History,
- *   oldRevisions: import('../pages/old-revisions.js').OldRevisions, policy: import('../caching/cache-policy.js').CachePolicy
+ *   store: import('../pages/store.js').PageStore,
+ *   history: import('../pages/history.js').History,
+ *   oldRevisions: import('../pages/old-revisions.js').OldRevisions,
+ *   policy: import('../caching/cache-policy.js').CachePolicy
  * }>}
  */
 export async function historyApi (app, { store, history, oldRevisions, policy: { listControl: cacheControl } }) {
   /**
-   * A page that got another name took its history along.
+   * Redirects from a page's former name: a renaming moves the history to the new name.
    * @param {import('fastify').FastifyRequest} request
    * @param {import('fastify').FastifyReply} reply
-   * @param {string} rest  of the address, behind the page's. A request may spell it in other ways.
+   * @param {string} rest  of the path, after the page's, in canonical spelling, which the request may not have used
    * @param {Error} error  thrown when the page was not renamed
    */
   async function followRename (request, reply, rest, error) {
@@ -102,7 +133,11 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
   app.get('/pages/:name/revisions', { schema: SCHEMAS.ofPage }, async (request, reply) => {
     const name = nameIn(request)
     const before = readCursor(request, NUMBER)
-    const found = await history.ofPage({ page: name, before: before === undefined ? undefined : Number(before), limit: limitIn(request) })
+    const found = await history.ofPage({
+      page: name,
+      before: before === undefined ? undefined : Number(before),
+      limit: limitIn(request)
+    })
     if (found.items.length === 0 && before === undefined) {
       return followRename(request, reply, '/revisions', new PageMissing(name))
     }
@@ -140,7 +175,12 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
     if (old === null) throw new RevisionMissing(number, name)
     if (old.deleted) throw new RevisionIsDeletion(number, name)
     const { author, summary } = changeIn(request)
-    const { revision, created } = await store.save(name, old, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request, pageTag))
+    const { revision, created } = await store.save(
+      name,
+      old,
+      { author, summary: summary || `Back to revision ${number}` },
+      preconditionOf(request, pageTag)
+    )
     if (created) reply.code(201).header('location', pageUrl(name))
     return { name, revision, created }
   })
@@ -153,5 +193,16 @@ export async function historyApi (app, { store, history, oldRevisions, policy: {
 }
 
 /** @param {import('../pages/history.js').RevisionItem} item */
-const change = ({ page: name, revision, follows, content_bytes: contentBytes, tags, author, summary, deleted, created_at: createdAt }) =>
-  ({ name, revision, follows, content_bytes: contentBytes, tags: tags ?? [], author, summary, deleted, created_at: createdAt })
+const change = ({
+  page: name, revision, follows, content_bytes: contentBytes, tags, author, summary, deleted, created_at: createdAt
+}) => ({
+  name,
+  revision,
+  follows,
+  content_bytes: contentBytes,
+  tags: tags ?? [],
+  author,
+  summary,
+  deleted,
+  created_at: createdAt
+})

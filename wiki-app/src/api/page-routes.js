@@ -22,7 +22,12 @@ const SCHEMAS = {
     description: 'The newest text with what is known about it. A former name leads to the page’s new one.',
     params: named(EXAMPLE.name),
     response: {
-      200: answer('The page', 'Page', { ...EXAMPLE, revision: 2, content_bytes: 17, modified_at: '2026-01-01T10:00:00.000Z' }),
+      200: answer('The page', 'Page', {
+        ...EXAMPLE,
+        revision: 2,
+        content_bytes: 17,
+        modified_at: '2026-01-01T10:00:00.000Z'
+      }),
       ...otherwise(302, 304, 404)
     }
   },
@@ -30,9 +35,14 @@ const SCHEMAS = {
     tags,
     security: SECURITY,
     summary: 'Create or replace a page',
-    description: 'Each call makes a revision. Send `If-None-Match: *` to create only, `If-Match` or `base_revision` to replace only what you have read.',
+    description: 'Each call makes a revision. Send `If-None-Match: *` to create only, ' +
+      '`If-Match` or `base_revision` to replace only what you have read.',
     params: named('News/January'),
-    body: bodyOf({ content: CONTENT, tags: TAGS_FIELD, ...CHANGE_FIELDS }, ['content'], { content: 'Snow.', tags: ['news'], author: 'Ana', summary: 'first words', base_revision: 0 }),
+    body: bodyOf(
+      { content: CONTENT, tags: TAGS_FIELD, ...CHANGE_FIELDS },
+      ['content'],
+      { content: 'Snow.', tags: ['news'], author: 'Ana', summary: 'first words', base_revision: 0 }
+    ),
     response: {
       200: answer('It was replaced', 'Saved', { name: 'News/January', revision: 2, created: false }),
       201: answer('It was created', 'Saved', { name: 'News/January', revision: 1, created: true }),
@@ -55,9 +65,14 @@ const SCHEMAS = {
     tags,
     security: SECURITY,
     summary: 'Rename a page',
-    description: 'The page takes its whole history along. The old name leads to the new one until someone writes a page there.',
+    description: 'The page takes its whole history along. ' +
+      'The old name leads to the new one until someone writes a page there.',
     params: named('Draft'),
-    body: bodyOf({ to: { type: 'string', description: 'The new name.' }, ...CHANGE_FIELDS }, ['to'], { to: 'Handbook/Reading', author: 'Ana' }),
+    body: bodyOf(
+      { to: { type: 'string', description: 'The new name.' }, ...CHANGE_FIELDS },
+      ['to'],
+      { to: 'Handbook/Reading', author: 'Ana' }
+    ),
     response: {
       201: answer('It was renamed', 'Renamed', { name: 'Handbook/Reading', revision: 2 }),
       ...refusals(404, 409, 412)
@@ -77,8 +92,11 @@ const SCHEMAS = {
 }
 
 /**
- * Single pages: read and write.
- * @type {import('fastify').FastifyPluginAsync<{store: import('../pages/store.js').PageStore, policy: import('../caching/cache-policy.js').CachePolicy}>}
+ * Reads and writes single pages.
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   store: import('../pages/store.js').PageStore,
+ *   policy: import('../caching/cache-policy.js').CachePolicy
+ * }>}
  */
 export async function pageApi (app, { store, policy: { listControl } }) {
   app.get('/pages/:name', { config: { isCostly: true }, schema: SCHEMAS.read }, async (request, reply) => {
@@ -93,34 +111,57 @@ export async function pageApi (app, { store, policy: { listControl } }) {
     const validators = { etag: pageTag(page), 'last-modified': modifiedAt.toUTCString() }
     reply.headers({ ...validators, 'cache-control': listControl })
     if (hasCurrent(request.headers, validators)) return reply.code(304).send()
-    return { name, revision, content, content_bytes: Buffer.byteLength(content), tags: tags ?? [], modified_at: modifiedAt }
+    return {
+      name,
+      revision,
+      content,
+      content_bytes: Buffer.byteLength(content),
+      tags: tags ?? [],
+      modified_at: modifiedAt
+    }
   })
 
   app.put('/pages/:name', { schema: SCHEMAS.save }, async (request, reply) => {
     const name = writableName(askedName(request))
     const { content, tags } = /** @type {{content: string, tags?: string[]}} */ (request.body)
     await refuseNewHiddenName(store, name)
-    const { revision, created } = await store.save(name, { content: markdownIn(content), tags: canonicalTags(tags) }, changeIn(request), preconditionOf(request, pageTag))
+    const { revision, created } = await store.save(
+      name,
+      { content: markdownIn(content), tags: canonicalTags(tags) },
+      changeIn(request),
+      preconditionOf(request, pageTag)
+    )
     if (created) reply.code(201).header('location', pageUrl(name))
     return { name, revision, created }
   })
 
   app.delete('/pages/:name', { schema: SCHEMAS.remove }, async (request, reply) => {
     const { headers, query: body } = request
-    const revision = await store.remove(writableName(askedName(request)), changeIn(request, body), preconditionOf({ headers, body }, pageTag))
+    const revision = await store.remove(
+      writableName(askedName(request)),
+      changeIn(request, body),
+      preconditionOf({ headers, body }, pageTag)
+    )
     return reply.code(204).header('page-revision', revision).send()
   })
 
   app.post('/pages/:name/rename', { schema: SCHEMAS.rename }, async (request, reply) => {
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
     refuseHiddenName(target)
-    const revision = await store.rename(writableName(askedName(request)), target, changeIn(request), preconditionOf(request, pageTag))
+    const revision = await store.rename(
+      writableName(askedName(request)),
+      target,
+      changeIn(request),
+      preconditionOf(request, pageTag)
+    )
     reply.code(201).header('location', pageUrl(target))
     return { name: target, revision }
   })
 
   app.post('/preview', { config: { changes: false }, schema: SCHEMAS.preview }, async (request) => {
-    const { html, content_bytes: contentBytes } = await store.preview(markdownIn(/** @type {{content: string}} */ (request.body).content))
+    const { html, content_bytes: contentBytes } = await store.preview(
+      markdownIn(/** @type {{content: string}} */ (request.body).content)
+    )
     return { html: html.toString(), content_bytes: contentBytes }
   })
 }

@@ -14,7 +14,12 @@ import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
 import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
 
-const UnknownType = createError('WIKI_API_UNKNOWN_TYPE', 'The API takes JSON (application/json), zip files (application/zip) to import, and pictures (image/*) to upload.', 415)
+const UnknownType = createError(
+  'WIKI_API_UNKNOWN_TYPE',
+  'The API takes JSON (application/json), zip files (application/zip) to import, ' +
+    'and pictures (image/*) to upload.',
+  415
+)
 
 const DOCUMENT_PATH = '/openapi.json'
 
@@ -24,7 +29,9 @@ const OPENAPI = {
     title: 'stevec',
     version: '1',
     summary: 'The wiki for programs',
-    description: 'Everything that the wiki’s pages can do. Lists come in parts: pass `next_cursor` as `cursor` until it is null. Errors are problem details (RFC 9457). ' +
+    description: 'Everything that the wiki’s pages can do. ' +
+      'Lists come in parts: pass `next_cursor` as `cursor` until it is null. ' +
+      'Errors are problem details (RFC 9457). ' +
       'Single pages and lists have an ETag, so what you have is confirmed rather than sent again.'
   },
   servers: [{ url: API_PREFIX }],
@@ -38,16 +45,24 @@ const OPENAPI = {
   ]
 }
 
-/** The documentation’s page runs scripts of its own, with one style of theirs in them, and shows pictures that its style sheet has in it; nothing comes from elsewhere. */
+/**
+ * The documentation page runs its own scripts, which insert one style (the hash), and shows images that are embedded in
+ * its style sheet. Nothing comes from elsewhere.
+ */
 const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
- * The wiki for programs, and its documentation. What is public may be kept by caches when they check it each time; writes may not be kept.
+ * The wiki's API for programs, and its documentation. Caches may store public responses if they revalidate them each
+ * time; they may not store responses to writes.
  * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('../pages/store.js').PageStore, history: import('../pages/history.js').History,
- *   oldRevisions: import('../pages/old-revisions.js').OldRevisions, search: import('../pages/search.js').Search,
- *   pictures: import('../files/store.js').FileStore, pictureMaxBytes: number,
- *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>, importFiles: ReturnType<typeof import('../archive/import.js').createImport>,
+ *   store: import('../pages/store.js').PageStore,
+ *   history: import('../pages/history.js').History,
+ *   oldRevisions: import('../pages/old-revisions.js').OldRevisions,
+ *   search: import('../pages/search.js').Search,
+ *   pictures: import('../files/store.js').FileStore,
+ *   pictureMaxBytes: number,
+ *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>,
+ *   importFiles: ReturnType<typeof import('../archive/import.js').createImport>,
  *   policy: import('../caching/cache-policy.js').CachePolicy
  * }>}
  */
@@ -64,7 +79,11 @@ export async function apiRoutes (app, {
     done()
   })
   await app.register(swagger, { openapi: OPENAPI, refResolver: { buildLocalReference: ({ $id }) => String($id) } })
-  await app.register(swaggerUi, { routePrefix: '/api', staticCSP: UI_POLICY, theme: { title: 'The wiki for programs' } })
+  await app.register(swaggerUi, {
+    routePrefix: '/api',
+    staticCSP: UI_POLICY,
+    theme: { title: 'The wiki for programs' }
+  })
 
   await app.register(async (api) => {
     api.addHook('preValidation', readNumbers)

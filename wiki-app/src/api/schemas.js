@@ -9,9 +9,14 @@ const TIME = { type: 'string', format: 'date-time' }
 const TAGS = { type: 'array', items: { type: 'string' }, description: 'In lower case and alphabetical order.' }
 
 /**
- * @param {Record<string, object>} properties  all of them always there
+ * @param {Record<string, object>} properties  all required
  */
-const strict = (properties) => ({ type: 'object', additionalProperties: false, required: Object.keys(properties), properties })
+const strict = (properties) => ({
+  type: 'object',
+  additionalProperties: false,
+  required: Object.keys(properties),
+  properties
+})
 
 const CHANGE = {
   name: NAME,
@@ -25,7 +30,7 @@ const CHANGE = {
   created_at: TIME
 }
 
-/** What answers are made of, by name. */
+/** Schemas that responses share, each with its name as `$id`. */
 export const SHARED_SCHEMAS = Object.entries({
   Problem: {
     type: 'object',
@@ -37,7 +42,10 @@ export const SHARED_SCHEMAS = Object.entries({
       status: { type: 'integer' },
       detail: { type: 'string', description: 'A sentence that one can act on.' },
       request_id: { type: 'string', description: 'Names this request in the wiki’s log.' },
-      current_revision: { type: 'integer', description: 'With 412: the revision that the page is at, 0 when there is none.' }
+      current_revision: {
+        type: 'integer',
+        description: 'With 412: the revision that the page is at, 0 when there is none.'
+      }
     }
   },
   PageItem: strict({ name: NAME, revision: REVISION, modified_at: TIME }),
@@ -49,7 +57,11 @@ export const SHARED_SCHEMAS = Object.entries({
     tags: TAGS,
     modified_at: TIME
   }),
-  Saved: strict({ name: NAME, revision: REVISION, created: { type: 'boolean', description: 'Whether there was no such page before.' } }),
+  Saved: strict({
+    name: NAME,
+    revision: REVISION,
+    created: { type: 'boolean', description: 'Whether there was no such page before.' }
+  }),
   Renamed: strict({ name: NAME, revision: REVISION }),
   Change: strict(CHANGE),
   Revision: strict({ ...CHANGE, content: { type: 'string', description: 'Markdown, empty for a deletion.' } }),
@@ -84,7 +96,10 @@ export const SHARED_SCHEMAS = Object.entries({
     excerpt: {
       type: 'array',
       description: 'The text around the first word found, in pieces.',
-      items: strict({ text: { type: 'string' }, hit: { type: 'boolean', description: 'Whether this is a word that was searched for.' } })
+      items: strict({
+        text: { type: 'string' },
+        hit: { type: 'boolean', description: 'Whether this is a word that was searched for.' }
+      })
     }
   }),
   TagItem: strict({ tag: { type: 'string' }, pages: { type: 'integer', description: 'How many pages have it.' } }),
@@ -107,48 +122,87 @@ export const SHARED_SCHEMAS = Object.entries({
  * @param {string} example
  * @param {string} [description]
  */
-const text = (example, description) => ({ type: 'string', maxLength: 200, pattern: LINE, examples: [example], ...(description && { description }) })
+const text = (example, description) => ({
+  type: 'string',
+  maxLength: 200,
+  pattern: LINE,
+  examples: [example],
+  ...(description && { description })
+})
 
 /**
- * A page's name as a path's last but one or last part.
+ * Returns the schema of a path with a page's name as one segment.
  * @param {string} example
  */
 export const named = (example) => ({
   type: 'object',
   required: ['name'],
-  properties: { name: { type: 'string', description: 'The page’s name as one percent-encoded segment: `a%2Fb` for the subpage b of a.', examples: [example] } }
+  properties: {
+    name: {
+      type: 'string',
+      description: 'The page’s name as one percent-encoded segment: `a%2Fb` for the subpage b of a.',
+      examples: [example]
+    }
+  }
 })
 
 /** @param {number} example */
-export const revisionParameter = (example) => ({ type: 'integer', minimum: 1, maximum: 999_999_999, examples: [example] })
+export const revisionParameter = (example) =>
+  ({ type: 'integer', minimum: 1, maximum: 999_999_999, examples: [example] })
 
 export const TAG_PARAMETER = { type: 'string', maxLength: 200, examples: ['guide'] }
 
-/** What may be asked of any list. */
+/** Query parameters of every list. */
 const PART = {
-  limit: { type: 'integer', minimum: 1, maximum: LIMIT_MAX, default: LIMIT_DEFAULT, description: 'How many items at most.', examples: [2] },
+  limit: {
+    type: 'integer',
+    minimum: 1,
+    maximum: LIMIT_MAX,
+    default: LIMIT_DEFAULT,
+    description: 'How many items at most.',
+    examples: [2]
+  },
   cursor: { type: 'string', maxLength: 2_000, description: 'The `next_cursor` of the part before.' }
 }
 
 /** @param {Record<string, object>} [properties] */
-export const queryOf = (properties = {}, required = /** @type {string[]} */ ([])) => ({ type: 'object', additionalProperties: false, required, properties })
+export const queryOf = (properties = {}, required = /** @type {string[]} */ ([])) =>
+  ({ type: 'object', additionalProperties: false, required, properties })
 
 /** @param {Record<string, object>} [properties] */
-export const partQuery = (properties = {}, required = /** @type {string[]} */ ([])) => queryOf({ ...properties, ...PART }, required)
+export const partQuery = (properties = {}, required = /** @type {string[]} */ ([])) =>
+  queryOf({ ...properties, ...PART }, required)
 
-export const QUERY = { title: text('writ', 'Words that the title has in it.'), words: text('plain words', 'Words, "phrases in quotes", and -words that must not be there.') }
-export const AUTHOR = { ...AUTHOR_SCHEMA, description: 'Only this author’s; empty: only those without a name.', examples: ['Ana'] }
+export const QUERY = {
+  title: text('writ', 'Words that the title has in it.'),
+  words: text('plain words', 'Words, "phrases in quotes", and -words that must not be there.')
+}
+export const AUTHOR = {
+  ...AUTHOR_SCHEMA,
+  description: 'Only this author’s; empty: only those without a name.',
+  examples: ['Ana']
+}
 
 const { author, summary } = CHANGE_PROPERTIES
-/** What every write may say of itself. */
+/** Fields that every write accepts besides its content. */
 export const CHANGE_FIELDS = {
   author: { ...author, description: 'Your name.' },
   summary: { ...summary, description: 'What you changed and why.' },
-  base_revision: { ...REVISION, description: 'The revision that your change is based on, 0 for none. When it is not the newest any more, nothing is changed and the answer is 412. `If-Match` with the page’s ETag says the same.' }
+  base_revision: {
+    ...REVISION,
+    description: 'The revision that your change is based on, 0 for none. ' +
+      'When it is not the newest any more, nothing is changed and the answer is 412. ' +
+      '`If-Match` with the page’s ETag says the same.'
+  }
 }
 
 export const CONTENT = { type: 'string', minLength: 1, description: 'Markdown.' }
-export const TAGS_FIELD = { type: 'array', maxItems: 20, items: { type: 'string', maxLength: 100 }, description: 'When they are left out the page keeps its tags.' }
+export const TAGS_FIELD = {
+  type: 'array',
+  maxItems: 20,
+  items: { type: 'string', maxLength: 100 },
+  description: 'When they are left out the page keeps its tags.'
+}
 
 /**
  * @param {Record<string, object>} properties
@@ -156,19 +210,24 @@ export const TAGS_FIELD = { type: 'array', maxItems: 20, items: { type: 'string'
  * @param {object} example
  */
 export const bodyOf = (properties, required, example) => ({
-  content: { 'application/json': { schema: { type: 'object', additionalProperties: false, required, properties, examples: [example] } } }
+  content: {
+    'application/json': {
+      schema: { type: 'object', additionalProperties: false, required, properties, examples: [example] }
+    }
+  }
 })
 
 /**
  * @param {string} description
- * @param {string} schema  name of a shared one
+ * @param {string} schema  name of a shared schema
  * @param {object} example
  */
-export const answer = (description, schema, example) => ({ description, content: { 'application/json': { schema: { $ref: `${schema}#` }, example } } })
+export const answer = (description, schema, example) =>
+  ({ description, content: { 'application/json': { schema: { $ref: `${schema}#` }, example } } })
 
 /**
  * @param {string} description
- * @param {string} schema  name of a shared one
+ * @param {string} schema  name of a shared schema
  * @param {object[]} items  an example
  */
 export const list = (description, schema, items) => ({
@@ -204,13 +263,13 @@ const PROBLEMS = {
 
 /** @typedef {keyof typeof PROBLEMS} Other */
 
-/** What any request can get. @type {Other[]} */
+/** Statuses that any request can get. @type {Other[]} */
 const ALWAYS = [400, 408, 431, 503]
-/** And any that changes something or has a body. @type {Other[]} */
+/** Further statuses of requests that change something or have a body. @type {Other[]} */
 const WITH_WRITES = [401, 403, 413, 415, 429]
 
 /**
- * Answers that are not what one asked for.
+ * Returns the schemas of responses other than success.
  * @param {...Other} statuses  besides those that any request can get
  */
 export const otherwise = (...statuses) => Object.fromEntries([...new Set([...statuses, ...ALWAYS])].map((status) => [
@@ -221,7 +280,7 @@ export const otherwise = (...statuses) => Object.fromEntries([...new Set([...sta
 ]))
 
 /**
- * The same for writes.
+ * Returns the same for writes.
  * @param {...Other} statuses
  */
 export const refusals = (...statuses) => otherwise(...statuses, ...WITH_WRITES)
@@ -236,5 +295,5 @@ export const SECURITY_SCHEMES = {
   }
 }
 
-/** Of writes: with a token, or without one where anyone may write (ACCESS=open). @type {Record<string, string[]>[]} */
+/** Writes need a token, or none where anyone may write (ACCESS=open). @type {Record<string, string[]>[]} */
 export const SECURITY = [{ token: [] }, {}]

@@ -5,10 +5,10 @@ import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
 import { list, named, otherwise, partQuery, QUERY, TAG_PARAMETER } from './schemas.js'
 
-/** Nobody reads further, and each further part costs the database all before it. */
+/** Clients do not read further, and for each part the database reads all parts before it. */
 const HITS_MAX = 1_000
 
-/** Names and tags, which a search takes for what they are: text. */
+/** Positions in a cursor that are names or tags: any text will do, because searches treat it as text. */
 const ANY = /^[^]{1,1000}$/u
 const HITS = /^[1-9]\d{0,2}$/
 
@@ -32,7 +32,16 @@ const SCHEMAS = {
     description: `Pages with any of the words, the best match first, at most ${HITS_MAX}.`,
     querystring: partQuery({ q: QUERY.words }, ['q']),
     response: {
-      200: list('Pages and where they have the words', 'Hit', [{ ...WRITING, excerpt: [{ text: 'Use ', hit: false }, { text: 'plain', hit: true }, { text: ' ', hit: false }, { text: 'words', hit: true }, { text: '.\n', hit: false }] }]),
+      200: list('Pages and where they have the words', 'Hit', [{
+        ...WRITING,
+        excerpt: [
+          { text: 'Use ', hit: false },
+          { text: 'plain', hit: true },
+          { text: ' ', hit: false },
+          { text: 'words', hit: true },
+          { text: '.\n', hit: false }
+        ]
+      }]),
       ...otherwise(304)
     }
   },
@@ -41,7 +50,10 @@ const SCHEMAS = {
     summary: 'List tags',
     description: 'In alphabetical order.',
     querystring: partQuery(),
-    response: { 200: list('Tags', 'TagItem', [{ tag: 'guide', pages: 2 }, { tag: 'style', pages: 1 }]), ...otherwise(304) }
+    response: {
+      200: list('Tags', 'TagItem', [{ tag: 'guide', pages: 2 }, { tag: 'style', pages: 1 }]),
+      ...otherwise(304)
+    }
   },
   tagged: {
     tags,
@@ -76,17 +88,22 @@ const SCHEMAS = {
 }
 
 /**
- * Ways to find pages: by title, by words, by tag, by links.
- * @type {import('fastify').FastifyPluginAsync<{search: import('../pages/search.js').Search, policy: import('../caching/cache-policy.js').CachePolicy}>}
+ * Lists and finds pages: by title, by words, by tag, by links.
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   search: import('../pages/search.js').Search,
+ *   policy: import('../caching/cache-policy.js').CachePolicy
+ * }>}
  */
 export async function searchApi (app, { search, policy: { listControl: cacheControl } }) {
   /**
-   * A route that answers with one part of a list.
    * @template T
    * @param {string} url
    * @param {object} schema
    * @param {object} list
-   * @param {(part: {after?: string, limit: number}, request: import('fastify').FastifyRequest) => Promise<{items: T[], more: boolean}>} list.find
+   * @param {(
+   *   part: {after?: string, limit: number},
+   *   request: import('fastify').FastifyRequest
+   * ) => Promise<{items: T[], more: boolean}>} list.find
    * @param {(item: T) => object} [list.shown]
    * @param {(item: T) => string} list.position
    */
@@ -98,13 +115,19 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
   }
   const pages = { shown: page, position: nameOf }
 
-  listRoute('/pages', SCHEMAS.pages, { find: (part, request) => search.byTitle({ q: wordsIn(request), ...part }), ...pages })
+  listRoute('/pages', SCHEMAS.pages, {
+    find: (part, request) => search.byTitle({ q: wordsIn(request), ...part }),
+    ...pages
+  })
   listRoute('/tags', SCHEMAS.tags, { find: search.tags, position: ({ tag }) => tag })
   listRoute('/tags/:tag/pages', SCHEMAS.tagged, {
     find: (part, { params }) => search.byTag({ tag: canonicalTag(/** @type {{tag: string}} */ (params).tag), ...part }),
     ...pages
   })
-  listRoute('/pages/:name/backlinks', SCHEMAS.backlinks, { find: (part, request) => search.linkingTo({ name: nameIn(request), ...part }), ...pages })
+  listRoute('/pages/:name/backlinks', SCHEMAS.backlinks, {
+    find: (part, request) => search.linkingTo({ name: nameIn(request), ...part }),
+    ...pages
+  })
   listRoute('/orphaned', SCHEMAS.orphaned, { find: search.orphaned, position: ({ name }) => name })
   listRoute('/wanted', SCHEMAS.wanted, { find: search.wanted, position: ({ name }) => name })
 

@@ -1,16 +1,19 @@
 import { hashOf } from '../http/hash.js'
 
-/** Of most file systems. */
+/** The limit of most file systems. */
 const PART_MAX_BYTES = 255
 const EXTENSION = '.md'
 
-/** What Windows does not take in a name, and what would make an escape of ours ambiguous. https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file */
+/**
+ * Characters that Windows forbids, and `%`, which would make our escapes ambiguous.
+ * https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file
+ */
 const NOT_IN_A_NAME = /[<>:"|?*\\%\p{Cc}]/gu
 const DEVICE = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(?:\.|$)/i
 
 /**
- * Gives pages the names of files that every file system can hold side by side, subpages in folders.
- * @returns {(name: string) => string} a path; the same for the same names in the same order
+ * Turns names of pages into paths of files that every file system can hold side by side; subpages are in folders.
+ * @returns {(name: string) => string} the path; the same names in the same order give the same paths
  */
 export function createFileNames () {
   /** @type {Set<string>} */
@@ -24,8 +27,8 @@ export function createFileNames () {
 }
 
 /**
- * The name of a page whose file does not say it.
- * @param {string} path  as in `createFileNames`, or made by hand
+ * Returns the name of a page whose file does not contain it.
+ * @param {string} path  from `createFileNames`, or written by hand
  */
 export function nameOfFile (path) {
   return path.slice(0, -EXTENSION.length).split('/').map(unescape).join('/')
@@ -41,22 +44,27 @@ export const isPageFile = (path) => path.toLowerCase().endsWith(EXTENSION)
 function pathOf (name, suffix = '') {
   const parts = name.split('/')
   const last = parts.length - 1
-  return parts.map((part, index) => index === last ? fitted(escape(part), suffix + EXTENSION) : fitted(folder(escape(part)), '')).join('/')
+  return parts
+    .map((part, index) => index === last
+      ? fitted(escape(part), suffix + EXTENSION)
+      : fitted(folder(escape(part)), ''))
+    .join('/')
 }
 
 /** @param {string} part */
 function escape (part) {
   const allowed = part.replace(NOT_IN_A_NAME, percent)
-    // Hidden ones, and what Windows drops.
+    // A dot in front hides a file; Windows drops dots and spaces at the end.
     .replace(/^\.|[. ]$/g, percent)
   return DEVICE.test(allowed) ? percent(allowed[0]) + allowed.slice(1) : allowed
 }
 
 /**
- * A folder must not be called as a file beside it.
+ * A folder must not have the name of a file beside it.
  * @param {string} part
  */
-const folder = (part) => isPageFile(part) ? `${part.slice(0, -EXTENSION.length)}%2E${part.slice(1 - EXTENSION.length)}` : part
+const folder = (part) =>
+  isPageFile(part) ? `${part.slice(0, -EXTENSION.length)}%2E${part.slice(1 - EXTENSION.length)}` : part
 
 /**
  * @param {string} part
@@ -88,7 +96,7 @@ function unescape (part) {
 }
 
 /**
- * What some file systems take for the same.
+ * Folds names that some file systems do not distinguish.
  * @param {string} path
  */
 const folded = (path) => path.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD')

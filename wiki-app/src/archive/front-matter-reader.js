@@ -7,7 +7,7 @@ const InvalidFrontMatter = createError(
 )
 
 /**
- * Reads front matter in another thread: 32 KiB of YAML may take longer than readers of pages should wait.
+ * Parses front matter in a worker thread: 32 KiB of YAML would block page views for too long.
  * @param {Pick<import('../threads/pool.js').Pool, 'run'>} authors
  */
 export function createFrontMatterReader (authors) {

@@ -1,22 +1,22 @@
 import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
-/** Loaded when an archive is made or read, and not at each start: it is many modules. @returns {typeof import('yaml')} */
+/** Loaded on first use and not at each start, as it has many modules. @returns {typeof import('yaml')} */
 const yaml = () => require('yaml')
 
-/** More than the longest name, all tags and FORMER_NAMES_MAX names take. */
+/** More than the longest name, all tags and FORMER_NAMES_MAX names need. */
 export const FRONT_MATTER_MAX_BYTES = 32_768
 export const FORMER_NAMES_MAX = 20
 
 /**
- * A text with what is known about it before it, as YAML between two lines of three dashes.
+ * Returns a text with front matter: YAML between two lines of three dashes.
  * @param {object} known
  * @param {string} content  Markdown
  */
 export const withFrontMatter = (known, content) => `---\n${yaml().stringify(known, { lineWidth: 0 })}---\n${content}`
 
 /**
- * @typedef {{name?: string, tags?: string | string[]}} Known  what front matter says; what it does not is not there
+ * @typedef {{name?: string, tags?: string | string[]}} Known  what the front matter contains
  */
 
 /**
@@ -34,15 +34,16 @@ export function splitFrontMatter (text) {
 }
 
 /**
- * Takes up to 0.3 s for FRONT_MATTER_MAX_BYTES, so only a thread may call it: threads/authors-work.js.
+ * Parses front matter. Takes up to 0.3 s for FRONT_MATTER_MAX_BYTES, so only a worker thread may call it:
+ * threads/authors-work.js.
  * @param {string} text  YAML
- * @returns {Known | null} without all else that it says; null when it is no front matter: a text may begin with a rule
- *   and have another one further down
- * @throws {Error} what is wrong with it
+ * @returns {Known | null} null when it is no front matter: a text may begin with a horizontal rule and have another one
+ *   further down
+ * @throws {Error} with what is wrong
  */
 export function parseFrontMatter (text) {
-  // Every value is taken for the text that it is written as, and none can stand for another.
-  // The library compares each key with all others to see that none is there twice: seconds for a few thousand.
+  // Every value is read as the text that is written there, and aliases are refused.
+  // With uniqueKeys the library compares each key with all others, which takes seconds for a few thousand keys.
   const document = yaml().parseDocument(text, { schema: 'failsafe', logLevel: 'silent', uniqueKeys: false })
   if (document.errors.length > 0) throw document.errors[0]
   refuseTwice(document.contents)
@@ -56,7 +57,7 @@ export function parseFrontMatter (text) {
 
 /**
  * @param {unknown} contents  of the document
- * @throws {Error} when what counts is said twice
+ * @throws {Error} when a key that is used occurs twice
  */
 function refuseTwice (contents) {
   if (!yaml().isMap(contents)) return
@@ -70,4 +71,5 @@ function refuseTwice (contents) {
  * @param {unknown} tags
  * @returns {tags is string | string[]}
  */
-const isTags = (tags) => typeof tags === 'string' || (Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))
+const isTags = (tags) =>
+  typeof tags === 'string' || (Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))

@@ -10,19 +10,19 @@ import { FRONT_MATTER_MAX_BYTES } from './front-matter.js'
 
 const Refused = createError('WIKI_IMPORT_REFUSED', '%s', 400)
 
-/** Each waits for the disk most of the time. */
+/** A save waits for the disk most of the time. */
 const SAVES_AT_ONCE = 4
 const ATTEMPTS_MAX = 3
-/** Of one import: a mistake that every file of a large zip meets must not fill the log. */
+/** In one import: an error that every file of a large zip causes must not fill the log. */
 const CAUSES_LOGGED_MAX = 10
 const UNEXPECTED = 'Something went wrong in the wiki with this file. It has been logged.'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** @typedef {'replace' | 'keep' | 'fail'} OnConflict  what is done where there is another text already */
+/** @typedef {'replace' | 'keep' | 'fail'} OnConflict  what to do with a page that has another text already */
 
 /**
- * What became of a file.
+ * The result for one file.
  * @typedef {object} ImportLine
  * @property {string} path
  * @property {string} [name]
@@ -32,18 +32,19 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  */
 
 /**
- * Not `done`: the import broke off, and can be sent again. `left`: files not read, as the limit of writes is reached.
+ * Not `done`: the import broke off, and can be sent again. `left`: files not imported, as the write limit is reached.
  * @typedef {Record<ImportLine['result'], number> &
  *   {done: boolean, reason?: string, left?: number, retry_after_s?: number}} ImportTotals
  */
 
 /**
- * Makes pages of files. A page that has the text and tags of its file already is left alone, so what broke off is finished by sending it again.
+ * Creates the import of files as pages. It leaves pages unchanged that have the text and tags of their file already, so
+ * an import that broke off is completed when it is sent again.
  * @param {object} options
  * @param {import('../pages/store.js').PageStore} options.store
  * @param {number} options.maxBytes  of a page
  * @param {import('./front-matter-reader.js').FrontMatterReader} options.frontMatter
- * @param {(error: unknown) => boolean} options.isUnavailable  whether the database's absence is the cause
+ * @param {(error: unknown) => boolean} options.isUnavailable  whether the cause is that the database is unavailable
  * @param {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} options.log
  */
 export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log }) {
@@ -53,18 +54,18 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
    * @param {import('../pages/commit.js').Attribution} options.attribution
    * @param {OnConflict} options.onConflict
    * @param {() => Promise<import('../access/write-limit.js').Refusal | null>} options.take  counts a page to be written
-   * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in their order; then the totals
+   * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in order; then the totals
    */
   return async function * importFiles (files, { attribution, onConflict, take: allow }) {
     /** @type {ImportTotals} */
     const totals = { done: true, created: 0, replaced: 0, unchanged: 0, kept: 0, refused: 0 }
-    /** Names of pages, so that no file undoes another one. @type {Set<string>} */
+    /** Names of pages, so that no file overwrites the page of another. @type {Set<string>} */
     const seen = new Set()
     /** @type {Set<string>} */
     const logged = new Set()
     /** @type {Promise<ImportLine | null>[]} */
     const underWay = []
-    /** @returns {Promise<ImportLine[]>} none: the page is left for another time */
+    /** @returns {Promise<ImportLine[]>} empty: the page was not written, as the write limit is reached */
     const next = async () => {
       const line = await underWay[0]
       underWay.shift()
@@ -89,7 +90,7 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
         const line = take(file, seen)
           .then((page) => save(page, attribution, onConflict, mayWrite))
           .catch((error) => refusal(file.path, error, logged))
-        // Whoever waits for it comes later.
+        // It is awaited later: until then a rejection must not count as unhandled.
         line.catch(() => {})
         underWay.push(line)
         if (underWay.length >= SAVES_AT_ONCE) yield * await next()
@@ -98,7 +99,10 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
       while (underWay.length > 0) yield * await next()
     } catch (error) {
       log.warn(`an import broke off: ${/** @type {Error} */ (error).message}`)
-      breakOff(totals, 'The wiki could not go on. Send the same file again in a moment: what is done already is left as it is.')
+      breakOff(
+        totals,
+        'The wiki could not go on. Send the same file again in a moment: what is done already is left as it is.'
+      )
     } finally {
       await Promise.allSettled(underWay)
     }
@@ -126,20 +130,23 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
    * @param {import('../pages/commit.js').Attribution} attribution
    * @param {OnConflict} onConflict
    * @param {() => Promise<boolean>} mayWrite
-   * @returns {Promise<ImportLine | null>} null: it may not be written now
+   * @returns {Promise<ImportLine | null>} null: the write limit is reached
    */
   async function save ({ path, name, content, tags }, attribution, onConflict, mayWrite) {
     for (let attempt = 1; ; attempt++) {
       const there = await store.findSource(name)
       if (there === null) refuseHiddenName(name)
       if (there !== null) {
-        if (there.content === content && (tags === undefined || tags.join() === there.tags.join())) return { path, name, result: 'unchanged', revision: there.revision }
+        if (there.content === content && (tags === undefined || tags.join() === there.tags.join())) {
+          return { path, name, result: 'unchanged', revision: there.revision }
+        }
         if (onConflict === 'keep') return { path, name, result: 'kept', revision: there.revision }
         if (onConflict === 'fail') throw new Refused(`There is a page “${name}” with another text or other tags.`)
       }
       if (attempt === 1 && !await mayWrite()) return null
       try {
-        const { revision, created } = await store.save(name, { content, tags }, attribution, basePrecondition(currentRevision(there)))
+        const { revision, created } =
+          await store.save(name, { content, tags }, attribution, basePrecondition(currentRevision(there)))
         return { path, name, result: created ? 'created' : 'replaced', revision }
       } catch (error) {
         if (!(error instanceof StaleEdit) || attempt === ATTEMPTS_MAX) throw error
@@ -150,9 +157,9 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
   /**
    * @param {string} path
    * @param {unknown} error
-   * @param {Set<string>} logged  causes, so that each is logged once
+   * @param {Set<string>} logged  messages, so that each is logged once
    * @returns {ImportLine}
-   * @throws what stops the other files, too
+   * @throws errors that affect all files: the database or the machine is not available
    */
   function refusal (path, error, logged) {
     if (isForClient(error)) return { path, result: 'refused', reason: error.message }
@@ -183,9 +190,9 @@ function pause (totals, { pages, retryAfterS }) {
 }
 
 /**
- * Files up to where the zip breaks off.
+ * Yields files up to where the zip breaks off, and notes in the totals that it did.
  * @param {AsyncIterable<import('./unzip.js').Unzipped>} files
- * @param {ImportTotals} totals  that say so
+ * @param {ImportTotals} totals
  */
 async function * whole (files, totals) {
   try {

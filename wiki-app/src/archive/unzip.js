@@ -3,12 +3,16 @@ import createError from '@fastify/error'
 import yauzl from 'yauzl'
 
 const NotAZip = createError('WIKI_NOT_A_ZIP', 'This is not a whole zip file: %s', 400)
-const TooManyFiles = createError('WIKI_ZIP_TOO_MANY_FILES', 'The zip has %d files; at most %d are taken at once. Send it in several parts.', 413)
+const TooManyFiles = createError(
+  'WIKI_ZIP_TOO_MANY_FILES',
+  'The zip has %d files; at most %d are taken at once. Send it in several parts.',
+  413
+)
 const Refused = createError('WIKI_ZIP_FILE_REFUSED', '%s', 400)
 
 export const FILES_MAX = 100_000
 
-/** Text seldom shrinks to less than a tenth; what is beyond this was made to fill a disk. */
+/** Text seldom compresses to less than a tenth; a zip beyond this factor is a bomb. */
 const RATIO_MAX = 200
 const ALWAYS_BYTES = 67_108_864
 
@@ -19,22 +23,24 @@ const SYMBOLIC_LINK = 0o120000
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * A file in a zip, or why it is none.
+ * A file in a zip, or the reason why it is refused.
  * @typedef {object} Unzipped
- * @property {string} path  relative, without `..`; as far as it can be read when there is an error
+ * @property {string} path  relative, without `..`; with an error, as far as it can be read
  * @property {Error} [error]
- * @property {(maxBytes: number) => Promise<Buffer>} read  throws why not
+ * @property {(maxBytes: number) => Promise<Buffer>} read  rejects with the reason when it cannot be read
  */
 
 /**
- * Reads a zip that need not mean well. Nothing is ever written to where its paths lead.
+ * Reads a zip that may be hostile. Nothing is ever written to its paths.
  * @param {import('node:fs/promises').FileHandle} file  stays open
  * @param {number} bytes  its length
  * @returns {Promise<AsyncGenerator<Unzipped>>} throws when the zip breaks off
  * @throws {Error} 400 when it is no zip, 413 when it has too many files
  */
 export async function unzip (file, bytes) {
-  const zip = await yauzl.fromFdPromise(file.fd, { autoClose: false, decodeStrings: false, validateEntrySizes: false }).catch((error) => { throw new NotAZip(sentence(error)) })
+  const zip = await yauzl
+    .fromFdPromise(file.fd, { autoClose: false, decodeStrings: false, validateEntrySizes: false })
+    .catch((error) => { throw new NotAZip(sentence(error)) })
   if (zip.entryCount > FILES_MAX) throw new TooManyFiles(zip.entryCount, FILES_MAX)
   return entriesOf(zip, { bytes: Math.max(ALWAYS_BYTES, RATIO_MAX * bytes) })
 }
@@ -48,10 +54,14 @@ async function * entriesOf (zip, budget) {
   try {
     for await (const entry of zip.eachEntry()) {
       const { path, reason } = pathOf(/** @type {Buffer} */ (/** @type {unknown} */ (entry.fileName)))
-      // Folders come of their own with the files in them.
+      // Folders need no entry of their own: the paths of the files contain them.
       if (path.endsWith('/') && reason === null) continue
       const refusal = reason ?? typeRefusal(entry)
-      yield { path, ...(refusal && { error: new Refused(refusal) }), read: (maxBytes) => read(zip, entry, maxBytes, budget) }
+      yield {
+        path,
+        ...(refusal && { error: new Refused(refusal) }),
+        read: (maxBytes) => read(zip, entry, maxBytes, budget)
+      }
     }
   } catch (error) {
     throw new NotAZip(sentence(/** @type {Error} */ (error)))
@@ -72,14 +82,16 @@ function pathOf (raw) {
   const steps = path.replace(/\/$/, '').split('/')
   if (path.startsWith('/') || /^[a-z]:/i.test(path)) return { path, reason: 'Its name is an absolute path.' }
   if (path.includes('\\')) return { path, reason: 'Its name has a backslash.' }
-  if (steps.some((step) => step === '' || step === '.' || step === '..')) return { path, reason: 'Its name leads somewhere else.' }
+  if (steps.some((step) => step === '' || step === '.' || step === '..')) {
+    return { path, reason: 'Its name leads somewhere else.' }
+  }
   if (/\p{Cc}/u.test(path)) return { path, reason: 'Its name has characters that cannot be shown.' }
   return { path, reason: null }
 }
 
 /** @param {yauzl.Entry} entry */
 function typeRefusal (entry) {
-  // Only Unix puts the kind of a file there. https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT 4.4.15
+  // Only Unix stores the file type here. https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT 4.4.15
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE
   if (type === SYMBOLIC_LINK) return 'It is a symbolic link.'
   if (type !== 0 && type !== REGULAR_FILE) return 'It is not a plain file.'
@@ -96,10 +108,12 @@ function typeRefusal (entry) {
 async function read (zip, entry, maxBytes, budget) {
   const tooLarge = `It has more than ${maxBytes} bytes.`
   if (entry.uncompressedSize > maxBytes) throw new Refused(tooLarge)
-  if (budget.bytes <= 0) throw new Refused('The zip unpacks to far more than a zip of texts does; this file and those behind it are left out. Send them in another one.')
+  if (budget.bytes <= 0) {
+    throw new Refused('The zip unpacks to far more than a zip of texts does; this file and those behind it are left out. Send them in another one.')
+  }
   const chunks = []
   let bytes = 0
-  // Counted before the entry is read, as several are read at once.
+  // Counted before the entry is read, as several are read concurrently.
   let counted = entry.uncompressedSize
   budget.bytes -= counted
   try {
@@ -111,7 +125,9 @@ async function read (zip, entry, maxBytes, budget) {
       chunks.push(chunk)
     }
   } catch (error) {
-    throw error instanceof Refused ? error : new Refused(`It cannot be unpacked: ${sentence(/** @type {Error} */ (error))}`)
+    throw error instanceof Refused
+      ? error
+      : new Refused(`It cannot be unpacked: ${sentence(/** @type {Error} */ (error))}`)
   }
   const content = Buffer.concat(chunks)
   if (bytes !== entry.uncompressedSize) throw new Refused('It is not as long as the zip says.')

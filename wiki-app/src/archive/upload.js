@@ -3,14 +3,18 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import createError from '@fastify/error'
 
-const TooLarge = createError('WIKI_UPLOAD_TOO_LARGE', 'The file has more than %d bytes, which is the most that is taken at once. Send it in several parts.', 413)
+const TooLarge = createError(
+  'WIKI_UPLOAD_TOO_LARGE',
+  'The file has more than %d bytes, which is the most that is taken at once. Send it in several parts.',
+  413
+)
 const Interrupted = createError('WIKI_UPLOAD_INTERRUPTED', 'The file did not arrive as a whole. Send it again.', 400)
 
 /**
- * Keeps a body on the disk, in a file that has no name any more: when it is closed, or the process ends, it is gone.
+ * Stores a request body in an unlinked temporary file: the system deletes it when it is closed or the process ends.
  * @param {import('node:http').IncomingMessage} body
  * @param {number} maxBytes
- * @returns {Promise<{file: import('node:fs/promises').FileHandle, bytes: number}>} to be closed by the caller
+ * @returns {Promise<{file: import('node:fs/promises').FileHandle, bytes: number}>} the caller closes the file
  * @throws {Error} 400, 413
  */
 export async function keepOnDisk (body, maxBytes) {
@@ -18,7 +22,7 @@ export async function keepOnDisk (body, maxBytes) {
   const file = await openNameless()
   try {
     let bytes = 0
-    // The body's stream must outlive this, for the answer goes over the same socket.
+    // The stream must not be destroyed: the response needs its socket.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length
       if (bytes > maxBytes) throw tooLarge(maxBytes)

@@ -3,7 +3,7 @@ import yazl from 'yazl'
 /** @typedef {import('node:stream').Readable} Readable */
 
 /**
- * A file to be.
+ * A file for a zip.
  * @typedef {object} ZipItem
  * @property {string} path
  * @property {Date} modifiedAt
@@ -11,8 +11,9 @@ import yazl from 'yazl'
  */
 
 /**
- * A zip as it is made: only one file at a time is in memory, besides the list that a zip ends with. The same items give the same bytes.
- * @param {AsyncIterable<ZipItem>} items  left when the reader goes away
+ * Returns a zip as a stream: only one file at a time is in memory, besides the central directory at the zip's end.
+ * The same items give the same bytes.
+ * @param {AsyncIterable<ZipItem>} items  no longer read when the reader closes the stream
  * @returns {Readable}
  */
 export function zipOf (items) {
@@ -43,14 +44,14 @@ async function fill (zip, output, items) {
  * @param {string} path
  * @param {Date} modifiedAt
  * @param {(() => Readable) | null} open
- * @returns {Promise<void>} done when the file was read, or nobody wants it any more
+ * @returns {Promise<void>} when the file is read, or the output is closed
  */
 function add (zip, output, path, modifiedAt, open) {
   return new Promise((resolve, reject) => {
     output.once('close', resolve)
     zip.addReadStreamLazy(path, { mtime: shownAs(modifiedAt), forceDosTimestamp: true }, (take) => {
       const stream = /** @type {() => Readable} */ (open)()
-      // The zip keeps this function to its end, and with it whatever it holds.
+      // The zip keeps this function, and all that it references, until its end.
       open = null
       stream.once('end', resolve).once('error', reject).once('close', () => output.off('close', resolve))
       take(null, stream)
@@ -62,4 +63,11 @@ function add (zip, output, path, modifiedAt, open) {
  * Times in a zip have no zone; these are UTC.
  * @param {Date} time
  */
-const shownAs = (time) => new Date(time.getUTCFullYear(), time.getUTCMonth(), time.getUTCDate(), time.getUTCHours(), time.getUTCMinutes(), time.getUTCSeconds())
+const shownAs = (time) => new Date(
+  time.getUTCFullYear(),
+  time.getUTCMonth(),
+  time.getUTCDate(),
+  time.getUTCHours(),
+  time.getUTCMinutes(),
+  time.getUTCSeconds()
+)

@@ -1,4 +1,4 @@
-/** Each preview is a request that counts as a write. */
+/** The write limit counts preview requests. */
 const PREVIEW_AFTER_MS = 1_000
 const DRAFT_AFTER_MS = 500
 const DRAFT_KEPT_MS = 30 * 86_400_000
@@ -9,11 +9,11 @@ const text = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('conten
 const base = /** @type {HTMLInputElement} */ (form.elements.namedItem('base_revision'))
 const author = /** @type {HTMLInputElement} */ (form.elements.namedItem('author'))
 const previewButton = /** @type {HTMLButtonElement} */ (form.querySelector('button[formaction]'))
-/** One draft for each page: the form's address has its name. */
+/** There is one draft per page, as the form's address contains the name. */
 const draftKey = `draft ${new URL(form.action).pathname}`
 
 let leaving = false
-/** A text that came back from the wiki unsaved differs from the saved one though nobody has typed yet. */
+/** A form that the wiki sent back unsaved differs from the saved text before anybody types. */
 const differs = () => 'unsaved' in form.dataset || text.value !== text.defaultValue
 
 /**
@@ -40,7 +40,7 @@ function settled (work, afterMs) {
   }
 }
 
-// Below the text: what is going on, for eyes and ears.
+// A status line below the text, which screen readers announce.
 const news = make('p', { className: 'status' })
 news.setAttribute('role', 'status')
 const say = (/** @type {string} */ message, bad = false) => {
@@ -64,12 +64,19 @@ async function showPreview () {
   asking = new AbortController()
   const { signal } = asking
   try {
-    const answer = await fetch(previewButton.formAction, { method: 'POST', headers: { accept: 'application/json' }, body: new URLSearchParams(/** @type {any} */ (new FormData(form))), signal })
+    const answer = await fetch(previewButton.formAction, {
+      method: 'POST',
+      headers: { accept: 'application/json' },
+      body: new URLSearchParams(/** @type {any} */ (new FormData(form))),
+      signal
+    })
     const { html, detail } = await answer.json()
     if (!answer.ok) throw new Error(detail)
-    // As the page has it.
+    // The page has this line break, too.
     article.innerHTML = `\n${html}`
-    for (const box of article.querySelectorAll('pre, table')) if (box.scrollWidth > box.clientWidth) box.setAttribute('tabindex', '0')
+    for (const box of article.querySelectorAll('pre, table')) {
+      if (box.scrollWidth > box.clientWidth) box.setAttribute('tabindex', '0')
+    }
     preview.classList.remove('old')
     if (news.classList.contains('bad')) say('')
   } catch (error) {
@@ -95,10 +102,11 @@ previewButton.onclick = (/** @type {Event} */ event) => {
 // Drafts
 function keepDraft () {
   try {
-    if (differs()) localStorage.setItem(draftKey, JSON.stringify({ content: text.value, base: base.value, at: Date.now() }))
-    else localStorage.removeItem(draftKey)
+    if (differs()) {
+      localStorage.setItem(draftKey, JSON.stringify({ content: text.value, base: base.value, at: Date.now() }))
+    } else localStorage.removeItem(draftKey)
   } catch {
-    // A browser that keeps nothing, or has no room, is no reason not to write.
+    // Editing also works in a browser that stores nothing or has no space left.
   }
 }
 
@@ -114,7 +122,9 @@ function readDraft (key = draftKey) {
 function forgetOldDrafts () {
   try {
     for (const key of Object.keys(localStorage)) {
-      if (key.startsWith('draft ') && !((readDraft(key)?.at ?? 0) > Date.now() - DRAFT_KEPT_MS)) localStorage.removeItem(key)
+      if (key.startsWith('draft ') && !((readDraft(key)?.at ?? 0) > Date.now() - DRAFT_KEPT_MS)) {
+        localStorage.removeItem(key)
+      }
     }
   } catch {}
 }
@@ -122,7 +132,11 @@ function forgetOldDrafts () {
 function offerDraft () {
   const draft = readDraft()
   if (draft === null || draft.content === text.value || differs()) return
-  const offer = make('p', { className: 'notice' }, `A text that you did not save is still in this browser, of ${new Date(draft.at).toLocaleString('en')}. `)
+  const offer = make(
+    'p',
+    { className: 'notice' },
+    `A text that you did not save is still in this browser, of ${new Date(draft.at).toLocaleString('en')}. `
+  )
   const choose = (/** @type {string} */ label, /** @type {() => void} */ work) => {
     const button = make('button', { type: 'button', textContent: label })
     button.onclick = () => {
@@ -137,7 +151,7 @@ function offerDraft () {
   offer.append(
     choose('Take it back', () => {
       text.value = draft.content
-      // Someone may have saved since: then both texts are shown.
+      // If somebody has saved since then, the wiki shows both texts.
       base.value = draft.base
     }),
     ' ', choose('Forget it', () => {})
@@ -166,7 +180,8 @@ function send (file) {
   const request = new XMLHttpRequest()
   request.open('POST', '/edit/upload')
   request.setRequestHeader('accept', 'application/json')
-  request.upload.onprogress = ({ loaded, total }) => say(`Uploading ${file.name}: ${Math.floor(100 * loaded / total)} %`)
+  request.upload.onprogress = ({ loaded, total }) =>
+    say(`Uploading ${file.name}: ${Math.floor(100 * loaded / total)} %`)
   return new Promise((resolve, reject) => {
     request.onloadend = () => {
       try {
@@ -174,7 +189,9 @@ function send (file) {
         if (url) resolve(url)
         else reject(new Error(detail))
       } catch {
-        reject(new Error('The wiki did not answer, or the picture is too large for what is between. Try again, or make it smaller.'))
+        reject(new Error(
+          'The wiki did not answer, or the picture is too large for what is between. Try again, or make it smaller.'
+        ))
       }
     }
     request.send(body)
@@ -206,11 +223,16 @@ const uploadButton = make('button', { type: 'button', textContent: 'Upload a pic
 uploadButton.onclick = () => picker.click()
 previewButton.after(' ', uploadButton, picker)
 
-text.ondragover = (/** @type {DragEvent} */ event) => { if (event.dataTransfer?.types.includes('Files')) event.preventDefault() }
-for (const [name, dataOf] of /** @type {[string, (event: any) => DataTransfer | null][]} */ ([['drop', (event) => event.dataTransfer], ['paste', (event) => event.clipboardData]])) {
+text.ondragover = (/** @type {DragEvent} */ event) => {
+  if (event.dataTransfer?.types.includes('Files')) event.preventDefault()
+}
+for (const [name, dataOf] of /** @type {[string, (event: any) => DataTransfer | null][]} */ ([
+  ['drop', (event) => event.dataTransfer],
+  ['paste', (event) => event.clipboardData]
+])) {
   text.addEventListener(name, (event) => {
     const data = dataOf(event)
-    // Office programs put a picture of the text beside the text.
+    // Office programs copy a picture of the text together with the text.
     if (!data || data.files.length === 0 || data.types.includes('text/plain')) return
     event.preventDefault()
     upload([...data.files])

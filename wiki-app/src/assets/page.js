@@ -14,10 +14,10 @@ function showTimes () {
 showTimes()
 setInterval(showTimes, 60_000)
 
-// Private windows may refuse to remember.
+// Access to storage may throw in private windows.
 const remember = (/** @type {Function} */ use) => { try { return use() } catch {} }
 
-// The editor keeps a draft until the wiki says that it is saved.
+// The editor keeps a draft until the wiki confirms with `?saved` that the text is saved.
 remember(() => {
   if (!new URLSearchParams(location.search).has('saved') || !sessionStorage.saving) return
   localStorage.removeItem(sessionStorage.saving)
@@ -41,7 +41,9 @@ document.body.append(dialog)
 
 addEventListener('keydown', (event) => {
   const { key, target, ctrlKey, altKey, metaKey } = event
-  if (!used.checked || !Object.hasOwn(KEYS, key) || ctrlKey || altKey || metaKey || event.isComposing || dialog.open) return
+  if (!used.checked || !Object.hasOwn(KEYS, key) || ctrlKey || altKey || metaKey || event.isComposing || dialog.open) {
+    return
+  }
   if (/** @type {Element} */ (target).closest?.('input, textarea, select, [contenteditable]')) return
   const element = /** @type {HTMLElement?} */ (document.querySelector(`[data-key="${key}"]`))
   if (!element) return

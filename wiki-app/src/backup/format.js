@@ -3,8 +3,9 @@ import { BSON } from 'mongodb'
 const { EJSON } = BSON
 
 /**
- * A backup is a gzip file of lines of JSON. The first says what it is, the last how many documents of each collection there have to be, and each between is
- * `{"c": collection, "d": document}` in canonical Extended JSON v2, which keeps every BSON type. `zcat` shows it, and it can be read without this program.
+ * A backup is a gzip file of lines of JSON; `zcat` shows it, and other programs can read it. The first line is the
+ * header, the last has the number of documents of each collection. Each line between is
+ * `{"c": collection, "d": document}` in canonical Extended JSON v2, which keeps every BSON type.
  * https://www.mongodb.com/docs/manual/reference/mongodb-extended-json/
  * @typedef {{format: 'stevec-backup', version: 1, created_at: string, database: string}} Header
  * @typedef {{end: Record<string, number>}} End  documents by collection
@@ -13,10 +14,10 @@ const { EJSON } = BSON
 export const FORMAT = 'stevec-backup'
 export const VERSION = 1
 
-/** What a person types into a sign-in form once more is not worth a copy of who was signed in. */
+/** Sessions are not worth a copy: people can sign in again. */
 export const LEFT_OUT = new Set(['sessions'])
 
-/** A file that is no backup, or not a whole one; the message says which. */
+/** A file is no backup, or an incomplete one; the message says which. */
 export class BackupError extends Error {}
 
 /**
@@ -24,12 +25,14 @@ export class BackupError extends Error {}
  * @param {import('mongodb').Document} document
  * @returns {string}
  */
-export const lineOf = (collection, document) => `${JSON.stringify({ c: collection, d: EJSON.serialize(document, { relaxed: false }) })}\n`
+export const lineOf = (collection, document) =>
+  `${JSON.stringify({ c: collection, d: EJSON.serialize(document, { relaxed: false }) })}\n`
 
 /**
- * Reads a backup from its lines, in order; at the end all of it was there.
+ * Reads the documents of a backup from its lines, in order. When it ends without an error, the backup is complete.
  * @param {AsyncIterable<string>} lines
- * @returns {AsyncGenerator<{collection: string, document: import('mongodb').Document}, Record<string, number>>}  returns the documents by collection
+ * @returns {AsyncGenerator<{collection: string, document: import('mongodb').Document}, Record<string, number>>} returns
+ *   the number of documents by collection
  * @throws {BackupError}
  */
 export async function * documentsIn (lines) {
@@ -43,18 +46,26 @@ export async function * documentsIn (lines) {
     const content = parsed(line, number)
     if (number === 1) {
       if (content.format !== FORMAT) throw new BackupError('it is not a backup of a wiki')
-      if (content.version !== VERSION) throw new BackupError(`its version is ${content.version}, and only ${VERSION} can be read here`)
+      if (content.version !== VERSION) {
+        throw new BackupError(`its version is ${content.version}, and only ${VERSION} can be read here`)
+      }
     } else if (content.end) {
       end = content.end
     } else {
-      if (typeof content.c !== 'string' || content.d === null || typeof content.d !== 'object') throw new BackupError(`line ${number} is no document`)
+      if (typeof content.c !== 'string' || content.d === null || typeof content.d !== 'object') {
+        throw new BackupError(`line ${number} is no document`)
+      }
       counts[content.c] = (counts[content.c] ?? 0) + 1
       yield { collection: content.c, document: EJSON.deserialize(content.d, { relaxed: false }) }
     }
   }
   if (end === null) throw new BackupError('it breaks off: its last line is missing')
   const all = new Set([...Object.keys(end), ...Object.keys(counts)])
-  for (const name of all) if ((counts[name] ?? 0) !== (end[name] ?? 0)) throw new BackupError(`it has ${counts[name] ?? 0} documents of ${name}, and should have ${end[name] ?? 0}`)
+  for (const name of all) {
+    if ((counts[name] ?? 0) !== (end[name] ?? 0)) {
+      throw new BackupError(`it has ${counts[name] ?? 0} documents of ${name}, and should have ${end[name] ?? 0}`)
+    }
+  }
   return counts
 }
 

@@ -5,20 +5,22 @@ import { BSON, MongoClient } from 'mongodb'
 import { BackupError, documentsIn } from './format.js'
 
 const SELECTION_MS = 5_000
-/** A message to the server may have 48 MB. */
+/** Also in the database of a wiki without pages. */
+const MIGRATIONS = 'migrations'
+/** MongoDB takes messages of up to 48 MB. */
 const BATCH_MAX_BYTES = 8_000_000
 const BATCH_MAX_DOCUMENTS = 1_000
 
 /**
- * Puts a backup into a database. The whole file is read and checked before the first document is written.
+ * Restores a backup into a database. The whole file is read and checked before the first document is written.
  * @param {object} options
  * @param {string} options.uri  with the database's name
  * @param {string} options.file
  * @param {boolean} [options.replace]  false: only into an empty database
  * @param {AbortSignal} [options.signal]
  * @param {(what: string, documents: number) => void} [options.onProgress]
- * @returns {Promise<Record<string, number>>} documents by collection
- * @throws {BackupError} when the file is not a whole backup, or the database is not empty
+ * @returns {Promise<Record<string, number>>} number of documents by collection
+ * @throws {BackupError} when the file is not a complete backup, or the database is not empty
  */
 export async function readBackup ({ uri, file, replace = false, signal, onProgress = () => {} }) {
   let checked = 0
@@ -26,15 +28,27 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
     signal?.throwIfAborted()
     if (++checked % 1_000 === 0) onProgress('checking', checked)
   })
-  const client = new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS, writeConcern: { w: 'majority', journal: true } })
+  const client = new MongoClient(uri, {
+    serverSelectionTimeoutMS: SELECTION_MS,
+    writeConcern: { w: 'majority', journal: true }
+  })
   try {
     await client.connect()
     const db = client.db()
-    const present = (await db.listCollections({ type: 'collection' }, { nameOnly: true }).toArray()).map(({ name }) => name).filter((name) => !name.startsWith('system.'))
+    const present = (await db.listCollections({ type: 'collection' }, { nameOnly: true }).toArray())
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith('system.'))
     const used = []
-    for (const name of present) if (await db.collection(name).findOne({}, { projection: { _id: 1 } }) !== null) used.push(name)
-    if (used.length > 0 && !replace) throw new BackupError(`the database ${db.databaseName} is not empty (${used.join(', ')}); name another one, or say --replace to throw away what is in it`)
-    // Those that the backup does not have, too: it is to be the wiki of that moment. The collections stay, with their indexes, for a wiki that runs on them.
+    for (const name of present) {
+      if (await db.collection(name).findOne({}, { projection: { _id: 1 } }) !== null) used.push(name)
+    }
+    const content = used.filter((name) => name !== MIGRATIONS)
+    if (content.length > 0 && !replace) {
+      throw new BackupError(`the database ${db.databaseName} is not empty (${content.join(', ')}); name another one, ` +
+        'or say --replace to throw away what is in it')
+    }
+    // Collections that the backup does not have are emptied, too: the database becomes the wiki of that moment.
+    // The collections themselves stay, with their indexes, for a wiki that runs on them.
     for (const name of used) await db.collection(name).deleteMany({})
 
     let name = ''
@@ -73,7 +87,7 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
 async function readAll (file, take) {
   const source = createReadStream(file)
   const unzipped = source.pipe(createGunzip())
-  // `pipe` hands no error on.
+  // `pipe` does not forward errors.
   source.on('error', (error) => unzipped.destroy(error))
   const documents = documentsIn(createInterface({ input: unzipped, crlfDelay: Infinity }))
   try {

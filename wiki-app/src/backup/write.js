@@ -12,15 +12,16 @@ const SELECTION_MS = 5_000
 const SNAPSHOT_TOO_OLD = new Set([239, 246])
 
 /**
- * Writes all of a wiki's database into one file, as it is at one moment, while the wiki goes on.
+ * Writes a snapshot of a wiki's whole database into one file, while the wiki runs.
  * https://www.mongodb.com/docs/manual/reference/read-concern-snapshot/
  * @param {object} options
  * @param {string} options.uri  with the database's name
- * @param {string} options.file  made, or replaced, when all of it is written
+ * @param {string} options.file  created, or replaced, once all of it is written
  * @param {AbortSignal} [options.signal]
  * @param {(collection: string, documents: number) => void} [options.onProgress]
- * @returns {Promise<Record<string, number>>} documents by collection
- * @throws {Error} when the database is not reached, or holds so much that its snapshot is gone before all is read (5 minutes by default)
+ * @returns {Promise<Record<string, number>>} number of documents by collection
+ * @throws {Error} when the database cannot be reached, or is so large that its snapshot expires before all is read
+ *   (after 5 minutes by default)
  */
 export async function writeBackup ({ uri, file, signal, onProgress = () => {} }) {
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS })
@@ -28,14 +29,21 @@ export async function writeBackup ({ uri, file, signal, onProgress = () => {} })
   try {
     await client.connect()
     const db = client.db()
-    const names = (await db.listCollections({ type: 'collection' }, { nameOnly: true }).toArray()).map(({ name }) => name)
-      .filter((name) => !name.startsWith('system.') && !LEFT_OUT.has(name)).sort()
+    const names = (await db.listCollections({ type: 'collection' }, { nameOnly: true }).toArray())
+      .map(({ name }) => name)
+      .filter((name) => !name.startsWith('system.') && !LEFT_OUT.has(name))
+      .sort()
     if (names.length === 0) throw new BackupError(`the database ${db.databaseName} is empty: there is no wiki in it`)
     /** @type {Record<string, number>} */
     const counts = {}
     const target = createWriteStream(part, { mode: 0o600 })
     await once(target, 'open')
-    await pipeline(Readable.from(lines(client, names, counts, onProgress)), createGzip({ level: 6 }), target, { signal })
+    await pipeline(
+      Readable.from(lines(client, names, counts, onProgress)),
+      createGzip({ level: 6 }),
+      target,
+      { signal }
+    )
     await settle(part, file)
     return counts
   } catch (error) {
@@ -60,8 +68,10 @@ async function * lines (client, names, counts, onProgress) {
     yield `${JSON.stringify({ format: FORMAT, version: VERSION, created_at: new Date().toISOString(), database: db.databaseName })}\n`
     for (const name of names) {
       counts[name] = 0
-      // Numbers come back as the types that they have: an int32 must not become a double.
-      for await (const document of db.collection(name).find({}, { session, promoteValues: false, promoteBuffers: false })) {
+      // Without promotion numbers keep their types: an int32 must not become a double.
+      for await (
+        const document of db.collection(name).find({}, { session, promoteValues: false, promoteBuffers: false })
+      ) {
         yield lineOf(name, document)
         counts[name] += 1
         if (counts[name] % 1_000 === 0) onProgress(name, counts[name])
@@ -75,7 +85,7 @@ async function * lines (client, names, counts, onProgress) {
 }
 
 /**
- * A file of that name is whole, also when the machine fails now.
+ * Renames the file durably: a file of the final name is complete, even when the machine fails at this moment.
  * @param {string} part
  * @param {string} file
  */

@@ -1,19 +1,23 @@
 /**
- * How long caches may answer for the wiki, by name of the policy.
+ * How long caches may serve the wiki's responses.
  * @typedef {object} CachePolicy
- * @property {Record<string, string>} headers  what a page says to caches: Cache-Control (RFC 9111 §5.2.2, RFC 5861), and CDN-Cache-Control (RFC 9213) where that differs
- * @property {string} listControl  Cache-Control of what shows many pages at once
- * @property {number} staleS  for how many seconds after an edit a cache may still show the previous text, while the wiki answers and caches hear of edits
- * @property {number} untoldStaleS  the same while caches do not hear of edits
- * @property {null | 'urls' | 'tags'} purgedBy  what caches must be told of each edit for that; null: nothing, copies live out their time
+ * @property {Record<string, string>} headers  of a page: Cache-Control (RFC 9111 §5.2.2, RFC 5861), and
+ *   CDN-Cache-Control (RFC 9213) where that differs
+ * @property {string} listControl  Cache-Control of responses that show many pages at once
+ * @property {number} staleS  seconds after an edit for which a cache may still show the previous text, while the wiki
+ *   responds and caches are purged
+ * @property {number} untoldStaleS  the same while caches are not purged
+ * @property {null | 'urls' | 'tags'} purgedBy  what a purge names; null: no purges, copies expire by age
  */
 
 /**
  * @typedef {object} Lifetimes
  * @property {number} ttlS  freshness lifetime, for the policies that have one
- * @property {number} staleWhileRevalidateS  for how long after it a cache may answer while it asks again, for the policies that allow it
- * @property {number} staleIfErrorS  for how long after it a cache may answer when the wiki does not; 0: not at all
- * @property {number} cdnTtlS  freshness lifetime in a CDN that is told of every edit
+ * @property {number} staleWhileRevalidateS  how long after that a cache may serve its copy while it revalidates, for
+ *   the policies that allow it
+ * @property {number} staleIfErrorS  how long after that a cache may serve its copy when the wiki does not respond; 0:
+ *   not at all
+ * @property {number} cdnTtlS  freshness lifetime in a CDN that every edit purges
  */
 
 const ASK_EACH_TIME = 'public, no-cache'
@@ -21,8 +25,8 @@ const NO_COPY = 'private, no-store'
 const ALWAYS_NEW = Object.freeze({ staleS: 0, untoldStaleS: 0, purgedBy: null })
 
 /**
- * Who is told of edits keeps a page for long; everybody else asks each time. `s-maxage` would let any shared proxy keep it that nobody tells, so the lifetime is
- * in the field that only CDNs read (docs/decisions/0011).
+ * Only a purged cache keeps a page for long; all others revalidate each time. `s-maxage` would also let shared proxies
+ * keep it that are never purged, so the lifetime is in the field that only CDNs read (docs/decisions/0011).
  * @param {'urls' | 'tags'} purgedBy
  */
 const purged = (purgedBy) => (/** @type {Lifetimes} */ { cdnTtlS }) => ({
@@ -33,7 +37,8 @@ const purged = (purgedBy) => (/** @type {Lifetimes} */ { cdnTtlS }) => ({
   purgedBy
 })
 
-// Any edit can change a list. A copy of one is checked with the wiki each time, so that authors find there what they just wrote.
+// Any edit can change a list. Copies of lists are revalidated each time, so that authors find there what they just
+// wrote.
 /** @satisfies {Record<string, (lifetimes: Lifetimes) => CachePolicy>} */
 const POLICIES = {
   ttl: ({ ttlS }) => ({
@@ -62,7 +67,7 @@ export const CACHE_POLICY_NAMES = /** @type {CachePolicyName[]} */ (Object.keys(
 
 /**
  * @param {string} name
- * @returns {boolean} whether caches have to be told of edits under the policy of this name
+ * @returns {boolean} whether the policy of this name needs purges
  */
 export const needsPurges = (name) => name === 'purge-url' || name === 'purge-tag'
 
@@ -74,7 +79,10 @@ export const needsPurges = (name) => name === 'purge-url' || name === 'purge-tag
 export function cachePolicy (name, lifetimes) {
   const policy = POLICIES[name](lifetimes)
   if (name === 'no-store' || lifetimes.staleIfErrorS === 0) return policy
-  // A CDN that is addressed by a field of its own does not look at Cache-Control (RFC 9213 §2.2).
-  const headers = Object.fromEntries(Object.entries(policy.headers).map(([field, value]) => [field, `${value}, stale-if-error=${lifetimes.staleIfErrorS}`]))
+  // A CDN that reads CDN-Cache-Control ignores Cache-Control (RFC 9213 §2.2).
+  const headers = Object.fromEntries(
+    Object.entries(policy.headers).map(([field, value]) =>
+      [field, `${value}, stale-if-error=${lifetimes.staleIfErrorS}`])
+  )
   return { ...policy, headers }
 }

@@ -3,13 +3,15 @@ import { historyUrl, linksUrl, rawUrl, tagUrl, viewUrl } from '../pages/name.js'
 import { LINKING_MAX } from '../pages/link-targets.js'
 
 /**
- * What caches are told to forget: these paths (with query, without scheme and host) and what has one of these tags, or everything.
+ * What caches must purge: these paths (with query, without scheme and host) and all responses with one of these tags,
+ * or everything.
  * @typedef {{everything: false, urls: string[], tags: string[]} | {everything: true}} Stale
  */
 
 /**
- * Every URL that an edit makes stale and that can be named: the page and what is said of it, the lists that it is in, and the pages
- * whose links to it look different now. Further parts of lists and searches cannot be named, and the API says the same in other words; those answers are never used without asking.
+ * Returns every URL that an edit makes stale and that can be named: the page and its other views, the lists that
+ * contain it, and the pages whose links to it look different now. Later parts of lists, and searches, cannot be named,
+ * and the API repeats the same content: caches revalidate all of these each time.
  * @param {import('../pages/commit.js').Commit} commit
  * @returns {Stale}
  */
@@ -30,7 +32,7 @@ export function urlsFor ({ name, authors, tags, linking, links, listed }) {
 }
 
 /**
- * The same by tag: of what can be stored, which is pages alone.
+ * Returns the same as tags. Only pages have them, because only pages can be stored.
  * @param {import('../pages/commit.js').Commit} commit
  * @returns {Stale}
  */
@@ -40,13 +42,14 @@ export function tagsFor ({ name, linking }) {
 }
 
 /**
- * What an entry for an edit of one of these pages has among its addresses or tags.
+ * Returns the URLs and the tags by which a purge entry for an edit of one of these pages is found.
  * @param {string[]} names
  */
 export const markedBy = (names) => ({ urls: names.map(viewUrl), tags: names.map(tagOf) })
 
 /**
- * What a page is tagged with for caches (Cache-Tag, as Cloudflare has it: no capitals are told apart, no spaces, 1024 characters). A hash fits any name.
+ * Returns the Cache-Tag of a page. Cloudflare's tags ignore case, and have no spaces and at most 1024 characters: a
+ * hash fits any name.
  * @param {string} name
  */
 export const tagOf = (name) => `page-${hashOf(name)}`

@@ -1,26 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 
-/** How long the database may wait for a change before it says that there was none. */
+/** How long the database may wait for a change before it reports that there was none. */
 const AWAIT_MS = 500
-/** For how long after its last word copies are good: a database that says nothing may have changes to tell. */
+/** How long copies stay valid after the last report: a silent database may have changes to report. */
 const SILENCE_MAX_MS = 1_500
 const RETRY_MS = 500
-/** After so many waits without a reader the stream is closed and copies are dropped, until the next reader comes. */
+/** After so many waits without a read, the stream closes and all copies are dropped until the next read. */
 const UNREAD_WAITS_MAX = 20
-/** Of a change that a failover took back nobody is told: a copy that was read in between goes by its age. */
+/** The stream does not report a change that a failover rolls back: a copy read before that expires by age. */
 const KEPT_MAX_MS = 60_000
 
 /**
- * Pages in this process's memory, ready to be sent, each until the database's change stream tells of a change of it. Between the moment that an edit is acknowledged
- * and its notice a reader may get the page before it, milliseconds mostly and at most SILENCE_MAX_MS + AWAIT_MS: without word from the database nothing is answered from here.
+ * Caches pages in this process's memory, ready to be sent, each until the database's change stream reports a change of
+ * it. Between the acknowledgement of an edit and its report a client may get the previous page, mostly for milliseconds
+ * and at most for SILENCE_MAX_MS + AWAIT_MS: without reports from the database the cache serves nothing.
  * https://www.mongodb.com/docs/manual/changeStreams/
- * @template {{detached: () => View, held_bytes: number}} View  `detached`: a copy that holds no other memory than its
- *   own
+ * @template {{detached: () => View, held_bytes: number}} View  `detached`: a copy that holds no memory but its own
  * @param {object} options
  * @param {import('mongoose').Connection} options.connection
  * @param {string} options.collection  its documents' _id are the keys
- * @param {number} options.maxBytes  the least recently used go first
+ * @param {number} options.maxBytes  the least recently used pages are evicted first
  * @param {import('fastify').FastifyBaseLogger} options.log
  */
 export function createOriginCache ({ connection, collection, maxBytes, log }) {
@@ -28,13 +28,16 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
   const kept = new LRUCache({
     maxSize: maxBytes, ttl: KEPT_MAX_MS, ttlResolution: 1_000, sizeCalculation: (view) => view.held_bytes
   })
-  /** Reads under way; one that a change has overtaken is not kept. @type {Map<string, Set<{overtaken: boolean}>>} */
+  /**
+   * Reads in flight. The result of a read that a change overtakes is not cached.
+   * @type {Map<string, Set<{overtaken: boolean}>>}
+   */
   const reads = new Map()
   const closing = new AbortController()
   let heardUntilMs = 0
   let missed = false
   let following = Promise.resolve()
-  /** Waits for a change since a page was last read from here. */
+  /** Waits for a change since the last read from this cache. */
   let unreadWaits = 0
   let wake = () => {}
 
@@ -58,20 +61,24 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
   }
 
   async function follow () {
-    const stream = /** @type {import('mongodb').Db} */ (connection.db).collection(collection).watch([{ $project: { operationType: 1, documentKey: 1 } }], { maxAwaitTimeMS: AWAIT_MS })
+    const stream = /** @type {import('mongodb').Db} */ (connection.db)
+      .collection(collection)
+      .watch([{ $project: { operationType: 1, documentKey: 1 } }], { maxAwaitTimeMS: AWAIT_MS })
     const stop = () => { stream.close().catch(() => {}) }
     closing.signal.addEventListener('abort', stop, { once: true })
     const sinceMs = performance.now()
     try {
       while (!closing.signal.aborted && unreadWaits < UNREAD_WAITS_MAX) {
-        const change = /** @type {null | {operationType: string, documentKey?: {_id: string}}} */ (/** @type {unknown} */ (await stream.tryNext()))
-        // The collection is gone, and the stream ends; the driver would go on to say, without a wait, that nothing has changed.
+        const change = /** @type {null | {operationType: string, documentKey?: {_id: string}}} */ (
+          /** @type {unknown} */ (await stream.tryNext()))
+        // The collection is gone and the stream has ended. The driver would go on to report, without any wait, that
+        // nothing has changed.
         if (change?.operationType === 'invalidate' || stream.closed) return
         if (change?.documentKey) forget(change.documentKey._id)
         else if (change) forgetAll()
         else unreadWaits += 1
         heardUntilMs = performance.now() + SILENCE_MAX_MS
-        // A stream that breaks again at once is still the same outage.
+        // A stream that breaks again at once belongs to the same outage.
         if (performance.now() - sinceMs > SILENCE_MAX_MS) missed = false
       }
     } finally {
@@ -91,8 +98,10 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
           continue
         }
       } catch (error) {
-        // Once an outage: it is tried again every other second, and pages are read from the database meanwhile.
-        if (!missed && !closing.signal.aborted) log.warn(`no changes of pages are heard of, so none is kept: ${/** @type {Error} */ (error).message}`)
+        // Logged once per outage; pages are read from the database meanwhile.
+        if (!missed && !closing.signal.aborted) {
+          log.warn(`no changes of pages are heard of, so none is kept: ${/** @type {Error} */ (error).message}`)
+        }
         missed = true
       }
       await sleep(RETRY_MS, undefined, { signal: closing.signal, ref: false }).catch(() => {})
@@ -104,7 +113,7 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
     get: (name) => hears() ? kept.get(name) : undefined,
 
     /**
-     * Reads a page, and keeps it unless it changed meanwhile.
+     * Reads a page, and caches it unless it changed meanwhile.
      * @param {string} name
      * @param {() => Promise<View | null>} read
      * @returns {Promise<View | null>}
@@ -126,7 +135,7 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
       }
     },
 
-    /** Follows the changes from when there is a database. */
+    /** Follows the changes as soon as there is a database. */
     async open () { following = followOn() },
     async close () {
       closing.abort()

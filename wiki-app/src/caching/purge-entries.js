@@ -2,14 +2,14 @@ import mongoose from 'mongoose'
 import { markedBy } from './invalidation.js'
 
 /**
- * @typedef {object} Entry  what an edit made stale, until the caches have been told twice
+ * @typedef {object} Entry  what an edit made stale, until the caches are purged twice
  * @property {mongoose.Types.ObjectId} _id
  * @property {boolean} everything
  * @property {string[]} urls
  * @property {string[]} [tags]  absent in entries of an earlier version
- * @property {boolean} again  whether caches have been told once
+ * @property {boolean} again  whether the caches are already purged once
  * @property {Date} due_at  while an entry is claimed: the end of the claim
- * @property {mongoose.Types.ObjectId | null} [claim]  the queue that tells caches of it now
+ * @property {mongoose.Types.ObjectId | null} [claim]  the queue that purges it now
  */
 const schema = new mongoose.Schema({
   everything: Boolean,
@@ -22,10 +22,10 @@ const schema = new mongoose.Schema({
 schema.index({ due_at: 1 })
 
 /**
- * The entries of all processes, in the database. Each queue claims those that it works on.
+ * Accesses the purge entries of all processes, in the database. Each queue claims those that it works on.
  * @param {mongoose.Connection} connection
  * @param {object} timing
- * @param {number} timing.leaseMs  the longest that a claim holds: the entries of a dead process are due after it
+ * @param {number} timing.leaseMs  the longest that a claim holds: then the entries of a dead process are due again
  * @param {number} timing.repeatAfterMs
  */
 export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
@@ -35,7 +35,7 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
   const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
   /** @param {Pick<Entry, '_id'>[]} entries */
   const among = (entries) => ({ _id: mongoose.trusted({ $in: entries.map(({ _id }) => _id) }) })
-  // No entry is put off for longer than half of this: a later date is of a clock that was far ahead, or has been set
+  // No entry is postponed for longer than half of this: a later date comes from a clock that was far ahead, or was set
   // back since. The other half is for hosts whose clocks differ.
   const aheadMs = 2 * Math.max(leaseMs, repeatAfterMs)
   const due = () => ({
@@ -53,7 +53,7 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
     },
 
     /**
-     * Takes entries that are due. No other queue gets them before the lease is over.
+     * Claims entries that are due. No other queue gets them before the lease ends.
      * @param {number} max
      * @returns {Promise<Entry[]>}
      */
@@ -61,13 +61,14 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
       /** @type {Pick<Entry, '_id'>[]} */
       const found = await Entries.find(due(), { _id: 1 }).sort({ due_at: 1 }).limit(max).lean().exec()
       if (found.length === 0) return []
-      // An update has no limit, hence the ids. An entry that another queue has claimed meanwhile is not due any more.
+      // An update takes no limit, hence the ids. An entry that another queue has claimed meanwhile is no longer due.
       await Entries.updateMany({ $and: [among(found), due()] }, { claim, due_at: inMs(leaseMs) }).exec()
       return Entries.find({ ...among(found), claim }).lean().exec()
     },
 
     /**
-     * Caches have been told. What another queue has claimed, as that took longer than the lease, is left to it.
+     * Records that the caches are purged. If that took longer than the lease, entries that another queue has claimed
+     * are left to it.
      * @param {Entry[]} entries
      */
     async told (entries) {
@@ -80,7 +81,7 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
 
     /**
      * @param {string[]} names
-     * @returns {Promise<boolean>} whether the caches have been told of each edit of these pages
+     * @returns {Promise<boolean>} whether a purge is confirmed for each edit of these pages
      */
     async isPurged (names) {
       const { urls, tags } = markedBy(names)
@@ -98,12 +99,12 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
     },
 
     /**
-     * Puts one entry for everything in the place of these, unless one waits already.
+     * Replaces these entries by one purge of everything, unless such a purge is already queued.
      * @param {Pick<Entry, '_id'>[]} entries
-     * @param {number} ms  after which it is due
+     * @param {number} ms  until it is due
      */
     async replaceByEverything (entries, ms) {
-      // First the one that covers them: a crash in between leaves an entry too many.
+      // Writes the covering entry first: a crash in between leaves one entry too many.
       const { _id } = await Entries.findOneAndUpdate(
         { everything: true, again: false, claim: null },
         { $setOnInsert: { urls: [], tags: [], due_at: inMs(Math.min(ms, leaseMs)) } },

@@ -5,24 +5,24 @@ import { createPurgeEntries } from './purge-entries.js'
 /** @typedef {import('./purge-entries.js').Entry} Entry */
 
 /**
- * Makes the caches in front forget.
- * @typedef {(stale: Stale) => Promise<void>} Purge  rejects with a `PurgeError` when they did not
+ * Purges the caches in front of the wiki.
+ * @typedef {(stale: Stale) => Promise<void>} Purge  rejects with a `PurgeError` on failure
  */
 /**
  * @typedef {Error & {refused?: boolean, retryAfterMs?: number}} PurgeError
- *   `refused`: the caches' API has read the call, and refuses what it names each time (a 400, mostly);
+ *   `refused`: the caches' API understands the call, and refuses its content each time (mostly with a 400);
  *   `retryAfterMs`: the API wants no call before that (RFC 9110 §10.2.3)
  */
 
 /**
  * @typedef {object} Timing
- * @property {number} gatherMs  edits of one moment are told together
- * @property {number} repeatAfterMs  a cache may store an answer that was on its way during the first purge: the second
- *   one follows after the longest such way
+ * @property {number} gatherMs  edits within this time are batched
+ * @property {number} repeatAfterMs  a cache may store a response that was in flight during the first purge: the second
+ *   purge follows after the longest such flight
  * @property {number} retryMs  the first pause after a failure; doubles up to `retryMaxMs`
  * @property {number} retryMaxMs
  * @property {number} confirmMs  the longest that an author waits for the caches' confirmation
- * @property {number} lookMs  how often each process looks for entries that another one left behind
+ * @property {number} lookMs  how often each process checks for entries that another one left behind
  * @property {number} leaseMs  longer than a purge takes
  * @property {number} everythingAfterMs  entries refused within it become one purge of everything
  */
@@ -38,23 +38,23 @@ const TIMING = {
   everythingAfterMs: 10_000
 }
 const ENTRIES_PER_TURN = 200
-/** Beyond these a purge of everything is cheaper for all. */
+/** Beyond these a purge of everything is cheaper for the wiki and the caches. */
 const ITEMS_MAX = 5_000
 const ENTRIES_MAX = 10_000
-/** Calls of one turn that look for refused entries: enough for two among 200. */
+/** Calls per turn that search for refused entries: enough to find two among 200. */
 const REFUSALS_PER_TURN_MAX = 16
-/** A Retry-After beyond is a mistake. */
+/** A longer Retry-After is a mistake. */
 const RETRY_AFTER_MAX_MS = 3_600_000
 const CLOSE_MAX_MS = 2_000
-/** How often an author's wait looks at what another process may have told. */
+/** How often the wait for a confirmation checks for purges by other processes. */
 const OTHERS_LOOK_MS = 200
 const SHOWN_ITEMS_MAX = 5
 const SHOWN_CHARS_MAX = 200
 
 /**
- * Tells the caches in front of the wiki what edits made stale. An entry is written in the transaction of its edit and
- * leaves when the caches have been told twice, so no crash loses an edit, and no edit waits for a cache. Several
- * processes share the entries: each claims its own, and wakes for its own edits and repeats alone.
+ * Purges from the caches in front of the wiki what edits make stale. An entry is written in the transaction of its
+ * edit, and deleted when the caches are purged twice, so a crash loses no purge and no edit waits for a cache. Several
+ * processes share the entries: each claims its own, and wakes only for its own edits and repeats.
  * @param {object} options
  * @param {import('mongoose').Connection} options.connection
  * @param {Purge} options.purge
@@ -74,7 +74,10 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   let unreadable = false
   /** @type {Promise<void>} */
   let working = Promise.resolve()
-  /** Ends of waits for the next confirmation. @type {Set<() => void>} */
+  /**
+   * Callbacks that end the waits for the next confirmation.
+   * @type {Set<() => void>}
+   */
   const waits = new Set()
 
   function wakeUp () {
@@ -102,10 +105,10 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   }
 
   /**
-   * Tells caches of the entries, all in one call where that is accepted. A refused call is halved until the refused
-   * entry is alone, so all others are purged.
+   * Purges the entries, all in one call if that is accepted. A refused call is halved until the refused entry is alone,
+   * so all others are purged.
    * @param {Entry[]} entries
-   * @returns {Promise<number>} milliseconds for which the caches are left alone
+   * @returns {Promise<number>} milliseconds until the next call
    */
   async function tell (entries) {
     const batches = [entries]
@@ -116,7 +119,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
         await purge(stale)
       } catch (thrown) {
         const error = /** @type {PurgeError} */ (thrown)
-        // A purge of everything names no entry: its refusal is of the settings, and nothing is given up for it.
+        // A purge of everything names no entry: only the settings can cause its refusal, so no entry is given up.
         if (error.refused !== true || stale.everything) return failed([batch, ...batches].flat(), error)
         refusals += 1
         if (batch.length === 1 || refusals >= REFUSALS_PER_TURN_MAX) await giveUp(batch, stale, error)
@@ -134,8 +137,9 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   }
 
   /**
-   * Dropping a refused entry would leave its page stale in the caches for its whole lifetime, a day with some policies.
-   * Everything is purged instead: costly but rare, and once for all entries that are refused within some seconds.
+   * Replaces refused entries by a purge of everything. Dropping them would leave their pages stale in the caches for
+   * the whole lifetime, a day with some policies. A purge of everything is costly but rare, and one covers all entries
+   * that are refused within some seconds.
    * @param {Entry[]} entries
    * @param {Stale & {everything: false}} stale  what they name
    * @param {Error} error
@@ -156,22 +160,20 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
    */
   async function failed (entries, { message, retryAfterMs = 0 }) {
     failures += 1
-    // The first, the second, the fourth, the eighth …
+    // Logs the first, second, fourth, eighth … failure.
     if (Number.isInteger(Math.log2(failures))) {
       log.warn(`caches were not told of what is stale, trying on (attempt ${failures}): ${message}`)
     }
     const backoffMs = Math.min(retryMaxMs, retryMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
     const waitMs = Math.max(backoffMs, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS))
-    // Other processes, which may reach the caches, do not wait for longer than the lease.
+    // Other processes may reach the caches: they wait no longer than the lease.
     await queue.putOff(entries, waitMs)
     const all = await queue.beyond(ENTRIES_MAX)
     if (all.length > 0) await queue.replaceByEverything(all, waitMs)
     return waitMs
   }
 
-  /**
-   * @returns {Promise<{found: boolean, waitMs: number}>}  waitMs: for which new edits do not wake this process
-   */
+  /** @returns {Promise<{found: boolean, waitMs: number}>}  waitMs: for this long new edits do not wake this process */
   async function turn () {
     try {
       const entries = await queue.claim(ENTRIES_PER_TURN)
@@ -179,7 +181,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
       unreadable = false
       return { found: entries.length > 0, waitMs }
     } catch (error) {
-      // Once for each outage; what is claimed is due again when the lease is over.
+      // Logged once per outage; claimed entries are due again when the lease ends.
       if (!unreadable && !closing.signal.aborted) {
         log.warn(`the queue of purges cannot be read or written, still trying: ${/** @type {Error} */ (error).message}`)
       }
@@ -204,26 +206,26 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   async function work () {
     while (!closing.signal.aborted) {
       const { found, waitMs } = await turn()
-      // The added time covers a timer that fires early: entries that were put off must be due when the pause ends.
+      // The added time covers a timer that fires early: postponed entries must be due when the pause ends.
       if (waitMs > 0) await pause(waitMs + gatherMs)
-      // Processes that started together do not look together.
+      // Random, so that processes that started together do not check together.
       else if (!found) await idle(lookMs * (1 + Math.random() / 2))
     }
   }
 
   return {
     /**
-     * Within the transaction of an edit.
+     * Call this within the transaction of an edit.
      * @param {import('../pages/commit.js').Commit[]} commits
      * @param {import('mongoose').ClientSession} session
      */
     add: (commits, session) => queue.add(commits.map(staleOf), session),
-    /** After it. */
+    /** Call this after the transaction. */
     added: wakeUp,
     isPurged: queue.isPurged,
     /**
-     * Waits until the caches have been told of each edit of these pages, at most `confirmMs`, and not for caches that
-     * are away.
+     * Waits until a purge is confirmed for each edit of these pages, at most `confirmMs`. Returns early if the caches
+     * do not respond.
      * @param {string[]} names
      */
     async waitUntilPurged (names) {
@@ -231,7 +233,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
       const cachesAnswer = () => failures === 0 && !closing.signal.aborted
       while (cachesAnswer() && performance.now() < endsAt) {
         const confirmation = nextConfirmation(Math.min(OTHERS_LOOK_MS, endsAt - performance.now()))
-        // The edit is stored, so losing the database now must not fail this answer.
+        // The edit is stored, so losing the database now must not fail this response.
         if (await queue.isPurged(names).catch(() => true)) return
         await confirmation
       }
@@ -239,7 +241,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     async open () {
       working = work()
     },
-    /** What is left is told after the next start. */
+    /** Entries that are left are purged after the next start. */
     async close () {
       closing.abort()
       await Promise.race([working, sleep(CLOSE_MAX_MS, undefined, { ref: false })])

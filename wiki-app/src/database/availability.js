@@ -4,19 +4,19 @@ import { createInFlight } from '../process/in-flight.js'
 const { mongo } = mongoose
 
 /**
- * Ticks are counted instead of time: between two of them the event loop has read whatever had come, so a process that was busy for a second
- * does not take its own silence for the database's.
+ * Counts ticks instead of time: the event loop reads all input between two ticks, so a process that was busy for a
+ * second does not mistake its own silence for the database's.
  */
 const TICK_MS = 50
-/** After so long without a sign of life one is asked for: where many ask for pages, that is never. */
+/** After this much silence the database is asked for a sign of life. A wiki with many requests never asks. */
 const ASK_TICKS = 4
-/** A request that came just before the silence began is still answered within 1 s. */
+/** A request that arrives just before the silence begins is still answered within 1 s. */
 const SILENT_TICKS_MAX = 18
 
 /**
- * Knows whether the database that takes writes is there, also where connections to it stay open and nothing comes through them any more: the driver
- * notices that only when they time out. Every answer is a sign of life. Ticks are counted only while a request waits
- * for the database, or while there is a doubt: an idle process does nothing.
+ * Detects whether the database that takes writes is available, even if its connections stay open but carry nothing: the
+ * driver notices that only when they time out. Every response is a sign of life. Ticks are counted only while a request
+ * waits for the database, or while there is a doubt, so an idle process does nothing.
  * @param {{found: () => void, lost: () => void}} on
  */
 export function createAvailability ({ found, lost }) {
@@ -31,7 +31,10 @@ export function createAvailability ({ found, lost }) {
   let stopped = false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-  /** What waits for the database. @type {import('../process/in-flight.js').InFlight<{refuse: (error: Error) => void}>} */
+  /**
+   * Calls that wait for the database.
+   * @type {import('../process/in-flight.js').InFlight<{refuse: (error: Error) => void}>}
+   */
   const waiting = createInFlight()
 
   function heard () {
@@ -73,7 +76,7 @@ export function createAvailability ({ found, lost }) {
 
   return {
     /**
-     * From the first connection on.
+     * Starts to watch, once the client has connected.
      * @param {import('mongodb').MongoClient} client
      * @param {Asking} howToAsk
      */
@@ -84,7 +87,8 @@ export function createAvailability ({ found, lost }) {
         primary = connectionId
         heard()
       })
-      // One that failed comes back to the pool as well, so that alone does not find a lost database.
+      // Failed connections return to the pool as well, so a returned connection does not prove that a lost database is
+      // back.
       client.on('connectionCheckedIn', ({ address }) => {
         if (present && (primary === '' || address === primary)) heard()
       })
@@ -102,8 +106,9 @@ export function createAvailability ({ found, lost }) {
     isAvailable: () => present,
 
     /**
-     * The same function, but it throws at once while the database is away, and does not wait any longer once it is.
-     * What it had begun goes on by itself; a transaction is given up before it is committed (transaction.js), unless its commit was on its way.
+     * Wraps a function: it throws at once while the database is away, and rejects as soon as the database is lost. Work
+     * that has started continues: a transaction is aborted before its commit (database/transaction.js), unless the
+     * commit is already sent.
      * @template {any[]} Args
      * @template T
      * @template This
@@ -139,10 +144,11 @@ export function createAvailability ({ found, lost }) {
 }
 
 /**
- * How a sign of life is asked for.
+ * How to ask for a sign of life.
  * @typedef {object} Asking
- * @property {() => Promise<unknown>} beside  on its own connection: the client's may all be busy with a slow database
- * @property {() => Promise<unknown>} through  through the client: its connections must work before a database is found
+ * @property {() => Promise<unknown>} beside  on its own connection: a slow database may keep all of the client's busy
+ * @property {() => Promise<unknown>} through  through the client: a database counts as found only if the client's
+ *   connections work
  */
 
 const absent = () => new mongo.MongoNetworkTimeoutError('the database does not answer')

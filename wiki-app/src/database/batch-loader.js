@@ -1,14 +1,14 @@
 /**
- * Makes one read of many keys out of the reads that one turn of the event loop asks for: what a read costs is mostly its way to the database and back.
- * Nobody is answered with what was true before they asked, because the read begins only after the last of them has.
+ * Batches the reads of one turn of the event loop, because the cost of a read is mostly the round trip to the database.
+ * A caller never gets data from before its call: the read starts after the last call of the turn.
  * @template Value
  * @param {object} options
- * @param {(keys: string[]) => Promise<Map<string, Value>>} options.readMany  without entries for what is not there
- * @param {number} options.keysMax  in one read; more are read side by side
- * @returns {(key: string) => Promise<Value | null>} those who ask for the same key in the same turn get the same object
+ * @param {(keys: string[]) => Promise<Map<string, Value>>} options.readMany  omits keys that do not exist
+ * @param {number} options.keysMax  in one read; more are read in parallel
+ * @returns {(key: string) => Promise<Value | null>} callers of the same key in the same turn get the same object
  */
 export function createBatchLoader ({ readMany, keysMax }) {
-  /** @type {Map<string, {resolve: (value: Value | null) => void, reject: (error: unknown) => void}[]>} */
+  /** @type {Map<string, Waiter<Value>[]>} */
   let waiting = new Map()
 
   function readAll () {
@@ -23,8 +23,8 @@ export function createBatchLoader ({ readMany, keysMax }) {
    * @param {typeof waiting} asked
    */
   async function read (keys, asked) {
-    const each = (/** @type {(waiter: {resolve: (value: Value | null) => void, reject: (error: unknown) => void}, key: string) => void} */ tell) => {
-      for (const key of keys) for (const waiter of /** @type {NonNullable<ReturnType<typeof asked.get>>} */ (asked.get(key))) tell(waiter, key)
+    const each = (/** @type {(waiter: Waiter<Value>, key: string) => void} */ tell) => {
+      for (const key of keys) for (const waiter of /** @type {Waiter<Value>[]} */ (asked.get(key))) tell(waiter, key)
     }
     try {
       const found = await readMany(keys)
@@ -41,3 +41,8 @@ export function createBatchLoader ({ readMany, keysMax }) {
     else waiters.push({ resolve, reject })
   })
 }
+
+/**
+ * @template Value
+ * @typedef {{resolve: (value: Value | null) => void, reject: (error: unknown) => void}} Waiter
+ */

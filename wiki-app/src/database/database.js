@@ -4,55 +4,69 @@ import { createAvailability } from './availability.js'
 
 const { mongo } = mongoose
 
-/** Objects with `$` keys inside a filter are values, never operators, unless wrapped in `trusted`. https://mongoosejs.com/docs/api/mongoose.html#Mongoose.prototype.sanitizeFilter() */
+/**
+ * Inside a filter, objects with `$` keys are values, never operators, unless wrapped in `trusted`.
+ * https://mongoosejs.com/docs/api/mongoose.html#Mongoose.prototype.sanitizeFilter()
+ */
 mongoose.set('sanitizeFilter', true)
 
 /** https://www.mongodb.com/docs/drivers/node/current/connect/connection-options/ */
 const OPTIONS = {
-  // So long a start waits for it. Requests wait less: presence.js refuses them within a second.
+  // Only a start waits this long: database/availability.js refuses requests within a second.
   serverSelectionTimeoutMS: 5_000,
-  // Servers report their changes at once; this only bounds how long connections that carry nothing are kept.
+  // Servers report their changes at once; this only bounds how long silent connections are kept.
   heartbeatFrequencyMS: 5_000,
-  // The driver closes its connections when a heartbeat is so late; a busy event loop must not cause that.
+  // The driver closes its connections when a heartbeat is this late; a busy event loop must not cause that.
   connectTimeoutMS: 5_000,
-  // Longer than any answer takes under load, so that only a hung server is given up.
+  // Longer than any response takes under load, so that only a hung server is given up.
   socketTimeoutMS: 30_000,
   maxPoolSize: 100,
-  // Acknowledged means: on the disk of most members.
+  // A write is acknowledged once a majority of the members has it on disk.
   writeConcern: { w: /** @type {const} */ ('majority'), journal: true, wtimeoutMS: 5_000 },
   promoteBuffers: true
 }
-/** Models do nothing by themselves. https://mongoosejs.com/docs/guide.html#options */
+/** Models do nothing on their own. https://mongoosejs.com/docs/guide.html#options */
 const MONGOOSE_OPTIONS = { bufferCommands: false, autoIndex: false, autoCreate: false }
-/** How often the driver looks for pooled connections that have ended. It also looks at each one that it uses. */
+/** How often the driver checks the pool for connections that have ended. It also checks each one that it uses. */
 const POOL_CHECK_MS = 60_000
 const LOOKOUT_HEARTBEAT_MS = 10_000
 const RETRY_AFTER_MS = 500
 const PING_TIMEOUT_MS = 1_000
 
-/** What the driver throws when it finds no usable server, rather than a server that refused a command. */
+/** What the driver throws when it finds no usable server, as opposed to a server that refuses a command. */
 const UNREACHABLE = [
-  mongo.MongoNetworkError, mongo.MongoSystemError, mongo.MongoNotConnectedError, mongo.MongoTopologyClosedError,
-  mongo.MongoClientClosedError, mongo.MongoServerClosedError, mongo.MongoOperationTimeoutError, mongoose.Error.MongooseServerSelectionError
+  mongo.MongoNetworkError,
+  mongo.MongoSystemError,
+  mongo.MongoNotConnectedError,
+  mongo.MongoTopologyClosedError,
+  mongo.MongoClientClosedError,
+  mongo.MongoServerClosedError,
+  mongo.MongoOperationTimeoutError,
+  mongoose.Error.MongooseServerSelectionError
 ]
-/** What is thrown besides by a connection or a pool that is just being closed. */
+/** Further errors of a connection or a pool that is just being closed. */
 const CLOSED_CODES = new Set(['EPIPE', 'ECONNRESET'])
 const CLOSED_NAMES = new Set(['MongoPoolClosedError'])
-/** MaxTimeMSExpired, WriteConcernFailed, and a server that is stopping or is no longer primary. https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
+/**
+ * MaxTimeMSExpired, WriteConcernFailed, and a server that is stopping or no longer primary.
+ * https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml
+ */
 const TEMPORARY_CODES = new Set([50, 64, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436])
 
 /**
- * What went wrong: for several writes in one command the driver wraps also what no server has said.
+ * Returns the error itself: for several writes in one command the driver also wraps errors that no server has reported.
  * @param {unknown} error
  * @returns {unknown}
  */
-export const causeOf = (error) => error instanceof mongo.MongoBulkWriteError && error.errorResponse instanceof Error ? error.errorResponse : error
+export const causeOf = (error) =>
+  error instanceof mongo.MongoBulkWriteError && error.errorResponse instanceof Error ? error.errorResponse : error
 
 /** @type {WeakMap<import('mongoose').Connection, number>} */
 const losses = new WeakMap()
 
 /**
- * How often the database of a connection was lost, each time with a refusal to all that waited for it: what was begun before has nobody to tell of its end.
+ * Returns how often the database of a connection was lost. Each loss refuses all calls that wait for the database, so
+ * the result of work that started before has no recipient.
  * @param {import('mongoose').Connection} connection
  */
 export const lossesOf = (connection) => losses.get(connection) ?? 0
@@ -63,25 +77,26 @@ export const lossesOf = (connection) => losses.get(connection) ?? 0
  */
 function createClient (uri, options) {
   const client = new mongo.MongoClient(uri, options)
-  // The driver takes no such option. Its own, ten times a second, takes 0.2 % of a core (test/idle.test.js).
+  // The driver has no such option. Its default, ten checks a second, takes 0.2 % of a core (test/idle.test.js).
   Object.assign(client.options, { minPoolSizeCheckFrequencyMS: POOL_CHECK_MS })
   return client
 }
 
 /**
- * A connection that is kept or sought again for as long as the application lives.
+ * Creates a connection that is kept, or sought again, for as long as the application lives.
  * @param {string} uri
  * @param {import('fastify').FastifyBaseLogger} log
  */
 export function createDatabase (uri, log) {
   const connection = mongoose.createConnection()
   for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
-  // A connection for pings alone: a slow database may keep the whole pool busy.
+  // A separate connection for pings: a slow database may keep the whole pool busy.
   const lookout = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: LOOKOUT_HEARTBEAT_MS })
   const closing = new AbortController()
   let seeking = Promise.resolve()
   let missed = false
-  let upgrade = async () => 0
+  /** @type {(db: import('mongodb').Db) => Promise<void>} */
+  let prepare = async () => {}
 
   const presence = createAvailability({
     lost: () => {
@@ -94,12 +109,15 @@ export function createDatabase (uri, log) {
   /** @param {import('mongodb').MongoClient} client */
   async function refuseLoneServer (client) {
     const { setName, msg } = await client.db().command({ hello: 1 })
-    // A sharded cluster's router says isdbgrid. https://www.mongodb.com/docs/manual/reference/command/hello/
+    // The router of a sharded cluster answers `isdbgrid`. https://www.mongodb.com/docs/manual/reference/command/hello/
     if (setName !== undefined || msg === 'isdbgrid') return
-    throw new Error('it is a lone server, and edits need the transactions of a replica set; start it with --replSet and call rs.initiate() once')
+    throw new Error(
+      'it is a lone server, and edits need the transactions of a replica set; ' +
+      'start it with --replSet and call rs.initiate() once'
+    )
   }
 
-  /** Opens the connection once; from then on the driver seeks lost servers by itself. */
+  /** Opens the connection once; from then on the driver looks for lost servers itself. */
   async function open () {
     if (connection.db !== undefined) return
     const client = createClient(uri, OPTIONS)
@@ -120,15 +138,14 @@ export function createDatabase (uri, log) {
   async function attempt () {
     try {
       await open()
-      // Connects the lookout now, so that no later ping has to; that takes longer than a ping.
+      // Connects the lookout now, because connecting takes longer than the pings that come later.
       await lookout.db().command({ ping: 1 })
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
-      const upgraded = await upgrade()
-      if (upgraded > 0) log.warn(`${upgraded} pages were stored by an older version, and are up to date now`)
+      await prepare(own())
       presence.watch(connection.getClient(), { beside: () => ping(lookout.db()), through: () => ping(own()) })
       return true
     } catch (error) {
-      // Once: it is tried again every other second.
+      // Logged once, not at each attempt.
       if (!missed) log.warn(`database not usable, still trying: ${/** @type {Error} */ (error).message}`)
       missed = true
       return false
@@ -145,11 +162,11 @@ export function createDatabase (uri, log) {
   return {
     connection,
     /**
-     * Connects once; when that fails it goes on trying in the background, and the application answers 503 meanwhile.
-     * @param {() => Promise<number>} [first]  what is done before anybody is answered; it returns how many pages it has changed
+     * Connects once. If that fails, attempts continue in the background, and the application answers 503 meanwhile.
+     * @param {typeof prepare} [first]  runs before any request is answered, again at each attempt
      */
-    async connect (first = upgrade) {
-      upgrade = first
+    async connect (first = prepare) {
+      prepare = first
       if (!await attempt()) seeking = seek()
     },
     async close () {
@@ -160,23 +177,26 @@ export function createDatabase (uri, log) {
     },
     /** @throws when the database does not answer within a second */
     async ping () {
-      // Never connected yet: there is no `db` to ask.
+      // Before the first connection there is no `db`.
       if (connection.db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
       await ping(connection.db)
     },
     isAvailable: presence.isAvailable,
     whileAvailable: presence.whileAvailable,
     /**
-     * Whether it is the database's absence that made something fail.
+     * Returns whether the database's absence caused an error.
      * @param {unknown} thrown
      */
     isUnavailable (thrown) {
       const error = causeOf(thrown)
-      if (error instanceof mongo.MongoServerError) return TEMPORARY_CODES.has(Number(error.code)) || error.hasErrorLabel('TransientTransactionError')
-      // Before the first connection mongoose throws its plainest error.
+      if (error instanceof mongo.MongoServerError) {
+        return TEMPORARY_CODES.has(Number(error.code)) || error.hasErrorLabel('TransientTransactionError')
+      }
+      // Before the first connection mongoose throws a plain MongooseError.
       const neverConnected = connection.db === undefined && error instanceof mongoose.MongooseError
       const { code, name } = /** @type {{code?: string, name?: string}} */ (error ?? {})
-      return neverConnected || CLOSED_CODES.has(String(code)) || CLOSED_NAMES.has(String(name)) || UNREACHABLE.some((unreachable) => error instanceof unreachable)
+      return neverConnected || CLOSED_CODES.has(String(code)) || CLOSED_NAMES.has(String(name)) ||
+        UNREACHABLE.some((unreachable) => error instanceof unreachable)
     }
   }
 }

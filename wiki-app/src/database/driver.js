@@ -1,6 +1,6 @@
 /**
- * The driver's own collection, for views and saves: mongoose would cast and copy each document, and this code makes
- * what it reads and writes itself.
+ * Returns the driver's own collection, for views and saves: mongoose would cast and copy each document, and this code
+ * produces all that it reads and writes.
  * @template Document
  * @param {import('mongoose').Model<Document>} Model
  */

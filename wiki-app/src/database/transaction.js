@@ -7,26 +7,33 @@ import { retryAfter } from '../http/retry-after.js'
 
 const { MongoNetworkTimeoutError, MongoServerError } = mongoose.mongo
 
-/** A proxy waits 30 s for an answer. */
+/** A proxy waits 30 s for a response. */
 const DEADLINE_MS = 20_000
 const PAUSE_MAX_MS = 20
-/** Many tries, even where each takes long. */
+/** How long one retry may block the next: enough for many attempts, even slow ones. */
 const AGAIN_MAX_MS = 3_000
 const DUPLICATE_KEY = 11_000
-/** The server ends a transaction that takes longer than its limit (60 s as MongoDB comes), and does not always call that transient. */
+/**
+ * The server aborts a transaction beyond its time limit (60 s by default), and does not always label that as transient.
+ */
 const TOOK_TOO_LONG = 290
 const AGAIN_CODES = new Set([DUPLICATE_KEY, TOOK_TOO_LONG])
 
-const LostRace = createError('WIKI_LOST_RACE', 'Others kept changing the same pages, tags or links, and this change was not made. Try again in a moment.', 503)
+const LostRace = createError(
+  'WIKI_LOST_RACE',
+  'Others kept changing the same pages, tags or links, and this change was not made. Try again in a moment.',
+  503
+)
 
 /**
- * Whoever has lost a race tries again when nobody of this process does who lost one before: all at once they would go on undoing each other's work, and who gets
- * through would be chance. So at most as many as there are processes race for the second time.
+ * Retries after a write conflict are serialised per process: in parallel they would keep aborting each other's work,
+ * and success would be chance. So retries compete at most with one of each other process.
  */
 const againInTurn = createKeyedMutex({ maxMs: AGAIN_MAX_MS })
 
 /**
- * Asked for when a request comes, it tells later whether its sender still waits: all who wait when the database is lost are told so at once.
+ * Returns a function that tells whether the client still waits. Call this when the request arrives: losing the database
+ * refuses all waiting requests at once.
  * @param {import('mongoose').Connection} connection
  * @returns {() => boolean}
  */
@@ -36,15 +43,16 @@ export function stillWanted (connection) {
 }
 
 /**
- * Runs database work that happens as a whole or not at all, durable when this returns.
- * The driver's own `withTransaction` also waits up to two minutes for a server that is away; here that is the caller's error at once.
+ * Runs database work as a whole or not at all; it is durable when this returns. The driver's own `withTransaction`
+ * waits up to two minutes for a server that is away; this throws at once.
  * https://www.mongodb.com/docs/manual/core/transactions/
  * @template T
  * @param {import('mongoose').Connection} connection  to a replica set: a lone server has no transactions
  * @param {(session: import('mongoose').ClientSession) => Promise<T>} work  may run several times
- * @param {() => boolean} [wanted]  false: whoever wanted it has been told that it was not done, and so it is not
+ * @param {() => boolean} [wanted]  false: the client has been told that nothing was done, so nothing is committed
  * @returns {Promise<T>}
- * @throws {Error} what `work` throws, the driver's error, also when the database was away meanwhile, or 503 when the race was lost for 20 s
+ * @throws {Error} what `work` throws; the driver's error, also if the database was away meanwhile; 503 after 20 s of
+ *   write conflicts
  */
 export async function inTransaction (connection, work, wanted = stillWanted(connection)) {
   const deadline = performance.now() + DEADLINE_MS
@@ -78,7 +86,7 @@ async function attempt (connection, work, wanted) {
     return { result }
   } catch (error) {
     const undone = undo(session)
-    // Whoever is told no need not wait until the database has heard of it, which may be away.
+    // The client does not wait for the abort: the database may be away.
     if (!isLostRace(causeOf(error))) throw error
     await undone
     return { lost: true }
@@ -92,10 +100,12 @@ async function undo (session) {
 }
 
 /**
- * Whether the server says that the same may succeed now: another writer was first, an index was just made, a lock was held, it took too long.
+ * Returns whether the server says that the same work may succeed now: another writer was first, an index was just
+ * created, a lock was held, or the transaction took too long.
  * https://www.mongodb.com/docs/manual/core/transactions-in-applications/#transienttransactionerror
  * @param {unknown} error
  */
 function isLostRace (error) {
-  return error instanceof MongoServerError && (error.hasErrorLabel('TransientTransactionError') || AGAIN_CODES.has(Number(error.code)))
+  return error instanceof MongoServerError &&
+    (error.hasErrorLabel('TransientTransactionError') || AGAIN_CODES.has(Number(error.code)))
 }

@@ -1,16 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
 
 const NONE = Buffer.alloc(0)
-/** Far more than a long animation needs. Each read costs the main thread the same, also of a part of three bytes. */
+/** Far more than a long animation needs. Each read costs the main thread the same, even one of three bytes. */
 const READS_MAX = 100_000
-/** Between two turns of the event loop: reads of bytes that are there do not end a turn by themselves. */
+/** Reads of buffered bytes do not yield to the event loop by themselves. */
 const READS_PER_TURN = 500
 
-/** What is wrong with a picture, as the middle of a sentence. */
+/** The message says what is wrong with a picture, as the middle of a sentence. */
 export class Broken extends Error {}
 
 /**
- * Bytes for a parser that asks for them, from a sender that brings them in pieces; only what is not read yet is kept.
+ * Connects a parser that pulls bytes with a sender that pushes them in pieces. Only unread bytes are buffered.
  */
 export class Bytes {
   /** @type {Buffer} */
@@ -22,12 +22,12 @@ export class Bytes {
   /** Wakes the sender. */
   #starve = () => {}
 
-  /** What the parser has not read. */
+  /** Bytes that the parser has not read. */
   get left () { return this.#rest.length }
 
   /**
    * @param {Buffer} piece
-   * @returns {Promise<void>} the parser has read it, and wants more
+   * @returns {Promise<void>} when the parser has read it and wants more
    */
   feed (piece) {
     const starving = new Promise((resolve) => { this.#starve = () => resolve(undefined) })
@@ -42,9 +42,9 @@ export class Bytes {
   }
 
   /**
-   * @param {number} count  not large: so much is kept
+   * @param {number} count  small: so many bytes are buffered
    * @returns {Promise<Buffer>}
-   * @throws {Broken} at the end, or after too many of them
+   * @throws {Broken} at the end, or after too many reads
    */
   async read (count) {
     if (++this.#reads % READS_PER_TURN === 0) await this.#otherWork()
@@ -53,7 +53,7 @@ export class Bytes {
   }
 
   /**
-   * The same, and they can be read again.
+   * Like `read`, but does not consume the bytes.
    * @param {number} count
    */
   async peek (count) {
@@ -84,8 +84,9 @@ export class Bytes {
   }
 
   /**
-   * Reads many tiny parts without a promise for each, which would cost more than they do.
-   * @param {(held: Buffer) => {read: number, done: boolean}} look  at what is there; the rest comes again, with more
+   * Reads many tiny parts without a promise for each, which would cost more than reading them.
+   * @param {(held: Buffer) => {read: number, done: boolean}} look  gets the unread bytes; those that it does not read
+   *   it gets again, with more
    */
   async pass (look) {
     for (;;) {

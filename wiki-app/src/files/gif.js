@@ -5,7 +5,7 @@ const FRAME = 0x2c
 const TRAILER = 0x3b
 
 /**
- * Walks over the blocks to the trailer. https://www.w3.org/Graphics/GIF/spec-gif89a.txt
+ * Reads the blocks up to the trailer. https://www.w3.org/Graphics/GIF/spec-gif89a.txt
  * @type {import('./image.js').Parser}
  */
 export async function parseGif (bytes, acceptSize) {
@@ -20,7 +20,7 @@ export async function parseGif (bytes, acceptSize) {
       await bytes.read(1)
     } else if (kind === FRAME) {
       const frame = await bytes.read(9)
-      // Browsers make the screen as large as the first frame.
+      // Browsers enlarge the screen to the size of the first frame.
       const size = {
         width: Math.max(screen.readUInt16LE(6), frame.readUInt16LE(0) + frame.readUInt16LE(4)),
         height: Math.max(screen.readUInt16LE(8), frame.readUInt16LE(2) + frame.readUInt16LE(6))

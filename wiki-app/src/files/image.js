@@ -31,20 +31,20 @@ const KINDS = [
 ]
 
 /**
- * Looks at a picture while it arrives: what it is by its own bytes, that it is whole, and where it ends. What follows
- * its end is no part of it: a page or an archive can stand there, which browsers and unpackers would find.
+ * Inspects a picture while it arrives: its type by its own bytes, that it is complete, and where it ends. Bytes behind
+ * the end are cut off: they could hold a page or an archive, which browsers and unpackers would find.
  */
 export function inspectImage () {
   const bytes = new Bytes()
   /** @type {Image | undefined} */
   let image
   const parsed = parse(bytes, (found) => { image = found })
-  // `feed` and `end` throw it.
+  // `feed` and `end` report the error.
   parsed.catch(() => {})
   return {
     /**
      * @param {Buffer} piece
-     * @returns {Promise<Buffer>} what of it belongs to the picture
+     * @returns {Promise<Buffer>} the part that belongs to the picture
      * @throws {Error} 413, 415
      */
     async feed (piece) {
@@ -70,7 +70,7 @@ export function inspectImage () {
 
 /**
  * @param {Bytes} bytes
- * @param {(image: Image) => void} onEnd  at once, so that no piece behind it is taken for a part
+ * @param {(image: Image) => void} onEnd  called at once, so that no later piece counts as a part
  */
 async function parse (bytes, onEnd) {
   const head = await bytes.peek(SIGNATURE_BYTES).catch(() => Buffer.alloc(0))

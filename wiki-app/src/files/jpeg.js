@@ -11,16 +11,16 @@ const DAC = 0xcc
 const JPG = 0xc8
 const isRestart = (/** @type {number} */ marker) => marker >= 0xd0 && marker <= 0xd7
 const isFrame = (/** @type {number} */ marker) => marker >= 0xc0 && marker <= 0xcf && ![DHT, JPG, DAC].includes(marker)
-/** Huffman coding is what browsers read; from SOF9 on it is arithmetic, from SOF3 on lossless or in layers. */
+/** Browsers read only Huffman coding. From SOF9 on it is arithmetic; from SOF3 on, lossless or in layers. */
 const SHOWN = [0xc0, 0xc1, 0xc2]
 
 /**
- * Walks over the segments and the scans to the end. ITU-T T.81 §B.1, §B.2
+ * Reads the segments and scans up to the end. ITU-T T.81 §B.1, §B.2
  * @type {import('./image.js').Parser}
  */
 export async function parseJpeg (bytes, acceptSize) {
   await bytes.read(2)
-  /** Their numbers. @type {Set<number> | undefined} */
+  /** Numbers of the components. @type {Set<number> | undefined} */
   let components
   let [tables, codes, scans] = [false, false, 0]
   for (let marker = await nextMarker(bytes); marker !== EOI;) {
@@ -90,7 +90,7 @@ function checkScan (scan, components) {
 }
 
 /**
- * Entropy-coded bytes, in which 00 follows each FF.
+ * Skips entropy-coded bytes, in which 00 follows each FF.
  * @param {Buffer} held
  */
 function passScan (held) {

@@ -3,13 +3,15 @@ import mongoose from 'mongoose'
 export const BUCKET = 'files'
 
 /**
- * An uploaded picture as GridFS keeps it, never changed. https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md
+ * An uploaded picture as GridFS stores it. It never changes.
+ * https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md
  * @typedef {object} StoredFile
- * @property {import('mongoose').Types.ObjectId} _id  grows with time, so uploads are listed by it
+ * @property {import('mongoose').Types.ObjectId} _id  increases with time, so the list of uploads is sorted by it
  * @property {string} filename  the first 32 hexadecimal digits of its SHA-256
  * @property {number} length  bytes
  * @property {Date} uploadDate
- * @property {{type: string, extension: string, width: number, height: number, author: string}} metadata  `author`: the name that was given; '' for none
+ * @property {{type: string, extension: string, width: number, height: number, author: string}} metadata  `author` is ''
+ *   when no name was given
  */
 
 const fileSchema = new mongoose.Schema({
@@ -21,17 +23,25 @@ const fileSchema = new mongoose.Schema({
 }, { collection: `${BUCKET}.files`, versionKey: false, strict: 'throw', strictQuery: 'throw' })
 // The same content twice is one file.
 fileSchema.index({ filename: 1 }, { unique: true })
-// The driver would make these two at the first upload.
+// The driver would create this index and that of the chunks at the first upload.
 fileSchema.index({ filename: 1, uploadDate: 1 })
 
-const chunkSchema = new mongoose.Schema({ files_id: mongoose.Schema.Types.ObjectId, n: Number, data: Buffer }, { collection: `${BUCKET}.chunks`, versionKey: false, strict: 'throw', strictQuery: 'throw' })
+const chunkSchema = new mongoose.Schema(
+  { files_id: mongoose.Schema.Types.ObjectId, n: Number, data: Buffer },
+  { collection: `${BUCKET}.chunks`, versionKey: false, strict: 'throw', strictQuery: 'throw' }
+)
 chunkSchema.index({ files_id: 1, n: 1 }, { unique: true })
 
 /**
  * @param {import('mongoose').Connection} connection
- * @returns {{Files: import('mongoose').Model<StoredFile>, Chunks: import('mongoose').Model<{files_id: import('mongoose').Types.ObjectId, n: number, data: Buffer}>}}
+ * @returns {{
+ *   Files: import('mongoose').Model<StoredFile>,
+ *   Chunks: import('mongoose').Model<{files_id: import('mongoose').Types.ObjectId, n: number, data: Buffer}>
+ * }}
  */
 export const defineFileModels = (connection) => ({
-  Files: /** @type {import('mongoose').Model<StoredFile>} */ (/** @type {unknown} */ (connection.model('File', fileSchema))),
+  Files: /** @type {import('mongoose').Model<StoredFile>} */ (
+    /** @type {unknown} */ (connection.model('File', fileSchema))
+  ),
   Chunks: /** @type {any} */ (connection.model('Chunk', chunkSchema))
 })

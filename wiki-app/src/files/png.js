@@ -2,12 +2,12 @@ import { once } from 'node:events'
 import { crc32, createInflate } from 'node:zlib'
 import { Broken } from './bytes.js'
 
-/** Samples in a pixel, and the bits that each can have, by colour type (PNG §11.2.1). */
+/** By colour type: the samples in a pixel, then the possible bits of a sample (PNG §11.2.1). */
 const COLOURS = new Map([
   [0, [1, 1, 2, 4, 8, 16]], [2, [3, 8, 16]], [3, [1, 1, 2, 4, 8]], [4, [2, 8, 16]], [6, [4, 8, 16]]
 ])
 const PALETTE = 3
-/** Where each pass of an interlaced picture begins, and its steps (PNG §8.2). */
+/** Start (x, y) and steps (x, y) of each pass of an interlaced picture (PNG §8.2). */
 const PASSES = [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]]
 /** Encoders write some hundred chunks for a large picture; a million tiny ones would block the process. */
 const CHUNKS_MAX = 20_000
@@ -16,7 +16,7 @@ const NO_ORDER = 'its chunks are in no order'
 const ONCE = new Set(['IHDR', 'PLTE', 'IEND'])
 
 /**
- * Walks over the chunks, checks each checksum, and unpacks the pixels, in zlib's threads, to see that there are as many
+ * Reads the chunks, verifies each checksum, and unpacks the pixels, in zlib's threads, to check that there are as many
  * as the header says. https://www.w3.org/TR/png-3/
  * @type {import('./image.js').Parser}
  */
@@ -87,7 +87,7 @@ function headerOf (data, length) {
 }
 
 /**
- * How long the pixels are when they are unpacked: in each row a byte for the filter comes first.
+ * Returns the unpacked length of the pixels. Each row begins with a byte for the filter.
  * @param {Header} header
  */
 function rawBytes ({ width, height, bitsPerPixel, interlaced }) {

@@ -6,11 +6,11 @@ import { FileTooLarge } from './store.js'
 
 const Broken = createError('WIKI_BROKEN_UPLOAD', 'The file did not arrive whole. Send it again.', 400)
 
-/** What a form needs around its file. */
+/** Space for what a form has around its file. */
 const FORM_BYTES = 4_096
 
 /**
- * Hook that refuses a file which says itself that it is too large, before any of it is read.
+ * Returns a hook that refuses a request whose Content-Length is too large, before its body is read.
  * @param {number} maxBytes
  * @returns {import('fastify').onRequestHookHandler}
  */
@@ -20,7 +20,7 @@ export const refuseLarger = (maxBytes) => (request, reply, done) => {
 }
 
 /**
- * Keeps a picture. Where people sign in, it is theirs whatever they say.
+ * Stores a picture. Where people sign in, its author is the signed-in user, whatever the form says.
  * @param {import('./store.js').FileStore} files
  * @param {import('fastify').FastifyRequest} request
  * @param {AsyncIterable<Buffer>} source
@@ -34,14 +34,14 @@ export async function receive (files, request, source, author) {
     const { file, created } = await files.save(whole(source), by)
     return { item: shown(file), created }
   } catch (error) {
-    // Read to its end, or the client would not read the answer.
+    // The body is read to its end, or the client would not read the response.
     request.raw.resume()
     throw error
   }
 }
 
 /**
- * What the parser of forms has to say is the sender's to mend.
+ * Turns errors of the form parser into 4xx, as the client can correct them.
  * @param {Error & {statusCode?: number}} error
  * @returns {never}
  */
@@ -59,11 +59,22 @@ async function * whole (source) {
 }
 
 /**
- * A file as the answers show it.
+ * Returns a file as responses show it.
  * @param {import('./model.js').StoredFile} file
  */
 export function shown ({ filename, length, uploadDate, metadata: { type, extension, width, height, author } }) {
   const url = `/files/${filename}.${extension}`
   const at = uploadDate.toISOString()
-  return { url, markdown: `![](${url})`, type, width, height, bytes: length, size: readableSize(length), author, at, time: readableTime(at) }
+  return {
+    url,
+    markdown: `![](${url})`,
+    type,
+    width,
+    height,
+    bytes: length,
+    size: readableSize(length),
+    author,
+    at,
+    time: readableTime(at)
+  }
 }

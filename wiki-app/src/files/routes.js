@@ -9,30 +9,43 @@ import { asRefusal, receive, refuseLarger, shown } from './receive.js'
 import { NotAnImage } from './image.js'
 
 const FileMissing = createError('WIKI_FILE_MISSING', 'There is no such file.', 404)
-const NoFile = createError('WIKI_NO_FILE', 'No file was sent: choose a picture first. In a form the fields come before the file.', 400)
+const NoFile = createError(
+  'WIKI_NO_FILE',
+  'No file was sent: choose a picture first. In a form the fields come before the file.',
+  400
+)
 const InvalidAuthor = createError('WIKI_INVALID_AUTHOR', 'A name has at most 80 characters, on one line.', 400)
 
 const FILES_PER_PART = 24
 const AUTHOR_MAX_BYTES = 4 * AUTHOR_SCHEMA.maxLength
 
-/** A file's address is made from its content (RFC 8246). */
+/** The URL of a file contains the hash of its content (RFC 8246). */
 const FOR_EVER = 'public, max-age=31536000, immutable'
-/** A picture has nothing to load or to run, whatever a browser takes it for. */
+/** A picture loads and runs nothing, whatever a browser takes it for. */
 const FILE_SECURITY = "default-src 'none'; sandbox"
 
-const LIST_SCHEMA = { querystring: { type: 'object', properties: { before: { type: 'string', pattern: '^[0-9a-f]{24}$' } } } }
+const LIST_SCHEMA = {
+  querystring: { type: 'object', properties: { before: { type: 'string', pattern: '^[0-9a-f]{24}$' } } }
+}
 
 /**
  * Pictures: `POST /edit/upload` for forms, `/files` and `/files/{hash}.{extension}` for everybody.
- * @type {import('fastify').FastifyPluginAsync<{files: import('./store.js').FileStore, maxBytes: number, policy: import('../caching/cache-policy.js').CachePolicy}>}
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   files: import('./store.js').FileStore,
+ *   maxBytes: number,
+ *   policy: import('../caching/cache-policy.js').CachePolicy
+ * }>}
  */
 export async function fileRoutes (app, { files, maxBytes, policy }) {
   app.addHook('onRequest', leaveUnknownQuery)
-  // The body stays what it is, a stream.
+  // The body stays a stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async () => { throw new NotAnImage() })
-  // One byte more than is taken, so that it is our limit that is met.
-  await app.register(multipart, { limits: { files: 1, fileSize: maxBytes + 1, fields: 1, fieldSize: AUTHOR_MAX_BYTES, parts: 2 }, throwFileSizeLimit: false })
+  // The parser's limit is one byte higher than ours, so that ours is exceeded first.
+  await app.register(multipart, {
+    limits: { files: 1, fileSize: maxBytes + 1, fields: 1, fieldSize: AUTHOR_MAX_BYTES, parts: 2 },
+    throwFileSizeLimit: false
+  })
 
   const upload = { config: { waitsItself: true }, onRequest: refuseLarger(maxBytes) }
   app.post('/edit/upload', upload, async (request, reply) => {
@@ -40,10 +53,14 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     if (part === undefined || part.fieldname !== 'file') throw new NoFile()
     const field = part.fields.author
     const author = field === undefined || Array.isArray(field) || field.type !== 'field' ? '' : String(field.value)
-    if ([...author].length > AUTHOR_SCHEMA.maxLength || !new RegExp(AUTHOR_SCHEMA.pattern, 'u').test(author)) throw new InvalidAuthor()
+    if ([...author].length > AUTHOR_SCHEMA.maxLength || !new RegExp(AUTHOR_SCHEMA.pattern, 'u').test(author)) {
+      throw new InvalidAuthor()
+    }
     const { item, created } = await receive(files, request, part.file, author)
     reply.code(created ? 201 : 200)
-    if (wantsHtml(request)) return reply.type(HTML).send(renderView('files', { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
+    if (wantsHtml(request)) {
+      return reply.type(HTML).send(renderView('files', { title: created ? 'Uploaded' : 'It was there already', items: [item], one: true }))
+    }
     const { url, markdown, type, width, height, bytes } = item
     return reply.header('location', url).send({ url, markdown, type, width, height, bytes, created })
   })
@@ -51,7 +68,14 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
   app.get('/files', { schema: LIST_SCHEMA }, async (request, reply) => {
     const { before } = /** @type {{before?: string}} */ (request.query)
     const { items, more } = await files.list({ before, limit: FILES_PER_PART })
-    const body = renderView('files', { title: 'Pictures', items: items.map(shown), one: false, first: before === undefined, nextUrl: more ? `/files?before=${items[items.length - 1]._id}` : null, firstUrl: '/files' })
+    const body = renderView('files', {
+      title: 'Pictures',
+      items: items.map(shown),
+      one: false,
+      first: before === undefined,
+      nextUrl: more ? `/files?before=${items[items.length - 1]._id}` : null,
+      firstUrl: '/files'
+    })
     return sendRevalidated(request, reply, { cacheControl: policy.listControl, type: HTML, body })
   })
 
@@ -59,13 +83,18 @@ export async function fileRoutes (app, { files, maxBytes, policy }) {
     method: ['GET', 'HEAD'],
     url: '/files/:file',
     handler: async (request, reply) => {
-      const [, hash, extension] = /^([0-9a-f]{32})\.(png|jpg|webp|gif)$/.exec(/** @type {{file: string}} */ (request.params).file) ?? []
+      const [, hash, extension] = /^([0-9a-f]{32})\.(png|jpg|webp|gif)$/
+        .exec(/** @type {{file: string}} */ (request.params).file) ?? []
       const file = hash === undefined ? null : await files.find(hash)
       if (file === null || file.metadata.extension !== extension) throw new FileMissing()
       const validators = { etag: `"${hash}"`, 'last-modified': file.uploadDate.toUTCString() }
       reply.headers({ ...validators, 'cache-control': FOR_EVER, 'content-security-policy': FILE_SECURITY })
       if (fresh(request.headers, validators)) return reply.code(304).send()
-      reply.headers({ 'content-length': file.length, 'content-type': file.metadata.type, 'content-disposition': 'inline' })
+      reply.headers({
+        'content-length': file.length,
+        'content-type': file.metadata.type,
+        'content-disposition': 'inline'
+      })
       return request.method === 'HEAD' ? reply.send() : reply.send(files.read(file))
     }
   })

@@ -10,14 +10,19 @@ import { BUCKET } from './model.js'
 
 const { mongo } = mongoose
 
-export const FileTooLarge = createError('WIKI_FILE_TOO_LARGE', 'The file is larger than %d bytes, which is the most that is taken. Make the picture smaller, or save it as JPEG or WebP.', 413)
+export const FileTooLarge = createError(
+  'WIKI_FILE_TOO_LARGE',
+  'The file is larger than %d bytes, which is the most that is taken. ' +
+    'Make the picture smaller, or save it as JPEG or WebP.',
+  413
+)
 const CHUNK_BYTES = 1_048_576
-/** Each keeps a megabyte, and takes as long as its client likes: 30 s at most. */
+/** Each buffers a megabyte, for as long as its client takes to send it: 30 s at most. */
 const ARRIVING_MAX = 16
 const DUPLICATE_KEY = 11_000
 
 /**
- * Pictures for pages, in GridFS. They are found by what they are, so one address means the same bytes for ever.
+ * Stores pictures for pages in GridFS, by the hash of their content: a URL always has the same bytes.
  * @param {object} options
  * @param {ReturnType<typeof import('./model.js').defineFileModels>} options.models
  * @param {number} options.maxBytes  of one file
@@ -25,7 +30,7 @@ const DUPLICATE_KEY = 11_000
 export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
   function bucket () {
     const { db } = Files.db
-    // Never connected yet.
+    // There is no `db` before the first connection.
     if (db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
     return new mongo.GridFSBucket(db, { bucketName: BUCKET, chunkSizeBytes: CHUNK_BYTES })
   }
@@ -39,13 +44,13 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
     find,
 
     /**
-     * Keeps a picture while it arrives, without what follows its end; nothing of it stays when it cannot be taken or
+     * Stores a picture while it arrives, without the bytes behind its end. Nothing of it stays when it is refused or
      * does not arrive whole.
      * @param {AsyncIterable<Buffer>} source
      * @param {string} author
      * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
      * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture, or a damaged one, 429 when
-     *   too many arrive at once; what `source` throws
+     *   too many arrive at once; errors of `source`
      */
     async save (source, author) {
       const hash = createHash('sha256')
@@ -65,7 +70,7 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
               yield kept
             }
             const image = await inspection.end()
-            // The stream writes both with the last piece.
+            // GridFS writes both with the last chunk.
             upload.filename = hash.digest('hex').slice(0, 32)
             upload.options.metadata = { ...image, author }
           } finally {
@@ -89,12 +94,17 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
     read: (file) => bucket().openDownloadStream(file._id),
 
     /**
-     * The newest first.
+     * Lists files, the newest first.
      * @param {{before?: string, limit: number}} part  `before`: the `_id` of the last one seen
      * @returns {Promise<{items: StoredFile[], more: boolean}>}
      */
     async list ({ before, limit }) {
-      const found = await Files.find(before === undefined ? {} : { _id: mongoose.trusted({ $lt: new mongo.ObjectId(before) }) }).sort({ _id: -1 }).limit(limit + 1).lean().exec()
+      const found = await Files
+        .find(before === undefined ? {} : { _id: mongoose.trusted({ $lt: new mongo.ObjectId(before) }) })
+        .sort({ _id: -1 })
+        .limit(limit + 1)
+        .lean()
+        .exec()
       return { items: found.slice(0, limit), more: found.length > limit }
     }
   }

@@ -5,7 +5,7 @@ const FRAME_BYTES = 16
 /** @typedef {{width: number, height: number}} Size */
 
 /**
- * Walks over the chunks, whose lengths have to fill the file's. RFC 9649 §2
+ * Reads the chunks. Their lengths must add up to the file's. RFC 9649 §2
  * @type {import('./image.js').Parser}
  */
 export async function parseWebp (bytes, acceptSize) {
@@ -48,7 +48,7 @@ const fits = ({ width, height }, canvas, kind) =>
     ? width <= canvas.width && height <= canvas.height
     : width === canvas.width && height === canvas.height
 
-/** How much of a chunk says its size. @type {Record<string, number>} */
+/** Bytes at the beginning of a chunk that hold the picture's size. @type {Record<string, number>} */
 const READ_BYTES = { VP8X: 10, VP8L: 5, 'VP8 ': 10, ANMF: FRAME_BYTES }
 
 /** @type {Record<string, (bytes: import('./bytes.js').Bytes, length: number) => Promise<Size>>} */
@@ -57,14 +57,14 @@ const SIZES = {
     const data = await beginning(bytes, 'VP8X', length)
     return { width: data.readUIntLE(4, 3) + 1, height: data.readUIntLE(7, 3) + 1 }
   },
-  // RFC 9649 §3.4: 14 bits each, then one for alpha, and three for the version, which is 0.
+  // RFC 9649 §3.4: width and height have 14 bits each; then come one for alpha and three for the version, which is 0.
   async VP8L (bytes, length) {
     const data = await beginning(bytes, 'VP8L', length)
     const bits = data.readUInt32LE(1)
     if (data[0] !== 0x2f || bits >>> 29 !== 0) throw new Broken('its pixels cannot be unpacked')
     return { width: (bits & 0x3fff) + 1, height: (bits >>> 14 & 0x3fff) + 1 }
   },
-  // RFC 6386 §9.1: a key frame whose first partition is there.
+  // RFC 6386 §9.1: it must be a key frame that contains its first partition.
   async 'VP8 ' (bytes, length) {
     const data = await beginning(bytes, 'VP8 ', length)
     const tag = data.readUIntLE(0, 3)

@@ -2,29 +2,33 @@ import createError from '@fastify/error'
 import { createRequestQueue } from './request-queue.js'
 import { retryAfter } from './retry-after.js'
 
-/** Views take some milliseconds. */
+/** A view takes a few milliseconds. */
 const READS = { first: 64, workMs: 100, workMaxMs: 1_000 }
 /**
- * A save also waits for the disk of the database and for a thread that renders. More saves at once do not end sooner,
- * and their transactions take so long that the database gives them up.
+ * A save also waits for the database's disk and for a rendering thread. More saves at once do not finish sooner, and
+ * their transactions then take so long that the database aborts them.
  */
 const WRITES = { first: 32, workMs: 500, workMaxMs: 5_000 }
 /**
- * Whole texts and searches: ten texts of 1 MiB that arrive together hold the main thread until all are sent, and ten
- * searches the database (`make bench-dearest`). As few are at work, these wait longer than others.
+ * Whole texts and searches: ten texts of 1 MiB at once block the main thread until all are sent, and ten searches block
+ * the database (`make bench-dearest`). Few run at once, so these requests may wait longer than others.
  */
 const COSTLY = { first: 2, atWork: { min: 2, max: 2 }, workMs: 100, workMaxMs: 5_000 }
 const COSTLY_WAIT_FACTOR = 10
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-const Busy = createError('WIKI_BUSY', 'More is asked of the wiki than it can answer just now. Nothing was done; try again in a moment.', 503)
+const Busy = createError(
+  'WIKI_BUSY',
+  'More is asked of the wiki than it can answer just now. Nothing was done; try again in a moment.',
+  503
+)
 
 /**
- * Limits how many handlers work at once to what ends within a short time. The rest wait in three
- * lines: reads, reads that cost far more than a page, and writes. So no burst of edits keeps readers out. See docs/decisions/0016.
+ * Limits how many handlers run at once to what finishes within a short time. The others wait in three queues (reads,
+ * costly reads, writes), so a burst of edits does not block readers. See docs/decisions/0016.
  * @param {object} options
- * @param {number} options.waitMaxMs  0: there is no line, all work at once
- * @param {number} [options.workMaxMs]  after which work keeps no other from beginning, for all methods
+ * @param {number} options.waitMaxMs  0: no queues and no limits
+ * @param {number} [options.workMaxMs]  after this time a running handler frees its slot; applies to all three queues
  */
 export function createConcurrencyLimits ({ waitMaxMs, workMaxMs }) {
   const busy = retryAfter(new Busy())
@@ -35,26 +39,26 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs }) {
 
   return {
     /**
-     * Begins a read that would not have to wait for its turn.
+     * Starts a read if a slot is free.
      * @template T
      * @param {() => Promise<T>} read
-     * @returns {Promise<T> | undefined} undefined: it would
+     * @returns {Promise<T> | undefined} undefined: no slot is free
      */
     runNow: (read) => waitMaxMs === 0 ? read() : reads.runNow(read),
 
     /**
-     * The same handler, which waits for its turn. A request whose connection has ended meanwhile is dropped.
+     * Wraps a handler so that it waits for a slot. A request whose connection closes meanwhile is dropped.
      * @param {import('fastify').RouteHandlerMethod} handler
      * @param {{isCostly?: boolean}} [options]  a read that costs far more than a page
      * @returns {import('fastify').RouteHandlerMethod}
-     * @throws {Error} 503 when that did not come in time
+     * @throws {Error} 503 when no slot is free in time
      */
     limited (handler, { isCostly = false } = {}) {
       if (waitMaxMs === 0) return handler
       const readsOf = isCostly ? costly : reads
       return function (request, reply) {
         const queue = SAFE.has(request.method) ? readsOf : writes
-        // Not `request.raw.destroyed`, which is true once a body has been read.
+        // `request.raw.destroyed` does not work here: it is true once a body has been read.
         return queue.run(() => handler.call(this, request, reply), () => request.raw.socket.destroyed)
       }
     }

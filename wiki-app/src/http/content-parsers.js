@@ -4,16 +4,20 @@ import fp from 'fastify-plugin'
 import { readForm } from '../pages/form.js'
 import { createKeyedMutex } from '../process/keyed-mutex.js'
 
-const UnknownType = createError('WIKI_UNKNOWN_TYPE', 'The text is taken as text/markdown, as JSON {"content": "…"}, or as a form with the field “content”.', 415)
+const UnknownType = createError(
+  'WIKI_UNKNOWN_TYPE',
+  'The text is taken as text/markdown, as JSON {"content": "…"}, or as a form with the field “content”.',
+  415
+)
 const NotUtf8 = createError('WIKI_NOT_UTF8', 'The text is not valid UTF-8.', 400)
 
-/** Longer forms are read one after the other, and other requests get their turn between them. */
+/** Longer forms are parsed one at a time, and other requests run in between. */
 const LONG_FORM_BYTES = 65_536
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Fastify's own, but an empty body is none, so that the route says what it takes.
+ * Returns Fastify's JSON parser, except that an empty body counts as no body, so that the route says what it expects.
  * @param {import('fastify').FastifyInstance} app
  * @returns {import('fastify').FastifyBodyParser<string>}
  */
@@ -23,8 +27,8 @@ export function jsonParser (app) {
 }
 
 /**
- * The three ways to send a page's text; each becomes a body of `{content}`. Plain text is not one of them:
- * any site can make a visitor's browser send it.
+ * The three ways to send a page's text; each becomes a body of `{content}`. Plain text is not accepted: any site can
+ * make a visitor's browser send it.
  */
 export const contentParsers = fp(
   /** @type {import('fastify').FastifyPluginAsync<{maxBytes: number}>} */
@@ -32,14 +36,18 @@ export const contentParsers = fp(
     app.removeContentTypeParser(['text/plain', 'application/json'])
     app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
     app.addContentTypeParser('*', async () => { throw new UnknownType() })
-    // Markdown is not encoded, so this is the page's own limit.
-    app.addContentTypeParser('text/markdown', { parseAs: 'buffer', bodyLimit: maxBytes }, async (/** @type {unknown} */ _request, /** @type {Buffer} */ body) => {
-      try {
-        return { content: utf8.decode(body) }
-      } catch {
-        throw new NotUtf8()
+    // Markdown arrives unencoded, so the limit is that of the page itself.
+    app.addContentTypeParser(
+      'text/markdown',
+      { parseAs: 'buffer', bodyLimit: maxBytes },
+      async (/** @type {unknown} */ _request, /** @type {Buffer} */ body) => {
+        try {
+          return { content: utf8.decode(body) }
+        } catch {
+          throw new NotUtf8()
+        }
       }
-    })
+    )
     const inTurn = createKeyedMutex()
     app.addContentTypeParser(
       'application/x-www-form-urlencoded',

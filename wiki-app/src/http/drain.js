@@ -1,13 +1,14 @@
 import { Server } from 'node:net'
 import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
 
-/** Shorter than the process takes to lose patience with its own end, see server.js. */
+/** Below CLOSE_MAX_MS of server.js, after which the process exits anyway. */
 const DRAIN_MAX_MS = 8_000
-/** Connections that a proxy keeps get so long to bring what it has sent on them already, or sends before it has heard. */
+/** How long open connections may still deliver requests that a proxy sent before it noticed the shutdown. */
 const LAST_REQUESTS_MS = 500
 
 /**
- * Makes `close` wait for requests in flight, also for those that are still on their way, but for nothing else that clients keep open.
+ * Makes `close` wait for requests in flight, including those still on the network, but not for anything else that
+ * clients keep open.
  * @param {import('fastify').FastifyInstance} app
  */
 export function drainOnClose (app) {
@@ -21,7 +22,10 @@ export function drainOnClose (app) {
     socket.once('close', () => sockets.delete(socket))
   })
 
-  /** Closing resets what the kernel has accepted and this process has not: in each turn of its event loop one connection is taken up. */
+  /**
+   * Closing the server resets connections that the kernel has accepted and this process has not. Each turn of the event
+   * loop accepts one connection.
+   */
   async function takeUpWhatWaits () {
     const deadline = performance.now() + LAST_REQUESTS_MS
     let before
@@ -34,15 +38,16 @@ export function drainOnClose (app) {
   app.addHook('preClose', async () => {
     const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MAX_MS)
     await takeUpWhatWaits()
-    // No new connections. The server's own `close` would also end those that look idle, and with them a request that has not been read yet,
-    // which a proxy may not send again when it is a POST. From now on each answer says `Connection: close`.
+    // Stops new connections only. The server's own `close` would also close connections that look idle, and with them a
+    // request that is not read yet, which a proxy may not resend if it is a POST. From now on each response says
+    // `Connection: close`.
     const ended = new Promise((resolve) => Server.prototype.close.call(server, resolve))
     if (sockets.size > 0) await sleep(LAST_REQUESTS_MS)
-    // Right after the connections were looked at for what has come, and not before.
+    // `setImmediate` continues right after the event loop has read all connections, so no arrived request is missed.
     await turn()
-    // A connection whose last request is answered from now on would otherwise be kept for the next one.
+    // Otherwise a connection whose last request is answered after this point would stay open for another one.
     server.keepAliveTimeout = 1
-    // Browsers open connections ahead of need; Node takes these for busy ones.
+    // Browsers open connections in advance, and Node counts these as busy.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     server.closeIdleConnections()
     await ended

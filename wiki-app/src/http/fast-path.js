@@ -1,38 +1,38 @@
 import { createServer } from 'node:http'
 
 /**
- * What is sent as it is: names and values of the headers in turn, and the body.
+ * A complete response; in `head`, names and values of the headers alternate.
  * @typedef {{status: 200 | 304, head: string[], document?: Buffer}} Ready
  */
 
 /**
  * @template Found
  * @typedef {object} Finder
- * @property {(request: IncomingMessage) => Found | Promise<Found> | undefined} find  undefined: the framework looks
- *   by itself
+ * @property {(request: IncomingMessage) => Found | Promise<Found> | undefined} find  undefined: the framework handles
+ *   the request alone
  * @property {(found: Found, headers: import('node:http').IncomingHttpHeaders) => Ready | undefined} ready  undefined:
- *   the framework answers
- * @property {(request: IncomingMessage, status: number, duration_ms: number) => void} [answered]  of a request that
- *   the framework does not see
+ *   the framework responds
+ * @property {(request: IncomingMessage, status: number, duration_ms: number) => void} [answered]  called for requests
+ *   that the framework does not see
  */
 
 /**
- * Answers some requests before the framework: its own work for a request exceeds that of an answer from memory. Neither
- * routes nor hooks see them. The framework gets all others as they came, with what was found of them. See
- * docs/decisions/0017.
+ * Answers some requests before the framework, because Fastify's overhead per request exceeds the cost of a cached
+ * response. Neither routes nor hooks see these requests. The framework gets all others unchanged, together with the
+ * result of `find`. See docs/decisions/0017.
  * @template Found
  * @param {object} on
- * @param {(method: string) => void} on.begun  a request for which `find` has found something, or begun to look
+ * @param {(method: string) => void} on.begun  called for each request for which `find` returns a result or a promise
  */
 export function createFastPath ({ begun }) {
   /** @type {Finder<Found>} */
   let finder = { find: () => undefined, ready: () => undefined }
   /**
-   * Begun here and left to the framework.
+   * Requests that started here and went on to the framework.
    * @type {WeakMap<IncomingMessage, {found: Found | Promise<Found>, lead_ms: number}>}
    */
   const left = new WeakMap()
-  // The clock is read only where `answered` wants the time.
+  // The clock is read only if `answered` needs the duration.
   const now = () => finder.answered === undefined ? 0 : performance.now()
 
   /**
@@ -43,23 +43,23 @@ export function createFastPath ({ begun }) {
     try {
       return finder.ready(found, request.headers)
     } catch {
-      // The framework meets the same error, and its error handler answers.
+      // The framework runs into the same error, and its error handler responds.
       return undefined
     }
   }
 
   return {
-    /** @param {Finder<Found>} only  before it the framework answers everything */
+    /** @param {Finder<Found>} only  before this call the framework answers everything */
     use (only) { finder = only },
 
     /**
-     * Makes Fastify's server. https://fastify.dev/docs/latest/Reference/Server/#serverfactory
+     * Creates Fastify's server. https://fastify.dev/docs/latest/Reference/Server/#serverfactory
      * @param {import('fastify').FastifyServerFactoryHandler} byFramework
-     * @param {Record<string, any>} options  Fastify's; it applies none of them to a server that it did not make
+     * @param {Record<string, any>} options  Fastify's; it applies none of them to a server that it did not create
      */
     serverFactory (byFramework, { keepAliveTimeout, requestTimeout }) {
       const server = createServer((request, response) => {
-        // While it closes, each answer has to say that its connection ends, and the framework sees to that.
+        // While the server closes, each response needs `Connection: close`, which the framework adds.
         const found = server.listening ? finder.find(request) : undefined
         if (found === undefined) return byFramework(request, response)
         const since = now()
@@ -81,11 +81,11 @@ export function createFastPath ({ begun }) {
     },
 
     /**
-     * @param {IncomingMessage} request  that the framework has got
-     * @returns {Found | Promise<Found> | undefined} what was found of it before
+     * @param {IncomingMessage} request  that reached the framework
+     * @returns {Found | Promise<Found> | undefined} what `find` returned for it
      */
     foundOf: (request) => left.get(request)?.found,
-    /** @param {IncomingMessage} request @returns {number} ms that passed before the framework got it */
+    /** @param {IncomingMessage} request @returns {number} ms before the framework got it */
     leadOf: (request) => left.get(request)?.lead_ms ?? 0,
     /** @param {IncomingMessage} request */
     hasBegun: (request) => left.has(request)

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 
 /**
- * Short enough for a header, long enough that no two texts share it.
+ * Returns a hash that is short enough for a header and long enough that no two texts share it.
  * @param {(string | Buffer)[]} parts
  * @returns {string} 16 characters (96 bits)
  */

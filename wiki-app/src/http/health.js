@@ -1,9 +1,9 @@
 /**
- * `/healthz`: the process lives. `/readyz`: it can do its work, for which it needs its database.
+ * `/healthz`: the process is alive. `/readyz`: it can serve requests, for which it needs its database.
  * @type {import('fastify').FastifyPluginAsync<{database: import('../database/database.js').Database}>}
  */
 export async function healthRoutes (app, { database }) {
-  // Probes are not visitors: they do not count.
+  // Health probes are not visitors, so the counter ignores them.
   const config = { counted: false }
 
   app.get('/healthz', { config: { ...config, database: false } }, async (_request, reply) => {

@@ -1,16 +1,16 @@
-/** As the router takes a target with scheme and host (RFC 9112 §3.2.2). */
+/** Scheme and host of a request target, which the router accepts too (RFC 9112 §3.2.2). */
 const AUTHORITY = /^https?:\/\/.*?\//
 
 /**
- * Hook of plugins that read: sends a request with parameters that its route does not know to the address without them.
- * Caches would store `/revision/a/1?r=2` beside `/revision/a/1`, and no purge would name it.
- * A route knows what its schema describes.
+ * Hook for routes that read: redirects a request with unknown query parameters to the URL without them. Otherwise
+ * caches would store `/revision/a/1?r=2` beside `/revision/a/1`, and no purge would name it. A route's schema lists the
+ * known parameters.
  * @param {import('fastify').FastifyRequest} request
  * @param {import('fastify').FastifyReply} reply
  * @param {() => void} done
  */
 export function leaveUnknownQuery ({ method, url: target, routeOptions }, reply, done) {
-  // First of all: the authority may have a question mark in it.
+  // Removed first: the authority may contain a question mark.
   const url = target.replace(AUTHORITY, '/')
   const start = url.indexOf('?')
   if (start === -1 || (method !== 'GET' && method !== 'HEAD')) return done()
@@ -19,9 +19,9 @@ export function leaveUnknownQuery ({ method, url: target, routeOptions }, reply,
   const known = Object.keys(properties)
   const kept = asked.split('&').filter((pair) => known.includes(keyOf(pair))).join('&')
   if (kept === asked && asked !== '') return done()
-  // The router has found this path to be one of ours, so it cannot name another host.
+  // The router has matched this path, so the redirect cannot name another host.
   const path = url.slice(0, start)
-  // Not stored: there is no end of such addresses, and they would fill a cache.
+  // Not stored: the number of such URLs is unlimited, and they would fill a cache.
   reply.header('cache-control', 'no-store').redirect(kept === '' ? path : `${path}?${kept}`, 301)
 }
 

@@ -8,7 +8,9 @@ const BROKEN = { status: 400, detail: 'This is no request of HTTP/1.1 (RFC 9112)
 const CONNECT = { status: 501, detail: 'CONNECT is not possible: this is a wiki, and no proxy.' }
 const EXPECTATION = { status: 417, detail: 'Only “100-continue” can be expected. Leave the header Expect out.' }
 
-/** By what Node's parser and its timers say. https://nodejs.org/api/errors.html, llhttp's `HPE_…` */
+/**
+ * Keys are the error codes of Node's parser (llhttp's `HPE_…`) and of its timers. https://nodejs.org/api/errors.html
+ */
 const REFUSALS = new Map(Object.entries({
   HPE_HEADER_OVERFLOW: { status: 431, detail: `The header has over ${maxHeaderSize} bytes. Send shorter fields.` },
   HPE_INVALID_METHOD: { status: 501, detail: 'The wiki knows GET, HEAD, POST, PUT and DELETE, not this method.' },
@@ -18,7 +20,7 @@ const REFUSALS = new Map(Object.entries({
 }))
 
 /**
- * Fastify's `clientErrorHandler`: a problem document for what Node could not read as a request.
+ * Fastify's `clientErrorHandler`: sends a problem document for input that Node cannot parse as a request.
  * @param {Error & {code?: string}} error
  * @param {Socket} socket
  */
@@ -28,7 +30,7 @@ export function answerMalformed (error, socket) {
 }
 
 /**
- * Answers what Node keeps from request listeners.
+ * Answers requests that Node does not pass to request listeners.
  * @param {import('node:http').Server} server
  */
 export function refuseUnheard (server) {
@@ -44,7 +46,7 @@ export function refuseUnheard (server) {
  * @param {typeof BROKEN} refusal
  */
 function refuse (socket, refusal) {
-  // An answer has begun, to this request or one before it: a second head would become part of its body.
+  // A response has already started, to this request or an earlier one: a second head would become part of its body.
   const { _httpMessage: current } = /** @type {{_httpMessage?: {_headerSent?: boolean} | null}} */ (
     /** @type {unknown} */ (socket))
   if (!socket.writable || current?._headerSent) return socket.destroy()

@@ -11,12 +11,20 @@ const NotFound = createError('WIKI_NOT_FOUND', 'There is nothing at this address
 const MethodNotAllowed = createError('WIKI_METHOD_NOT_ALLOWED', '%s is not possible here, only %s.%s', 405)
 
 /**
- * What an error may carry besides `statusCode` and `message`; the URLs are where a person may go on.
- * @typedef {Error & {statusCode?: number, headers?: Record<string, string>, createUrl?: string, historyUrl?: string, signInUrl?: string, currentRevision?: number}} AnswerableError
+ * What an error may carry besides `statusCode` and `message`; the URLs offer a person the next step.
+ * @typedef {Error & {
+ *   statusCode?: number,
+ *   headers?: Record<string, string>,
+ *   createUrl?: string,
+ *   historyUrl?: string,
+ *   signInUrl?: string,
+ *   currentRevision?: number
+ * }} AnswerableError
  */
 
 /**
- * Makes the one error handler: an RFC 9457 problem for programs, a page for people. Neither may be stored, as one URL gives both.
+ * Creates the error handler: it sends an RFC 9457 problem to programs and a page to people. Neither may be stored,
+ * because one URL gives both.
  * @param {(error: unknown) => boolean} isUnavailable  whether the database's absence is the cause
  */
 export function createErrorHandler (isUnavailable) {
@@ -27,10 +35,14 @@ export function createErrorHandler (isUnavailable) {
    */
   return function answerError (error, request, reply) {
     const { status, detail, headers } = describe(error)
-    if (status === 500) request.log.error({ request_id: request.id, err: error, method: request.method, url: pathOf(request) }, 'unexpected error')
+    if (status === 500) {
+      request.log.error({ request_id: request.id, err: error, method: request.method, url: pathOf(request) }, 'unexpected error')
+    }
     reply.code(status).headers({ ...SECURITY_HEADERS, ...headers, 'cache-control': 'no-store' })
     const title = STATUS_CODES[status] ?? 'Error'
-    if (wantsHtml(request)) return reply.type(HTML).send(renderView('error', { title, status, detail, requestId: request.id, signInUrl: error.signInUrl, createUrl: error.createUrl, historyUrl: error.historyUrl }))
+    if (wantsHtml(request)) {
+      return reply.type(HTML).send(renderView('error', { title, status, detail, requestId: request.id, signInUrl: error.signInUrl, createUrl: error.createUrl, historyUrl: error.historyUrl }))
+    }
     const current = error.currentRevision !== undefined && { current_revision: error.currentRevision }
     const problem = { ...problemOf(status, detail), request_id: request.id, ...current }
     return reply.type('application/problem+json').send(problem)
@@ -39,30 +51,34 @@ export function createErrorHandler (isUnavailable) {
   /** @param {AnswerableError} error */
   function describe (error) {
     const { statusCode = 500, message, headers } = error
-    if ((statusCode >= 400 && statusCode < 500) || statusCode === 503) return { status: statusCode, detail: message, headers }
-    if (isUnavailable(error)) return { status: 503, detail: 'The wiki cannot reach its database. Try again in a moment.', headers: { 'retry-after': String(RETRY_AFTER_S) } }
-    // What went wrong inside is for the log only.
+    if ((statusCode >= 400 && statusCode < 500) || statusCode === 503) {
+      return { status: statusCode, detail: message, headers }
+    }
+    if (isUnavailable(error)) {
+      return { status: 503, detail: 'The wiki cannot reach its database. Try again in a moment.', headers: { 'retry-after': String(RETRY_AFTER_S) } }
+    }
+    // Internal details go to the log only.
     return { status: 500, detail: 'Something went wrong in the wiki. It has been logged.', headers: {} }
   }
 }
 
 /**
- * RFC 9457.
+ * Returns a problem document (RFC 9457).
  * @param {number} status
  * @param {string} detail  a sentence
  */
 export const problemOf = (status, detail) =>
   ({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail })
 
-/** Handler of whatever matches no route. */
+/** Handler for requests that match no route. */
 export function answerNotFound () {
   throw new NotFound()
 }
 
 /**
- * Notes the address of each route from now on.
+ * Records the URL pattern of each route that is registered from now on.
  * @param {import('fastify').FastifyInstance} app
- * @returns {Map<string, string>} URL pattern and what there is to say to methods that it has not
+ * @returns {Map<string, string>} by URL pattern, what a 405 response adds for other methods; empty for nothing
  */
 export function noteRoutes (app) {
   const known = new Map()
@@ -74,24 +90,31 @@ export function noteRoutes (app) {
 }
 
 /**
- * Makes every noted URL answer 405 with Allow to the methods that it has not (RFC 9110 §15.5.6). Fastify by itself says 404, and a route for each method
- * that Node can parse would be some two thousand of them: a tenth of the wiki's start, and as much of its memory.
+ * Makes every recorded URL answer 405 with Allow to methods that it does not support (RFC 9110 §15.5.6). Fastify itself
+ * answers 404. A route for each method that Node can parse would add some two thousand routes: a tenth of the wiki's
+ * start time, and as much of its memory.
  * @param {import('fastify').FastifyInstance} app
  * @param {ReturnType<typeof noteRoutes>} known
  * @param {object} options
- * @param {number} options.maxParamLength  as the routes have it
+ * @param {number} options.maxParamLength  as for the routes
  */
 export function refuseOtherMethods (app, known, { maxParamLength }) {
-  const has = (/** @type {string} */ method, /** @type {string} */ url) => app.hasRoute({ method: /** @type {import('fastify').HTTPMethods} */ (method), url })
+  const has = (/** @type {string} */ method, /** @type {string} */ url) =>
+    app.hasRoute({ method: /** @type {import('fastify').HTTPMethods} */ (method), url })
   const methods = app.supportedMethods.filter((method) => [...known.keys()].some((url) => has(method, url)))
   const addresses = createRouter({ maxParamLength })
-  const add = (/** @type {string} */ method, /** @type {string} */ url, /** @type {Address} */ address) => addresses.on(/** @type {import('find-my-way').HTTPMethod} */ (method), url, () => {}, address)
-  const find = (/** @type {string} */ method, /** @type {string} */ url) => /** @type {Address | undefined} */ (addresses.find(/** @type {import('find-my-way').HTTPMethod} */ (method), url)?.store)
+  const add = (/** @type {string} */ method, /** @type {string} */ url, /** @type {Address} */ address) =>
+    addresses.on(/** @type {import('find-my-way').HTTPMethod} */ (method), url, () => {}, address)
+  const find = (/** @type {string} */ method, /** @type {string} */ url) =>
+    /** @type {Address | undefined} */ (
+      addresses.find(/** @type {import('find-my-way').HTTPMethod} */ (method), url)?.store)
   for (const [url, reason] of known) {
     for (const method of methods.filter((method) => has(method, url))) add(method, url, { allowed: true, reason })
   }
   const refusal = (/** @type {import('fastify').FastifyRequest} */ { method, url }) => {
-    const found = methods.map((method) => /** @type {const} */ ([method, find(method, url)])).filter(([, address]) => address !== undefined)
+    const found = methods
+      .map((method) => /** @type {const} */ ([method, find(method, url)]))
+      .filter(([, address]) => address !== undefined)
     if (found.length === 0) return undefined
     const allow = found.filter(([, address]) => address?.allowed).map(([method]) => method).join(', ')
     const reason = found.map(([, address]) => address?.reason).find(Boolean) ?? ''
@@ -100,13 +123,19 @@ export function refuseOtherMethods (app, known, { maxParamLength }) {
 
   const config = { role: 'anyone' }
   for (const [url, reason] of [...known]) {
-    // A wider pattern has a route for these, which must not be taken for this address.
+    // A wider pattern has routes for these methods, which must not answer for this URL.
     const elsewhere = methods.filter((method) => !has(method, url) && find(method, url) !== undefined)
     if (elsewhere.length === 0) continue
     for (const method of elsewhere) add(method, url, { allowed: false, reason })
-    app.route({ method: elsewhere, url, config, onRequest: (request, _reply, done) => { done(refusal(request)) }, handler: answerNotFound })
+    app.route({
+      method: elsewhere,
+      url,
+      config,
+      onRequest: (request, _reply, done) => { done(refusal(request)) },
+      handler: answerNotFound
+    })
   }
-  // Before the body is read: there is nothing to do with it.
+  // In `onRequest`, because the body need not be read.
   app.addHook('onRequest', (request, _reply, done) => { done(request.is404 ? refusal(request) : undefined) })
 }
 

@@ -1,26 +1,27 @@
 import { createInFlight } from '../process/in-flight.js'
 
-/** How often work and line are looked at, while anything waits. */
+/** How often running and queued work is checked, while anything is queued. */
 const LOOK_MS = 50
 const AT_WORK = { min: 8, max: 1_024 }
 const WAITING_MAX = 4_096
 
 /**
- * Limits how much work of one kind runs at once to what ends within a short time. The rest waits in one line, and is
- * refused after `waitMaxMs`.
+ * Limits how much work of one kind runs at once to what finishes within a short time. The rest waits in one queue, and
+ * is refused after `waitMaxMs`.
  * @param {object} options
  * @param {number} options.waitMaxMs
- * @param {number} options.first  at work at once while nothing is known yet
- * @param {{min: number, max: number}} [options.atWork]  bounds of what is learnt
- * @param {number} options.workMs  more at once than are done in this time, on the average, only makes all slower
- * @param {number} options.workMaxMs  what takes longer is waiting for something else, and leaves its place
+ * @param {number} options.first  limit of running work before anything is measured
+ * @param {{min: number, max: number}} [options.atWork]  bounds of the measured limit
+ * @param {number} options.workMs  target for the mean duration: running more at once than finishes within it only slows
+ *   everything down
+ * @param {number} options.workMaxMs  work that takes longer is waiting for something else, and frees its slot
  * @param {() => Error} options.refusal
  */
 export function createRequestQueue ({ waitMaxMs, first, atWork: bounds = AT_WORK, workMs, workMaxMs, refusal }) {
   let atWorkMax = first
   /**
-   * Counts looks instead of time: a process that got no processor for a second must not take its own work for work
-   * that hangs.
+   * Counts checks instead of time: a process that got no CPU for a second must not mistake its own work for work that
+   * hangs.
    * @type {import('../process/in-flight.js').InFlight<{since: number, looks: number}>}
    */
   const atWork = createInFlight()
@@ -60,7 +61,7 @@ export function createRequestQueue ({ waitMaxMs, first, atWork: bounds = AT_WORK
     timer = undefined
   }
 
-  /** Little's law: so many are at work as are done within `workMs`. */
+  /** Adapts the limit by Little's law: as much work runs at once as finishes within `workMs`. */
   function learn () {
     if (done === 0) return
     atWorkMax = doneMs / done > workMs
@@ -78,7 +79,7 @@ export function createRequestQueue ({ waitMaxMs, first, atWork: bounds = AT_WORK
   }
 
   /**
-   * Work that returns no promise does not count.
+   * Synchronous work does not count as running.
    * @template T
    * @param {() => T | Promise<T>} work
    * @returns {T | Promise<T>}
@@ -107,19 +108,19 @@ export function createRequestQueue ({ waitMaxMs, first, atWork: bounds = AT_WORK
 
   return {
     /**
-     * Begins work that need not wait.
+     * Starts work if a slot is free.
      * @template T
      * @param {() => Promise<T>} work
-     * @returns {Promise<T> | undefined} undefined: it would have to
+     * @returns {Promise<T> | undefined} undefined: no slot is free
      */
     runNow: (work) => isFree() ? /** @type {Promise<T>} */ (beginWork(work)) : undefined,
 
     /**
      * @template T
      * @param {() => T | Promise<T>} work
-     * @param {() => boolean} isGone  whether the client has gone: then the work is dropped
+     * @param {() => boolean} isGone  whether the client has disconnected: then the work is dropped
      * @returns {T | Promise<T>}
-     * @throws {Error} the refusal, when its turn does not come in time, or the line is full
+     * @throws {Error} the refusal, when no slot is free in time or the queue is full
      */
     run (work, isGone) {
       if (isFree()) return beginWork(work)

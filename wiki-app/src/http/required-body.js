@@ -12,8 +12,8 @@ const OtherBody = createError('WIKI_OTHER_BODY', '%s', 415)
 const JSON_TYPE = 'application/json'
 
 /**
- * Hook: a route that describes its body gets one of that kind, an object of fields or a stream. Fastify checks a body
- * by its media type, so one that is missing, or of another type, would reach the handler unchecked.
+ * Hook: refuses a body of another kind (an object of fields, or a stream) than the route's schema describes. Fastify
+ * validates a body by its media type, so a body that is missing, or of another type, would reach the handler unchecked.
  * @param {import('fastify').FastifyRequest} request
  * @param {import('fastify').FastifyReply} _reply
  * @param {(error?: Error) => void} done
@@ -35,7 +35,7 @@ const isObject = (body) =>
 
 /**
  * @param {Fields} fields
- * @param {string[]} types  none: forms are taken, too
+ * @param {string[]} types  empty: the route accepts forms, too
  */
 function askFor ({ required = [], properties = {} }, types) {
   const others = Object.keys(properties).filter((name) => !required.includes(name))

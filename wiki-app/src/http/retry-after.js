@@ -1,5 +1,6 @@
 /**
- * An error whose answer says when the same request may succeed. https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
+ * Adds a Retry-After header to an error's response: when the same request may succeed.
+ * https://www.rfc-editor.org/rfc/rfc9110#section-10.2.3
  * @template {Error} Failure
  * @param {Failure} error
  * @param {number} [seconds]

@@ -1,19 +1,24 @@
 import createError from '@fastify/error'
 
-const CrossSite = createError('WIKI_CROSS_SITE', 'This request comes from another site; changes are only taken from the wiki’s own pages or from programs.', 403)
+const CrossSite = createError(
+  'WIKI_CROSS_SITE',
+  'This request comes from another site; changes are only taken from the wiki’s own pages or from programs.',
+  403
+)
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Whether a request may change something (RFC 9110 §9.2.1).
+ * Returns whether a request may change something (RFC 9110 §9.2.1).
  * @param {string} method
  */
 export const isUnsafe = (method) => !SAFE_METHODS.has(method)
 
 /**
  * Hook that refuses changes sent by another site's page through a visitor's browser (cross-site request forgery).
- * Browsers say where a request comes from: Sec-Fetch-Site (W3C Fetch Metadata), older ones or plain http only Origin (RFC 6454 §7).
- * Programs send neither and are let through: no browser adds a visitor's credentials to what they send.
+ * Browsers name the source of a request in Sec-Fetch-Site (W3C Fetch Metadata); older browsers, and all over plain
+ * http, name it only in Origin (RFC 6454 §7). Programs send neither header and pass: no browser adds a visitor's
+ * credentials to their requests.
  * @param {import('fastify').FastifyRequest} request
  * @param {import('fastify').FastifyReply} _reply
  * @param {(error?: Error) => void} done

@@ -3,8 +3,9 @@ import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 
 /**
- * How Fastify makes functions of schemas, put off until one is needed: Ajv and its compiling are a sixth of a wiki's start, and most who ask for a page send
- * nothing that is checked. Fastify's own way compiles all schemas before the first request.
+ * Compiles each of Fastify's schemas when it is first needed: Ajv and its compiling are a sixth of the wiki's start
+ * time, and most requests for a page send nothing to validate. Fastify's default compiles all schemas before the first
+ * request.
  * https://fastify.dev/docs/latest/Reference/Server/#schemacontroller
  */
 export const schemaCompilers = {
@@ -20,7 +21,8 @@ export const schemaCompilers = {
       let validate
       /** @type {Check} */
       const check = (data) => {
-        compile ??= /** @type {(route: unknown) => Check} */ (require('@fastify/ajv-compiler')()(sharedSchemas, options))
+        compile ??= /** @type {(route: unknown) => Check} */ (
+          require('@fastify/ajv-compiler')()(sharedSchemas, options))
         validate ??= compile(route)
         const valid = validate(data)
         check.errors = validate.errors
@@ -29,8 +31,8 @@ export const schemaCompilers = {
       return /** @type {any} */ (check)
     }
   },
-  // The schemas of answers describe them, and a test holds them to it.
+  // Schemas of responses only document them; a test checks the responses against their schemas.
   buildSerializer: () => () => JSON.stringify
 }
 
-/** @typedef {{(data: unknown): boolean, errors?: unknown}} Check  as Ajv makes it */
+/** @typedef {{(data: unknown): boolean, errors?: unknown}} Check  as Ajv creates it */

@@ -1,5 +1,5 @@
 /**
- * The same on every answer. No page has a script or a style within it, so only the wiki's own files are let in.
+ * The same on every response. No page contains inline scripts or styles, so only the wiki's own files are allowed.
  * https://owasp.org/www-project-secure-headers/
  */
 export const SECURITY_HEADERS = {

@@ -6,15 +6,15 @@ const TooMany = createError('WIKI_TOO_MANY', 'Too many of these run at the same 
 const RETRY_AFTER_S = 5
 
 /**
- * Room for a number of costly things at the same time.
+ * Limits how many costly operations run at once.
  * @param {number} max
  */
 export function createSemaphore (max) {
   let taken = 0
   return {
     /**
-     * @returns {() => void} gives the place back, once
-     * @throws {Error} 429 when all are taken
+     * @returns {() => void} frees the slot; calls after the first do nothing
+     * @throws {Error} 429 when all slots are taken
      */
     take () {
       if (taken >= max) throw retryAfter(new TooMany(), RETRY_AFTER_S)

@@ -2,7 +2,8 @@ import fresh from 'fresh'
 import { hashOf } from './hash.js'
 
 /**
- * Answers with what any edit may change: kept copies are checked each time, and confirmed by their validator while they are good (RFC 9110 §8.8.3, §13.1.2).
+ * Sends a response that any edit may change: caches revalidate their copy each time, and get 304 while its validator
+ * matches (RFC 9110 §8.8.3, §13.1.2).
  * @param {import('fastify').FastifyRequest} request
  * @param {import('fastify').FastifyReply} reply
  * @param {object} answer

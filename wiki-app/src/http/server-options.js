@@ -4,13 +4,13 @@ import { schemaCompilers } from './schema-compilers.js'
 
 /** Percent-encoding, JSON escapes and form encoding make a text longer; its own length is checked after decoding. */
 const ENCODED_BODY_FACTOR = 3
-/** Longer than the header section may be, so that a page name's own rule refuses the name. */
+/** Longer than the header section may be, so that the rule for page names refuses a long name. */
 export const PARAMETER_MAX_CHARS = 20_000
-/** As many as nginx holds; a connection without a request takes a few kB. */
+/** As many as nginx keeps; a connection without a request takes a few kB. */
 export const CONNECTIONS_MAX = 12_288
 
 /**
- * Fastify's options. https://fastify.dev/docs/latest/Reference/Server/
+ * Returns Fastify's options. https://fastify.dev/docs/latest/Reference/Server/
  * @param {object} options
  * @param {import('../config.js').Config} options.config
  * @param {NodeJS.WritableStream} options.logTo
@@ -22,13 +22,13 @@ export const CONNECTIONS_MAX = 12_288
 export const serverOptions = ({ config, logTo, requestIds, serverFactory, onFrameworkError }) => ({
   // Standard output is for the one line that says where the wiki listens.
   logger: { level: config.LOG_LEVEL, stream: logTo },
-  // Hardly any request logs a line, so a logger for each would be wasted.
+  // Few requests log a line, so a logger for each would be wasted.
   childLoggerFactory: (/** @type {import('fastify').FastifyBaseLogger} */ logger) => logger,
   logController,
   genReqId: requestIds,
   serverFactory,
   bodyLimit: ENCODED_BODY_FACTOR * config.PAGE_MAX_BYTES,
-  // nginx keeps idle connections for 600 s, and must be the first to close one: it may be sending a request on it.
+  // nginx keeps idle connections for 600 s. It must close them first, because it may be sending a request on one.
   keepAliveTimeout: 660_000,
   requestTimeout: 30_000,
   // The first start on a large database waits for its indexes to be built.
@@ -37,9 +37,15 @@ export const serverOptions = ({ config, logTo, requestIds, serverFactory, onFram
   trustProxy: false,
   routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
   schemaController: { compilersFactory: schemaCompilers },
-  // A schema refuses what it does not describe; nothing is dropped or converted silently. A test checks the schemas
-  // themselves, so no start has to.
-  ajv: { customOptions: { removeAdditional: /** @type {false} */ (false), coerceTypes: /** @type {false} */ (false), validateSchema: false } },
+  // A schema refuses what it does not describe; Ajv drops and converts nothing silently. A test validates the schemas
+  // themselves, so a start need not.
+  ajv: {
+    customOptions: {
+      removeAdditional: /** @type {false} */ (false),
+      coerceTypes: /** @type {false} */ (false),
+      validateSchema: false
+    }
+  },
   clientErrorHandler: answerMalformed,
   frameworkErrors: onFrameworkError
 })

@@ -24,11 +24,33 @@ import xml from 'highlight.js/lib/languages/xml'
 import yaml from 'highlight.js/lib/languages/yaml'
 
 const LANGUAGES = {
-  bash, c, cpp, css, diff, dockerfile, go, ini, java, javascript, json, kotlin, markdown, nginx, php, python, r, ruby, rust, sql, typescript, xml, yaml
+  bash,
+  c,
+  cpp,
+  css,
+  diff,
+  dockerfile,
+  go,
+  ini,
+  java,
+  javascript,
+  json,
+  kotlin,
+  markdown,
+  nginx,
+  php,
+  python,
+  r,
+  ruby,
+  rust,
+  sql,
+  typescript,
+  xml,
+  yaml
 }
-/** Nobody reads longer ones for their colours. */
+/** Longer code does not need colours. */
 const CODE_MAX_BYTES = 50_000
-/** The grammars' expressions look through a long line, or many words without a sign between them, again from each of its places. */
+/** The grammars' regular expressions take quadratic time on a long line, or on many words without a sign between. */
 const LINE_MAX_CHARS = 300
 const WORDS_MAX_CHARS = 500
 const SIGN = /[^\p{L}\p{N}\s_$]/u
@@ -36,9 +58,10 @@ const SIGN = /[^\p{L}\p{N}\s_$]/u
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language)
 
 /**
+ * Highlights code.
  * @param {string} code
  * @param {string} language  as the author named it
- * @returns {string} HTML whose classes say what is what; '' when the code is to be shown as it is
+ * @returns {string} HTML with highlight.js's classes; '' when the code is to be shown without colours
  */
 export function highlight (code, language) {
   if (hljs.getLanguage(language) === undefined || Buffer.byteLength(code) > CODE_MAX_BYTES) return ''

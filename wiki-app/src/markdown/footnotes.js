@@ -1,16 +1,16 @@
 /** @typedef {import('markdown-it').MarkdownIt} MarkdownIt */
 /** @typedef {import('markdown-it').Token} Token */
 /** @typedef {import('./html.js').PageEnv} PageEnv */
-/** @typedef {{tokens: Token[], number: number, references: number}} Note  `number` is 0 until something refers to it */
+/** @typedef {{tokens: Token[], number: number, references: number}} Note  `number` is 0 until there is a reference */
 
-/** The bound keeps it from looking far ahead at each of many brackets. */
+/** The bound prevents a long search at each of many brackets. */
 const LABEL = /\[\^([^\s[\]]{1,64})\]/y
 const INDENT = 4
 
 /**
- * `[^label]` refers to the note that `[^label]: text` gives; its further paragraphs are indented. Notes are defined outside of
- * lists, quotes and other notes, come at the end in the order of their first references, and lead back to all of these.
- * Their ids have a colon, which no section's id has.
+ * Adds footnotes: `[^label]` refers to the note that `[^label]: text` defines; its further paragraphs are indented.
+ * Notes are defined outside of lists, quotes and other notes. They are shown at the end, in the order of their first
+ * references, and link back to each reference. Their ids contain a colon, which no section's id does.
  * @param {MarkdownIt} markdownIt
  */
 export function footnotes (markdownIt) {
@@ -24,7 +24,7 @@ export function footnotes (markdownIt) {
 
     const { blkIndent } = state
     const [start, shift, indent] = [state.bMarks[startLine], state.tShift[startLine], state.sCount[startLine]]
-    // The rest of this line is read as if it were a line of its own, indented like those that follow.
+    // The rest of this line is parsed like a separate line, indented like the lines that follow.
     state.blkIndent += INDENT
     state.bMarks[startLine] = Math.min(state.skipSpaces(labelEnd + 1), state.eMarks[startLine])
     state.tShift[startLine] = 0
@@ -61,8 +61,9 @@ export function footnotes (markdownIt) {
       text.push(open)
       for (const token of note.tokens) text.push(token)
       const last = note.tokens[note.tokens.length - 2]
-      if (last?.type === 'inline' && note.tokens[note.tokens.length - 1].type === 'paragraph_close') last.children?.push(back)
-      else text.push(back)
+      if (last?.type === 'inline' && note.tokens[note.tokens.length - 1].type === 'paragraph_close') {
+        last.children?.push(back)
+      } else text.push(back)
       text.push(close)
     }
     text.push(new state.Token('footnotes_close', 'section', -1))
@@ -79,20 +80,22 @@ export function footnotes (markdownIt) {
   rules.note_close = () => '</li>\n'
   rules.note_back = (tokens, index) => {
     const { number, references } = /** @type {Note} */ (/** @type {any} */ (tokens[index].meta))
-    return Array.from({ length: references }, (_, i) => ` <a href="#${referenceId(number, i + 1)}" aria-label="Back to reference ${i + 1} to note ${number}">↩</a>`).join('')
+    return Array.from({ length: references }, (_, i) =>
+      ` <a href="#${referenceId(number, i + 1)}" aria-label="Back to reference ${i + 1} to note ${number}">↩</a>`)
+      .join('')
   }
 }
 
 /**
  * @param {{env: object}} state
- * @returns {Set<string>} of the notes that are defined
+ * @returns {Set<string>} labels of the notes that are defined
  */
 const labels = ({ env }) => /** @type {PageEnv} */ (env).footnotes
 
 /**
  * @param {string} src
  * @param {number} at
- * @returns {string | null} the label; LABEL.lastIndex is its end
+ * @returns {string | null} the label; LABEL.lastIndex is then its end
  */
 function labelAt (src, at) {
   LABEL.lastIndex = at
@@ -100,14 +103,15 @@ function labelAt (src, at) {
 }
 
 /**
- * @param {number} number  the note's
+ * @param {number} number  of the note
  * @param {number} reference  1 for the first to this note
  */
 const referenceId = (number, reference) => reference === 1 ? `fnref:${number}` : `fnref:${number}:${reference}`
 
 /**
+ * Separates the notes from the text. Of several notes with one label, only the first counts.
  * @param {Token[]} tokens
- * @returns {{text: Token[], notes: Map<string, Note>}} of several notes with one label the first
+ * @returns {{text: Token[], notes: Map<string, Note>}}
  */
 function separated (tokens) {
   /** @type {Token[]} */
@@ -127,10 +131,10 @@ function separated (tokens) {
 }
 
 /**
- * Numbers notes and references as they are met, first those of the text, then those of the notes themselves.
+ * Numbers notes and references in order: first the references in the text, then those in the notes themselves.
  * @param {Token[]} text
  * @param {Map<string, Note>} notes
- * @returns {Note[]} those that something refers to
+ * @returns {Note[]} the notes that have references
  */
 function numbered (text, notes) {
   /** @type {Note[]} */
@@ -146,7 +150,7 @@ function numbered (text, notes) {
     }
   }
   visit(text)
-  // Grows while it is gone through.
+  // `order` grows during this loop.
   for (const { tokens } of order) visit(tokens)
   return order
 }

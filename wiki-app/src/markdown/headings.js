@@ -5,12 +5,12 @@ import { createSlugs, slugOf } from './slug.js'
 /** @typedef {{depth: number, id: string, text: string}} Heading  with `depth` from 2 to 6 */
 
 const DEEPEST = 6
-/** A shorter page is seen at a glance. */
+/** Headings; a page with fewer needs no table of contents. */
 const CONTENTS_MIN = 3
 
 /**
- * Headings below the page's title, which is the h1: each with an id and a link to itself, and a table of contents of those
- * that are not within a list, a quote or a note.
+ * Lowers headings by one level, as the page's title is the h1. Each gets an id and a link to itself.
+ * A table of contents lists those outside of lists, quotes and notes.
  * @param {MarkdownIt} markdownIt
  */
 export function headings (markdownIt) {
@@ -37,9 +37,10 @@ export function headings (markdownIt) {
     tokens.unshift(contents)
   })
 
-  rules.heading_open = (tokens, index, options, _env, self) => `<div class="heading">${self.renderToken(tokens, index, options)}`
+  rules.heading_open = (tokens, index, options, _env, self) =>
+    `<div class="heading">${self.renderToken(tokens, index, options)}`
 
-  // Beside the heading and not in it, for it is not part of the heading's name.
+  // The link is beside the heading: within it, it would become part of the heading's accessible name.
   rules.heading_close = (tokens, index) => {
     const { tag, meta } = tokens[index]
     const { id, text } = /** @type {Heading} */ (/** @type {unknown} */ (meta))
@@ -61,7 +62,7 @@ export function headings (markdownIt) {
         html += '<ol>\n<li>'
         open.push(depth)
       } else {
-        // The outermost list stays, also when a later heading is above its first one.
+        // The outermost list stays open, even when a later heading has a higher level than its first one.
         while (open.length > 1 && open[open.length - 2] >= depth) {
           html += '</li>\n</ol>\n'
           open.pop()

@@ -9,23 +9,27 @@ import { tables } from './tables.js'
 import { taskLists } from './task-lists.js'
 import { wikiLinks } from './wiki-links.js'
 
-/** Lists and quotes within each other; deeper ones only serve to make rendering slow. */
+/** Nested lists and quotes; deeper nesting only serves to slow down rendering. */
 const NESTING_MAX = 40
 
 /**
- * CommonMark with tables, strikethrough, task lists, footnotes and wiki links. No raw HTML. Links are only made where the
- * author makes them. Footnotes are placed before the rules that go through the text as it will be shown.
+ * CommonMark with tables, strikethrough, task lists, footnotes and wiki links. No raw HTML, no automatic links for bare
+ * URLs. Footnotes come before the rules that process the text in the order in which it is shown.
  */
 const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTING_MAX, xhtmlOut: false, highlight })
   .enable(['table', 'strikethrough'])
   .use(tables).use(wikiLinks).use(footnotes).use(links).use(headings).use(taskLists)
 
-/** @typedef {{links: Set<string>, footnotes: Set<string>}} PageEnv  names of the pages linked, labels of the notes defined */
+/**
+ * Names of the pages linked, labels of the notes defined.
+ * @typedef {{links: Set<string>, footnotes: Set<string>}} PageEnv
+ */
 
 /**
- * Runs in a thread of the renderer's.
- * @param {{markdown: string, maxBytes: number}} task  of the HTML, when all its links are marked as missing
- * @returns {{bytes: number, html: string, links: string[]}} `html` is safe to show, and '' when `bytes` are too many
+ * Renders Markdown, in a worker thread.
+ * @param {{markdown: string, maxBytes: number}} task  `maxBytes` of HTML with all its links marked as missing
+ * @returns {{bytes: number, html: string, links: string[]}} `html` is safe to show, and '' when `bytes` exceeds the
+ *   limit
  */
 export default function toHtml ({ markdown, maxBytes }) {
   const env = /** @satisfies {PageEnv} */ ({ links: new Set(), footnotes: new Set() })

@@ -1,7 +1,7 @@
 /** @typedef {import('markdown-it').Token} Token */
 
 /**
- * What remains of inline tokens without their markup.
+ * Returns the text of inline tokens without markup.
  * @param {Token[]} tokens
  * @returns {string}
  */

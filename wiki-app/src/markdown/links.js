@@ -11,8 +11,9 @@ const SCHEMES = new Set(['http', 'https', 'mailto'])
 const UPLOAD = /^\/files\/[0-9a-f]{32}\.(?:png|jpg|webp|gif)$/
 
 /**
- * Links lead to web and mail addresses and into the wiki. Images are the wiki's own uploads: the security policy forbids
- * those of other sites, and one that points at the counter would reset it whenever the page is read; they become links.
+ * Allows links to web and mail addresses and into the wiki, and images only of the wiki's own uploads. Other images
+ * become links: the security policy forbids those of other sites, and an image with the counter's URL would reset the
+ * counter whenever the page is read.
  * @param {MarkdownIt} markdownIt
  */
 export function links (markdownIt) {
@@ -44,19 +45,20 @@ function rewrite (tokens, state) {
   const kept = []
   let depth = 0
   for (const token of tokens) {
-    // An automatic link inside of a link, which HTML does not know.
+    // Skips an automatic link within a link, which HTML does not allow.
     if (token.type === 'link_open' && depth++ > 0) continue
     if (token.type === 'link_close' && --depth > 0) continue
     if (token.type === 'link_open') token.attrSet('href', notedAddress(String(token.attrGet('href')), state))
-    if (token.type === 'image' && !UPLOAD.test(String(token.attrGet('src')))) kept.push(...asLink(token, depth === 0, state))
-    else kept.push(token)
+    if (token.type === 'image' && !UPLOAD.test(String(token.attrGet('src')))) {
+      kept.push(...asLink(token, depth === 0, state))
+    } else kept.push(token)
   }
   return kept
 }
 
 /**
  * @param {string} given
- * @param {StateCore} state  notes the page that it leads to
+ * @param {StateCore} state  records the page that the address links to
  */
 function notedAddress (given, { env }) {
   const { links } = /** @type {PageEnv} */ (env)
@@ -67,7 +69,7 @@ function notedAddress (given, { env }) {
 
 /**
  * @param {Token} image
- * @param {boolean} linked  false inside of another link
+ * @param {boolean} linked  false within another link
  * @param {StateCore} state
  * @returns {Token[]}
  */

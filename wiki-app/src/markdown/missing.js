@@ -1,33 +1,33 @@
 import { viewUrl } from '../pages/name.js'
 
 const PAGES = '/wiki/'
-// Nothing that an author writes looks like these: the renderer escapes `<` in texts and `"` in attributes.
+// No author's text can contain these: the renderer escapes `<` in texts and `"` in attributes.
 const LINK = `<a href="${PAGES}`
 const TITLE = ' title="'
-// Pages are stored with these marks: another form of them would not be found there again.
+// Stored pages contain these marks: with another form, the marks in them would no longer be found.
 const MARK = ' class="missing"'
 const NOTE = 'not written yet'
 const NOTE_AFTER_TITLE = ` – ${NOTE}`
 const MARK_BYTES_MAX = Buffer.byteLength(`${MARK}${TITLE}${NOTE_AFTER_TITLE}"`)
 
 /**
- * Marks the links to pages that nobody has written, and those alone. They still lead there, for the page may exist by
- * the time of the click.
- * @param {string} html  of the renderer, or what this made of it before
+ * Marks the links to missing pages, and removes the marks of all others. A marked link still has its address, as the
+ * page may exist by the time of the click.
+ * @param {string} html  from the renderer, or from this function
  * @param {Set<string>} missing  canonical names
  * @returns {Buffer} in UTF-8
  */
 export function withMissing (html, missing) {
   if (missing.size === 0 && !html.includes(MARK)) return Buffer.from(html)
-  // Of what HTML escapes in an attribute, an address of ours has only this.
+  // Of the characters that HTML escapes in an attribute, the wiki's addresses contain only this.
   const ends = new Set([...missing].map((name) => viewUrl(name).slice(PAGES.length).replaceAll('&', '&amp;')))
   const [before, ...links] = html.split(LINK)
   return Buffer.from([before, ...links.map((link) => marked(link, ends))].join(LINK))
 }
 
 /**
- * @param {string} html  of the renderer
- * @returns {number} of bytes that marks add at most
+ * @param {string} html  from the renderer
+ * @returns {number} the most bytes that marks can add
  */
 export const markBytesMax = (html) => MARK_BYTES_MAX * (html.split(LINK).length - 1)
 

@@ -1,13 +1,13 @@
 import { viewUrl, writableName } from '../pages/name.js'
 
-/** Everything that is relative is read as on a page whose name has no slash, wherever it stands. */
+/** Relative addresses are resolved as on a page whose name has no slash, on every page. */
 const BASE = 'http://wiki.invalid/wiki/'
 const PAGES = '/wiki/'
 const NOT_RELATIVE = /^(?:[a-z][a-z\d+.-]*:|\/\/|[#?]|$)/i
 
 /**
  * @param {string} raw
- * @returns {string | null} the canonical name, or null when no page can be written under it
+ * @returns {string | null} the canonical name; null when no page can have it
  */
 export function pageName (raw) {
   try {
@@ -18,7 +18,7 @@ export function pageName (raw) {
 }
 
 /**
- * Makes a Markdown link's address one that means the same on every page, and says which page it leads to.
+ * Resolves the address of a Markdown link to one that is the same on every page, and finds the page that it links to.
  * @param {string} href
  * @returns {{href: string, name: string | null}}
  */
@@ -31,7 +31,7 @@ export function resolveAddress (href) {
 
 /**
  * @param {string} part
- * @returns {string} '' when it is no percent-encoded UTF-8
+ * @returns {string} '' when it is not valid percent-encoded UTF-8
  */
 function decoded (part) {
   try {

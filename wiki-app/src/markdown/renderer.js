@@ -16,22 +16,22 @@ const TooComplicated = createError(
   422
 )
 
-/** A page's HTML shares one document of 16 MiB with its Markdown. */
+/** A page's HTML shares a MongoDB document of at most 16 MiB with its Markdown. */
 export const HTML_FACTOR_MAX = 4
 /**
- * Beyond this the markup of a short text serves no reader. Ordinary pages have up to 6 times their Markdown, tables of
- * single digits 11, short lines of coloured JSON 25, headings of one letter 29; reference links reach 330.
+ * Limit for short texts, which no useful text exceeds. Ordinary pages have up to 6 times their Markdown, tables of
+ * single digits 11 times, short lines of coloured JSON 25, headings of one letter 29; reference links reach 330.
  */
 const SHORT_HTML_FACTOR_MAX = 32
 const SHORT_HTML_BYTES = 65_536
 
-/** Longer texts yield, so that a short one finds a thread, however many long ones wait. */
+/** Longer texts yield, so that a short one gets a thread however many long ones wait. */
 const SHORT_MAX_BYTES = 65_536
 
 /** @typedef {{contentBytes: number, html: string, links: string[]}} Rendered */
 
 /**
- * Makes HTML of Markdown, in other threads: no text keeps anybody but its author waiting.
+ * Renders Markdown to HTML in worker threads: a slow text delays only its author.
  * @param {object} options
  * @param {number} options.maxBytes  of the Markdown
  * @param {number} [options.cpuMaxMs]  for one text
@@ -43,9 +43,10 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = create
 
     /**
      * @param {string} markdown
-     * @param {{yields?: boolean}} [options]  texts that yield leave a thread to those that do not: to short edits
-     * @returns {Promise<Rendered>} HTML that is safe to show, and the canonical names of the pages that it leads to, at most 500
-     * @throws {Error} 413 when either is too large, 422 when it takes too long, 503 when the machine is too busy
+     * @param {{yields?: boolean}} [options]  texts that yield leave a thread free for those that do not: short edits
+     * @returns {Promise<Rendered>} HTML that is safe to show, and the canonical names of the pages that it links to, at
+     *   most 500
+     * @throws {Error} 413 when Markdown or HTML is too large, 422 when it takes too long, 503 when the machine is busy
      */
     async render (markdown, { yields = false } = {}) {
       const contentBytes = Buffer.byteLength(markdown)
@@ -60,10 +61,10 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = create
       return { contentBytes, html, links }
     },
 
-    /** Loads what rendering needs before it is needed. */
+    /** Loads what rendering needs in advance. */
     warm: pool.warm,
 
-    /** Gives up what is being rendered. */
+    /** Aborts renderings in flight. */
     close: pool.close
   }
 }
@@ -73,7 +74,7 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = create
 /**
  * @param {number} contentBytes
  * @param {number} contentMaxBytes
- * @returns {number} how long the HTML of such a text may be
+ * @returns {number} the most bytes that the HTML of such a text may have
  */
 export const htmlBytesMax = (contentBytes, contentMaxBytes) =>
   Math.min(HTML_FACTOR_MAX * contentMaxBytes, Math.max(SHORT_HTML_BYTES, SHORT_HTML_FACTOR_MAX * contentBytes))

@@ -2,11 +2,12 @@ import sanitizeHtml from 'sanitize-html'
 
 const HEADINGS = ['h2', 'h3', 'h4', 'h5', 'h6']
 
-/** What our renderer makes of Markdown, and nothing else. https://github.com/apostrophecms/sanitize-html */
+/** Exactly what our renderer emits. https://github.com/apostrophecms/sanitize-html */
 const ALLOWED = {
   allowedTags: [
     ...HEADINGS, 'p', 'br', 'hr', 'blockquote', 'pre', 'code', 'span', 'em', 'strong', 's', 'sup', 'a', 'img',
-    'ul', 'ol', 'li', 'label', 'input', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'div', 'nav', 'details', 'summary', 'section'
+    'ul', 'ol', 'li', 'label', 'input', 'table', 'thead', 'tbody', 'tr', 'th', 'td', 'div', 'nav', 'details',
+    'summary', 'section'
   ],
   allowedAttributes: {
     ...Object.fromEntries(HEADINGS.map((tag) => [tag, ['id']])),
@@ -34,13 +35,13 @@ const ALLOWED = {
   allowedSchemes: ['http', 'https', 'mailto'],
   allowedSchemesByTag: { img: [] },
   allowProtocolRelative: false,
-  // An image or a box that lost what makes it one.
+  // Drops images that have lost their source, and boxes that have lost `disabled`.
   exclusiveFilter: (/** @type {{tag: string, attribs: Record<string, string>}} */ { tag, attribs }) =>
     (tag === 'img' && attribs.src === undefined) || (tag === 'input' && attribs.disabled === undefined)
 }
 
 /**
- * The second lock on the door.
+ * Sanitises the renderer's HTML, as a second line of defence.
  * @param {string} html
  */
 export const sanitize = (html) => sanitizeHtml(html, ALLOWED)

@@ -1,25 +1,33 @@
 const SLUG_MAX_CHARS = 80
-/** No more of a text is looked at than can matter. */
+/** The rest of a longer text cannot matter, and is not processed. */
 const TEXT_MAX_UNITS = 1_000
 
 /**
- * A text as part of a URL that a person can read: letters and digits of any script, with single hyphens between the words.
+ * Turns a text into a readable part of a URL: letters and digits of any script, single hyphens between the words.
  * The slug of a slug is itself.
  * @param {string} text
  * @returns {string} of at most 80 characters, never empty
  */
 export function slugOf (text) {
-  const words = text.slice(0, TEXT_MAX_UNITS).toLowerCase().normalize('NFC').replace(/[^\p{L}\p{N}\p{M}]+/gu, '-').replace(/^-/, '')
+  const words = text
+    .slice(0, TEXT_MAX_UNITS)
+    .toLowerCase()
+    .normalize('NFC')
+    .replace(/[^\p{L}\p{N}\p{M}]+/gu, '-')
+    .replace(/^-/, '')
   return [...words].slice(0, SLUG_MAX_CHARS).join('').replace(/-$/, '') || 'section'
 }
 
 /**
- * Tells sections with the same slug apart by numbers.
- * @returns {(slug: string) => string} never gives the same answer twice
+ * Makes slugs unique by numbers.
+ * @returns {(slug: string) => string} never returns the same slug twice
  */
 export function createSlugs () {
   const taken = new Set()
-  /** Where to go on looking for a free number, so that a thousand equal headings need not try each other's. @type {Map<string, number>} */
+  /**
+   * The next number to try for each slug, so that a thousand equal headings do not try each other's numbers.
+   * @type {Map<string, number>}
+   */
   const next = new Map()
 
   return function unique (slug) {

@@ -1,5 +1,5 @@
 /**
- * The security policy forbids style attributes, so a column's alignment becomes a class.
+ * Makes a column's alignment a class, as the security policy forbids style attributes.
  * @param {import('markdown-it').MarkdownIt} markdownIt
  */
 export function tables (markdownIt) {

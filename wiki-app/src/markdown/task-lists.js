@@ -1,13 +1,19 @@
 const MARK = /^\[([ xX])\][ \u00A0]/
 
 /**
- * `- [ ] to do` and `- [x] done`: boxes that show a state and cannot be ticked, with the text as their label.
+ * Turns `- [ ] to do` and `- [x] done` into disabled checkboxes, with the text as their label.
  * @param {import('markdown-it').MarkdownIt} markdownIt
  */
 export function taskLists (markdownIt) {
   markdownIt.core.ruler.push('task_lists', ({ tokens, Token }) => {
     for (const [index, { children }] of tokens.entries()) {
-      if (children === null || tokens[index - 1].type !== 'paragraph_open' || tokens[index - 2]?.type !== 'list_item_open') continue
+      if (
+        children === null ||
+        tokens[index - 1].type !== 'paragraph_open' ||
+        tokens[index - 2]?.type !== 'list_item_open'
+      ) {
+        continue
+      }
       const [first] = children
       const mark = first?.type === 'text' && MARK.exec(first.content)
       if (!mark) continue

@@ -1,11 +1,11 @@
 /**
- * What each version of the renderer was made of (test/renderer-version.test.js). Another hash is added at the end when
- * the HTML of any text could change; where it cannot, as with a comment, the last one is replaced.
+ * Hash of the sources of each version of the renderer (test/renderer-version.test.js). Add a hash at the end when the
+ * HTML of any text could change; otherwise, as with a comment, replace the last one.
  */
-export const SOURCE_HASHES = ['lkwhyHlrb5t1eBtt']
+export const SOURCE_HASHES = ['3utZfrpZXq7smbt_']
 
 /**
- * A later version has a larger number, so that of two that run side by side neither renders again what the other did.
- * Before there were numbers a version was a text, older than all of these.
+ * Later versions have larger numbers, so that two versions that run side by side do not render each other's pages again
+ * and again. Before there were numbers, a version was a text, which is older than all of these.
  */
 export const RENDERER_VERSION = SOURCE_HASHES.length

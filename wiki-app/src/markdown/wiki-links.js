@@ -4,11 +4,11 @@ import { slugOf } from './slug.js'
 
 /** @typedef {import('markdown-it').MarkdownIt} MarkdownIt */
 
-/** Name, section and label. The bounds keep it from looking far ahead at each of many brackets. */
+/** Name, section and label. The bounds prevent a long search at each of many brackets. */
 const WIKI_LINK = /\[\[([^[\]|#\n]{0,500})(?:#([^[\]|\n]{1,500}))?(?:\|([^[\]\n]{1,500}))?\]\]/y
 
 /**
- * `[[Name]]`, `[[Name#section]]`, `[[#section]]`, each also with `|label`. What is no page's name stays text.
+ * Adds links `[[Name]]`, `[[Name#section]]`, `[[#section]]`, each also with `|label`. Invalid names stay text.
  * @param {MarkdownIt} markdownIt
  */
 export function wikiLinks (markdownIt) {
@@ -23,7 +23,10 @@ export function wikiLinks (markdownIt) {
 
     if (!silent) {
       const open = state.push('link_open', 'a', 1)
-      open.attrs = [['href', `${name === null ? '' : viewUrl(name)}${section === undefined ? '' : `#${slugOf(section)}`}`]]
+      open.attrs = [[
+        'href',
+        `${name === null ? '' : viewUrl(name)}${section === undefined ? '' : `#${slugOf(section)}`}`
+      ]]
       state.push('text', '', 0).content = (label ?? whole.slice(2, -2)).trim()
       state.push('link_close', 'a', -1)
     }

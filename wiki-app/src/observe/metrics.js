@@ -5,10 +5,10 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { ConfigError } from '../config-error.js'
 import { createRequestDurations } from './request-durations.js'
 
-/** From a page out of memory to a database that hardly answers. */
+/** From a cached page to a database that hardly responds. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-/** A sample every 10 ms, the default, takes an idle process a percent of a core, and reports the 10 ms as lag. */
+/** The default, a sample every 10 ms, takes 1 % of a core in an idle process, and reports the 10 ms as lag. */
 const NEVER_MS = 2 ** 31 - 1
 const SAMPLED_LAGS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99']
   .map((name) => `nodejs_eventloop_lag_${name}_seconds`)
@@ -16,7 +16,8 @@ const CONNECTIONS_MAX = 16
 const REQUEST_TIMEOUT_MS = 5_000
 
 /**
- * Numbers of a running wiki, as Prometheus reads them. Every label has few values, whatever clients send. https://prometheus.io/docs/practices/naming/
+ * Creates the metrics of a running wiki, for Prometheus. Every label has few values, whatever clients send.
+ * https://prometheus.io/docs/practices/naming/
  * @param {{ping: () => Promise<void>}} database
  */
 export function createMetrics ({ ping }) {
@@ -25,9 +26,23 @@ export function createMetrics ({ ping }) {
     name: 'wiki_http_request_duration_seconds', help: 'How long requests took to answer', buckets_s: DURATION_BUCKETS_S
   })
   registers[0].registerMetric(/** @type {import('prom-client').Metric} */ (/** @type {unknown} */ (requests)))
-  const renders = new Histogram({ registers, name: 'wiki_render_duration_seconds', help: 'How long texts took to become HTML, waiting included', buckets: DURATION_BUCKETS_S })
-  const saves = new Counter({ registers, name: 'wiki_saves_total', help: 'Changes of pages that were made', labelNames: ['kind'] })
-  const conflicts = new Counter({ registers, name: 'wiki_conflicts_total', help: 'Changes of pages that were refused because the page was not as the author expected it' })
+  const renders = new Histogram({
+    registers,
+    name: 'wiki_render_duration_seconds',
+    help: 'How long texts took to become HTML, waiting included',
+    buckets: DURATION_BUCKETS_S
+  })
+  const saves = new Counter({
+    registers,
+    name: 'wiki_saves_total',
+    help: 'Changes of pages that were made',
+    labelNames: ['kind']
+  })
+  const conflicts = new Counter({
+    registers,
+    name: 'wiki_conflicts_total',
+    help: 'Changes of pages that were refused because the page was not as the author expected it'
+  })
   registers[0].registerMetric(new Gauge({
     registers: [],
     name: 'wiki_database_up',
@@ -41,7 +56,7 @@ export function createMetrics ({ ping }) {
   return {
     registry: registers[0],
 
-    /** From now on also what Node and the kernel know of this process. */
+    /** Adds what Node and the kernel know of this process. */
     addProcess () {
       collectDefaultMetrics({ register: registers[0], eventLoopMonitoringPrecision: NEVER_MS })
       for (const name of SAMPLED_LAGS) registers[0].removeSingleMetric(name)
@@ -62,7 +77,7 @@ export function createMetrics ({ ping }) {
     },
 
     /**
-     * The same renderer, with its renders counted and timed.
+     * Wraps a renderer: counts and times its renders.
      * @template {{render: (markdown: string, options?: {yields?: boolean}) => Promise<any>}} Renderer
      * @param {Renderer} renderer
      * @returns {Renderer}
@@ -76,7 +91,7 @@ export function createMetrics ({ ping }) {
     }),
 
     /**
-     * The same page store, with what it changes and refuses counted.
+     * Wraps a page store: counts its changes and its conflicts.
      * @param {import('../pages/store.js').PageStore} store
      * @returns {import('../pages/store.js').PageStore}
      */
@@ -98,27 +113,40 @@ export function createMetrics ({ ping }) {
 
 /** @typedef {ReturnType<typeof createMetrics>} Metrics */
 
-/** What the page store does to pages. */
+/** The page store's methods that change pages. */
 const CHANGES = /** @type {const} */ (['save', 'remove', 'rename'])
 
 /** @param {any} error */
 const isConflict = ({ statusCode }) => statusCode === 409 || statusCode === 412
 
-/** How metrics are shown to whoever asks for them. @typedef {(metrics: {registry: Registry}, where: {host: string, port: number}) => {open: () => Promise<void>, close: () => Promise<void>}} ShowMetrics */
+/**
+ * Serves the metrics.
+ * @typedef {(
+ *   metrics: {registry: Registry},
+ *   where: {host: string, port: number}
+ * ) => {open: () => Promise<void>, close: () => Promise<void>}} ShowMetrics
+ */
 
 /**
- * Answers `GET /metrics` on an address of its own, so that no door of the wiki leads there.
+ * Serves `GET /metrics` on an address of its own, so that no door of the wiki leads there.
  * @param {{registry: {contentType: string, metrics: () => Promise<string>}}} metrics
  * @param {{host: string, port: number}} where
  */
 export function createMetricsServer ({ registry }, { host, port }) {
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS }, async (request, response) => {
-    if (request.method !== 'GET' || request.url !== '/metrics') return response.writeHead(404, { 'content-type': 'text/plain' }).end('There is only GET /metrics here.\n')
-    const text = await registry.metrics().catch(() => null)
-    // One of several processes did not answer.
-    if (text === null) return response.writeHead(503, { 'content-type': 'text/plain' }).end('Not all of the wiki answers.\n')
-    response.writeHead(200, { 'content-type': registry.contentType, 'cache-control': 'no-store' }).end(text)
-  })
+  const server = createServer(
+    { requestTimeout: REQUEST_TIMEOUT_MS, headersTimeout: REQUEST_TIMEOUT_MS },
+    async (request, response) => {
+      if (request.method !== 'GET' || request.url !== '/metrics') {
+        return response.writeHead(404, { 'content-type': 'text/plain' }).end('There is only GET /metrics here.\n')
+      }
+      const text = await registry.metrics().catch(() => null)
+      // One of several processes did not respond.
+      if (text === null) {
+        return response.writeHead(503, { 'content-type': 'text/plain' }).end('Not all of the wiki answers.\n')
+      }
+      response.writeHead(200, { 'content-type': registry.contentType, 'cache-control': 'no-store' }).end(text)
+    }
+  )
   server.maxConnections = CONNECTIONS_MAX
 
   return {
@@ -127,7 +155,9 @@ export function createMetricsServer ({ registry }, { host, port }) {
       try {
         await once(server.listen(port, host), 'listening')
       } catch (error) {
-        throw new ConfigError(`METRICS_PORT=${port} cannot be used on METRICS_HOST=${host}: ${/** @type {Error} */ (error).message}; free it, or choose another`)
+        throw new ConfigError(
+          `METRICS_PORT=${port} cannot be used on METRICS_HOST=${host}: ${/** @type {Error} */ (error).message}; free it, or choose another`
+        )
       }
     },
     async close () {

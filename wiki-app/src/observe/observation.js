@@ -12,7 +12,7 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
  * @param {(raw: any) => string} options.requestIds
  * @param {string} options.viewRoute
  * @param {import('./metrics.js').Metrics} [options.metrics]
- * @returns {Note | undefined} notes each answer in the request log and the metrics; undefined where both are off
+ * @returns {Note | undefined} records each response in the request log and the metrics; undefined if both are off
  */
 export function createObserver (config, log, { requestIds, viewRoute, metrics }) {
   /** @type {Note[]} */
@@ -25,9 +25,7 @@ export function createObserver (config, log, { requestIds, viewRoute, metrics })
   return (request, route, status, durationMs) => { for (const note of notes) note(request, route, status, durationMs) }
 }
 
-/**
- * Observes what the framework answers, and shows the metrics on a port of their own.
- */
+/** Observes the responses of the framework, and serves the metrics on a port of their own. */
 export const observation = fp(
   /**
    * @type {import('fastify').FastifyPluginAsync<{

@@ -1,8 +1,11 @@
-/** @typedef {{counts: Float64Array, sum_s: number}} Series  counts: of each bucket alone, the last for longer ones */
+/**
+ * @typedef {{counts: Float64Array, sum_s: number}} Series  counts: per bucket, not cumulative; the last is for longer
+ *   durations
+ */
 
 /**
- * A histogram for what comes with every request. prom-client's own makes a string of the labels to find a series; here
- * that is three lookups. prom-client needs no more of a metric than `get`.
+ * Creates a histogram that is cheap enough for every request. To find a series, prom-client's own builds a string from
+ * the labels; this one does three lookups. prom-client needs no more of a metric than `get`.
  * https://prometheus.io/docs/concepts/metric_types/#histogram
  * @param {object} options
  * @param {string} options.name
@@ -44,7 +47,7 @@ export function createRequestDurations ({ name, help, buckets_s: bounds }) {
       series.sum_s += durationS
     },
 
-    /** What prom-client's registry asks its metrics for, those of several processes, too. */
+    /** Called by prom-client's registry, also to aggregate several processes. */
     get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() })
   }
 

@@ -1,40 +1,45 @@
 import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 
-/** Longer ones are cut: an address may have thousands of characters. */
+/** Longer paths are cut: a URL may have thousands of characters. */
 const PATH_MAX_CHARS = 500
 
 const SECOND_MS = 1_000
 
 /**
- * Takes note of an answer. The request is Node's or Fastify's; the route is its pattern, null for none.
+ * Records a response. The request is Node's or Fastify's; the route is its pattern, null for none.
  * @typedef {(request: {id?: string, method?: string, url?: string}, route: string | null, status: number,
  *   duration_ms: number) => void} Note
  */
 
-/** What cannot break out of a log line, a page or a search in either. */
+/** Ids that cannot break out of a log line, a page or a search in either. */
 const HARMLESS_ID = /^[A-Za-z0-9._-]{1,64}$/
 
-/** The framework's own two lines a request would say what a log must not have, queries for one. */
-export const logController = Object.assign(new Fastify.LogController(), { incomingRequest () {}, requestCompleted () {} })
+/** Fastify's own two lines per request would contain what a log must not have, for example queries. */
+export const logController = Object.assign(new Fastify.LogController(), {
+  incomingRequest () {},
+  requestCompleted () {}
+})
 
 /**
- * Gives each request the name that it has in log lines and errors: the proxy's, when it sends a harmless one, or a new one.
+ * Returns a function that gives each request its id for log lines and errors: the proxy's, if that is harmless, or a
+ * new one.
  * @returns {(raw: import('node:http').IncomingMessage) => string}
  */
 export function createRequestIds () {
-  // Two processes, or one before and after a restart, must not give the same.
+  // Two processes, or one before and after a restart, must not give the same id.
   const process = randomBytes(4).toString('hex')
   let count = 0
-  return ({ headers: { 'x-request-id': given } }) => typeof given === 'string' && HARMLESS_ID.test(given) ? given : `${process}-${++count}`
+  return ({ headers: { 'x-request-id': given } }) =>
+    typeof given === 'string' && HARMLESS_ID.test(given) ? given : `${process}-${++count}`
 }
 
 /**
- * One line for each request, at the level info. Page views that go well have a limited number of lines a second, as a
- * line takes a quarter of the time of an answer from memory; `unlogged` counts the views without a line since the last.
+ * Logs one line per request, at the level info. Lines for successful page views are limited per second, because a line
+ * takes a quarter of the time of a cached response; `unlogged` counts the views without a line since the last one.
  * @param {import('fastify').FastifyBaseLogger} log
  * @param {object} options
- * @param {(raw: any) => string} options.idOf  for requests that have none yet
+ * @param {(raw: any) => string} options.idOf  for requests that have no id yet
  * @param {string} options.viewRoute
  * @param {number} options.viewsPerS  lines
  * @returns {Note}
@@ -73,7 +78,7 @@ export function createRequestLog (log, { idOf, viewRoute, viewsPerS }) {
 }
 
 /**
- * What a log may say of an address: what people search for is in the query.
+ * Returns what a log may contain of a URL: not the query, which holds what people search for.
  * @param {{url?: string}} request
  */
 export const pathOf = ({ url = '' }) => url.split('?', 1)[0].slice(0, PATH_MAX_CHARS)

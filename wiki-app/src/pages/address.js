@@ -1,10 +1,10 @@
 import { canonicalName } from './name.js'
 
 /**
- * The name that a route ending in `/*` was asked for.
+ * Returns the page name from the URL of a route that ends in `/*`.
  * @param {import('fastify').FastifyRequest} request
  * @returns {string} canonical
- * @throws {Error} 400 when no page can have it
+ * @throws {Error} 400 when no page can have this name
  */
 export const nameIn = (request) => canonicalName(askedName(request))
 
@@ -12,18 +12,18 @@ export const nameIn = (request) => canonicalName(askedName(request))
 const askedName = ({ params }) => /** @type {{'*': string}} */ (params)['*']
 
 /**
- * Whether a request spells an address in another way than we do. Caches tell addresses apart byte by byte: two spellings of one
- * would be kept, and purged, apart.
+ * Whether a request's path is not in its canonical spelling. Caches compare URLs byte by byte: they would store and
+ * purge two spellings of one URL separately.
  * @param {import('fastify').FastifyRequest} request
- * @param {string} url  our own spelling, without a query
+ * @param {string} url  in canonical spelling, without a query
  */
 export function isMisspelt (request, url) {
-  // A request target with scheme and host (RFC 9112 §3.2.2) comes from proxies, which keep nothing under it.
+  // A request target with scheme and host (RFC 9112 §3.2.2) comes from a proxy, which stores nothing under it.
   return request.url !== url && request.url.startsWith('/') && request.url.split('?', 1)[0] !== url
 }
 
 /**
  * @param {import('fastify').FastifyRequest} request
- * @returns {string} with its question mark, '' when there is none
+ * @returns {string} the query with its question mark, '' when there is none
  */
 export const queryOf = ({ url }) => url.includes('?') ? url.slice(url.indexOf('?')) : ''

@@ -5,8 +5,12 @@ import { PAGES_MAX } from './author-revert.js'
 import { AUTHOR_SCHEMA } from './change.js'
 import { historyUrl } from './name.js'
 
-const InvalidTime = createError('WIKI_INVALID_TIME', '“%s” is not a point in time: write it like 2026-01-31T18:00, in UTC.', 400)
-const OwnChanges = createError('WIKI_OWN_CHANGES', 'These are your own changes. Take them back page by page, in the history of each.', 400)
+const InvalidTime = createError(
+  'WIKI_INVALID_TIME', '“%s” is not a point in time: write it like 2026-01-31T18:00, in UTC.', 400
+)
+const OwnChanges = createError(
+  'WIKI_OWN_CHANGES', 'These are your own changes. Take them back page by page, in the history of each.', 400
+)
 
 const REVERT_URL = '/edit/revert-author'
 
@@ -14,15 +18,22 @@ const PROPERTIES = {
   author: AUTHOR_SCHEMA,
   after: { type: 'string', maxLength: 800 },
   since: { type: 'string', pattern: '^(\\d{4}-\\d\\d-\\d\\d(T\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,3})?)?Z?)?)?$' },
-  limit: { anyOf: [{ type: 'integer', minimum: 1, maximum: PAGES_MAX }, { type: 'string', pattern: '^[1-9]\\d{0,2}$|^1000$|^$' }] }
+  limit: {
+    anyOf: [
+      { type: 'integer', minimum: 1, maximum: PAGES_MAX },
+      { type: 'string', pattern: '^[1-9]\\d{0,2}$|^1000$|^$' }
+    ]
+  }
 }
 const PREVIEW_SCHEMA = { querystring: { type: 'object', additionalProperties: false, properties: PROPERTIES } }
-const REVERT_SCHEMA = { body: { type: 'object', required: ['author'], additionalProperties: false, properties: PROPERTIES } }
+const REVERT_SCHEMA = {
+  body: { type: 'object', required: ['author'], additionalProperties: false, properties: PROPERTIES }
+}
 
-/** @typedef {{author?: string, since?: string, after?: string, limit?: string | number}} Asked  by PROPERTIES */
+/** @typedef {{author?: string, since?: string, after?: string, limit?: string | number}} Asked  see PROPERTIES */
 
 /**
- * For administrators: see what taking back all that one author did would do, and do it.
+ * For administrators: previews and carries out the revert of all changes by one author.
  * @type {import('fastify').FastifyPluginAsync<{authorRevert: import('./author-revert.js').AuthorRevert}>}
  */
 export async function authorRevertRoutes (app, { authorRevert }) {
@@ -51,7 +62,9 @@ export async function authorRevertRoutes (app, { authorRevert }) {
     const options = optionsIn(request, asked)
     const { outcomes, next } = await authorRevert.revert(options, personIn(request)?.name ?? '')
     const done = outcomes.filter(({ outcome }) => outcome !== 'skipped').length
-    if (!wantsHtml(request)) return { author: options.author, done, skipped: outcomes.length - done, next, pages: outcomes }
+    if (!wantsHtml(request)) {
+      return { author: options.author, done, skipped: outcomes.length - done, next, pages: outcomes }
+    }
     return reply.type(HTML).send(renderView('reverted-author', {
       title: options.author === '' ? 'Changes without a name taken back' : `Changes by “${options.author}” taken back`,
       url: REVERT_URL,
@@ -70,12 +83,17 @@ export async function authorRevertRoutes (app, { authorRevert }) {
  */
 function optionsIn (request, { author = '', since = '', after = '', limit = '' }) {
   if (author.trim() === personIn(request)?.name) throw new OwnChanges()
-  return { author: author.trim(), since: since === '' ? undefined : timeIn(since), after: after === '' ? undefined : after, limit: limit === '' ? PAGES_MAX : Number(limit) }
+  return {
+    author: author.trim(),
+    since: since === '' ? undefined : timeIn(since),
+    after: after === '' ? undefined : after,
+    limit: limit === '' ? PAGES_MAX : Number(limit)
+  }
 }
 
 /** @param {string} text */
 function timeIn (text) {
-  // A date alone is UTC already (ECMA-262, "Date Time String Format").
+  // A date without a time is UTC already (ECMA-262, "Date Time String Format").
   const time = new Date(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text)
   if (Number.isNaN(time.getTime())) throw new InvalidTime(text)
   return time

@@ -3,15 +3,15 @@ import { PageMissing } from './page-errors.js'
 import { StaleEdit } from './preconditions.js'
 
 export const PAGES_MAX = 1_000
-/** Less than proxies wait for an answer. */
+/** Less than the time that proxies wait for a response. */
 const WORK_MAX_MS = 20_000
 
 /**
- * @typedef {object} Plan  what one page goes back to
+ * @typedef {object} Plan  how one page is reverted
  * @property {string} name
- * @property {number} newest  the author's revision that the page is at
- * @property {number | null} target  the revision whose text it gets; null: it is deleted
- * @property {string | null} unneeded  why there is nothing to do
+ * @property {number} newest  the current revision of the page, which is the author's
+ * @property {number | null} target  the revision to restore; null: the page is deleted
+ * @property {string | null} unneeded  why there is nothing to do; null when there is
  */
 
 /**
@@ -24,7 +24,8 @@ const WORK_MAX_MS = 20_000
  */
 
 /**
- * Takes back what one author did, page by page, where that is still the newest. Nothing is lost: it is one more revision each time.
+ * Reverts the changes of one author, page by page, where the author's revision is still the newest. Nothing is lost:
+ * each revert is a new revision.
  * @param {object} options
  * @param {ReturnType<typeof import('./model.js').defineModels>} options.models
  * @param {import('./store.js').PageStore} options.store
@@ -34,18 +35,35 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
   /**
    * @param {object} options
    * @param {string} options.author  '' for changes without a name
-   * @param {Date} [options.since]  what the author did before stays
+   * @param {Date} [options.since]  earlier changes stay
    * @param {string} [options.after]  only pages whose names come after this one
    * @param {number} options.limit  of pages
-   * @returns {Promise<{plans: Plan[], next: string | null}>} in the order of their names; `next`: what `after` has to be for those that are left
+   * @returns {Promise<{plans: Plan[], next: string | null}>} in the order of page names; `next`: the value of `after`
+   *   for the remaining pages, null when there are none
    */
   async function plan ({ author, since, after, limit }) {
-    const theirs = { author, ...(since && { created_at: { $gte: since } }), ...(after !== undefined && { page: { $gt: after } }) }
+    const theirs = {
+      author,
+      ...(since && { created_at: { $gte: since } }),
+      ...(after !== undefined && { page: { $gt: after } })
+    }
     /** @type {{_id: string, newest: number}[]} */
     const found = await Revisions.aggregate([
       { $match: theirs },
       { $group: { _id: '$page', newest: { $max: '$revision' } } },
-      { $lookup: { from: Pages.collection.name, localField: '_id', foreignField: '_id', let: { newest: '$newest' }, pipeline: [{ $match: { $expr: { $eq: ['$revision', '$$newest'] }, redirect_to: null } }, { $project: { _id: 1 } }], as: 'heads' } },
+      {
+        $lookup: {
+          from: Pages.collection.name,
+          localField: '_id',
+          foreignField: '_id',
+          let: { newest: '$newest' },
+          pipeline: [
+            { $match: { $expr: { $eq: ['$revision', '$$newest'] }, redirect_to: null } },
+            { $project: { _id: 1 } }
+          ],
+          as: 'heads'
+        }
+      },
       { $match: { 'heads.0': { $exists: true } } },
       { $sort: { _id: 1 } },
       { $limit: limit + 1 },
@@ -64,13 +82,25 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
    * @returns {Promise<Plan>}
    */
   async function planOf (name, newest, author, since) {
-    const others = [{ author: mongoose.trusted({ $ne: author }) }, ...(since ? [{ created_at: mongoose.trusted({ $lt: since }) }] : [])]
+    const others = [
+      { author: mongoose.trusted({ $ne: author }) },
+      ...(since ? [{ created_at: mongoose.trusted({ $lt: since }) }] : [])
+    ]
     const [now, before] = await Promise.all([
       Revisions.findOne({ page: name, revision: newest }, { deleted: 1 }).lean().exec(),
-      Revisions.findOne({ page: name, revision: mongoose.trusted({ $lt: newest }), $or: others }, { revision: 1, deleted: 1 }).sort({ revision: -1 }).lean().exec()
+      Revisions
+        .findOne({ page: name, revision: mongoose.trusted({ $lt: newest }), $or: others }, { revision: 1, deleted: 1 })
+        .sort({ revision: -1 })
+        .lean()
+        .exec()
     ])
     const target = before === null || before.deleted ? null : before.revision
-    return { name, newest, target, unneeded: target === null && now?.deleted ? 'it is deleted, as it was before' : null }
+    return {
+      name,
+      newest,
+      target,
+      unneeded: target === null && now?.deleted ? 'it is deleted, as it was before' : null
+    }
   }
 
   /**
@@ -83,15 +113,19 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
     /** @type {import('./commit.js').Precondition} */
     const unchanged = (head) => { if (head?.revision !== newest || head.redirect_to) throw new StaleEdit() }
     try {
-      if (target === null) return { name, outcome: 'deleted', revision: await store.remove(name, attribution, unchanged) }
+      if (target === null) {
+        return { name, outcome: 'deleted', revision: await store.remove(name, attribution, unchanged) }
+      }
       const old = await history.find(name, target)
       if (old === null) throw new StaleEdit()
       const { revision } = await store.save(name, old, attribution, unchanged)
       return { name, outcome: 'reverted', revision, target }
     } catch (error) {
-      if (error instanceof StaleEdit || error instanceof PageMissing) return { name, outcome: 'skipped', reason: 'someone changed it in the meantime' }
+      if (error instanceof StaleEdit || error instanceof PageMissing) {
+        return { name, outcome: 'skipped', reason: 'someone changed it in the meantime' }
+      }
       const { statusCode, message } = /** @type {{statusCode?: number, message: string}} */ (error)
-      // A text that was fine once may be too much for the rules of today.
+      // A text that was accepted once may exceed the limits of today.
       if (statusCode !== undefined && statusCode < 500) return { name, outcome: 'skipped', reason: message }
       throw error
     }
@@ -102,7 +136,7 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
 
     /**
      * @param {Parameters<typeof plan>[0]} options
-     * @param {string} by  who takes it back
+     * @param {string} by  author of the reverts
      * @returns {Promise<{outcomes: Outcome[], next: string | null}>} `next` as above
      */
     async revert (options, by) {
@@ -113,7 +147,9 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
       for (const each of plans) {
         const last = outcomes.at(-1)
         if (last !== undefined && performance.now() > deadline) return { outcomes, next: last.name }
-        const summary = `Took back what ${options.author === '' ? 'was done without a name' : `“${options.author}” did`}${each.target === null ? '' : `: to revision ${each.target}`}`
+        const summary = `Took back what ${
+          options.author === '' ? 'was done without a name' : `“${options.author}” did`
+        }${each.target === null ? '' : `: to revision ${each.target}`}`
         outcomes.push(await carryOut(each, { author: by, summary }))
       }
       return { outcomes, next }

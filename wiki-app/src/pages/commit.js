@@ -6,44 +6,46 @@ import { titleKey } from './name.js'
 /** @typedef {import('./head.js').Head} Head */
 
 /**
- * Who changes a page and why; both may be ''.
+ * The author and the summary of a change; both may be ''.
  * @typedef {{author?: string, summary?: string}} Attribution
  */
 
 /**
- * Refuses a write by throwing. It gets the newest state in the step that writes, so no other write comes between.
+ * Throws to refuse a write. It gets the newest state within the step that writes, so no other write can come between.
  * @typedef {(head: Head | null) => void} Precondition
  */
 
 /**
- * What an edit did, for those who keep copies of what it made stale.
+ * The effects of an edit, for purging the copies that it made stale.
  * @typedef {object} Commit
  * @property {string} name
  * @property {number} revision
- * @property {string[]} authors  whose list of changes grew
+ * @property {string[]} authors  those whose list of changes grew
  * @property {string[]} tags  of the page, before and after
- * @property {string[]} linking  pages that show the page's link differently now; more than LINKING_MAX when there are more
- * @property {string[]} links  names that the page began or ceased to link to
- * @property {boolean} listed  whether the page appeared in the lists of pages, or left them
+ * @property {string[]} linking  pages that show their link to this page differently now; if there are more than
+ *   LINKING_MAX, the list may be incomplete
+ * @property {string[]} links  names that the page started or stopped linking to
+ * @property {boolean} listed  whether the page entered or left the lists of pages
  */
 
 /**
- * Receives commits: `add` within the transaction, so that they are stored when and only when the edit is, `added` once
- * it is durable.
+ * Receives commits. `add` runs within the transaction, so that they are stored if and only if the edit is; `added` runs
+ * once the edit is durable.
  * @typedef {object} Outbox
  * @property {(commits: Commit[], session: import('mongoose').ClientSession) => Promise<void>} add
  * @property {() => void} added
  */
 
 /**
- * What writes share.
+ * The dependencies of writes.
  * @typedef {object} WriteContext
  * @property {ReturnType<typeof import('./model.js').defineModels>} models
  * @property {ReturnType<typeof import('./link-targets.js').createLinkTargets>} targets
  * @property {ReturnType<typeof import('./current-html.js').createCurrentHtml>} currentHtml
  * @property {import('../markdown/renderer.js').Renderer} renderer
  * @property {Outbox} outbox
- * @property {ReturnType<typeof import('../process/keyed-mutex.js').createKeyedMutex>} inTurn  of all writes to a page
+ * @property {ReturnType<typeof import('../process/keyed-mutex.js').createKeyedMutex>} inTurn
+ *   serialises the writes to a page
  */
 
 /** @typedef {ReturnType<typeof createCommit>} CommitPage */
@@ -51,18 +53,17 @@ import { titleKey } from './name.js'
 /** @param {WriteContext} context */
 export function createCommit ({ models: { Pages, Revisions }, targets, currentHtml, outbox, inTurn }) {
   /**
-   * The one way in which a page's text changes: its newest state and the revision that keeps it, both or neither,
-   * durable when this returns. Writes to one page take turns in this process; the transaction detects those of other
-   * processes.
+   * Changes a page's text; nothing else does. Writes the newest state and its revision, both or neither, durable when
+   * this returns. Writes to one page are serialised in this process; the transaction detects writes of other processes.
    * @param {string} name
    * @param {object} change
    * @param {string} change.content
    * @param {number} change.contentBytes
-   * @param {string[]} [change.tags]  not given: they stay
+   * @param {string[]} [change.tags]  undefined: the tags stay
    * @param {Attribution} attribution
    * @param {{html: string, links: string[]} | null} rendered  null for a deletion
    * @param {Precondition} precondition
-   * @param {() => boolean} [wanted]  taken when the request came: it may be refused while this waits for its turn
+   * @param {() => boolean} [wanted]  created when the request arrived: the request may be refused while this is queued
    * @returns {Promise<{revision: number, before: Head | null}>}
    */
   async function commit (name, change, attribution, rendered, precondition, wanted = stillWanted(Pages.db)) {
@@ -98,15 +99,24 @@ export function createCommit ({ models: { Pages, Revisions }, targets, currentHt
           ...change.tags && { tags: change.tags },
           ...await currentHtml.storedFields(name, rendered, now, session)
         }
-    // Read and written in one step: what the precondition refuses is undone with the transaction.
+    // Read and written in one step: if the precondition throws, the transaction undoes the write.
     const before = await replaceHead(name, state, now, session)
     precondition(before)
     const revision = (before?.revision ?? 0) + 1
-    // A page that was renamed took its revisions along.
+    // The revisions of a renamed page moved to its new name.
     const follows = before === null || before.redirect_to ? null : before.revision
     const [tagsBefore, tags] = [before?.tags ?? [], deleted ? [] : change.tags ?? before?.tags ?? []]
     await driverOf(Revisions).insertOne({
-      page: name, revision, follows, content, content_bytes: contentBytes, tags, author, summary, deleted, created_at: now
+      page: name,
+      revision,
+      follows,
+      content,
+      content_bytes: contentBytes,
+      tags,
+      author,
+      summary,
+      deleted,
+      created_at: now
     }, { session })
     await targets.relink(session, linkTargetsOf(before), linkTargetsOf({ _id: name, links }))
     await targets.retag(session, tagsBefore, tags)
@@ -124,7 +134,7 @@ export function createCommit ({ models: { Pages, Revisions }, targets, currentHt
   }
 
   /**
-   * Writes a page's newest state, one revision further.
+   * Writes a page's newest state and increments its revision.
    * @param {string} name
    * @param {Partial<import('./model.js').Page>} state
    * @param {Date} now

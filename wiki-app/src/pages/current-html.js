@@ -5,24 +5,24 @@ import { inTransaction } from '../database/transaction.js'
 /** @typedef {import('./model.js').Page} Page */
 /** @typedef {import('mongoose').ClientSession} ClientSession */
 
-/** Pages that wait to be rendered again. Beyond these, the next reader of a page asks for it once more. */
+/** Maximum number of pages queued for rendering. A page that finds no room is queued by its next reader. */
 const WAITING_MAX = 1_000
 
 /**
- * What is stored of a rendered text, and how that is kept up to date. Readers never wait for the renderer: they get
- * what is stored, with the right links in it, and what an older renderer made is rendered again behind them
- * (docs/decisions/0018).
+ * Keeps the stored HTML of pages up to date. Readers never wait for the renderer: they get the stored HTML with correct
+ * links, and HTML of an older renderer is rendered again outside of their requests (docs/decisions/0018).
  * @param {object} options
  * @param {import('mongoose').Model<Page>} options.Pages
  * @param {ReturnType<typeof import('./link-targets.js').createLinkTargets>} options.targets
  * @param {import('../markdown/renderer.js').Renderer} options.renderer
- * @param {ReturnType<typeof import('../process/keyed-mutex.js').createKeyedMutex>} options.inTurn  of all writes to a page
+ * @param {ReturnType<typeof import('../process/keyed-mutex.js').createKeyedMutex>} options.inTurn  serialises writes to
+ *   a page
  * @param {Pick<import('fastify').FastifyBaseLogger, 'warn'>} options.log
  */
 export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
-  /** Names of pages that are rendered again, one after the other. @type {Set<string>} */
+  /** Names of pages to render again, one at a time. @type {Set<string>} */
   const waiting = new Set()
-  /** Links that are set right now, by page and mark. @type {Map<string, Promise<any>>} */
+  /** Corrections of links in flight, by page and mark. @type {Map<string, Promise<any>>} */
   const relinking = new Map()
   let working = false
   let failing = false
@@ -59,7 +59,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
   }
 
   /**
-   * Logs the first failure in a row; the next reader of the page causes another attempt.
+   * Logs only the first of consecutive failures. The next reader of the page causes another attempt.
    * @param {string} name
    * @param {Error} error
    */
@@ -77,7 +77,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
     const same = { ...there, revision: source.revision, renderer: source.renderer ?? null }
     const rendered = await renderer.render(source.content, { yields: true }).catch(nullWhenRefused)
     if (rendered === null) {
-      // A text that this version refuses goes on being shown as it is stored.
+      // A text that this version refuses keeps its stored HTML.
       await Pages.updateOne(same, { $set: { renderer: renderer.version } }).exec()
       return
     }
@@ -85,7 +85,8 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
       const page = await Pages.findOne(same, { links: 1, html: 1, modified_at: 1 }, { session }).lean().exec()
       if (page === null) return
       await targets.relink(session, others(name, page.links), others(name, rendered.links))
-      const { html_hash: hash, rendered_at: at, ...rest } = await storedFields(name, rendered, page.modified_at, session)
+      const { html_hash: hash, rendered_at: at, ...rest } =
+        await storedFields(name, rendered, page.modified_at, session)
       const changed = rest.html.equals(bytesOf(page.html)) ? {} : { html_hash: hash, rendered_at: at }
       await Pages.updateOne(same, { $set: { ...rest, ...changed, links: rendered.links } }, { session }).exec()
     }))
@@ -93,11 +94,11 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
 
   /**
    * @template {import('./read-pages.js').PageView} View
-   * @param {View} page  some of whose links have changed
-   * @returns {Promise<View | null>} null when it was changed meanwhile
+   * @param {View} page  with links that have changed
+   * @returns {Promise<View | null>} null when the page changed meanwhile
    */
   function relinked (page) {
-    // Each further change of the links changes the mark, so readers of one mark share one result.
+    // Each change of the links sets a new mark, so readers of the same mark share one result.
     const key = `${page.links_outdated} ${page.revision} ${page._id}`
     const begun = relinking.get(key) ?? relink(page, () => relinking.delete(key))
     relinking.set(key, begun)
@@ -107,7 +108,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
   /**
    * @template {import('./read-pages.js').PageView} View
    * @param {View} page
-   * @param {() => void} over  called when that is stored, or has failed
+   * @param {() => void} over  called when the result is stored or has failed
    * @returns {Promise<View | null>}
    */
   async function relink (page, over) {
@@ -137,7 +138,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
     /**
      * @template {import('./read-pages.js').PageView} View
      * @param {View} page
-     * @returns {View | Promise<View | null>} the page as readers get it; null when it was changed meanwhile
+     * @returns {View | Promise<View | null>} the page as readers get it; null when it changed meanwhile
      */
     upToDate (page) {
       if (page.deleted_at != null) return page
@@ -146,14 +147,14 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
     },
 
     /**
-     * Has the page rendered again, behind its readers, where an older version did it.
+     * Queues the page for rendering if an older renderer made its HTML.
      * @param {Pick<Page, '_id' | 'renderer'>} page
      */
     remind (page) {
       if (isOlder(page)) renderBehind(page._id)
     },
 
-    /** Leaves what waits to the next reader. */
+    /** Drops the queue: its pages are queued again by their next readers. */
     close () {
       closed = true
       waiting.clear()
@@ -162,7 +163,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
 }
 
 /**
- * The entity tag follows from the hash: the same HTML of the same edit has one tag, and each edit another.
+ * The entity tag contains the hash: the same HTML of the same edit keeps its tag, and each edit gets a new one.
  * @param {Buffer} html
  * @param {Date} modifiedAt
  */
@@ -175,13 +176,13 @@ const made = (html, modifiedAt) =>
  */
 const others = (name, links) => links.filter((link) => link !== name)
 
-/** @param {Buffer | {buffer: Uint8Array}} html  as it is read with or without the driver's `promoteBuffers` */
+/** @param {Buffer | {buffer: Uint8Array}} html  as read with or without the driver's `promoteBuffers` */
 const bytesOf = (html) => Buffer.isBuffer(html) ? html : Buffer.from(html.buffer)
 
 /**
  * @param {Error & {statusCode?: number}} error
- * @returns {null} the text cannot be rendered
- * @throws {Error} it could not be rendered just now
+ * @returns {null} when the text cannot be rendered
+ * @throws {Error} when rendering may succeed later
  */
 export function nullWhenRefused (error) {
   if (error.statusCode === 413 || error.statusCode === 422) return null

@@ -1,17 +1,17 @@
 import { diffArrays } from 'diff'
 
-/** Lines to remove and to add in the finest difference that is looked for: work and memory grow with their square. */
+/** Maximum lines removed and added in a minimal difference: work and memory grow with the square of their number. */
 const EDITS_MAX = 1_000
 /** Unchanged lines around a change. */
 const CONTEXT_LINES = 3
-/** Lines shown of one change, so that there is room for the changes after it. */
+/** Maximum lines shown of one change, which leaves room for the changes after it. */
 const CHANGE_LINES_MAX = 500
 const LINES_MAX = 2_000
 const LINE_MAX_CHARS = 10_000
 const CHARS_MAX = 100_000
 
 /**
- * `gap`: unchanged lines that are left out. `cut`: others, as there would be too many to show.
+ * `gap`: unchanged lines that are left out. `cut`: other lines that are left out, because there are too many to show.
  * @typedef {{kind: 'same' | 'added' | 'removed', text: string} | {kind: 'gap' | 'cut', lines: number}} DifferenceLine
  */
 
@@ -22,9 +22,9 @@ const CHARS_MAX = 100_000
  */
 
 /**
- * How one text became another, line by line. Work, memory and output are bounded whatever the texts are, so texts that
- * have little in common are compared as a whole between their first and their last change.
- * Runs in a worker thread: 1 MiB of short lines takes it half a second.
+ * Compares two texts line by line. Work, memory and output are bounded for all texts: if two have little in common,
+ * everything between their first and their last change counts as replaced.
+ * Runs in a worker thread: 1 MiB of short lines takes half a second.
  * @param {{before: string, after: string}} texts
  * @returns {Difference}
  */
@@ -46,13 +46,13 @@ export default function difference ({ before, after }) {
 
 /** @typedef {{kind: 'same' | 'added' | 'removed', count: number}} Part */
 
-/** @param {string} text @returns {string[]} each with its end of line, by which `a` differs from `a\n` */
+/** @param {string} text @returns {string[]} each with its line break, so that `a` differs from `a\n` */
 const linesOf = (text) => text.match(/[^\n]*\n|[^\n]+/g) ?? []
 
 /**
  * @param {string[]} old
  * @param {string[]} young
- * @returns {Part[]} in their order; a removal comes before what is added in its place
+ * @returns {Part[]} in their order; a removal precedes the lines added in its place
  */
 function changesOf (old, young) {
   const shorter = Math.min(old.length, young.length)
@@ -67,7 +67,7 @@ function changesOf (old, young) {
 }
 
 /**
- * Compares numbers instead of lines: as fast for long lines as for short ones, and no line is copied.
+ * Compares numbers instead of lines: this is as fast for long lines as for short ones, and copies no line.
  * @param {string[]} removed
  * @param {string[]} added
  * @returns {Part[]}
@@ -85,7 +85,7 @@ function finest (removed, added) {
   return found.map((part) => ({ kind: part.added ? 'added' : part.removed ? 'removed' : 'same', count: part.count }))
 }
 
-/** Lines of a difference, as many as can be shown. */
+/** Collects as many lines of a difference as can be shown. */
 function createOutput () {
   /** @type {DifferenceLine[]} */
   const lines = []
@@ -119,7 +119,7 @@ function createOutput () {
   return {
     /**
      * @param {string[]} texts
-     * @param {{first: boolean, last: boolean}} place  between the changes
+     * @param {{first: boolean, last: boolean}} place  `first`: before the first change; `last`: after the last one
      */
     addSame (texts, { first, last }) {
       const [head, tail] = [first ? 0 : CONTEXT_LINES, last ? 0 : CONTEXT_LINES]
@@ -150,7 +150,7 @@ function createOutput () {
 /**
  * @param {string} text
  * @param {number} charsMax
- * @returns {string} with a sign that there is more; no surrogate pair is cut
+ * @returns {string} with an ellipsis if it was cut; no surrogate pair is split
  */
 function beginningOf (text, charsMax) {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).replace(/[\uD800-\uDBFF]$/, '')} …`

@@ -4,34 +4,49 @@ import { editUrl, encodeName, historyUrl, linksUrl, namesAbove, rawUrl, revision
 
 /** @typedef {import('./read-pages.js').PageView} PageView */
 
-/** Cannot be part of a template. */
+/** Delimits fields: no template can contain it. */
 const MARK = '\u0000'
-/** The name whose page the template is rendered for: a page's own stands in its place in all addresses. */
+/** The template is rendered with this name; each page's own name replaces it in all URLs. */
 const NAME = 'name-of-the-page'
 
-/** @typedef {'title' | 'noticeHtml' | 'aboveHtml' | 'contentHtml' | 'tagsHtml' | 'address' | 'revision' | 'modifiedAt' | 'modified' | 'size'} Field */
+/**
+ * @typedef {'title' | 'noticeHtml' | 'aboveHtml' | 'contentHtml' | 'tagsHtml' | 'address' | 'revision' | 'modifiedAt' |
+ *   'modified' | 'size'} Field
+ */
 const mark = (/** @type {Field} */ field) => `${MARK}${field}${MARK}`
 
-/** The page's template, rendered once and cut where a page's own data goes: constant text and names of fields alternate. @type {(Buffer | Field)[]} */
+/**
+ * The page template, rendered once and split at the fields: constant text and names of fields alternate.
+ * @type {(Buffer | Field)[]}
+ */
 const PIECES = renderView('page', {
-  ...Object.fromEntries(/** @type {Field[]} */ (['title', 'noticeHtml', 'aboveHtml', 'contentHtml', 'tagsHtml', 'revision', 'modifiedAt', 'modified', 'size']).map((field) => [field, mark(field)])),
+  ...Object.fromEntries(
+    /** @type {Field[]} */ ([
+      'title', 'noticeHtml', 'aboveHtml', 'contentHtml', 'tagsHtml', 'revision', 'modifiedAt', 'modified', 'size'
+    ]).map((field) => [field, mark(field)])
+  ),
   editUrl: editUrl(NAME),
   historyUrl: historyUrl(NAME),
   linksUrl: linksUrl(NAME),
   rawUrl: rawUrl(NAME),
   revisionUrl: revisionUrl(NAME, /** @type {any} */ (mark('revision')))
-}).replaceAll(NAME, mark('address')).split(MARK).map((piece, index) => index % 2 === 0 ? Buffer.from(piece) : /** @type {Field} */ (piece))
+})
+  .replaceAll(NAME, mark('address'))
+  .split(MARK)
+  .map((piece, index) => index % 2 === 0 ? Buffer.from(piece) : /** @type {Field} */ (piece))
 const CONSTANT_BYTES = PIECES.reduce((sum, piece) => typeof piece === 'string' ? sum : sum + piece.length, 0)
-/** Of a unit of JavaScript's strings in UTF-8. */
+/** A UTF-16 code unit takes at most this many bytes in UTF-8. */
 const UNIT_BYTES_MAX = 3
 
 /**
- * A page as a reader gets it.
+ * Builds the HTML document of a page.
  * @param {Omit<PageView, 'html_hash' | 'deleted_at' | 'renderer' | 'rendered_at'>} page
- * @param {string} [noticeHtml]  a word to this reader only
+ * @param {string} [noticeHtml]  for this reader only
  * @returns {Buffer} an HTML document in UTF-8
  */
-export function pageDocument ({ _id: name, html, tags, revision, modified_at: modified, content_bytes: contentBytes }, noticeHtml = '') {
+export function pageDocument ({
+  _id: name, html, tags, revision, modified_at: modified, content_bytes: contentBytes
+}, noticeHtml = '') {
   const modifiedAt = modified.toISOString()
   /** @type {Record<Field, string>} */
   const texts = {
@@ -49,7 +64,7 @@ export function pageDocument ({ _id: name, html, tags, revision, modified_at: mo
   let bytesMax = CONSTANT_BYTES + html.length
   for (const piece of PIECES) if (typeof piece === 'string') bytesMax += UNIT_BYTES_MAX * texts[piece].length
 
-  // Written where it is sent from: joined as a string first, it would be garbage twice.
+  // Written into the buffer that is sent: a string joined first would create garbage twice.
   const document = Buffer.allocUnsafe(bytesMax)
   let end = 0
   for (const piece of PIECES) {
@@ -74,17 +89,29 @@ const link = (url, text) => `<a href="${escapeHtml(url)}" dir="auto">${escapeHtm
 function aboveHtml (name) {
   if (!name.includes('/')) return ''
   const above = namesAbove(name)
-  return `<nav class="above" aria-label="Pages above">${above.map((each) => link(viewUrl(each), each.slice(each.lastIndexOf('/') + 1))).join(' / ')} /</nav>\n`
+  return `<nav class="above" aria-label="Pages above">${
+    above.map((each) => link(viewUrl(each), each.slice(each.lastIndexOf('/') + 1))).join(' / ')
+  } /</nav>\n`
 }
 
 /** @param {string[]} tags */
-const tagsHtml = (tags) => tags.length === 0 ? '' : `<p class="tags">Tags: ${tags.map((tag) => link(tagUrl(tag), tag)).join(', ')}</p>\n`
+const tagsHtml = (tags) => tags.length === 0
+  ? ''
+  : `<p class="tags">Tags: ${tags.map((tag) => link(tagUrl(tag), tag)).join(', ')}</p>\n`
 
-/** Changes with anything in the templates, the style sheet or the way that data is shown. */
-const LAYOUT_HASH = hashOf(pageDocument({ _id: 'a/b', tags: ['a', 'b'], revision: 0, html: Buffer.alloc(0), content_bytes: 0, modified_at: new Date(0) }))
+/** Changes with the templates, the style sheet and the formatting of data. */
+const LAYOUT_HASH = hashOf(pageDocument({
+  _id: 'a/b',
+  tags: ['a', 'b'],
+  revision: 0,
+  html: Buffer.alloc(0),
+  content_bytes: 0,
+  modified_at: new Date(0)
+}))
 
 /**
- * A strong validator (RFC 9110 §8.8.3): every byte of `pageDocument` without a notice follows from the name and these three.
+ * Returns a strong validator (RFC 9110 §8.8.3): these three values and the name determine every byte of `pageDocument`
+ * without a notice.
  * @param {Pick<PageView, 'revision' | 'html_hash'>} page
  */
 export const entityTag = (page) => `"${page.revision}-${page.html_hash}-${LAYOUT_HASH}"`

@@ -18,7 +18,7 @@ const CONTENT_SCHEMA = {
   additionalProperties: false,
   properties: { content: { type: 'string', minLength: 1 }, tags: TAGS_SCHEMA, ...CHANGE_PROPERTIES }
 }
-/** What is shown is not saved, so nothing but its length matters yet. */
+/** A preview saves nothing, so only the length of the tags is checked. */
 const PREVIEW_SCHEMA = {
   type: 'object',
   required: ['content'],
@@ -26,30 +26,40 @@ const PREVIEW_SCHEMA = {
   properties: { content: { type: 'string' }, tags: { type: 'string', maxLength: 2_000 }, ...CHANGE_PROPERTIES }
 }
 const CHANGE_SCHEMA = { type: 'object', nullable: true, additionalProperties: false, properties: CHANGE_PROPERTIES }
-const RENAME_SCHEMA = { type: 'object', required: ['to'], additionalProperties: false, properties: { to: { type: 'string' }, ...CHANGE_PROPERTIES } }
-const REVERT_SCHEMA = { type: 'object', required: ['revision'], additionalProperties: false, properties: { revision: REVISION_SCHEMA, ...CHANGE_PROPERTIES } }
+const RENAME_SCHEMA = {
+  type: 'object',
+  required: ['to'],
+  additionalProperties: false,
+  properties: { to: { type: 'string' }, ...CHANGE_PROPERTIES }
+}
+const REVERT_SCHEMA = {
+  type: 'object',
+  required: ['revision'],
+  additionalProperties: false,
+  properties: { revision: REVISION_SCHEMA, ...CHANGE_PROPERTIES }
+}
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
 
 /**
- * Everything that changes pages, for programs and for people without JavaScript. No answer may be stored.
+ * All routes that change pages, for programs and for browsers without JavaScript. No response may be stored.
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('./store.js').PageStore,
  *   history: import('./history.js').History,
  *   oldRevisions: import('./old-revisions.js').OldRevisions,
  *   waitUntilPurged?: (names: string[]) => Promise<void>
- * }>}  `waitUntilPurged` resolves when the caches have forgotten these pages, or after a limit
+ * }>}  `waitUntilPurged` resolves when the caches have purged these pages, or after a time limit
  */
 export async function editRoutes (app, { store, history, oldRevisions, waitUntilPurged = async () => {} }) {
-  /** Pages that were changed, by the answer to it. @type {WeakMap<import('fastify').FastifyReply, string[]>} */
+  /** Names of changed pages, by the reply to the change. @type {WeakMap<import('fastify').FastifyReply, string[]>} */
   const changed = new WeakMap()
-  // In a hook, as a handler that waits counts as work. See docs/decisions/0020.
+  // In a hook, because a handler that waits counts as work (docs/decisions/0020).
   app.addHook('onSend', async (_request, reply) => {
     const names = changed.get(reply)
     if (names !== undefined) await waitUntilPurged(names)
   })
 
   /**
-   * Redirects an author away from a form, after the caches have forgotten the previous text of these pages.
+   * Redirects an author away from a form, after the caches have purged the previous text of these pages.
    * @param {import('fastify').FastifyReply} reply
    * @param {string} url
    * @param {...string} names  of the pages that changed
@@ -75,7 +85,9 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
     const change = changeIn(request)
     await refuseNewHiddenName(store, name)
     try {
-      const { revision, contentBytes, created } = await store.save(name, { content, tags }, change, preconditionOf(request))
+      const { revision, contentBytes, created } = await store.save(
+        name, { content, tags }, change, preconditionOf(request)
+      )
       reply.header('page-revision', revision)
       if (wantsHtml(request)) return leave(reply, `${viewUrl(name)}?saved=${revision}`, name)
       if (created) reply.code(201).header('location', viewUrl(name))
@@ -88,7 +100,7 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
         title: `Two edits of “${name}”`,
         historyUrl: historyUrl(name),
         currentHtml: await escapeLong(current),
-        // What the author wrote is shown in any case.
+        // The author's text is shown even if the comparison fails.
         difference: await oldRevisions.compare(current, content).catch(() => null),
         ...await editor(name, {
           baseRevision: currentRevision(newest),
@@ -103,13 +115,17 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
       }))
     }
   }
-  // For programs, and for forms, whose address tells caches that the answer is one person's.
+  // For programs, and for forms, where /edit/ tells caches that the response is for one person.
   for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, { schema: { body: CONTENT_SCHEMA } }, saveText)
 
-  app.post('/edit/preview/*', { config: { changes: false }, schema: { body: PREVIEW_SCHEMA } }, async (request, reply) => {
+  app.post('/edit/preview/*', {
+    config: { changes: false },
+    schema: { body: PREVIEW_SCHEMA }
+  }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const content = textIn(request)
-    const { tags = '', author, summary, base_revision: baseRevision } = /** @type {{tags?: string} & import('./change.js').Change} */ (request.body)
+    const { tags = '', author, summary, base_revision: baseRevision } =
+      /** @type {{tags?: string} & import('./change.js').Change} */ (request.body)
     const form = {
       ...await editor(name, { baseRevision, content, tags, author, summary, person: personIn(request) }),
       title: `Preview of “${name}”`,
@@ -127,11 +143,15 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
   })
 
   app.delete('/wiki/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
-    const revision = await store.remove(writableName(nameIn(request)), changeIn(request), headerPrecondition(request.headers))
+    const revision = await store.remove(
+      writableName(nameIn(request)),
+      changeIn(request),
+      headerPrecondition(request.headers)
+    )
     return reply.code(204).header('page-revision', revision).send()
   })
 
-  // HTML forms know only GET and POST.
+  // HTML forms can send only GET and POST.
   app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     await store.remove(name, changeIn(request), preconditionOf(request))
@@ -155,7 +175,12 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
     if (old === null) throw new RevisionMissing(number, name)
     if (old.deleted) throw new RevisionIsDeletion(number, name)
     const { author, summary } = changeIn(request)
-    const { revision, created } = await store.save(name, old, { author, summary: summary || `Back to revision ${number}` }, preconditionOf(request))
+    const { revision, created } = await store.save(
+      name,
+      old,
+      { author, summary: summary || `Back to revision ${number}` },
+      preconditionOf(request)
+    )
     reply.header('page-revision', revision)
     if (wantsHtml(request)) return leave(reply, `${viewUrl(name)}?saved=${revision}`, name)
     return { name, revision, created }
@@ -190,7 +215,8 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
 }
 
 /**
- * What the form of a page's text shows. Without a revision that it is based on, saving it shows what is there first.
+ * Returns the template data of the edit form. Without a base revision, saving over an existing page is a conflict, and
+ * the author sees that page first.
  * @param {string} name
  * @param {object} typed
  * @param {string | number} [typed.baseRevision]
@@ -198,7 +224,7 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
  * @param {string} typed.tags
  * @param {string} [typed.author]
  * @param {string} [typed.summary]
- * @param {ReturnType<typeof personIn>} [typed.person]  who is signed in
+ * @param {ReturnType<typeof personIn>} [typed.person]  the signed-in user
  */
 const editor = async (name, { baseRevision = 0, content, tags, author = '', summary = '', person }) => ({
   editing: true,
@@ -220,6 +246,6 @@ const editor = async (name, { baseRevision = 0, content, tags, author = '', summ
  */
 function textIn ({ body, mediaType }) {
   const content = markdownIn(/** @type {{content: string}} */ (body).content)
-  // Forms send CRLF whatever the text had before (HTML, "Constructing the entry list"); an edit must not change each line.
+  // Forms always send CRLF (HTML, "Constructing the entry list"); an edit must not change every line.
   return mediaType === FORM ? content.replaceAll('\r\n', '\n') : content
 }

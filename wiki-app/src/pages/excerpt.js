@@ -3,18 +3,20 @@ const BEFORE_CHARS = 60
 const AFTER_CHARS = 180
 
 /**
- * The part of a text around the first word that was searched for.
+ * Returns the part of a text around the first of the words that were searched for.
  * @param {string} content  Markdown
- * @param {string} q  as `search.byText` takes it
+ * @param {string} q  as for `search.byText`
  * @returns {{text: string, hit: boolean}[]} pieces in their order, not escaped; those that match are hits
  */
 export function excerpt (content, q) {
   const words = (q.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, WORDS_MAX)
-  // Letters and digits only, so no word can mean anything else in a pattern.
-  const pattern = words.length === 0 ? null : new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})(?![\\p{L}\\p{N}])`, 'giu')
+  // Words have only letters and digits, so they need no escaping in a pattern.
+  const pattern = words.length === 0
+    ? null
+    : new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})(?![\\p{L}\\p{N}])`, 'giu')
   const first = pattern === null ? 0 : Math.max(0, content.search(pattern))
   const [start, end] = [Math.max(0, first - BEFORE_CHARS), Math.min(content.length, first + AFTER_CHARS)]
-  // A cut may go through a surrogate pair.
+  // A cut may split a surrogate pair.
   const text = content.slice(start, end).replace(/^[\uDC00-\uDFFF]|[\uD800-\uDBFF]$/g, '')
   const pieces = []
   let at = 0

@@ -2,10 +2,10 @@ const [AND, EQUALS, PLUS, SPACE, PERCENT] = Buffer.from('&=+ %')
 const FIELDS_MAX = 100
 
 /**
- * Reads application/x-www-form-urlencoded as https://url.spec.whatwg.org/#urlencoded-parsing has it. Parsers that make
- * the value of many strings keep the garbage collector busy for 0.1 s with a text of 1 MiB; this one decodes bytes.
+ * Reads application/x-www-form-urlencoded (https://url.spec.whatwg.org/#urlencoded-parsing). Parsers that build a value
+ * from many strings keep the garbage collector busy for 0.1 s with a text of 1 MiB; this one decodes bytes in place.
  * @param {Buffer} body  is overwritten
- * @returns {Record<string, string | string[]>} without a prototype; of at most 100 fields, those given twice as lists
+ * @returns {Record<string, string | string[]>} without a prototype; at most 100 fields; a repeated field is an array
  */
 export function readForm (body) {
   /** @type {Record<string, string | string[]>} */
@@ -28,7 +28,7 @@ export function readForm (body) {
  * @param {number} byte
  * @param {number} from
  * @param {number} to
- * @returns {number} `to` when it is not there
+ * @returns {number} `to` when the byte is not found
  */
 function indexOf (bytes, byte, from, to) {
   const index = bytes.subarray(from, to).indexOf(byte)
@@ -52,7 +52,7 @@ function decoded (bytes) {
   return bytes.toString('utf8', 0, length)
 }
 
-/** @param {number} byte @returns {number} what it is as a hexadecimal digit, or -1 */
+/** @param {number} byte @returns {number} value of a hexadecimal digit, or -1 */
 function digit (byte) {
   if (byte >= 48 && byte <= 57) return byte - 48
   const letter = byte | 32

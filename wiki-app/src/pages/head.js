@@ -1,19 +1,19 @@
 /** @typedef {import('./model.js').Page} Page */
 
-/** What a write is judged by. @typedef {Pick<Page, '_id' | keyof typeof HEAD_FIELDS>} Head */
+/** The part of a page that decides what a write does. @typedef {Pick<Page, '_id' | keyof typeof HEAD_FIELDS>} Head */
 
 export const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1, redirect_to: 1, tags: 1, links: 1 }
 
 /**
- * The number that an edit is based on.
+ * Returns the revision number that an edit is based on.
  * @param {Pick<Head, 'revision' | 'deleted_at'> | null} head
- * @returns {number} 0 where there is no page to see
+ * @returns {number} 0 when there is no page, or it was deleted or renamed
  */
 export const currentRevision = (head) => head === null || head.deleted_at != null ? 0 : head.revision
 
 /**
  * @param {Head | null} head
- * @returns {import('./model.js').Target['is']} what a link to the name leads to
+ * @returns {import('./model.js').Target['is']} what exists under the name
  */
 export function kindOf (head) {
   if (head?.redirect_to) return 'redirect'
@@ -22,7 +22,7 @@ export function kindOf (head) {
 
 /**
  * @param {Pick<Head, '_id' | 'links'> & Partial<Head> | null} head
- * @returns {string[]} names that the page links to, without itself; of a former name, where the page is now
+ * @returns {string[]} names that the page links to, without itself; for a former name, the page's new name
  */
 export function linkTargetsOf (head) {
   if (head === null) return []

@@ -11,25 +11,34 @@ import { sendRevalidated } from '../http/send-revalidated.js'
 import { currentRevision } from './head.js'
 import { PageMissing } from './page-errors.js'
 
-const NoRevision = createError('WIKI_NO_REVISION', 'The address of a revision ends with its number: /revision/{name}/{number}.', 400)
+const NoRevision = createError(
+  'WIKI_NO_REVISION', 'The address of a revision ends with its number: /revision/{name}/{number}.', 400
+)
 
 const ITEMS_PER_PART = 50
 const FEED_ITEMS = 30
 
-/** A past state never changes (RFC 8246). */
+/** An old revision never changes (RFC 8246). */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 const NUMBER = { type: 'string', pattern: '^[1-9]\\d{0,8}$' }
 const SCHEMAS = {
   history: { querystring: { type: 'object', properties: { before: NUMBER } } },
   compare: { querystring: { type: 'object', required: ['from', 'to'], properties: { from: NUMBER, to: NUMBER } } },
-  changes: { querystring: { type: 'object', properties: { author: AUTHOR_SCHEMA, before: { type: 'string', pattern: '^[0-9a-f]{24}$' } } } }
+  changes: {
+    querystring: {
+      type: 'object',
+      properties: { author: AUTHOR_SCHEMA, before: { type: 'string', pattern: '^[0-9a-f]{24}$' } }
+    }
+  }
 }
 
 /**
- * What was: the history of a page, any revision of it, the difference of two; changes of the whole wiki, also as a feed.
+ * The history of a page, its revisions and their differences; the changes of the whole wiki, also as a feed.
  * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('./store.js').PageStore, history: import('./history.js').History, oldRevisions: import('./old-revisions.js').OldRevisions,
+ *   store: import('./store.js').PageStore,
+ *   history: import('./history.js').History,
+ *   oldRevisions: import('./old-revisions.js').OldRevisions,
  *   policy: import('../caching/cache-policy.js').CachePolicy
  * }>}
  */
@@ -38,7 +47,7 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
   app.addHook('onRequest', leaveUnknownQuery)
 
   /**
-   * An address of what was stays good when the page gets another name: its history went along.
+   * Redirects a URL with a page's former name: a renaming moves the history to the new name.
    * @param {import('fastify').FastifyReply} reply
    * @param {string} name
    * @param {(name: string) => string} url
@@ -53,16 +62,24 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
   /**
    * @param {import('fastify').FastifyRequest} request
    * @param {import('fastify').FastifyReply} reply
-   * @param {string} url  our own spelling
+   * @param {string} url  in canonical spelling
    */
-  const respell = (request, reply, url) => reply.header('cache-control', cacheControl).redirect(url + queryOf(request), 301)
+  const respell = (request, reply, url) =>
+    reply.header('cache-control', cacheControl).redirect(url + queryOf(request), 301)
 
   app.get('/history/*', { schema: SCHEMAS.history }, async (request, reply) => {
     const name = nameIn(request)
     const url = historyUrl(name)
     if (isMisspelt(request, url)) return respell(request, reply, url)
     const { before } = /** @type {{before?: string}} */ (request.query)
-    const [head, { items, more }] = await Promise.all([store.findSource(name), history.ofPage({ page: name, before: before === undefined ? undefined : Number(before), limit: ITEMS_PER_PART })])
+    const [head, { items, more }] = await Promise.all([
+      store.findSource(name),
+      history.ofPage({
+        page: name,
+        before: before === undefined ? undefined : Number(before),
+        limit: ITEMS_PER_PART
+      })
+    ])
     if (items.length === 0) return followRename(reply, name, historyUrl, new PageMissing(name))
     const body = renderView('history', {
       title: `History of “${name}”`,
@@ -83,13 +100,22 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
     const url = revisionUrl(name, number)
     if (isMisspelt(request, url)) return respell(request, reply, url)
     const found = await history.findItem(name, number)
-    if (found === null) return followRename(reply, name, (target) => revisionUrl(target, number), new RevisionMissing(number, name))
+    if (found === null) {
+      return followRename(reply, name, (target) => revisionUrl(target, number), new RevisionMissing(number, name))
+    }
     const { revision, content_bytes: contentBytes, tags, created_at: createdAt, deleted } = found
     if (deleted) throw new RevisionIsDeletion(number, name)
     const html = await oldRevisions.html(found)
     const page = { _id: name, revision, tags, content_bytes: contentBytes, html, modified_at: createdAt }
-    reply.headers({ 'cache-control': FOR_EVER, 'page-revision': revision, 'last-modified': createdAt.toUTCString() }).type(HTML)
-    return pageDocument(page, renderView('past', { revision, time: readableTime(createdAt.toISOString()), viewUrl: viewUrl(name), historyUrl: historyUrl(name) }))
+    reply
+      .headers({ 'cache-control': FOR_EVER, 'page-revision': revision, 'last-modified': createdAt.toUTCString() })
+      .type(HTML)
+    return pageDocument(page, renderView('past', {
+      revision,
+      time: readableTime(createdAt.toISOString()),
+      viewUrl: viewUrl(name),
+      historyUrl: historyUrl(name)
+    }))
   })
 
   app.get('/raw/*', { config: { isCostly: true } }, async (request, reply) => {
@@ -98,16 +124,23 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
     const page = await store.findSource(name)
     if (page === null) return followRename(reply, name, rawUrl, new PageMissing(name))
     const validators = { etag: `"raw-${page.revision}"` }
-    reply.headers({ ...validators, 'cache-control': cacheControl, 'page-revision': page.revision }).type('text/markdown; charset=utf-8')
+    reply
+      .headers({ ...validators, 'cache-control': cacheControl, 'page-revision': page.revision })
+      .type('text/markdown; charset=utf-8')
     return fresh(request.headers, validators) ? reply.code(304).send() : page.content
   })
 
   app.get('/difference/*', { schema: SCHEMAS.compare }, async (request, reply) => {
     const name = nameIn(request)
     const [from, to] = ['from', 'to'].map((key) => Number(/** @type {Record<string, string>} */ (request.query)[key]))
-    if (isMisspelt(request, differenceUrl(name, from, to).split('?', 1)[0])) return respell(request, reply, differenceUrl(name, from, to).split('?', 1)[0])
+    if (isMisspelt(request, differenceUrl(name, from, to).split('?', 1)[0])) {
+      return respell(request, reply, differenceUrl(name, from, to).split('?', 1)[0])
+    }
     const [before, after] = await Promise.all([history.findItem(name, from), history.findItem(name, to)])
-    if (before === null || after === null) return followRename(reply, name, (target) => differenceUrl(target, from, to), new RevisionMissing(before === null ? from : to, name))
+    if (before === null || after === null) {
+      const missing = new RevisionMissing(before === null ? from : to, name)
+      return followRename(reply, name, (target) => differenceUrl(target, from, to), missing)
+    }
     const difference = await oldRevisions.difference(before, after)
     return reply.header('cache-control', FOR_EVER).type(HTML).send(renderView('compare', {
       title: `Changes of “${name}”`,
@@ -125,7 +158,9 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
     const { author, before } = /** @type {{author?: string, before?: string}} */ (request.query)
     const { items, more } = await history.changes({ author, before, limit: ITEMS_PER_PART })
     const body = renderView('changes', {
-      title: author === undefined ? 'Recent changes' : author === '' ? 'Changes without a name' : `Changes by ${author}`,
+      title: author === undefined
+        ? 'Recent changes'
+        : author === '' ? 'Changes without a name' : `Changes by ${author}`,
       author,
       named: true,
       items: items.map(shown),
@@ -148,11 +183,10 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
   })
 }
 
-/**
- * A change as the templates show it.
- * @param {import('./history.js').RevisionItem} item
- */
-function shown ({ _id: id, page, revision, follows, content_bytes: bytes, author, summary, deleted, created_at: createdAt }) {
+/** @param {import('./history.js').RevisionItem} item */
+function shown ({
+  _id: id, page, revision, follows, content_bytes: bytes, author, summary, deleted, created_at: createdAt
+}) {
   const at = createdAt.toISOString()
   return {
     id: String(id),
@@ -177,6 +211,8 @@ function shown ({ _id: id, page, revision, follows, content_bytes: bytes, author
  * @param {Record<string, string | undefined>} query
  */
 function changesUrl (path, query) {
-  const given = new URLSearchParams(Object.entries(query).flatMap(([key, value]) => value === undefined ? [] : [[key, value]]))
+  const given = new URLSearchParams(
+    Object.entries(query).flatMap(([key, value]) => value === undefined ? [] : [[key, value]])
+  )
   return given.size > 0 ? `${path}?${given}` : path
 }

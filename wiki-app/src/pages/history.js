@@ -5,14 +5,26 @@ import mongoose from 'mongoose'
 
 export const RevisionMissing = createError('WIKI_REVISION_MISSING', 'There is no revision %s of “%s”.', 404)
 
-export const RevisionIsDeletion = createError('WIKI_REVISION_IS_DELETION', 'Revision %s of “%s” is its deletion; it has no text.', 404)
+export const RevisionIsDeletion = createError(
+  'WIKI_REVISION_IS_DELETION', 'Revision %s of “%s” is its deletion; it has no text.', 404
+)
 
-/** Everything but the text. */
-const ITEM_FIELDS = { page: 1, revision: 1, follows: 1, content_bytes: 1, tags: 1, author: 1, summary: 1, deleted: 1, created_at: 1 }
+/** All fields except the text. */
+const ITEM_FIELDS = {
+  page: 1,
+  revision: 1,
+  follows: 1,
+  content_bytes: 1,
+  tags: 1,
+  author: 1,
+  summary: 1,
+  deleted: 1,
+  created_at: 1
+}
 /** @typedef {Omit<Revision, 'content'>} RevisionItem */
 
 /**
- * What was: revisions of pages, which only the page store adds to.
+ * Reads the revisions of pages. Only the page store adds to them.
  * @param {ReturnType<typeof import('./model.js').defineModels>} models
  */
 export function createHistory ({ Revisions }) {
@@ -25,7 +37,7 @@ export function createHistory ({ Revisions }) {
     find: (page, revision) => Revisions.findOne({ page, revision }).lean().exec(),
 
     /**
-     * What is known of a revision, without its text.
+     * Reads a revision without its text.
      * @param {string} page
      * @param {number} revision
      * @returns {Promise<RevisionItem | null>}
@@ -33,20 +45,20 @@ export function createHistory ({ Revisions }) {
     findItem: (page, revision) => Revisions.findOne({ page, revision }, ITEM_FIELDS).lean().exec(),
 
     /**
-     * A revision's text as the database sends it, for another thread: to make a string of 1 MiB here would hold up
-     * everybody else for some milliseconds.
-     * @param {import('mongoose').Types.ObjectId} id  of a revision that is there
+     * Reads a revision's text as the database sends it, for another thread: creating a string of 1 MiB here would delay
+     * all other requests by some milliseconds.
+     * @param {import('mongoose').Types.ObjectId} id  of an existing revision
      * @returns {Promise<Uint8Array>} BSON of a document with `content`, Markdown
      */
     async textAsBson (id) {
       const options = { projection: { _id: 0, content: 1 }, raw: true }
       const bson = /** @type {any} */ (await Revisions.collection.findOne({ _id: id }, options))
-      // Of its own: it is a part of the whole reply, which would be copied with it.
+      // In memory of its own: otherwise the database's whole reply would be copied to the thread with it.
       return new Uint8Array(bson)
     },
 
     /**
-     * A page's revisions, the newest first.
+     * Lists a page's revisions, the newest first.
      * @param {object} options
      * @param {string} options.page
      * @param {number} [options.before]  only those below this number
@@ -55,14 +67,17 @@ export function createHistory ({ Revisions }) {
      */
     async ofPage ({ page, before, limit }) {
       const filter = before === undefined ? { page } : { page, revision: mongoose.trusted({ $lt: before }) }
-      return part(await Revisions.find(filter, ITEM_FIELDS).sort({ revision: -1 }).limit(limit + 1).lean().exec(), limit)
+      return part(
+        await Revisions.find(filter, ITEM_FIELDS).sort({ revision: -1 }).limit(limit + 1).lean().exec(),
+        limit
+      )
     },
 
     /**
-     * Changes of all pages, the newest first.
+     * Lists the changes of all pages, the newest first.
      * @param {object} options
      * @param {string} [options.author]  only this author's
-     * @param {string} [options.before]  id of the last change seen
+     * @param {string} [options.before]  id of the last change of the previous part
      * @param {number} options.limit
      * @returns {Promise<{items: RevisionItem[], more: boolean}>}
      */
@@ -80,7 +95,7 @@ export function createHistory ({ Revisions }) {
 
 /**
  * @template T
- * @param {T[]} found  one more than asked for when there is more
+ * @param {T[]} found  `limit` + 1 items when there are more
  * @param {number} limit
  */
 const part = (found, limit) => ({ items: found.slice(0, limit), more: found.length > limit })

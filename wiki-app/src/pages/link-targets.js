@@ -1,93 +1,114 @@
 import { randomUUID } from 'node:crypto'
 import mongoose from 'mongoose'
 
-/** More pages than this that show a link to one are not named one by one. */
+/** Maximum number of pages with a link to one page that are listed one by one; with more, everything is purged. */
 export const LINKING_MAX = 1_000
 
 /**
- * Keeps what links lead to in step with the pages, always in the transaction that changes a page.
+ * Keeps link targets and tags consistent with the pages, always in the transaction that changes a page.
  * @param {ReturnType<typeof import('./model.js').defineModels>} models
  */
 export function createLinkTargets ({ Pages, Targets, Tags }) {
   return {
     /**
-     * Counts for each name how many lead to it.
+     * Updates for each name the count of pages that link to it.
      * @param {import('mongoose').ClientSession} session
-     * @param {string[]} before  where one page led to
-     * @param {string[]} after  where it leads to now
+     * @param {string[]} before  names that one page linked to
+     * @param {string[]} after  names that it links to now
      */
     async relink (session, before, after) {
       const gone = await recount(Targets, 'sources', session, before, after, { is: null })
-      if (gone.length > 0) await Targets.deleteMany({ _id: mongoose.trusted({ $in: gone }), is: null, sources: mongoose.trusted({ $lte: 0 }) }, { session }).exec()
+      if (gone.length === 0) return
+      const unused = { _id: mongoose.trusted({ $in: gone }), is: null, sources: mongoose.trusted({ $lte: 0 }) }
+      await Targets.deleteMany(unused, { session }).exec()
     },
 
     /**
-     * Counts for each tag how many pages have it.
+     * Updates for each tag the count of pages that have it.
      * @param {import('mongoose').ClientSession} session
      * @param {string[]} before  tags of one page
      * @param {string[]} after
      */
     async retag (session, before, after) {
       const gone = await recount(Tags, 'pages', session, before, after)
-      if (gone.length > 0) await Tags.deleteMany({ _id: mongoose.trusted({ $in: gone }), pages: mongoose.trusted({ $lte: 0 }) }, { session }).exec()
+      if (gone.length === 0) return
+      const unused = { _id: mongoose.trusted({ $in: gone }), pages: mongoose.trusted({ $lte: 0 }) }
+      await Tags.deleteMany(unused, { session }).exec()
     },
 
     /**
-     * Says what is at a name now. Where that turns links to it from missing ones to good ones or back, the pages that
-     * show such a link are marked: their HTML shows it as it was.
+     * Records what exists under a name now. If links to it become missing, or stop being so, the pages with such a link
+     * are marked: their HTML still shows the link as before.
      * @param {import('mongoose').ClientSession} session
      * @param {string} name
      * @param {import('./model.js').Target['is']} is
      * @param {import('./model.js').Target['is']} was
-     * @returns {Promise<string[]>} names of those pages, at most 1001, without the one itself
+     * @returns {Promise<string[]>} names of those pages, at most 1001, without the page itself
      */
     async setKind (session, name, is, was) {
       if (is === was) return []
-      await Targets.updateOne({ _id: name }, { $set: { is }, $setOnInsert: { sources: 0 } }, { session, upsert: true }).exec()
+      await Targets
+        .updateOne({ _id: name }, { $set: { is }, $setOnInsert: { sources: 0 } }, { session, upsert: true })
+        .exec()
       if (is === null) await Targets.deleteOne({ _id: name, is: null, sources: 0 }, { session }).exec()
       if ((is === null) === (was === null)) return []
       const linking = { links: name, deleted_at: null, _id: mongoose.trusted({ $ne: name }) }
       await Pages.updateMany(linking, { $set: { links_outdated: outdatedMark() } }, { session }).exec()
       /** @type {{_id: string}[]} */
-      const pages = await Pages.find(linking, { _id: 1 }, { session }).sort({ title_key: 1, _id: 1 }).limit(LINKING_MAX + 1).lean().exec()
+      const pages = await Pages
+        .find(linking, { _id: 1 }, { session })
+        .sort({ title_key: 1, _id: 1 })
+        .limit(LINKING_MAX + 1)
+        .lean()
+        .exec()
       return pages.map(({ _id }) => _id)
     },
 
     /**
      * @param {string[]} names
      * @param {import('mongoose').ClientSession} [session]
-     * @returns {Promise<Set<string>>} those that have neither a page nor lead to one
+     * @returns {Promise<Set<string>>} names that neither have a page nor redirect to one
      */
     async missing (names, session) {
       if (names.length === 0) return new Set()
       /** @type {{_id: string}[]} */
-      const there = await Targets.find({ _id: mongoose.trusted({ $in: names }), is: mongoose.trusted({ $ne: null }) }, { _id: 1 }, { session }).lean().exec()
+      const there = await Targets
+        .find({ _id: mongoose.trusted({ $in: names }), is: mongoose.trusted({ $ne: null }) }, { _id: 1 }, { session })
+        .lean()
+        .exec()
       return new Set(minus(names, there.map(({ _id }) => _id)))
     }
   }
 }
 
 /**
- * @param {import('mongoose').Model<any>} Model  of documents that count
- * @param {string} field  the count
+ * @param {import('mongoose').Model<any>} Model  of documents with a count
+ * @param {string} field  of the count
  * @param {import('mongoose').ClientSession} session
  * @param {string[]} before
  * @param {string[]} after
  * @param {object} [onInsert]
- * @returns {Promise<string[]>} what is counted once less
+ * @returns {Promise<string[]>} ids of the documents whose count decreased
  */
 async function recount (Model, field, session, before, after, onInsert) {
   const [gone, added] = [minus(before, after), minus(after, before)]
-  // In one order, so that two writers do not wait for each other.
-  const steps = [...gone.map((name) => ({ name, by: -1 })), ...added.map((name) => ({ name, by: 1 }))].sort((a, b) => a.name < b.name ? -1 : 1)
+  // In a fixed order, so that two writers do not wait for each other.
+  const steps = [
+    ...gone.map((name) => ({ name, by: -1 })),
+    ...added.map((name) => ({ name, by: 1 }))
+  ].sort((a, b) => a.name < b.name ? -1 : 1)
   if (steps.length === 0) return gone
   await Model.bulkWrite(steps.map(({ name, by }) => ({
-    updateOne: { filter: { _id: name }, update: { $inc: { [field]: by }, ...(onInsert && { $setOnInsert: onInsert }) }, upsert: true }
+    updateOne: {
+      filter: { _id: name },
+      update: { $inc: { [field]: by }, ...(onInsert && { $setOnInsert: onInsert }) },
+      upsert: true
+    }
   })), { session })
   return gone
 }
 
-/** Differs each time, so that what sets a page's links right notices when they change again meanwhile. */
+/** Differs each time, so that a correction of a page's links notices if they change again meanwhile. */
 export const outdatedMark = () => randomUUID()
 
 /**

@@ -2,21 +2,21 @@ import createError from '@fastify/error'
 import { COUNTER_NAME } from '../counter.js'
 
 const NAME_MAX_CHARS = 200
-/** Spelling a name canonically shortens it at most this far in earnest: beyond, it is not worth normalising. */
+/** A longer name is refused before normalising: no sensible one would become short enough. */
 const RAW_MAX_CHARS = 20_000
 
 const InvalidName = createError('WIKI_INVALID_NAME', 'This cannot be the name of a page: %s.', 400)
 
-/** Control characters, those that turn the direction of the text around them, and those that XML forbids, which the feed is. */
+/** Control characters, those that change the direction of text, and those that XML, and so the feed, forbids. */
 const CONTROL = /[\p{Cc}\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/u
 const LONE_SURROGATE = /\p{Cs}/u
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
-/** What most names are: nothing in them has to be spelled, or encoded, otherwise. */
+/** Most names are like this: they need neither normalising nor encoding. */
 const PLAIN = /^(?=.{1,200}$)[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
 
 /**
- * The one spelling of a page's name: Unicode NFC (UAX #15), no white space around it or around a slash, single spaces within.
- * A slash makes a subpage: `a/b` is a page of its own below `a`, which need not exist.
+ * Returns the canonical spelling of a page's name: Unicode NFC (UAX #15), no white space around it or around a slash,
+ * single spaces within. A slash makes a subpage: `a/b` is a page of its own below `a`, which need not exist.
  * @param {string} raw  as a client sent it, percent-decoded
  * @returns {string} at most 200 characters
  * @throws {Error} 400 when no page can have this name
@@ -28,8 +28,10 @@ export function canonicalName (raw) {
   if (raw.includes('\\')) throw new InvalidName('it has a backslash')
   const parts = raw.normalize('NFC').split('/').map((part) => part.replace(/\s+/gu, ' ').trim())
   for (const part of parts) {
-    if (!VISIBLE.test(part)) throw new InvalidName(parts.length === 1 ? 'it is empty' : 'a part before or after a slash is empty')
-    // Browsers and proxies take these for steps between folders and resolve them before they ask.
+    if (!VISIBLE.test(part)) {
+      throw new InvalidName(parts.length === 1 ? 'it is empty' : 'a part before or after a slash is empty')
+    }
+    // Browsers and proxies resolve these as relative path segments before they send a request.
     if (part === '.' || part === '..') throw new InvalidName('it means a place, not a page')
   }
   const name = parts.join('/')
@@ -38,7 +40,7 @@ export function canonicalName (raw) {
 }
 
 /**
- * The same for a page that is to be written.
+ * Returns the canonical spelling of the name of a page to write.
  * @param {string} raw
  * @returns {string}
  * @throws {Error} 400 also when the name is reserved
@@ -50,28 +52,34 @@ export function writableName (raw) {
 }
 
 /**
- * The names above a subpage's, the topmost first: `a/b/c` is below `a` and `a/b`.
+ * Returns the names above a subpage, the topmost first: `a` and `a/b` for `a/b/c`.
  * @param {string} name
  * @returns {string[]}
  */
-export const namesAbove = (name) => name.split('/').slice(0, -1).map((_, index, parts) => parts.slice(0, index + 1).join('/'))
+export const namesAbove = (name) => name
+  .split('/')
+  .slice(0, -1)
+  .map((_, index, parts) => parts.slice(0, index + 1).join('/'))
 
 /**
- * What titles are sorted and searched by.
+ * Returns the key by which titles are sorted and searched.
  * @param {string} text
  */
 export const titleKey = (text) => text.normalize('NFC').toLowerCase()
 
-/** What was encoded last: a page's document has its name in six addresses. */
+/** The last result is cached: a page's document has its name in six URLs. */
 let [lastName, lastEncoded] = ['', '']
 
 /**
- * The one encoding of a name in a path. RFC 3986 §3.3 lets these stand in a segment, and addresses are read by people, too.
+ * Returns the canonical encoding of a name in a path. It leaves characters as they are that RFC 3986 §3.3 allows in a
+ * path, because people read URLs, too.
  * @param {string} name
  */
 export function encodeName (name) {
   if (name === lastName) return lastEncoded
-  lastEncoded = PLAIN.test(name) ? name : encodeURIComponent(name).replace(/%(?:2F|3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent)
+  lastEncoded = PLAIN.test(name)
+    ? name
+    : encodeURIComponent(name).replace(/%(?:2F|3A|40|24|26|2B|2C|3B|3D)/g, decodeURIComponent)
   lastName = name
   return lastEncoded
 }
@@ -104,7 +112,7 @@ export const differenceUrl = (name, from, to) => `/difference/${encodeName(name)
 /** @param {string} tag */
 export const tagUrl = (tag) => `/tags/${encodeName(tag)}`
 
-// Everything below /edit/ is one person's and never stored by a cache, so one rule of a CDN can keep away from it.
+// Responses below /edit/ are for one person and never stored, so one rule of a CDN can exclude them all.
 
 /** @param {string} name */
 export const editUrl = (name) => `/edit/text/${encodeName(name)}`

@@ -4,12 +4,12 @@ import difference from './difference.js'
 
 const encoder = new TextEncoder()
 
-/** @typedef {string | Uint8Array} Text  Markdown, or BSON of a document with it as `content` */
+/** @typedef {string | Uint8Array} Text  Markdown, or a BSON document with Markdown as `content` */
 
 /**
- * What the threads for readers do. What is large comes and goes as bytes, which cost the main thread least.
+ * Does one task of the readers' thread. Large values are passed as bytes, which cost the main thread least.
  * @param {{markdown: Text, htmlMaxBytes: number} | {before: Text, after: Text}} task
- * @returns {{html: Uint8Array | null} | import('./difference.js').Difference} null when it would be too long
+ * @returns {{html: Uint8Array | null} | import('./difference.js').Difference} null when the HTML would be too long
  */
 export default function work (task) {
   if (!('markdown' in task)) return difference({ before: textOf(task.before), after: textOf(task.after) })

@@ -7,19 +7,19 @@ const Busy = createError('WIKI_PAST_BUSY', 'Many old texts are being looked at j
 const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than the wiki does for a reader. ' +
   'The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
 
-/** One task runs while the texts of the next are read, so that the thread does not wait for them. */
+/** One task runs while the texts of the next one are read, so that the thread does not wait for them. */
 const AT_WORK_MAX = 2
-/** More would wait longer than a reader does. */
+/** In a longer queue a request would wait longer than its reader does. */
 const WAITING_MAX = 16
 const KEPT_MAX_BYTES = 16 * 1_048_576
-/** An entry takes this besides: a short Buffer may hold on to 8 KiB of Node's pool. */
+/** Overhead of an entry: a short Buffer may keep 8 KiB of Node's pool in memory. */
 const ENTRY_BYTES = 8_192
 const LINE_BYTES = 128
-/** A too costly text mostly stays one; a quieter machine or a newer renderer may manage it. */
+/** A text that is too costly mostly stays so, but a quieter machine or a newer renderer may manage it. */
 const REFUSED_TTL_MS = 600_000
 const POOL = {
   filename: new URL('old-revisions-work.js', import.meta.url).href,
-  // None before the first request: most readers never open an old revision.
+  // No thread before the first request: most readers never open an old revision.
   threads: { min: 0, max: 1 },
   cpuMaxMs: 5_000,
   wallMaxMs: 60_000,
@@ -30,8 +30,8 @@ const POOL = {
 /** @typedef {import('./difference.js').Difference} Difference */
 
 /**
- * Renders and compares old texts in a thread that is for readers alone. Requests for the same result at the same time
- * share one task, and results are kept in memory while there is room, never in the database: docs/decisions/0019.
+ * Renders and compares old texts in a thread that serves only readers. Concurrent requests for the same result share
+ * one task. Results are cached in memory while there is room, never in the database (docs/decisions/0019).
  * @param {object} options
  * @param {import('./history.js').History} options.history
  * @param {Pick<import('./store.js').PageStore, 'findUnmarkedHtml'>} options.store
@@ -44,7 +44,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
     maxSize: KEPT_MAX_BYTES,
     sizeCalculation: (value) => ENTRY_BYTES + sizeOf(value),
     ttlAutopurge: false,
-    // A result that loses its place before it is there still goes to the requests that wait for it.
+    // If an entry is evicted before its result is ready, the requests that wait for it still get the result.
     ignoreFetchAbort: true,
     fetchMethod: (_key, _stale, { options, context: work }) => work().catch((error) => {
       if (error.statusCode !== 422) throw error
@@ -58,7 +58,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
 
   /**
    * @template {Buffer | Difference} Value
-   * @param {string} key  of what cannot change
+   * @param {string} key  of a result that cannot change
    * @param {() => Promise<Value>} work
    * @returns {Promise<Value>}
    */
@@ -69,7 +69,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
   }
 
   /**
-   * A task that waits holds no texts: they are read when its turn comes.
+   * Limits concurrent tasks. A queued task holds no texts in memory: it reads them when it starts.
    * @template Value
    * @param {() => Promise<Value>} work
    */
@@ -97,10 +97,10 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
 
   return {
     /**
-     * The HTML of a revision. Missing links are not marked in it, so it never changes.
+     * Returns the HTML of a revision. Missing links are not marked in it, so it never changes.
      * @param {RevisionItem} revision
      * @returns {Promise<Buffer>} HTML in UTF-8
-     * @throws {Error} 422 when it is too costly, 503 when too many ask
+     * @throws {Error} 422 when it is too costly, 503 when the queue is full
      */
     html: ({ _id: id, page, revision }) => once(`html ${id}`, async () => {
       const newest = await store.findUnmarkedHtml(page, revision)
@@ -123,7 +123,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
     }),
 
     /**
-     * Two texts that need not be any revision's.
+     * Compares two texts that need not be stored revisions.
      * @param {string} before
      * @param {string} after
      * @returns {Promise<Difference>}
@@ -137,7 +137,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
 
 /** @typedef {ReturnType<typeof createOldRevisions>} OldRevisions */
 
-/** Kept in place of a result that was too costly, so that no request tries it again soon. */
+/** Cached in place of a result that was too costly, so that requests do not retry it soon. */
 class Refusal {}
 
 /** @param {Buffer | Difference | Refusal} value */

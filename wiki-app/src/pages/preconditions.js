@@ -4,13 +4,20 @@ import { currentRevision } from './head.js'
 
 /** @typedef {(head: Pick<import('./head.js').Head, 'revision' | 'html_hash'>) => string} TagOf */
 
-const PreconditionFailed = createError('WIKI_PRECONDITION_FAILED', 'The page is not as you expect it: %s. Nothing was changed.', 412)
+const PreconditionFailed = createError(
+  'WIKI_PRECONDITION_FAILED', 'The page is not as you expect it: %s. Nothing was changed.', 412
+)
 
 /** The form was opened on a text that is no longer the newest. */
-export const StaleEdit = createError('WIKI_STALE_EDIT', 'Someone changed the page in the meantime. Nothing of yours was saved; look at the newest text, then try again.', 412)
+export const StaleEdit = createError(
+  'WIKI_STALE_EDIT',
+  'Someone changed the page in the meantime. Nothing of yours was saved; ' +
+    'look at the newest text, then try again.',
+  412
+)
 
 /**
- * What a request's conditional headers demand of the page that it changes (RFC 9110 §13.1.1, §13.1.2, §13.2.2).
+ * Returns the precondition in the conditional headers of a write (RFC 9110 §13.1.1, §13.1.2, §13.2.2).
  * @param {import('node:http').IncomingHttpHeaders} headers
  * @param {TagOf} [tagOf]  the entity tag of the representation that the request is about
  * @returns {import('./commit.js').Precondition}  throws 412
@@ -19,22 +26,25 @@ export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNo
   return (head) => {
     const revision = currentRevision(head)
     const now = revision === 0 ? 'it does not exist' : `it is at revision ${revision}`
-    // Strong comparison: a weak tag says nothing about the very text that is to be replaced.
+    // Strong comparison: a weak tag does not identify the exact text that is to be replaced.
     const refused = (ifMatch !== undefined && !matches(ifMatch, head, tagOf, (tag, current) => tag === current)) ||
-      (ifNoneMatch !== undefined && matches(ifNoneMatch, head, tagOf, (tag, current) => tag.replace(/^W\//, '') === current))
+      (ifNoneMatch !== undefined &&
+        matches(ifNoneMatch, head, tagOf, (tag, current) => tag.replace(/^W\//, '') === current))
     if (refused) throw Object.assign(new PreconditionFailed(now), { currentRevision: revision })
   }
 }
 
 /**
- * What an edit form demands: that the text is still the one that it was opened with.
- * @param {number | undefined} baseRevision  0: there was no page; undefined: nothing is demanded
+ * Returns the precondition of an edit form: the text is still the one that the form was opened with.
+ * @param {number | undefined} baseRevision  0: there was no page; undefined: no condition
  * @returns {import('./commit.js').Precondition}  throws StaleEdit
  */
 export function basePrecondition (baseRevision) {
   return (head) => {
     const revision = currentRevision(head)
-    if (baseRevision !== undefined && baseRevision !== revision) throw Object.assign(new StaleEdit(), { currentRevision: revision })
+    if (baseRevision !== undefined && baseRevision !== revision) {
+      throw Object.assign(new StaleEdit(), { currentRevision: revision })
+    }
   }
 }
 

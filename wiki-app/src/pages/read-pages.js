@@ -10,20 +10,23 @@ const VALIDATOR_FIELDS = {
 const VIEW_FIELDS = { ...VALIDATOR_FIELDS, html: 1, content_bytes: 1, modified_at: 1, tags: 1 }
 const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, tags: 1, modified_at: 1 }
 const UNMARKED_MAX_BYTES = 65_536
-/** A page that changes each time while its links are set right is shown as it is stored. */
+/** A page that changes during each correction of its links is shown as stored. */
 const READ_ATTEMPTS_MAX = 3
 
 /** @typedef {Pick<Page, '_id' | keyof typeof VIEW_FIELDS>} PageView */
-/** What tells whether a client's copy is the newest. @typedef {Pick<Page, '_id' | keyof typeof VALIDATOR_FIELDS>} PageValidators */
+/**
+ * The fields that decide whether a client's copy is the newest.
+ * @typedef {Pick<Page, '_id' | keyof typeof VALIDATOR_FIELDS>} PageValidators
+ */
 /** @typedef {Pick<Page, '_id' | keyof typeof SOURCE_FIELDS>} PageSource */
 
 /**
- * Reads of single pages.
+ * Creates the functions that read single pages.
  * @param {object} options
  * @param {import('mongoose').Model<Page>} options.Pages
  * @param {ReturnType<typeof import('./current-html.js').createCurrentHtml>} options.currentHtml
  * @param {import('../markdown/renderer.js').Renderer} options.renderer
- * @param {number} options.readsAtOnce  pages in one read of the database, at most
+ * @param {number} options.readsAtOnce  maximum number of pages in one database read
  */
 export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) {
   /** @type {(name: string) => Promise<PageView | null>} */
@@ -45,19 +48,19 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
   }
 
   /**
-   * A find without the driver's cursor, which costs a tenth of a page view and keeps the answer in memory until V8
+   * Runs a find without the driver's cursor, which costs a tenth of a page view and keeps the reply in memory until V8
    * collects old objects.
    * @param {object} filter
    * @param {Record<string, number>} projection
    * @param {number} pagesMax
-   * @returns {Promise<any[] | null>} null when the pages do not fit into one answer, of 16 MiB, or the command failed:
-   *   unlike a find it is not sent again
+   * @returns {Promise<any[] | null>} null when the pages do not fit into one reply (16 MiB), or the command failed:
+   *   unlike a find, it is not retried
    */
   async function readBatch (filter, projection, pagesMax) {
     const { db } = /** @type {{db: import('mongodb').Db}} */ (/** @type {unknown} */ (Pages.db))
     const find = Pages.collection.name
     try {
-      // With a batch of one more than there can be, the answer says that it is the last.
+      // With a batch size above the possible number of pages, the reply says that it is the last (id 0).
       const command = { find, filter, projection, batchSize: pagesMax + 1 }
       const { cursor: { id, firstBatch } } = await db.command(command, { promoteBuffers: true })
       if (Number(id) === 0) return firstBatch
@@ -68,8 +71,8 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
 
   return {
     /**
-     * What a reader sees, in one read unless links in it have changed. A name that is no page any more is still found:
-     * its `deleted_at` is not null.
+     * Returns what a reader sees, in one read unless links in it have changed. Deleted and renamed pages are found too:
+     * their `deleted_at` is not null.
      * @param {string} name
      * @returns {Promise<PageView | null>}
      */
@@ -82,9 +85,9 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
     },
 
     /**
-     * The validators of a view, without its text: a client with the newest copy needs no more.
+     * Returns the validators of a view without its text: a client with the newest copy needs no more.
      * @param {string} name
-     * @returns {Promise<PageValidators | null>} null also for a page some of whose links have changed
+     * @returns {Promise<PageValidators | null>} null also when links in the page have changed
      */
     async findValidators (name) {
       const page = await readValidators(name)
@@ -94,11 +97,11 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
     },
 
     /**
-     * What the renderer made of a page's newest text, before missing links in it were marked.
+     * Returns the HTML of a page's newest text without the marks of missing links.
      * @param {string} name
      * @param {number} revision
-     * @returns {Promise<Buffer | null>} null when that is not the newest revision, or it is long: to take off the marks
-     *   of a long one is work for another thread, which may as well render it
+     * @returns {Promise<Buffer | null>} null when that is not the newest revision, or the HTML is long: removing the
+     *   marks of a long one is work for another thread, which can just as well render it
      */
     async findUnmarkedHtml (name, revision) {
       const newest = { _id: name, revision, renderer: renderer.version, deleted_at: null }
@@ -108,7 +111,7 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
     },
 
     /**
-     * What an author edits.
+     * Returns a page's Markdown with its metadata.
      * @param {string} name
      * @returns {Promise<PageSource | null>}
      */
@@ -116,7 +119,7 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
 
     /**
      * @param {string} name
-     * @returns {Promise<string | null>} the name that a page which was here has now
+     * @returns {Promise<string | null>} the current name of a page that was renamed
      */
     async findRedirect (name) {
       const page = await Pages.findOne({ _id: name }, { redirect_to: 1 }).lean().exec()

@@ -8,12 +8,12 @@ import { NameTaken, PageMissing } from './page-errors.js'
 /** @param {import('./commit.js').WriteContext} context */
 export function createRename ({ models: { Pages, Revisions }, targets, outbox, inTurn }) {
   /**
-   * Gives a page, with its whole history, another name. The old name leads to it until someone writes a page there.
+   * Renames a page and its whole history. The old name redirects to the new one until someone creates a page there.
    * @param {string} name
    * @param {string} target
    * @param {import('./commit.js').Attribution} [attribution]
    * @param {import('./commit.js').Precondition} [precondition]
-   * @returns {Promise<number>} the revision that is the renaming
+   * @returns {Promise<number>} the revision number of the renaming
    * @throws {Error} 404 when there is no such page, 409 when the new name is taken; what `precondition` throws
    */
   async function rename (name, target, attribution = {}, precondition = () => {}) {
@@ -39,7 +39,7 @@ export function createRename ({ models: { Pages, Revisions }, targets, outbox, i
     const history = await Revisions.findOne({ page: target }, { _id: 1 }, { session }).lean().exec()
     if (name === target || currentRevision(there) !== 0 || history !== null) throw new NameTaken(target)
 
-    // Revisions only ever grow, for either name.
+    // Revision numbers must grow, for both names.
     const revision = Math.max(page.revision, there?.revision ?? 0) + 1
     const now = new Date()
     const linking = await targets.setKind(session, target, 'page', kindOf(there))
@@ -53,7 +53,7 @@ export function createRename ({ models: { Pages, Revisions }, targets, outbox, i
       revision,
       html_hash: hashOf(page.html, now.toISOString()),
       modified_at: now,
-      // Links to its new name within it are good ones from now on.
+      // Links to the new name in the page's own text are no longer missing ones.
       links_outdated: outdatedMark()
     }
     await Pages.replaceOne({ _id: target }, state, { session, upsert: true }).exec()

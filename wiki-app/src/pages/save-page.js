@@ -12,14 +12,14 @@ import { PageMissing } from './page-errors.js'
  */
 export const createSave = ({ models: { Pages }, renderer }, commit) =>
   /**
-   * Creates or replaces a page. Everything costly in showing it is done here.
+   * Creates or replaces a page. All costly work for showing it is done here.
    * @param {string} name
-   * @param {{content: string, tags?: string[]}} text  Markdown; tags that are not given stay as they are
+   * @param {{content: string, tags?: string[]}} text  Markdown; without `tags` the page keeps its tags
    * @param {Attribution} [attribution]
    * @param {Precondition} [precondition]
    * @returns {Promise<{revision: number, contentBytes: number, created: boolean}>}
-   * @throws {Error} 413 when it, or the HTML that it becomes, is too large; 422 when it takes too long to render; what
-   *   `precondition` throws
+   * @throws {Error} 413 when the text or its HTML is too large; 422 when rendering takes too long; what `precondition`
+   *   throws
    */
   async function save (name, { content, tags }, attribution = {}, precondition = () => {}) {
     const wanted = stillWanted(Pages.db)
@@ -32,11 +32,11 @@ export const createSave = ({ models: { Pages }, renderer }, commit) =>
 /** @param {import('./commit.js').CommitPage} commit */
 export const createRemove = (commit) =>
   /**
-   * Deletes a page. Its revisions stay, and any of them can be brought back.
+   * Deletes a page. Its revisions stay, and any of them can be restored.
    * @param {string} name
    * @param {Attribution} [attribution]
    * @param {Precondition} [precondition]
-   * @returns {Promise<number>} the revision that is the deletion
+   * @returns {Promise<number>} the revision number of the deletion
    * @throws {Error} 404 when there is no such page; what `precondition` throws
    */
   async function remove (name, attribution = {}, precondition = () => {}) {
@@ -50,9 +50,9 @@ export const createRemove = (commit) =>
 /** @param {import('./commit.js').WriteContext} context */
 export const createPreview = ({ targets, renderer }) =>
   /**
-   * What a text that is not saved yet will look like.
+   * Renders a text that is not saved yet.
    * @param {string} content  Markdown
-   * @param {string} [name]  of its page, which is there once it is saved
+   * @param {string} [name]  of its page; links to it are not missing, because saving creates it
    * @returns {Promise<{content_bytes: number, html: Buffer}>}
    * @throws {Error} as `save`
    */

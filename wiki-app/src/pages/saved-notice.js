@@ -1,9 +1,9 @@
 /**
- * What an author reads above a page that was just saved: when the new text is seen, by the author and by others.
+ * Creates the notice above a page that was just saved: when the author and others will see the new text.
  * @param {object} options
  * @param {import('../caching/cache-policy.js').CachePolicy} options.policy
  * @param {(names: string[]) => Promise<boolean>} [options.isPurged]  whether the caches have confirmed the purges of
- *   these pages; without it no cache hears of edits
+ *   these pages; without it no cache is purged
  * @returns {(name: string, revision: number) => Promise<string>} HTML
  */
 export function createSavedNotice ({ policy, isPurged = async () => false }) {
@@ -24,7 +24,7 @@ function livedOut ({ staleS }) {
 
 /**
  * @param {import('../caching/cache-policy.js').CachePolicy} policy
- * @param {boolean} told
+ * @param {boolean} told  whether the caches have confirmed the purge
  */
 function purged ({ untoldStaleS }, told) {
   if (told) return `The caches have forgotten the previous text. ${EVERYBODY}`

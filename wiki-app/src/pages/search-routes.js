@@ -12,19 +12,24 @@ import { canonicalTag } from './tags.js'
 const PAGES_PER_PART = 50
 const TITLES_PER_SEARCH = 10
 const TEXTS_PER_PART = 20
-/** For titles that have the words further in, beside a search in texts. */
+/** Time limit of the scan for titles that have the words further in, when a text search runs beside it. */
 const TITLES_PATIENCE_MS = 200
-/** Nobody reads further, and each further part costs the database all before it. */
+/** Readers do not go further, and for each part the database reads all parts before it. */
 const TEXT_PARTS_MAX = 50
 
 const TEXT = { type: 'string', maxLength: 200, pattern: LINE }
 const LIST_SCHEMA = { querystring: { type: 'object', properties: { after: TEXT } } }
 const TITLES_SCHEMA = { querystring: { type: 'object', properties: { q: TEXT, after: TEXT } } }
-const SEARCH_SCHEMA = { querystring: { type: 'object', properties: { q: TEXT, part: { type: 'string', pattern: '^[1-9]\\d{0,2}$' } } } }
+const SEARCH_SCHEMA = {
+  querystring: { type: 'object', properties: { q: TEXT, part: { type: 'string', pattern: '^[1-9]\\d{0,2}$' } } }
+}
 
 /**
- * Ways to find pages: all of them, by title, by words, by tag, by links.
- * @type {import('fastify').FastifyPluginAsync<{search: import('./search.js').Search, policy: import('../caching/cache-policy.js').CachePolicy}>}
+ * Lists and finds pages: all of them, by title, by words, by tag, by links.
+ * @type {import('fastify').FastifyPluginAsync<{
+ *   search: import('./search.js').Search,
+ *   policy: import('../caching/cache-policy.js').CachePolicy
+ * }>}
  */
 export async function searchRoutes (app, { search, policy }) {
   app.addHook('onRequest', leaveUnknownQuery)
@@ -35,14 +40,18 @@ export async function searchRoutes (app, { search, policy }) {
    * @param {Parameters<typeof renderView>[0]} view
    * @param {object} data
    */
-  const answer = (request, reply, view, data) => sendRevalidated(request, reply, { cacheControl: policy.listControl, type: HTML, body: renderView(view, data) })
+  const answer = (request, reply, view, data) => sendRevalidated(request, reply, {
+    cacheControl: policy.listControl,
+    type: HTML,
+    body: renderView(view, data)
+  })
 
   /**
-   * A list in parts.
+   * Returns the links between the parts of a list.
    * @param {string} path
-   * @param {Record<string, string>} query  what the list is of
+   * @param {Record<string, string>} query  that selects the list
    * @param {string | undefined} after
-   * @param {string | null} last  null: there is no more
+   * @param {string | null} last  the last item of this part; null: there are no more
    */
   const parts = (path, query, after, last) => ({
     first: after === undefined,
@@ -53,13 +62,20 @@ export async function searchRoutes (app, { search, policy }) {
   app.get('/', { schema: TITLES_SCHEMA }, async (request, reply) => {
     const { q: asked = '', after } = /** @type {{q?: string, after?: string}} */ (request.query)
     const q = asked.trim()
-    const { items, more, complete } = await search.byTitle({ q, after, limit: PAGES_PER_PART, patienceMs: SEARCH_MAX_MS })
+    const { items, more, complete } = await search.byTitle({
+      q,
+      after,
+      limit: PAGES_PER_PART,
+      patienceMs: SEARCH_MAX_MS
+    })
     return answer(request, reply, 'list', {
       title: q === '' ? 'Pages' : `Titles with “${q}”`,
       q,
       here: q === '' ? '/' : null,
       pages: items.map(shown),
-      nothing: q === '' ? 'There are no pages yet. Give the first one a name and write it.' : `No title ${complete ? `has “${q}” in it` : `begins with “${q}”`}.`,
+      nothing: q === ''
+        ? 'There are no pages yet. Give the first one a name and write it.'
+        : `No title ${complete ? `has “${q}” in it` : `begins with “${q}”`}.`,
       textsUrl: complete ? null : withQuery('/search', { q }),
       newName: items.length > 0 ? '' : q,
       ...parts('/', { ...(q && { q }) }, after, more ? items[items.length - 1]._id : null)
@@ -81,7 +97,10 @@ export async function searchRoutes (app, { search, policy }) {
       titles: titles?.items.map(shown) ?? [],
       allTitles: titles?.complete ?? true,
       moreTitlesUrl: titles !== null && (titles.more || !titles.complete) ? withQuery('/', { q }) : null,
-      texts: texts?.items.map(({ name, modifiedAt, content }) => ({ ...shown({ _id: name, modified_at: modifiedAt }), excerpt: excerpt(content, q) })) ?? [],
+      texts: texts?.items.map(({ name, modifiedAt, content }) => ({
+        ...shown({ _id: name, modified_at: modifiedAt }),
+        excerpt: excerpt(content, q)
+      })) ?? [],
       unranked: texts !== null && !texts.ranked,
       part,
       firstUrl: withQuery('/search', { q }),
@@ -149,7 +168,13 @@ export async function searchRoutes (app, { search, policy }) {
     return answer(request, reply, 'list', {
       title: 'Wanted pages: linked to, but not written yet',
       here: '/wanted',
-      pages: items.map(({ name, sources }) => ({ name, url: viewUrl(name), missing: true, sources, linksUrl: linksUrl(name) })),
+      pages: items.map(({ name, sources }) => ({
+        name,
+        url: viewUrl(name),
+        missing: true,
+        sources,
+        linksUrl: linksUrl(name)
+      })),
       nothing: 'There are none: every link leads to a page.',
       ...parts('/wanted', {}, after, more ? items[items.length - 1].name : null)
     })

@@ -14,17 +14,17 @@ const SearchTooLong = createError(
   503
 )
 
-/** A search may not take the whole server's time. */
+/** A search may not take all of the server's time. */
 export const SEARCH_MAX_MS = 1_000
 /** https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const MAX_TIME_MS_EXPIRED = 50
-/** Comparing hits means reading each; the index gives them in an order that is good enough for words that so many pages have. */
+/** Ranking reads every hit. For words with more hits than this, the order of the index is good enough. */
 const RANKED_MAX = 1_000
-/** The part of a text that its excerpt comes from. Of longer texts a part of a list would read up to 100 MiB. */
+/** An excerpt comes from this beginning of a text. With whole texts, one part of a list would read up to 100 MiB. */
 const EXCERPT_FROM_CHARS = 32_768
 
 /**
- * Finds pages; changes nothing. Every list is read from an index, in parts.
+ * Finds pages, read-only. Every list is read from an index, in parts.
  * @param {ReturnType<typeof import('./model.js').defineModels>} models
  * @param {{searchMaxMs?: number}} [limits]
  */
@@ -33,7 +33,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
    * @template T
    * @param {Promise<T>} search
    * @returns {Promise<T>}
-   * @throws {Error} 503 when the database gave up: it measures wall time, so the words may be costly or the machine busy
+   * @throws {Error} 503 when the database gave up: its limit is wall time, so the query is costly or the machine busy
    */
   const inTime = (search) => search.catch((error) => {
     throw error.code === MAX_TIME_MS_EXPIRED ? retryAfter(new SearchTooLong()) : error
@@ -43,22 +43,33 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
    * @param {object} filter
    * @param {number} limit
    */
-  const inOrder = (filter, limit, maxMs = searchMaxMs) => inTime(Pages.find({ deleted_at: null, ...filter }, LIST_FIELDS)
-    .sort({ title_key: 1, _id: 1 }).limit(limit).maxTimeMS(maxMs).lean().exec())
+  const inOrder = (filter, limit, maxMs = searchMaxMs) => inTime(
+    Pages
+      .find({ deleted_at: null, ...filter }, LIST_FIELDS)
+      .sort({ title_key: 1, _id: 1 })
+      .limit(limit)
+      .maxTimeMS(maxMs)
+      .lean()
+      .exec()
+  )
 
   /**
    * @param {object} filter
    * @param {Part} part
    */
-  const listOf = async (filter, { after, limit }) => partOf(await inOrder(after === undefined ? filter : { $and: [filter, behind(after)] }, limit + 1), limit)
+  const listOf = async (filter, { after, limit }) => partOf(
+    await inOrder(after === undefined ? filter : { $and: [filter, behind(after)] }, limit + 1),
+    limit
+  )
 
   return {
     /**
-     * Pages in the order of their titles. With `q` those that have it in their title, first those that begin with it. That they begin with it an index tells; that they
-     * have it further in, all titles have to be looked through for.
-     * @param {Part & {q: string, patienceMs?: number}} options  `q`: '' for all; `patienceMs`: for titles that have it further in, which are left out when it is over
-     * @returns {Promise<Found<PageItem> & {complete: boolean}>}  `complete`: none was left out
-     * @throws {Error} 503 when it takes too long, and no patience was given
+     * Lists pages in the order of their titles. With `q`, lists only titles that have it: first those that begin with
+     * it, which an index finds, then those that have it further in, for which the database scans all titles.
+     * @param {Part & {q: string, patienceMs?: number}} options  `q`: '' for all; `patienceMs`: time limit of the scan,
+     *   whose titles are left out when it is exceeded
+     * @returns {Promise<Found<PageItem> & {complete: boolean}>}  `complete`: nothing was left out
+     * @throws {Error} 503 when it takes too long; the scan only without `patienceMs`
      */
     async byTitle ({ q, after, limit, patienceMs }) {
       const groups = searchGroups(titleKey(q))
@@ -69,7 +80,11 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
         if (index < start || found.length > limit) continue
         const conditions = index === start && after !== undefined ? [filter, behind(after)] : [filter]
         const furtherIn = index > 0
-        const items = await inOrder({ $and: conditions }, limit + 1 - found.length, furtherIn ? patienceMs : undefined).catch((error) => {
+        const items = await inOrder(
+          { $and: conditions },
+          limit + 1 - found.length,
+          furtherIn ? patienceMs : undefined
+        ).catch((error) => {
           if (furtherIn && patienceMs !== undefined && error instanceof SearchTooLong) return null
           throw error
         })
@@ -80,22 +95,31 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
     },
 
     /**
-     * Pages with words of `q` in their text or title, the best match first, unless there are too many to compare: then the best for its
-     * first word. https://www.mongodb.com/docs/manual/reference/operator/query/text/
-     * @param {{q: string, skip: number, limit: number}} options  `q`: words, "phrases in quotes", -words that must not be there
+     * Lists pages with words of `q` in their text or title, the best match first. Too many hits are not ranked: then
+     * the best for the first word come first. https://www.mongodb.com/docs/manual/reference/operator/query/text/
+     * @param {{q: string, skip: number, limit: number}} options  `q`: words, "phrases in quotes", -excluded words
      * @returns {Promise<Found<TextHit> & {ranked: boolean}>}
      * @throws {Error} 503 when it takes too long
      */
     async byText ({ q, skip, limit }) {
       const filter = { deleted_at: null, $text: mongoose.trusted({ $search: q }) }
-      const hits = await inTime(Pages.find(filter, { _id: 1 }).limit(RANKED_MAX + 1).maxTimeMS(searchMaxMs).lean().exec())
+      const hits = await inTime(
+        Pages.find(filter, { _id: 1 }).limit(RANKED_MAX + 1).maxTimeMS(searchMaxMs).lean().exec()
+      )
       const ranked = hits.length <= RANKED_MAX
       const content = { $substrCP: ['$content', 0, EXCERPT_FROM_CHARS] }
       const query = Pages.find(filter, /** @type {any} */ ({ ...LIST_FIELDS, content }))
       if (ranked) query.sort(/** @type {any} */ ({ score: { $meta: 'textScore' }, _id: 1 }))
       /** @type {Page[]} */
       const found = await inTime(query.skip(skip).limit(limit + 1).maxTimeMS(searchMaxMs).lean().exec())
-      return { ...partOf(found.map(({ _id: name, revision, modified_at: modifiedAt, content }) => ({ name, revision, modifiedAt, content })), limit), ranked }
+      return {
+        ...partOf(
+          found.map(({ _id: name, revision, modified_at: modifiedAt, content }) =>
+            ({ name, revision, modifiedAt, content })),
+          limit
+        ),
+        ranked
+      }
     },
 
     /**
@@ -105,30 +129,43 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
     byTag: ({ tag, ...part }) => listOf({ tags: tag }, part),
 
     /**
-     * Pages with a link to a page, or to a name that it had.
+     * Lists the pages that link to a page or to one of its former names.
      * @param {Part & {name: string}} options
      * @returns {Promise<Found<PageItem>>}
      */
     async linkingTo ({ name, ...part }) {
       /** @type {{_id: string}[]} */
       const former = await Pages.find({ redirect_to: name }, { _id: 1 }).limit(FORMER_NAMES_MAX).lean().exec()
-      return listOf(former.length === 0 ? { links: name } : { links: mongoose.trusted({ $in: [name, ...former.map(({ _id }) => _id)] }) }, part)
+      return listOf(
+        former.length === 0
+          ? { links: name }
+          : { links: mongoose.trusted({ $in: [name, ...former.map(({ _id }) => _id)] }) },
+        part
+      )
     },
 
     /**
-     * Pages that no other leads to.
+     * Lists the pages that no other page links to.
      * @param {Part} part
      * @returns {Promise<Found<{name: string}>>}
      */
     async orphaned ({ after, limit }) {
       /** @type {import('./model.js').Target[]} */
-      const found = await Targets.find({ is: 'page', sources: 0, ...(after !== undefined && { _id: mongoose.trusted({ $gt: after }) }) }, { _id: 1 })
-        .sort({ _id: 1 }).limit(limit + 1).lean().exec()
+      const found = await Targets
+        .find({
+          is: 'page',
+          sources: 0,
+          ...(after !== undefined && { _id: mongoose.trusted({ $gt: after }) })
+        }, { _id: 1 })
+        .sort({ _id: 1 })
+        .limit(limit + 1)
+        .lean()
+        .exec()
       return partOf(found.map(({ _id: name }) => ({ name })), limit)
     },
 
     /**
-     * Names that pages lead to and that nobody has written yet, the most wanted first.
+     * Lists the names that pages link to without a page, those with most links first.
      * @param {Part} part
      * @returns {Promise<Found<{name: string, sources: number}>>}
      */
@@ -136,20 +173,36 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       const last = after === undefined ? null : await Targets.findById(after, { sources: 1 }).lean().exec()
       const rest = last === null
         ? { sources: mongoose.trusted({ $gt: 0 }) }
-        : { sources: mongoose.trusted({ $gt: 0, $lte: last.sources }), $or: [{ sources: mongoose.trusted({ $lt: last.sources }) }, { _id: mongoose.trusted({ $gt: last._id }) }] }
+        : {
+            sources: mongoose.trusted({ $gt: 0, $lte: last.sources }),
+            $or: [
+              { sources: mongoose.trusted({ $lt: last.sources }) },
+              { _id: mongoose.trusted({ $gt: last._id }) }
+            ]
+          }
       /** @type {import('./model.js').Target[]} */
-      const found = await Targets.find({ is: null, ...rest }, { sources: 1 }).sort({ sources: -1, _id: 1 }).limit(limit + 1).lean().exec()
+      const found = await Targets
+        .find({ is: null, ...rest }, { sources: 1 })
+        .sort({ sources: -1, _id: 1 })
+        .limit(limit + 1)
+        .lean()
+        .exec()
       return partOf(found.map(({ _id: name, sources }) => ({ name, sources })), limit)
     },
 
     /**
-     * All tags in alphabetical order.
+     * Lists all tags in alphabetical order.
      * @param {Part} part
      * @returns {Promise<Found<{tag: string, pages: number}>>}
      */
     async tags ({ after, limit }) {
       /** @type {import('./model.js').Tag[]} */
-      const found = await Tags.find(after === undefined ? {} : { _id: mongoose.trusted({ $gt: after }) }, { pages: 1 }).sort({ _id: 1 }).limit(limit + 1).lean().exec()
+      const found = await Tags
+        .find(after === undefined ? {} : { _id: mongoose.trusted({ $gt: after }) }, { pages: 1 })
+        .sort({ _id: 1 })
+        .limit(limit + 1)
+        .lean()
+        .exec()
       return partOf(found.map(({ _id: tag, pages }) => ({ tag, pages })), limit)
     }
   }
@@ -159,7 +212,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
 
 /**
  * @typedef {object} Part  of a list
- * @property {string} [after]  the last item seen, which need not exist any more
+ * @property {string} [after]  the last item of the previous part; it need not exist any more
  * @property {number} limit
  */
 
@@ -168,19 +221,19 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
  * @typedef {{items: T[], more: boolean}} Found
  */
 
-/** A page is seldom renamed more than a few times. */
+/** A page is rarely renamed more than a few times. */
 const FORMER_NAMES_MAX = 100
 
 /**
  * @template T
- * @param {T[]} found  one more than asked for when there is more
+ * @param {T[]} found  `limit` + 1 items when there are more
  * @param {number} limit
  * @returns {Found<T>}
  */
 const partOf = (found, limit) => ({ items: found.slice(0, limit), more: found.length > limit })
 
 /**
- * Where a search looks, in order.
+ * Returns the groups of matching titles, in the order in which a search lists them.
  * @param {string} key
  * @returns {{filter: object, test: (title: string) => boolean}[]}
  */
@@ -195,11 +248,17 @@ function searchGroups (key) {
 }
 
 /**
- * The rest of a list.
+ * Returns the filter for the pages after this one in a list.
  * @param {string} name
  */
 function behind (name) {
   const key = titleKey(name)
-  // The first condition is implied by the second, and tells the index where to begin.
-  return { title_key: mongoose.trusted({ $gte: key }), $or: [{ title_key: mongoose.trusted({ $gt: key }) }, { title_key: key, _id: mongoose.trusted({ $gt: name }) }] }
+  // The second condition implies the first, which gives the index its start.
+  return {
+    title_key: mongoose.trusted({ $gte: key }),
+    $or: [
+      { title_key: mongoose.trusted({ $gt: key }) },
+      { title_key: key, _id: mongoose.trusted({ $gt: name }) }
+    ]
+  }
 }

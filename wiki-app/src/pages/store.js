@@ -1,3 +1,4 @@
+import { migrationsOf } from '../migrations/index.js'
 import { createKeyedMutex } from '../process/keyed-mutex.js'
 import { createCommit } from './commit.js'
 import { createCurrentHtml } from './current-html.js'
@@ -5,7 +6,6 @@ import { createLinkTargets } from './link-targets.js'
 import { createPageReads } from './read-pages.js'
 import { createRename } from './rename-page.js'
 import { createPreview, createRemove, createSave } from './save-page.js'
-import { createUpgrade } from './upgrade-pages.js'
 
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
 
@@ -13,12 +13,12 @@ import { createUpgrade } from './upgrade-pages.js'
 const SILENT = { add: async () => {}, added: () => {} }
 
 /**
- * All access to the newest state of single pages, and every write. Names are canonical ones.
+ * Reads the newest state of single pages, and does every write. All names are canonical.
  * @param {object} options
  * @param {ReturnType<typeof import('./model.js').defineModels>} options.models
  * @param {import('../markdown/renderer.js').Renderer} options.renderer
  * @param {import('./commit.js').Outbox} [options.outbox]
- * @param {number} options.readsAtOnce  pages in one read of the database, at most
+ * @param {number} options.readsAtOnce  maximum number of pages in one database read
  * @param {Pick<import('fastify').FastifyBaseLogger, 'warn'>} options.log
  */
 export function createPageStore ({ models, renderer, outbox = SILENT, readsAtOnce, log }) {
@@ -34,8 +34,8 @@ export function createPageStore ({ models, renderer, outbox = SILENT, readsAtOnc
     remove: createRemove(commit),
     rename: createRename(context),
     preview: createPreview(context),
-    upgrade: createUpgrade(context),
-    /** Pages that wait to be rendered again stay as they are stored. */
+    migrations: migrationsOf(context),
+    /** Pages still queued for rendering stay as they are stored. */
     close: async () => currentHtml.close()
   }
 }

@@ -6,7 +6,7 @@ const InvalidTags = createError('WIKI_INVALID_TAGS', 'These cannot be the tags o
 const TAGS_MAX = 20
 const TAG_MAX_CHARS = 50
 
-/** Forms send a line with commas, programs a list. */
+/** Forms send one line with commas, programs an array. */
 export const TAGS_SCHEMA = {
   anyOf: [
     { type: 'string', maxLength: 2 * TAGS_MAX * TAG_MAX_CHARS },
@@ -15,9 +15,9 @@ export const TAGS_SCHEMA = {
 }
 
 /**
- * The one spelling of a page's tags: NFC, lower case, single spaces, each once, in alphabetical order.
+ * Returns the canonical spelling of tags: NFC, lower case, single spaces, no duplicates, in alphabetical order.
  * @param {string | string[] | undefined} given
- * @returns {string[] | undefined} at most 20 of at most 50 characters; undefined: nothing is said of tags
+ * @returns {string[] | undefined} at most 20 tags of at most 50 characters; undefined when no tags were given
  * @throws {Error} 400
  */
 export function canonicalTags (given) {
@@ -36,7 +36,9 @@ export function canonicalTags (given) {
  * @throws {Error} 400
  */
 export function canonicalTag (raw) {
-  if (/[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/u.test(raw)) throw new InvalidTags('one has characters that cannot be shown')
+  if (/[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/u.test(raw)) {
+    throw new InvalidTags('one has characters that cannot be shown')
+  }
   if (/[/\\,]/.test(raw)) throw new InvalidTags('one has a slash, a backslash or a comma')
   const tag = raw.normalize('NFC').toLowerCase().replace(/\s+/gu, ' ').trim()
   if ([...tag].length > TAG_MAX_CHARS) throw new InvalidTags(`one is longer than ${TAG_MAX_CHARS} characters`)

@@ -3,7 +3,8 @@ import createError from '@fastify/error'
 const NotText = createError('WIKI_NOT_TEXT', 'The text has half of a surrogate pair in it, which is no character.', 400)
 
 /**
- * @param {string} content  JSON can express what UTF-8 cannot
+ * Returns the text unless it has lone surrogates, which JSON can express but UTF-8 cannot.
+ * @param {string} content
  * @returns {string} Markdown
  * @throws {Error} 400
  */

@@ -10,11 +10,11 @@ import { createCachingOf, View } from './view.js'
 const PAGES = '/wiki/'
 const COUNTER_URL = `${PAGES}${COUNTER_NAME}`
 
-/** The pattern of pages' addresses: the label of views in metrics and log lines. */
+/** The route pattern of page views, and their label in metrics and log lines. */
 export const VIEW_ROUTE = `${PAGES}*`
 
 /**
- * `GET /wiki/{name}`: the page, the same for everybody, so that a cache can answer for the wiki.
+ * Adds `GET /wiki/{name}`. The page is the same for every client, so that caches can serve it.
  * @type {import('fastify').FastifyPluginAsync<{
  *   store: import('./store.js').PageStore,
  *   policy: import('../caching/cache-policy.js').CachePolicy,
@@ -24,8 +24,8 @@ export const VIEW_ROUTE = `${PAGES}*`
  *   observe?: import('../observe/request-log.js').Note,
  *   isAvailable: () => boolean,
  *   runNow: <T>(read: () => Promise<T>) => Promise<T> | undefined
- * }>}  `fastPath` answers before the framework while the database is present; `runNow` begins a read that need not wait
- * for others
+ * }>}  `fastPath` answers before Fastify while the database is available; `runNow` starts a read, or returns undefined
+ * if it would have to queue
  */
 export async function viewRoute (app, { store, policy, savedNotice, cache, fastPath, observe, isAvailable, runNow }) {
   const cachingOf = createCachingOf(policy)
@@ -35,7 +35,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
       if (method !== 'GET' || !url.startsWith(PAGES) || url === COUNTER_URL || url.includes('?')) return undefined
       if (!isAvailable()) return undefined
       const name = decoded(url.slice(PAGES.length))
-      // In any other spelling it is not the page that is sent.
+      // Only the canonical URL takes the fast path: any other spelling gets a redirect.
       if (viewUrl(name) !== url) return undefined
       return cache === undefined ? runNow(() => lookUp(name, headers)) : cache.get(name)
     },
@@ -45,14 +45,14 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
 
   app.get(VIEW_ROUTE, (request, reply) => {
     const name = nameIn(request)
-    // One page, one URL: otherwise caches would hold copies that differ in age.
+    // One URL per page: otherwise caches would hold copies of a page that differ in age.
     if (isMisspelt(request, viewUrl(name))) return reply.headers(policy.headers).redirect(viewUrl(name), 301)
 
     const saved = savedRevision(request.query)
-    // An author is sent back to what was just saved, of which a copy here may not know yet.
+    // After a save the author must see the new text, and this process may still cache the previous one.
     const found = fastPath.foundOf(request.raw) ?? (saved === null ? keptOrRead(name, request.headers) : read(name))
     const send = (/** @type {View | null} */ view) => answer(name, saved, view, request, reply)
-    // A kept page is answered without a promise: that is what keeping it is for.
+    // A cached page is answered without a promise: that is the point of caching it.
     return found instanceof Promise ? found.then(send) : send(found)
   })
 
@@ -60,8 +60,8 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
   function viewOf (page) {
     if (page === null) return null
     const view = new View(page, cachingOf)
-    // One read gives several pages. All their answers are made first and then sent in a row: a client that takes them
-    // one by one would have to be woken for each.
+    // One database read returns several pages. Preparing all responses before the first is sent lets them leave in a
+    // row, so that a client does not have to wake up for each.
     view.prepare()
     return view
   }
@@ -76,7 +76,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
   const lookUp = (name, headers) => isConditional(headers) ? revalidated(name, headers) : read(name)
 
   /**
-   * Mostly in one read: a conditional request usually has the newest copy, and then its text is not read.
+   * Reads only the validators first: a conditional request usually has the newest copy, and then needs no text.
    * @param {string} name
    * @param {import('node:http').IncomingHttpHeaders} headers
    * @returns {Promise<View | null>}
@@ -97,14 +97,14 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
 
   /**
    * @param {string} name
-   * @param {number | null} saved  the revision that the reader has just made
+   * @param {number | null} saved  the revision that the client has just saved; null for any other view
    * @param {View | null} view
    * @param {import('fastify').FastifyRequest} request
    * @param {import('fastify').FastifyReply} reply
    */
   function answer (name, saved, view, request, reply) {
     const page = view && view.page
-    // Not 301: someone may write a page under the old name again.
+    // Not 301 (permanent): someone may create a page under the old name again.
     if (page?.redirect_to) {
       withHeaders(reply, cachingOf(page)).header('page-revision', page.revision)
       return reply.redirect(viewUrl(page.redirect_to), 302)
@@ -113,7 +113,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
       const urls = { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) }
       throw Object.assign(new PageMissing(name), urls)
     }
-    // Never stored: an address with the number of an edit that is still to come must not keep the text before it.
+    // Never stored: the URL may have the number of a future edit, and must not keep the text before that edit.
     if (saved !== null) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
       const whole = /** @type {import('./read-pages.js').PageView} */ (page)
@@ -127,14 +127,14 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
 
 /**
  * @param {import('fastify').FastifyReply} reply
- * @param {string[]} head  names and values in turn
+ * @param {string[]} head  alternating names and values
  */
 function withHeaders (reply, head) {
   for (let index = 0; index < head.length; index += 2) reply.header(head[index], head[index + 1])
   return reply
 }
 
-/** @param {string} text  as it stands in an address */
+/** @param {string} text  percent-encoded */
 function decoded (text) {
   try {
     return decodeURIComponent(text)
@@ -144,9 +144,10 @@ function decoded (text) {
 }
 
 /**
- * The query that an author is sent back with. Its answer is not stored, so the author sees the new text through every door.
+ * Reads `?saved=`, which the redirect after a save adds. The response to it is not stored, so the author sees the new
+ * text through every door.
  * @param {unknown} query
- * @returns {number | null} null for everything but a whole number
+ * @returns {number | null} null for anything but a positive integer
  */
 function savedRevision (query) {
   const { saved } = /** @type {{saved?: unknown}} */ (query)

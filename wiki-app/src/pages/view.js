@@ -5,28 +5,25 @@ import { entityTag, pageDocument } from './document.js'
 import { hasCurrent, isConditional } from '../http/conditional-request.js'
 
 const HEAD = Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML }).flat()
-/**
- * What a copy takes beside its document and the strings of its page: head, objects, a place in the cache (2.4 kB on
- * Node 20).
- */
+/** Memory of a copy besides its document and its page's strings: head, objects, cache entry (2.4 kB on Node 20). */
 const COPY_OVERHEAD_BYTES = 2_560
-/** At most, of a UTF-16 code unit of a string in memory. */
+/** Maximum memory of a UTF-16 code unit of a string. */
 const UNIT_BYTES = 2
 
 /** @typedef {import('./read-pages.js').PageView} PageView */
 /** @typedef {import('./read-pages.js').PageValidators} PageValidators */
-/** @typedef {(page: PageValidators) => string[]} CachingOf  names and values of headers in turn */
+/** @typedef {(page: PageValidators) => string[]} CachingOf  alternating names and values of headers */
 
 /**
  * @param {import('../caching/cache-policy.js').CachePolicy} policy
- * @returns {CachingOf} what caches may do with a page
+ * @returns {CachingOf} the headers that tell caches what they may do with a page
  */
 export function createCachingOf (policy) {
   const caching = Object.entries(policy.headers).flat()
   return policy.purgedBy === 'tags' ? (page) => [...caching, 'cache-tag', tagOf(page._id)] : () => caching
 }
 
-/** A page with what is sent of it, each made when it is first asked for. */
+/** A page with the parts of its responses, each created on first use. */
 export class View {
   /** @type {CachingOf} */
   #cachingOf
@@ -48,7 +45,7 @@ export class View {
     this.#cachingOf = cachingOf
   }
 
-  /** False: it has been deleted, or has moved, and there is nothing to send. */
+  /** False: the page was deleted or renamed, and there is nothing to send. */
   get isThere () { return this.page.deleted_at == null && !this.page.redirect_to }
   get validators () {
     return (this.#validators ??= { etag: entityTag(this.page), 'last-modified': this.page.rendered_at.toUTCString() })
@@ -56,14 +53,14 @@ export class View {
 
   get document () { return (this.#document ??= pageDocument(/** @type {PageView} */ (this.page))) }
 
-  /** Names and values of all headers of the answer in turn, but for its length. */
+  /** Alternating names and values of all response headers except Content-Length. */
   get head () { return (this.#head ??= headOf(this.page, this.validators, this.#cachingOf(this.page))) }
 
   #wholeReady () {
     return (this.#whole ??= wholeOf(this.document, headOf(this.page, this.validators, this.#cachingOf(this.page))))
   }
 
-  /** Makes now what is sent later. */
+  /** Creates the whole response in advance. */
   prepare () { if (this.isThere) this.#wholeReady() }
 
   /** @param {import('node:http').IncomingHttpHeaders} headers  of the request */
@@ -79,20 +76,20 @@ export class View {
   }
 
   /**
-   * The same for keeping, in memory of its own: a page that was read holds on to the database's whole reply, which
-   * has up to a hundred pages.
+   * Returns a copy for a cache, in memory of its own: a page that was read keeps the database's whole reply in memory,
+   * which has up to a hundred pages.
    */
   detached () {
     const { html, ...page } = /** @type {PageView} */ (this.page)
     const copy = new View(page, this.#cachingOf)
     if (!this.isThere) return copy
-    // Neither a part of Node's pool of small buffers nor longer than what is in it.
+    // Not part of Node's pool of small buffers, and not longer than its content.
     copy.#document = Buffer.allocUnsafeSlow(this.document.length)
     copy.#document.set(this.document)
     return copy
   }
 
-  /** Memory that a detached view holds. */
+  /** Memory that a detached view occupies. */
   get held_bytes () {
     const { _id: name, tags = [] } = /** @type {PageView} */ (this.page)
     const units = tags.reduce((sum, tag) => sum + tag.length, name.length)
@@ -111,7 +108,7 @@ const headOf = (page, { etag, 'last-modified': modified }, caching) => [
 
 /**
  * @param {Buffer} document
- * @param {string[]} head  that is given away
+ * @param {string[]} head  becomes part of the result, and is changed
  * @returns {import('../http/fast-path.js').Ready}
  */
 function wholeOf (document, head) {

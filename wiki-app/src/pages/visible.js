@@ -5,9 +5,9 @@ const HiddenInAuthor = createError('WIKI_HIDDEN_IN_AUTHOR', 'This cannot be the 
 const TurningSummary = createError('WIKI_TURNING_SUMMARY', 'This cannot be the summary of a change: it has %s.', 400)
 const HiddenInTag = createError('WIKI_HIDDEN_IN_TAG', 'These cannot be the tags of a page: one has %s.', 400)
 
-/** Nothing is seen of these, or they turn the text around them (UTS #39 §5.4, UAX #9, UAX #44). */
+/** Characters that are invisible or change the direction of the text around them (UTS #39 §5.4, UAX #9, UAX #44). */
 const HIDDEN = '[\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\u2800\\uFFF9-\\uFFFB]'
-/** Scripts in which a joiner or a non-joiner makes another word (RFC 5892 Appendix A.1 and A.2). */
+/** Scripts in which a joiner or a non-joiner changes the word (RFC 5892 Appendix A.1 and A.2). */
 const JOINING = [
   'Arab', 'Syrc', 'Mand', 'Mong', 'Nkoo', 'Phag', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda',
   'Mlym', 'Sinh', 'Khmr', 'Mymr', 'Tibt'
@@ -15,7 +15,7 @@ const JOINING = [
 const LETTER = `[${JOINING.map((script) => `\\p{Script=${script}}`).join('')}]`
 const EMOJI = '\\p{Extended_Pictographic}'
 
-/** Where such a character is part of what is seen: always within a word or an emoji, never at its beginning. */
+/** Places where such a character has a visible effect: within a word or an emoji, never at its beginning. */
 const SEEN = [
   `(?<=${LETTER}\\p{M}*)[\\u200C\\u200D](?=${LETTER})`,
   `(?<=${EMOJI}(?:\\uFE0F|\\p{Emoji_Modifier})?)\\u200D(?=${EMOJI})`,
@@ -25,20 +25,20 @@ const SEEN = [
   '(?<=\\p{Script=Mong})[\\u180B-\\u180D\\u180F]'
 ].join('|')
 const HIDDEN_HERE = new RegExp(`(?!${SEEN})${HIDDEN}`, 'u')
-/** Those that reach beyond the word that they stand in; marks for one place (U+200E, U+200F, U+061C) do not. */
+/** Direction controls that act beyond their own word; the marks U+200E, U+200F and U+061C do not. */
 const TURNING = /[\u202A-\u202E\u2066-\u2069]/u
 
 /**
- * The first character of a name that a reader cannot see, or that turns others around: names that look the same are the
- * same. Joiners are taken between letters of the scripts that need them and within emoji, variation selectors after
- * what they vary.
+ * Describes the first character that is invisible or changes the direction of the text, because names that look the
+ * same must be the same. Joiners are allowed between letters of the scripts that need them and within emoji, variation
+ * selectors after the character that they vary.
  * @param {string} text
- * @returns {string | null} words for an error
+ * @returns {string | null} text for an error message
  */
 export const hiddenIn = (text) => place(text, HIDDEN_HERE)
 
 /**
- * For the name of a page that is not there yet; what is there keeps its name until it is renamed.
+ * Checks the name of a new page; an existing page keeps its name until it is renamed.
  * @param {string} name
  * @throws {Error} 400
  */
@@ -48,7 +48,7 @@ export function refuseHiddenName (name) {
 }
 
 /**
- * The same, where the page may be there.
+ * Checks the name unless the page exists.
  * @param {import('./store.js').PageStore} store
  * @param {string} name  canonical
  * @throws {Error} 400

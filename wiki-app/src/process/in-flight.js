@@ -1,6 +1,7 @@
 /**
- * What comes and goes with every request. Not a Set: the tables that a Set has outgrown by so much coming and going hold on to what was in them, and,
- * being older, to each later table and to all that it held, until V8 collects old objects; requests are then kept with all their pages for seconds.
+ * A collection of items that are added and removed with every request. It is no Set, because a Set replaces its table
+ * again and again under such load. An outgrown table still refers to its items and to each later table, and lives until
+ * V8 collects old objects: requests would stay in memory for seconds, with all their pages.
  * https://github.com/v8/v8/blob/main/src/objects/ordered-hash-table.h (NextTable)
  * @template Item  `place` of it is written here
  */
@@ -30,7 +31,7 @@ export function createInFlight () {
       return true
     },
 
-    /** @returns {Item[]} those that are there now, in no order */
+    /** @returns {Item[]} the current items, in no order */
     all: () => [...items]
   }
 }

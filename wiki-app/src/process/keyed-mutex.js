@@ -1,13 +1,17 @@
-/** Far longer than an edit takes, on a busy machine, too: only one whose answer was lost holds a turn for so long. */
+/** Far longer than an edit takes, also on a busy machine: only work whose response was lost runs for so long. */
 const TURN_MAX_MS = 5_000
 
 /**
- * Lets work of one key run one after the other and work of different keys side by side. Within one process this spares
- * writers of the same page from undoing each other's transactions again and again. It is no lock: work that hangs is overtaken.
- * @param {{maxMs?: number}} [options]  after which work is overtaken
+ * Serialises work of the same key; work of different keys runs in parallel. Within one process this keeps writers of
+ * the same page from aborting each other's transactions again and again. It is no lock: after `maxMs` the next work
+ * starts although the previous one still runs.
+ * @param {{maxMs?: number}} [options]
  */
 export function createKeyedMutex ({ maxMs = TURN_MAX_MS } = {}) {
-  /** When the last piece of work of each key that has any is over, or overtaken. @type {Map<string, Promise<void>>} */
+  /**
+   * By key: resolves when the newest work is over, or overtaken.
+   * @type {Map<string, Promise<void>>}
+   */
   const last = new Map()
 
   /**

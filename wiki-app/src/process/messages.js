@@ -2,7 +2,7 @@
 /** @typedef {import('../counter.js').Reading} Reading */
 
 /**
- * What a worker tells its primary.
+ * What a worker sends to its primary.
  * @typedef {{kind: 'join'}
  *   | {kind: 'listening', address: string}
  *   | {kind: 'read', request: number, take: boolean}
@@ -11,14 +11,14 @@
  */
 
 /**
- * What a primary tells a worker.
+ * What a primary sends to a worker.
  * @typedef {{kind: 'welcome', number: number}
  *   | {kind: 'count', reading: number}
  *   | {kind: 'reading', request: number, reading: Reading | null}
  *   | {kind: 'stop'}} FromPrimary
  */
 
-/** Node, and prom-client, send messages on the same channel. */
+/** Marks our messages: Node and prom-client send theirs on the same channel. */
 const OURS = 'wiki'
 
 /** @param {FromWorker | FromPrimary} message */
@@ -27,6 +27,6 @@ export const wrap = (message) => ({ [OURS]: message })
 /**
  * @template {FromWorker | FromPrimary} Message
  * @param {any} message
- * @returns {Message | undefined} undefined for somebody else's
+ * @returns {Message | undefined} undefined for messages of others
  */
 export const unwrap = (message) => message?.[OURS]

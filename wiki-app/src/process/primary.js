@@ -7,25 +7,31 @@ import { createMetricsServer } from '../observe/metrics.js'
 import { unwrap, wrap } from './messages.js'
 import { createTally } from './tally.js'
 
-/** Longer than a worker takes to lose patience with its own end, see server.js. */
+/** Longer than CLOSE_MAX_MS of server.js, after which a worker exits anyway. */
 const STOP_MAX_MS = 12_000
-/** Before a worker that has died is started again; doubles with each one that dies soon after its start. */
+/** Delay before the restart of a dead worker; doubles with each one that dies soon after its start. */
 const PAUSE_MIN_MS = 100
 const PAUSE_MAX_MS = 10_000
 const SETTLED_MS = 60_000
 
 /** @typedef {import('node:cluster').Worker} Worker */
-/** @typedef {{number: number, early: number}} Place  early: workers that died soon after their start, one after the other */
+/** @typedef {{number: number, early: number}} Place  early: consecutive workers that died soon after start */
 
 /**
- * Takes the connections and hands each to one of the workers, which are this same program, in turn. It does nothing else, so that no connection waits
- * for a process that is busy with a page. It ends as its workers do: in order, or with them when it dies.
+ * Accepts the connections and hands each to one of the workers (this same program) in turn. It does nothing else, so no
+ * connection waits for a process that is busy with a page. When it stops, it stops its workers in order; when it dies,
+ * they end too.
  * https://nodejs.org/docs/latest-v20.x/api/cluster.html#how-it-works
  * @param {import('../config.js').Config} config
  * @returns {Promise<string>} the address, once all workers listen
  * @throws {Error} when the metrics cannot be served
  */
-export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_PORT: metricsPort, METRICS_HOST: metricsHost }) {
+export async function leadWorkers ({
+  WORKERS: count,
+  LOG_LEVEL: level,
+  METRICS_PORT: metricsPort,
+  METRICS_HOST: metricsHost
+}) {
   cluster.schedulingPolicy = cluster.SCHED_RR
   const log = pino({ level }, process.stderr)
   const tally = createTally()
@@ -34,15 +40,15 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
   let [begun, complete] = [false, false]
 
   /**
+   * A dead worker cannot be messaged, so errors are ignored; its `exit` event is handled elsewhere.
    * @param {Worker} worker
    * @param {import('./messages.js').FromPrimary} message
    */
-  // Who has just died is not told; its end is noticed by itself.
   const tell = (worker, message) => { worker.send(wrap(message), () => {}) }
 
   /**
    * @param {Place} place
-   * @returns {Promise<string>} the address when it listens; it does not come to pass when it never does
+   * @returns {Promise<string>} resolves with the address once the worker listens; stays pending if it never does
    */
   function start (place) {
     const worker = cluster.fork()
@@ -70,21 +76,26 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
         if (message?.kind === 'leave') tally.leave(member, message.count)
       })
     })
-    // Not `exit`: what it has still sent is read until the channel ends.
+    // Not on `exit`: messages that are already sent arrive until the channel ends.
     worker.on('disconnect', () => tally.lose(member))
     worker.on('exit', (code, signal) => {
       if (stopping) return
-      // It has said why, and so would all others: a port that is taken, for one.
+      // The first worker has logged the reason, and all others would fail as well, for example on a port that is taken.
       if (!begun) process.exit(code || 1)
       place.early = performance.now() - startedAt < SETTLED_MS ? place.early + 1 : 0
       const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.max(0, place.early - 1))
-      log.error({ worker: place.number, worker_pid: worker.process.pid, code, signal }, `a worker has ended; another one is started in ${pauseMs} ms`)
+      log.error(
+        { worker: place.number, worker_pid: worker.process.pid, code, signal },
+        `a worker has ended; another one is started in ${pauseMs} ms`
+      )
       setTimeout(() => { if (!stopping) start(place) }, pauseMs)
     })
     return address
   }
 
-  const metrics = metricsPort === undefined ? undefined : createMetricsServer({ registry: allWorkersMetrics() }, { host: metricsHost, port: metricsPort })
+  const metrics = metricsPort === undefined
+    ? undefined
+    : createMetricsServer({ registry: allWorkersMetrics() }, { host: metricsHost, port: metricsPort })
   await metrics?.open()
 
   closeWithGrace({ delay: STOP_MAX_MS, logger: log }, async ({ err }) => {
@@ -96,14 +107,14 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
       const ended = once(worker, 'exit')
       tell(worker, { kind: 'stop' })
       const [code, signal] = await ended
-      // One that has only just begun to start knows of no order yet.
+      // SIGTERM kills a worker that has only just started and handles no signals yet.
       return signal === 'SIGTERM' ? 0 : code
     }))
     if (codes.some((code) => code !== 0)) throw new Error('not every worker has ended in order')
   })
 
   const places = Array.from({ length: count }, (_, index) => ({ number: index + 1, early: 0 }))
-  // The first one alone, as it may bring the database up to date.
+  // The first one starts alone, because it may upgrade the database.
   const address = await start(places[0])
   begun = true
   await Promise.all(places.slice(1).map(start))

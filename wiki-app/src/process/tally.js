@@ -4,20 +4,21 @@ import { noneCounted } from '../counter.js'
 /** @typedef {import('../counter.js').Count} Count */
 /** @typedef {import('../counter.js').Reading} Reading */
 
-/** A worker that does not say what it has counted for so long is stuck. */
+/** A worker that does not report its count within this time is stuck. */
 const ANSWER_MAX_MS = 5_000
-/** Under way at once, so that readers of a counter that is stuck do not pile up. */
+/** Readings in flight, limited so that they do not pile up while a worker is stuck. */
 const READINGS_MAX = 1_000
 
 /**
- * Who counts: asked for it, it tells once what it has counted since it was last asked.
+ * A process that counts. When asked, it reports once what it has counted since the last time.
  * @typedef {{ask: (reading: number) => void}} Member
  */
 
 /**
- * Adds up what several processes count, so that each request is in exactly one reading, whichever of them is asked. A reading asks all, each of which hands over
- * what it has and starts again at 0; whatever is handed over, in time or not, is in the total until a reading takes that. So nothing is counted twice, and only what
- * dies with its process is lost: then the instance is another one.
+ * Adds up what several processes count, so that each request is in exactly one reading, whichever process serves that
+ * reading. A reading asks all members. Each hands over its count and starts again at 0. What it hands over, in time or
+ * not, stays in the total until a reading takes it. So nothing is counted twice, and a count is lost only if its
+ * process dies: then `instance` changes.
  * @param {{answerMaxMs?: number}} [options]
  */
 export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
@@ -26,24 +27,31 @@ export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
   let lastReading = 0
   /** @type {Set<Member>} */
   const members = new Set()
-  /** Told when a member has answered, or has nothing to say any more. @type {Map<number, (member: Member) => void>} */
+  /**
+   * By number: called when a member has reported, or has nothing more to report.
+   * @type {Map<number, (member: Member) => void>}
+   */
   const readings = new Map()
 
   /** @param {Count} part */
   const add = (part) => {
-    total = { requests: total.requests + part.requests, reads: total.reads + part.reads, writes: total.writes + part.writes }
+    total = {
+      requests: total.requests + part.requests,
+      reads: total.reads + part.reads,
+      writes: total.writes + part.writes
+    }
   }
 
   /** @param {Member} member */
   const noLongerAwaited = (member) => { for (const heard of readings.values()) heard(member) }
 
   return {
-    /** Before it counts anything. @param {Member} member */
+    /** Call this before the member counts anything. @param {Member} member */
     join: (member) => { members.add(member) },
 
     /**
      * @param {Member} member
-     * @param {number} reading  that it was asked for
+     * @param {number} reading  for which the member was asked
      * @param {Count} part
      */
     hear (member, reading, part) {
@@ -52,9 +60,9 @@ export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
     },
 
     /**
-     * It ends in order, and this is all that it has not told yet.
+     * A member ends in order.
      * @param {Member} member
-     * @param {Count} part
+     * @param {Count} part  all that it has not reported yet
      */
     leave (member, part) {
       add(part)
@@ -62,7 +70,7 @@ export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
       noLongerAwaited(member)
     },
 
-    /** It is gone. Nothing happens when it has left before. @param {Member} member */
+    /** A member is gone. Does nothing if it has left before. @param {Member} member */
     lose (member) {
       if (!members.delete(member)) return
       instance = randomUUID()
@@ -71,7 +79,8 @@ export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
 
     /**
      * @param {{take: boolean}} options
-     * @returns {Promise<Reading | null>} null when a member did not answer in time; what the others have said is in the next reading
+     * @returns {Promise<Reading | null>} null when a member did not report in time; the reports of the others are in
+     *   the next reading
      */
     read: ({ take }) => new Promise((resolve) => {
       if (readings.size >= READINGS_MAX) return resolve(null)

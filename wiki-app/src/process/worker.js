@@ -4,15 +4,23 @@ import { createCount } from '../counter.js'
 import { retryAfter } from '../http/retry-after.js'
 import { unwrap, wrap } from './messages.js'
 
-const NotCounted = createError('WIKI_NOT_COUNTED', 'One of the wiki\'s processes does not say what it has counted. Nothing of it is lost; try again in a moment.', 503)
+const NotCounted = createError(
+  'WIKI_NOT_COUNTED',
+  'One of the wiki\'s processes does not say what it has counted. Nothing of it is lost; try again in a moment.',
+  503
+)
 
 /** @param {import('./messages.js').FromWorker} message @param {() => void} [sent] */
 const tell = (message, sent) => { process.send?.(wrap(message), undefined, undefined, sent) }
 
 /**
- * Makes this process one of those that its primary asks for what they have counted.
- * @returns {Promise<{number: number, counter: import('../counter.js').Counter, leave: () => Promise<void>, onStop: (stop: () => void) => void}>}
- *   number: from 1 on, a successor's is the same; leave: hands over what is left, after the last request
+ * Registers this process with its primary, which then asks it for its count.
+ * @returns {Promise<{
+ *   number: number,
+ *   counter: import('../counter.js').Counter,
+ *   leave: () => Promise<void>,
+ *   onStop: (stop: () => void) => void
+ * }>} number: from 1 on, a replacement gets the same; leave: hands over the rest of the count, after the last request
  */
 export async function joinPrimary () {
   const { add, take } = createCount()
@@ -56,11 +64,12 @@ export async function joinPrimary () {
   }
 }
 
-/** @param {string} address  where it takes requests from now on */
+/** @param {string} address  where it accepts requests from now on */
 export const tellListening = (address) => tell({ kind: 'listening', address })
 
 /**
- * Lets the primary show this process's metrics, under a label of their own: sums would fall when a worker dies, which looks like a restart of all.
+ * Lets the primary show this process's metrics, under a label per worker: sums would fall when a worker dies, which
+ * looks like a restart of all.
  * @param {number} number
  * @returns {import('../observe/metrics.js').ShowMetrics}
  */

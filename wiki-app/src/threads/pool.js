@@ -3,7 +3,7 @@ import { Piscina } from 'piscina'
 import { retryAfter } from '../http/retry-after.js'
 import { cpuTicks, MS_PER_TICK } from './thread-time.js'
 
-/** More processor time, or memory, than one task may take: the fault of its input. */
+/** A task takes more CPU time, or memory, than it may: the fault of its input. */
 export const TooCostly = createError(
   'WIKI_TASK_TOO_COSTLY', 'This takes more than %s s of processor time, or too much memory.', 422
 )
@@ -11,7 +11,7 @@ const Busy = createError(
   'WIKI_THREADS_BUSY', 'The machine is too busy for this just now. Nothing was done; try again in a moment.', 503
 )
 
-/** How often the tasks that run are looked at. */
+/** How often running tasks are checked. */
 const LOOK_MS = 50
 const THREAD = new URL('thread.js', import.meta.url).href
 const IDLE_MS = 30_000
@@ -23,7 +23,7 @@ const HEAP = { oldMib: 256, youngMib: 16 }
  * @property {any} task
  * @property {number} bytes
  * @property {boolean} yields
- * @property {Int32Array} clock  the thread's id and its processor time in ticks when the task began; 0 before that
+ * @property {Int32Array} clock  the thread's id and its CPU time in ticks when the task started; 0 before that
  * @property {AbortController} abort
  * @property {number} startedMs  when the main thread first saw it run
  * @property {(result: any) => void} resolve
@@ -32,14 +32,14 @@ const HEAP = { oldMib: 256, youngMib: 16 }
  */
 
 /**
- * Runs one function in other threads, within limits for each task. The limit is processor time of the task alone:
- * neither waiting for a thread, nor loading modules, nor other programs on the machine count (docs/decisions/0018).
+ * Runs one function in other threads, with limits for each task. The CPU limit covers the task alone: waiting for a
+ * thread, loading modules and other programs on the machine do not count (docs/decisions/0018).
  * @param {object} options
- * @param {string} options.filename  URL of the module whose default export does a task and returns what can be cloned
+ * @param {string} options.filename  URL of the module whose default export runs a task and returns a cloneable value
  * @param {{min: number, max: number}} options.threads  `min` are kept
- * @param {number} options.cpuMaxMs  processor time of one task; wall time where there is no /proc
- * @param {number} options.wallMaxMs  from `run` on, waiting included: only a far too busy machine needs so long
- * @param {number} options.waitingMax  tasks that run or wait
+ * @param {number} options.cpuMaxMs  CPU time of one task; wall time where there is no /proc
+ * @param {number} options.wallMaxMs  from `run` on, including the wait: only a far too busy machine needs so long
+ * @param {number} options.waitingMax  running and queued tasks
  * @param {number} [options.waitingMaxBytes]  of all of them
  * @param {number} [options.idleMs]  after which threads beyond `min` end
  * @param {{oldMib: number, youngMib: number}} [options.heap]  of each thread
@@ -50,7 +50,10 @@ export function createPool ({
   /** @type {Piscina | undefined} */
   let piscina
   let closed = false
-  /** All that run or wait. @type {Set<Job>} */
+  /**
+   * Running and queued jobs.
+   * @type {Set<Job>}
+   */
   const jobs = new Set()
   /** @type {Job[]} */
   const waiting = []
@@ -62,7 +65,8 @@ export function createPool ({
 
   const yieldingMax = Math.max(1, threads.max - 1)
 
-  // A thread that dies while it has nothing to do is replaced; a task that it has rejects with the reason.
+  // Errors of idle threads are ignored: a dead one is replaced. If a thread dies during a task, the task rejects with
+  // the reason.
   const start = () => (piscina ??= new Piscina({
     filename: THREAD,
     workerData: { filename },
@@ -100,7 +104,7 @@ export function createPool ({
     timer = undefined
   }
 
-  /** Aborts each task that has used up its processor time. */
+  /** Aborts each task that has used up its CPU time. */
   function look () {
     for (const job of jobs) if (job.running && cpuMs(job) > cpuMaxMs) job.abort.abort(new TooCostly(cpuMaxMs / 1000))
   }
@@ -113,11 +117,11 @@ export function createPool ({
 
   /**
    * @template Result
-   * @param {any} task  what can be cloned
-   * @param {{bytes?: number, yields?: boolean}} [options]  `bytes` that it holds while it waits; tasks that yield leave
-   *   one of several threads to the others
+   * @param {any} task  a cloneable value
+   * @param {{bytes?: number, yields?: boolean}} [options]  `bytes`: held while it waits; tasks that yield leave one of
+   *   several threads to the others
    * @returns {Promise<Result>}
-   * @throws {Error} 422 when it takes too much processor time or memory; 503 when too many wait, or it is not done in
+   * @throws {Error} 422 when it takes too much CPU time or memory; 503 when too many wait, or it is not done in
    *   `wallMaxMs`; what the task throws
    */
   async function run (task, { bytes = 0, yields = false } = {}) {
@@ -159,14 +163,14 @@ export function createPool ({
   return {
     run,
 
-    /** Resolves when the threads that are kept have loaded what they need. */
+    /** Resolves when the threads that are kept have loaded their modules. */
     async warm () {
       if (closed) return
       const ready = Array.from({ length: threads.min }, () => start().run(null))
       await Promise.all(ready).catch((error) => { if (!closed) throw error })
     },
 
-    /** Gives up what runs and what waits. */
+    /** Aborts running and queued tasks. */
     async close () {
       closed = true
       for (const job of waiting.splice(0)) job.reject(busy())
@@ -182,7 +186,7 @@ const noop = () => {}
 
 /**
  * @param {Job} job
- * @returns {number} milliseconds since it began, in steps of 10; 0 before that
+ * @returns {number} milliseconds since the task started, in steps of 10; 0 before that
  */
 function cpuMs (job) {
   const id = Atomics.load(job.clock, 0)

@@ -15,10 +15,10 @@ export function ownThreadId () {
 }
 
 /**
- * Node 20 knows the processor time of a whole process only; the kernel knows each thread's.
+ * Returns the CPU time of a thread. Node 20 knows only that of the whole process; the kernel knows each thread's.
  * @param {number} id  of a thread of this process
  * @returns {number} ticks of 10 ms in user and system mode (proc(5), fields 14 and 15 of stat)
- * @throws {Error} when it is gone
+ * @throws {Error} when the thread is gone
  */
 export function cpuTicks (id) {
   const stat = readFileSync(`/proc/self/task/${id}/stat`, 'latin1')

@@ -2,22 +2,20 @@ import { setPriority } from 'node:os'
 import { workerData } from 'node:worker_threads'
 import { cpuTicks, ownThreadId } from './thread-time.js'
 
-/** A third of a busy main thread's share (sched(7)): readers are served first, and authors do not starve. */
+/** A third of a busy main thread's share (sched(7)): readers come first, and authors do not starve. */
 const NICENESS = 5
 
 // Loaded before the thread counts as ready, so that no task pays for it.
 const { default: work } = await import(workerData.filename)
 const id = ownThreadId()
 try {
-  // Linux takes the id of a thread for that of a process (setpriority(2), "C library/kernel differences").
+  // Linux accepts the id of a thread in place of a process id (setpriority(2), "C library/kernel differences").
   if (id > 0) setPriority(id, NICENESS)
 } catch {
-  // The thread keeps the priority of the main thread, and works all the same.
+  // The thread keeps the priority of the main thread, and still works.
 }
 
-/**
- * @param {{task: any, clock: Int32Array} | null} job  null: only be ready. The clock is set as the task begins
- */
+/** @param {{task: any, clock: Int32Array} | null} job  null: only load; the clock is set when the task starts */
 export default async function begin (job) {
   if (job === null) return
   const { task, clock } = job

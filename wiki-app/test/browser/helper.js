@@ -12,14 +12,17 @@ const WAIT_MAX_MS = 60_000
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
 
 /**
- * One browser for a test file; each test gets a wiki that listens, with a database of its own, and a visitor without a past.
+ * Starts one browser for a test file. Each test gets a listening wiki with its own database, and a browser context
+ * without history.
  */
 export function useBrowser () {
   const wiki = useWiki()
   /** @type {import('playwright-core').Browser} */
   let browser
-  // The tests talk to nobody but a wiki of their own, so the browser's sandbox, which root cannot have, is no loss.
-  before(async () => { browser = await chromium.launch({ executablePath: requireTool('chromium').path, args: ['--no-sandbox'] }) })
+  // Root cannot use the browser's sandbox. The tests load pages only from their own wiki, so they do not need it.
+  before(async () => {
+    browser = await chromium.launch({ executablePath: requireTool('chromium').path, args: ['--no-sandbox'] })
+  })
   after(() => browser?.close())
 
   return {
@@ -40,7 +43,9 @@ export function useBrowser () {
       /** @type {string[]} */
       const errors = []
       page.on('pageerror', (error) => errors.push(String(error)))
-      page.on('console', (message) => { if (/Content Security Policy/.test(message.text())) errors.push(message.text()) })
+      page.on('console', (message) => {
+        if (/Content Security Policy/.test(message.text())) errors.push(message.text())
+      })
       t.after(async () => {
         await Promise.all(browser.contexts().map((context) => context.close()))
         assert.deepEqual(errors, [], 'no script failed, and none was refused')
@@ -63,14 +68,14 @@ export async function write (app, name, content, fields = {}) {
 }
 
 /**
- * Nothing that keeps a person with a disability out (WCAG 2.2 AA as far as a program can tell), and nothing to scroll sideways for.
- * In dark colours only the colours are looked at again.
+ * Asserts that the page excludes no person with a disability (WCAG 2.2 AA as far as a program can tell), and does not
+ * scroll sideways. In dark colours it checks only the colours again.
  * @param {Page} page
  * @param {string} what
- * @param {{dark: boolean}} options  whether to look at dark colours too
+ * @param {{dark: boolean}} options  whether to check dark colours too
  */
 export async function assertAccessible (page, what, { dark }) {
-  // The other mode opens a tab for each look, for frames of other sites, which there are none of.
+  // The default mode opens a tab for each analysis, for the frames of other sites. These pages have no frames.
   const axe = () => new AxeBuilder({ page }).setLegacyMode(true)
   await page.emulateMedia({ colorScheme: 'light' })
   const { violations } = await axe().withTags(RULES).analyze()
@@ -79,12 +84,16 @@ export async function assertAccessible (page, what, { dark }) {
     violations.push(...(await axe().withRules(['color-contrast', 'link-in-text-block']).analyze()).violations)
   }
   assert.deepEqual(violations.map(({ id, nodes }) => `${what}: ${id} ${nodes.map(({ html }) => html).join(' ')}`), [])
-  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth), false, `${what} is too wide`)
+  assert.equal(
+    await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth),
+    false,
+    `${what} is too wide`
+  )
   assert.equal(await page.locator('main h1:not(article h1)').count(), 1, `${what} has one title`)
 }
 
 /**
- * Whether leaving the page asks first.
+ * Returns whether leaving the page asks for confirmation.
  * @param {Page} page
  */
 export async function asksBeforeLeaving (page) {

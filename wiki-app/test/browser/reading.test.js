@@ -8,16 +8,25 @@ const browser = useBrowser()
 const WIDE = `# Heading\n\nSome *text* with a [missing](/wiki/none) link.\n\n| ${'wide | '.repeat(20)}\n|${'---|'.repeat(20)}\n| ${'a cell | '.repeat(20)}\n\n\`\`\`\n${'a long line '.repeat(20)}\n\`\`\`\n\n> quote\n\n${'x'.repeat(300)}`
 
 const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true }
-for (const [where, options, dark] of /** @type {const} */ ([['on a desktop, in light and dark colours', { viewport: { width: 1280, height: 900 } }, true], ['on a phone', PHONE, false]])) {
+for (const [where, options, dark] of /** @type {const} */ ([
+  ['on a desktop, in light and dark colours', { viewport: { width: 1280, height: 900 } }, true],
+  ['on a phone', PHONE, false]
+])) {
   test(`every kind of page can be used by everybody: ${where}`, async (t) => {
     const { app, page } = await browser.open(t, options)
     const look = (/** @type {string} */ what) => assertAccessible(page, what, { dark })
     await write(app, 'Home', WIDE, { tags: 'one, two', author: 'Ana', summary: 'first' })
     await write(app, 'Home', `${WIDE}\nmore`)
     await write(app, 'Home/below', 'text of [home](/wiki/Home)')
-    await app.inject({ method: 'POST', url: '/api/v1/files', headers: { 'content-type': 'image/png' }, payload: png(300, 200) })
+    await app.inject({
+      method: 'POST',
+      url: '/api/v1/files',
+      headers: { 'content-type': 'image/png' },
+      payload: png(300, 200)
+    })
     for (const url of [
-      '/', '/wiki/Home', '/wiki/Home/below', '/wiki/none', '/edit/text/Home', '/edit/new', '/history/Home', '/difference/Home?from=1&to=2', '/revision/Home/1', '/changes', '/search?q=text', '/tags', '/tags/one',
+      '/', '/wiki/Home', '/wiki/Home/below', '/wiki/none', '/edit/text/Home', '/edit/new', '/history/Home',
+      '/difference/Home?from=1&to=2', '/revision/Home/1', '/changes', '/search?q=text', '/tags', '/tags/one',
       '/wanted', '/orphaned', '/links/Home', '/files'
     ]) {
       await page.goto(url)
@@ -42,7 +51,8 @@ for (const [where, options, dark] of /** @type {const} */ ([['on a desktop, in l
   })
 }
 
-test('the page follows the reader’s system: light or dark, and what stands alone is large enough for a finger', async (t) => {
+test('the page follows the reader’s system: light or dark, ' +
+  'and what stands alone is large enough for a finger', async (t) => {
   const { app, page } = await browser.open(t, { ...PHONE, colorScheme: 'dark' })
   await write(app, 'a', 'text')
   await page.goto('/wiki/a')

@@ -99,7 +99,9 @@ test('with the keyboard alone a reader becomes an author', async (t) => {
   await tabTo('Edit this page')
   await page.keyboard.press('Enter')
   await page.waitForURL('/edit/text/a')
-  for (let steps = 0; steps < 30 && await page.evaluate(() => document.activeElement?.id) !== '_content'; steps++) await page.keyboard.press('Tab')
+  for (let steps = 0; steps < 30 && await page.evaluate(() => document.activeElement?.id) !== '_content'; steps++) {
+    await page.keyboard.press('Tab')
+  }
   await page.keyboard.press('Control+A')
   await page.keyboard.type('typed / e h n ?')
   await tabTo('_tags')
@@ -183,10 +185,15 @@ test('a picture is uploaded by button, by drop and by paste, and its line comes 
     await text.fill('start  end')
     await text.evaluate((/** @type {HTMLTextAreaElement} */ area) => area.setSelectionRange(6, 6))
   }
-  const transfer = (/** @type {'drop' | 'paste'} */ kind, /** @type {number[]} */ bytes) => text.evaluate((area, { kind, bytes }) => {
+  const transfer = (
+    /** @type {'drop' | 'paste'} */ kind,
+    /** @type {number[]} */ bytes
+  ) => text.evaluate((area, { kind, bytes }) => {
     const data = new DataTransfer()
     data.items.add(new File([new Uint8Array(bytes)], 'My [picture].png', { type: 'image/png' }))
-    area.dispatchEvent(kind === 'drop' ? new DragEvent('drop', { dataTransfer: data, cancelable: true }) : new ClipboardEvent('paste', { clipboardData: data, cancelable: true }))
+    area.dispatchEvent(kind === 'drop'
+      ? new DragEvent('drop', { dataTransfer: data, cancelable: true })
+      : new ClipboardEvent('paste', { clipboardData: data, cancelable: true }))
   }, { kind, bytes })
   page.on('dialog', (dialog) => dialog.accept().catch(() => {}))
 
@@ -209,7 +216,9 @@ test('a picture is uploaded by button, by drop and by paste, and its line comes 
   await page.getByText('was not uploaded. This is no picture that the wiki takes: PNG, JPEG, WebP or GIF').waitFor()
   await page.goto('/files')
   assert.equal(await page.locator('.files img').count(), 1)
-  assert.equal(await page.locator('.files img').evaluate((/** @type {HTMLImageElement} */ image) => image.decode().then(() => image.naturalWidth)), 8)
+  assert.equal(await page.locator('.files img').evaluate(
+    (/** @type {HTMLImageElement} */ image) => image.decode().then(() => image.naturalWidth)
+  ), 8)
 })
 
 test('a picture can be uploaded without JavaScript, too', async (t) => {

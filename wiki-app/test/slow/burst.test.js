@@ -9,14 +9,14 @@ import { stored } from '../../torture/torture.js'
 
 const SAVES = 200
 const BUSY_LOOPS = 4
-/** As the wiki comes (wiki-app/src/config.js). */
+/** The default of QUEUE_WAIT_MAX_MS (wiki-app/src/config.js). */
 const DEFAULT_WAIT_MS = 500
-/** They take some seconds of processor time; the most that may be set is for machines that do more than busy loops. */
+/** The saves take some seconds of CPU time. The largest allowed wait also suits machines with more other work. */
 const LONG_WAIT_MS = 60_000
 const TEXT = `${'words and words of a page that is a little different each time '.repeat(120)}\n`
 
 /**
- * Saves so many different pages at once, straight at the wiki, on a machine that has much else to do.
+ * Saves SAVES different pages at once, directly at the wiki, on a machine that busy loops occupy.
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string>} settings
  */

@@ -19,30 +19,47 @@ const EDITS_BETWEEN = 40
 const WORK_MAX_MS = 90_000
 const TRIES_MAX = 10
 const HOUR_S = 3600
-/** A page that no editor knows of. */
+/** A page that the editors do not edit. */
 const DATED = 'dated'
 const faketime = locateTool('faketime')
 
 /**
- * A clock for processes that are started with `env`, which can be set while they run; what they measure intervals with goes on as it is (faketime(1)).
+ * Creates a clock for processes that start with `env`; the test can set it while they run. Their monotonic clock,
+ * which measures intervals, stays as it is (faketime(1)).
  * @param {import('node:test').TestContext} t
  */
 function createClock (t) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-clock-'))
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const file = path.join(directory, 'offset')
-  // Replaced whole, as it is read all the time.
+  // Replaced by a rename, because the processes read the file all the time.
   const set = (/** @type {number} */ offsetS) => {
     writeFileSync(`${file}.new`, `${offsetS >= 0 ? '+' : ''}${offsetS}\n`)
     renameSync(`${file}.new`, file)
   }
   set(0)
-  const library = spawnSync(faketime?.path ?? '', ['-m', '-f', '+0s', 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' }).stdout.trim()
+  const library = spawnSync(
+    faketime?.path ?? '',
+    ['-m', '-f', '+0s', 'printenv', 'LD_PRELOAD'],
+    { encoding: 'utf8' }
+  ).stdout.trim()
   assert.match(library, /libfaketime/)
-  return { set, env: { LD_PRELOAD: library, FAKETIME_TIMESTAMP_FILE: file, FAKETIME_NO_CACHE: '1', FAKETIME_DONT_FAKE_MONOTONIC: '1' } }
+  return {
+    set,
+    env: {
+      LD_PRELOAD: library,
+      FAKETIME_TIMESTAMP_FILE: file,
+      FAKETIME_NO_CACHE: '1',
+      FAKETIME_DONT_FAKE_MONOTONIC: '1'
+    }
+  }
 }
 
-test('the clocks of wiki and database are set forth and back under load: no edit is lost or out of line, and nobody is told that an old copy is good', { timeout: 400_000, skip: faketime === null && 'faketime is missing; `./stevec setup --with faketime` installs it' }, async (t) => {
+test('the clocks of wiki and database are set forth and back under load: no edit is lost or out of line, ' +
+  'and nobody is told that an old copy is good', {
+  timeout: 400_000,
+  skip: faketime === null && 'faketime is missing; `./stevec setup --with faketime` installs it'
+}, async (t) => {
   const clock = createClock(t)
   const place = await createPlace({ env: clock.env })
   t.after(() => place.remove())
@@ -53,14 +70,25 @@ test('the clocks of wiki and database are set forth and back under load: no edit
   t.after(() => editors.stop())
   /** @type {import('../../torture/oracle.js').Edit[]} */
   const own = []
-  /** Saves as whoever is told to try again does: the database's own waits end late or early when its clock is set. */
+  /** Saves, and tries again after a 503: the database's own waits end late or early when its clock is set. */
   async function write (/** @type {string} */ text) {
     for (let tries = 1; ; tries++) {
       const id = `dated ${own.length}`
       const started = 2 * own.length
-      const { status, headers, body } = await client.ask('PUT', `/api/v1/pages/${DATED}`, { json: { content: `${id}: ${text}`, summary: id } })
+      const { status, headers, body } = await client.ask('PUT', `/api/v1/pages/${DATED}`, {
+        json: { content: `${id}: ${text}`, summary: id }
+      })
       const made = status === 200 || status === 201
-      own.push({ id, page: DATED, kind: 'save', base: null, started, ended: started + 1, outcome: made ? 'acknowledged' : 'unknown', revision: made ? JSON.parse(body).revision : null })
+      own.push({
+        id,
+        page: DATED,
+        kind: 'save',
+        base: null,
+        started,
+        ended: started + 1,
+        outcome: made ? 'acknowledged' : 'unknown',
+        revision: made ? JSON.parse(body).revision : null
+      })
       if (made) return
       assert.equal(status, 503, body)
       assert.ok(tries < TRIES_MAX, place.log())
@@ -68,7 +96,8 @@ test('the clocks of wiki and database are set forth and back under load: no edit
     }
   }
   const read = (/** @type {Record<string, string>} */ headers = {}) => client.ask('GET', `/wiki/${DATED}`, { headers })
-  const hourOf = (/** @type {{headers: import('node:http').IncomingHttpHeaders}} */ { headers }) => Math.round((Date.parse(String(headers['last-modified'])) - Date.now()) / 1000 / HOUR_S)
+  const hourOf = (/** @type {{headers: import('node:http').IncomingHttpHeaders}} */ { headers }) =>
+    Math.round((Date.parse(String(headers['last-modified'])) - Date.now()) / 1000 / HOUR_S)
 
   await write('before')
   editors.start()
@@ -88,7 +117,9 @@ test('the clocks of wiki and database are set forth and back under load: no edit
   }
   await editors.stop()
 
-  t.diagnostic(`${editors.acknowledged()} edits, ${editors.failed.length} told to try again; longest time without one ${editors.gapMs()} ms`)
+  t.diagnostic(
+    `${editors.acknowledged()} edits, ${editors.failed.length} told to try again; longest time without one ${editors.gapMs()} ms`
+  )
   assert.deepEqual(editors.unexpected, [])
   assert.deepEqual(place.mistakes(), [])
   const findings = judge([...editors.edits, ...own], editors.reads, await stored(place.uri))

@@ -12,7 +12,8 @@ const EDITORS = 8
 const READERS = 2
 const WORK_MAX_MS = 90_000
 
-test('three mongods, two wikis: the primary is killed under load, another takes over, and no acknowledged edit is lost', { timeout: 400_000 }, async (t) => {
+test('three mongods, two wikis: the primary is killed under load, another takes over, ' +
+  'and no acknowledged edit is lost', { timeout: 400_000 }, async (t) => {
   const place = await createPlace({ wikis: 2, members: 3 })
   t.after(() => place.remove())
   await place.start()
@@ -37,7 +38,9 @@ test('three mongods, two wikis: the primary is killed under load, another takes 
   await editors.stop()
 
   assert.notEqual(await primaryOf(place.uri), killed)
-  t.diagnostic(`${before} edits before, ${editors.acknowledged() - before} after; the first one ${Math.round(firstMs)} ms after the kill, longest time without one ${editors.gapMs()} ms`)
+  t.diagnostic(
+    `${before} edits before, ${editors.acknowledged() - before} after; the first one ${Math.round(firstMs)} ms after the kill, longest time without one ${editors.gapMs()} ms`
+  )
   assert.deepEqual(editors.unexpected, [])
   assert.deepEqual(place.mistakes(), [])
   const findings = judge(editors.edits, editors.reads, await stored(place.uri))

@@ -20,7 +20,10 @@ const EDITS_MAX = 4_000
 
 const isRoot = process.getuid?.() === 0
 
-test('the database\'s disk is full: a clear 503 or 507, nothing is torn, and it goes on when there is space', { skip: isRoot ? false : 'needs root, to mount a small tmpfs', timeout: 400_000 }, async (t) => {
+test('the database\'s disk is full: a clear 503 or 507, nothing is torn, and it goes on when there is space', {
+  skip: isRoot ? false : 'needs root, to mount a small tmpfs',
+  timeout: 400_000
+}, async (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-full-'))
   const mount = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${DISK_MB}m`, 'tmpfs', directory], { encoding: 'utf8' })
   if (mount.status !== 0) {
@@ -34,7 +37,7 @@ test('the database\'s disk is full: a clear 503 or 507, nothing is torn, and it 
   let mongod = await start()
   t.after(async () => {
     await mongod.stop()
-    // The kernel lets go of a dead process's files a moment after its end.
+    // The kernel releases a dead process's files shortly after its end.
     assert.ok(await waitUntil(() => spawnSync('umount', [directory]).status === 0, 60_000), 'the tmpfs is unmounted')
     rmSync(directory, { recursive: true })
   })
@@ -43,9 +46,11 @@ test('the database\'s disk is full: a clear 503 or 507, nothing is torn, and it 
   t.after(() => app.close())
   assert.equal((await save(app, 'before', 'text')).statusCode, 201)
 
-  // All that is left, so that the database is the next one to ask for space.
+  // The ballast takes the free space but for 20 000 KiB, so the database soon finds none.
   const ballast = path.join(directory, 'ballast')
-  const free = Number(spawnSync('df', ['--output=avail', '-k', directory], { encoding: 'utf8' }).stdout.trim().split('\n').pop())
+  const free = Number(
+    spawnSync('df', ['--output=avail', '-k', directory], { encoding: 'utf8' }).stdout.trim().split('\n').pop()
+  )
   writeFileSync(ballast, Buffer.alloc(Math.max(0, free - 20_000) * 1024))
 
   /** @type {Map<string, number>} */
@@ -54,22 +59,26 @@ test('the database\'s disk is full: a clear 503 or 507, nothing is torn, and it 
   for (let index = 0; index < EDITS_MAX && refused === null; index++) {
     const answer = await save(app, `page ${index}`, `text ${index} ${randomBytes(10_000).toString('hex')}`)
     if (answer.statusCode === 201) acknowledged.set(`page ${index}`, index)
-    // A busy machine may take too long to render one.
+    // On a busy machine the rendering of a page may take too long (422).
     else if (answer.statusCode !== 422) refused = answer
   }
   assert.ok(refused, 'the disk was never full')
-  t.diagnostic(`${acknowledged.size} pages until ${refused.statusCode}: ${refused.json().detail}; mongod ${process && isAlive(process) ? 'lives on' : 'ended itself'}`)
+  t.diagnostic(
+    `${acknowledged.size} pages until ${refused.statusCode}: ${refused.json().detail}; mongod ${process && isAlive(process) ? 'lives on' : 'ended itself'}`
+  )
   assert.ok([503, 507].includes(refused.statusCode), refused.body)
   assert.equal((await get(app, '/healthz')).statusCode, 200)
 
   rmSync(ballast)
-  // MongoDB ends itself rather than risk what it has (WiredTiger cannot write its journal); whoever runs it starts it again.
+  // MongoDB ends itself rather than risk its data (WiredTiger cannot write its journal). Its operator starts it again.
   const works = async () => (await save(app, 'after', 'text')).statusCode < 300
   await waitUntil(async () => (process && !isAlive(process)) || works(), RECOVERY_MAX_MS)
   if (process && isAlive(process)) t.diagnostic('mongod was not started again')
   else mongod = await start()
   assert.ok(await waitUntil(works, RECOVERY_MAX_MS), 'it works again')
-  for (const [name, index] of acknowledged) assert.match((await get(app, `/raw/${encodeURIComponent(name)}`)).body, new RegExp(`^text ${index} `), name)
+  for (const [name, index] of acknowledged) {
+    assert.match((await get(app, `/raw/${encodeURIComponent(name)}`)).body, new RegExp(`^text ${index} `), name)
+  }
   const { gaps, torn_pages: pages, torn_counts: counts } = judge([], [], await stored(uri))
   assert.deepEqual({ gaps, pages, counts }, { gaps: 0, pages: 0, counts: 0 })
 })

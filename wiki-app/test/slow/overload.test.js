@@ -14,14 +14,14 @@ import { stored } from '../../torture/torture.js'
 
 const LOAD = fileURLToPath(new URL('../../torture/overload.k6.js', import.meta.url))
 const PAGES = 50
-/** Of a core, so that ten times what the wiki can do is little for whoever asks for it. */
+/** Of a core: so small that the load generator sends ten times the wiki's capacity with little effort. */
 const CPU_SHARE = 0.03
 const DURATION_S = 10
-/** One request in so many saves a page. */
+/** One request in this many saves a page. */
 const EDIT_EVERY = 20
 const TEXT = 'words and words '.repeat(300)
 const CLOSED_S = 4
-/** What such a wiki does in half a second, and how many wait when its speed is measured. */
+/** Requests that such a wiki answers in half a second; also the clients that measure its capacity. */
 const AT_ONCE = 32
 const RECOVERY_MAX_MS = 5_000
 const GROWTH_MAX_MIB = 100
@@ -34,7 +34,11 @@ const residentMib = (pid) => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${
 
 const isRoot = process.getuid?.() === 0
 
-test('ten times what the wiki can do: what is too much is refused at once, who is answered is answered soon, and it goes on when it is over', { skip: isRoot ? false : 'needs root, to limit the CPU', timeout: 300_000 }, async (t) => {
+test('ten times what the wiki can do: what is too much is refused at once, who is answered is answered soon, ' +
+  'and it goes on when it is over', {
+  skip: isRoot ? false : 'needs root, to limit the CPU',
+  timeout: 300_000
+}, async (t) => {
   const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null }, () => {})
   if (limits.controllers.cpu === undefined) return t.skip(`the CPU cannot be limited here: ${limits.missing.cpu}`)
   const place = await createPlace({ behindNginx: true, requestsAtOnceMax: AT_ONCE, cgroups: limits.directories })
@@ -49,7 +53,7 @@ test('ten times what the wiki can do: what is too much is refused at once, who i
   const edit = (/** @type {number} */ index) =>
     client.ask('PUT', `/api/v1/pages/page-${index % PAGES}`, { json: { content: `${index} ${TEXT}` } })
   for (let index = 0; index < PAGES; index++) await edit(index)
-  // Compiled as it would be after a while.
+  // Warm-up: afterwards the code is compiled as it would be after a while.
   for (let round = 0; round < 40; round++) {
     await Promise.all(Array.from({ length: PAGES }, (_, index) =>
       index % EDIT_EVERY === 0 ? edit(index + round) : page(index)))
@@ -90,7 +94,8 @@ test('ten times what the wiki can do: what is too much is refused at once, who i
 
   /** @type {{accepted: Answers, refused: Answers, other: number, dropped: number}} */
   const { accepted, refused, other, dropped } = JSON.parse(stdout)
-  const ms = (/** @type {Answers} */ { med_ms: median, p99_ms: p99, max_ms: max }) => `${median.toFixed(0)} / ${p99.toFixed(0)} / ${max.toFixed(0)} ms (median, p99, most)`
+  const ms = (/** @type {Answers} */ { med_ms: median, p99_ms: p99, max_ms: max }) =>
+    `${median.toFixed(0)} / ${p99.toFixed(0)} / ${max.toFixed(0)} ms (median, p99, most)`
   t.diagnostic(`${capacity.toFixed(0)} a second with ${AT_ONCE} who wait; asked for ${(10 * capacity).toFixed(0)} a second, ${dropped} of which never came: ${(accepted.count / DURATION_S).toFixed(0)} a second answered in ${ms(accepted)}, ` +
     `${(refused.count / DURATION_S).toFixed(0)} refused in ${ms(refused)}, ${other} otherwise; ${before.toFixed(0)} → ${residentMib(pid).toFixed(0)} MiB; well after ${recoveredMs.toFixed(0)} ms`)
   assert.equal(other, 0, 'each is answered or refused')
@@ -100,13 +105,14 @@ test('ten times what the wiki can do: what is too much is refused at once, who i
   assert.deepEqual(findings, [])
   assert.ok(refused.count > accepted.count)
   assert.ok(accepted.count / DURATION_S > capacity / 4, 'no collapse')
-  // The promise's second is a matter of the machine, too: with others on it as busy as this, the time for which nobody had a CPU is in it.
+  // The promised second also depends on the machine: when other processes keep it as busy as this test does, the
+  // waits for a CPU are part of the time.
   assert.ok(refused.med_ms < 1_000)
   assert.ok(residentMib(pid) < before + GROWTH_MAX_MIB)
 })
 
 /**
- * @param {string} lines  what became of each edit, as overload.k6.js says it, among others
+ * @param {string} lines  the stderr of overload.k6.js: the outcome of each edit, among other lines
  * @param {import('../../torture/oracle.js').Stored['revisions']} revisions
  */
 function judgeEdits (lines, revisions) {

@@ -8,12 +8,14 @@ import { createPlace } from '../../torture/place.js'
 import { stored } from '../../torture/torture.js'
 
 const ROUNDS = 2
-/** They meet on pages, tags and links, in two processes. */
+/** The editors contend for pages, tags and links, in two processes. */
 const EDITORS = 16
 const READERS = 12
 const WORK_MAX_MS = 120_000
 
-test('wikis behind the origin\'s nginx are replaced one by one, many times, under load: no request fails', { timeout: 400_000 }, async (t) => {
+test('wikis behind the origin\'s nginx are replaced one by one, many times, under load: no request fails', {
+  timeout: 400_000
+}, async (t) => {
   const place = await createPlace({ wikis: 2 })
   t.after(() => place.remove())
   await place.start()
@@ -31,7 +33,9 @@ test('wikis behind the origin\'s nginx are replaced one by one, many times, unde
     }
   }
   await editors.stop()
-  t.diagnostic(`${2 * ROUNDS} replacements, ${editors.answered()} requests answered, ${editors.acknowledged()} of them edits, ${editors.failed.length} failed; longest time without an edit ${editors.gapMs()} ms`)
+  t.diagnostic(
+    `${2 * ROUNDS} replacements, ${editors.answered()} requests answered, ${editors.acknowledged()} of them edits, ${editors.failed.length} failed; longest time without an edit ${editors.gapMs()} ms`
+  )
   assert.deepEqual(count(editors.failed), {})
   assert.deepEqual(place.mistakes(), [])
   const findings = judge(editors.edits, editors.reads, await stored(place.uri))

@@ -14,7 +14,7 @@ const WAIT_MAX_MS = 60_000
 const LARGE_BYTES = 900_000
 
 /**
- * People who read, and now and then save, each on a connection of their own, and never wait for long.
+ * Creates clients that read, and now and then save, each on its own connection and with short pauses.
  * @param {string} url
  */
 function createVisitors (url) {
@@ -30,14 +30,16 @@ function createVisitors (url) {
         const askedAt = performance.now()
         const saves = index % 10 === 0
         const { status } = saves
-          ? await client.ask('PUT', `/api/v1/pages/visitor%20${reader}`, { json: { content: `text ${index}` } }).catch(({ message }) => ({ status: message }))
+          ? await client
+            .ask('PUT', `/api/v1/pages/visitor%20${reader}`, { json: { content: `text ${index}` } })
+            .catch(({ message }) => ({ status: message }))
           : await client.ask('GET', '/wiki/small').catch(({ message }) => ({ status: message }))
         if (saves ? status !== 200 && status !== 201 : status !== 200) failed.push(String(status))
         else if (!saves) durationsMs.push(performance.now() - askedAt)
         await sleep(READ_EVERY_MS)
       }
     })),
-    /** What became of the visits so far. */
+    /** Returns the results of the visits since the last call. */
     take () {
       const sorted = durationsMs.splice(0).sort((a, b) => a - b)
       return { failed: failed.splice(0), reads: sorted.length, p99Ms: sorted[Math.ceil(0.99 * sorted.length) - 1] }
@@ -47,7 +49,7 @@ function createVisitors (url) {
 }
 
 /**
- * Connections that somebody keeps, and what is done on each now and then.
+ * Opens connections and keeps them open: `begin` runs once on each, and `goOn` every second.
  * @param {string} url
  * @param {number} count
  * @param {(socket: import('node:net').Socket) => void} begin
@@ -57,7 +59,7 @@ async function keep (url, count, begin, goOn = () => {}) {
   const { hostname, port } = new URL(url)
   /** @type {Set<import('node:net').Socket>} */
   const open = new Set()
-  // Few enough that their coming is no overload by itself.
+  // Few enough that opening them is no overload by itself.
   const atOnce = 20
   for (let index = 0; index < count; index += atOnce) {
     await Promise.all(Array.from({ length: Math.min(atOnce, count - index) }, async () => {
@@ -79,24 +81,57 @@ async function keep (url, count, begin, goOn = () => {}) {
 }
 
 const HEAD = 'Host: source.localhost\r\n'
-/** Each with how many, what they send at first, and what they send each second. @type {[string, number, (socket: import('node:net').Socket) => void, ((socket: import('node:net').Socket) => void)?][]} */
+/**
+ * For each: name, number of connections, what a connection does first, and what it does every second.
+ * @type {[
+ *   string, number, (socket: import('node:net').Socket) => void, ((socket: import('node:net').Socket) => void)?
+ * ][]}
+ */
 const CROWDS = [
-  ['2000 that send a header a byte at a time', 2_000, (socket) => socket.write(`GET /wiki/small HTTP/1.1\r\n${HEAD}X-Slow: `), (socket) => socket.write('x')],
-  ['500 that send a page a byte at a time', 500, (socket) => socket.write(`PUT /api/v1/pages/slow HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`), (socket) => socket.write(' ')],
-  // Nothing is read beyond what fits into the kernel's buffers.
-  ['300 that ask for a large page and do not read it', 300, (socket) => { socket.pause().write(`GET /wiki/large HTTP/1.1\r\n${HEAD}\r\n`) }],
-  ['500 that send headers without end', 500, (socket) => { socket.write(`GET / HTTP/1.1\r\n${HEAD}X-Long: ${'x'.repeat(100_000)}`) }, (socket) => socket.write('x'.repeat(10_000))],
-  ['10 000 that have asked once and keep their connection', 10_000, (socket) => { socket.resume().write(`GET /healthz HTTP/1.1\r\n${HEAD}\r\n`) }],
+  [
+    '2000 that send a header a byte at a time',
+    2_000,
+    (socket) => socket.write(`GET /wiki/small HTTP/1.1\r\n${HEAD}X-Slow: `),
+    (socket) => socket.write('x')
+  ],
+  [
+    '500 that send a page a byte at a time',
+    500,
+    (socket) => socket.write(
+      `PUT /api/v1/pages/slow HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{`
+    ),
+    (socket) => socket.write(' ')
+  ],
+  // The client reads nothing beyond what fits into the kernel's buffers.
+  [
+    '300 that ask for a large page and do not read it',
+    300,
+    (socket) => { socket.pause().write(`GET /wiki/large HTTP/1.1\r\n${HEAD}\r\n`) }
+  ],
+  [
+    '500 that send headers without end',
+    500,
+    (socket) => { socket.write(`GET / HTTP/1.1\r\n${HEAD}X-Long: ${'x'.repeat(100_000)}`) },
+    (socket) => socket.write('x'.repeat(10_000))
+  ],
+  [
+    '10 000 that have asked once and keep their connection',
+    10_000,
+    (socket) => { socket.resume().write(`GET /healthz HTTP/1.1\r\n${HEAD}\r\n`) }
+  ],
   ['10 000 that say nothing', 10_000, (socket) => { socket.resume() }]
 ]
 
-test('slow clients, idle ones by the thousand, and headers without end: who reads and edits meanwhile does not notice', { timeout: 300_000 }, async (t) => {
+test('slow clients, idle ones by the thousand, and headers without end: ' +
+  'who reads and edits meanwhile does not notice', { timeout: 300_000 }, async (t) => {
   const place = await createPlace({ behindNginx: true, requestsAtOnceMax: 256 })
   t.after(() => place.remove())
   await place.start()
   const setUp = createClient(place.url, 1)
   await setUp.ask('PUT', '/api/v1/pages/small', { json: { content: 'small' } })
-  assert.equal((await setUp.ask('PUT', '/api/v1/pages/large', { json: { content: 'words and words\n\n'.repeat(LARGE_BYTES / 17) } })).status, 201)
+  assert.equal((await setUp.ask('PUT', '/api/v1/pages/large', {
+    json: { content: 'words and words\n\n'.repeat(LARGE_BYTES / 17) }
+  })).status, 201)
   setUp.close()
   const visitors = createVisitors(place.url)
   t.after(() => visitors.close())
@@ -106,7 +141,8 @@ test('slow clients, idle ones by the thousand, and headers without end: who read
   for (const [name, count, begin, goOn] of CROWDS) {
     const crowd = await keep(place.url, count, begin, goOn)
     t.after(crowd.end)
-    // What they asked for is work like any other's, and a burst of it may be refused; that they do not take it is what is tried here.
+    // The crowd's requests are work like any other, and during their burst the wiki may refuse some. The test is about
+    // the time after it, when the clients do not take the responses.
     assert.ok(await waitUntil(async () => {
       await visitors.visit(5)
       return visitors.take().failed.length === 0
@@ -117,7 +153,7 @@ test('slow clients, idle ones by the thousand, and headers without end: who read
     t.diagnostic(`${name}: p99 ${p99Ms.toFixed(0)} ms, ${open} of their connections still open`)
     assert.deepEqual(failed, [], name)
     assert.equal(reads, 0.9 * READERS * READS)
-    // On a connection of one's own that is new, too.
+    // New connections are served, too.
     const late = createVisitors(place.url)
     await late.visit(1)
     assert.deepEqual(late.take().failed, [], name)
@@ -128,7 +164,8 @@ test('slow clients, idle ones by the thousand, and headers without end: who read
   }
 })
 
-test('the wiki itself, should anybody get to it past nginx, keeps answering with ten thousand connections that ask for nothing', { timeout: 300_000 }, async (t) => {
+test('the wiki itself, should anybody get to it past nginx, ' +
+  'keeps answering with ten thousand connections that ask for nothing', { timeout: 300_000 }, async (t) => {
   const place = await createPlace()
   t.after(() => place.remove())
   await place.start()

@@ -6,7 +6,7 @@ import { createLimits } from '@stevec/harness/limits'
 import { createClient } from '../../torture/client.js'
 import { createPlace } from '../../torture/place.js'
 
-/** Half of what the profile banana-pi gives the wiki and its database together. */
+/** Half of the share that the profile banana-pi gives the wiki and its database together. */
 const CPU_SHARE = 0.08
 const IDLE_MS = 61_000
 const CONTENT = 'A page of the length that is usual, with a [[Link]] here and *there*.\n\n'.repeat(140)

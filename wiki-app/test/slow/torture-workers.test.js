@@ -3,8 +3,14 @@ import { test } from 'node:test'
 import { holds } from '../../torture/oracle.js'
 import { torture, WORKERS_VICTIMS } from '../../torture/torture.js'
 
-test('of a wiki of three processes, all, one, its database and both are killed while people edit: every acknowledged edit is kept, once, in its place', { timeout: 600_000 }, async () => {
-  const { trials, acknowledged, unexpected, findings } = await torture({ trials: WORKERS_VICTIMS.length, edits: 200, seed: 4, workers: 3 })
+test('of a wiki of three processes, all, one, its database and both are killed while people edit: ' +
+  'every acknowledged edit is kept, once, in its place', { timeout: 600_000 }, async () => {
+  const { trials, acknowledged, unexpected, findings } = await torture({
+    trials: WORKERS_VICTIMS.length,
+    edits: 200,
+    seed: 4,
+    workers: 3
+  })
   assert.deepEqual(trials.map(({ killed }) => killed), [...WORKERS_VICTIMS])
   assert.ok(acknowledged >= 200)
   assert.deepEqual(unexpected, [])

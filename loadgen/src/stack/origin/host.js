@@ -18,15 +18,22 @@ export function parseHost (text) {
   if (!URL.canParse(text)) throw refuse()
   const { username, password, hostname, port, pathname, searchParams, hash } = new URL(text)
   const httpPort = Number(searchParams.get('http_port') ?? HTTP_PORT)
-  // What begins with a hyphen would be an option of ssh.
-  const wrong = password !== '' || hash !== '' || !['', '/'].includes(pathname) || !/^(\[[0-9a-f:]+\]|[A-Za-z0-9][A-Za-z0-9.-]*)$/.test(hostname) || !/^([A-Za-z0-9_.][A-Za-z0-9_.-]*)?$/.test(username) ||
-    [...searchParams.keys()].some((name) => name !== 'http_port') || !Number.isInteger(httpPort) || httpPort < 1 || httpPort > 65_535
+  // ssh would read a leading hyphen as an option.
+  const wrong = password !== '' ||
+    hash !== '' ||
+    !['', '/'].includes(pathname) ||
+    !/^(\[[0-9a-f:]+\]|[A-Za-z0-9][A-Za-z0-9.-]*)$/.test(hostname) ||
+    !/^([A-Za-z0-9_.][A-Za-z0-9_.-]*)?$/.test(username) ||
+    [...searchParams.keys()].some((name) => name !== 'http_port') ||
+    !Number.isInteger(httpPort) ||
+    httpPort < 1 ||
+    httpPort > 65_535
   if (wrong) throw refuse()
   return { user: username || 'root', host: hostname, sshPort: Number(port) || 22, httpPort }
 }
 
 /**
- * A real board, or any machine set up as one, that ssh reaches with the user's own keys and settings.
+ * Opens a real board, or any machine set up as one, over ssh with the user's own keys and settings.
  * @param {Host} host
  * @param {import('./origin.js').OpenOptions} options
  * @returns {Promise<import('./origin.js').Origin>}
@@ -34,7 +41,9 @@ export function parseHost (text) {
  */
 export async function openHost ({ user, host, sshPort, httpPort }, { config, onProgress }) {
   if (config.mongodbUri === undefined || LOOPBACK.includes(new URL(config.mongodbUri).hostname)) {
-    throw new OriginError('an origin elsewhere needs a database that both it and this machine reach: set MONGODB_URI to such an address')
+    throw new OriginError(
+      'an origin elsewhere needs a database that both it and this machine reach: set MONGODB_URI to such an address'
+    )
   }
   const ssh = sshArguments({ user, host: host.replace(/^\[|\]$/g, ''), port: sshPort })
   onProgress(`looking at ${user}@${host} …`)

@@ -15,14 +15,22 @@ const READY_TIMEOUT_MS = 60_000
 /** @typedef {import('@stevec/harness/processes').ProcessIdentity} ProcessIdentity */
 
 /**
- * The wiki and its nginx as processes of this machine.
+ * Runs the wiki and its nginx as processes of this machine.
  * @returns {import('./origin.js').Origin}
  */
 export function createLocalOrigin () {
-  const facts = { kind: /** @type {const} */ ('local'), emulated: false, machine: null, kernel: `${os.type()} ${os.release()} ${os.arch()}`, cores: os.availableParallelism(), memory_bytes: os.totalmem(), image_sha256: null }
+  const facts = {
+    kind: /** @type {const} */ ('local'),
+    emulated: false,
+    machine: null,
+    kernel: `${os.type()} ${os.release()} ${os.arch()}`,
+    cores: os.availableParallelism(),
+    memory_bytes: os.totalmem(),
+    image_sha256: null
+  }
   /** @type {{wiki: ProcessIdentity | null, nginx: ProcessIdentity | null}} */
   const running = { wiki: null, nginx: null }
-  /** How it was started. @type {import('./origin.js').OriginStart} */
+  /** Of the last start. @type {import('./origin.js').OriginStart} */
   let options
   /** @type {{command: string, args: string[]}} */
   let prepared
@@ -50,14 +58,26 @@ export function createLocalOrigin () {
     })
     running.wiki = wiki
     onStart(wiki)
-    const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`, { timeoutMs: 2_000 }).then(({ status }) => status === 200, () => false)
+    const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`, { timeoutMs: 2_000 })
+      .then(({ status }) => status === 200, () => false)
     const ready = await waitUntil(async () => !isAlive(wiki) || await isReady(), READY_TIMEOUT_MS, 50)
-    if (!ready || !isAlive(wiki)) throw new OriginError(`the wiki did not become ready on port ${wikiPort}:\n${logTail(logFile) || `(its log ${logFile} is empty)`}`)
+    if (!ready || !isAlive(wiki)) {
+      throw new OriginError(
+        `the wiki did not become ready on port ${wikiPort}:\n${logTail(logFile) || `(its log ${logFile} is empty)`}`
+      )
+    }
   }
 
   async function startNginx () {
     const { directory, outlive, cgroups, onStart } = options
-    running.nginx = await startProcess({ name: 'nginx origin', command: prepared.command, args: prepared.args, logFile: path.join(directory, 'nginx-origin.log'), outlive, cgroups })
+    running.nginx = await startProcess({
+      name: 'nginx origin',
+      command: prepared.command,
+      args: prepared.args,
+      logFile: path.join(directory, 'nginx-origin.log'),
+      outlive,
+      cgroups
+    })
     onStart(running.nginx)
   }
 
@@ -70,7 +90,10 @@ export function createLocalOrigin () {
       mkdirSync(directory, { recursive: true, mode: 0o700 })
       onPart('wiki')
       await startWiki(wikiEnvironment)
-      const { sha256, ...nginx } = await prepareRole({ role: 'origin', port: nginxPort, wikiPort, requestsAtOnceMax }, { directory: path.join(directory, 'origin'), binary: requireTool('nginx').path, modulesDirectory: '' })
+      const { sha256, ...nginx } = await prepareRole(
+        { role: 'origin', port: nginxPort, wikiPort, requestsAtOnceMax },
+        { directory: path.join(directory, 'origin'), binary: requireTool('nginx').path, modulesDirectory: '' }
+      )
       prepared = nginx
       await startNginx()
       return { address: `127.0.0.1:${nginxPort}`, configHash: sha256 }
@@ -82,14 +105,17 @@ export function createLocalOrigin () {
     async killNginx () {
       const nginx = running.nginx
       if (nginx === null) throw new OriginError('the origin has no nginx to kill')
-      // Whoever looks at what runs does not take it for one that has ended by itself.
+      // Before the kill: the sampler must not take it for a process that ended by itself.
       running.nginx = null
       await killGroup(nginx)
     },
     startNginx,
     nginxPid: () => running.nginx?.pid ?? null,
     async fetchLog () {},
-    sample: (onSample) => sampleProcesses(() => [running.wiki, running.nginx].filter((identity) => identity !== null), onSample),
+    sample: (onSample) => sampleProcesses(
+      () => [running.wiki, running.nginx].filter((identity) => identity !== null),
+      onSample
+    ),
     async close () {}
   }
 }

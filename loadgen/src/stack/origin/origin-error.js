@@ -1,2 +1,2 @@
-/** The machine that is to be the origin cannot be; the message says why, or what to do. */
+/** A machine cannot be the origin; the message says why, or what to do. */
 export class OriginError extends Error {}

@@ -4,32 +4,31 @@ import { createLocalOrigin } from './local.js'
 import { openHost, parseHost } from './host.js'
 
 /**
- * What a manifest says of the machine that the wiki and its nginx ran on (docs/results-format.md).
+ * A manifest's facts about the machine of the wiki and its nginx (docs/results-format.md).
  * @typedef {object} OriginFacts
  * @property {'local' | 'board' | 'ssh'} kind
- * @property {boolean} emulated  its CPU is a program: its requests a second are nobody's
- * @property {string | null} machine  what it calls itself; null: this machine
+ * @property {boolean} emulated  its CPU is emulated in software: its request rates stand for no real machine
+ * @property {string | null} machine  its own name for itself; null: this machine
  * @property {string | null} kernel
  * @property {number | null} cores
  * @property {number | null} memory_bytes
- * @property {string | null} image_sha256  of the card image, where it is known
+ * @property {string | null} image_sha256  of the card image, if known
  */
 
 /**
- * Settings of the wiki, over those that it takes from this command's environment; undefined takes one of those away.
+ * Settings of the wiki that override this command's environment; undefined removes one.
  * @typedef {Record<string, string | undefined>} WikiEnvironment
  */
 
 /**
- * What a start is told.
  * @typedef {object} OriginStart
- * @property {string} directory  the stack's own
- * @property {string} mongodbUri  as this machine reaches it
- * @property {number} wikiPort  of 127.0.0.1, where the wiki itself is to answer
- * @property {number} nginxPort  of 127.0.0.1, free, for an origin that needs one
- * @property {number} purgePort  of 127.0.0.1, where the edge is told of edits: the wiki reaches it under this name, too
+ * @property {string} directory  of the stack
+ * @property {string} mongodbUri  as seen from this machine
+ * @property {number} wikiPort  on 127.0.0.1, for the wiki itself
+ * @property {number} nginxPort  on 127.0.0.1, free, for an origin that needs one
+ * @property {number} purgePort  on 127.0.0.1, where the edge accepts purges; the wiki uses the same address and port
  * @property {WikiEnvironment} wikiEnvironment
- * @property {number} [requestsAtOnceMax]  of the nginx that is started for it; default: any number
+ * @property {number} [requestsAtOnceMax]  of a new nginx to the wiki; default: any number
  * @property {boolean} outlive  see startProcess
  * @property {string[]} cgroups  see startProcess
  * @property {AbortSignal} [signal]
@@ -38,41 +37,47 @@ import { openHost, parseHost } from './host.js'
  */
 
 /**
- * Where the wiki and the nginx in front of it run. Database, edge, the client's proxy and the links are on this machine in any case.
+ * The place of the wiki and the nginx in front of it. Database, edge, the client's proxy and the links are always on
+ * this machine.
  * @typedef {object} Origin
  * @property {OriginFacts} facts
- * @property {(options: OriginStart) => Promise<{address: string, configHash: string | null}>} start  makes it a wiki with this database and these settings; `address` is its nginx
- * @property {() => OriginRecord} record  for those who find the stack later
- * @property {(wikiEnvironment: WikiEnvironment) => Promise<void>} restartWiki  of a started one: other settings; its nginx and its database go on
- * @property {() => Promise<void>} killNginx  as a crash would: nothing is finished, nothing more is logged; the wiki lives on
- * @property {() => Promise<void>} startNginx  again, as it was
- * @property {() => number | null} nginxPid  of its master, when that is a child of this process
- * @property {(directory: string) => Promise<void>} fetchLog  brings <directory>/origin/access.log up to date
- * @property {(onSample: (sample: import('@stevec/arm-image/origin-sample').OriginSample) => void) => import('@stevec/arm-image/origin-sample').Sampler} sample  once a second, until it is stopped
- * @property {() => Promise<void>} close  of what was opened for it
+ * @property {(options: OriginStart) => Promise<{address: string, configHash: string | null}>} start  starts a wiki with
+ *   this database and these settings; `address` is its nginx
+ * @property {() => OriginRecord} record  for commands that find the stack later
+ * @property {(wikiEnvironment: WikiEnvironment) => Promise<void>} restartWiki  with other settings; its nginx and its
+ *   database keep running
+ * @property {() => Promise<void>} killNginx  like a crash: requests in flight get no response and no log line; the wiki
+ *   keeps running
+ * @property {() => Promise<void>} startNginx  again, unchanged
+ * @property {() => number | null} nginxPid  of its master, if that is a child of this process
+ * @property {(directory: string) => Promise<void>} fetchLog  updates <directory>/origin/access.log
+ * @property {(onSample: (sample: import('@stevec/arm-image/origin-sample').OriginSample) => void) =>
+ *   import('@stevec/arm-image/origin-sample').Sampler} sample  once a second, until stopped
+ * @property {() => Promise<void>} close  releases what was opened for it
  */
 
 /**
- * In a stack's state.
+ * An origin in a stack's state.
  * @typedef {object} OriginRecord
  * @property {OriginFacts} facts
- * @property {string[] | null} ssh  arguments that reach it, when its own settings have to be given back
+ * @property {string[] | null} ssh  arguments that reach it, if its own settings must be restored
  * @property {boolean} booted  whether the board was switched on for this stack
  */
 
 /**
  * @typedef {object} OpenOptions
- * @property {{stateDirectory: string, imageDirectory: string, mongodbUri?: string, wikiEnvironment: Record<string, string>}} config
- * @property {'wiki' | 'lab'} stack  whose origin it will be
+ * @property {{stateDirectory: string, imageDirectory: string, mongodbUri?: string,
+ *   wikiEnvironment: Record<string, string>}} config
+ * @property {'wiki' | 'lab'} stack  that the origin will serve
  * @property {boolean} [outlive]  see startProcess
  * @property {AbortSignal} signal
  * @property {(text: string) => void} onProgress
  */
 
 /**
- * Understands --origin before anything is started.
+ * Parses --origin before anything starts.
  * @param {string} [text]  local (default), board, or ssh://[user@]host[:port]
- * @returns {(options: OpenOptions) => Promise<Origin>} finds it or switches it on
+ * @returns {(options: OpenOptions) => Promise<Origin>} opens the origin: finds it or switches it on
  * @throws {UsageError}
  */
 export function originOption (text = 'local') {
@@ -86,10 +91,10 @@ export function originOption (text = 'local') {
 }
 
 /**
- * A profile's limits are for an origin that has all of this machine; another has the limits of its own hardware.
+ * Refuses a profile's limits for a remote origin: they assume all of this machine, and another has its own hardware's.
  * @param {import('../../profile/profile.js').Profile} profile
- * @param {string | undefined} origin  as asked for
- * @throws {UsageError} when the two do not go together
+ * @param {string | undefined} origin  as requested
+ * @throws {UsageError} when the two exclude each other
  */
 export function refuseTwiceLimited ({ name, asked }, origin) {
   if (origin === undefined || origin === 'local') return

@@ -6,14 +6,17 @@ import { isAlive } from '@stevec/harness/processes'
 const INTERVAL_MS = 1_000
 
 /**
- * What processes of this machine, and those that they started, use in each second: CPU as a share of all of this machine's, and resident memory, in which
- * pages that two of them share count twice. Network and temperature are the whole machine's, so they are not said. proc_pid_stat(5), proc_tid_children(5)
- * @param {() => import('@stevec/harness/processes').ProcessIdentity[]} processesNow  asked each time: one that is killed and started again by a trial is another
+ * Samples every second what processes of this machine and their children use: CPU as a share of all its cores, and
+ * resident memory, in which shared pages count twice. Network and temperature are null: they are the whole machine's.
+ * proc_pid_stat(5), proc_tid_children(5)
+ * @param {() => import('@stevec/harness/processes').ProcessIdentity[]} processesNow  called for each sample: a trial
+ *   may kill a process and start another
  * @param {(sample: import('@stevec/arm-image/origin-sample').OriginSample) => void} onSample
  * @returns {import('@stevec/arm-image/origin-sample').Sampler}
  */
 export function sampleProcesses (processesNow, onSample) {
-  const [ticksPerS, pageBytes] = ['CLK_TCK', 'PAGESIZE'].map((name) => Number(execFileSync('getconf', [name], { encoding: 'utf8' })))
+  const [ticksPerS, pageBytes] = ['CLK_TCK', 'PAGESIZE']
+    .map((name) => Number(execFileSync('getconf', [name], { encoding: 'utf8' })))
   /** @type {(error: Error) => void} */
   let fail = () => {}
   /** @type {() => void} */
@@ -23,7 +26,7 @@ export function sampleProcesses (processesNow, onSample) {
     finish = resolve
     fail = reject
   })
-  // Whoever does not wait for it is not ended by it.
+  // Without this, a rejection that no caller awaits would end the process.
   ended.catch(() => {})
   let before = look()
   const timer = setInterval(() => {
@@ -34,11 +37,14 @@ export function sampleProcesses (processesNow, onSample) {
       return
     }
     const now = look()
-    // One that has ended takes its ticks along.
+    // The difference is negative when a process with many ticks has ended.
     const busyS = Math.max(0, now.ticks - before.ticks) / ticksPerS
     onSample({
       time_s: Date.now() / 1000,
-      cpu_ratio: Math.min(1, Math.round(1e4 * busyS / ((now.atMs - before.atMs) / 1000 * availableParallelism())) / 1e4),
+      cpu_ratio: Math.min(
+        1,
+        Math.round(1e4 * busyS / ((now.atMs - before.atMs) / 1000 * availableParallelism())) / 1e4
+      ),
       memory_used_bytes: now.pages * pageBytes,
       temperature_c: null,
       received_bytes: null,
@@ -58,7 +64,7 @@ export function sampleProcesses (processesNow, onSample) {
     const found = { atMs: performance.now(), ticks: 0, pages: 0 }
     for (const pid of processesNow().flatMap(({ pid }) => [pid, ...childrenOf(pid)])) {
       const stat = read(`/proc/${pid}/stat`)
-      // The name, in parentheses, may itself have spaces.
+      // The name, in parentheses, may contain spaces.
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
       if (fields.length < 22) continue
       found.ticks += Number(fields[11]) + Number(fields[12])
@@ -78,7 +84,7 @@ function childrenOf (pid) {
 
 /**
  * @param {string} file
- * @returns {string} '' when it is gone
+ * @returns {string} '' if the file is gone
  */
 function read (file) {
   try {

@@ -6,51 +6,66 @@ import { request } from '@stevec/harness/request'
 import { isAlive, logTail, startProcess, waitUntil } from '@stevec/harness/processes'
 import { OriginError } from './origin-error.js'
 
-/** As arm-image/ sets them up. */
+/** As set by arm-image/. */
 const WIKI_PORT = 3000
 const LOG = '/run/stevec-nginx/access.log'
-/** In memory: whatever happens here, the next start of that machine has its own settings again. systemd.unit(5) */
+/** Under /run, in memory: whatever happens here, the machine's next boot restores its own settings. systemd.unit(5) */
 const SETTINGS = '/run/stevec-lab.env'
 const WIKI_DROP_IN = '/run/systemd/system/stevec-wiki.service.d/lab.conf'
 const NGINX_DROP_IN = '/run/systemd/system/stevec-nginx.service.d/lab.conf'
-/** One that is killed by a trial, or crashes in one, is not started again by itself, and its log stays. systemd.service(5), systemd.exec(5) */
+/**
+ * Keeps systemd from restarting an nginx that a trial kills, or that crashes in a trial, and keeps its log.
+ * systemd.service(5), systemd.exec(5)
+ */
 const NGINX_SETTINGS = '[Service]\\nRestart=no\\nRuntimeDirectoryPreserve=yes\\n'
 
-/** An emulated CPU takes seconds for a key exchange or a start of Node.js, and more when this machine does much else. */
+/** An emulated CPU takes seconds for a key exchange or a start of Node.js, and longer if this machine is busy. */
 const CONNECT_TIMEOUT_S = 60
 const COMMAND_TIMEOUT_MS = 180_000
 const READY_TIMEOUT_MS = 900_000
-/** nginx's log there is cut at 16 MB, and one such is kept. */
+/** The machine rotates nginx's log at 16 MB and keeps one old file. */
 const OUTPUT_MAX_BYTES = 64 * 1024 ** 2
-/** Longest path of a Unix socket (unix(7), sun_path), less what ssh appends to it while it is made. */
+/** Longest path of a Unix socket (unix(7), sun_path), less the suffix that ssh adds while it creates the socket. */
 const SOCKET_PATH_MAX_BYTES = 107 - 18
 
 /**
+ * Runs a script on a remote machine.
  * @param {string[]} ssh  arguments that reach the machine
- * @param {string} script  of sh
+ * @param {string} script  for sh
  * @param {object} [options]
  * @param {string} [options.input]  for its standard input
  * @param {number} [options.timeoutMs]
- * @returns {Promise<Buffer>} what it printed
- * @throws {OriginError} with what it, or ssh, complained of
+ * @returns {Promise<Buffer>} its standard output
+ * @throws {OriginError} with its errors, or ssh's
  */
 export function runThere (ssh, script, { input = '', timeoutMs = COMMAND_TIMEOUT_MS } = {}) {
   return new Promise((resolve, reject) => {
-    const child = execFile('ssh', [...ssh, script], { encoding: 'buffer', maxBuffer: OUTPUT_MAX_BYTES, timeout: timeoutMs }, (error, stdout, stderr) => {
-      if (error) reject(new OriginError(`${ssh.at(-1)}: ${error.killed ? `no answer within ${timeoutMs / 1000} s` : stderr.toString().trim() || error.message}`))
-      else resolve(stdout)
-    })
-    // It may end without having read: then the error above says why.
+    const child = execFile(
+      'ssh',
+      [...ssh, script],
+      { encoding: 'buffer', maxBuffer: OUTPUT_MAX_BYTES, timeout: timeoutMs },
+      (error, stdout, stderr) => {
+        if (error) {
+          reject(new OriginError(`${ssh.at(-1)}: ${error.killed ? `no answer within ${timeoutMs / 1000} s` : stderr.toString().trim() || error.message}`))
+        } else {
+          resolve(stdout)
+        }
+      }
+    )
+    // The script may end without reading its input: the error above then says why.
     child.stdin?.on('error', () => {})
     child.stdin?.end(input)
   })
 }
 
 /**
- * Whether a machine is one that was set up as arm-image/ does it, and what it is.
+ * Checks that a machine is set up like a board of arm-image/, and returns its facts.
  * @param {string[]} ssh
- * @returns {Promise<Pick<import('./origin.js').OriginFacts, 'emulated' | 'machine' | 'kernel' | 'cores' | 'memory_bytes'> & {failedUnits: string[]}>}
- * @throws {OriginError} when it cannot be used as an origin; says what to do
+ * @returns {Promise<
+ *   Pick<import('./origin.js').OriginFacts, 'emulated' | 'machine' | 'kernel' | 'cores' | 'memory_bytes'> &
+ *   {failedUnits: string[]}
+ * >}
+ * @throws {OriginError} when it cannot be an origin; the message says what to do
  */
 export async function inspectHost (ssh) {
   const text = String(await runThere(ssh, `
@@ -64,15 +79,20 @@ uname -srm; nproc
 sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo
 systemd-detect-virt || true
 systemctl --failed --no-legend --plain | cut -d' ' -f1`))
-  const [machine, kernel, cores, kibibytes, virtualised, ...failedUnits] = text.trimEnd().split('\n').filter((line, index) => line !== '' || index === 0)
+  const [machine, kernel, cores, kibibytes, virtualised, ...failedUnits] = text
+    .trimEnd()
+    .split('\n')
+    .filter((line, index) => line !== '' || index === 0)
   const facts = { machine, kernel, cores: Number(cores), memory_bytes: Number(kibibytes) * 1024 }
-  if (!(facts.cores > 0) || !(facts.memory_bytes > 0)) throw new OriginError(`${ssh.at(-1)} answered something else than was asked: ${text.slice(0, 200)}`)
-  // Without an accelerator QEMU calls itself so.
+  if (!(facts.cores > 0) || !(facts.memory_bytes > 0)) {
+    throw new OriginError(`${ssh.at(-1)} answered something else than was asked: ${text.slice(0, 200)}`)
+  }
+  // systemd-detect-virt says `qemu` for QEMU without an accelerator.
   return { ...facts, emulated: virtualised === 'qemu', failedUnits }
 }
 
 /**
- * Gives a machine's wiki its own settings and database back, and its nginx its own ways.
+ * Restores the machine's own settings and database for the wiki, and its nginx's own settings.
  * @param {string[]} ssh
  */
 export async function restoreOrigin (ssh) {
@@ -80,23 +100,24 @@ export async function restoreOrigin (ssh) {
 }
 
 /**
- * The wiki and its nginx on another machine that was set up as arm-image/ does it, over ssh. Requests do not take that way: they go to its nginx straight.
+ * Runs the wiki and its nginx on another machine set up like a board of arm-image/, over ssh. HTTP requests do not go
+ * over ssh, but straight to its nginx.
  * @param {object} options
  * @param {import('./origin.js').OriginFacts} options.facts
  * @param {string} options.address  of its nginx, host:port
  * @param {string[]} options.ssh  arguments that reach it
- * @param {(uri: string) => string} options.seenFromThere  a database's address
- * @param {Record<string, string>} options.inherited  settings of the wiki in this command's environment
- * @param {boolean} options.booted  whether it is switched off afterwards, so that nothing has to be given back
+ * @param {(uri: string) => string} options.seenFromThere  translates a database's address for that machine
+ * @param {Record<string, string>} options.inherited  the wiki's settings from this command's environment
+ * @param {boolean} options.booted  whether it is switched off afterwards, so that nothing needs to be restored
  * @param {() => Promise<void>} options.close
  * @returns {import('./origin.js').Origin}
  */
 export function createRemoteOrigin ({ facts, address, ssh, seenFromThere, inherited, booted, close }) {
-  /** Over the connection of a started stack, which needs no key exchange. */
+  /** Arguments that use the connection of a started stack, which needs no new key exchange. */
   let shared = ssh
-  /** How far its log has been read. @type {{inode: number, offset: number}} */
+  /** How far its log was read. @type {{inode: number, offset: number}} */
   let read = { inode: 0, offset: 0 }
-  /** How it was started, and over which connection. @type {import('./origin.js').OriginStart} */
+  /** Of the last start. @type {import('./origin.js').OriginStart} */
   let options
   /** @type {import('@stevec/harness/processes').ProcessIdentity} */
   let link
@@ -105,15 +126,36 @@ export function createRemoteOrigin ({ facts, address, ssh, seenFromThere, inheri
   async function connect (directory) {
     const { wikiPort, purgePort, outlive, signal, onStart } = options
     const socket = path.join(directory, 'ssh')
-    if (Buffer.byteLength(socket) > SOCKET_PATH_MAX_BYTES) throw new OriginError(`${socket} is too long a path for a socket; name a shorter folder in STEVEC_STATE`)
+    if (Buffer.byteLength(socket) > SOCKET_PATH_MAX_BYTES) {
+      throw new OriginError(`${socket} is too long a path for a socket; name a shorter folder in STEVEC_STATE`)
+    }
     const logFile = path.join(directory, 'ssh.log')
-    // The wiki itself listens to nobody but its own machine; pages are written and the counter is read there, past every cache and log. It tells the edge
-    // here of edits, which nobody else can reach either.
-    const forwards = ['-L', `127.0.0.1:${wikiPort}:127.0.0.1:${WIKI_PORT}`, '-R', `127.0.0.1:${purgePort}:127.0.0.1:${purgePort}`]
+    // The wiki listens on its own machine's loopback only. The first forward is for writing pages and reading the
+    // counter, past every cache and log. The second one carries the wiki's purges to the edge here, which no other
+    // machine can reach either.
+    const forwards = [
+      '-L',
+      `127.0.0.1:${wikiPort}:127.0.0.1:${WIKI_PORT}`,
+      '-R',
+      `127.0.0.1:${purgePort}:127.0.0.1:${purgePort}`
+    ]
     link = await startProcess({
       name: 'ssh',
       command: 'ssh',
-      args: ['-M', '-S', socket, '-N', '-o', `ConnectTimeout=${CONNECT_TIMEOUT_S}`, '-o', 'ExitOnForwardFailure=yes', '-o', 'ServerAliveInterval=30', ...forwards, ...ssh],
+      args: [
+        '-M',
+        '-S',
+        socket,
+        '-N',
+        '-o',
+        `ConnectTimeout=${CONNECT_TIMEOUT_S}`,
+        '-o',
+        'ExitOnForwardFailure=yes',
+        '-o',
+        'ServerAliveInterval=30',
+        ...forwards,
+        ...ssh
+      ],
       logFile,
       outlive
     })
@@ -122,18 +164,26 @@ export function createRemoteOrigin ({ facts, address, ssh, seenFromThere, inheri
     const isLinked = () => runThere(['-O', 'check', ...shared], '').then(() => true, () => false)
     await waitUntil(async () => !isAlive(link) || await isLinked(), CONNECT_TIMEOUT_S * 1000, 100)
     signal?.throwIfAborted()
-    if (!isAlive(link) || !await isLinked()) throw new OriginError(`there is no connection to ${ssh.at(-1)}:\n${logTail(logFile)}`)
+    if (!isAlive(link) || !await isLinked()) {
+      throw new OriginError(`there is no connection to ${ssh.at(-1)}:\n${logTail(logFile)}`)
+    }
   }
 
   /** @param {import('./origin.js').WikiEnvironment} wikiEnvironment */
   async function restartWiki (wikiEnvironment) {
     const { wikiPort, mongodbUri, signal } = options
     await setWiki(shared, { ...inherited, ...wikiEnvironment, MONGODB_URI: seenFromThere(mongodbUri) })
-    const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`).then(({ status }) => status === 200, () => false)
-    const ready = await waitUntil(async () => signal?.aborted || !isAlive(link) || await isReady(), READY_TIMEOUT_MS, 250)
+    const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`)
+      .then(({ status }) => status === 200, () => false)
+    const ready = await waitUntil(
+      async () => signal?.aborted || !isAlive(link) || await isReady(),
+      READY_TIMEOUT_MS,
+      250
+    )
     signal?.throwIfAborted()
     if (!ready || !isAlive(link)) {
-      const said = await runThere(ssh, 'journalctl --unit stevec-wiki --lines 12 --no-pager --output cat').catch((error) => error.message)
+      const said = await runThere(ssh, 'journalctl --unit stevec-wiki --lines 12 --no-pager --output cat')
+        .catch((error) => error.message)
       throw new OriginError(`the wiki on ${ssh.at(-1)} did not become ready with its database:\n${said}`)
     }
   }
@@ -156,7 +206,11 @@ export function createRemoteOrigin ({ facts, address, ssh, seenFromThere, inheri
 
     restartWiki,
     async killNginx () {
-      await runThere(shared, 'systemctl kill --signal=KILL stevec-nginx; while systemctl is-active --quiet stevec-nginx; do sleep 0.1; done')
+      await runThere(
+        shared,
+        'systemctl kill --signal=KILL stevec-nginx; ' +
+          'while systemctl is-active --quiet stevec-nginx; do sleep 0.1; done'
+      )
     },
     async startNginx () {
       await runThere(shared, 'systemctl start stevec-nginx')
@@ -184,15 +238,17 @@ else echo "$now 0"; cat ${LOG}; fi`)
 /**
  * @param {string[]} ssh
  * @param {import('./origin.js').WikiEnvironment} environment
- * @throws {OriginError} for a value that a file of settings cannot hold
+ * @throws {OriginError} for a value that a settings file cannot hold
  */
 async function setWiki (ssh, environment) {
   const set = /** @type {[string, string][]} */ (Object.entries(environment).filter(([, value]) => value !== undefined))
   const unset = Object.keys(environment).filter((name) => environment[name] === undefined)
   const bad = set.find(([, value]) => /['\n\\]/.test(value))
-  if (bad !== undefined) throw new OriginError(`${bad[0]} has a quote, a backslash or a line break in it, which cannot be passed on`)
+  if (bad !== undefined) {
+    throw new OriginError(`${bad[0]} has a quote, a backslash or a line break in it, which cannot be passed on`)
+  }
   const input = set.map(([name, value]) => `${name}='${value}'\n`).join('')
-  // By standard input: an address of a database may hold a password, and arguments are seen by all.
+  // By standard input: a database's address may hold a password, and every user can read a process's arguments.
   await runThere(ssh, `set -e; umask 077; cat >${SETTINGS}; umask 022; mkdir -p ${path.posix.dirname(WIKI_DROP_IN)} ${path.posix.dirname(NGINX_DROP_IN)}
 printf '[Service]\\nEnvironmentFile=${SETTINGS}\\nUnsetEnvironment=${unset.join(' ')}\\n' >${WIKI_DROP_IN}; printf '${NGINX_SETTINGS}' >${NGINX_DROP_IN}
 systemctl daemon-reload; systemctl restart stevec-wiki`, { input })

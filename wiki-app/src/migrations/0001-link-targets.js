@@ -1,20 +1,21 @@
 import mongoose from 'mongoose'
 import { inTransaction } from '../database/transaction.js'
-import { nullWhenRefused } from './current-html.js'
-import { HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
+import { nullWhenRefused } from '../pages/current-html.js'
+import { HEAD_FIELDS, kindOf, linkTargetsOf } from '../pages/head.js'
 
 const UPGRADED_AT_ONCE = 100
-/** Earlier versions of the wiki did not note where a page links to. */
+/** Earlier versions of the wiki did not store the links of pages. */
 const OF_EARLIER_VERSIONS = { links: mongoose.trusted({ $exists: false }) }
 
-/** @param {import('./commit.js').WriteContext} context */
-export function createUpgrade ({ models: { Pages }, targets, currentHtml, renderer }) {
-  /**
-   * Brings pages that an earlier version has stored up to this one. An interrupted upgrade goes on where it was, and
-   * several processes may upgrade at once.
-   * @returns {Promise<number>} how many there were
-   */
-  async function upgrade () {
+/**
+ * Stores the links of each page, and what exists under each name: searches for backlinks, orphaned and wanted pages
+ * read indexes of both.
+ * @param {import('../pages/commit.js').WriteContext} context
+ * @returns {import('./migrate.js').Migration}
+ */
+export function linkTargets ({ models: { Pages }, targets, currentHtml, renderer }) {
+  /** @returns {Promise<number>} number of changed pages */
+  async function run () {
     for (let count = 0; ; count += UPGRADED_AT_ONCE) {
       /** @type {{_id: string}[]} */
       const old = await Pages.find(OF_EARLIER_VERSIONS, { _id: 1 }).limit(UPGRADED_AT_ONCE).lean().exec()
@@ -24,7 +25,7 @@ export function createUpgrade ({ models: { Pages }, targets, currentHtml, render
   }
 
   /**
-   * Notes where a page links to and that it is there.
+   * Stores a page's links, and registers the page as a link target.
    * @param {string} name
    */
   async function upgradePage (name) {
@@ -34,7 +35,7 @@ export function createUpgrade ({ models: { Pages }, targets, currentHtml, render
     const rendered = source.deleted_at != null
       ? null
       : await renderer.render(source.content, { yields: true }).catch(nullWhenRefused)
-    // A text that cannot be rendered any more links nowhere, and is shown as it is stored.
+    // A text that can no longer be rendered has no links and keeps its stored HTML.
     const links = rendered?.links ?? []
     await inTransaction(Pages.db, async (session) => {
       const same = { ...old, revision: source.revision }
@@ -51,5 +52,5 @@ export function createUpgrade ({ models: { Pages }, targets, currentHtml, render
     })
   }
 
-  return upgrade
+  return { number: 1, name: 'link-targets', run }
 }

@@ -1,0 +1,273 @@
+import mongoose from 'mongoose'
+import { parseApiUrl } from '@stevec/cdn/wiki'
+import { trustOf } from './access/client.js'
+import { ACCESS_MODES } from './access/roles.js'
+import { CACHE_POLICY_NAMES } from './caching/cache-policy.js'
+
+const MIB = 1_048_576
+const YEAR_S = 31_536_000
+const LOG_LEVELS = /** @type {const} */ (['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+
+/**
+ * @template T
+ * @typedef {object} SettingSpec
+ * @property {(text: string) => T} read  throws what is not allowed
+ * @property {T} default  undefined: not set
+ * @property {string} allowed  in words, after "it must be"
+ * @property {string} does  for the table in wiki-app/README.md
+ * @property {string} [shown]  the default in the table, where that says more
+ * @property {boolean} [secret]  may hold a password: never for a log or a message
+ */
+
+/**
+ * Every setting of the wiki: types, checks and the table in wiki-app/README.md come from here.
+ */
+export const SETTINGS = {
+  HOST: text(isThere, {
+    default: '127.0.0.1',
+    allowed: 'an address or host name to listen on',
+    does: 'the address to listen on; put nginx in front for other machines'
+  }),
+  PORT: integer(0, 65_535, {
+    default: 3000,
+    allowed: 'a whole number from 0 (any free port) to 65535',
+    does: 'the port to listen on'
+  }),
+  WORKERS: integer(1, 64, {
+    default: 1,
+    allowed: 'a whole number of processes from 1 to 64',
+    does: 'processes that serve requests, see below'
+  }),
+  MONGODB_URI: text(isMongodbUri, {
+    default: 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec',
+    allowed: 'mongodb://[user:password@]host[:port][,…]/database[?options]',
+    shown: 'the stack\'s own',
+    does: 'the database, a replica set if only of one node',
+    secret: true
+  }),
+  CACHE_POLICY: choice(CACHE_POLICY_NAMES, {
+    default: 'ttl',
+    does: `how caches may store pages, see below: ${listed(CACHE_POLICY_NAMES)}`
+  }),
+  CACHE_TTL_S: integer(0, YEAR_S, {
+    default: 180,
+    allowed: 'a whole number of seconds from 0 to 31536000 (a year)',
+    does: 'for `ttl` and `ttl-swr`: how long caches may serve a copy'
+  }),
+  CACHE_STALE_WHILE_REVALIDATE_S: integer(0, YEAR_S, {
+    default: 60,
+    allowed: 'a whole number of seconds from 0 to 31536000 (a year)',
+    does: 'for `ttl-swr`: how long after that they may serve it while they fetch a new one (RFC 5861)'
+  }),
+  CACHE_STALE_IF_ERROR_S: integer(0, YEAR_S, {
+    default: 0,
+    allowed: 'a whole number of seconds from 0 to 31536000 (a year)',
+    does: 'how long after that they may serve it while the wiki does not answer (RFC 5861)'
+  }),
+  // A lost purge leaves an old page in the CDN until this lifetime ends.
+  CACHE_CDN_TTL_S: integer(1, YEAR_S, {
+    default: 86_400,
+    allowed: 'a whole number of seconds from 1 to 31536000 (a year)',
+    does: 'for `purge-url` and `purge-tag`: how long a CDN that gets purges may serve a copy'
+  }),
+  // As many as the driver gets in one response, so that no read needs a second one.
+  PAGE_READS_AT_ONCE: integer(1, 100, {
+    default: 100,
+    allowed: 'a whole number from 1 (a read of the database for each page view) to 100',
+    does: 'the most pages in one read of the database, for views that come together; the lab\'s profiles set it'
+  }),
+  ORIGIN_CACHE_MIB: integer(0, 16_384, {
+    default: 0,
+    allowed: 'a whole number of MiB from 0 (off) to 16384',
+    does: 'memory for pages that are ready to be sent, each until it changes in the database'
+  }),
+  // A page's Markdown and its HTML share one MongoDB document of at most 16 MiB.
+  PAGE_MAX_BYTES: integer(1, 3 * MIB, {
+    default: MIB,
+    allowed: 'a whole number of bytes from 1 to 3145728',
+    does: 'the longest Markdown of a page'
+  }),
+  UPLOAD_MAX_BYTES: integer(1, 50 * MIB, {
+    default: 5 * MIB,
+    allowed: 'a whole number of bytes from 1 to 52428800',
+    does: 'the largest picture; above 7 MB raise nginx\'s `client_max_body_size`, too'
+  }),
+  ACCESS: choice(ACCESS_MODES, {
+    default: 'open',
+    does: 'who writes: `open` everybody, `read-only` nobody, `users` those in `USERS_FILE`'
+  }),
+  USERS_FILE: optional(text(isThere, {
+    allowed: 'the path of a file that wiki-app/bin/user.js has made; ACCESS=users needs it, and nothing else does',
+    does: 'the people of the wiki, see below; read at the start'
+  })),
+  // A request does not show whether its client uses https, because TLS may end in front of the wiki. Cookies that are
+  // only for https need this address.
+  PUBLIC_URL: optional(text(isOrigin, {
+    allowed: 'the address of the wiki as visitors see it, without a path: https://wiki.example',
+    does: 'the wiki\'s address as visitors see it; with `https://…` the session\'s cookie is for https alone'
+  })),
+  // A person saves a few times a minute; the limit is for programs.
+  WRITES_PER_MINUTE: integer(0, 100_000, {
+    default: 60,
+    allowed: 'a whole number from 0 (no limit) to 100000',
+    does: 'changes that one client may send within a minute, see below for imports; 0: no limit'
+  }),
+  // The wait and the work together stay below a second.
+  QUEUE_WAIT_MAX_MS: integer(0, 60_000, {
+    default: 500,
+    allowed: 'a whole number of milliseconds from 0 (nobody is refused) to 60000',
+    does: 'how long a request may wait for its turn before it is refused with 503. Reads, writes and costly reads ' +
+      '(searches, whole texts) wait apart, the last ten times as long. 0: no queue, and no refusal'
+  }),
+  // By default only nginx on the same machine may name the client: any client can send that header.
+  TRUSTED_PROXIES: text((proxies) => trustOf(proxies) !== null, {
+    default: 'loopback',
+    allowed: 'loopback, linklocal, uniquelocal, addresses or CIDR blocks with commas between, or none',
+    does: 'whose `X-Forwarded-For` names the client: `loopback`, `linklocal`, `uniquelocal`, addresses, CIDR blocks, ' +
+      'or `none`'
+  }),
+  PURGE_ZONE: optional(text((id) => /^[A-Za-z0-9_-]{1,64}$/.test(id), {
+    allowed: 'the id of the zone of the CDN in front, letters, digits, - and _, or not set for no purges',
+    does: 'the id of the CDN\'s zone; edits purge it, see below'
+  })),
+  PURGE_TOKEN: optional(text(isThere, { allowed: 'the token for it', does: 'its token', secret: true })),
+  PURGE_TOKEN_FILE: optional(text(isThere, {
+    allowed: 'the path of a file with the token for it, which its owner alone may read',
+    does: 'a file of mode 600 with its token, instead'
+  })),
+  PURGE_URL: optional(text(isApiUrl, {
+    allowed: 'the address of a purge API in the form of Cloudflare\'s, https, or http on this machine; ' +
+      'not set: Cloudflare\'s own',
+    shown: 'Cloudflare\'s',
+    does: 'another purge API of that form, such as the emulated edge\'s',
+    secret: true
+  })),
+  PURGE_REPEAT_AFTER_S: integer(1, 3600, {
+    default: 10,
+    allowed: 'a whole number of seconds from 1 to 3600',
+    does: 'the longest that a response may be in flight to the CDN: after it each purge is sent a second time; the lab ' +
+      'sets 1'
+  }),
+  METRICS_PORT: optional(integer(1, 65_535, {
+    allowed: 'a whole number from 1 to 65535, or not set for no metrics',
+    shown: 'no metrics',
+    does: 'where Prometheus finds `/metrics`'
+  })),
+  // Metrics reveal internals, so by default only this machine can read them.
+  METRICS_HOST: text(isThere, {
+    default: '127.0.0.1',
+    allowed: 'an address or host name for the metrics to listen on',
+    does: 'the address of `METRICS_PORT`'
+  }),
+  LOG_LEVEL: choice(LOG_LEVELS, {
+    default: 'warn',
+    does: '`info` logs requests, and page views as `LOG_VIEWS_PER_S` says'
+  }),
+  // A line takes a quarter of the time of a cached response, so a small board can afford few per second.
+  LOG_VIEWS_PER_S: integer(0, 1_000_000, {
+    default: 10,
+    allowed: 'a whole number of lines a second from 0 to 1000000',
+    does: 'the most lines a second, in each process, for successful page views; 0: none'
+  })
+}
+
+/** @typedef {keyof typeof SETTINGS} Setting */
+/**
+ * @typedef {{
+ *   [Name in Setting]: ReturnType<(typeof SETTINGS)[Name]['read']> | (typeof SETTINGS)[Name]['default']
+ * }} Config
+ */
+
+/** @returns {string} the table of all settings in Markdown */
+export function settingsTable () {
+  const rows = Object.entries(SETTINGS).map(([name, { default: value, shown = value ?? '', does }]) =>
+    `| \`${name}\` | ${shown} | ${does} |`)
+  return ['| setting | default | what it does |', '|---|---|---|', ...rows].join('\n')
+}
+
+/**
+ * @param {(text: string) => boolean} allows
+ * @param {Omit<SettingSpec<string>, 'read' | 'default'> & {default?: string}} spec
+ * @returns {SettingSpec<string>}
+ */
+function text (allows, spec) {
+  return { default: '', ...spec, read: (given) => allows(given) ? given : refuse() }
+}
+
+/**
+ * @param {number} least
+ * @param {number} most
+ * @param {Omit<SettingSpec<number>, 'read' | 'default'> & {default?: number}} spec
+ * @returns {SettingSpec<number>}
+ */
+function integer (least, most, spec) {
+  const allows = (/** @type {string} */ given) =>
+    /^\d{1,9}$/.test(given) && Number(given) >= least && Number(given) <= most
+  return { default: 0, ...spec, read: (given) => allows(given) ? Number(given) : refuse() }
+}
+
+/**
+ * @template {string} Name
+ * @param {readonly Name[]} names
+ * @param {Omit<SettingSpec<Name>, 'read' | 'allowed'>} spec
+ * @returns {SettingSpec<Name>}
+ */
+function choice (names, spec) {
+  return {
+    ...spec,
+    allowed: `one of ${names.join(', ')}`,
+    read: (given) => names.find((name) => name === given) ?? refuse()
+  }
+}
+
+/**
+ * @template T
+ * @param {SettingSpec<T>} spec
+ * @returns {Omit<SettingSpec<T>, 'default'> & {default: undefined}}
+ */
+function optional (spec) {
+  return { ...spec, default: undefined }
+}
+
+/** @param {readonly string[]} names */
+function listed (names) {
+  return names.map((name) => `\`${name}\``).join(', ')
+}
+
+/**
+ * Asks the driver, which knows its URIs and options; its constructor parses them without connecting.
+ * @param {string} uri
+ */
+function isMongodbUri (uri) {
+  try {
+    return Boolean(new mongoose.mongo.MongoClient(uri))
+  } catch {
+    return false
+  }
+}
+
+/** @param {string} given */
+function isApiUrl (given) {
+  try {
+    return Boolean(parseApiUrl(given))
+  } catch {
+    return false
+  }
+}
+
+/** @param {string} given */
+function isOrigin (given) {
+  if (!URL.canParse(given)) return false
+  const { protocol, origin } = new URL(given)
+  return (protocol === 'https:' || protocol === 'http:') && given.replace(/\/$/, '').toLowerCase() === origin
+}
+
+/** @param {string} given */
+function isThere (given) {
+  return given !== ''
+}
+
+/** @returns {never} the message is not shown: readConfig says what is allowed */
+function refuse () {
+  throw new Error('not allowed')
+}
