@@ -19,6 +19,11 @@ export default [
     }
   },
   {
+    files: ['**/*.js'],
+    ignores: ['**/test/**'],
+    rules: { 'max-lines': ['error', 300] }
+  },
+  {
     files: ['wiki-app/src/assets/**', 'wiki-app/test/browser/**'],
     languageOptions: { globals: Object.fromEntries(BROWSER_GLOBALS.map((name) => [name, 'readonly'])) }
   },

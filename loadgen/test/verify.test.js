@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import test from 'node:test'
-import { CASES, caughtRow, numberRow } from '../src/verify/cases.js'
+import { CASES } from '../src/verify/cases/index.js'
+import { caughtRow, numberRow } from '../src/verify/cases/row.js'
 import { failing, tableLines, verify } from '../src/verify/verify.js'
 import { readConfig } from '../src/config.js'
 import { createSandbox } from './helper.js'
@@ -10,7 +11,8 @@ test('the lab measures what is known, and finds out what is wrong', async (t) =>
   const { exitCode, stdout, stderr } = await sandbox.stevec(['verify', '--short', '--json'])
   const { pass, rows } = JSON.parse(stdout)
   // Timed checks prove nothing when other processes disturb all three attempts: such rows are reported only.
-  const disturbed = rows.filter((/** @type {import('../src/verify/cases.js').Row} */ { disturbance }) => disturbance)
+  /** @type {import('../src/verify/cases/row.js').Row[]} */
+  const disturbed = rows.filter((/** @type {{disturbance?: string}} */ { disturbance }) => disturbance)
   for (const { check, measured, disturbance } of disturbed) {
     t.diagnostic(`not shown: ${check} was ${measured}, but ${disturbance}`)
   }
@@ -45,7 +47,7 @@ test('a number outside of its bound, and a lie that nobody noticed, do not pass'
 
 test('an instrument that counts wrong is found out', async () => {
   const [hits] = CASES.filter(({ name }) => name === 'known-hits')
-  /** A cache of which the lab counts one hit too few. @type {import('../src/verify/cases.js').Case} */
+  /** A cache of which the lab counts one hit too few. @type {import('../src/verify/cases/row.js').Case} */
   const wrong = {
     ...hits,
     measure: async (context) => {
@@ -74,7 +76,7 @@ test('what is timed and does not hold is measured again while others are at the 
    */
   const measure = async (holds, others, timed = true) => {
     let measurements = 0
-    /** @type {import('../src/verify/cases.js').Case} */
+    /** @type {import('../src/verify/cases/row.js').Case} */
     const once = {
       name: 'once',
       title: 'once',
@@ -112,9 +114,9 @@ test('what is timed and does not hold is measured again while others are at the 
 
 test('where continuous integration runs, what is timed is measured once and not judged, and all else is', async () => {
   let measurements = 0
-  /** @type {import('../src/verify/cases.js').Row} */
+  /** @type {import('../src/verify/cases/row.js').Row} */
   const row = { check: 'knee', what: '', known: '', bound: '', measured: '', pass: false }
-  /** @type {import('../src/verify/cases.js').Case} */
+  /** @type {import('../src/verify/cases/row.js').Case} */
   const both = {
     name: 'both',
     title: 'both',

@@ -5,7 +5,6 @@ import { parseApiUrl } from '@stevec/cdn/cloudflare/api-url'
 import { createClient } from '@stevec/cdn/cloudflare/client'
 import { createPurge } from '@stevec/cdn/cloudflare/purge'
 import { tokenWarnings } from '@stevec/cdn/cloudflare/rights'
-import { planLines } from '@stevec/cdn/cloudflare/text'
 import { readToken } from '@stevec/cdn/cloudflare/token'
 import { PAGE, verifyDoors } from '@stevec/cdn/cloudflare/verify'
 import { DOORS, hostsOf } from '@stevec/cdn/cloudflare/wanted'
@@ -14,6 +13,7 @@ import { keepAnalytics, runFolders } from '../cloudflare/run-analytics.js'
 import { keepVerified } from '../cloudflare/verified.js'
 import { readConfig } from '../config.js'
 import { UsageError } from '../usage-error.js'
+import { print, printJson, say, showCheck, showPlan } from './cloudflare-output.js'
 import { interruptSignal, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
@@ -89,10 +89,6 @@ Examples:
     })
   }
 }
-
-const say = (/** @type {string} */ line) => { process.stderr.write(`${line}\n`) }
-const print = (/** @type {string[]} */ ...lines) => { process.stdout.write(lines.map((line) => `${line}\n`).join('')) }
-const printJson = (/** @type {unknown} */ value) => print(JSON.stringify(value, null, 2))
 
 /** @typedef {import('@stevec/cdn/cloudflare/client').Client} Client */
 
@@ -234,33 +230,6 @@ async function agreed (kind) {
   const answer = await lines.question(`${kind} this? Only "yes" will do: `)
   lines.close()
   return answer.trim() === 'yes'
-}
-
-/**
- * @param {import('@stevec/cdn/cloudflare/plan').Plan} plan
- * @param {boolean} json
- */
-function showPlan (plan, json) {
-  if (json) {
-    printJson({
-      kind: plan.kind,
-      zone: plan.zone,
-      hosts: plan.hosts,
-      changes: plan.steps.flatMap(({ changes }) => changes),
-      conflicts: plan.conflicts,
-      notes: plan.notes,
-      id: plan.fingerprint
-    })
-  } else print(...planLines(plan))
-}
-
-/** @param {import('@stevec/cdn/cloudflare/verify').Check} check */
-function showCheck ({ id, outcome, title, saw, todo }) {
-  print(
-    `${outcome.padEnd(8)}${id}: ${title}`,
-    `        saw: ${saw}`,
-    ...(todo === '' ? [] : [`        ${outcome === 'failed' ? 'to do' : 'because'}: ${todo}`])
-  )
 }
 
 /**

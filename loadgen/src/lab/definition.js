@@ -1,14 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { Ajv } from 'ajv'
-import { endOf } from '../../scenarios/arrivals.js'
-import { meanOf } from '../../scenarios/content.js'
 import { ROOT } from '@stevec/harness/config'
+import { contradiction } from './contradiction.js'
 
 const DIRECTORY = path.join(ROOT, 'loadgen/experiments')
 const TRIALS_MAX = 100_000
-/** Caches and the database hold all pages in memory. */
-const PAGES_CHARS_MAX = 2_000_000_000
 
 /** An experiment that does not exist or is malformed; the message says what is wrong. */
 export class DefinitionError extends Error {}
@@ -230,57 +227,6 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {} })
     }
   }
   return definition
-}
-
-/**
- * Finds settings that are valid alone but contradict each other.
- * @param {Settings} settings
- * @returns {string | null} the first contradiction
- */
-function contradiction (settings) {
-  const {
-    model,
-    rate_per_s: rate,
-    pause_s: pause,
-    requests,
-    duration_max_s: duration,
-    bound,
-    burst,
-    fault,
-    background_vus: background,
-    pages,
-    page_size_chars: size
-  } = settings
-  if (model === 'open' && rate === null) return 'the open model needs rate_per_s'
-  if (model === 'open' && pause > 0) return 'in the open model nobody pauses: pause_s must be 0'
-  if (model === 'closed' && rate !== null) return 'rate_per_s is for the open model; the closed one has vus and pause_s'
-  if (burst !== null && (model !== 'open' || bound !== 'either')) {
-    return 'burst is for the open model, bound by "either"'
-  }
-  if (burst !== null && endOf(burst) > duration) {
-    return `the burst ends after ${endOf(burst)} s, beyond duration_max_s = ${duration}`
-  }
-  if (settings.cache !== 'edge' && settings.door !== 'cached') {
-    return `cache says who stands at the door cached, not at ${settings.door}`
-  }
-  if (settings.cache !== 'edge' && !settings.collapsing) return 'only the edge can be told not to collapse'
-  if (fault !== null && (model !== 'open' || bound !== 'either' || background > 0)) {
-    return 'fault is for the open model without a background, bound by "either"'
-  }
-  if (fault !== null && fault.from_s + fault.for_s >= duration) {
-    return `the fault ends after ${fault.from_s + fault.for_s} s, and the trial after ${duration} s: nobody would see the recovery`
-  }
-  if (rate !== null && bound === 'requests' && requests / rate > duration) {
-    return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`
-  }
-  if (Array.isArray(size) && size[0] > size[1]) return `page_size_chars goes from ${size[0]} down to ${size[1]}`
-  if (typeof size === 'object' && 'lognormal' in size && size.lognormal.median > size.lognormal.max) {
-    return `page_size_chars has a median of ${size.lognormal.median}, above its max of ${size.lognormal.max}`
-  }
-  if (pages * meanOf(size) > PAGES_CHARS_MAX) {
-    return `${pages} pages of this size are more than ${PAGES_CHARS_MAX} characters`
-  }
-  return null
 }
 
 /**

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { analysisOutput } from '../lab/python.js'
-import { CASES } from './cases.js'
+import { CASES } from './cases/index.js'
 import { watchMachine } from './machine.js'
 
-/** @typedef {import('./cases.js').Row} Row */
+/** @typedef {import('./cases/row.js').Row} Row */
 
 /** Attempts per case, if other processes disturb its timed rows. */
 const ATTEMPTS_MAX = 3
@@ -16,7 +16,7 @@ const ATTEMPTS_MAX = 3
  * @param {boolean} options.short
  * @param {AbortSignal} options.signal
  * @param {(text: string) => void} options.say  a line of progress
- * @param {import('./cases.js').Case[]} [options.cases]
+ * @param {import('./cases/row.js').Case[]} [options.cases]
  * @param {() => () => string | undefined} [options.watch]  see watchMachine
  * @param {boolean} [options.judgeTimed]  false: timed rows are measured once and not judged
  * @returns {Promise<Row[]>}
@@ -25,7 +25,7 @@ const ATTEMPTS_MAX = 3
 export async function verify ({ short, signal, say, cases = CASES, watch = watchMachine, judgeTimed = true }) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-verify-'))
   try {
-    /** @type {Map<import('./cases.js').Case, Row[]>} */
+    /** @type {Map<import('./cases/row.js').Case, Row[]>} */
     const rowsOf = new Map()
     let due = cases
     for (let attempt = 1; attempt <= ATTEMPTS_MAX && due.length > 0; attempt++) {

@@ -1,0 +1,226 @@
+import path from 'node:path'
+import { fitToZone } from '../cloudflare/fit.js'
+import { experimentNames, loadDefinition } from '../lab/definition.js'
+import { gitState, readManifest } from '../lab/manifest.js'
+import { leaveOutMissing } from '../lab/missing-caches.js'
+import { experimentOf, findRun, findUnfinished, runName } from '../lab/results.js'
+import { refuseOtherwise } from '../lab/resume.js'
+import { runExperiment } from '../lab/run.js'
+import { runDirectory, runStudy, STUDY } from '../lab/study.js'
+import { loadProfile } from '../profile/profile.js'
+import { UsageError } from '../usage-error.js'
+
+/** @typedef {import('./target-options.js').ZoneTarget | null} Target  null: a stack of its own */
+
+/**
+ * Options of the command line.
+ * @typedef {object} Asked
+ * @property {Target} [target]
+ * @property {'quick' | 'full'} [preset]
+ * @property {number} [seed]
+ * @property {number} [repetitions]
+ * @property {number} [vus]
+ * @property {string[]} [only]
+ * @property {import('../profile/profile.js').Profile} [profile]
+ * @property {string} [origin]
+ */
+
+/**
+ * @typedef {object} Job
+ * @property {string} directory
+ * @property {'quick' | 'full'} preset
+ * @property {number} seed
+ * @property {import('../profile/profile.js').Profile} profile
+ * @property {string} [origin]
+ * @property {Target} target
+ * @property {{definition: import('../lab/definition.js').Definition, directory: string}[]} runs
+ * @property {(context: any) => Promise<{trials: number, invalid: number}>} run
+ */
+
+/**
+ * Returns the job of a new run.
+ * @param {ReturnType<typeof import('./options.js').configWith>} config
+ * @param {string | undefined} name
+ * @param {Asked} asked
+ * @returns {Job}
+ */
+export function startedJob (
+  config,
+  name,
+  {
+    target = null,
+    preset = 'quick',
+    seed = 1,
+    repetitions,
+    vus,
+    only,
+    profile = loadProfile('none', config),
+    origin
+  }
+) {
+  if (name === undefined) {
+    throw new UsageError(`name an experiment: ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
+  }
+  const common = { preset, seed, profile, target, origin }
+  const fit = fitTo(target)
+  const directoryFor = (/** @type {string} */ run) =>
+    path.join(config.resultsDirectory, runName(new Date(), run, gitState().commit))
+  if (name === 'study') {
+    if (vus !== undefined) throw new UsageError('--vus is for one experiment, not for the study')
+    const definitions = studyNames(only).map((each) => fit(loadDefinition(each, preset, { repetitions })))
+    return studyJob({ ...common, directory: directoryFor('study') }, definitions, repetitions)
+  }
+  const definition = leaveOutMissing(fit(loadDefinition(name, preset, { repetitions, vus, only: cellsOption(only) })))
+  return experimentJob({ ...common, directory: directoryFor(definition.name) }, definition)
+}
+
+/** @param {Target} target */
+const fitTo = (target) => target === null
+  ? (/** @type {import('../lab/definition.js').Definition} */ definition) => definition
+  : fitToZone
+
+/**
+ * @param {Omit<Job, 'runs' | 'run'>} job
+ * @param {import('../lab/definition.js').Definition} definition
+ * @returns {Job}
+ */
+const experimentJob = (job, definition) => ({
+  ...job,
+  runs: [{ definition, directory: job.directory }],
+  run: (context) => runExperiment({ ...context, definition })
+})
+
+/**
+ * @param {Omit<Job, 'runs' | 'run'>} job
+ * @param {import('../lab/definition.js').Definition[]} definitions
+ * @param {number | undefined} repetitions
+ * @returns {Job}
+ */
+const studyJob = (job, definitions, repetitions) => ({
+  ...job,
+  runs: definitions.map((definition) => ({
+    definition,
+    directory: path.join(job.directory, runDirectory(definition.name))
+  })),
+  run: (context) => runStudy({ ...context, definitions, repetitions })
+})
+
+/**
+ * Returns the job of an unfinished run or study, from its manifest. Options on the command line must match it.
+ * @param {ReturnType<typeof import('./options.js').configWith>} config
+ * @param {string | undefined} name  of an experiment or a run; undefined: the newest unfinished one
+ * @param {Asked} asked
+ * @returns {Job}
+ * @throws {import('../lab/results.js').ResultsError} when there is none, or an option does not match
+ */
+export function resumedJob ({ resultsDirectory }, name, asked) {
+  const isExperiment = name !== undefined &&
+    (name === 'study' || name.endsWith('.json') || experimentNames().includes(name))
+  const ownFile = isExperiment && name.endsWith('.json') ? loadDefinition(name, asked.preset ?? 'quick') : null
+  const directory = name === undefined || isExperiment
+    ? findUnfinished(resultsDirectory, ownFile?.name ?? name)
+    : findRun(resultsDirectory, name)
+  const manifest = /** @type {Record<string, any>} */ (readManifest(directory))
+  const { preset, seed, profile } = manifest
+  /** @type {Target} */
+  const target = manifest.target ? { kind: manifest.target.kind, zone: manifest.target.zone } : null
+  refuseOtherwise(
+    directory,
+    { ...manifest, target },
+    { preset: asked.preset, seed: asked.seed, profile: asked.profile, target: asked.target }
+  )
+  const common = {
+    directory,
+    preset,
+    seed,
+    profile: asked.profile ?? profile,
+    target,
+    origin: sameOrigin(manifest, asked.origin)
+  }
+  const fit = fitTo(target)
+  if (manifest.kind === 'study') {
+    const names = manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => experiment)
+    if (asked.only !== undefined) {
+      refuseOtherwise(directory, { ...manifest, only: names }, { only: studyNames(asked.only) })
+    }
+    const repetitions = asked.repetitions ?? manifest.repetitions ?? undefined
+    return studyJob(
+      common,
+      names.map((/** @type {string} */ each) => fit(loadDefinition(each, preset, { repetitions }))),
+      repetitions
+    )
+  }
+  const before = manifest.experiment
+  const file = isExperiment ? name : experimentOf(manifest)
+  // The manifest contains the definition, but a changed file means another experiment, so the file is read again. A
+  // file of the user's own is read only if the command line names it.
+  const known = isExperiment || experimentNames().includes(file)
+  const definition = known
+    ? loadDefinition(file, preset, {
+      repetitions: asked.repetitions ?? before.repetitions,
+      vus: asked.vus ?? before.settings.vus,
+      only: cellsOption(asked.only) ?? levelsOf(before.factors)
+    })
+    : before
+  return experimentJob(common, fit(definition))
+}
+
+/**
+ * @param {Record<string, any>} manifest  of the resumed run
+ * @param {string | undefined} asked  --origin
+ * @returns {string} --origin of the resumed run
+ * @throws {UsageError} when they differ, or when only the user knows the address
+ */
+function sameOrigin (manifest, asked) {
+  const kind = manifest.origin?.kind ?? 'local'
+  if (asked !== undefined && asked.split(':')[0] !== kind) {
+    throw new UsageError(`the origin of this run was ${kind}, so it cannot be gone on with at ${asked}`)
+  }
+  if (asked === undefined && kind === 'ssh') {
+    throw new UsageError('the origin of this run was a machine of your own; name it again with --origin ssh://…')
+  }
+  return asked ?? kind
+}
+
+/**
+ * @param {Record<string, import('../lab/definition.js').Factor>} factors
+ * @returns {Record<string, string[]>} the equivalent of --only
+ */
+function levelsOf (factors) {
+  return Object.fromEntries(Object.entries(factors).map(([name, factor]) => [
+    name,
+    Array.isArray(factor) ? factor.map(String) : Object.keys(factor)
+  ]))
+}
+
+/**
+ * @param {string[] | undefined} only
+ * @returns {string[]} experiments of the study, in its order
+ */
+function studyNames (only) {
+  if (only === undefined) return [...STUDY]
+  const ids = Object.fromEntries(STUDY.map((name) => [name, loadDefinition(name, 'quick').id]))
+  const unknown = only.find((wanted) => !STUDY.some((name) => name === wanted || ids[name] === wanted))
+  if (unknown !== undefined) {
+    throw new UsageError(`--only: the study has no "${unknown}"; it has: ${STUDY.map((name) => `${ids[name]} ${name}`).join(', ')}`)
+  }
+  return STUDY.filter((name) => only.includes(name) || only.includes(ids[name]))
+}
+
+/**
+ * @param {string[] | undefined} only
+ * @returns {Record<string, string[]> | undefined} levels by factor
+ */
+function cellsOption (only) {
+  if (only === undefined) return undefined
+  /** @type {Record<string, string[]>} */
+  const wanted = {}
+  for (const part of only) {
+    const [, factor, level] = /^([^=]+)=(.+)$/.exec(part) ?? []
+    if (factor === undefined) {
+      throw new UsageError(`--only of an experiment is factor=level, such as door=source, not "${part}"`)
+    }
+    wanted[factor] = [...(wanted[factor] ?? []), level]
+  }
+  return wanted
+}
