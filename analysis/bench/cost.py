@@ -1,9 +1,9 @@
-"""What a request costs against the number of pages and against their size, drawn from what `make bench-cost` measured.
+"""Plots the cost of a request against the number of pages and their size, from the results of `make bench-cost`.
 
     python analysis/bench/cost.py results/bench/cost.csv --output cost.svg
 
-Prints each point with its 95 % interval over the trials, and draws them. Cost is the processor time of the wiki and
-of mongod together, so it says the same however many connections ask.
+Prints each point with its 95 % interval over the trials, and draws them. The cost is the processor time of the wiki
+and of mongod together, so it does not depend on the number of connections.
 """
 
 import argparse
@@ -51,7 +51,7 @@ def main(arguments=None):
 
 
 def read_points(path):
-    """Read the trials and put together those of a point.
+    """Read the trials and group them by point.
 
     Returns:
         {(axis, operation): {value: `Interval` of the cost in µs of processor time per request}}, values rising.

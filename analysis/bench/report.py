@@ -1,4 +1,4 @@
-"""How long a report takes on many samples, and how much memory: makes a run of that size, and measures.
+"""Measures the time and the memory that a report on many samples takes: creates a run of that size and reports on it.
 
     python analysis/bench/report.py [--samples 10000000] [--trials 20] [--keep FOLDER]
 
@@ -29,7 +29,7 @@ PAGES = 1000
 
 
 def main():
-    """Make the run, report on it, print what that took."""
+    """Create the run, report on it, and print the time and memory used."""
     parser = argparse.ArgumentParser(description="Measure stevec_report on a large run.")
     parser.add_argument("--samples", type=int, default=10_000_000, metavar="N")
     parser.add_argument("--trials", type=int, default=20, metavar="N", help="a multiple of 4, one for each door")
@@ -44,7 +44,7 @@ def main():
 
 
 def make_run(parent, trials, requests):
-    """Write a run of `trials` trials of `requests` requests each, valid by the law of the counter."""
+    """Write a run of `trials` trials of `requests` requests each, in which the law of the counter holds."""
     print(f"making a run of {trials} × {requests} samples in {parent}", file=sys.stderr)
     parent.mkdir(parents=True, exist_ok=True)
     run = build_run_folder(parent, repetitions=trials // 4, requests=100, pages=10)
@@ -63,7 +63,7 @@ def _fill_trial(database, folder, requests):
     begin_us = 1_795_255_200_000_000
     status = {"source": "", "nocache": "BYPASS"}.get(trial["door"])
     cached = status is None
-    # The first PAGES requests ask for each page once, so that the counter is known.
+    # The first PAGES requests read each page once, so the counter's value is known.
     plain = folder / "samples.csv"
     database.execute(
         f"""
@@ -98,7 +98,7 @@ def _fill_trial(database, folder, requests):
 
 
 def measure(run):
-    """Write the report in a process of its own; print and judge what it took."""
+    """Write the report in a separate process; print the time and memory used and check them against the limits."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.monotonic()
     command = [sys.executable, "-m", "stevec_report", str(run)]

@@ -1,1 +1,1 @@
-"""Which differences between two runs of one experiment are real."""
+"""Tells which differences between two runs of one experiment are real."""

@@ -125,7 +125,7 @@ if __name__ == "__main__":
     try:
         status = main()
     except Exception:
-        # Python would end with 1, which is for a gate that is violated.
+        # Python would exit with 1, the status of a violated gate.
         traceback.print_exc()
         status = DEFECT
     sys.exit(status)

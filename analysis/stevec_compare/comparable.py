@@ -1,8 +1,8 @@
-"""Whether two manifests are of runs that can be compared."""
+"""Checks in the manifests of two runs whether the runs can be compared."""
 
 import json
 
-# What makes two runs two different measurements, whatever anybody says.
+# A difference in one of these makes two runs different measurements; --force does not override it.
 FATAL = {
     "the experiment": ("experiment", "name"),
     "the settings": ("experiment", "settings"),
@@ -13,7 +13,7 @@ FATAL = {
     "the kind of target": ("target", "kind"),
     "the zone": ("target", "zone"),
 }
-# What may be the very thing that is compared, or spoil the comparison.
+# A difference in one of these may be the subject of the comparison, or may spoil it.
 ARGUABLE = {
     "the processor": ("host", "cpu_model"),
     "the number of cores": ("host", "cores"),
@@ -23,10 +23,10 @@ ARGUABLE = {
     "the origin": ("origin", "kind"),
     "whether the origin was emulated": ("origin", "emulated"),
     "the origin's machine": ("origin", "machine"),
-    # The same profile, calibrated anew, is another board.
+    # A new calibration of the same profile gives a different board.
     "what was fitted": ("profile", "calibration", "fitted"),
 }
-# What manifests did not say before the origin was a choice.
+# Older manifests, from before the origin could be chosen, lack these fields.
 DEFAULTS = {"origin": {"kind": "local", "emulated": False, "machine": None}}
 SHOWN_MAX_CHARS = 120
 
@@ -47,7 +47,7 @@ def differences(one, other, names):
 
 
 def plan_differences(one, other):
-    """Return sentences on plans that one seed made differently: then the lab that made them is another one."""
+    """Return sentences on plans that differ although the seed is the same: two versions of the lab made them."""
     if one.get("seed") is None or one.get("seed") != other.get("seed"):
         return []
     plans = _plans(one), _plans(other)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from stevec_compare import comparable, statistics
 from stevec_compare.run import CompareError, RunNumbers, read_numbers, read_run
 
-# Measures that are compared as ratios, and as differences.
+# Measures that are compared as ratios, and those that are compared as differences.
 RATIOS = ("mean_ms", "p95_ms")
 GAPS = ("hit_ratio", "stale_ratio")
 
@@ -27,8 +27,8 @@ def compare(a, b, force=False):
     """Compare the runs in folders `a` and `b`.
 
     Raises:
-        CompareError: one is no complete run, or they are incomparable; the message says why. `force` lets
-        pass what is arguable (host, versions), and only that.
+        CompareError: one is not a complete run, or they are incomparable; the message says why. `force` accepts
+            arguable differences (host, versions), but no others.
     """
     runs = read_run(a), read_run(b)
     manifests = [run.manifest for run in runs]
@@ -51,7 +51,7 @@ def compare(a, b, force=False):
             values = [_values(run.cells[cell], measure) for run in (first, second)]
             if all(values):
                 tests[measure, cell] = test(*values, paired)
-    # One family: whoever reads that something differs reads all of the measures.
+    # One family for Holm's correction, because the measures are read together.
     corrected = statistics.with_holm(tests)
     found = {measure: {} for measure in RATIOS + GAPS}
     for (measure, cell), difference in corrected.items():

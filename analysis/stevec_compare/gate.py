@@ -1,11 +1,11 @@
 """Limits that a run has to keep, for continuous integration.
 
 A gate is a JSON object with any of `LIMITS`, for all cells, and `cells`, a list of objects with `where`
-(levels of factors) and limits that hold for those cells instead. A limit on a ratio is violated when the
-whole interval lies above it. If only its centre does, the trials were too few to tell: undecided, which
-passes unless the gate says "undecided": "fail". The other limits are for what B measured, the mean over its
-trials. A cell of which B has no valid trial violates every limit that is for it: what was not measured keeps
-nothing.
+(levels of factors) and limits that replace them for those cells. A limit on a ratio is violated when the
+whole interval lies above it. If only the centre of the interval lies above it, the trials are too few to tell.
+The outcome is then undecided, which passes unless the gate says "undecided": "fail". The other limits apply
+to the mean over B's trials. A cell without a valid trial in B violates every limit that applies to it:
+a limit is not kept where nothing was measured.
 """
 
 import json
@@ -29,7 +29,7 @@ RATIOS = {"mean_ratio_max": "mean_ms", "p95_ratio_max": "p95_ms"}
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one limit makes of one cell: `outcome` is kept, violated or undecided; `text` has the numbers."""
+    """The result of one limit for one cell: `outcome` is kept, violated or undecided; `text` has the numbers."""
 
     cell: str
     limit: str
@@ -65,7 +65,7 @@ def read_gate(path):
 
 
 def judge(gate, comparison):
-    """Return a list of `Verdict`, one for each limit and cell. CompareError if `where` meets no cell."""
+    """Return a list of `Verdict`, one for each limit and cell. CompareError if `where` matches no cell."""
     first, second = comparison.first.cells, comparison.second.cells
     limits = {cell: {name: gate[name] for name in LIMITS if name in gate} for cell in {**first, **second}}
     for entry in gate.get("cells", []):
@@ -81,7 +81,7 @@ def judge(gate, comparison):
 
 
 def fails(gate, verdicts):
-    """Whether the gate is closed."""
+    """Whether the run fails the gate."""
     closed = {"violated", "undecided"} if gate.get("undecided") == "fail" else {"violated"}
     return any(verdict.outcome in closed for verdict in verdicts)
 

@@ -1,7 +1,7 @@
-"""Reads of a run what two runs are compared by: its manifest, and a few numbers of each trial.
+"""Reads the data by which two runs are compared: the manifest, and a few numbers of each trial.
 
-What a run is, and which of its trials can be trusted, is the report's to say (`stevec_report.analysis`), so that no
-trial is left out of one and counted in the other.
+The report's code (`stevec_report.analysis`) reads the run and judges its trials, so that the report and the comparison
+leave out the same trials.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class CompareError(Exception):
 
 @dataclass(frozen=True)
 class TrialNumbers:
-    """Of the probe of one valid trial. Times are of answered requests, in ms; ratios are of reads sent.
+    """Numbers of the probe of one valid trial. Times are of answered requests, in ms; ratios are of reads sent.
 
     `hit_ratio` is None without reads, `stale_ratio` is None without edits.
     """
@@ -31,7 +31,7 @@ class TrialNumbers:
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """A complete run: {cell: its valid trials}, and sentences on trials that are left out, or to be doubted."""
+    """A complete run: {cell: its valid trials}, and sentences on trials that are left out or doubtful."""
 
     name: str
     cells: dict[str, list[TrialNumbers]]

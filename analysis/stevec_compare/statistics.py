@@ -1,8 +1,8 @@
 """Differences between two samples of trials, with interval, effect size and a p that allows for many tests.
 
-Times are compared as ratios of geometric means, by their logarithms; ratios such as the hit ratio as
-differences. Trials are paired by repetition where both runs followed one plan, else Welch's interval is
-taken, which does not suppose equal spread (B. L. Welch, "The generalization of 'Student's' problem when
+Times are compared as ratios of geometric means, on a logarithmic scale; ratios such as the hit ratio are compared
+as differences. Trials are paired by repetition if both runs followed one plan. Otherwise Welch's interval is
+used, which does not assume equal variances (B. L. Welch, "The generalization of 'Student's' problem when
 several different population variances are involved", Biometrika 34, 1947). The effect size is Hedges' g:
 the difference in standard deviations of a trial, corrected for few trials (L. V. Hedges, J. Educational
 Statistics 6(2), 1981).
@@ -20,9 +20,9 @@ from stevec_report.intervals import LEVEL
 
 @dataclass(frozen=True)
 class Difference:
-    """B against A: `estimate` is B ÷ A or B - A, with its interval; None of it where trials are too few.
+    """B against A: `estimate` is B ÷ A or B - A, with its interval. All are None where the trials are too few.
 
-    `p` is of the test alone, `p_holm` after Holm's correction (see `with_holm`).
+    `p` is the p-value of this test alone, `p_holm` the one after Holm's correction (see `with_holm`).
     """
 
     estimate: float
@@ -34,7 +34,7 @@ class Difference:
 
     @property
     def real(self):
-        """Whether the difference is told from chance, all tests of its kind together."""
+        """Whether the difference is significant after the correction for all tests of its kind."""
         return self.p_holm is not None and self.p_holm < ALPHA
 
 
@@ -66,7 +66,7 @@ def difference(a, b, paired):
     if error is None:
         return Difference(centre, None, None, None, effect)
     if error < 1e-12 * max(abs(centre), 1e-300):
-        # All trials agree to the last digit, as the hit ratios of one plan may.
+        # All trials agree to the last digit, which is possible for the hit ratios of one plan.
         return Difference(centre, centre, centre, 1.0 if centre == 0 else 0.0, effect)
     half = float(stdtrit(freedom, 0.5 + LEVEL / 2)) * error
     p = 2 * float(stdtr(freedom, -abs(centre) / error))
@@ -74,13 +74,13 @@ def difference(a, b, paired):
 
 
 def with_holm(differences):
-    """Return {name: Difference} with `p_holm` set, over all that are given and have a p."""
+    """Return {name: Difference} with `p_holm` set, corrected over all given differences that have a p."""
     adjusted = holm({name: one.p for name, one in differences.items() if one.p is not None})
     return {name: replace(one, p_holm=adjusted.get(name)) for name, one in differences.items()}
 
 
 def _welch(a, b):
-    """(standard error, degrees of freedom) of the difference of two means; (None, 0) if one has one value."""
+    """(standard error, degrees of freedom) of the difference of two means; (None, 0) if a sample has one value."""
     if min(a.size, b.size) < 2:
         return None, 0
     parts = np.array([a.var(ddof=1) / a.size, b.var(ddof=1) / b.size])

@@ -1,4 +1,4 @@
-"""Predicts what a cache is worth and what it costs in freshness, without running anything."""
+"""Predicts how many requests a cache saves and how much freshness that costs, without running anything."""
 
 from stevec_predict.cell import CellPrediction, Draws, Expected, draws_of_cell, predict_cell
 from stevec_predict.model import Prediction, Scenario, ScenarioError, predict

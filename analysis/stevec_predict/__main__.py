@@ -136,7 +136,7 @@ def main(arguments=None):
 
 
 def _whole(text):
-    """A whole number, also as 1e6."""
+    """Parse a whole number, also one written as 1e6."""
     try:
         return int(text) if text.lstrip("+-").isdecimal() else _exactly(float(text))
     except (ValueError, OverflowError):

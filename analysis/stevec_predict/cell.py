@@ -1,4 +1,4 @@
-"""Predicts a cell of an experiment from its settings, to be set beside what its trials measured."""
+"""Predicts a cell of an experiment from its settings, for comparison with the measurements of its trials."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ from stevec_predict.model import (
 )
 
 CACHING_DOORS = ("local", "cached")
-# The settings of docs/results-format.md that a prediction takes into account, or that change nothing about it.
+# The settings of docs/results-format.md that a prediction uses, or that do not affect it.
 KNOWN_SETTINGS = (
     *(
         "door",
@@ -35,19 +35,20 @@ KNOWN_SETTINGS = (
     *("burst", "cache", "collapsing", "origin_cache_mib", "origin_delay_ms", "fault", "stale_if_error_s"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
-# After an edit the wiki waits for further edits, purges, and purges once more later, which in the lab is sooner
-# (wiki-app/src/caching/purge-queue.js, docs/methodology.md).
+# After an edit the wiki waits for further edits, purges, and later purges a second time, sooner in the lab than on a
+# site (wiki-app/src/caching/purge-queue.js, docs/methodology.md).
 PURGE_DELAYS_S = (0.05, 1.05)
 PURGE_DELAYS_OF_A_SITE_S = (0.05, 10.05)
-# These forget a page that is posted to through them (RFC 9111, section 4.4); the others of cdn/src/caches do not.
+# These invalidate a page when a POST to it passes through them (RFC 9111, section 4.4). The other caches of
+# cdn/src/caches do not.
 INVALIDATING_CACHES = ("trafficserver", "squid")
 TICKING_CACHES = ("nginx",)  # proxy_cache, also at the door local: valid_sec and ngx_time() are whole seconds
 LIFETIME_OF_PURGED_S = 86_400.0  # CACHE_CDN_TTL_S
 NORMAL_95 = 1.959964
 EVENTS_MAX = 1_000_000  # over all simulated trials of a cell
 TRIALS_LEAST, TRIALS_MOST = 20, 100
-TRIAL_EVENTS_MAX = 60_000  # a larger trial is drawn as a part of itself, and the spread scaled
-WHOLE_EVENTS_MAX = 500_000  # of a trial that no part stands for
+TRIAL_EVENTS_MAX = 60_000  # of a larger trial only a part is simulated, and the spread is scaled
+WHOLE_EVENTS_MAX = 500_000  # of a trial that must be simulated as a whole
 RAMP_STEPS = 100
 SIMULATED = (INDEPENDENT, "the run begins with empty caches", "collapsing is taken for granted")
 
@@ -67,7 +68,7 @@ class Expected:
 
 @dataclass(frozen=True)
 class CellPrediction:
-    """Of the reads of one trial. `model` and `assumptions` say in words where it comes from."""
+    """Prediction for the reads of one trial. `model` and `assumptions` say in words how it was made."""
 
     hit_ratio: Expected
     stale_ratio: Expected
@@ -97,21 +98,21 @@ def predict_cell(
 
     Args:
         settings: of a trial (docs/results-format.md). `popularity` and `edit_popularity` are "uniform" or
-            {"zipf": exponent}; edits follow the reads' where there is none of their own.
-        duration_s: how long the trial lasted. Needed for a closed model, in which it cannot be known before;
-            otherwise requests ÷ rate.
-        requests: iterations that were sent, where that may be fewer than planned; default as planned.
-        other_reads: reads of the same pages through the same door besides, such as a background's.
-        purge_delays_s: how long after an edit each of its purges has an effect; those that come within the first
-            of these delays are told together.
+            {"zipf": exponent}; without an `edit_popularity`, edits follow the popularity of reads.
+        duration_s: how long the trial lasted. Required for a closed model, where the settings do not give it;
+            otherwise the default is requests ÷ rate.
+        requests: iterations sent, which may be fewer than planned; default as planned.
+        other_reads: additional reads of the same pages through the same door, such as a background's.
+        purge_delays_s: seconds from an edit until each of its purges takes effect. Edits within the first of
+            these delays are purged in one batch.
         seed: of the simulated trials that give the interval.
-        draws: `Draws` that were made before, for the many trials of one cell.
+        draws: existing `Draws` of this cell, to reuse for its many trials.
 
     Returns:
-        `CellPrediction`. A door without a cache is predicted 0 and 0.
+        `CellPrediction`. For a door without a cache both ratios are 0.
 
     Raises:
-        ScenarioError: a setting that is missing or has no model; the text says which.
+        ScenarioError: a setting is missing or has no model; the text says which.
     """
     nothing = _without_hits(settings)
     if nothing:
@@ -135,7 +136,7 @@ def predict_cell(
 
 
 def draws_of_cell(settings, *, duration_s=None, requests=None, other_reads=0, purge_delays_s=PURGE_DELAYS_S, seed=1):
-    """Return the `Draws` that `predict_cell` makes, for the many trials of one cell; arguments as there."""
+    """Return the `Draws` that `predict_cell` uses, to share them among the trials of a cell; same arguments."""
     if _without_hits(settings):
         return NO_DRAWS
     requests = settings["requests"] if requests is None else requests
@@ -144,7 +145,7 @@ def draws_of_cell(settings, *, duration_s=None, requests=None, other_reads=0, pu
 
 
 def _is_closed(scenario, settings):
-    """Whether the centre is computed. What is left is simulated."""
+    """Whether a closed form gives the centre; otherwise it is simulated."""
     return (
         has_closed_form(scenario)
         and scenario.policy not in PURGING
@@ -170,12 +171,12 @@ def _kind(scenario, settings):
 
 
 def _is_invalidated(settings):
-    """Whether the cache forgets a page when it is posted to through it."""
+    """Whether the cache invalidates a page when a POST to it passes through."""
     return settings.get("cache") in INVALIDATING_CACHES and settings.get("edit_ratio", 0) > 0
 
 
 def _is_ticking(scenario, settings):
-    """Whether the cache counts in whole seconds, and copies end within the run."""
+    """Whether the cache counts in whole seconds and copies expire within the run."""
     nginx = settings["door"] == "local" or settings.get("cache") in TICKING_CACHES
     return nginx and scenario.ttl_s < scenario.run_s
 
@@ -185,7 +186,7 @@ def _is_uncollapsed(settings):
 
 
 def _without_hits(settings):
-    """Why no cache answers anything in this cell, or an empty text; ScenarioError if that cannot be told."""
+    """The reason why no cache answers any request in this cell, or ''; ScenarioError if that is not known."""
     policy = policy_of(settings)
     if settings.get("origin_cache_mib"):
         raise ScenarioError("pages in the wiki's memory are as old as the database's word of a change is late")
@@ -225,7 +226,7 @@ def _scenario(settings, duration_s, requests, other_reads, seed):
         raise ScenarioError("a trial that took no time cannot be predicted")
     policy = policy_of(settings)
     edits = requests * settings.get("edit_ratio", 0)
-    # An edit that begins with a read adds one: n iterations are n reads and n · edits edits.
+    # In get-post mode each edit starts with a read, so n iterations send n reads and n · edit_ratio edits.
     reads = (requests if settings.get("edit", "post") == "get-post" else requests - edits) + other_reads
     swr_s = settings.get("stale_while_revalidate_s") or 0.0
     scenario = Scenario(
@@ -245,7 +246,7 @@ def _scenario(settings, duration_s, requests, other_reads, seed):
 
 
 def _is_paired(settings):
-    """Whether edits are made, and each begins with a read of its page."""
+    """Whether there are edits and each starts with a read of its page."""
     return settings.get("edit", "post") == "get-post" and settings.get("edit_ratio", 0) > 0
 
 
@@ -267,7 +268,7 @@ def _planned_s(settings, requests):
 def _simulate(scenario, settings, requests, other_reads, purge_delays_s):
     """The `Draws` of this cell."""
     events = requests + other_reads
-    # A k-th of the pages with a k-th of the requests has k times the variance, but another mean unless all are alike.
+    # 1/k of the pages with 1/k of the requests has k times the variance, and the same mean if all pages are equal.
     alike = scenario.zipf == 0 and scenario.edit_exponent == 0
     parts = max(1.0, events / TRIAL_EVENTS_MAX) if alike or _is_closed(scenario, settings) else 1.0
     if events / parts > WHOLE_EVENTS_MAX:
@@ -317,16 +318,18 @@ def _simulate(scenario, settings, requests, other_reads, purge_delays_s):
 
 
 def _gathered(delays_s, edits_per_s):
-    """The mean delays where edits are told together that come within the first delay of one that nobody was gathered
-    with: of n + 1 edits the first waits for all of it, and n of them, Poisson, for half of it on average."""
+    """The mean purge delays with batching: an edit opens a batch, which collects further edits for the first delay.
+
+    Of the n + 1 edits in a batch, the first waits for the whole delay, the other n (Poisson) for half of it on average.
+    """
     others = edits_per_s * delays_s[0]
     shorter_s = delays_s[0] * others / 2 / (1 + others)
     return tuple(delay_s - shorter_s for delay_s in delays_s)
 
 
 def _arrivals(settings, run_s):
-    """Moments and the share of a trial's iterations begun until then, as the lab spreads a burst
-    (loadgen/scenarios/arrivals.js); None where the rate is even."""
+    """Moments, and the share of a trial's iterations started by then, as the lab spreads a burst
+    (loadgen/scenarios/arrivals.js); None where the rate is constant."""
     burst = settings.get("burst")
     if burst is None:
         return None
@@ -341,7 +344,7 @@ def _arrivals(settings, run_s):
 
 
 def _shares(pages, exponent, even=False):
-    """Shares of the pages by Zipf's law, shape (pages,); None stands for equal ones unless `even` asks for them."""
+    """Shares of the pages by Zipf's law, shape (pages,). Equal shares are returned as None unless `even` is set."""
     if exponent == 0 and not even:
         return None
     share = np.arange(1, pages + 1, dtype=float) ** -exponent
@@ -349,6 +352,6 @@ def _shares(pages, exponent, even=False):
 
 
 def _around(centre, deviation, reads):
-    # Counts are whole: half a read to either side is no deviation.
+    # Counts are whole numbers, so half a read to either side is within rounding.
     half = NORMAL_95 * deviation + 0.5 / reads
     return Expected(centre, max(0.0, centre - half), min(1.0, centre + half))

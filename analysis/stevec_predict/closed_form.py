@@ -1,4 +1,4 @@
-"""The closed forms: what one cache does with one page, in arrays.
+"""The closed forms for one page in one cache, computed on arrays.
 
 Symbols, all per second or in seconds: λ reads, μ edits, ν purges (ν ≥ μ: an edit may purge other pages
 too), T freshness lifetime, W window of stale-while-revalidate, D delay of a purge, τ length of a finite
@@ -7,8 +7,8 @@ run.
 Reads and edits are Poisson processes and independent (J. Jung, A. W. Berger, H. Balakrishnan, "Modeling
 TTL-based Internet caches", INFOCOM 2003, for renewal arrivals in general), caches are never full, and
 fetching takes no time. A copy lives from its fill for T, or until a purge; the next read after that fills
-again. So each page in each cache renews itself: cycles of one life and one wait of 1/λ (renewal-reward
-theorem).
+again. So each page in each cache is a renewal process, whose cycle is one life and one wait of mean 1/λ
+(renewal-reward theorem).
 
 A copy of age a is outdated for more than y seconds with chance 1 − exp(−μ(a − y)): the first edit after its
 fill came more than y ago. `stale_over` counts those reads.
@@ -23,16 +23,16 @@ import numpy as np
 
 from stevec_predict import expiry
 
-FINITE_LIVES_MAX = 64  # a longer run than so many lifetimes is taken for endless
-# Gauss and Legendre's, over 0 to 1.
+FINITE_LIVES_MAX = 64  # a run of more lifetimes than this is treated as endless
+# Gauss-Legendre nodes and weights over 0 to 1.
 PLACES, WEIGHTS = (np.polynomial.legendre.leggauss(48) + np.array([[1.0], [0.0]])) / 2
 
 
 @dataclass(frozen=True)
 class Cycle:
-    """What happens between two fills, on average, or in a finite run; arrays of the shape of λ.
+    """Expected counts between two fills, or in a finite run; arrays of the shape of λ.
 
-    `stale_over(y)` are the reads that are outdated for more than `y` seconds; y = 0 gives all stale ones.
+    `stale_over(y)` counts the reads that are outdated for more than `y` seconds; y = 0 gives all stale reads.
     """
 
     reads: np.ndarray
@@ -42,7 +42,7 @@ class Cycle:
 
 
 def outdated(edits, time):
-    """∫₀ᵗ (1 − exp(−μa)) da = t − (1 − exp(−μt)) / μ: how long of t seconds a copy is outdated."""
+    """∫₀ᵗ (1 − exp(−μa)) da = t − (1 − exp(−μt)) / μ: expected seconds, of the first t, that a copy is outdated."""
     time = np.maximum(time, 0.0)
     x = edits * time
     small = x < 1e-5
@@ -56,8 +56,8 @@ def ttl(reads, edits, ttl_s, swr_s=0.0, old_fills=0.0):
     while it is fetched again (RFC 5861, section 3).
 
     Args:
-        old_fills: share of the copies that were filled by a read with which an edit of the page began, so that they
-            are outdated at once; a number or the shape of λ. Not with a window.
+        old_fills: share of the copies that were filled by the read that starts an edit of the page, so that they are
+            outdated immediately; a number or the shape of λ. Not supported with a window.
     """
     found_in_window = -np.expm1(-reads * swr_s)
 
@@ -79,9 +79,9 @@ def purge(reads, edits, purges, ttl_s, delay_s):
     """Steady state of a cache whose copies live until a purge (rate ν), at most T, when each edit purges D
     seconds after it was acknowledged.
 
-    A life is min(T, Exp(ν)). Reads and purges being independent, the hit ratio is λℓ / (1 + λℓ) with
-    ℓ = (1 − exp(−νT)) / ν. A copy of age a that is still there can only be outdated by an edit of the last
-    min(a, D) seconds.
+    A life is min(T, Exp(ν)). Reads and purges are independent, so the hit ratio is λℓ / (1 + λℓ) with
+    ℓ = (1 − exp(−νT)) / ν. Only an edit of the last min(a, D) seconds can make a copy of age a outdated, because
+    an older edit has purged it.
     """
     life = expected_life(purges, ttl_s)
     delay_s = min(delay_s, ttl_s)
@@ -99,20 +99,20 @@ def purge(reads, edits, purges, ttl_s, delay_s):
 
 
 def tiered(reads, shares, cycle, absent):
-    """What several edges with one parent cache between them and the origin make of one page.
+    """Steady state of one page at several edges with one parent cache between them and the origin.
 
-    An edge's copy has the parent's age (the Age field, RFC 9111, section 5.1), and a purge reaches all, so
-    all copies of a page end together. The parent's cycle begins with the first read anywhere; each other
-    edge fetches once from the parent if it is asked before the end.
+    An edge's copy has the parent's age (the Age field, RFC 9111, section 5.1), and a purge reaches all caches, so
+    all copies of a page end together. The parent's cycle starts with the first read at any edge. Each other edge
+    fetches once from the parent if it gets a read before the end of the cycle.
 
     Args:
         reads: λ over all edges, shape (n,).
         shares: of the edges, shape (p,), sum 1.
-        cycle: of one cache that gets all reads.
+        cycle: `Cycle` of one cache that gets all reads.
         absent: function of θ (n, p): the mean of exp(−θ · life).
 
     Returns:
-        `Cycle`; its hits are answers of an edge, its fetches those of the parent.
+        `Cycle`; its hits are responses from an edge, its fetches those of the parent.
     """
     missed = np.zeros_like(reads)
     for share, edges in zip(*np.unique(shares, return_counts=True), strict=True):
@@ -137,11 +137,11 @@ def expected_life(purges, ttl_s):
 
 
 def finite_ttl(reads, edits, ttl_s, run_s, old_fills=0.0):
-    """A run of τ seconds that begins with an empty cache, with freshness lifetime T.
+    """A run of τ seconds that starts with an empty cache, with freshness lifetime T.
 
-    The k-th fill comes (k − 1)T plus k waits after the beginning, so that N(t) = Σ P(Erlang(k, λ) ≤ t − (k
-    − 1)T) are expected by t. Copies filled at f are read until min(f + T, τ); integrated by parts, reads
-    outdated by more than y are λ ∫ N(f) (1 − exp(−μ(τ − y − f))) df over f from max(0, τ − T) to τ − y.
+    The k-th fill happens (k − 1)T plus k waits after the start, so the expected number of fills by t is
+    N(t) = Σ P(Erlang(k, λ) ≤ t − (k − 1)T). Copies filled at f are read until min(f + T, τ). Integration by parts
+    gives the reads outdated by more than y: λ ∫ N(f) (1 − exp(−μ(τ − y − f))) df over f from max(0, τ − T) to τ − y.
     `old_fills` as in `ttl`. ValueError if τ / T is above `FINITE_LIVES_MAX`.
     """
     if run_s > FINITE_LIVES_MAX * ttl_s:
@@ -152,7 +152,7 @@ def finite_ttl(reads, edits, ttl_s, run_s, old_fills=0.0):
     def fills_until():
         """Moments (m,), and N at them times the weights of the integral (m, n)."""
         begin = max(0.0, run_s - ttl_s)
-        # Fills crowd just after each multiple of T, and so do the places where the integrand is looked at.
+        # Fills are dense just after each multiple of T, so the nodes of the integral are dense there too.
         kink = np.floor(run_s / ttl_s) * ttl_s
         spans = list(pairwise([begin, kink, run_s] if begin < kink < run_s else [begin, run_s]))
         moments = np.concatenate([low + (high - low) * PLACES**3 for low, high in spans])
@@ -170,10 +170,10 @@ def finite_ttl(reads, edits, ttl_s, run_s, old_fills=0.0):
 
 
 def finite_purge(reads, edits, purges, run_s, delay_s):
-    """A run of τ seconds that begins with an empty cache, in which copies live until a purge (T ≥ τ).
+    """A run of τ seconds that starts with an empty cache, in which copies live until a purge (T ≥ τ).
 
-    Cached or not is a Markov chain with rates λ and ν, so the cache holds the page at t with chance λ/(λ +
-    ν) (1 − exp(−(λ + ν)t)). The stale share of the hits is that of the steady state, right where D ≪ τ.
+    "Cached or not" is a Markov chain with rates λ and ν, so the cache holds the page at t with chance λ/(λ +
+    ν) (1 − exp(−(λ + ν)t)). The stale share of the hits is that of the steady state, which is correct for D ≪ τ.
     """
     both = reads + purges
     hits = reads * reads / both * (run_s - expected_life(both, run_s))

@@ -1,4 +1,4 @@
-"""What a million page views cost by door, from a dated file of prices."""
+"""Computes the cost of a million page views by door, from a dated file of prices."""
 
 import json
 import math
@@ -18,12 +18,12 @@ NAMES = (
     "origin_hour",
 )
 DOORS = ("source", "nocache", "local", "cached")
-ORIGIN_PER_S = 500.0  # requests that one origin serves, where nobody says otherwise
+ORIGIN_PER_S = 500.0  # default capacity of one origin, in requests per second
 FOLDER = Path(__file__).resolve().parents[1] / "prices"
 
 
 class PricesError(Exception):
-    """A file of prices that cannot be used; `str(error)` says where it is wrong."""
+    """A file of prices cannot be used; `str(error)` says where it is wrong."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def read_prices(path):
 
 
 def newest_prices():
-    """Read the newest file of the project's own, by its name. PricesError if it is not one."""
+    """Read the newest of the project's price files, by name. PricesError if it is not a valid one."""
     files = sorted(FOLDER.glob("[0-9]*.json"))
     if not files:
         raise PricesError(f"there is no file of prices in {FOLDER}")
@@ -74,7 +74,7 @@ def newest_prices():
 
 @dataclass(frozen=True)
 class Measured:
-    """What a trial found, where `cost_per_million_views` takes a prediction."""
+    """Measured values of a trial, which `cost_per_million_views` accepts instead of a prediction."""
 
     offload_requests: float
     offload_bytes: float
@@ -84,15 +84,15 @@ class Measured:
 
 
 def cost_per_million_views(prediction, prices, *, page_bytes, origin_capacity_per_s):
-    """What a million views cost at each door.
+    """Return the cost of a million views at each door.
 
-    The doors without a cache ask the origin for each view; the two with one as `prediction` says. Edits
-    reach the origin at every door, each as one request. An origin hour serves 3600 · capacity requests:
-    what an idle origin costs is not in it.
+    The doors without a cache send each view to the origin; the two with a cache send the share that `prediction`
+    gives. Edits reach the origin at every door, each as one request. An origin hour serves 3600 · capacity
+    requests; the cost of an idle origin is not included.
 
     Args:
-        prediction: of a `Scenario`, or a `Measured`, for the doors `local` and `cached`.
-        page_bytes: of one answer. origin_capacity_per_s: requests that one origin serves.
+        prediction: `Prediction` of a `Scenario`, or a `Measured`, for the doors `local` and `cached`.
+        page_bytes: size of one response. origin_capacity_per_s: requests per second that one origin serves.
 
     Returns:
         {door: {"cdn_requests", "cdn_egress", "cdn_purges", "origin_egress", "origin_hours", "total"}}, in the

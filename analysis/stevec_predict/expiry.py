@@ -1,8 +1,8 @@
-"""How many misses a cache with only a time to live has in a run of finite length.
+"""Computes the number of misses in a run of finite length, for a cache that only has a time to live.
 
-n requests in τ seconds over m pages, each page as likely as the others, so that a page is asked for with rate
-λ = n / (m τ); a page is fresh for T seconds from the moment it was filled. The first request of a page misses after an
-exponential time; each further miss comes T plus another exponential time later. Hence
+There are n requests in τ seconds over m equally likely pages, so each page is requested at rate λ = n / (m τ). A page
+is fresh for T seconds from its fill. The first request of a page misses after an exponential time; each further miss
+follows T plus another exponential time later. Hence
 
     P(a page has more than k misses) = P(Erlang(k + 1, λ) ≤ τ − k T)   for k T < τ,
 
@@ -21,7 +21,7 @@ PAGES_MAX = 10_000_000
 
 @dataclass(frozen=True)
 class Misses:
-    """Expected number of misses with the interval that holds the model's own chance, in requests."""
+    """Expected number of misses, with the interval of the model's own random variation, in requests."""
 
     mean: float
     low: float
@@ -51,7 +51,7 @@ def page_distribution(requests, pages, span_s, ttl_s):
 
 
 def more_than(k, rate, span_s, ttl_s):
-    """P(more than `k` misses within `span_s`) of a page that is asked for with `rate` (1/s); arrays broadcast."""
+    """P(more than `k` misses within `span_s`) of a page that is requested at `rate` (1/s); arrays broadcast."""
     left_s = np.clip(span_s - k * ttl_s, 0, None)
     # The distribution function of Erlang(k + 1, λ) is the regularised incomplete gamma function.
     return gammainc(k + 1, rate * left_s)

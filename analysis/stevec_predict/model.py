@@ -1,4 +1,4 @@
-"""From a scenario to a prediction: chooses the model, adds up pages and edges, says what was assumed."""
+"""From a scenario to a prediction: chooses the model, sums over pages and edges, lists the assumptions."""
 
 import math
 from dataclasses import asdict, dataclass, field, replace
@@ -9,27 +9,28 @@ from stevec_predict import closed_form, simulation
 from stevec_predict.popularity import EXPONENT_MAX, PAGES_MAX, shares_for, zipf
 
 POLICIES = ("ttl", "ttl+swr", "purge-url", "purge-tag", "revalidate", "no-store")
-POLICY_OF = {"ttl-swr": "ttl+swr"}  # what the wiki calls differently
+POLICY_OF = {"ttl-swr": "ttl+swr"}  # the wiki's name: the name here, where they differ
 PURGING = ("purge-url", "purge-tag")
 POPS_MAX = 10_000
 SIMULATED_REQUESTS_MAX = 2_000_000
-FINITE_CELLS_MAX = 100_000  # classes of pages times different edges in a finite run
+FINITE_CELLS_MAX = 100_000  # classes of pages times distinct edges in a finite run
 YEAR_S = 366 * 86_400
 QUANTILE_STEPS = 40
 
 
 class ScenarioError(Exception):
-    """A scenario that cannot be predicted; `str(error)` says which value is wrong and what to do."""
+    """A scenario cannot be predicted; `str(error)` says which value is wrong and what to do."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """What is asked for. Ratios are 0 to 1; `rate_per_s` counts reads and edits over all edges together.
+    """What to predict. Ratios are 0 to 1; `rate_per_s` counts reads and edits over all edges together.
 
-    `edits_zipf` None: edits follow the same popularity as reads. `pop_shares` are of the reads, sum 1.
-    `tag_pages` are purged by one edit under `purge-tag`. `run_s` None is the steady state; otherwise a run
-    of that length that begins with empty caches. `fetch_s` is how long the origin takes, for collapsing and
-    races. `read_before_edit`: each edit begins with a read of its page, which is one of the reads.
+    `edits_zipf` None: edits follow the same popularity as reads. `pop_shares` are the edges' shares of the reads,
+    sum 1. `tag_pages` is the number of pages that one edit purges under `purge-tag`. `run_s` None is the steady
+    state; otherwise it is a run of that length that starts with empty caches. `fetch_s` is the response time of the
+    origin, for collapsing and races. `read_before_edit`: each edit starts with a read of its page, which counts as
+    one of the reads.
     """
 
     pages: int
@@ -56,7 +57,7 @@ class Scenario:
         return self.zipf if self.edits_zipf is None else self.edits_zipf
 
     def __post_init__(self):
-        """ScenarioError on the first value that cannot be."""
+        """Raise ScenarioError on the first impossible value."""
         _within("pages", self.pages, 1, PAGES_MAX)
         _within("zipf", self.zipf, 0, EXPONENT_MAX)
         if self.edits_zipf is not None:
@@ -94,11 +95,11 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What is to be expected. Ratios are of reads; `None` where nothing is stale.
+    """The expected values. Ratios are of reads; `None` where nothing is stale.
 
-    `origin_per_s` are reads that reach the origin; `offload_bytes` takes a 304 for nothing, everything else
-    for a whole page. `binning_error` bounds what putting pages into classes may change of `hit_ratio`.
-    `race_stale_ratio` comes on top where a cache stores an answer that was on its way when the purge came.
+    `origin_per_s` are reads that reach the origin; `offload_bytes` counts a 304 as no bytes and any other response as
+    a whole page. `binning_error` bounds the error of `hit_ratio` from grouping pages into classes.
+    `race_stale_ratio` is to be added where a cache stores a response that was in flight when the purge arrived.
     """
 
     hit_ratio: float
@@ -140,7 +141,7 @@ def predict(scenario):
         _sum(_parts(scenario, popularity, share), lambda cycle: cycle.hits)
         for share in (popularity.highest, popularity.lowest)
     ]
-    # Each class lies between what it would be if all its pages were its first one, or its last.
+    # The value of a class lies between those that it would have if all its pages were like its first, or its last.
     bound = abs(ends[0] - ends[1])
     fetches = _sum(parts, lambda cycle: cycle.fetches)
     origin = fetches if scenario.collapse else _uncollapsed(scenario, parts)
@@ -167,14 +168,14 @@ def predict(scenario):
 
 
 def shares_by_zipf(pops, exponent):
-    """Shares of `pops` edges of which the j-th gets a share ~ j^-exponent; 0 is equal."""
+    """Shares of `pops` edges, of which the j-th is proportional to j^-exponent; with 0 all are equal."""
     weights = np.arange(1, pops + 1, dtype=float) ** -exponent
     return tuple((weights / weights.sum()).tolist())
 
 
 @dataclass(frozen=True)
 class _Part:
-    """Pages of all classes at edges of one share: rates per page (classes,), and the share of all reads."""
+    """Pages of all classes at edges of equal share: rates per page (classes,), and the share of all reads."""
 
     reads: np.ndarray
     edits: np.ndarray
@@ -184,7 +185,7 @@ class _Part:
 
 
 def _parts(scenario, popularity, share):
-    """The flows at each kind of edge, with `share` (classes,) of the reads for one page of each class."""
+    """The rates at each kind of edge; `share` (classes,) is the share of the reads for one page of each class."""
     reads = scenario.rate_per_s * (1 - scenario.edits) * share
     edits = _edit_rates(scenario, popularity)
     purges = edits
@@ -234,9 +235,9 @@ def _is_finite(scenario):
 
 
 def has_closed_form(scenario):
-    """Whether `predict` computes, and need not simulate."""
+    """Whether `predict` has a closed form and need not simulate."""
     if not _is_finite(scenario):
-        return True  # so long that the steady state will do
+        return True  # so long that the steady state is accurate enough
     return scenario.policy == "ttl" or (scenario.policy in PURGING and scenario.ttl_s >= scenario.run_s)
 
 
@@ -249,7 +250,7 @@ def _stale(parts, seconds):
 
 
 def _quantile(scenario, parts, stale_0, level):
-    """Seconds that this share of the stale reads is outdated for at most, by bisection; None without any."""
+    """The `level` quantile, in seconds, of how long stale reads are outdated, by bisection; None without any."""
     if stale_0 <= 0:
         return None
     low, high = 0.0, scenario.ttl_s + scenario.swr_s
@@ -265,7 +266,7 @@ def _quantile(scenario, parts, stale_0, level):
 
 
 def _uncollapsed(scenario, parts):
-    """Origin requests ÷ reads if every read that meets no copy goes on, also while one is being fetched."""
+    """Origin requests ÷ reads if every read that finds no copy is forwarded, even while a fetch is in flight."""
     return float(
         sum(
             np.sum(part.weight * part.cycle.fetches / part.cycle.reads * (1 + part.reads * scenario.fetch_s))
@@ -275,7 +276,7 @@ def _uncollapsed(scenario, parts):
 
 
 def _race(scenario, parts):
-    """Reads of old copies that were fetched before an edit and stored after its purge, to the first order."""
+    """Reads of old copies that were fetched before an edit and stored after its purge, to first order."""
     open_s = max(scenario.fetch_s - scenario.purge_delay_s, 0)
     if scenario.policy not in PURGING or open_s == 0:
         return 0.0
@@ -288,9 +289,9 @@ def _race(scenario, parts):
 
 
 def _seldom(scenario, parts, missed):
-    """Share of the misses that pages take which are read less than once in a lifetime at their edge.
+    """Share of the misses that falls on pages that are read less than once per lifetime at their edge.
 
-    0 under a parent, where it depends on the others as well.
+    0 with a parent cache, where it depends on the other edges as well.
     """
     if missed <= 0 or scenario.tiered:
         return 0.0
@@ -303,7 +304,7 @@ def _seldom(scenario, parts, missed):
 
 
 def _always_asked(scenario):
-    """The origin is asked each time; only the bodies of unchanged pages are saved, by a 304."""
+    """Every read reaches the origin; a 304 saves only the bodies of unchanged pages."""
     reads_per_s = scenario.rate_per_s * (1 - scenario.edits)
     bytes_saved = 0.0
     if scenario.policy == "revalidate":
@@ -312,7 +313,7 @@ def _always_asked(scenario):
         shares = (1.0,) if scenario.tiered else scenario.pop_shares
         for of_edge, edges in zip(*np.unique(np.array(shares), return_counts=True), strict=True):
             reads = reads_per_s * popularity.share * of_edge
-            # The read before this one, at the same edge, came after the last edit.
+            # The chance that the previous read at the same edge was after the last edit.
             same = reads / (reads + edits)
             if scenario.run_s is not None:
                 same = same * (1 + np.expm1(-(reads + edits) * scenario.run_s) / ((reads + edits) * scenario.run_s))
@@ -337,7 +338,7 @@ def _always_asked(scenario):
 
 
 def _simulated(scenario):
-    """A finite run for which there is no closed form, drawn once, up to `SIMULATED_REQUESTS_MAX`."""
+    """A finite run without a closed form, simulated once, up to `SIMULATED_REQUESTS_MAX`."""
     requests = scenario.rate_per_s * scenario.run_s
     if requests > SIMULATED_REQUESTS_MAX or scenario.pages > SIMULATED_REQUESTS_MAX:
         raise ScenarioError(
@@ -420,15 +421,15 @@ def _assumptions(scenario, finite):
 
 
 def vary_ttl(scenario, factor):
-    """The same scenario with another lifetime."""
+    """Return the same scenario with its lifetime multiplied by `factor`."""
     return replace(scenario, ttl_s=scenario.ttl_s * factor)
 
 
 def cold_flash(scenario, flash_per_s):
-    """A page that no cache has, asked for `flash_per_s` times a second from one moment on.
+    """A page that no cache has, requested `flash_per_s` times a second from one moment on.
 
-    Until the first answer is back, after `fetch_s`, an edge without collapsing sends every read on: 1 +
-    λw·fetch_s from each edge of share w; with collapsing each edge sends one, tiered edges one together.
+    Until the first response arrives, after `fetch_s`, an edge without collapsing forwards every read: 1 +
+    λw·fetch_s from each edge of share w. With collapsing each edge sends one request; tiered edges together send one.
 
     Returns:
         {"collapsed", "uncollapsed"}: expected requests at the origin, and "worst_wait_s".

@@ -1,4 +1,4 @@
-"""How the requests spread over the pages: Zipf's law, in few classes of nearly equal pages.
+"""Models how the requests spread over the pages: Zipf's law, with a few classes of nearly equally popular pages.
 
 Page i of n gets the share i^-s / Σ k^-s of the requests (L. Breslau, P. Cao, L. Fan, G. Phillips, S.
 Shenker, "Web caching and Zipf-like distributions: evidence and implications", INFOCOM 1999, section 3); s =
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# The most read pages each stand alone, the others are put together with those that are read almost as often.
+# Each of the most popular pages is a class of its own; the others share a class with pages of similar popularity.
 SINGLE_RANKS = 2_000
-RANK_STEP = 0.004  # ranks in one class differ by so much of themselves at most
+RANK_STEP = 0.004  # the largest relative difference between the ranks in one class
 PAGES_MAX = 10**10
 EXPONENT_MAX = 3.0
 
@@ -20,8 +20,8 @@ EXPONENT_MAX = 3.0
 class Popularity:
     """Classes of pages, all arrays of shape (classes,). Shares are of all requests, for one page.
 
-    `pages` are in each class; `share` is their mean, `highest` and `lowest` are the first and the last
-    page's.
+    `pages` is the number of pages in each class; `share` is their mean share, `highest` and `lowest` are the shares
+    of the first and the last page.
     """
 
     first: np.ndarray
@@ -35,8 +35,8 @@ class Popularity:
 def zipf(pages, exponent):
     """Return the `Popularity` of `pages` pages (1 … 10^10) with Zipf exponent 0 … 3.
 
-    Sums over ranks beyond `SINGLE_RANKS` are integrals from half a rank before to half a rank behind, whose
-    relative error is below s(s + 1) / (24 · SINGLE_RANKS²), less than 10^-6.
+    Sums over ranks beyond `SINGLE_RANKS` are approximated by integrals that begin half a rank before the first and
+    end half a rank after the last. Their relative error is below s(s + 1) / (24 · SINGLE_RANKS²), less than 10^-6.
     """
     if not 1 <= pages <= PAGES_MAX or not 0 <= exponent <= EXPONENT_MAX:
         raise ValueError(f"pages are 1 to {PAGES_MAX}, the exponent is 0 to {EXPONENT_MAX:g}")
@@ -51,8 +51,8 @@ def zipf(pages, exponent):
 
 
 def shares_for(popularity, pages, exponent):
-    """Mean share of one page in each class of `popularity` under another exponent: what is edited, by the
-    same ranking as what is read. Shape (classes,)."""
+    """Mean share of one page in each class of `popularity` under another exponent, with the same ranking: the shares
+    of the edits, for example. Shape (classes,)."""
     if exponent == 0:
         return np.full(popularity.first.shape, 1 / pages)
     if popularity.first.size == 1 and pages > 1:

@@ -1,8 +1,7 @@
-"""A seeded simulation of the same caches, event by event, for what has no closed form and to check what has.
+"""Seeded event-by-event simulation of the same caches: for models without a closed form, and to check those with one.
 
-All pages go forward together, one fill a round: the life of each copy ends at its lifetime or at the next
-purge, and one search finds the read that comes first after it. Nothing is assumed but the events
-themselves.
+All pages advance together, one fill per round: the life of each copy ends at its lifetime or at the next purge,
+and one search finds the first read after that. The only assumption is the events themselves.
 """
 
 from dataclasses import dataclass
@@ -10,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 EVENTS_MAX = 20_000_000
-EDIT_TAKES = 1e-6  # of a run: so long after its own read an edit is made
+EDIT_TAKES = 1e-6  # of the run's length, from an edit's own read to the edit
 
 
 @dataclass(frozen=True)
 class Simulated:
-    """What n reads met, in the order of (cache, time); all of shape (n,). `behind_s` is 0 where not stale."""
+    """The outcome of n reads, in the order of (cache, time); all of shape (n,). `behind_s` is 0 where not stale."""
 
     hit: np.ndarray
     fetched: np.ndarray
@@ -40,14 +39,15 @@ def simulate(
     Args:
         read_cache: shape (n,), page · pops + pop, whole numbers.
         read_s: shape (n,), moments from 0 on.
-        edit_page: shape (e,). edit_s: shape (e,), when each edit was acknowledged, at the origin at once.
-        pops: caches of each page.
+        edit_page: shape (e,). edit_s: shape (e,), when each edit was acknowledged; it takes effect at the origin then.
+        pops: number of caches for each page.
         ttl_s: lifetime of a copy. swr_s: window of stale-while-revalidate.
-        delay_s: each edit purges its page so long after it; None: it does not. Several numbers: as often.
-        fetch_s: a cache that does not collapse is without a copy for so long, and sends on every read meanwhile; the
-            last of their answers is kept, and as old as its request. Not with a window.
-        tick_s: a moment at which the clock of caches that count whole seconds goes on: a copy is fresh until the second
-            is over in which it comes to be `ttl_s` old, a whole number. None: lifetimes are exact.
+        delay_s: seconds from an edit to the purge of its page; several numbers for several purges, None for none.
+        fetch_s: duration of a fetch in a cache that does not collapse. The cache has no copy during the fetch and
+            forwards every read; it then stores the last of their responses, whose age counts from its request. Not
+            supported with a window.
+        tick_s: a moment at which the clock ticks in caches that count whole seconds: a copy is fresh until the end
+            of the second in which its age reaches `ttl_s`, a whole number. None: lifetimes are exact.
 
     Returns:
         `Simulated`.
@@ -69,7 +69,7 @@ def simulate(
     n = time.size
 
     def edit_after(of, moment):
-        """When the first edit of each page after `moment` was; infinity if there was none."""
+        """The time of the first edit of each page after `moment`; infinity if there is none."""
         place = np.searchsorted(edits, of * span + moment, side="right")
         return np.where(edit_of[place] == of, edit_time[place], np.inf)
 
@@ -77,7 +77,7 @@ def simulate(
     ends = np.searchsorted(cache, cache, side="right")
     fills, late = np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
     now = np.flatnonzero(np.r_[True, cache[1:] != cache[:-1]]) if n else np.empty(0, dtype=int)
-    asked = np.zeros(n + 1, dtype=np.int64)  # where fetches of one round begin and end
+    asked = np.zeros(n + 1, dtype=np.int64)  # +1 where fetches begin, -1 after their end
     while now.size:
         if fetch_s > 0:
             until = cache[now] * span + np.minimum(time[now] + fetch_s, span - 1)
@@ -89,7 +89,7 @@ def simulate(
         due = time[now] + ttl_s if tick_s is None else np.floor(time[now] - tick_s) + tick_s + ttl_s + 1
         end = due
         for delay in delays:
-            # A purge drops what is there when it comes, so also a copy filled between the edit and it.
+            # A purge drops the copy that is there when it arrives, even one that was filled after the edit.
             end = np.minimum(end, edit_after(page[now], time[now] - delay) + delay)
         following = np.searchsorted(keys, cache[now] * span + np.minimum(end, span - 1), side="left")
         following = np.maximum(following, now + 1)
@@ -98,7 +98,7 @@ def simulate(
         if swr_s > 0:
             late[now] = ~purged & (time[now] < end + swr_s)
     fills |= np.cumsum(asked[:-1]) > 0
-    # A late read gets the copy before the one that it has fetched.
+    # A late read (in the stale-while-revalidate window) gets the copy before the one that it fetches.
     index = np.where(fills, np.arange(n), 0)
     newest = np.maximum.accumulate(index) if n else index
     copy = np.where(late, np.r_[0, newest[:-1]] if n else newest, newest)
@@ -126,11 +126,11 @@ def draw_events(
     in the run.
 
     Args:
-        share: shape (pages,), the chance of each page; None: all alike. edit_share: the same for edits; None: as for
-            reads, and then an edit is of the page that its iteration would have read.
-        paired: an edit begins with a read of its page.
-        other_reads: reads besides, at moments of their own, uniform.
-        arrivals: (moments, shares begun until then), both of shape (k,) and rising; None: uniform in the run.
+        share: shape (pages,), the chance of each page; None: all equal. edit_share: the same for edits; None: as for
+            reads, so an edit changes the page that its iteration would have read.
+        paired: an edit starts with a read of its page.
+        other_reads: number of additional reads, at uniform moments of their own.
+        arrivals: (moments, shares started by then), both of shape (k,) and rising; None: uniform in the run.
 
     Returns:
         (read_cache, read_s, edit_page, edit_s) for `simulate`.
@@ -145,7 +145,7 @@ def draw_events(
     read_page = np.r_[page[read], _draw_pages(rng, pages, other_reads, share)]
     read_s = np.r_[moment[read], rng.uniform(0, run_s, other_reads)]
     cache = read_page * pops + (rng.integers(0, pops, read_page.size) if pops > 1 else 0)
-    # The read that an edit begins with shows the page as it was before.
+    # An edit's own read gets the page as it was before the edit.
     edit_s = moment[edit] + (EDIT_TAKES * run_s if paired else 0.0)
     return cache, read_s, page[edit], edit_s
 

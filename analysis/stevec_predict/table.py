@@ -1,4 +1,4 @@
-"""A prediction as lines for a person."""
+"""Formats a prediction as readable lines of text."""
 
 from stevec_predict.cost import VIEWS
 from stevec_predict.model import ScenarioError, predict, vary_ttl
@@ -63,7 +63,7 @@ def cost_lines(rows, prices, page_bytes, origin_capacity_per_s):
 
 
 def _dominant(scenario, prediction):
-    """Sentences on what the result comes from, and what another lifetime would make of it."""
+    """Sentences on what dominates the result, and how another lifetime would change it."""
     if prediction.hit_ratio == 0 and scenario.policy in ("no-store", "revalidate"):
         yield "Every read asks the origin: nobody reads an old page, and only bytes can be saved."
         return

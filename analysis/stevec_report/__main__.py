@@ -42,7 +42,7 @@ def main(arguments=None):
         parser.error("--figure and --output go together")
 
     # A stopped report cleans up like a failed one.
-    with contextlib.suppress(ValueError):  # not the main thread: somebody else handles signals
+    with contextlib.suppress(ValueError):  # not in the main thread, so signals are handled elsewhere
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         print(_write(options))
@@ -59,9 +59,9 @@ def main(arguments=None):
 
 
 def _write(options):
-    """Write what `options` ask for and return its path."""
+    """Write the report or the figure that `options` select; return its path."""
     results = read_results(options.run_dir)
-    # Imported only now, so that --help and a mistyped path answer at once: matplotlib takes a second to load.
+    # matplotlib takes a second to load; this late import keeps --help and the error for a mistyped path fast.
     from stevec_report import report_folder
 
     if options.figure is None:

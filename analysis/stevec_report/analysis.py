@@ -1,4 +1,4 @@
-"""From a run to everything that a report is written from."""
+"""Analyses a run: everything that a report needs."""
 
 from dataclasses import dataclass
 
@@ -29,7 +29,7 @@ class Analysis:
         return outcomes.select(self.outcomes, **settings)
 
     def levels(self, setting):
-        """The different values of a setting over the readable trials, numbers first, in their order."""
+        """The distinct values of a setting over the readable trials, sorted, numbers first."""
         values = {str(o.record.setting(setting)): o.record.setting(setting) for o in self.outcomes if o.record}
         return sorted(values.values(), key=_level_sort_key)
 

@@ -1,4 +1,4 @@
-"""Averages of what was measured where some trials have no value: None is left out, and of nothing there is none."""
+"""Averages of measurements that some trials lack: None values are left out; without any value the result is None."""
 
 import statistics
 

@@ -1,6 +1,6 @@
-"""What a section of a report is made of: tables, figures, and words. Data only; `page.py` makes HTML of it.
+"""The blocks of a report's section: tables, figures, and paragraphs. Data only; `page.py` renders them as HTML.
 
-A table is written twice from the same rows: into the page, and as CSV with the bare values.
+Each table is written twice from the same rows: into the page, and as CSV with the bare values.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ SHOW = {
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `show` is one of SHOW. Columns of one `group` stand under a common heading."""
+    """A column: `show` is one of SHOW. Columns of one `group` share a heading."""
 
     key: str
     label: str
@@ -34,10 +34,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Cell:
-    """A value with the trials that it comes from. `text` replaces the column's way of showing it.
+    """A value with the trials that it comes from. `text` replaces the column's format.
 
-    `off` marks a value of an invalid trial, `mark` is a class such as confirmed,
-    `anchor` the id of a section that it leads to.
+    `off` marks a value of an invalid trial, `mark` is a CSS class such as confirmed,
+    `anchor` the id of a section that the cell links to.
     """
 
     value: object = None
@@ -52,13 +52,13 @@ TRIALS_COLUMN = Column("trials", "from trials", "text", left=True)
 
 
 def trials_cell(numbers):
-    """The cell of a row that says which trials its values come from, each of which it leads to."""
+    """The cell that lists the trials that a row's values come from, with a link to each."""
     return Cell(" ".join(map(str, numbers)), trials=tuple(numbers))
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows are {column key: value or Cell}; `footer` are rows that sum up and are not sorted."""
+    """Rows are {column key: value or Cell}; `footer` has summary rows, which stay last when the table is sorted."""
 
     name: str
     title: str
@@ -97,7 +97,7 @@ class Table:
             yield column, text, "" if value is None else value, cell
 
     def groups(self):
-        """Return [(group, number of columns)] of neighbours, or [] if no column has one."""
+        """Return [(group, number of columns)] over adjacent columns, or [] if no column has a group."""
         found = []
         for column in self.columns:
             if found and found[-1][0] == column.group:
@@ -109,7 +109,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure: `draw()` returns a matplotlib figure, and is called while the samples are open."""
+    """A figure: `draw()` returns a matplotlib figure and is called while the samples are open."""
 
     name: str
     title: str

@@ -1,11 +1,11 @@
 """Whether the clock of a trial can be trusted, and whether background and probe ran at the same time.
 
-All times of day in a trial come from one machine's clock. A clock that was set during the trial (NTP, a suspended
-laptop) makes durations and the order of events wrong; it shows as a difference to the monotonic clock, or as
+All times of day in a trial come from one machine's clock. If the clock is set during the trial (NTP, a suspended
+laptop), durations and the order of events are wrong. The step appears as a difference from the monotonic clock, or as
 samples outside of the trial.
 """
 
-# As far as both clocks can be read at one moment. Slewing moves both alike (clock_gettime(2)).
+# Both clocks cannot be read at exactly one moment; this is the tolerance. Slewing moves both alike (clock_gettime(2)).
 STEP_MAX_S = 0.05
 OUTSIDE_MAX_S = 0.5
 
@@ -27,7 +27,7 @@ def check_clock(record, stats):
 
 
 def check_overlap(record, stats):
-    """Return sentences if the background did not run from before the probe until after it, as it must."""
+    """Return sentences if the background did not run from before the probe's start until after its end."""
     if record.number("background_vus") <= 0:
         return []
     if record.background is None:

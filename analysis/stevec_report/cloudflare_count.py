@@ -1,7 +1,7 @@
-"""Reconciles what Cloudflare has counted of a run (`cloudflare.json` of its folder) with what was sent and answered.
+"""Reconciles Cloudflare's counts for a run (`cloudflare.json` in its folder) with the requests sent and answered.
 
-The file is written by `stevec cloudflare analytics`. Our side of it is counted again, from the samples; only the
-requests of the cold proofs, which have no samples, are taken from trial.json.
+`stevec cloudflare analytics` writes the file. Our own counts are recomputed from the samples; only the requests of
+the cold proofs, which have no samples, come from trial.json.
 """
 
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from stevec_report.blocks import Cell, Column, Table, Words
 from stevec_report.run_folder import COUNT_MAX, door_sort_key, get, read_json_object
 
 FILE_NAME = "cloudflare.json"
-PAST = "source"  # the door that does not lead through it
+PAST = "source"  # the door that bypasses Cloudflare
 FILE_MAX_BYTES = 20_000_000
 SCHEMA_VERSION = 1
 GROUPS_MAX = 100  # of one trial
@@ -22,20 +22,20 @@ BYTES_MAX = 10**15
 
 @dataclass
 class Tally:
-    """Requests and bytes; `bytes` of ours are of bodies alone."""
+    """Requests and bytes; in our own counts, `bytes` are those of bodies only."""
 
     requests: int = 0
     bytes: int = 0
 
     def add(self, requests, size_bytes):
-        """Count more."""
+        """Add to both counts."""
         self.requests += requests
         self.bytes += size_bytes
 
 
 @dataclass(frozen=True)
 class TrialCount:
-    """One trial as Cloudflare counted it. `interval` is the largest sampling interval, None if it says nothing yet."""
+    """Cloudflare's counts for one trial. `interval` is the largest sampling interval, None without data so far."""
 
     number: int
     interval: float | None
@@ -48,12 +48,12 @@ class TrialCount:
 
     @property
     def exact(self):
-        """Whether these are counts and not estimates."""
+        """Whether these are exact counts, not estimates from a sample."""
         return self.interval == 1
 
 
 def blocks(analysis):
-    """What the report says of Cloudflare's count; [] for a run that did not go through it."""
+    """The blocks on Cloudflare's counts; [] for a run that did not go through Cloudflare."""
     if analysis.run.target.get("kind") != "cloudflare" or analysis.run.doors.keys() <= {PAST}:
         return []
     path = analysis.run.path / FILE_NAME
@@ -86,7 +86,7 @@ def sent_in(outcome):
 
 
 def _read(path):
-    """Return (time of fetching, [TrialCount]); ValueError if it is not what `stevec cloudflare analytics` writes."""
+    """Return (time of fetching, [TrialCount]); ValueError if the file is not from `stevec cloudflare analytics`."""
     value = read_json_object(path, FILE_MAX_BYTES)
     if get(value, "schema_version", int) != SCHEMA_VERSION:
         raise ValueError(f"schema version {value['schema_version']}, and this report reads {SCHEMA_VERSION}")
@@ -266,7 +266,7 @@ def _meaning(count, difference, unanswered):
 
 
 def _difference(difference, exact):
-    # An estimate's difference is shown, and marked so that nobody takes it for one.
+    # The difference of an estimate is marked with ≈, so that it is not read as an exact one.
     return Cell(difference, text=_signed(difference) if exact else f"≈ {_signed(difference)}")
 
 

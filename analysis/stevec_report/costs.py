@@ -1,4 +1,4 @@
-"""What a million views cost by the measured offload, from the newest file of prices."""
+"""Computes the cost of a million views from the measured offload and the newest file of prices."""
 
 from statistics import fmean
 
@@ -21,8 +21,8 @@ def cost_block(analysis, groups, label):
     """The table of costs, or a note that there is none.
 
     Args:
-        groups: [({column: text}, door, outcomes)], a row each; the columns are the same in all.
-        label: what the rows are.
+        groups: [({column: text}, door, outcomes)], one for each row; all have the same columns.
+        label: what the rows stand for.
     """
     try:
         prices = newest_prices()
@@ -58,7 +58,7 @@ def cost_block(analysis, groups, label):
 
 
 def mean_of(measured):
-    """The means over trials, as `cost_per_million_views` takes them; `measured` is [(outcome, Offload)]."""
+    """The means over trials, as input for `cost_per_million_views`; `measured` is [(outcome, Offload)]."""
     outcomes = [o for o, _ in measured]
     seconds = sum(o.stats.span_s for o in outcomes) or 1.0
     named = sum(o.record.purges.urls + o.record.purges.tags for o in outcomes if o.record.purges)

@@ -1,11 +1,11 @@
-"""What an experiment said before it was run, decided: confirmed, refuted or undecided.
+"""Decides the expectations that an experiment states before its run: confirmed, refuted or undecided.
 
-Expectations are data (`expectations` in loadgen/experiments/*.json) and come with the run's manifest, so none is made
-up after the fact. Each is about one measure of a trial. Against a `value` it is a count: every trial has to keep it,
-exactly. Against another cell (`than`) it is a paired t test of the differences, trial against trial of the same
-repetition and the same other levels. A trial's value is a mean over thousands of requests, so that few trials will do
-for a t test; sign flips, which the study's hypotheses are decided by, tell nothing below six pairs. All tests of an
-experiment are one family, corrected by Holm's procedure, whether or not there are trials for each.
+Expectations are data (`expectations` in loadgen/experiments/*.json) and are copied into the run's manifest, so none is
+added after the fact. Each is about one measure of a trial. With a `value` it is a count, which every trial has to
+match exactly. With another cell (`than`) it is a paired t test of the differences between trials of the same
+repetition and the same other levels. A trial's value is a mean over thousands of requests, so a few trials are enough
+for a t test. The sign-flip test, which decides the study's hypotheses, cannot reach significance below six pairs. All
+tests of an experiment are one family, corrected by Holm's procedure, whether or not there are trials for each.
 """
 
 import math
@@ -25,7 +25,7 @@ TEXT_MAX_CHARS = 300
 COUNTS = {"at_most": lambda seen, value: seen <= value, "at_least": lambda seen, value: seen >= value}
 TESTS = ("below", "above", "within")
 ROUNDING = 1e-12
-# Of one trial's outcome; None where it cannot be told.
+# Each is a function of one trial's outcome; it returns None where the value is unknown.
 MEASURES = {
     "hit_ratio": lambda o: o.stats.served_reads / o.stats.reads if o.stats.reads else None,
     "origin_offload": lambda o: (
@@ -42,7 +42,7 @@ MEASURES = {
 @dataclass(frozen=True)
 class Expectation:
     """One entry of `expectations`. `levels`, `than` are {factor: levels as text}; exactly one of `than`, `value` is
-    there. A test is of the measure against `times` that of `than`, `plus` so much; "within" is by `plus` to both
+    set. A test compares the measure with `times` the measure of `than`, plus `plus`; "within" allows `plus` to both
     sides."""
 
     that: str
@@ -57,9 +57,9 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Decided:
-    """`result` is confirmed, refuted or undecided; `why` says in one sentence what it rests on.
+    """`result` is confirmed, refuted or undecided; `why` gives the reason in one sentence.
 
-    `difference` is that of a test, with its interval, `p_holm` its p after the correction.
+    For a test, `difference` is the difference with its interval, `p_holm` the p after the correction.
     """
 
     that: str
@@ -72,8 +72,8 @@ class Decided:
 
 @dataclass(frozen=True)
 class _Tested:
-    """`holds` is whether the mean difference lies where it should, `p` small if that is no chance, `p_against` small if
-    its lying elsewhere is none; None with a single pair."""
+    """`holds` is whether the mean difference lies where expected. `p` is small if that is significant, `p_against` is
+    small if a difference elsewhere is significant; both are None with a single pair."""
 
     difference: Interval
     holds: bool
@@ -83,7 +83,7 @@ class _Tested:
 
 
 def read(experiment):
-    """Return the `Expectation`s of a run's experiment, [] if it states none. ValueError on what makes no sense."""
+    """Return the `Expectation`s of a run's experiment, [] if it states none. ValueError on an invalid one."""
     entries = experiment.get("expectations", [])
     if not isinstance(entries, list) or len(entries) > EXPECTATIONS_MAX:
         raise ValueError(f"expectations is not a list of at most {EXPECTATIONS_MAX}")
@@ -105,7 +105,7 @@ def decide(analysis):
 
 
 def table(decided):
-    """The table of a report, in a list; [] without expectations."""
+    """The report's table, in a list; [] without expectations."""
     if not decided:
         return []
     columns = [
@@ -209,10 +209,10 @@ def _test(one, valid):
     holds = centre > 0 if one.relation == "above" else centre < 0
     if len(gaps) < 2:
         return _Tested(difference, holds, None, None, trials)
-    # The chance of such differences if their mean were below the margin's lower end, or above its upper.
+    # The p-values of such differences if their mean were below the margin's lower end, or above its upper end.
     above, below = _p_above(gaps, -margin), 1 - _p_above(gaps, margin)
     if one.relation == "within":
-        # Two one-sided tests, of which both have to hold (Schuirmann 1987); against it speaks either bound.
+        # Two one-sided tests that both have to hold (Schuirmann 1987); a mean beyond either bound is evidence against.
         return _Tested(difference, holds, max(above, below), 2 * min(1 - above, 1 - below, 0.5), trials)
     p = 2 * min(above, below)
     return _Tested(difference, holds, p, p, trials)
@@ -230,7 +230,7 @@ def _by_pair(one, valid, levels):
 
 
 def _p_above(values, bound):
-    """One-sided p of "the mean is at most `bound`"; small where it is shown to be above."""
+    """One-sided p of "the mean is at most `bound`"; small where the data show that the mean is above."""
     values = np.asarray(values, dtype=float)
     gap, error = float(values.mean()) - bound, float(values.std(ddof=1)) / math.sqrt(values.size)
     if error <= ROUNDING * max(1.0, abs(gap)):

@@ -1,4 +1,4 @@
-"""How far a run's result lies from the study's, and why that may be: sentences from facts of the run, no guesses."""
+"""Compares a run's result with the study's and lists possible reasons for a difference, from facts of the run only."""
 
 import math
 
@@ -9,7 +9,7 @@ NEAR = 1.2  # "within 20 %"
 
 
 def compare(evidence):
-    """Return (whether ours agrees in direction, one sentence), or (None, sentence) if there is nothing to compare."""
+    """Return (whether our result has the study's direction, one sentence); (None, sentence) without a comparison."""
     ours, study = evidence.effect, evidence.study_effect
     if ours is None or ours.ratio is None or study is None:
         return None, "There is nothing to compare with the study's value."
@@ -29,7 +29,7 @@ def compare(evidence):
 
 
 def agrees(evidence, verdict):
-    """Whether there is nothing to explain: confirmed, the study's direction, and within 20 % of its effect."""
+    """Whether no explanation is needed: confirmed, the study's direction, and within 20 % of its effect."""
     same, _ = compare(evidence)
     if verdict.result != "confirmed" or not same:
         return False
@@ -37,7 +37,7 @@ def agrees(evidence, verdict):
 
 
 def reasons(analysis, study_settings):
-    """Return sentences on what of this run differs from the study, or limits it."""
+    """Return sentences on the differences between this run and the study, and on this run's limits."""
     run, found = analysis.run, []
     profile = run.profile
     name = str(profile.get("name", "none"))[:60]

@@ -1,6 +1,6 @@
 """Tests of hypotheses over paired trials: the sign-flip test, equivalence, and Holm's correction.
 
-The unit is the pair of trials, never the request, and the effect is a ratio: its logarithm is what is tested.
+The unit is the pair of trials, never the request. The effect is a ratio, and the tests use its logarithm.
 """
 
 import math
@@ -12,7 +12,7 @@ from scipy.special import stdtr
 from stevec_report.intervals import Interval, geometric_mean
 
 ALPHA = 0.05
-EXACT_PAIRS_MAX = 20  # 2^20 sign patterns are enumerated; beyond, a bound is given
+EXACT_PAIRS_MAX = 20  # up to 2^20 sign patterns are enumerated; beyond that, p is a bound
 TIE = 1e-9  # relative: sums that differ by rounding only are equal
 
 
@@ -20,7 +20,7 @@ TIE = 1e-9  # relative: sums that differ by rounding only are equal
 class PairedTest:
     """A test over `n` pairs: the ratio with its interval, and p. `exact` is false where p is an upper bound.
 
-    `p` is None if there is no pair. `least_p` is the smallest p that so many pairs can give.
+    `p` is None if there is no pair. `least_p` is the smallest p that this number of pairs can give.
     """
 
     ratio: Interval | None
@@ -48,7 +48,7 @@ def sign_flip(logs):
     if logs.size > EXACT_PAIRS_MAX:
         spread = float(logs @ logs)
         return (1.0 if spread == 0 else min(1.0, 2 * math.exp(-(observed**2) / (2 * spread)))), False
-    # The sums of all patterns, built up pair by pair; the first sign may be fixed, as the test has two sides.
+    # The sums of all patterns, built up pair by pair; the first sign may be fixed because the test is two-sided.
     sums = np.array([logs[0]])
     for value in logs[1:]:
         sums = np.concatenate([sums + value, sums - value])
@@ -57,7 +57,7 @@ def sign_flip(logs):
 
 
 def least_p(pairs):
-    """The smallest p that a two-sided sign-flip test over so many pairs can give."""
+    """The smallest p that a two-sided sign-flip test over this number of pairs can give."""
     return min(1.0, 2.0 ** (1 - pairs)) if pairs else 1.0
 
 
@@ -103,7 +103,7 @@ def equivalence(numerators, denominators, margin):
 def holm(p_values):
     """Holm's step-down correction: {name: p} → {name: adjusted p}. A p of None counts as 1.
 
-    Controls the chance of one false rejection among all of them, whatever depends on what (S. Holm, "A simple
+    Controls the chance of any false rejection among all of them, under any dependence (S. Holm, "A simple
     sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6(2), 1979).
     """
     ordered = sorted(p_values, key=lambda name: 1.0 if p_values[name] is None else p_values[name])

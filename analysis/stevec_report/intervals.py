@@ -3,7 +3,7 @@
 Requests of one trial share its caches, its connection and its neighbours on the machine, so they are not
 independent; repeated trials nearly are (A. Georges, D. Buytaert, L. Eeckhout, "Statistically rigorous Java
 performance evaluation", OOPSLA 2007, section 3). Times are positive and skewed and are compared as ratios,
-so everything is computed on logarithms and turned back, which makes the centres geometric means (P. J.
+so everything is computed on logarithms and transformed back, which makes the centres geometric means (P. J.
 Fleming, J. J. Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
 CACM 29(3), 1986).
 """
@@ -89,8 +89,8 @@ def paired_ratio(numerators, denominators, level=LEVEL):
 def drift(groups, level=LEVEL):
     """Change of the times over a run: the common slope of log(time) within the groups, by least squares.
 
-    Every group (a door) keeps its own level, and all share one slope, so a door that happened to be
-    measured late does not look like a drift. The interval is t(n − groups − 1) · standard error.
+    Every group (a door) has its own level, and all share one slope, so a door that happened to be measured late
+    does not appear as drift. The interval is t(n − groups − 1) · standard error.
 
     Args:
         groups: list of (moments, values) with shapes (n,), moments scaled so that the run lasts from 0 to 1

@@ -1,27 +1,27 @@
 """The law of the counter.
 
-Every request either is answered by a cache alone or reaches the wiki and is counted there. So for every trial, the
-background load included,
+A cache answers a request alone, or the request reaches the wiki and is counted there. So for every trial, including
+its background load,
 
     requests sent − requests that a cache served + the edge's own = counter        exactly.
 
-The edge sends requests on its own only under stale-while-revalidate (RFC 5861), to renew what it has answered with.
-They and the counter are taken from trial.json: they come from the edge's log and from the wiki, and are in no sample.
-All other sides are counted again, from the samples and from the plans in manifest.json. trial.json's own
-counts are then compared with ours, so that a mistake in either shows.
+The edge sends requests on its own only under stale-while-revalidate (RFC 5861), to renew a copy that it has just used.
+Their number and the counter are taken from trial.json, because they come from the edge's log and from the wiki and are
+in no sample. All other terms are recomputed from the samples and from the plans in manifest.json. Then trial.json's
+own counts are compared with ours, so that an error in either is found.
 
-Where the origin's nginx was killed (`fault`), failed requests are asked for nothing: each never left the cache, or was
-under way at the kill, and which of these the wiki had counted it alone can tell. So
+If the origin's nginx was killed (`fault`), failed requests are left out: each never left the cache, or was in flight at
+the kill. Only the wiki knows which of those in flight it counted. So
 
     answered ≤ counter ≤ answered + cut off + refreshes,    answered = sent − served by a cache − failed,
 
-as nobody saw which of the edge's own requests met an origin.
+because it is not recorded which of the edge's own requests reached an origin.
 """
 
 from dataclasses import dataclass
 
-COLLAPSE_PATIENCE_MS = 5000  # who has waited so long for the fetch of another asks for itself
-PURGED = ("purge-url", "purge-tag")  # policies whose lifetime is longer than any trial, and for CDNs alone
+COLLAPSE_PATIENCE_MS = 5000  # a request that waits this long for another request's fetch is then sent on itself
+PURGED = ("purge-url", "purge-tag")  # policies for CDNs only, with a lifetime longer than any trial
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class LawCheck:
 def check_law(run, stats):
     """Check every trial of `run` against `stats` ({trial number: TrialStats}); return `LawCheck`.
 
-    A trial whose trial.json or samples cannot be read is `unchecked`, which is not held.
+    A trial whose trial.json or samples cannot be read is `unchecked`; it does not count as held.
     """
     held, failures, unchecked = [], {}, []
     for trial in run.trials:
@@ -62,9 +62,9 @@ def check_law(run, stats):
 def check_witness(record, stats):
     """Compare the counter with its witness, the log of the nginx in front of the origin; return sentences.
 
-    A difference is no break of the law: it says that one of the two counts, or the cutting of the log into
-    trials, is wrong. Either way the trial is not to be trusted. A request that was given up may be in the log
-    and not in the counter, so a trial with unanswered requests has no such witness.
+    A difference does not break the law. It means that one of the two counts is wrong, or the split of the log into
+    trials, so the trial is not to be trusted. A request that the client gave up may be in the log but not in the
+    counter, so a trial with unanswered requests is not checked against its witness.
     """
     lines = record.log_lines.get("origin")
     if record.fault is not None and lines is not None:
@@ -78,7 +78,7 @@ def check_witness(record, stats):
 
 
 def check_trial(record, stats, plan, caching):
-    """Return a sentence for every way in which one trial breaks the law; an empty list if it keeps it."""
+    """Return a sentence for each way in which one trial breaks the law; [] if it keeps the law."""
     return [
         *_check_balance(record, stats, caching),
         *_check_plan(record, stats, plan),
@@ -88,12 +88,12 @@ def check_trial(record, stats, plan, caching):
 
 
 def exact_expectation(record, stats, caching):
-    """The counter that theory gives for the trial as it went, or None where theory gives none.
+    """The exact counter that theory predicts for the trial, or None where theory gives no exact number.
 
-    Without a cache, or where it may store nothing, every request is counted. With one, a trial that only reads, in
-    which nothing failed, that was over before anything expired, and in which no answer took so long that others stopped
-    waiting for it and asked themselves, has each different page counted once. No theory is given for a trial with a
-    background, whose pages are not known to be the probe's.
+    Without a cache, or where the cache may store nothing, every request is counted. With a cache, each distinct page is
+    counted once if the trial only reads, nothing failed, nothing expired before its end, and no fetch took so long that
+    requests waiting for it were sent on themselves. There is no prediction for a trial with a background, because its
+    pages may differ from the probe's.
     """
     if stats.background is not None or stats.failures or record.fault is not None:
         return None
@@ -106,7 +106,7 @@ def exact_expectation(record, stats, caching):
     if policy in PURGED and stats.writes == 0 and patient:
         return stats.distinct_pages
     ttl_s = record.number("ttl_s")
-    # A cache counts freshness in whole seconds, so the last one is nobody's.
+    # A cache counts freshness in whole seconds, so a copy may or may not be fresh in the last second.
     if stats.writes == 0 and stats.span_s < ttl_s - 1 and patient:
         return stats.distinct_pages
     return None
@@ -131,7 +131,7 @@ def _check_balance(record, stats, caching):
         if unanswered := _unanswered(stats):
             text += f" ({unanswered} got no answer, and which of these reached the wiki is not known)"
         found.append(text)
-    # Each comes with an answer that says so, if perhaps one of the background's.
+    # Each refresh belongs to a response with the status UPDATING, which may be one of the background's.
     if stats.background is None and refreshes > stats.cache_statuses.get("UPDATING", 0):
         found.append(f"{refreshes} requests of the edge's own, but fewer answers that it was renewing")
     if record.counter_reads + record.counter_writes != counter:
@@ -206,7 +206,7 @@ def _check_own_counts(record, stats):
 
 
 def _unanswered(stats):
-    """Requests without an answer, the background's included."""
+    """Requests without a response, including the background's."""
     if stats is None:
         return 0
     of_background = 0

@@ -1,4 +1,4 @@
-"""What a cache took from the origin in one trial, in reads and in bytes. Edits reach the origin under every policy."""
+"""Measures a cache's offload in one trial, in reads and in bytes. Edits reach the origin under every policy."""
 
 import gzip
 import json
@@ -11,8 +11,8 @@ READS = ("GET", "HEAD")
 class Offload:
     """Shares of the reads: answered by a cache (`hit_ratio`), kept from the origin in requests, and in bytes of bodies.
 
-    `requests` is below `hit_ratio` by what the edge asked for on its own. `bytes` is None if the origin's log does
-    not tell them. `read_bytes` is the mean body of a read.
+    `requests` is below `hit_ratio` by the requests that the edge sent on its own. `bytes` is None if the origin's log
+    does not have them. `read_bytes` is the mean size of a read's body.
     """
 
     hit_ratio: float
@@ -22,7 +22,7 @@ class Offload:
 
 
 def measure_offload(analysis, outcome):
-    """Return the `Offload` of a valid trial without a background, or None if it read nothing."""
+    """Return the `Offload` of a valid trial without a background, or None if the trial has no reads."""
     record, stats = outcome.record, outcome.stats
     if stats.background is not None or not stats.reads:
         return None
@@ -39,7 +39,7 @@ def measure_offload(analysis, outcome):
 
 
 def _bytes_of_reads(log):
-    """Bytes of bodies that the nginx in front of the wiki sent for reads; None if a line does not say."""
+    """Bytes of bodies that the nginx in front of the wiki sent for reads; None if a log line lacks the size."""
     total = 0
     try:
         with gzip.open(log, "rb") as lines:

@@ -1,4 +1,4 @@
-"""The machine that the wiki ran on, as manifest.json says, and what it was busy with, from origin.csv.gz of a trial."""
+"""The wiki's machine, from manifest.json, and its resource use in a trial, from origin.csv.gz."""
 
 import csv
 import gzip
@@ -24,7 +24,7 @@ EMULATED = (
 
 @dataclass(frozen=True)
 class Origin:
-    """`kind` is local, board or ssh; `facts` is what else the manifest says, {} for a run from before it did."""
+    """`kind` is local, board or ssh; `facts` has the manifest's other fields, {} for an older run without them."""
 
     kind: str
     emulated: bool
@@ -33,10 +33,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class OriginSamples:
-    """What the origin did in each second of a trial; all lists are as long as `times_us` (microseconds since 1970).
+    """Resource use of the origin per second of a trial; all lists are as long as `times_us` (microseconds since 1970).
 
     `cpu` is the busy share of all its processors (0 to 1), `memory` in bytes, `temperature` in °C, `received` and
-    `sent` bytes in that second. None where a value could not be had.
+    `sent` bytes in that second. None where a value is not available.
     """
 
     times_us: list[int]
@@ -78,7 +78,7 @@ def read_samples(path):
 
 
 def without_capacity(what):
-    """The words in the place of something that would claim what an emulated origin can take. `what` begins one."""
+    """The note that replaces a result on capacity where the origin was emulated. `what` starts the sentence."""
     return Words("note", f"{what} would claim what the origin can take. It was emulated, so there is none here.")
 
 

@@ -1,4 +1,4 @@
-"""Joins what a trial says about itself, what its samples say and what the law says, into one row a trial."""
+"""Joins a trial's record, the statistics of its samples and the result of the law into one row per trial."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from stevec_report.samples import TrialStats
 class Outcome:
     """One planned trial as the report shows it. Only trials with `valid` enter any mean.
 
-    `present` is whether its folder is there at all. `record` and `stats` are None if they could not be read;
+    `present` is whether its folder exists. `record` and `stats` are None if they could not be read;
     `reasons` then says why.
     """
 
@@ -41,7 +41,7 @@ class Outcome:
 
     @property
     def limited(self):
-        """Whether the load generator, and not what was measured, may be the limit of this trial."""
+        """Whether the load generator, and not the system under test, may be the limit of this trial."""
         record = self.record
         background = record.background if record else None
         return bool(record and (record.generator_limited or (background and background.generator_limited)))
@@ -63,7 +63,7 @@ def judge(run, stats, law):
         record, own_stats = trial.record, stats.get(trial.number)
         own = []
         if record is not None:
-            # What the run found itself is not said a second time.
+            # Reasons that the run recorded itself are not repeated.
             own = (
                 check_witness(record, own_stats) if record.valid else list(record.invalid_reasons) or ["marked invalid"]
             )
@@ -76,7 +76,7 @@ def judge(run, stats, law):
 def select(outcomes, **settings):
     """Return the valid outcomes whose settings have these values, by repetition.
 
-    The value of a setting may be a function of it that says whether it fits.
+    Instead of a value, a setting may have a function that takes the trial's value and returns whether it matches.
     """
 
     def fits(outcome):
@@ -99,7 +99,7 @@ def cells(outcomes):
 
 
 def cell_text(cell):
-    """Return a cell as text: `source, background_vus 250`; the door and named levels speak for themselves."""
+    """Return a cell as text: `source, background_vus 250`; the door and named levels need no factor's name."""
     words = []
     for factor, level in cell:
         plain = factor == "door" or not level[:1].isdecimal()

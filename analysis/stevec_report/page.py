@@ -1,6 +1,6 @@
-"""Renders index.html: one file that needs nothing else. All text is escaped; only our own figures are not.
+"""Renders index.html: one self-contained file. All text is escaped, except our own figures.
 
-The page's one script sorts tables. It stands in the page itself, and the page's policy allows it by its hash alone.
+The page's only script sorts tables. It is inline, and the page's content security policy allows it by its hash only.
 """
 
 import base64
@@ -24,7 +24,7 @@ def render(results, parts, decided, head_tables):
 
     Args:
         results: the `Run` or `Study`. parts: its `Part`s. decided: {experiment: Verdict}.
-        head_tables: tables that stand before the parts, [] in the report of one run.
+        head_tables: tables before the parts, [] in the report of one run.
     """
     environment = Environment(
         loader=PackageLoader("stevec_report"),

@@ -1,4 +1,4 @@
-"""A part of a report: one run with everything that the page says of it, rendered while its samples are open."""
+"""A part of a report: one run with all its content for the page, rendered while its samples are open."""
 
 from dataclasses import dataclass, field
 
@@ -36,8 +36,7 @@ class DrawnFigure:
 class Part:
     """One run of the report. `run` is None if it cannot be reported on; `problem` then says why.
 
-    `directory` is the run's folder seen from the folder of the report, `prefix` what stands before the names of
-    its files.
+    `directory` is the run's folder relative to the folder of the report, `prefix` the prefix of its files' names.
     """
 
     name: str
@@ -56,20 +55,20 @@ class Part:
 
     @property
     def title(self):
-        """What the experiment is called."""
+        """The experiment's title."""
         experiment = self.run.experiment if self.run else {}
         title = experiment.get("title")
         return title if isinstance(title, str) and title else self.name
 
     @property
     def id(self):
-        """E1 to E6 or what a user's own is called, or an empty text."""
+        """E1 to E6, the id of a user's own experiment, or ''."""
         value = self.run.experiment.get("id") if self.run else None
         return value[:20] if isinstance(value, str) else ""
 
     @property
     def invalid(self):
-        """The outcomes that enter nothing."""
+        """The outcomes that enter no mean."""
         return [outcome for outcome in self.outcomes if not outcome.valid]
 
     @property
@@ -83,7 +82,7 @@ class Part:
         return {outcome.number for outcome in self.outcomes if outcome.present}
 
     def law_counts(self):
-        """Sums over the trials that keep the law: {"without": …, "with": …} a cache, each a dict of counts."""
+        """Sums over the trials that keep the law: {"without": counts, "with": counts}, without and with a cache."""
         names = ("trials", "requests", "counter", "served", "refreshes")
         sums = {caching: dict.fromkeys(names, 0) for caching in (False, True)}
         held = set(self.law.held)
@@ -104,7 +103,7 @@ def build(run, directory, prefix, write_figure, say):
 
     Args:
         directory, prefix: see `Part`.
-        write_figure: called with (name, matplotlib figure) for each; returns its SVG text.
+        write_figure: called with (name, matplotlib figure) for each figure; returns its SVG text.
         say: called with a line of progress.
     """
     analysis = analyse(run)
@@ -142,7 +141,7 @@ def build(run, directory, prefix, write_figure, say):
 
 
 def list_blocks(analysis, *tables):
-    """All blocks of a run: its experiment's, `tables`, and those of every experiment."""
+    """All blocks of a run: its experiment's own, `tables`, and those of every experiment."""
     module = experiments.module_for(analysis.name)
     strips = getattr(module, "strips", common.default_strips)(analysis)
     return [

@@ -1,8 +1,8 @@
-"""The one look of all figures: sizes, type, colours, and how a figure becomes bytes.
+"""The common style of all figures: sizes, type, colours, and the export to bytes.
 
-A figure is as wide as a phone's screen shows it without shrinking the type below about 9 px, on a white
+A figure is as wide as a phone's screen can show without shrinking the type below about 9 px, on a white
 card that stays legible on a dark page. Colours are those of Okabe and Ito ("Color universal design", 2008),
-warm without a cache and cool with one; nothing is told by colour alone.
+warm without a cache and cool with one; no information is given by colour alone.
 """
 
 import io
@@ -64,7 +64,7 @@ _RC = {
     "text.parse_math": False,
     # Text as outlines: the same letters on every machine and in every browser.
     "svg.fonttype": "path",
-    # Ids in the SVG come from this word instead of from chance, so that a rebuild gives the same bytes.
+    # Ids in the SVG derive from this salt instead of random numbers, so that a rebuild gives the same bytes.
     "svg.hashsalt": "stevec",
 }
 
@@ -81,8 +81,8 @@ def door_marker(door):
 
 @contextmanager
 def style():
-    """Draw and save inside this: matplotlib's own defaults (whatever the user's matplotlibrc), then ours."""
-    # The DejaVu that comes with matplotlib first, whatever version of it the system has.
+    """Context for drawing and saving: matplotlib's defaults, without the user's matplotlibrc, then our settings."""
+    # The DejaVu fonts that come with matplotlib take precedence over the system's version.
     bundled = str(Path(matplotlib.get_data_path()) / "fonts" / "ttf")
     fonts = font_manager.fontManager
     fonts.ttflist.sort(key=lambda entry: not entry.fname.startswith(bundled))
@@ -93,7 +93,7 @@ def style():
 
 
 def new_figure(height_in, rows=1, **grid):
-    """Return (figure, axes of shape (rows,)) of the common width. `grid` goes to `Figure.subplots`."""
+    """Return (figure, axes of shape (rows,)) of the common width. `grid` is passed to `Figure.subplots`."""
     figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
     FigureCanvasAgg(figure)
     figure.get_layout_engine().set(h_pad=0.07, w_pad=0.06)
@@ -101,14 +101,14 @@ def new_figure(height_in, rows=1, **grid):
 
 
 def legend_above(figure, axes, columns, **spacing):
-    """Put what `axes` show above the panels, in so many columns. `spacing` goes to `Figure.legend`."""
+    """Place the legend of `axes` above the panels, in `columns` columns. `spacing` is passed to `Figure.legend`."""
     spacing = {"borderpad": 0.1, "columnspacing": 1.0} | spacing
     handles = axes.get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper left", ncols=columns, frameon=False, fontsize=8.5, **spacing)
 
 
 def mark_tolerated(axes, text, x, **placed):
-    """Draw what a user tolerates across axes of milliseconds, with `text` on it at `x`, a share of their width."""
+    """Draw the tolerated time as a line across axes in ms, with `text` at `x`, a share of the axes' width."""
     axes.axhline(TOLERATED_MS, color=INK, linewidth=1, linestyle="dashed", zorder=1)
     axes.annotate(
         text,

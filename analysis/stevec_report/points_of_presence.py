@@ -1,4 +1,4 @@
-"""Says which points of presence of a CDN answered, where the samples name them: each has a cache of its own."""
+"""Lists the points of presence of a CDN that answered, if the samples name them: each has a cache of its own."""
 
 from stevec_report import outcomes, wording
 from stevec_report.blocks import Column, Table, Words, trials_cell
@@ -8,7 +8,7 @@ NAME_MAX_CHARS = 16
 
 
 def blocks(analysis):
-    """A table of requests by cell and point of presence, and words on the trials that met several; [] without any."""
+    """A table of requests by cell and point of presence, and a note on trials with several; [] without any."""
     placed = [o for o in analysis.valid if o.stats.pops]
     if not placed:
         return []

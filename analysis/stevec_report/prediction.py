@@ -1,7 +1,7 @@
-"""Prediction beside measurement: what a model says of each cell, and what its trials were.
+"""Compares the prediction of a model for each cell with the measurements of its trials.
 
-Each trial is predicted by itself, from its settings, what it sent and how long it took, and nothing else that was
-measured. The reads of a background go through the same cache, so they are in both.
+Each trial is predicted separately. The only inputs are its settings, the requests that it sent and its duration; no
+other measurement enters. The reads of a background go through the same cache, so both sides include them.
 """
 
 import statistics
@@ -15,7 +15,7 @@ from stevec_report.intervals import Interval, clipped, t_interval
 from stevec_report.wording import join_words
 
 NOBODY_EDITS = "nobody edits"
-FAILED_MAX = 0.01  # a model has an origin that answers
+FAILED_MAX = 0.01  # share of failed requests; the model assumes an origin that answers
 RATIOS = (("hit", "hit ratio, %"), ("stale", "stale reads, %"))
 NOTE = (
     "Per cent of the reads, a background's included; points for differences. “95 % of trials” is where a trial lies if "
@@ -28,8 +28,8 @@ NOTE = (
 
 @dataclass(frozen=True)
 class Compared:
-    """One valid trial: what was predicted, and the measured ratios; the stale ratio is None where nothing was edited
-    while it was read."""
+    """One valid trial: the prediction and the measured ratios; the stale ratio is None where nothing was edited while
+    it was read."""
 
     number: int
     predicted: CellPrediction
@@ -128,7 +128,7 @@ def _compare_cell(cell, valid, run):
         return CellCompared(cell, (), f"no model: {100 * failed:.3g} % of the requests failed")
     try:
         middle = sorted(valid, key=lambda o: o.stats.span_s)[len(valid) // 2]
-        # Behind a zone the wiki is somebody's, and tells caches again when it does by itself.
+        # A zone's wiki is a real site, not the lab's, so it purges a second time after the site's default delay.
         delays_s = PURGE_DELAYS_OF_A_SITE_S if run.target else PURGE_DELAYS_S
         draws = draws_of_cell(_settings(middle, run.doors), **_facts(middle), purge_delays_s=delays_s)
         trials = [
@@ -148,7 +148,7 @@ def _compare_cell(cell, valid, run):
 
 
 def _settings(outcome, doors):
-    """The settings of a trial; a door that is said not to cache is none that does, whatever its name."""
+    """The settings of a trial; a door that the manifest marks as not caching counts as such, whatever its name."""
     settings = outcome.record.settings
     return settings if doors[outcome.door].caching else settings | {"door": "source"}
 

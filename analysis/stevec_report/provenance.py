@@ -1,15 +1,15 @@
-"""Where the numbers come from, as labelled rows of text, taken from manifest.json as it stands."""
+"""Describes the origin of the numbers as labelled rows of text, unchanged from manifest.json."""
 
 import json
 
 ROWS_MAX = 100
 TEXT_MAX_CHARS = 300
-ENTRIES_MAX = 40  # shown of one list of strings in one value
+ENTRIES_MAX = 40  # entries shown from one list of strings in one value
 PLANS_MAX = 12
 
 
 def describe_results(results):
-    """Return [(heading, [(label, text)])] on how a run or study was made, and where origin and client stood."""
+    """Return [(heading, [(label, text)])] on how a run or study was made, and where origin and client ran."""
     manifest = results.manifest
     git = manifest.get("git") if isinstance(manifest.get("git"), dict) else {}
     tree = {True: "with uncommitted changes", False: "clean"}.get(git.get("dirty"), "unknown")
@@ -65,7 +65,7 @@ def describe_run(run):
 
 
 def _verification(manifest):
-    """What `stevec cloudflare verify` saw before the run."""
+    """The result of `stevec cloudflare verify` before the run."""
     value = manifest.get("verification")
     if not isinstance(value, dict):
         return []
@@ -75,7 +75,7 @@ def _verification(manifest):
 
 
 def _profile(profile):
-    """What was asked for, what was applied, what is missing."""
+    """The requested profile, the applied part, and the missing part."""
     if not profile:
         return []
     applied = profile.get("applied") if isinstance(profile.get("applied"), dict) else {}

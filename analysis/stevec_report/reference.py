@@ -1,4 +1,4 @@
-"""The study's own values, from analysis/reference/*.csv (one value a row; times in milliseconds)."""
+"""The study's own values, from analysis/reference/*.csv (one value per row; times in milliseconds)."""
 
 import csv
 from functools import cache
@@ -20,7 +20,7 @@ def read_series(table, value_column, series="caching", index="repetition"):
     Args:
         table: such as "1.1".
         value_column: the column with the values, read as numbers.
-        series, index: columns that tell the values apart; `index` is read as a whole number.
+        series, index: columns that identify a value; `index` is read as a whole number.
     """
     found = {}
     for row in read_rows(table):

@@ -1,4 +1,4 @@
-"""Writes the folder report/ of a run or study: the page, the tables, the figures. All of it, or nothing."""
+"""Writes the folder report/ of a run or study (page, tables, figures), completely or not at all."""
 
 import csv
 import os
@@ -117,12 +117,12 @@ def _write_table(folder, table):
 
 @contextmanager
 def _swapped_in(target):
-    """Give a new folder beside `target` that takes its place at the end, or is removed on failure."""
+    """Yield a new folder beside `target` that replaces it at the end, or is removed on failure."""
     fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}-new-", dir=target.parent))
     try:
         umask = os.umask(0)
         os.umask(umask)
-        fresh.chmod(0o777 & ~umask)  # mkdtemp lets only its owner in, and a report is to be read
+        fresh.chmod(0o777 & ~umask)  # mkdtemp grants access to the owner only, but others may read a report
         yield fresh
         _swap(fresh, target)
     finally:
@@ -133,8 +133,8 @@ def _swap(fresh, target):
     if not target.exists():
         fresh.rename(target)
         return
-    # A folder cannot be renamed onto one that has files: the old one steps aside, and back if the new one did
-    # not get in, whatever stopped it.
+    # A folder cannot be renamed onto one that has files. So the old folder is moved away first, and back if the new
+    # one could not take its place for any reason.
     aside = Path(tempfile.mkdtemp(prefix=f".{target.name}-old-", dir=target.parent))
     old = aside / target.name
     try:

@@ -1,7 +1,7 @@
-"""Reads what a run folder says about itself: manifest.json and every trials/NNNN/trial.json.
+"""Reads the metadata of a run folder: manifest.json and every trials/NNNN/trial.json.
 
-Nothing here opens the measurements (see `samples.py`). Two kinds of trouble are told apart: a folder that
-is not a finished run at all raises `RunFolderError`; a single trial that cannot be read becomes a trial
+Nothing here opens the measurements (see `samples.py`). There are two kinds of error: a folder that
+is not a finished run raises `RunFolderError`; a single trial that cannot be read becomes a trial
 with `problems`, so that the rest of the run is still analysed.
 """
 
@@ -17,7 +17,7 @@ from stevec_report.origin import read_origin
 MANIFEST_MAX_BYTES = 8_000_000
 TRIAL_JSON_MAX_BYTES = 1_000_000
 TRIALS_MAX = 2_000
-REASONS_MAX = 20  # reasons kept per trial, and characters kept of each: a report is no log
+REASONS_MAX = 20  # reasons kept per trial; the length of each is limited too, because a report is not a log
 REASON_MAX_CHARS = 500
 FACTORS_MAX = 16
 PROOF_REQUESTS_MAX = 10_000
@@ -27,7 +27,7 @@ TIME_MAX_US = 10**16
 LOG_NAMES = ("edge", "origin", "local")
 NAME_PATTERN = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
-# The order in which doors are shown everywhere, as in the study: without a cache first.
+# The order of doors everywhere, as in the study: without a cache first.
 DOOR_ORDER = ("source", "nocache", "local", "cached")
 
 
@@ -49,7 +49,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Door:
-    """A way to the wiki, and whether a cache lies on it."""
+    """A path to the wiki, and whether it has a cache."""
 
     name: str
     url: str
@@ -70,7 +70,7 @@ class Background:
 
 @dataclass(frozen=True)
 class Purges:
-    """What the wiki told the edge in a trial: calls, those of them that failed, and the URLs, tags and hosts named."""
+    """The wiki's purges at the edge in a trial: calls, failed calls, and the numbers of URLs, tags and hosts purged."""
 
     calls: int
     failed: int
@@ -97,11 +97,11 @@ class Fault:
 class TrialRecord:
     """The checked part of one trial.json. Counts are requests, of the probe unless the name says otherwise.
 
-    `proof_statuses` are the cache statuses that the cold proof saw, one a request.
-    `cell` is {factor: level as text}, `settings` the settings as they held. `clock_step_s` is how far the
-    clock on the wall and the monotonic one fell apart in the trial (None if the trial does not say).
-    `stolen_cpu_share` is what the host of the machine gave to others, of all cores (None if the trial does not say).
-    `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without any.
+    `proof_statuses` are the cache statuses that the cold proof saw, one per request.
+    `cell` is {factor: level as text}, `settings` the settings in effect. `clock_step_s` is the difference that
+    arose between wall clock and monotonic clock during the trial (None if the trial does not record it).
+    `stolen_cpu_share` is the share of all cores that the machine's host gave to other guests (None if not recorded).
+    `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without purges.
     """
 
     repetition: int
@@ -138,11 +138,11 @@ class TrialRecord:
     stolen_cpu_share: float | None = None
 
     def setting(self, name, default=None):
-        """The value of a setting as it held in this trial."""
+        """The value of a setting in this trial."""
         return self.settings.get(name, default)
 
     def number(self, name, default=0):
-        """A setting that is a number; `default` if it is none."""
+        """The value of a numeric setting; `default` if it is not a number."""
         value = self.settings.get(name)
         return value if isinstance(value, int | float) and not isinstance(value, bool) else default
 
@@ -154,7 +154,7 @@ class Trial:
     number: int
     record: TrialRecord | None
     problems: list[str] = field(default_factory=list)
-    present: bool = True  # whether its folder is there
+    present: bool = True  # whether its folder exists
 
     @property
     def folder(self):
@@ -164,14 +164,14 @@ class Trial:
 
 @dataclass(frozen=True)
 class ResultsFolder:
-    """What a run and a study have in common; `manifest` is the whole JSON object."""
+    """The common base of a run and a study; `manifest` is the whole JSON object."""
 
     path: Path
     manifest: dict
 
     @property
     def name(self):
-        """The name of the folder, which is that of the run or the study."""
+        """The name of the folder, which is also the name of the run or study."""
         return self.path.name
 
     @property
@@ -187,7 +187,7 @@ class ResultsFolder:
 
     @property
     def target(self):
-        """The manifest's `target`: a zone, or {} for a stack of the lab's own."""
+        """The manifest's `target`: a zone, or {} for the lab's own stack."""
         value = self.manifest.get("target")
         return value if isinstance(value, dict) else {}
 
@@ -210,8 +210,7 @@ def read_manifest(path):
     """Return the manifest of the run or study in folder `path`, after the checks that both share.
 
     Raises:
-        RunFolderError: not a folder of results, a schema that is not read any more or not yet, or a run
-        that is not complete.
+        RunFolderError: not a folder of results, an unsupported version of the schema, or an incomplete run.
     """
     path = Path(path)
     manifest_path = path / "manifest.json"
@@ -286,7 +285,7 @@ def _check_complete(path, manifest):
     status = manifest.get("status")
     if status == "complete":
         return
-    # A run that was killed can no longer say so: its status stays "running".
+    # A killed run cannot update its status, which stays "running".
     next_step = {
         "interrupted": "It was interrupted: go on with `stevec run --resume`.",
         "failed": "It failed on the way: run it again.",
@@ -470,7 +469,7 @@ def _read_fault(value):
 
 
 def _mark_duplicates(trials):
-    """A cell is measured once a repetition; a second trial of it is no independent value."""
+    """Mark repeated trials: a cell is measured once per repetition, and a second trial is not an independent value."""
     first = {}
     for trial in trials:
         if trial.record is None:

@@ -1,11 +1,11 @@
 """Reads the measurements of the trials (samples.csv.gz, background.csv.gz) and condenses them.
 
-Every file is decompressed to its end first, which checks its length and checksum; only a file that is whole
-is handed to duckdb, which makes a Parquet file of it in a temporary folder. All numbers come from those. A file that is
-not whole becomes a problem of its trial and of no other.
+Every file is first decompressed to its end, which checks its length and checksum. Only an intact file is passed to
+duckdb, which converts it to a Parquet file in a temporary folder. All numbers come from these Parquet files. A damaged
+file becomes a problem of its trial and does not affect others.
 
-Memory is bounded whatever the number of samples: duckdb may use MEMORY_LIMIT, and only one trial is in it at a time.
-Times are added up as whole nanoseconds, so the result does not depend on the order or the number of threads.
+Memory is bounded for any number of samples: duckdb may use MEMORY_LIMIT, and holds only one trial at a time.
+Times are summed as whole nanoseconds, so the result does not depend on the order or the number of threads.
 """
 
 import gzip
@@ -33,7 +33,7 @@ COLUMNS = {
     "revision": "BIGINT",
 }
 HEADER = ",".join(COLUMNS).encode()
-# Where many points of presence may answer (docs/results-format.md), the last column says which did.
+# If many points of presence may answer (docs/results-format.md), the last column names the one that did.
 POP_COLUMN = {"pop": "VARCHAR"}
 POP_HEADER = HEADER + b",pop"
 FILE_MAX_BYTES = 8_000_000_000  # of one decompressed file
@@ -42,16 +42,16 @@ CHUNK_BYTES = 1 << 20
 THREADS = 2
 MEMORY_LIMIT = "500MB"
 DURATION_MAX_MS = 1e9  # 11 days
-STATUSES_MAX = 50  # different cache statuses, kinds of failure, and points of presence, kept of one trial
+STATUSES_MAX = 50  # distinct cache statuses, kinds of failure, and points of presence, kept for one trial
 
-# Statuses that mean the answer came out of a cache without the origin being asked first. REVALIDATED is not
-# among them: the origin answered that one too (with a 304), and its counter counted it.
+# Statuses of responses that a cache gave without a request to the origin first. REVALIDATED is not among them: the
+# origin answered that request too (with a 304), and its counter counted it.
 CACHE_SERVED = ("HIT", "STALE", "UPDATING")
 _SERVED = "cache_status IN ('HIT', 'STALE', 'UPDATING')"
 _ANSWERED = "status BETWEEN 200 AND 399"
 _READ = "method IN ('GET', 'HEAD')"
 
-# k6's error codes (https://grafana.com/docs/k6/latest/javascript-api/error-codes/) that have a name of their own here.
+# The error codes of k6 (https://grafana.com/docs/k6/latest/javascript-api/error-codes/) that are named here.
 ERROR_CODES = {
     1050: "timeout",
     1210: "connection failed",
@@ -64,7 +64,7 @@ PERCENTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
 
 @dataclass(frozen=True)
 class BackgroundStats:
-    """What background.csv.gz of one trial says. Times are microseconds since 1970; `completed_per_s` is the
+    """Statistics of one trial's background.csv.gz. Times are microseconds since 1970; `completed_per_s` is the
     mean rate of completed requests while the probe ran."""
 
     requests: int
@@ -78,14 +78,14 @@ class BackgroundStats:
 
 @dataclass(frozen=True)
 class TrialStats:
-    """What samples.csv.gz of one trial says. Times are milliseconds, of answered requests (2xx, 3xx) only.
+    """Statistics of one trial's samples.csv.gz. Times are milliseconds, of answered requests (2xx, 3xx) only.
 
     The times are None if nothing was answered. Percentiles interpolate linearly (type 7 of Hyndman & Fan,
     "Sample quantiles in statistical packages", The American Statistician 50(4), 1996). `slow` are answered
     requests that took longer than TOLERATED_MS. `freshness` is None where nothing was read, or nothing edited. `pops`
-    are requests by point of presence, {} where none is named. `wait_ms` is the mean over all requests, in which one
-    that failed counts with the time it took and at least with TOLERATED_MS: where a server gives way, the times
-    of those who were answered are those of the lucky ones.
+    are requests by point of presence, {} where none is named. `wait_ms` is the mean over all requests, in which a
+    failed one counts with its own time, but at least with TOLERATED_MS. Under overload, the mean of the answered
+    requests alone is too low, because only some requests are answered.
     """
 
     requests: int
@@ -106,13 +106,13 @@ class TrialStats:
     slow: int
     failure_kinds: dict[str, int]
     unanswered: int
-    freshness: dict[str, float | None] | None  # `Freshness.summary`, the background's reads among them
+    freshness: dict[str, float | None] | None  # `Freshness.summary`, including the background's reads
     background: BackgroundStats | None
-    cut_off: int = 0  # requests under way when the origin was killed that it did not answer
+    cut_off: int = 0  # requests in flight when the origin was killed that it did not answer
 
     @property
     def served_by_cache(self):
-        """Requests that a cache answered by itself."""
+        """Requests that a cache answered alone."""
         return sum(self.cache_statuses.get(status, 0) for status in CACHE_SERVED)
 
     @property
@@ -127,7 +127,7 @@ class TrialStats:
 
     @property
     def completed_per_s(self):
-        """Answered requests a second of the probe."""
+        """Answered requests per second of the probe."""
         return (self.requests - self.failures) / self.span_s if self.span_s > 0 else None
 
     def percentile_ms(self, level):
@@ -152,7 +152,7 @@ class TrialStats:
 
 @dataclass
 class Samples:
-    """The whole samples of a run: one Parquet file a trial, and the statistics by number of trial.
+    """All samples of a run: one Parquet file per trial, and the statistics by number of trial.
 
     Columns: sent_at_us, iteration, page, method, status, error_code, cache_status ('' where the door has none),
     duration_ms, size_bytes, revision, answered, served, is_read.
@@ -165,8 +165,8 @@ class Samples:
     def query(self, sql, numbers, **parameters):
         """Rows of `sql`, in which {samples} stands for the samples of the probes of the trials `numbers`.
 
-        $name in `sql` stands for the keyword argument. Trials without samples are left out; without any there are
-        no rows.
+        $name in `sql` stands for the keyword argument `name`. Trials without samples are left out; if none has samples,
+        there are no rows.
         """
         files = [str(self.path(number)) for number in numbers if number in self.stats]
         if not files:
@@ -179,7 +179,7 @@ class Samples:
         return Path(self.scratch.name) / f"{kind}-{number:04d}.parquet"
 
     def freshness(self, number, with_background=False):
-        """The `Freshness` of a trial; its seconds and versions behind take 8 bytes a stale read."""
+        """The `Freshness` of a trial; its seconds and versions behind take 8 bytes per stale read."""
         kinds = ("samples", "background") if with_background else ("samples",)
         return measure_files([self.path(number, kind) for kind in kinds])
 
@@ -192,7 +192,7 @@ class Samples:
 def load(run):
     """Read the samples of every trial of `run` that has a record, and check its log files.
 
-    What is wrong with a trial is added to its `problems`. Returns `Samples`, to be closed.
+    Errors of a trial are added to its `problems`. Returns `Samples`, which the caller must close.
     """
     scratch = tempfile.TemporaryDirectory(prefix="stevec-report-")
     samples = Samples(_open_database(scratch.name), scratch)
@@ -230,7 +230,7 @@ def load(run):
 
 
 def _may_fail(record):
-    """Whether the trial was meant to find out if anything is answered at all."""
+    """Whether the trial applies load under which requests may fail, even all of them."""
     return record.background is not None or record.setting("model") == "open" or record.number("vus", 1) > 1
 
 
@@ -239,7 +239,7 @@ def _open_database(scratch):
         config={
             "threads": THREADS,
             "memory_limit": MEMORY_LIMIT,
-            "temp_directory": scratch,  # never a folder of its own beside the user's files
+            "temp_directory": scratch,  # otherwise duckdb creates a folder beside the user's files
             "preserve_insertion_order": False,
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
@@ -248,7 +248,7 @@ def _open_database(scratch):
 
 
 def _load_file(samples, number, folder, kind, rows_left):
-    """Make the Parquet file of one file of samples; return its rows. ValueError or OSError if it cannot."""
+    """Convert one file of samples to Parquet; return its number of rows. ValueError or OSError on failure."""
     plain = Path(samples.scratch.name) / "samples.csv"
     try:
         _decompress(folder / f"{kind}.csv.gz", plain)
@@ -263,7 +263,7 @@ def _load_file(samples, number, folder, kind, rows_left):
 
 
 def _to_parquet(samples, plain, target, columns, rows_left):
-    # A path with a quote in it stays a path; read_csv takes a pattern, and `plain` has nothing that makes one.
+    # A quote in the path is escaped. read_csv takes a pattern, but `plain` has no pattern characters.
     quoted = str(target).replace("'", "''")
     try:
         samples.database.execute(
@@ -391,7 +391,7 @@ def _condense_background(samples, number, probe_first_us, probe_last_us):
 
 
 def _cut_off(samples, number, fault):
-    """Count the requests that the wiki may have counted for nothing: under way at the kill, then failed or STALE."""
+    """Count the requests in flight at the kill that then failed or got STALE; the wiki may have counted them."""
     return samples.database.execute(
         "SELECT count(*) FROM read_parquet(?) WHERE (NOT answered OR cache_status = 'STALE') "
         "AND sent_at_us <= ? AND sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT) >= ?",
@@ -422,7 +422,7 @@ def curve_levels(points):
 
 
 def _check_logs(folder, log_lines):
-    """Return sentences on the log files that are missing, not whole, or not as long as trial.json says."""
+    """Return sentences on log files that are missing, damaged, or not of the length given in trial.json."""
     problems = []
     for name, expected in sorted(log_lines.items()):
         file_name = f"{name}.log.gz"

@@ -1,11 +1,11 @@
-"""Where a system under growing load gives way: the knee, and the Universal Scalability Law."""
+"""Finds the saturation of a system under growing load: the knee, and the Universal Scalability Law."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import nnls
 
-DEGRADED = 2.0  # times the mean without load
+DEGRADED = 2.0  # a mean above this multiple of the mean without load counts as degraded
 R2_MIN = 0.9
 
 
@@ -19,13 +19,13 @@ class ScalabilityLaw:
     r2: float
 
     def throughput(self, n):
-        """Requests a second at `n` requesters, an array or a number."""
+        """Requests per second at `n` requesters, an array or a number."""
         n = np.asarray(n, dtype=float)
         return self.lambda_per_s * n / (1 + self.sigma * (n - 1) + self.kappa * n * (n - 1))
 
 
 def crossing(levels, values, limit):
-    """Return the level at which `values` first go over `limit`, on straight lines between the levels; or None.
+    """Return the level at which `values` first exceed `limit`, by linear interpolation; None if they never do.
 
     Args:
         levels: (n,), rising. values: (n,), in the unit of `limit`.
@@ -46,7 +46,7 @@ def fit_scalability(requesters, per_s):
     capacity model of massively parallel transaction systems", CMG 1993).
 
     Args:
-        requesters: (n,), at least 1. per_s: (n,), completed requests a second, positive.
+        requesters: (n,), at least 1. per_s: (n,), completed requests per second, positive.
     """
     n, x = np.asarray(requesters, dtype=float), np.asarray(per_s, dtype=float)
     usable = (n >= 1) & (x > 0)
@@ -55,7 +55,7 @@ def fit_scalability(requesters, per_s):
         return None
     terms = np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)
     scale = terms.max(axis=0)
-    # Weighted by X: the error that counts is that of the throughput.
+    # Weighted by X, because the fit should minimise the error of the throughput.
     weights = (x / (n / x))[:, None]
     solved, _ = nnls(terms / scale * weights, (n / x) * weights[:, 0])
     a, b, c = solved / scale

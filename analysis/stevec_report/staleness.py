@@ -1,6 +1,6 @@
-"""How old what readers got was: in seconds and in versions, over the trials of each cell that has edits.
+"""Measures how old the readers' responses were, in seconds and versions, over the trials of each cell with edits.
 
-Each trial is judged by `freshness`; the unit is the trial, as everywhere.
+`freshness` judges each trial; the unit is the trial, as everywhere.
 """
 
 from dataclasses import dataclass
@@ -16,11 +16,11 @@ LEVELS = ("p50", "p95", "max")
 
 @dataclass(frozen=True)
 class Staleness:
-    """Of the trials of one cell. `ratios` are stale ÷ judged reads, one a trial; `stale`, `judged`, `uncertain` and
-    `unknown` are reads of all of them.
+    """Staleness over the trials of one cell. `ratios` are stale ÷ judged reads, one per trial; `stale`, `judged`,
+    `uncertain` and `unknown` are numbers of reads over all of them.
 
-    `seconds` and `versions` say by how much stale reads were behind, by `LEVELS`: the median over the trials of each
-    trial's own quantile, and the most of all. None where no read was stale.
+    `seconds` and `versions` give the lag of stale reads by `LEVELS`: the median over the trials of each trial's own
+    quantile, and the maximum over all trials. None where no read was stale.
     """
 
     ratios: list[float]
@@ -33,7 +33,7 @@ class Staleness:
 
     @property
     def oldest_s(self):
-        """Seconds by which the most outdated read was; 0 if none was stale."""
+        """Lag of the most outdated read in seconds; 0 if none was stale."""
         return self.seconds["max"] or 0.0
 
 
@@ -99,7 +99,7 @@ def tables(analysis):
 
 
 def mean_ratio(found):
-    """Mean over the trials of a `Staleness`, or None."""
+    """Mean stale ratio over the trials of a `Staleness`, or None."""
     return mean(found.ratios) if found else None
 
 

@@ -47,11 +47,11 @@ def _read_study(path):
 
 
 def _read_entry(path, entry):
-    """One broken run does not take the others down: what is wrong with it becomes its `problem`."""
+    """Read one run. An error becomes its `problem`, so that one broken run does not affect the others."""
     if not isinstance(entry, dict) or not NAME_PATTERN.fullmatch(str(entry.get("experiment"))):
         raise ValueError("runs has an entry without the name of an experiment")
     name = entry["experiment"]
-    # The folder follows from the name: a path from the file would lead wherever it likes.
+    # The folder is derived from the name, because a path from the file could point anywhere.
     directory = f"runs/{name}"
     if entry.get("directory") not in (None, directory, f"{directory}/"):
         return StudyRun(name, directory, None, f"its directory is not {directory}")

@@ -1,4 +1,4 @@
-"""What a study's report says above its parts: verdicts, calibration and prediction, tables that join two runs."""
+"""The content of a study's report above its parts: verdicts, calibration and prediction, tables that join two runs."""
 
 from stevec_report import explain, wording
 from stevec_report.blocks import Cell, Column, Table
@@ -12,7 +12,7 @@ SOURCE_ABOVE_MS, CACHED_BELOW_MS = 2000.0, 1000.0
 
 
 def verdict_table(parts, verdicts):
-    """One row a hypothesis: the study's value, ours, the effect, p, p after Holm, and the verdict."""
+    """One row per hypothesis: the study's value, ours, the effect, p, p after Holm's correction, and the verdict."""
     columns = [
         Column("id", "no.", "text", left=True),
         Column("hypothesis", "hypothesis", "text", left=True, wrap=True),
@@ -63,7 +63,7 @@ def verdict_table(parts, verdicts):
 
 
 def calibration_table(parts, verdicts, profile):
-    """Calibration and prediction apart: what was fitted, and what then came out by itself."""
+    """Calibration and prediction, shown separately: the fitted values, and the results that were not fitted."""
     calibration = profile.get("calibration") if isinstance(profile.get("calibration"), dict) else None
     fitted = str(calibration.get("experiment"))[:40] if calibration else None
     by_name = {part.name: part for part in parts}
@@ -139,7 +139,7 @@ def calibration_table(parts, verdicts, profile):
 
 
 def joined_tables(parts):
-    """Table 1.9, if one of E5 and E6 is there."""
+    """Table 1.9, if E5 or E6 has a run."""
     means = {part.facts["direct"]: part.facts["means"] for part in parts if "direct" in part.facts}
     return [means_table(means)] if means else []
 
@@ -162,7 +162,7 @@ def _yes_no(value):
 
 
 def disagreement(part, verdict):
-    """Return (sentence on the size beside the study's, reasons why it may differ: [] if it agrees)."""
+    """Return (sentence comparing the effect with the study's, possible reasons for a difference: [] if it agrees)."""
     _, sentence = explain.compare(part.evidence)
     if explain.agrees(part.evidence, verdict):
         return sentence, []

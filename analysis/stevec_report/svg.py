@@ -1,4 +1,4 @@
-"""Makes matplotlib's SVG fit to stand beside others in one HTML page."""
+"""Prepares matplotlib's SVG for an HTML page with several figures."""
 
 import re
 
@@ -6,10 +6,10 @@ from markupsafe import Markup, escape
 
 
 def scope(svg, prefix):
-    """Return `svg` with every id, and what refers to it, begun with `prefix`; without comments and metadata.
+    """Return `svg` with `prefix` before every id and every reference to it; without comments and metadata.
 
-    An id is unique in a page, not in an inline SVG: the outlines of one letter would otherwise come from
-    another figure. The same holds for its style sheet, which would style the whole page.
+    Ids of inline SVGs share the scope of the page. Without the prefix, a letter could use an outline from
+    another figure. Its style sheet, too, would apply to the whole page.
     """
     svg = re.sub(r"<!--.*?-->\n?", "", svg, flags=re.DOTALL)
     svg = re.sub(r"\s*<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
@@ -21,7 +21,7 @@ def scope(svg, prefix):
 
 
 def inline(svg, title):
-    """Return `svg` (already scoped) as markup for an HTML page: without prolog and size, named `title`."""
+    """Return `svg` (already scoped) as markup for an HTML page: without prolog and size, with the name `title`."""
     svg = svg[svg.index("<svg ") :].strip()
     head, body = svg.split(">", 1)
     head = re.sub(r'\s(width|height)="[^"]*"', "", head)

@@ -1,11 +1,11 @@
-"""What could make the numbers mean less than they seem to; said of this very run where the data can tell."""
+"""Lists threats to the validity of the results, specific to this run where the data allow it."""
 
 from urllib.parse import urlsplit
 
 from stevec_report.origin import EMULATED
 from stevec_report.wording import count_of, join_words
 
-STOLEN_SHARE_MIN = 0.02  # of all cores; below, it is lost in what a trial varies by anyway
+STOLEN_SHARE_MIN = 0.02  # of all cores; a smaller share is within the normal variation of a trial
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
@@ -77,7 +77,7 @@ def _describe_profile(profile, origin):
 
 
 def _describe_loopback(parts):
-    # The door `local` is on the client's machine in every set-up, and says nothing about the others.
+    # The door `local` is on the client's machine in every set-up, so its address says nothing about the other doors.
     doors = {
         door.name: None
         for part in parts
@@ -97,7 +97,7 @@ def _describe_loopback(parts):
 def _describe_generator(parts):
     outcomes = [o for part in parts for o in part.outcomes if o.record]
     limited = sum(o.limited for o in outcomes)
-    # In the closed model k6 calls those dropped that a time limit cut off.
+    # In the closed model k6 also counts iterations that a time limit cut off as dropped, so only open trials count.
     dropped = sum(o.record.dropped_iterations for o in outcomes if o.record.setting("model") == "open")
     shares = [o.record.generator_cpu_share for o in outcomes if o.record.generator_cpu_share is not None]
     sentences = [

@@ -1,3 +1,3 @@
-"""What a user tolerates."""
+"""The waiting time that a user tolerates."""
 
-TOLERATED_MS = 4000  # of waiting for a page, in the study
+TOLERATED_MS = 4000  # wait for a page, from the study

@@ -1,4 +1,4 @@
-"""From claims to verdicts, by rules that were fixed before the data.
+"""Derives verdicts from claims, by rules that were fixed before the data existed.
 
 A hypothesis is made of claims. A claim is a *count*, which is exact and needs no test, or a *test* with a p. All claims
 must hold, so the hypothesis' p is the largest of its claims' (R. L. Berger, "Multiparameter hypothesis testing and
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from stevec_report import wording
 from stevec_report.hypothesis_tests import ALPHA, PairedTest, holm
 
-# Fixed: the study has six, whether or not a run of each is there.
+# Fixed: the study has six, even if some have no run.
 STUDY_HYPOTHESES = 6
 STUDY_EXPERIMENTS = {
     "read-hot": "E1",
@@ -31,8 +31,8 @@ STUDY_EXPERIMENTS = {
 class Claim:
     """One part of a hypothesis.
 
-    `holds` is true if what was seen points the expected way, false if it points the other way, None if nothing was
-    seen. `test` is None for a count. `opposite_p` is the p of "the other way" where it is not the test's own.
+    `holds` is true if the data point the expected way, false if they point the other way, None without data. `test` is
+    None for a count. `opposite_p` is the p of "the other way" where it differs from the test's own p.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Claim:
 
     @property
     def p(self):
-        """The p of the test, 0 for a count that holds, None where nothing was seen."""
+        """The p of the test, 0 for a count that holds, None without data."""
         if self.holds is None:
             return None
         return self.test.p if self.test else 0.0
@@ -52,10 +52,10 @@ class Claim:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What one run says about its hypothesis: the claims, and the headline numbers beside the study's.
+    """The evidence of one run on its hypothesis: the claims, and the headline numbers beside the study's.
 
     `effect` is the test whose ratio is shown, `study` and `ours` are texts; `margin` is set where the claim is that the
-    effect lies within 1 ÷ margin to margin; `asides` were expected too, and decide nothing.
+    effect lies within 1 ÷ margin to margin; `asides` are further expectations that do not affect the verdict.
     """
 
     claims: list[Claim]
@@ -77,7 +77,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Verdict:
-    """`result` is confirmed, refuted or undecided, `why` one sentence. `p_holm` is None for a run by itself."""
+    """`result` is confirmed, refuted or undecided, `why` one sentence. `p_holm` is None for a run outside a study."""
 
     result: str
     why: str
@@ -103,7 +103,7 @@ def decide_study(by_experiment):
 
 
 def claim_status(claim):
-    """How one claim looks by itself: holds, fails, or open."""
+    """The status of one claim alone: holds, fails, or open."""
     if claim.holds is None:
         return "undecided"
     if claim.test is None:
@@ -141,7 +141,7 @@ def _is_opposite(claim, factor):
 
 
 def _say_why_open(evidence, factor):
-    """Say whether more pairs could have decided, or whether the data themselves leave it open."""
+    """Explain whether more pairs could have decided it, or whether the data themselves leave it open."""
     open_claims = [c for c in evidence.claims if c.test and (c.p is None or c.p * factor >= ALPHA)]
     if not open_claims:
         return "not below 0.05 after the correction for six hypotheses."
@@ -157,7 +157,7 @@ def _say_why_open(evidence, factor):
 
 
 def test_claim(name, test, expected, what, trials=()):
-    """A `Claim` from a `PairedTest`. `expected` is "below" or "above" 1; `what` says the ratio in words."""
+    """A `Claim` from a `PairedTest`. `expected` is "below" or "above" 1; `what` describes the ratio in words."""
     if test.ratio is None:
         return Claim(name, f"{what}: no pair of valid trials.", None, test)
     centre = test.ratio.centre

@@ -17,7 +17,7 @@ def three_digits(value):
 
 
 def interval_text(interval):
-    """Return `75.6 (74.5 to 76.8)`; without brackets if it is of one value, a dash if it is None."""
+    """Return `75.6 (74.5 to 76.8)`; without the bounds for a single value, a dash for None."""
     if interval is None:
         return "–"
     if interval.low is None:
@@ -53,7 +53,7 @@ def join_words(words):
 
 
 def grouped(number):
-    """Return a whole number with a narrow space between thousands from five digits on: 9999, 10 000."""
+    """Return a whole number, from five digits on with a narrow space between thousands: 9999, 10 000."""
     number = round(number)
     return f"{number:,}".replace(",", "\u202f") if abs(number) >= 10_000 else str(number)
 

@@ -1,1 +1,1 @@
-"""What the analysis makes of runs whose answers are known, for `stevec verify`."""
+"""Runs the analysis on runs whose results are known, for `stevec verify`."""

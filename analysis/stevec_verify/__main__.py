@@ -1,8 +1,8 @@
 """The command: python -m stevec_verify RUN@MS …
 
-Prints a JSON object {run: what the analysis says of it}. Each RUN ends with @MS, at how many clients the mean response
-time goes over so many milliseconds, or with @ alone, where nobody asks for that. Nothing is computed here that a report
-does not compute with the same code.
+Prints a JSON object {run: results of the analysis}. Each RUN ends with @MS or with @ alone. With @MS, the result
+includes the number of clients at which the mean response time exceeds MS milliseconds. All values come from the code
+that a report uses.
 """
 
 import json
@@ -16,7 +16,7 @@ from stevec_report.run_folder import read_run
 
 
 def describe(path, limit_ms):
-    """Return what the analysis says of the run in `path`, as plain values."""
+    """Return the results of the analysis for the run in `path`, as plain values."""
     analysis = analyse(read_run(Path(path)))
     try:
         trials = [_describe_trial(analysis, outcome) for outcome in analysis.outcomes]

@@ -7,8 +7,9 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// HandshakeToxic holds back the first bytes of each connection. A proxy accepts at once, so the round trip that a fresh TCP
-// connection costs (RFC 9293 §3.5) would be missing; a client that speaks first cannot tell it from a late SYN-ACK.
+// HandshakeToxic delays the first bytes of each connection. Toxiproxy accepts connections at once, so the round trip of
+// the TCP handshake (RFC 9293 §3.5) would be missing. A client that speaks first cannot tell the delay from a late
+// SYN-ACK.
 type HandshakeToxic struct {
 	// Round-trip time in milliseconds.
 	Delay float64 `json:"delay"`
@@ -16,10 +17,10 @@ type HandshakeToxic struct {
 
 type handshakeState struct{ done bool }
 
-// NewState says for each connection that its first bytes are still to come.
+// NewState returns the state of a new connection: its first bytes are not sent yet.
 func (toxic *HandshakeToxic) NewState() interface{} { return new(handshakeState) }
 
-// Pipe passes everything on, the first chunk late.
+// Pipe forwards all chunks and delays the first.
 func (toxic *HandshakeToxic) Pipe(stub *toxics.ToxicStub) {
 	state := stub.State.(*handshakeState)
 	passEach(stub, func(chunk *stream.StreamChunk) time.Time {

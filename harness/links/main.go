@@ -1,5 +1,5 @@
-// Command links carries the lab's traffic between hops: toxiproxy with two toxics that it lacks, `handshake` and `uplink`.
-// Custom toxics need a program of one's own: https://github.com/Shopify/toxiproxy/blob/main/CREATING_TOXICS.md
+// Command links carries the lab's traffic between hops: toxiproxy with two more toxics, `handshake` and `uplink`.
+// Custom toxics require a custom program: https://github.com/Shopify/toxiproxy/blob/main/CREATING_TOXICS.md
 package main
 
 import (
@@ -34,9 +34,9 @@ func main() {
 	}
 }
 
-// serve answers toxiproxy's HTTP API until SIGINT or SIGTERM.
+// serve runs toxiproxy's HTTP API until SIGINT or SIGTERM.
 func serve(address string) error {
-	// At level info there would be a line for each connection, and a load test makes thousands a second.
+	// Level info logs a line for each connection, and a load test opens thousands a second.
 	logger := zerolog.New(os.Stdout).Level(zerolog.WarnLevel).With().Timestamp().Logger()
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), logger)
 	failed := make(chan error, 1)
@@ -51,7 +51,7 @@ func serve(address string) error {
 	}
 }
 
-// libraryVersion is what go.mod pinned when this was built, without the "v".
+// libraryVersion returns the version of toxiproxy that go.mod pinned at build time, without the "v".
 func libraryVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {

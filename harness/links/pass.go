@@ -7,7 +7,7 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// passEach hands on what comes, each chunk when it is due, until the connection ends or the toxic is interrupted.
+// passEach forwards each chunk when it is due, until the connection ends or the toxic is interrupted.
 func passEach(stub *toxics.ToxicStub, due func(*stream.StreamChunk) time.Time) {
 	for {
 		select {
@@ -25,8 +25,8 @@ func passEach(stub *toxics.ToxicStub, due func(*stream.StreamChunk) time.Time) {
 	}
 }
 
-// passAt hands a chunk on when its time has come, and says whether the toxic may go on; interrupted, it hands it on at once.
-// A later latency counts from the time in the chunk, so that is moved along.
+// passAt forwards a chunk when it is due, or at once when the toxic is interrupted; then it returns false. A latency
+// toxic later in the chain counts from the chunk's timestamp, so passAt advances it.
 func passAt(stub *toxics.ToxicStub, chunk *stream.StreamChunk, due time.Time) bool {
 	if wait := time.Until(due); wait > 0 {
 		timer := time.NewTimer(wait)

@@ -8,15 +8,16 @@ import (
 	"github.com/Shopify/toxiproxy/v2/toxics"
 )
 
-// UplinkToxic sends the bytes of all connections, of every proxy that names the same uplink, one after the other at one rate:
-// as a host's network interface does. Toxiproxy's own bandwidth toxic gives the rate to each connection anew.
+// UplinkToxic limits the total rate of all connections of all proxies with the same uplink name. It sends their bytes
+// one after the other, like a host's network interface. Toxiproxy's own bandwidth toxic limits each connection
+// separately.
 type UplinkToxic struct {
 	Name string `json:"name"`
-	// Bytes a second; 0 for no limit.
+	// In bytes per second; 0: no limit.
 	Rate int64 `json:"rate"`
 }
 
-// uplink knows when the last byte that it was given will have left.
+// uplink is free when the last queued byte has been sent.
 type uplink struct {
 	mutex sync.Mutex
 	free  time.Time
@@ -36,8 +37,8 @@ func uplinkOf(name string) *uplink {
 	return uplinks[name]
 }
 
-// reserve queues bytes that came at a time behind all others, and returns when the last of them will have left. It counts from when
-// they came and not from when it is asked, so that a timer that fires late takes nothing from the rate.
+// reserve queues bytes behind all others and returns the time when the last of them is sent. It counts from their
+// arrival (came), not from the call, so that a timer that fires late does not reduce the rate.
 func (link *uplink) reserve(bytes int, rate int64, came time.Time) time.Time {
 	link.mutex.Lock()
 	defer link.mutex.Unlock()
@@ -48,10 +49,10 @@ func (link *uplink) reserve(bytes int, rate int64, came time.Time) time.Time {
 	return link.free
 }
 
-// GetBufferSize is the chunks, of at most 32 kB, that may wait for each connection: as a socket buffer of 256 kB.
+// GetBufferSize returns how many chunks of at most 32 kB may wait per connection: together, a socket buffer of 256 kB.
 func (toxic *UplinkToxic) GetBufferSize() int { return 8 }
 
-// Pipe passes each chunk on when the uplink has sent it.
+// Pipe forwards each chunk when the uplink has sent it.
 func (toxic *UplinkToxic) Pipe(stub *toxics.ToxicStub) {
 	link := uplinkOf(toxic.Name)
 	passEach(stub, func(chunk *stream.StreamChunk) time.Time {

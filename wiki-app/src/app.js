@@ -84,8 +84,7 @@ export async function buildApp (
   const knownRoutes = noteRoutes(app)
   drainOnClose(app)
   await app.register(limitHandlers, { limits, database })
-  await app.register(lifecycle, { services })
-  await app.register(countRequests, { counter, fastPath })
+  // Before the database: a metrics port that is taken stops the start while nothing is connected yet.
   await app.register(observation, {
     observe,
     fastPath,
@@ -94,6 +93,8 @@ export async function buildApp (
     host: config.METRICS_HOST,
     port: config.METRICS_PORT
   })
+  await app.register(lifecycle, { services })
+  await app.register(countRequests, { counter, fastPath })
   app.addHook('onRequest', refuseCrossSite)
   app.addHook('preValidation', requireBody)
   app.setErrorHandler(answerError)

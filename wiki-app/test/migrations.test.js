@@ -17,7 +17,7 @@ async function openDatabase (t) {
   const log = { warn: (/** @type {any} */ text) => { warnings.push(text) } }
   const db = /** @type {any} */ (connection.db)
   const recorded = async () => {
-    const found = await db.collection('migrations').find({ _id: { $ne: 'lease' } }).sort({ _id: 1 }).toArray()
+    const found = await db.collection('migrations').find().sort({ _id: 1 }).toArray()
     return found.map((/** @type {Record<string, unknown>} */ { _id, name, documents }) => [_id, name, documents])
   }
   return { db, log, warnings, recorded }
@@ -90,7 +90,7 @@ test('a migration that fails is not recorded, and the next start continues it', 
 
 test('the lease of a dead process ends, and a living one renews its own', async (t) => {
   const { db, log, recorded } = await openDatabase(t)
-  const leases = db.collection('migrations')
+  const leases = db.collection('migration_lease')
   await leases.insertOne({ _id: 'lease', owner: 'dead', until: new Date(Date.now() + 1_500) })
   let runs = 0
   const migrations = [{

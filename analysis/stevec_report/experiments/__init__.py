@@ -1,9 +1,9 @@
-"""One module an experiment, listed here by the experiment's name.
+"""One module per experiment, listed here by the experiment's name.
 
 A module has
 
-    blocks(analysis)    what its section shows before what every section shows (see `common.py`)
-    evidence(analysis)  what the run says about the hypothesis, a `verdicts.Evidence`, or None
+    blocks(analysis)    the blocks of its section, before those that every section has (see `common.py`)
+    evidence(analysis)  the run's evidence on the hypothesis, a `verdicts.Evidence`, or None
 
 and may have
 
@@ -45,5 +45,5 @@ _MODULES = {
 
 
 def module_for(name):
-    """Return the module that reports on experiment `name`; any other is reported on in general."""
+    """Return the module that reports on experiment `name`, or the generic one for an unknown name."""
     return _MODULES.get(name, other)

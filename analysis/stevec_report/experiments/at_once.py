@@ -1,4 +1,4 @@
-"""E3's last step: a thousand readers in the same moment."""
+"""E3's last step: a thousand readers at the same moment."""
 
 import statistics
 
@@ -58,7 +58,7 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """Part of E3's story; the verdict on E3 is from its levels."""
+    """This is a part of E3; E3's levels decide its verdict."""
     return None
 
 

@@ -1,4 +1,4 @@
-"""Tables that put the study's values and this run's side by side, and how far the settings differ."""
+"""Tables of the study's values beside this run's, and the differences in settings."""
 
 import statistics
 
@@ -8,11 +8,11 @@ from stevec_report.wording import three_digits
 
 
 def by_repetition(name, title, note, study, ours, value, show="number", study_show="number"):
-    """A table of one row a repetition.
+    """A table with one row per repetition.
 
     Args:
         study: {label: {repetition: value}}. ours: {label: outcomes, invalid ones too}.
-        value: function of an outcome, or None where it lacks what that takes.
+        value: function of an outcome; returns None where the outcome lacks the data for it.
     """
     columns = [Column("repetition", "rep.", "text")]
     columns += [Column(f"study_{key(label)}", label, study_show, "the study") for label in study]
@@ -38,7 +38,7 @@ def by_repetition(name, title, note, study, ours, value, show="number", study_sh
 
 
 def of_trial(outcome, value):
-    """The value of one trial as a cell that leads to it and is marked if the trial is invalid."""
+    """The value of one trial as a cell that links to the trial and is marked if the trial is invalid."""
     if outcome is None:
         return None
     found = value(outcome) if outcome.stats else None
@@ -47,7 +47,7 @@ def of_trial(outcome, value):
 
 
 def key(label):
-    """A label as part of the name of a column."""
+    """A label as part of a column's name."""
     return "".join(c if c.isalnum() else "_" for c in label.lower()).strip("_")
 
 
@@ -55,7 +55,7 @@ def deviations(analysis, study):
     """Return texts on the settings in which this run differs from the study's.
 
     Args:
-        study: {setting: value}, or {setting: (values)} where the study varied it; `repetitions` is no setting.
+        study: {setting: value}, or {setting: (values)} where the study varied it; `repetitions` is not a setting.
     """
     texts = []
     for setting, wanted in study.items():
@@ -77,7 +77,7 @@ def _short(values):
 
 
 def _mean_cell(values):
-    """The arithmetic mean, as the study has it, with three digits even where the values are counts."""
+    """The arithmetic mean, as in the study, with three digits even where the values are counts."""
     values = [value for value in values if value is not None]
     mean = statistics.fmean(values) if values else None
     return Cell(mean, text=three_digits(mean))

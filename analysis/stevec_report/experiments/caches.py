@@ -15,7 +15,7 @@ NAMES = {
 
 
 def blocks(analysis):
-    """What was left out, what the run says of the hypothesis, the table by cache, and the picture of it."""
+    """What was left out, the result for the hypothesis, the table by cache, and its figure."""
     rows = [_row(analysis, cache) for cache in _caches(analysis)]
     return [
         *[Words("note", f"Left out: {text}.") for text in _left_out(analysis)],
@@ -32,7 +32,7 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """Beside the study, which had one CDN."""
+    """Not one of the study's hypotheses: the study had one CDN."""
     return None
 
 

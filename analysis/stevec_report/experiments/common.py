@@ -1,4 +1,4 @@
-"""What every section shows, whatever was varied: the cells, the distributions, the drift, the failures, the trials."""
+"""The blocks of every section, whatever the factors: cells, distributions, drift, failures, trials."""
 
 from stevec_report import outcomes as all_outcomes
 from stevec_report import staleness, wording
@@ -17,7 +17,7 @@ SERVED_NOTE = "served by a cache: HIT, STALE and UPDATING"
 
 
 def blocks(analysis, strips):
-    """The blocks that end each section. `strips` is as `default_strips` returns it."""
+    """The blocks at the end of each section. `strips` has the shape that `default_strips` returns."""
     found = [cell_table(analysis), *staleness.tables(analysis)]
     strips = [strip for strip in strips if strip[2]]
     if strips:
@@ -39,7 +39,7 @@ def blocks(analysis, strips):
 
 
 def cell_table(analysis):
-    """One row a cell: times with percentiles, what the cache served, what reached the wiki."""
+    """One row per cell: times with percentiles, requests that the cache served, requests that reached the wiki."""
     columns = [
         Column("cell", "cell", "text", left=True),
         Column("valid_trials", "valid", "count"),
@@ -86,7 +86,7 @@ def cell_table(analysis):
 
 
 def default_strips(analysis):
-    """[(title, door, trial numbers)]: a strip a cell, or a strip a door where there are too many cells."""
+    """[(title, door, trial numbers)]: one strip per cell, or one per door where there are too many cells."""
     groups = all_outcomes.cells(analysis.valid)
     if len(groups) <= STRIPS_MAX:
         return [
@@ -129,7 +129,7 @@ def draw_response_times(analysis, strips):
 
 
 def relative_means(analysis):
-    """{"door", "moments", "relative"} for each cell with two valid trials: trial means against the cell's."""
+    """{"door", "moments", "relative"} for each cell with two valid trials: trial means relative to the cell's mean."""
     series = []
     for members in all_outcomes.cells(analysis.valid).values():
         trials = sorted((o for o in members if o.mean_ms), key=lambda o: o.record.started_at)
@@ -146,7 +146,7 @@ def relative_means(analysis):
 
 
 def run_drift(series):
-    """The common drift of all cells over the run, an `Interval` of a factor, or None."""
+    """The common drift of all cells over the run: the `Interval` of a factor, or None."""
     moments = [moment for line in series for moment in line["moments"]]
     if not moments or min(moments) == max(moments):
         return None
@@ -243,7 +243,7 @@ def _error_blocks(analysis):
 
 
 def trial_table(analysis):
-    """One row a planned trial, with everything that was read and counted."""
+    """One row per planned trial, with everything that was read and counted."""
     factors = list(dict.fromkeys(factor for o in analysis.outcomes for factor, _ in o.cell))
     columns = [
         Column("trial", "trial", "text"),

@@ -1,4 +1,4 @@
-"""A crowd for one page: what reaches the origin while there is no fresh copy, and how long readers wait."""
+"""A crowd for one page: how many requests reach the origin while there is no fresh copy, and how long readers wait."""
 
 import statistics
 
@@ -14,7 +14,7 @@ FACTORS = ("moment", "protection")
 
 
 def blocks(analysis):
-    """What the run says of the hypothesis, the table, and the longest wait over time."""
+    """The result for the hypothesis, the table, and the longest wait over time."""
     found = [_cell(analysis, moment, protection) for moment, protection in _cells(analysis)]
     return [
         Words("p", _say(found)),
@@ -30,12 +30,12 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """Beside the study, which had no such crowd."""
+    """Not one of the study's hypotheses: the study had no such crowd."""
     return None
 
 
 def _cells(analysis):
-    """(moment, protection) of the valid trials, in the order of the experiment's definition."""
+    """The (moment, protection) pairs of the valid trials, in the order of the experiment's definition."""
     factors = analysis.run.experiment.get("factors", {})
     order = [list(factors.get(name, {})) for name in FACTORS]
     there = {tuple(o.record.cell.get(name, "") for name in FACTORS) for o in analysis.valid}
@@ -61,7 +61,7 @@ def _cell(analysis, moment, protection):
 
 
 def _asked(analysis, outcome):
-    """How many readers had to wait for the origin, at most at once, and the median time of their answers, in ms."""
+    """The number of readers who waited for the origin, the most at once, and the median of their times in ms."""
     rows = analysis.samples.query(
         "SELECT sent_at_us, duration_ms FROM {samples} WHERE NOT served ORDER BY sent_at_us", [outcome.number]
     )
@@ -96,7 +96,7 @@ def _say(found):
 
 
 def _arrivals(own):
-    """Readers that come at the height of the burst while the origin answers one, or None."""
+    """Readers that arrive at the peak of the burst while the origin answers one request, or None."""
     if own is None:
         return None
     record = own["trials"][0].record

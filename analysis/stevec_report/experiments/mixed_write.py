@@ -24,7 +24,7 @@ STUDY_SETTINGS = {
 STUDY_REQUESTS = 10_000
 BINS = 40  # of one trial, in the figure over time
 REPLAY_MAX = 1_000_000  # reads of one trial
-MODEL_PAGES_MAX, MODEL_REFILLS_MAX = 10_000, 1000  # beyond, the exact distribution is too large to be worth it
+MODEL_PAGES_MAX, MODEL_REFILLS_MAX = 10_000, 1000  # beyond these the exact distribution costs too much
 RULE = (
     "Edits cost: the origin sees more requests with edits than in the twin without them, over pairs (page size, "
     "repetition). Larger pages cost more: it sees more with the largest pages than with the smallest, over pairs "
@@ -33,7 +33,7 @@ RULE = (
 
 
 def blocks(analysis):
-    """Table 1.6, figure 1.7, hits over time, where the misses come from, and the model of expiry."""
+    """Table 1.6, figure 1.7, hits over time, the causes of misses, and the model of expiry."""
     return [
         _table(analysis),
         Figure(
@@ -56,7 +56,7 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """Edits cost, and larger pages cost more."""
+    """Claims: edits cost requests at the origin, and larger pages cost more of them."""
     requests = {
         (_workload(o), _size(o), o.repetition): o.record.counter_requests
         for o in analysis.valid
@@ -106,17 +106,17 @@ def _size(outcome):
 
 
 def hit_ratio_requests(outcome):
-    """The study's reading: 1 − everything at the origin ÷ iterations."""
+    """Hit ratio as the study defines it: 1 − all requests at the origin ÷ iterations."""
     return 1 - outcome.record.counter_requests / outcome.stats.iterations
 
 
 def hit_ratio_reads(outcome):
-    """The other reading: 1 − reads at the origin ÷ reads."""
+    """Hit ratio of reads only: 1 − reads at the origin ÷ reads."""
     return 1 - outcome.record.counter_reads / outcome.stats.reads if outcome.stats.reads else None
 
 
 def _groups(analysis):
-    """{(workload, size): valid outcomes}, in their order."""
+    """{(workload, size): valid outcomes}, in order."""
     found = {}
     for outcome in sorted(analysis.valid, key=lambda o: (_workload(o) != "mixed", _size(o), o.repetition)):
         found.setdefault((_workload(outcome), _size(outcome)), []).append(outcome)
@@ -266,7 +266,7 @@ def _models(analysis):
 
 
 def _replay(analysis, outcome, ttl_s):
-    """Misses if each page were fresh for exactly `ttl_s` from its fill, on the trial's own times; None if too many."""
+    """Misses at the trial's request times if each page stayed fresh for exactly `ttl_s`; None for too many reads."""
     if outcome.stats.reads > REPLAY_MAX:
         return None
     rows = analysis.samples.query(

@@ -1,4 +1,4 @@
-"""The origin killed under load: what readers get by policy, and how long until all is well again."""
+"""The origin is killed under load: the responses that readers get under each policy, and the time to recover."""
 
 import statistics
 
@@ -12,7 +12,7 @@ OLD = "cache_status IN ('STALE', 'UPDATING')"
 
 
 def blocks(analysis):
-    """What the run says of the hypothesis, the table by policy, and the answers over time."""
+    """The result for the hypothesis, the table by policy, and the answers over time."""
     found = [_of_policy(analysis, policy) for policy in _policies(analysis)]
     return [
         Words("p", _say(found)),
@@ -29,12 +29,12 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """Beside the study, in which nothing failed on purpose."""
+    """Not one of the study's hypotheses: in the study nothing failed on purpose."""
     return None
 
 
 def _policies(analysis):
-    """Levels of the factor that there are, in the order of the experiment's definition."""
+    """The levels of the factor that have trials, in the order of the experiment's definition."""
     order = list(analysis.run.experiment.get("factors", {}).get("policy", {}))
     there = {o.record.cell.get("policy", "") for o in analysis.valid if o.record.fault}
     return sorted(there, key=lambda level: (order.index(level) if level in order else len(order), level))
@@ -46,7 +46,7 @@ def _of_policy(analysis, policy):
 
 
 def _seen(analysis, outcome):
-    """What readers got during the outage, from the kill until the origin answered again, and when errors came."""
+    """The responses during the outage, from the kill until the origin answered again, and the times of errors."""
     fault = outcome.record.fault
     asked, failed, old, first_failed, last_failed, longest = analysis.samples.query(
         "SELECT count(*) FILTER (down), count(*) FILTER (down AND NOT answered), "
@@ -64,7 +64,7 @@ def _seen(analysis, outcome):
         "failed": failed,
         "old": old,
         "errors_from_s": None if first_failed is None else (first_failed - fault.kill_began_us) / 1e6,
-        # Errors after the origin answers again; none is a recovery at once.
+        # Seconds from the origin's first answer after the outage to the last error; 0 if the last error is earlier.
         "recovery_s": None if last_failed is None else max(0.0, (last_failed - fault.answering_us) / 1e6),
         "longest_ms": longest,
     }
@@ -136,7 +136,7 @@ def _row(own):
 
 
 def _panel(analysis, own):
-    """{"title", "seconds", "current", "old", "failed", "back_s"}: shares in bins that count from the kill."""
+    """{"title", "seconds", "current", "old", "failed", "back_s"}: shares in bins of time since the kill."""
     bins = {}
     for outcome in own["trials"]:
         rows = analysis.samples.query(

@@ -1,4 +1,4 @@
-"""The blocks on what the origin was busy with while it was measured."""
+"""The blocks on the resource use of the origin during the measurement."""
 
 import statistics
 
@@ -9,11 +9,11 @@ from stevec_report.figures import origin_load
 from stevec_report.origin import read_samples
 
 TRIALS_DRAWN_MAX = 60
-POINTS_MAX = 400  # drawn of one trial
+POINTS_MAX = 400  # drawn for one trial
 
 
 def blocks(analysis):
-    """A figure and a table, or nothing where no trial looked at its origin."""
+    """A figure and a table, or nothing where no trial sampled its origin."""
     found, problems = _read(analysis)
     notes = []
     if problems:
@@ -49,7 +49,7 @@ def _of_what(analysis):
 
 
 def _read(analysis):
-    """([(outcome, samples)] of valid trials, numbers of trials whose file is no good)."""
+    """([(outcome, samples)] of valid trials, numbers of trials whose file is unusable)."""
     found, problems = [], []
     for outcome in analysis.valid:
         try:

@@ -1,11 +1,11 @@
-"""An experiment that is not one of the study's: a table of its cells, and what every section has."""
+"""Any experiment without a module of its own: only the blocks that every section has, such as the table of cells."""
 
 
 def blocks(analysis):
-    """Nothing of its own: the cells, distributions, drift and failures say what can be said of any factors."""
+    """No blocks of its own: those of every section (cells, distributions, drift, failures) suit any factors."""
     return []
 
 
 def evidence(analysis):
-    """No rule is known here; what an experiment states by itself is decided in `expectations.py`."""
+    """No hypothesis here; `expectations.py` decides the expectations that an experiment states itself."""
     return None

@@ -1,4 +1,4 @@
-"""E3, overload: a probe beside more and more background readers (tables 1.4 and 1.5, figures 1.5 and 1.6)."""
+"""E3, overload: a probe with more and more background readers (tables 1.4 and 1.5, figures 1.5 and 1.6)."""
 
 import math
 import statistics
@@ -23,7 +23,7 @@ STUDY_SETTINGS = {
 }
 DOORS = ("source", "cached")
 TABLES = {"source": ("1.4", "without"), "cached": ("1.5", "with")}
-DEGRADED = 2.0  # "far less": the source degrades by at least this factor more than cached
+DEGRADED = 2.0  # "far less" means that source degrades by at least this factor more than cached
 RULE = (
     "Slower under load: the ratio of the probe's mean response times source ÷ cached is above 1, over pairs "
     "(level, repetition) at all levels with a background. Degrades more: in the upper half of those levels that "
@@ -78,7 +78,7 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """Slower under load, and degrading more."""
+    """Claims: source is slower under load, and it degrades more."""
     source, cached = (_pairs(analysis, door) for door in DOORS)
     loaded = [{pair: ms for pair, ms in own.items() if pair[0] > 0} for own in (source, cached)]
     slower = paired_test(*loaded)
@@ -118,7 +118,7 @@ def facts(analysis):
 
 
 def strips(analysis):
-    """The unloaded and the most loaded level of each door: the levels between would only be mixed up."""
+    """The lowest and the highest level of load of each door; with those between, the figure would be unreadable."""
     levels = analysis.levels("background_vus")
     found = []
     for door in analysis.run.doors:
@@ -129,13 +129,13 @@ def strips(analysis):
 
 
 def mean_at(analysis, door, level):
-    """Geometric mean of the probe's trial means at one level, generator-limited ones left out; None without."""
+    """Geometric mean of the probe's trial means at one level, without generator-limited trials; None without any."""
     means = [o.stats.wait_ms for o in analysis.select(door=door, background_vus=level) if not o.limited]
     return geometric_mean(means).centre if means else None
 
 
 def _pairs(analysis, door):
-    """{(level, repetition): mean ms} of the trials that say something of the server."""
+    """{(level, repetition): mean ms} of the trials in which the server, not the generator, was the limit."""
     return {
         (o.record.number("background_vus"), o.repetition): o.stats.wait_ms
         for o in analysis.select(door=door)
@@ -265,7 +265,7 @@ def _saturation(analysis, door):
     knee = model.crossing([p["load"] for p in timed], [p["mean_ms"] for p in timed], TOLERATED_MS)
     law = None
     if any(p["load"] > 0 for p in good):
-        # The probe is one more requester.
+        # + 1: the probe is a requester too.
         law = model.fit_scalability([p["load"] + 1 for p in good], [p["per_s"] or 0 for p in good])
     return {"points": points, "law": law, "knee": knee}
 

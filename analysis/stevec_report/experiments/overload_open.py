@@ -1,4 +1,4 @@
-"""E3 in the open model: arrivals at a stepped rate, whatever the server does."""
+"""E3 in the open model: requests arrive at a stepped rate that does not depend on the server."""
 
 import statistics
 
@@ -30,7 +30,7 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """Beside the study: it had no open model, so no hypothesis of its six is decided here."""
+    """Decides none of the study's six hypotheses: the study had no open model."""
     return None
 
 

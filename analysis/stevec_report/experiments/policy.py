@@ -1,4 +1,4 @@
-"""P1, policy: what each cache policy takes from the origin, and how old it lets pages become."""
+"""P1, policy: how much load each cache policy takes off the origin, and how old it lets pages become."""
 
 import math
 import statistics
@@ -18,7 +18,7 @@ NOT_SHOWN = "not shown"
 
 @dataclass(frozen=True)
 class Tolerance:
-    """At most `stale_max` of the reads may be stale, and none by more than `age_max_s`."""
+    """At most the share `stale_max` of the reads may be stale, and none by more than `age_max_s`."""
 
     stale_max: float
     age_max_s: float
@@ -34,9 +34,9 @@ TOLERANCES = (Tolerance(0, 0), Tolerance(0.001, 1), Tolerance(0.01, 2), Toleranc
 
 @dataclass(frozen=True)
 class Measured:
-    """One cell: a policy at a door under a rate of edits. The lists have one value for each valid trial.
+    """One cell: a policy at a door under a rate of edits. The lists have one value per valid trial.
 
-    `hits` and `offloads` are shares of the reads; `old` says which of them were stale, and by how much.
+    `hits` and `offloads` are shares of the reads; `old` has the reads that were stale, and by how much.
     """
 
     name: str
@@ -58,10 +58,10 @@ class Measured:
     def stale_ratio(self):
         """Share of stale reads, an `Interval`.
 
-        Where caches ask about each read, none is stale by construction. Elsewhere, if none was, there is no spread to
-        tell an interval from; the upper bound is then that of n reads without an event, 1 − (1 − level)^(1/n) (J. A.
-        Hanley, A. Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249(13), 1983), as if they
-        were independent.
+        Where caches revalidate each read, none is stale by construction. Elsewhere, without any stale read there is no
+        spread from which to compute an interval. The upper bound is then that of n reads without an event, which are
+        treated as independent: 1 − (1 − level)^(1/n) (J. A. Hanley, A. Lippman-Hand, "If nothing goes wrong, is
+        everything all right?", JAMA 249(13), 1983).
         """
         ratios = self.old.ratios
         if self.old.stale == 0 and self.asks_each_time:
@@ -71,9 +71,9 @@ class Measured:
         return clipped(t_interval(ratios))
 
     def meets(self, tolerance):
-        """True, False, or None where the trials cannot tell.
+        """True, False, or None where the trials leave it open.
 
-        The whole interval must be within, and no read beyond the age.
+        True requires that the whole interval is within the limit, and that no read is older than the maximum age.
         """
         if self.old.oldest_s > tolerance.age_max_s:
             return False
@@ -84,7 +84,7 @@ class Measured:
 
 
 def blocks(analysis):
-    """The table of policies, the picture, what to choose, and what it costs."""
+    """The table of policies, the figure, the recommended policies, and the costs."""
     cells = measured_cells(analysis)
     if not cells:
         return [Words("note", "There is no valid trial whose freshness can be told.")]
@@ -109,12 +109,12 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """What it expects is stated as data (`expectations.py`); the study had no such hypothesis."""
+    """None of the study's hypotheses; the experiment states its expectations as data (`expectations.py`)."""
     return None
 
 
 def measured_cells(analysis):
-    """The cells that have a valid trial whose freshness can be told, by rate of edits, then as they were defined."""
+    """The cells with a valid trial whose freshness is known, by rate of edits, then in the order of definition."""
     found = []
     for members in all_outcomes.cells(analysis.valid).values():
         if cell := _measure(analysis, members):
@@ -123,7 +123,7 @@ def measured_cells(analysis):
 
 
 def policy_table(cells):
-    """One row a policy and rate of edits."""
+    """One row per policy and rate of edits."""
     front = {id(cell) for ratio in _ratios(cells) for cell in pareto_front(_of(cells, ratio))}
     columns = [
         Column("policy", "policy", "text", left=True),
@@ -185,7 +185,7 @@ def policy_table(cells):
 
 
 def tolerance_table(cells):
-    """What to choose for some tolerances: the policy that keeps most from the origin among those shown to be within."""
+    """For some tolerances, the policy with the highest offload among those shown to keep the tolerance."""
     columns = [
         Column("edit_ratio", "edits", "percent"),
         Column("tolerance", "tolerated", "text", left=True),
@@ -219,7 +219,7 @@ def tolerance_table(cells):
 
 
 def recommend(cells, tolerance):
-    """Return (cells to choose from, the best first, and why in words). None is chosen where none is shown to do.
+    """Return (recommended cells, best first, and the reason in words). No cell if none is shown to keep the tolerance.
 
     Args:
         cells: `Measured`, all under the same rate of edits.
@@ -242,7 +242,7 @@ def recommend(cells, tolerance):
 
 
 def pareto_front(cells):
-    """The cells that no other beats: none keeps as much from the origin with fewer stale reads, or more with as few."""
+    """The Pareto-optimal cells: no other has as much offload with fewer stale reads, or more offload with as few."""
 
     def beaten(cell):
         x, y = cell.offload.centre, cell.stale_ratio.centre
@@ -281,7 +281,7 @@ def _measure(analysis, members):
 
 
 def _is_less(cell, best):
-    """Whether the offload of `cell` is shown to be less than that of `best`, paired by repetition."""
+    """Whether the offload of `cell` is significantly less than that of `best`, paired by repetition."""
     own, other = ({o.repetition: v for o, v in zip(c.outcomes, c.offloads, strict=True)} for c in (cell, best))
     shared = own.keys() & other.keys()
     if len(shared) < 2:

@@ -12,7 +12,7 @@ from stevec_report.intervals import geometric_mean
 from stevec_report.outcomes import means_by_repetition
 from stevec_report.verdicts import Claim, Evidence, test_claim
 
-STUDY_REQUESTS = 1000  # a repetition, from section 1.4.1 of the study
+STUDY_REQUESTS = 1000  # per repetition, from section 1.4.1 of the study
 STUDY_SETTINGS = {
     "requests": 1000,
     "pages": 100,
@@ -23,7 +23,7 @@ STUDY_SETTINGS = {
 }
 STUDY_LABELS = {"without": "without a cache", "local": "local nginx", "cdn": "CDN", "with": "with a cache"}
 STUDY_DOORS = {"without": ("source", "nocache"), "local": ("local",), "cdn": ("cached",)}
-MOST = 0.5  # "the cache answers most": the origin sees less than this share
+MOST = 0.5  # "the cache answers most" means that the origin gets less than this share
 RULE = (
     "For every door with a cache: offload holds if the origin saw less than half of the requests in every valid trial, "
     "which is an exact count; time holds if the ratio of its mean response time to that of the door without a cache "
@@ -72,7 +72,7 @@ def blocks(analysis):
 
 
 def ratio_table(analysis):
-    """Each door against the one without a cache, and the study's ratio of means."""
+    """The ratio of each door to the one without a cache, and the study's ratio of means."""
     base = base_door(analysis)
     study = study_ratios()
     columns = [
@@ -106,7 +106,7 @@ def ratio_table(analysis):
 
 
 def evidence(analysis):
-    """Offload and time at every door with a cache."""
+    """Claims: offload and response time at every door with a cache."""
     base = base_door(analysis)
     claims, asides = [], []
     for door in analysis.run.doors.values():
@@ -143,7 +143,7 @@ def facts(analysis):
 
 
 def base_door(analysis):
-    """The door without a cache that others are compared with: source, else nocache, else None."""
+    """The door without a cache with which the others are compared: source, else nocache, else None."""
     return next((door for door in ("source", "nocache") if door in analysis.run.doors), None)
 
 

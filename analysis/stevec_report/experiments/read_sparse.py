@@ -23,8 +23,8 @@ STUDY_SETTINGS = {
 }
 STUDY_LABELS = {"without": "cache bypassed", "with": "cached"}
 BASE, CACHED = "nocache", "cached"
-MARGIN = 1.10  # "no difference": less than 10 % either way
-FEW = 0.1  # "about 5 repeats" of 100: hits are rare
+MARGIN = 1.10  # "no difference" means less than 10 % either way
+FEW = 0.1  # hits are rare below this share; the study had "about 5 repeats" in 100
 RULE = (
     "“No difference” is a claim of its own, which a test that finds nothing does not prove. So time holds if the "
     f"ratio of mean response times cached ÷ nocache, paired by repetition, is shown to lie within {1 / MARGIN:.2f} "
@@ -63,7 +63,7 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """Equivalence of the times, and rare hits."""
+    """Claims: the times are equivalent, and hits are rare."""
     base, cached = (means_by_repetition(analysis.select(door=door)) for door in (BASE, CACHED))
     test = equivalence(cached, base, MARGIN)
     study = reference.read_series("1.3", "mean_ms")
@@ -94,7 +94,7 @@ def _same_time(test, base, cached):
 
 
 def _outside_p(base, cached):
-    """The sign-flip p that the ratio lies outside of the margin; 1 where its mean lies inside."""
+    """The sign-flip p of a ratio outside of the margin; 1 where its mean lies inside."""
     logs = np.array([math.log(cached[r] / base[r]) for r in sorted(base.keys() & cached.keys())])
     beyond = logs * np.sign(logs.mean()) - math.log(MARGIN)
     return sign_flip(beyond)[0] if beyond.mean() > 0 else 1.0

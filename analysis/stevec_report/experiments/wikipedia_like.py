@@ -1,4 +1,4 @@
-"""Reads as an encyclopaedia has them: what the popularity of pages does to a cache, and rare edits to freshness."""
+"""Reads as in an encyclopaedia: how page popularity affects a cache, and how rare edits affect freshness."""
 
 import itertools
 import statistics
@@ -13,7 +13,7 @@ UNIFORM = 0.0
 
 
 def blocks(analysis):
-    """What the run says of the hypothesis, the table by popularity, and the hit ratio by a page's rank."""
+    """The result for the hypothesis, the table by popularity, and the hit ratio by a page's rank."""
     found = [_of_exponent(analysis, exponent) for exponent in _exponents(analysis)]
     return [
         Words("p", _say(found)),
@@ -30,7 +30,7 @@ def blocks(analysis):
 
 
 def evidence(analysis):
-    """Beside the study: it drew its pages uniformly, so none of its hypotheses is decided here."""
+    """Decides none of the study's hypotheses: the study drew its pages uniformly."""
     return None
 
 
@@ -57,7 +57,7 @@ def _of_exponent(analysis, exponent):
 
 
 def _bytes_spared(analysis, outcome):
-    """Share of the bytes of the answers to reads that did not come from the origin. A 304 carries none."""
+    """Share of the bytes of reads' responses that did not come from the origin. A 304 carries none."""
     rows = analysis.samples.query(
         "SELECT sum(size_bytes) FILTER (served OR cache_status = 'REVALIDATED'), sum(size_bytes) "
         "FROM {samples} WHERE is_read AND answered",
@@ -148,7 +148,7 @@ def _line(analysis, own):
         "WHERE is_read AND answered AND regexp_matches(page, '^page-0*[1-9][0-9]*$') GROUP BY 1 ORDER BY 1",
         [o.number for o in own["trials"]],
     )
-    # The middle of the ranks 2^k to below 2^(k+1), on a logarithmic axis.
+    # The middle of the ranks from 2^k to below 2^(k+1), on a logarithmic axis.
     return {
         "label": own["name"],
         "ranks": [2 ** (k + 0.5) if k else 1 for k, _, _ in rows],

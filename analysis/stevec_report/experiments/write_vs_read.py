@@ -15,7 +15,7 @@ from stevec_report.outcomes import means_by_repetition
 from stevec_report.verdicts import Claim, Evidence, test_claim
 
 STUDY_SETTINGS = {"requests": 200, "edit_size_chars": 1000, "pause_s": 0, "vus": 1, "repetitions": 8}
-FAR = 1.25  # "far longer": by more than a quarter; the study's "a little" was 16 %, its "far" 64 %
+FAR = 1.25  # "far longer" means by more than a quarter; the study's "a little" was 16 %, its "far" 64 %
 RULE_DIRECT = (
     "Dearer holds if the ratio of mean response times write ÷ read, paired by repetition, is above 1 by an exact "
     "two-sided sign-flip test."
@@ -65,10 +65,10 @@ def facts(analysis):
 
 
 def means_table(means):
-    """Table 1.9: means of writes and reads, without and with the cache, as far as runs are there.
+    """Table 1.9: means of writes and reads, without and with the cache, for the runs that exist.
 
     Args:
-        means: {whether it is the direct one: {"write": mean in ms or None, "read": …}}.
+        means: {True for direct access, False for the cache: {"write": mean in ms or None, "read": …}}.
     """
     ordered = sorted(means, reverse=True)
     columns = [
@@ -97,7 +97,7 @@ def means_table(means):
 
 
 def evidence(analysis):
-    """The ratio of writes to reads."""
+    """Claim: the ratio of write times to read times."""
     direct = _is_direct(analysis)
     own = _by_operation(analysis.valid)
     writes, reads = means_by_repetition(own["write"]), means_by_repetition(own["read"])
@@ -124,7 +124,7 @@ def evidence(analysis):
 
 
 def study_settings(analysis):
-    """What the study had: its writes without a cache went over more pages."""
+    """The study's settings: its writes without a cache used more pages."""
     return STUDY_SETTINGS | {"pages": (100, 30) if _is_direct(analysis) else 30}
 
 

@@ -1,1 +1,1 @@
-"""One module a figure. Each has `draw(data…)`, which returns a matplotlib figure and knows no files."""
+"""One module per figure. Each has `draw(data…)`, which returns a matplotlib figure and reads no files."""

@@ -1,4 +1,4 @@
-"""What readers get in the course of a trial: current answers, old copies, errors; a panel for each policy."""
+"""The responses over the course of a trial: current pages, old copies, errors; one panel per policy."""
 
 from matplotlib.ticker import FuncFormatter
 
@@ -13,8 +13,9 @@ def draw(panels):
     """Draw the panels.
 
     Args:
-        panels: list of {"title", "seconds", "old", "failed", "back_s"}: middles of the bins since the origin was
-            killed, the shares of those who asked in each that got an old copy and an error, and when it was back.
+        panels: list of {"title", "seconds", "old", "failed", "back_s"}: middles of the bins in seconds since the kill
+            of the origin, the shares of each bin's requests that got an old copy and an error, and the time at which
+            the origin was back.
     """
     panels = panels[:PANELS_MAX]
     rows = max(1, len(panels))

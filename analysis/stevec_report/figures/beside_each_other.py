@@ -1,4 +1,4 @@
-"""Several measures of the same few things: a panel a measure, a row a thing, a dot a trial."""
+"""Several measures of the same few things: one panel per measure, one row per thing, one dot per trial."""
 
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -12,7 +12,7 @@ def draw(panels):
 
     Args:
         panels: list of {"title", "names", "points"}: for each name a list of (value, whether the load generator was
-            the limit). Axes begin at 0.
+            the limit). Axes start at 0.
     """
     rows = max((len(panel["names"]) for panel in panels), default=1)
     figure, all_axes = plot_style.new_figure(len(panels) * (0.75 + ROW_IN * rows), rows=len(panels))

@@ -1,6 +1,6 @@
 """Mean response times as columns, the study's above and this run's below.
 
-The two panels share their columns, so that the pattern can be compared, but not their scales: the hardware
+The two panels share their columns, so that the pattern can be compared, but not their scales, because the hardware
 differs.
 """
 
@@ -30,9 +30,9 @@ def draw(study, ours, study_label, ours_label):
     """Draw both panels.
 
     Args:
-        study, ours: lists of columns {"label", "over", "door", "means_ms", "interval"}: `over` are the
-            places on the shared x axis that the column stands for (it is centred on them), `means_ms` the
-            trial means in order of repetition. Made by `column`.
+        study, ours: lists of columns {"label", "over", "door", "means_ms", "interval"}, created by `column`: `over`
+            are the positions on the shared x axis on which the column is centred, `means_ms` the trial means in
+            order of repetition.
         study_label, ours_label: titles of the panels.
     """
     figure, (top, bottom) = plot_style.new_figure(HEIGHT_IN, rows=2)
@@ -46,7 +46,7 @@ def draw(study, ours, study_label, ours_label):
 
 
 def _explain_marks(figure, axes):
-    """Say below the panels what the dot, the line and the bracket are; the marks themselves have no data."""
+    """Add a legend below the panels for the dot, the line and the bracket; its marks have no data."""
     nothing = [float("nan")]
     dot = axes.scatter(nothing, nothing, s=17, color=plot_style.MUTED, label="one trial")
     (line,) = axes.plot(nothing, nothing, color=plot_style.MUTED, linewidth=2.2, label="mean")

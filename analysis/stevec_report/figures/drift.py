@@ -1,4 +1,4 @@
-"""Drift check: the mean of each trial, in the order of time, against the mean of its door."""
+"""Drift check: the mean of each trial, in order of time, relative to the mean of its door."""
 
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -12,9 +12,8 @@ def draw(series, invalid_minutes, fit=None):
     """Draw the check.
 
     Args:
-        series: list of {"door", "minutes", "relative"}: starts of the valid trials in minutes from the
-            beginning of the run (n,), and their mean divided by the geometric mean of the door (n,), 1 = as
-            usual.
+        series: list of {"door", "minutes", "relative"}: starts of the valid trials in minutes from the start of
+            the run (n,), and their mean divided by the geometric mean of the door (n,), 1 = no deviation.
         invalid_minutes: starts of the invalid trials, marked on the axis.
         fit: ((minutes, minutes), (relative, relative)) of the common line, or None.
     """

@@ -2,7 +2,7 @@
 
 from stevec_report.figures import columns
 
-# The study's paths: the doors whose columns they stand over, the door whose colour they take, and a label.
+# The study's paths: the doors above whose columns they are drawn, the door whose colour they use, and a label.
 STUDY_PATHS = {
     "without": (("source", "nocache"), "source", "without a cache"),
     "local": (("local",), "local", "local nginx"),

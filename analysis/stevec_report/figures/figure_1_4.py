@@ -2,7 +2,7 @@
 
 from stevec_report.figures import columns
 
-# The study's two paths, both through the CDN, and the door that is the same here.
+# The study's two paths, both through the CDN, and the corresponding door here.
 PATHS = {"without": ("nocache", "cache bypassed"), "with": ("cached", "cached")}
 
 

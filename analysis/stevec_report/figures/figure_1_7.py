@@ -14,7 +14,7 @@ def draw(study, ours, ours_label):
     """Draw it.
 
     Args:
-        study, ours: {workload: {size in kB: list of hit ratios, 0 to 1}}, of the trials in ours.
+        study, ours: {workload: {size in kB: list of hit ratios, 0 to 1}}; in `ours`, one ratio per trial.
     """
     figure, axes = plot_style.new_figure(HEIGHT_IN, rows=2)
     handles = []
@@ -50,7 +50,7 @@ def _draw_panel(axes, data, label):
                 ha="center",
                 fontsize=7.5,
             )
-    # The axis does not begin at 0: what differs is far from it, and the panel says so.
+    # The axis does not start at 0, because all differences are far from 0. The panel states this.
     bottom = max(0.0, np.floor(10 * lowest - 0.5) / 10)
     axes.set_ylim(bottom, 1.0 + 0.06 * (1 - bottom))
     axes.set_xticks(range(len(sizes)), [f"{size:g}" for size in sizes])

@@ -1,11 +1,11 @@
-"""Stale reads against what a cache takes from the origin: one panel a rate of edits, one point a policy."""
+"""Stale reads against offload: one panel per rate of edits, one point per policy."""
 
 from matplotlib.ticker import FuncFormatter
 
 from stevec_report import plot_style
 
 PANEL_HEIGHT_IN = 3.1
-LINEAR_TO = 0.1  # percent; a logarithm has no 0, and no stale read at all is a result
+LINEAR_TO = 0.1  # percent; linear below it, because a logarithmic axis has no 0 and "no stale read" is a valid result
 TICKS = (0, 0.1, 1, 10, 100)
 NEAR_X, NEAR_FACTOR = 6.0, 1.6  # points nearer than this share a label
 
@@ -33,7 +33,7 @@ def _draw_panel(axes, panel):
         color=plot_style.MUTED,
         linewidth=1,
         linestyle="dashed",
-        drawstyle="steps-pre",  # whoever wants at least so much offload gets the next point's freshness
+        drawstyle="steps-pre",  # a required offload between two points is met only by the next point's policy
         zorder=1,
     )
     for point in points:
@@ -75,14 +75,14 @@ def _draw_panel(axes, panel):
 
 
 def _reach(interval):
-    """How far the interval goes down and up from its centre, as `errorbar` takes it; nothing for a single trial."""
+    """The distances of the interval's ends from its centre, as `errorbar` expects them; empty for a single trial."""
     if interval.low is None:
         return [[0], [0]]
     return [[max(0, interval.centre - interval.low)], [max(0, interval.high - interval.centre)]]
 
 
 def _groups(points):
-    """[(labels, x, y)]: points that lie on each other share a label, at the highest of them."""
+    """[(labels, x, y)]: points that overlap share a label, at the highest of them."""
     groups = []
     for point in points:
         x, y = point["offload"].centre, point["stale"].centre

@@ -1,4 +1,4 @@
-"""Hit ratio of reads by the rank of the page that was read: one line a popularity."""
+"""Hit ratio of reads by the rank of the page that was read: one line per popularity."""
 
 from matplotlib.ticker import FuncFormatter
 

@@ -1,4 +1,4 @@
-"""Hit ratio in the course of a trial: one line a cell."""
+"""Hit ratio over the course of a trial: one line per cell."""
 
 from matplotlib.ticker import FuncFormatter
 
@@ -17,7 +17,7 @@ def draw(lines, ttl_s):
         lines: list of {"label", "seconds", "ratios", "colour", "second_kind"}: middles of the bins since the first
             request, and the share of reads in each that a cache served; `colour` counts from 0, lines of a
             `second_kind` are dashed.
-        ttl_s: marked, if it lies in the picture; None for none.
+        ttl_s: lifetime to mark if it lies within the axis; None for no mark.
     """
     figure, (axes,) = plot_style.new_figure(HEIGHT_IN)
     longest = max((line["seconds"][-1] for line in lines if line["seconds"]), default=1)

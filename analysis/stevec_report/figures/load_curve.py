@@ -7,11 +7,11 @@ from stevec_report.intervals import geometric_mean
 from stevec_report.tolerance import TOLERATED_MS
 
 HEIGHT_IN = 5.4
-TOLERATED_SHOWN_FROM = 0.4  # of it: below, its line would only squeeze the curve
+TOLERATED_SHOWN_FROM = 0.4  # share of the limit; for lower curves its line would only compress the curve
 
 
 def draw(study, ours, door, ours_label):
-    """Draw both panels; points where the load generator was the limit are hollow and on no line."""
+    """Draw both panels; points where the load generator was the limit are hollow and not joined by the line."""
     figure, (top, bottom) = plot_style.new_figure(HEIGHT_IN, rows=2, sharex=True)
     _draw_line(top, list(study), list(study.values()), door)
     top.set_title("The study: Banana Pi, Cloudflare, 2016")

@@ -1,4 +1,4 @@
-"""What the origin was busy with in the course of each trial: processor, memory, network, temperature."""
+"""Resource use of the origin over the course of each trial: processor, memory, network, temperature."""
 
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
@@ -18,8 +18,8 @@ def draw(lines):
     """Draw a panel for each quantity that was measured, over the seconds since the probe's first request.
 
     Args:
-        lines: list of {"door", "seconds", "cpu", "memory", "sent", "temperature"}, one a trial: values may be None;
-            cpu from 0 to 1, memory in bytes, sent in bytes a second, temperature in °C.
+        lines: list of {"door", "seconds", "cpu", "memory", "sent", "temperature"}, one per trial: values may be None;
+            cpu from 0 to 1, memory in bytes, sent in bytes per second, temperature in °C.
     """
     panels = [panel for panel in PANELS if any(value is not None for line in lines for value in line[panel[0]])]
     figure, rows = plot_style.new_figure(

@@ -1,4 +1,4 @@
-"""The spread of response times: one strip a door, one curve a cache status, a logarithmic time axis."""
+"""The distribution of response times: one strip per door, one curve per cache status, a logarithmic time axis."""
 
 import math
 
@@ -9,7 +9,7 @@ from stevec_report.wording import percent, three_digits
 
 STRIP_HEIGHT_IN = 1.25
 AXIS_HEIGHT_IN = 0.55
-STATUSES_MAX = 4  # curves in one strip; rarer statuses are left to the table
+STATUSES_MAX = 4  # curves in one strip; rarer statuses are only in the table
 LINES = ("solid", "dashed", "dashdot", "dotted")
 PALE = "#bfc6cf"  # the other doors: darker than the grid, lighter than any door
 TIME_MIN_MS = 1e-3  # a logarithmic axis has no 0
@@ -20,8 +20,8 @@ def draw(strips):
 
     Args:
         strips: list of {"door", "title", "curves"}; a curve is {"status", "requests", "share", "times_ms",
-            "levels"}, where `levels` (n,) rise from 0 to 1 and `times_ms` (n,) are the times that this
-            share of the requests took at most; the most frequent status first.
+            "levels"}, where `levels` (n,) rise from 0 to 1 and `times_ms` (n,) are the longest times of these
+            shares of the requests; the most frequent status first.
     """
     figure, rows = plot_style.new_figure(
         AXIS_HEIGHT_IN + STRIP_HEIGHT_IN * max(1, len(strips)),
@@ -30,7 +30,7 @@ def draw(strips):
         sharey=True,
     )
     times = [time for strip in strips for curve in strip["curves"] for time in _times(curve)]
-    # Labels of curves that lie further right than this stand on their left, where there is room.
+    # The label of a curve to the right of this time is placed on the curve's left, where there is room.
     turn_ms = min(times) ** 0.2 * max(times) ** 0.8 if times else math.inf
     for axes, strip in zip(rows, strips, strict=False):
         for other in strips:
@@ -53,7 +53,7 @@ def _draw_strip(axes, strip, turn_ms):
     curves = strip["curves"][:STATUSES_MAX]
     for index, curve in enumerate(curves):
         axes.plot(_times(curve), curve["levels"], color=colour, linewidth=1.8, linestyle=LINES[index], zorder=3)
-        # The labels of several curves take different heights, so that neighbours do not cover each other.
+        # The labels of several curves have different heights, so that they do not overlap.
         level = 0.5 if len(curves) == 1 else 0.72 - 0.44 * index / (len(curves) - 1)
         at_ms = _time_at(curve, level)
         axes.annotate(

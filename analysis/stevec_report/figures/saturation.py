@@ -1,4 +1,4 @@
-"""How a system takes a growing load: what it answers, how fast, and what fails."""
+"""A system under growing load: throughput, response time, and failures."""
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
@@ -10,13 +10,13 @@ HEIGHT_IN = 6.6
 
 
 def draw(doors, load_label, offered=False):
-    """Draw three panels over the load: completed requests a second, response time, failed share.
+    """Draw three panels over the load: completed requests per second, response time, failed share.
 
     Args:
         doors: {door: {"points": [{"load", "per_s", "mean_ms", "p99_ms", "failed", "limited"}], "law", "knee"}},
             points by rising load; values may be None. `law` is a `ScalabilityLaw` or None, `knee` a load or None.
-            A point that the generator limited is hollow and belongs to no line.
-        load_label: what the load is.
+            A point at which the generator was the limit is hollow and not joined by a line.
+        load_label: label of the load axis.
         offered: whether the load is itself a rate, so that a line of equality makes sense.
     """
     figure, (rate, time, failed) = plot_style.new_figure(HEIGHT_IN, rows=3, sharex=True, height_ratios=(3, 3, 1.6))

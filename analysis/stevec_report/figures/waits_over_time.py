@@ -1,4 +1,4 @@
-"""The longest wait in the course of a trial: a panel for each moment, a line for each protection."""
+"""The longest wait over the course of a trial: one panel per moment, one line per protection."""
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 

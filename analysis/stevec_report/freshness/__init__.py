@@ -1,4 +1,4 @@
-"""How old the answers were: which reads were stale, by how many versions and by how many seconds.
+"""Measures the age of responses: which reads were stale, by how many versions and by how many seconds.
 
 `history.py` judges reads against acknowledged edits, as arrays; `trial.py` takes both from one trial's
 samples.

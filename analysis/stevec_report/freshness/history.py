@@ -1,16 +1,16 @@
 """Judges reads against the edits that had been acknowledged when the reads were sent.
 
 A read is stale if it returned a revision older than the newest one that was acknowledged before the read
-was sent. An edit that was under way while the read was sent has no say: the reader may see the page before
-or after it, and both are right (a regular register: L. Lamport, "On interprocess communication",
+was sent. An edit that was in flight while the read was sent is ignored: the reader may see the page before
+or after it, and both are correct (a regular register: L. Lamport, "On interprocess communication",
 Distributed Computing 1, 1986). Seconds behind are counted from the first acknowledgement that made the
 answer old, versions behind to the newest (D. Bermbach, S. Tai, "Eventual consistency: how soon is
 eventual?", MW4SOC 2011; P. Bailis et al., "Probabilistically bounded staleness for practical partial
 quorums", VLDB 2012).
 
-Revisions of a page are whole numbers that only grow, also over a deletion and a new beginning, and each
-change takes the next one. So an edit that was made but never acknowledged (its answer was lost) does not
-make any read stale by itself, yet counts among the versions once a later one is acknowledged.
+Revisions of a page are whole numbers that only grow, even if the page is deleted and created again, and each
+change takes the next number. So an edit that took effect but was never acknowledged (its response was lost) does
+not make any read stale by itself, but counts among the versions once a later edit is acknowledged.
 """
 
 from dataclasses import dataclass
@@ -22,9 +22,9 @@ KEY_MAX = 1 << 62
 
 @dataclass(frozen=True)
 class Verdicts:
-    """What became of n reads; all of shape (n,). Where `stale` is False, the two others are 0.
+    """The verdicts on n reads; all of shape (n,). Where `stale` is False, the two others are 0.
 
-    `uncertain` are the reads that are not called stale only because of the clock's tolerance.
+    `uncertain` are the reads that count as fresh only because of the clock's tolerance.
     """
 
     stale: np.ndarray
@@ -34,14 +34,14 @@ class Verdicts:
 
 
 class History:
-    """The acknowledged edits of some pages, arranged so that millions of reads can be looked up."""
+    """The acknowledged edits of some pages, indexed for millions of lookups."""
 
     def __init__(self, page, acknowledged_at_us, revision):
         """Arrange w edits.
 
         Args:
             page: shape (w,), whole numbers 0 … pages − 1.
-            acknowledged_at_us: shape (w,), when the editor had the answer, microseconds since 1970.
+            acknowledged_at_us: shape (w,), when the editor received the response, microseconds since 1970.
             revision: shape (w,), 0 or more, as acknowledged.
 
         Raises:
@@ -59,8 +59,8 @@ class History:
             raise ValueError("pages and revisions are 0 or more")
         self.begin_us = int(acknowledged.min())
         offset = acknowledged - self.begin_us
-        # Each page gets a stretch of the number line of its own: one search finds page and moment at once,
-        # and running minima and maxima start anew at each page, for its stretch lies beyond all before.
+        # Each page has its own range of keys, beyond those of all pages before it. So one search finds page and
+        # moment together, and running minima and maxima restart at each page.
         self.time_span = int(offset.max()) + 2
         self.revision_span = int(revision.max()) + 2
         if (int(page.max()) + 1) * max(self.time_span, self.revision_span) >= KEY_MAX:
@@ -83,7 +83,7 @@ class History:
             page: shape (n,), as in the history.
             sent_at_us: shape (n,), microseconds since 1970.
             revision: shape (n,), what the answers carried; 0 for "there is no such page".
-            tolerance_us: an acknowledgement counts only if it came more than this before the read was sent.
+            tolerance_us: an acknowledgement counts only if it arrived more than this before the read was sent.
 
         Returns:
             `Verdicts`.
@@ -92,7 +92,7 @@ class History:
         if self.size == 0:
             nothing = np.zeros(page.shape, dtype=np.int64)
             return Verdicts(nothing.astype(bool), nothing, nothing, nothing.astype(bool))
-        # A revision beyond all acknowledged ones is that of an edit whose acknowledgement nobody has (yet).
+        # A revision beyond all acknowledged ones is from an edit that is not acknowledged (yet).
         seen = np.clip(revision, 0, self.revision_span - 1)
         place = np.searchsorted(self.revision_keys, page * self.revision_span + seen, side="right")
         inside = np.minimum(place, self.size - 1)
@@ -108,7 +108,7 @@ class History:
         return Verdicts(stale, versions, np.where(stale, behind_us, 0), uncertain)
 
     def _newest_before(self, page, moment_us):
-        """The newest revision that was acknowledged before `moment_us`; there has to be one."""
+        """The newest revision acknowledged before `moment_us`; at least one must exist."""
         offset = np.clip(moment_us - self.begin_us, 0, self.time_span - 1)
         place = np.searchsorted(self.time_keys, page * self.time_span + offset, side="left") - 1
         return self.newest[place] - page * self.revision_span

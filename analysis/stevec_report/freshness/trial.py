@@ -1,11 +1,11 @@
 """Measures the freshness of one trial, from the samples of all its processes.
 
-All times come from the clock of one host, so no clocks are compared; yet k6 stamps a request when its
-script goes on, a little after the answer came. A stamp that is late makes an edit look acknowledged later,
-which hides staleness, and makes a read look sent later, which invents it. Hence a tolerance
-(`TOLERANCE_MS`): an edit counts only if it was acknowledged longer than that before the read was sent, and
-the reads that this spares are counted as uncertain. A clock that is set during a trial makes the trial invalid
-(`stevec_report/clock.py`).
+All times come from the clock of one host, so no clocks are compared. But k6 stamps a request when its script
+continues, slightly after the response arrived. A late stamp makes an edit appear to be acknowledged later, which
+hides staleness, and makes a read appear to be sent later, which creates false staleness. Hence a tolerance
+(`TOLERANCE_MS`): an edit counts only if it was acknowledged longer than that before the read was sent. The reads
+that are fresh only because of this are counted as uncertain. A clock that is set during a trial makes the trial
+invalid (`stevec_report/clock.py`).
 """
 
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ MEMORY_LIMIT = "800MB"
 
 IS_READ = "method IN ('GET', 'HEAD')"
 IS_ANSWERED = "status BETWEEN 200 AND 399"
-# No page there, as far as the reader was told (RFC 9110, sections 15.5.5 and 15.5.11).
+# The response says that there is no page (RFC 9110, sections 15.5.5 and 15.5.11).
 IS_ABSENT = "status IN (404, 410)"
 REVISION = "try_cast(revision AS BIGINT)"
 IS_JUDGED = f"{IS_READ} AND ({IS_ANSWERED} AND {REVISION} >= 0 OR {IS_ABSENT})"
@@ -44,15 +44,15 @@ DONE_AT = "sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)"
 
 
 class FreshnessError(Exception):
-    """The freshness of a trial cannot be told; `str(error)` says why in one line."""
+    """The freshness of a trial cannot be measured; `str(error)` says why in one line."""
 
 
 @dataclass(frozen=True)
 class Freshness:
-    """How fresh the answers of one trial were.
+    """The freshness of the responses of one trial.
 
-    `judged` reads carried a revision, or said that there is no page; `unknown` were answered with neither;
-    `unanswered` failed. `uncertain` of the judged ones are taken for fresh only because of the tolerance.
+    `judged` reads got a revision, or a response that there is no page; `unknown` reads got neither; `unanswered`
+    reads failed. `uncertain` counts the judged reads that are taken for fresh only because of the tolerance.
     `behind_s` and `versions_behind` are of the stale reads, each sorted.
     """
 
@@ -78,7 +78,7 @@ class Freshness:
         return (self.stale - int(np.searchsorted(self.behind_s, seconds, side="right"))) / self.judged
 
     def summary(self):
-        """Return one flat row, in the names of trials.csv; None where no read was stale."""
+        """Return one flat row with the column names of trials.csv; None where no read was stale."""
         row = {
             "reads_judged": self.judged,
             "reads_stale": self.stale,
@@ -100,7 +100,7 @@ def measure(folder, *, tolerance_ms=TOLERANCE_MS):
     """Return the `Freshness` of the trial in `folder`, probe and background together.
 
     Raises:
-        FreshnessError: samples that are missing, damaged or too many.
+        FreshnessError: the samples are missing, damaged or too many.
     """
     files = [folder / name for name in FILES if (folder / name).is_file()]
     if not files:
@@ -109,12 +109,12 @@ def measure(folder, *, tolerance_ms=TOLERANCE_MS):
 
 
 def measure_files(files, *, tolerance_ms=TOLERANCE_MS):
-    """Return the `Freshness` over the samples in `files`, CSV or Parquet; FreshnessError as `measure` has it."""
+    """Return the `Freshness` over the samples in `files`, CSV or Parquet; FreshnessError as in `measure`."""
     config = {
         "threads": 1,
         "memory_limit": MEMORY_LIMIT,
         "temp_directory": "",
-        "preserve_insertion_order": False,  # keeping it takes the table twice
+        "preserve_insertion_order": False,  # keeping the order needs twice the table's memory
         "autoinstall_known_extensions": False,
         "autoload_known_extensions": False,
     }
@@ -159,24 +159,24 @@ def _measure(database, files, tolerance_ms):
 
 
 def _load_edits(database, files):
-    """Fill the table `edits`, one row for each write, whatever became of it."""
+    """Fill the table `edits`, one row for each write, acknowledged or not."""
     sources = " UNION ALL ".join(
         f"SELECT page, method, status, {REVISION} AS revision, sent_at_us, {DONE_AT} AS done_at_us "
         f"FROM {_source(file)} WHERE NOT {IS_READ}"
         for file in files
     )
     database.execute(f"CREATE TABLE written AS {sources}", [literal_path(file) for file in files])
-    # A type of their own numbers the pages; a table to join instead would hold the reads twice.
+    # An enum type numbers the pages. A join with a table of pages would need twice the memory for the reads.
     database.execute("CREATE TYPE edited AS ENUM (SELECT DISTINCT page FROM written ORDER BY page)")
     database.execute("CREATE TABLE edits AS SELECT *, enum_code(page::edited)::INTEGER AS code FROM written")
 
 
 def _load_reads(database, files):
-    """Fill the table `reads` with those that can be judged, of edited pages: no others can be stale.
+    """Fill the table `reads` with the judgeable reads of edited pages; reads of other pages cannot be stale.
 
-    Returns (reads that can be judged, answered without a revision, all reads), over all pages.
+    Returns (reads that can be judged, reads answered without a revision, all reads), over all pages.
     """
-    # No revision in this table means: there was no page.
+    # In this table, a null revision means that there was no page.
     database.execute("CREATE TABLE reads (code INTEGER, sent_at_us BIGINT, done_at_us BIGINT, revision BIGINT)")
     counts = np.zeros(4, dtype=np.int64)
     for file in files:
@@ -197,12 +197,11 @@ def _load_reads(database, files):
 
 
 def _name_absences(database):
-    """Give each answer "no such page" the revision of the deletion that it may have been; return how many
-    cannot be told.
+    """Assign each "no such page" response the revision of a possible deletion; return the number of unknown ones.
 
-    The answer does not say which. It is taken for the newest deletion that was sent before the answer came,
-    or for 0, the time before the page was made, if there is none: a read is called stale only if it must be.
-    A deletion whose acknowledgement was lost has no number, so nothing can be said of what follows it.
+    The response does not say which deletion it reflects. The newest deletion sent before the response arrived is
+    assumed, or, without one, revision 0, the time before the page was created: a read counts as stale only if it
+    must be. A deletion whose acknowledgement was lost has no revision, so the responses after it are unknown.
     """
     lost = database.execute(
         "DELETE FROM reads WHERE revision IS NULL AND EXISTS (SELECT 1 FROM edits "
@@ -228,7 +227,7 @@ def _source(file):
 
 
 def literal_path(file):
-    """Return the path as duckdb's read_csv takes it literally, not as a pattern."""
+    """Return the path, escaped so that duckdb's read_csv takes it literally and not as a pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
 
 

@@ -17,7 +17,7 @@ setInterval(showTimes, 60_000)
 // Access to storage may throw in private windows.
 const remember = (/** @type {Function} */ use) => { try { return use() } catch {} }
 
-// The editor keeps a draft until the wiki confirms with `?saved` that the text is saved.
+// The editor keeps a draft until the wiki confirms the save with `?saved`.
 remember(() => {
   if (!new URLSearchParams(location.search).has('saved') || !sessionStorage.saving) return
   localStorage.removeItem(sessionStorage.saving)

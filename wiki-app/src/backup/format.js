@@ -14,8 +14,8 @@ const { EJSON } = BSON
 export const FORMAT = 'stevec-backup'
 export const VERSION = 1
 
-/** Sessions are not worth a copy: people can sign in again. */
-export const LEFT_OUT = new Set(['sessions'])
+/** Sessions are not worth a copy, as people can sign in again; a lease is of the moment. */
+export const LEFT_OUT = new Set(['sessions', 'migration_lease'])
 
 /** A file is no backup, or an incomplete one; the message says which. */
 export class BackupError extends Error {}

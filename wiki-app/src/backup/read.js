@@ -5,8 +5,8 @@ import { BSON, MongoClient } from 'mongodb'
 import { BackupError, documentsIn } from './format.js'
 
 const SELECTION_MS = 5_000
-/** Also in the database of a wiki without pages. */
-const MIGRATIONS = 'migrations'
+/** Collections that also a wiki without pages has documents in. */
+const OF_MIGRATIONS = new Set(['migrations', 'migration_lease'])
 /** MongoDB takes messages of up to 48 MB. */
 const BATCH_MAX_BYTES = 8_000_000
 const BATCH_MAX_DOCUMENTS = 1_000
@@ -42,7 +42,7 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
     for (const name of present) {
       if (await db.collection(name).findOne({}, { projection: { _id: 1 } }) !== null) used.push(name)
     }
-    const content = used.filter((name) => name !== MIGRATIONS)
+    const content = used.filter((name) => !OF_MIGRATIONS.has(name))
     if (content.length > 0 && !replace) {
       throw new BackupError(`the database ${db.databaseName} is not empty (${content.join(', ')}); name another one, ` +
         'or say --replace to throw away what is in it')

@@ -18,10 +18,8 @@ const DUPLICATE_KEY = 11_000
  */
 
 /**
- * Of each applied migration by its number, and of the lease.
  * @typedef {{_id: number, name: string, documents: number, applied_at: Date}} Applied
  * @typedef {{_id: 'lease', owner: string, until: Date}} Lease
- * @typedef {import('mongodb').Collection<Applied | Lease>} Records
  */
 
 /**
@@ -35,72 +33,74 @@ const DUPLICATE_KEY = 11_000
  * @throws {Error} what a migration throws; the next call continues it
  */
 export async function migrate ({ db, migrations, log, leaseMs = LEASE_MS }) {
-  /** @type {Records} */
+  /** @type {import('mongodb').Collection<Applied>} */
   const records = db.collection('migrations')
-  const applied = await records.find({ _id: { $ne: LEASE } }, { projection: { _id: 1 } }).toArray()
-  const numbers = new Set(applied.map(({ _id }) => Number(_id)))
+  const applied = new Set((await records.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id))
   const newest = migrations.at(-1)?.number ?? 0
-  const unknown = [...numbers].filter((number) => number > newest)
+  const unknown = [...applied].filter((number) => number > newest)
   if (unknown.length > 0) {
     log.warn(`a newer version of the wiki has changed what is stored (migration ${Math.max(...unknown)}); ` +
       'docs/operations.md says how far back a version may go')
   }
+  const lease = createLease(db.collection('migration_lease'), leaseMs)
   for (const migration of migrations) {
-    if (!numbers.has(migration.number)) await applyOnce(records, migration, { log, leaseMs })
+    if (!applied.has(migration.number)) await applyOnce(records, lease, migration, log)
   }
 }
 
 /**
- * @param {Records} records
+ * @param {import('mongodb').Collection<Applied>} records
+ * @param {ReturnType<typeof createLease>} lease
  * @param {Migration} migration
- * @param {{log: Pick<import('fastify').FastifyBaseLogger, 'warn'>, leaseMs: number}} options
+ * @param {Pick<import('fastify').FastifyBaseLogger, 'warn'>} log
  */
-async function applyOnce (records, { number, name, run }, { log, leaseMs }) {
-  const owner = randomUUID()
-  while (!await takeLease(records, owner, leaseMs)) {
-    if (await records.findOne({ _id: number }) !== null) return
+async function applyOnce (records, lease, { number, name, run }, log) {
+  const isApplied = async () => await records.findOne({ _id: number }) !== null
+  while (!await lease.take()) {
+    if (await isApplied()) return
     await sleep(LOOK_MS)
   }
-  const renew = () => { renewLease(records, owner, leaseMs).catch(() => {}) }
-  const renewal = setInterval(renew, leaseMs / RENEWALS_PER_LEASE)
   try {
     // Another process may have applied it since this one looked.
-    if (await records.findOne({ _id: number }) !== null) return
+    if (await isApplied()) return
     const documents = await run()
     const record = { name, documents, applied_at: new Date() }
     await records.updateOne({ _id: number }, { $setOnInsert: record }, { upsert: true })
     if (documents > 0) log.warn(`migration ${number} (${name}) has changed ${documents} documents`)
   } finally {
-    clearInterval(renewal)
-    await records.updateOne({ _id: LEASE, owner }, { $set: { until: new Date(0) } }).catch(() => {})
+    await lease.release()
   }
 }
 
 /**
- * Takes the lease unless another process holds it. The server's clock decides, as clocks of hosts differ.
- * @param {Records} records
- * @param {string} owner
+ * A lease that is renewed while it is held. The server's clock decides, as clocks of hosts differ.
+ * @param {import('mongodb').Collection<Lease>} leases
  * @param {number} leaseMs
- * @returns {Promise<boolean>}
  */
-async function takeLease (records, owner, leaseMs) {
-  await records.insertOne({ _id: LEASE, owner: '', until: new Date(0) }).catch((error) => {
-    if (error.code !== DUPLICATE_KEY) throw error
-  })
-  const free = { _id: LEASE, $expr: { $lt: ['$until', '$$NOW'] } }
-  const { modifiedCount } = await records.updateOne(free, untilFromNow(owner, leaseMs))
-  return modifiedCount === 1
+function createLease (leases, leaseMs) {
+  const owner = randomUUID()
+  const untilFromNow = [{ $set: { owner, until: { $add: ['$$NOW', leaseMs] } } }]
+  /** @type {NodeJS.Timeout | undefined} */
+  let renewal
+
+  return {
+    /** @returns {Promise<boolean>} false while another process holds it */
+    async take () {
+      await leases.insertOne({ _id: LEASE, owner: '', until: new Date(0) }).catch((error) => {
+        if (error.code !== DUPLICATE_KEY) throw error
+      })
+      const free = { _id: LEASE, $expr: { $lt: ['$until', '$$NOW'] } }
+      const { modifiedCount } = await leases.updateOne(free, untilFromNow)
+      if (modifiedCount === 0) return false
+      const renew = () => { leases.updateOne({ _id: LEASE, owner }, untilFromNow).catch(() => {}) }
+      renewal = setInterval(renew, leaseMs / RENEWALS_PER_LEASE)
+      return true
+    },
+
+    /** Lets the next process begin at once. */
+    async release () {
+      clearInterval(renewal)
+      await leases.updateOne({ _id: LEASE, owner }, { $set: { until: new Date(0) } }).catch(() => {})
+    }
+  }
 }
-
-/**
- * @param {Records} records
- * @param {string} owner
- * @param {number} leaseMs
- */
-const renewLease = (records, owner, leaseMs) => records.updateOne({ _id: LEASE, owner }, untilFromNow(owner, leaseMs))
-
-/**
- * @param {string} owner
- * @param {number} leaseMs
- */
-const untilFromNow = (owner, leaseMs) => [{ $set: { owner, until: { $add: ['$$NOW', leaseMs] } } }]
