@@ -11,29 +11,37 @@ const Busy = createError(
   'WIKI_THREADS_BUSY', 'The machine is too busy for this just now. Nothing was done; try again in a moment.', 503
 )
 
-/** How often running tasks are checked. */
-const LOOK_MS = 50
+/** How often tasks are checked. */
+const CHECK_INTERVAL_MS = 50
 const THREAD = new URL('thread.js', import.meta.url).href
 const IDLE_MS = 30_000
 const MIB = 1_048_576
 const HEAP = { oldMib: 256, youngMib: 16 }
 
 /**
+ * A task that waits or runs.
  * @typedef {object} Job
  * @property {any} task
  * @property {number} bytes
  * @property {boolean} yields
- * @property {Int32Array} clock  the thread's id and its CPU time in ticks when the task started; 0 before that
- * @property {AbortController} abort
- * @property {number} startedMs  when the main thread first saw it run
+ * @property {number} deadlineMs  of wall time
+ * @property {boolean} checked  it was there at a check: it has waited, or run, for a while
+ * @property {Slot | undefined} slot  while it runs
  * @property {(result: any) => void} resolve
  * @property {(error: unknown) => void} reject
- * @property {boolean} running
+ */
+/**
+ * What a running task needs beside Piscina's part. Slots are used again, as creating one costs tens of microseconds.
+ * @typedef {object} Slot
+ * @property {Int32Array} threadId  the kernel's, shared with the thread; 0 before the task starts, -1 without /proc
+ * @property {AbortController} abort
+ * @property {number | undefined} cpuStartMs  the thread's CPU time at the first check of the task
  */
 
 /**
  * Runs one function in other threads, with limits for each task. The CPU limit covers the task alone: waiting for a
- * thread, loading modules and other programs on the machine do not count (docs/decisions/0018).
+ * thread, loading modules and other programs on the machine do not count (docs/decisions/0018). It starts with the
+ * first check, so a task may take up to 50 ms more.
  * @param {object} options
  * @param {string} options.filename  URL of the module whose default export runs a task and returns a cloneable value
  * @param {{min: number, max: number}} options.threads  `min` are kept
@@ -44,6 +52,7 @@ const HEAP = { oldMib: 256, youngMib: 16 }
  * @param {number} [options.idleMs]  after which threads beyond `min` end
  * @param {{oldMib: number, youngMib: number}} [options.heap]  of each thread
  */
+// eslint-disable-next-line max-lines-per-function -- the closure is the object: its functions share the queue's state
 export function createPool ({
   filename, threads, cpuMaxMs, wallMaxMs, waitingMax, waitingMaxBytes = 64 * MIB, idleMs = IDLE_MS, heap = HEAP
 }) {
@@ -57,8 +66,11 @@ export function createPool ({
   const jobs = new Set()
   /** @type {Job[]} */
   const waiting = []
+  /** @type {Slot[]} */
+  const freeSlots = []
   let running = 0
   let yielding = 0
+  let checked = 0
   let bytesNow = 0
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -77,8 +89,10 @@ export function createPool ({
     resourceLimits: { maxOldGenerationSizeMb: heap.oldMib, maxYoungGenerationSizeMb: heap.youngMib }
   }).on('error', noop))
 
+  // Short tasks share one thread, whose compiled code stays warm. A task that is there for longer than a check opens
+  // another thread.
   function next () {
-    while (running < threads.max && waiting.length > 0) {
+    while (running < Math.min(threads.max, 1 + checked) && waiting.length > 0) {
       const index = waiting.findIndex((job) => !job.yields || yielding < yieldingMax)
       if (index === -1) return
       begin(waiting.splice(index, 1)[0])
@@ -87,29 +101,53 @@ export function createPool ({
 
   /** @param {Job} job */
   async function begin (job) {
-    job.running = true
+    const slot = job.slot = freeSlots.pop() ?? createSlot()
     running++
     if (job.yields) yielding++
-    timer ??= setInterval(look, LOOK_MS).unref()
     try {
-      job.resolve(await start().run({ task: job.task, clock: job.clock }, { signal: job.abort.signal }))
+      job.resolve(await start().run({ task: job.task, threadId: slot.threadId }, { signal: slot.abort.signal }))
     } catch (error) {
-      job.reject(closed ? busy() : reasonOf(job, error))
+      job.reject(closed ? busy() : reasonOf(slot, error))
     }
+    forget(job)
     running--
     if (job.yields) yielding--
+    // The thread of an aborted task may still write to its slot.
+    if (!slot.abort.signal.aborted) freeSlots.push(reset(slot))
     next()
-    if (running > 0) return
+  }
+
+  /** @param {Job} job */
+  function forget (job) {
+    jobs.delete(job)
+    bytesNow -= job.bytes
+    if (job.checked) checked--
+  }
+
+  /** Aborts each task that has used up its CPU time or its wall time. */
+  function check () {
+    const nowMs = performance.now()
+    for (const job of jobs) {
+      if (!job.checked) checked++
+      job.checked = true
+      if (nowMs > job.deadlineMs) giveUp(job)
+      else if (job.slot && cpuMs(job.slot) > cpuMaxMs) job.slot.abort.abort(new TooCostly(cpuMaxMs / 1000))
+    }
+    next()
+    if (jobs.size > 0) return
     clearInterval(timer)
     timer = undefined
   }
 
-  /** Aborts each task that has used up its CPU time. */
-  function look () {
-    for (const job of jobs) if (job.running && cpuMs(job) > cpuMaxMs) job.abort.abort(new TooCostly(cpuMaxMs / 1000))
+  /** @param {Job} job */
+  function giveUp (job) {
+    if (job.slot) return job.slot.abort.abort(busy())
+    waiting.splice(waiting.indexOf(job), 1)
+    forget(job)
+    job.reject(busy())
   }
 
-  /** @param {Job} job */
+  /** @param {Slot} slot */
   function reasonOf ({ abort: { signal } }, /** @type {any} */ error) {
     if (signal.aborted) return signal.reason
     return error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new TooCostly(cpuMaxMs / 1000) : error
@@ -124,40 +162,20 @@ export function createPool ({
    * @throws {Error} 422 when it takes too much CPU time or memory; 503 when too many wait, or it is not done in
    *   `wallMaxMs`; what the task throws
    */
-  async function run (task, { bytes = 0, yields = false } = {}) {
-    if (closed || jobs.size >= waitingMax || (jobs.size > 0 && bytesNow + bytes > waitingMaxBytes)) throw busy()
-    /** @type {Job} */
-    const job = {
-      task,
-      bytes,
-      yields,
-      clock: new Int32Array(new SharedArrayBuffer(8)),
-      abort: new AbortController(),
-      startedMs: 0,
-      running: false,
-      resolve: noop,
-      reject: noop
+  function run (task, { bytes = 0, yields = false } = {}) {
+    if (closed || jobs.size >= waitingMax || (jobs.size > 0 && bytesNow + bytes > waitingMaxBytes)) {
+      return Promise.reject(busy())
     }
-    const done = new Promise((resolve, reject) => Object.assign(job, { resolve, reject }))
-    jobs.add(job)
-    bytesNow += bytes
-    const backstop = setTimeout(() => giveUp(job), wallMaxMs).unref()
-    waiting.push(job)
-    next()
-    try {
-      return await done
-    } finally {
-      clearTimeout(backstop)
-      jobs.delete(job)
-      bytesNow -= bytes
-    }
-  }
-
-  /** @param {Job} job */
-  function giveUp (job) {
-    if (job.running) return job.abort.abort(busy())
-    waiting.splice(waiting.indexOf(job), 1)
-    job.reject(busy())
+    return new Promise((resolve, reject) => {
+      const deadlineMs = performance.now() + wallMaxMs
+      /** @type {Job} */
+      const job = { task, bytes, yields, deadlineMs, checked: false, slot: undefined, resolve, reject }
+      jobs.add(job)
+      bytesNow += bytes
+      timer ??= setInterval(check, CHECK_INTERVAL_MS).unref()
+      waiting.push(job)
+      next()
+    })
   }
 
   return {
@@ -173,6 +191,7 @@ export function createPool ({
     /** Aborts running and queued tasks. */
     async close () {
       closed = true
+      clearInterval(timer)
       for (const job of waiting.splice(0)) job.reject(busy())
       await piscina?.destroy()
     }
@@ -184,17 +203,28 @@ export function createPool ({
 const busy = () => retryAfter(new Busy())
 const noop = () => {}
 
+/** @returns {Slot} */
+const createSlot = () =>
+  ({ threadId: new Int32Array(new SharedArrayBuffer(4)), abort: new AbortController(), cpuStartMs: undefined })
+
+/** @param {Slot} slot */
+function reset (slot) {
+  Atomics.store(slot.threadId, 0, 0)
+  slot.cpuStartMs = undefined
+  return slot
+}
+
 /**
- * @param {Job} job
- * @returns {number} milliseconds since the task started, in steps of 10; 0 before that
+ * @param {Slot} slot
+ * @returns {number} CPU time since the first check of its task, in steps of 10 ms; wall time without /proc
  */
-function cpuMs (job) {
-  const id = Atomics.load(job.clock, 0)
+function cpuMs (slot) {
+  const id = Atomics.load(slot.threadId, 0)
   if (id === 0) return 0
-  job.startedMs ||= performance.now()
-  if (id < 0) return performance.now() - job.startedMs
   try {
-    return (cpuTicks(id) - Atomics.load(job.clock, 1)) * MS_PER_TICK
+    const nowMs = id < 0 ? performance.now() : cpuTicks(id) * MS_PER_TICK
+    slot.cpuStartMs ??= nowMs
+    return nowMs - slot.cpuStartMs
   } catch {
     // The thread has just ended.
     return 0

@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os'
 import { workerData } from 'node:worker_threads'
-import { cpuTicks, ownThreadId } from './thread-time.js'
+import { ownThreadId } from './thread-time.js'
 
 /** A third of a busy main thread's share (sched(7)): readers come first, and authors do not starve. */
 const NICENESS = 5
@@ -15,11 +15,12 @@ try {
   // The thread keeps the priority of the main thread, and still works.
 }
 
-/** @param {{task: any, clock: Int32Array} | null} job  null: only load; the clock is set when the task starts */
+/**
+ * @param {{task: any, threadId: Int32Array} | null} job  null: only load; `threadId` is set when the task starts, so
+ *   that the main thread can read this thread's CPU time
+ */
 export default async function begin (job) {
   if (job === null) return
-  const { task, clock } = job
-  Atomics.store(clock, 1, id > 0 ? cpuTicks(id) : 0)
-  Atomics.store(clock, 0, id)
-  return work(task)
+  Atomics.store(job.threadId, 0, id)
+  return work(job.task)
 }
