@@ -1,8 +1,8 @@
-import { setPriority } from 'node:os'
+import { constants, getPriority, setPriority } from 'node:os'
 import { workerData } from 'node:worker_threads'
 import { ownThreadId } from './thread-time.js'
 
-/** A third of a busy main thread's share (sched(7)): readers come first, and authors do not starve. */
+/** Above the main thread's: a third of its share when both are busy (sched(7)), so authors do not starve. */
 const NICENESS = 5
 
 // Loaded before the thread counts as ready, so that no task pays for it.
@@ -10,7 +10,7 @@ const { default: work } = await import(workerData.filename)
 const id = ownThreadId()
 try {
   // Linux accepts the id of a thread in place of a process id (setpriority(2), "C library/kernel differences").
-  if (id > 0) setPriority(id, NICENESS)
+  if (id > 0) setPriority(id, Math.min(getPriority() + NICENESS, constants.priority.PRIORITY_LOW))
 } catch {
   // The thread keeps the priority of the main thread, and still works.
 }
