@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** The headers that an application may use for its answer, see lua/request.lua. */
+/** The headers that an application may use for its answer, see src/request-headers.js. */
 export const KEYED = Object.freeze([
   'x-forwarded-host', 'x-host', 'x-forwarded-scheme', 'x-forwarded-proto', 'x-forwarded-port', 'x-forwarded-prefix',
   'x-forwarded-server', 'x-original-url', 'x-rewrite-url', 'forwarded',

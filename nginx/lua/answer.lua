@@ -11,14 +11,21 @@ local TAGS_MAX = 1000
 -- Hop-by-hop headers (RFC 9110 §7.6.1) and headers that concern one cache only: the edge computes Age anew, and sets or
 -- consumes the others itself.
 local DROPPED = {
-  connection = true, ["keep-alive"] = true, ["proxy-connection"] = true, ["proxy-authenticate"] = true, ["proxy-authentication-info"] = true,
-  te = true, trailer = true, ["transfer-encoding"] = true, upgrade = true, ["content-length"] = true, age = true,
+  connection = true, ["keep-alive"] = true, ["proxy-connection"] = true, ["proxy-authenticate"] = true,
+  ["proxy-authentication-info"] = true, te = true, trailer = true, ["transfer-encoding"] = true, upgrade = true,
+  ["content-length"] = true, age = true,
   ["cf-cache-status"] = true, ["cf-ray"] = true, ["cache-tag"] = true, ["cloudflare-cdn-cache-control"] = true,
 }
 -- RFC 9111 §3.2: these describe the stored bytes (encoding, length, digest). A 304 has no bytes and cannot update them.
-local NOT_UPDATED = { ["content-length"] = true, ["content-encoding"] = true, ["content-range"] = true, ["content-md5"] = true, ["content-digest"] = true }
+local NOT_UPDATED = {
+  ["content-length"] = true, ["content-encoding"] = true, ["content-range"] = true, ["content-md5"] = true,
+  ["content-digest"] = true,
+}
+local JUDGED = {
+  "lifetime_s", "initial_age_s", "always_validate", "stale_forbidden", "stale_while_revalidate_s", "stale_if_error_s",
+}
 
--- Returns {name, value} for each header line that is stored or forwarded.
+--- Returns {name, value} for each header line that is stored or forwarded.
 function _M.kept_headers(headers, fields)
   local listed = {}
   for _, line in ipairs(fields.connection or {}) do
@@ -48,10 +55,9 @@ local function tags_of(fields)
 end
 
 local function fill(entry, fields, judgement)
-  for _, name in ipairs({ "lifetime_s", "initial_age_s", "always_validate", "stale_forbidden", "stale_while_revalidate_s", "stale_if_error_s" }) do
-    entry[name] = judgement[name]
-  end
-  entry.etag, entry.last_modified = fields.etag and fields.etag[1], fields["last-modified"] and fields["last-modified"][1]
+  for _, name in ipairs(JUDGED) do entry[name] = judgement[name] end
+  entry.etag = fields.etag and fields.etag[1]
+  entry.last_modified = fields["last-modified"] and fields["last-modified"][1]
   entry.date = fields.date and fields.date[1]
   entry.revision = fields["page-revision"] and fields["page-revision"][1] or ""
   return entry
@@ -65,8 +71,8 @@ local function dated(headers, fields, received_s)
   fields.date = { date }
 end
 
--- Builds the entry for a complete response; nil when Vary names too many headers. `clock`: the purge clock (purges.lua)
--- at the time of the request to the origin.
+--- Builds the entry for a complete response; nil when Vary names too many headers.
+-- clock: the purge clock (purges.lua) at the time of the request to the origin
 function _M.entry(answer, judgement, request, clock)
   local headers = _M.kept_headers(answer.headers, answer.fields)
   dated(headers, answer.fields, answer.received_s)
@@ -74,14 +80,16 @@ function _M.entry(answer, judgement, request, clock)
   if too_many then return nil end
   local tags, any_tag = tags_of(answer.fields)
   return fill({
-    status = answer.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s, clock = clock,
-    base = request.base, host = request.host, host_name = request.host_name, uri = request.uri, tags = tags, any_tag = any_tag, selection = selection,
+    status = answer.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s,
+    clock = clock, base = request.base, host = request.host, host_name = request.host_name, uri = request.uri,
+    tags = tags, any_tag = any_tag, selection = selection,
     -- Never forwarded, but stored: a later 304 without this header must not change what it said.
     targeted = answer.fields["cloudflare-cdn-cache-control"],
   }, answer.fields, judgement)
 end
 
--- RFC 9111 §4.3.4: applies the headers of a 304 (or a HEAD) to a stored entry. Returns the new entry and its judgement.
+--- Applies the headers of a 304 (or a HEAD) to a stored entry, RFC 9111 §4.3.4.
+-- Returns the new entry and its judgement.
 function _M.updated(old, answer, clock, authorized)
   local fields, headers = {}, {}
   local kept = _M.kept_headers(answer.headers, answer.fields)
@@ -105,13 +113,14 @@ function _M.updated(old, answer, clock, authorized)
   fields.age = answer.fields.age
   fields["cloudflare-cdn-cache-control"] = answer.fields["cloudflare-cdn-cache-control"] or old.targeted
   local judgement = freshness.judge({
-    status = old.status, fields = fields, requested_s = answer.requested_s, received_s = answer.received_s, authorized = authorized,
+    status = old.status, fields = fields, requested_s = answer.requested_s, received_s = answer.received_s,
+    authorized = authorized,
   }, settings.freshness)
   local tags, any_tag = old.tags, old.any_tag
   if answer.fields["cache-tag"] then tags, any_tag = tags_of(answer.fields) end
   local entry = fill({
-    status = old.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s, clock = clock,
-    base = old.base, host = old.host, host_name = old.host_name, uri = old.uri,
+    status = old.status, headers = headers, requested_s = answer.requested_s, received_s = answer.received_s,
+    clock = clock, base = old.base, host = old.host, host_name = old.host_name, uri = old.uri,
     tags = tags, any_tag = any_tag,
   }, fields, judgement)
   entry.targeted = fields["cloudflare-cdn-cache-control"]

@@ -20,8 +20,8 @@ local function quoted(text, from)
   end
 end
 
--- Returns directive name → argument; true without an argument, false for an unreadable one. The first of two directives
--- with the same name counts, RFC 9111 §4.2.1.
+--- Returns directive name → argument; true without an argument, false for an unreadable one.
+-- The first of two directives with the same name counts, RFC 9111 §4.2.1.
 function _M.parse(text)
   local directives, at, length = {}, 1, #text
   while at <= length do
@@ -47,7 +47,7 @@ function _M.parse(text)
   return directives
 end
 
--- Returns seconds; nil when the value is not a number as defined in RFC 9111 §1.2.2.
+--- Returns seconds; nil when the value is not a number as defined in RFC 9111 §1.2.2.
 function _M.delta_s(value)
   if type(value) ~= "string" or not find(value, "^%d+$") then return nil end
   return math.min(tonumber(value), DELTA_MAX_S)

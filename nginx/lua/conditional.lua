@@ -30,7 +30,7 @@ local function lists(text, etag)
   end
 end
 
--- Whether the client already has the entry's content. If-None-Match overrides If-Modified-Since, RFC 9110 §13.2.2.
+--- Whether the client already has the entry's content. If-None-Match overrides If-Modified-Since, RFC 9110 §13.2.2.
 function _M.not_modified(entry, fields, now_s)
   if entry.status ~= 200 then return false end
   local none_match = one_text(fields["if-none-match"])
@@ -40,7 +40,8 @@ function _M.not_modified(entry, fields, now_s)
   local since_s = http_date.parse(since, now_s)
   if not since_s then return false end
   -- RFC 9111 §4.3.2: Date replaces a missing Last-Modified.
-  local modified_s = entry.last_modified and http_date.parse(entry.last_modified, now_s) or entry.date and http_date.parse(entry.date, now_s)
+  local modified_s = entry.last_modified and http_date.parse(entry.last_modified, now_s)
+    or entry.date and http_date.parse(entry.date, now_s)
   return modified_s ~= nil and modified_s <= since_s
 end
 
@@ -52,11 +53,12 @@ local function range_allowed(entry, condition)
   return condition == entry.last_modified
 end
 
--- Returns "all" (send the whole body), "none" (416), or the first and last byte.
+--- Returns "all" (send the whole body), "none" (416), or the first and last byte.
 -- Several ranges get the whole body, which RFC 9110 §14.2 allows.
 function _M.range(entry, fields, size)
   local range = fields.range
-  if type(range) ~= "string" or entry.status ~= 200 or not range_allowed(entry, fields["if-range"]) then return "all" end
+  if type(range) ~= "string" or entry.status ~= 200 then return "all" end
+  if not range_allowed(entry, fields["if-range"]) then return "all" end
   local first, last = match(range, "^[bB][yY][tT][eE][sS]=[ \t]*(%d*)%-(%d*)[ \t]*$")
   if not first or first == "" and last == "" or #first > 15 or #last > 15 then return "all" end
   if first == "" then
@@ -70,7 +72,7 @@ function _M.range(entry, fields, size)
   return from, math.min(to, size - 1)
 end
 
--- Returns bytes `first` to `last`, counted from 0, both included.
+--- Returns bytes `first` to `last`, counted from 0, both included.
 function _M.slice(text, first, last)
   return sub(text, first + 1, last + 1)
 end

@@ -9,7 +9,8 @@ local ENVELOPE = '{"success":%s,"errors":[%s],"messages":[%s],"result":%s}'
 
 local function answer(status, result, failure, message)
   local error = failure and cjson.encode({ code = status, message = failure }) or ""
-  local text = ENVELOPE:format(tostring(failure == nil), error, message and cjson.encode(message) or "", result and cjson.encode(result) or "null")
+  message, result = message and cjson.encode(message) or "", result and cjson.encode(result) or "null"
+  local text = ENVELOPE:format(tostring(failure == nil), error, message, result)
   ngx.status = status
   ngx.header["Content-Type"] = "application/json"
   ngx.header["Content-Length"] = #text
@@ -20,7 +21,9 @@ end
 local function same(text, secret)
   if #text ~= #secret then return false end
   local difference = 0
-  for position = 1, #secret do difference = bit.bor(difference, bit.bxor(text:byte(position), secret:byte(position))) end
+  for position = 1, #secret do
+    difference = bit.bor(difference, bit.bxor(text:byte(position), secret:byte(position)))
+  end
   return difference == 0
 end
 
@@ -48,11 +51,13 @@ function _M.handle(token, purge)
       ngx.header["Allow"] = "GET"
       return answer(405, nil, "tokens/verify takes GET")
     end
-    return answer(200, { id = ngx.md5(token), status = "active" }, nil, { code = 10000, message = "This API Token is valid and active" })
+    local message = { code = 10000, message = "This API Token is valid and active" }
+    return answer(200, { id = ngx.md5(token), status = "active" }, nil, message)
   end
   local action = uri:match("^/zones/[^/]+/([a-z_]+)$")
   if action ~= "purge_cache" and action ~= "invalidate_cache" then
-    return answer(404, nil, "only /client/v4/zones/{zone}/purge_cache and /client/v4/user/tokens/verify are served here")
+    local message = "only /client/v4/zones/{zone}/purge_cache and /client/v4/user/tokens/verify are served here"
+    return answer(404, nil, message)
   end
   if method ~= "POST" then
     ngx.header["Allow"] = "POST"

@@ -15,7 +15,10 @@ local TARGETED = { "cloudflare-cdn-cache-control", "cdn-cache-control" }
 -- https://developers.cloudflare.com/cache/how-to/configure-cache-status-code/
 local DEFAULT_TTL_S = { [200] = 7200, [301] = 7200, [302] = 1200, [303] = 1200, [404] = 180, [410] = 180 }
 -- Heuristically cacheable statuses of RFC 9110 §15.1, without 206, which is not stored here.
-local HEURISTIC = { [200] = true, [203] = true, [204] = true, [300] = true, [301] = true, [308] = true, [404] = true, [405] = true, [410] = true, [414] = true, [501] = true }
+local HEURISTIC = {
+  [200] = true, [203] = true, [204] = true, [300] = true, [301] = true, [308] = true, [404] = true, [405] = true,
+  [410] = true, [414] = true, [501] = true,
+}
 -- These depend on a condition or range of one request, which is not part of the key: RFC 9110 §15.5.13 and §15.5.17.
 -- The same is true of 206 and 304, which are handled separately.
 local OF_ONE_REQUEST = { [206] = true, [304] = true, [412] = true, [416] = true }
@@ -25,7 +28,11 @@ local HEURISTIC_MAX_S = 86400
 
 -- The final status codes of RFC 9110, and those that RFC 6585 and RFC 7725 add.
 local UNDERSTOOD = {}
-for _, range in ipairs({ { 200, 205 }, { 300, 303 }, { 305, 308 }, { 400, 417 }, { 421, 422 }, { 426, 426 }, { 428, 429 }, { 431, 431 }, { 451, 451 }, { 500, 505 }, { 511, 511 } }) do
+local UNDERSTOOD_RANGES = {
+  { 200, 205 }, { 300, 303 }, { 305, 308 }, { 400, 417 }, { 421, 422 }, { 426, 426 }, { 428, 429 }, { 431, 431 },
+  { 451, 451 }, { 500, 505 }, { 511, 511 },
+}
+for _, range in ipairs(UNDERSTOOD_RANGES) do
   for status = range[1], range[2] do UNDERSTOOD[status] = true end
 end
 
@@ -60,7 +67,9 @@ local function lifetime_of(response, options, policy, targeted, date_s)
   if options.default_ttls and DEFAULT_TTL_S[status] then return DEFAULT_TTL_S[status], false end
   if options.heuristics and (HEURISTIC[status] or policy.public) then
     local modified_s = date_of(fields, "last-modified", response.received_s)
-    if modified_s and modified_s < date_s then return min(HEURISTIC_MAX_S, floor((date_s - modified_s) * HEURISTIC_FRACTION)), false end
+    if modified_s and modified_s < date_s then
+      return min(HEURISTIC_MAX_S, floor((date_s - modified_s) * HEURISTIC_FRACTION)), false
+    end
   end
   return nil, false
 end
@@ -92,13 +101,15 @@ local function prohibition(response, options, policy, lifetime_s, explicit)
   end
   if policy.private ~= nil then return "private" end
   -- RFC 9111 §3.5.
-  if response.authorized and policy.public == nil and policy["s-maxage"] == nil and policy["must-revalidate"] == nil then return "authorization" end
+  local shared = policy.public ~= nil or policy["s-maxage"] ~= nil or policy["must-revalidate"] ~= nil
+  if response.authorized and not shared then return "authorization" end
   if lists_star(response.fields.vary) then return "vary" end
   -- RFC 9111 §7.3: a response with Set-Cookie may be stored when the origin intends it; Cloudflare does not store it.
   if response.fields["set-cookie"] and (options.cloudflare or not explicit) then return "set-cookie" end
   if options.cloudflare then
     if policy["no-cache"] ~= nil then return "no-cache" end
-    if explicit and lifetime_s == 0 and not delta_s(policy["stale-while-revalidate"]) and not delta_s(policy["stale-if-error"]) then return "lifetime 0" end
+    local stale_allowed = delta_s(policy["stale-while-revalidate"]) or delta_s(policy["stale-if-error"])
+    if explicit and lifetime_s == 0 and not stale_allowed then return "lifetime 0" end
   end
   return nil
 end
@@ -116,7 +127,8 @@ function _M.judge(response, options)
   local lifetime_s, explicit = lifetime_of(response, options, policy, targeted, date_s)
   local initial_age_s = initial_age_of(response, date_s)
   -- s-maxage implies proxy-revalidate, RFC 9111 §5.2.2.10.
-  local stale_forbidden = policy["must-revalidate"] ~= nil or policy["proxy-revalidate"] ~= nil or policy["s-maxage"] ~= nil or policy["no-cache"] ~= nil
+  local stale_forbidden = policy["must-revalidate"] ~= nil or policy["proxy-revalidate"] ~= nil
+    or policy["s-maxage"] ~= nil or policy["no-cache"] ~= nil
   local stale_while_revalidate_s = stale_forbidden and 0 or delta_s(policy["stale-while-revalidate"]) or 0
   local stale_if_error_s = stale_forbidden and 0 or delta_s(policy["stale-if-error"]) or 0
   local always_validate = policy["no-cache"] ~= nil
@@ -143,12 +155,20 @@ function _M.judge(response, options)
   }
 end
 
--- RFC 9111 §4.2.3: the current age in seconds, not rounded.
+--- Returns whether other requests may get the response, and whether they could if it had come without delay: the
+-- origin's directives decide the second, a moment of high load does not.
+function _M.reusable(judgement, response)
+  if judgement.always_validate then return false, false end
+  local left_s = judgement.lifetime_s - judgement.initial_age_s
+  return left_s > 0, left_s + (response.received_s - response.requested_s) > 0
+end
+
+--- RFC 9111 §4.2.3: the current age in seconds, not rounded.
 function _M.age_s(entry, now_s)
   return entry.initial_age_s + max(0, now_s - entry.received_s)
 end
 
--- Returns the seconds of freshness left; negative: the seconds since it became stale.
+--- Returns the seconds of freshness left; negative: the seconds since it became stale.
 -- A soft purge makes it stale from that moment.
 function _M.left_s(entry, now_s)
   local left_s = entry.lifetime_s - _M.age_s(entry, now_s)

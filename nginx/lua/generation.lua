@@ -8,6 +8,7 @@ function _M.init()
   dict:safe_add("all", math.floor(ngx.now() * 1000))
 end
 
+--- Returns the part of the key.
 function _M.current()
   return dict:get("all")
 end

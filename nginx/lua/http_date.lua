@@ -4,13 +4,21 @@ local find, lower, match = string.find, string.lower, string.match
 
 local _M = {}
 
-local MONTHS = { jan = 1, feb = 2, mar = 3, apr = 4, may = 5, jun = 6, jul = 7, aug = 8, sep = 9, oct = 10, nov = 11, dec = 12 }
+local MONTHS = {
+  jan = 1, feb = 2, mar = 3, apr = 4, may = 5, jun = 6, jul = 7, aug = 8, sep = 9, oct = 10, nov = 11, dec = 12,
+}
 local SHORT_DAYS = { mon = true, tue = true, wed = true, thu = true, fri = true, sat = true, sun = true }
-local LONG_DAYS = { monday = true, tuesday = true, wednesday = true, thursday = true, friday = true, saturday = true, sunday = true }
+local LONG_DAYS = {
+  monday = true, tuesday = true, wednesday = true, thursday = true, friday = true, saturday = true, sunday = true,
+}
 local ZONES = { gmt = true, utc = true }
 local DAYS_IN_MONTH = { 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
 local DAY_S = 86400
 local YEAR_S = 31557600
+local TIME = "(%d%d):(%d%d):(%d%d)"
+local IMF_FIXDATE = "^(%a%a%a), (%d%d) (%a%a%a) (%d%d%d%d) " .. TIME .. " (%a%a%a)$"
+local RFC_850 = "^(%a+), (%d%d)%-(%a%a%a)%-(%d%d) " .. TIME .. " (%a%a%a)$"
+local ASCTIME = "^(%a%a%a) (%a%a%a) ([ %d]%d) " .. TIME .. " (%d%d%d%d)$"
 
 -- Days since 1970-01-01 in the proleptic Gregorian calendar. Years start in March, so that a leap day ends its year.
 local function days_since_epoch(year, month, day)
@@ -27,22 +35,24 @@ local function seconds(year, month_name, day, hour, minute, second)
   return days_since_epoch(year, month, day) * DAY_S + hour * 3600 + minute * 60 + second
 end
 
--- Returns seconds since the epoch, or nil. `now_s` decides the century of a two-digit year.
+--- Returns seconds since the epoch, or nil. `now_s` decides the century of a two-digit year.
 function _M.parse(text, now_s)
   text = lower(text)
   if find(text, "^%a%a%a, ") then
-    local weekday, day, month, year, hour, minute, second, zone = match(text, "^(%a%a%a), (%d%d) (%a%a%a) (%d%d%d%d) (%d%d):(%d%d):(%d%d) (%a%a%a)$")
-    return weekday and SHORT_DAYS[weekday] and ZONES[zone] and seconds(year, month, day, hour, minute, second) or nil
+    local weekday, day, month, year, hour, minute, second, zone = match(text, IMF_FIXDATE)
+    if not weekday or not SHORT_DAYS[weekday] or not ZONES[zone] then return nil end
+    return seconds(year, month, day, hour, minute, second)
   end
   if find(text, "^%a+, ") then
-    local weekday, day, month, year, hour, minute, second, zone = match(text, "^(%a+), (%d%d)%-(%a%a%a)%-(%d%d) (%d%d):(%d%d):(%d%d) (%a%a%a)$")
+    local weekday, day, month, year, hour, minute, second, zone = match(text, RFC_850)
     if not weekday or not LONG_DAYS[weekday] or not ZONES[zone] then return nil end
     local century = math.floor((1970 + now_s / YEAR_S) / 100) * 100
-    local value = seconds(century + tonumber(year), month, day, hour, minute, second)
-    if value and value > now_s + 50 * YEAR_S then value = seconds(century - 100 + tonumber(year), month, day, hour, minute, second) end
-    return value
+    year = century + tonumber(year)
+    local value = seconds(year, month, day, hour, minute, second)
+    if not value or value <= now_s + 50 * YEAR_S then return value end
+    return seconds(year - 100, month, day, hour, minute, second)
   end
-  local weekday, month, day, hour, minute, second, year = match(text, "^(%a%a%a) (%a%a%a) ([ %d]%d) (%d%d):(%d%d):(%d%d) (%d%d%d%d)$")
+  local weekday, month, day, hour, minute, second, year = match(text, ASCTIME)
   return weekday and SHORT_DAYS[weekday] and seconds(year, month, day, hour, minute, second) or nil
 end
 

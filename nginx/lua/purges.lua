@@ -20,7 +20,7 @@ function _M.init()
   for _, name in ipairs({ "floor", "soft floor", "tags", "soft tags" }) do dict:safe_add(name, 0) end
 end
 
--- Changes with every purge.
+--- Changes with every purge.
 function _M.clock()
   return dict:get("clock")
 end
@@ -79,9 +79,9 @@ local function mark(soft, name, and_set)
   dict:incr("clock", 1)
 end
 
+--- These record a purge. A soft one makes responses stale instead of void. "tags": when any tag was last purged.
 function _M.everything(soft) mark(soft, nil, "floor") end
 function _M.host(host, soft) mark(soft, "h:" .. string.lower(host)) end
--- "tags": when any tag was last purged.
 function _M.tag(tag, soft) mark(soft, "t:" .. string.lower(tag), "tags") end
 function _M.url(key, soft) mark(soft, url_mark(key)) end
 
@@ -95,6 +95,7 @@ local function prefix_lengths()
   return lengths
 end
 
+--- Records the purge of a prefix: host and the start of a path.
 function _M.prefix(prefix, soft)
   local known, fits, at = prefix_lengths(), nil, 1
   while known[at] and known[at] <= #prefix do
@@ -132,13 +133,13 @@ local function marked_s(since, soft, names)
   return first_s
 end
 
--- Returns when the address of a response that is to be stored was purged, if that was after its request. A purge of an
+--- Returns when the address of a response that is to be stored was purged, if that was after its request. A purge of an
 -- address removes the entry stored under the address alone; a response in flight is not there to be removed.
 function _M.address_purged_s(entry, soft)
   return marked_s(entry.clock, soft, { url_mark(entry.host .. entry.uri) })
 end
 
--- entry: clock (of its request), host, host_name, uri, tags, any_tag (it may have others, too),
+--- entry: clock (of its request), host, host_name, uri, tags, any_tag (it may have others, too),
 -- shares_address (its key is more than the address)
 -- Returns whether it is void, and since when it is marked stale (nil: it is not).
 function _M.judge(entry)

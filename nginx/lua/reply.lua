@@ -1,10 +1,11 @@
 -- Sends responses to the client: a cache entry, the response of a fetch as it arrives, or a message of the edge itself.
 local answers = require("answer")
 local conditional = require("conditional")
-local flights = require("flight")
+local body_stream = require("body_stream")
 local freshness = require("freshness")
 local segments = require("segments")
 local settings = require("settings")
+local stale_if_error = require("stale_if_error")
 local store = require("store")
 
 local floor = math.floor
@@ -14,7 +15,14 @@ local _M = {}
 local FILE_READ_BYTES = 128 * 1024
 local UNSENT_BYTES_MAX = 256 * 1024
 -- RFC 9110 §15.4.5: a 304 has no body and does not describe one.
-local NOT_IN_304 = { ["content-type"] = true, ["content-encoding"] = true, ["content-language"] = true, ["content-range"] = true }
+local NOT_IN_304 = {
+  ["content-type"] = true, ["content-encoding"] = true, ["content-language"] = true, ["content-range"] = true,
+}
+-- What the edge itself answers for the origin.
+local FAILURES = {
+  [502] = "502 Bad Gateway: the origin could not be reached, or its answer could not be read",
+  [504] = "504 Gateway Timeout: the origin did not answer in time",
+}
 
 --- Sends a message of the edge itself.
 function _M.say(status, text)
@@ -82,15 +90,17 @@ end
 -- nginx would evaluate the conditions again, by the headers that are sent, and turn the response into its own 304 or
 -- 412. The edge or the origin has already evaluated them, RFC 9111 §4.3.2.
 local function hide_conditions()
-  for _, name in ipairs({ "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since" }) do ngx.req.clear_header(name) end
+  for _, name in ipairs({ "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since" }) do
+    ngx.req.clear_header(name)
+  end
 end
 
---- Answers from an entry; `word` is the reported cache status.
+--- Answers from an entry; `cache_status` is the reported one.
 -- Returns false, before anything is sent, when its body is gone.
-function _M.entry(entry, word, request, now_s)
+function _M.entry(entry, cache_status, request, now_s)
   local var, header = ngx.var, ngx.header
   local age = string.format("%d", floor(freshness.age_s(entry, now_s)))
-  var.cache_status, var.age_s, var.page_revision = word, age, entry.revision
+  var.cache_status, var.age_s, var.page_revision = cache_status, age, entry.revision
   local size, fields = entry.body_bytes, nil
   if request.special then fields = request.fields end
   local only_head = request.method == "HEAD"
@@ -104,14 +114,14 @@ function _M.entry(entry, word, request, now_s)
   if fields and conditional.not_modified(entry, fields, now_s) then
     ngx.status = 304
     send_headers(entry.headers, NOT_IN_304)
-    header["CF-Cache-Status"], header["Age"] = word, age
+    header["CF-Cache-Status"], header["Age"] = cache_status, age
     ngx.send_headers()
     return true
   end
   ngx.status = entry.status
   local names, values = entry.names, entry.values
   for index = 1, #names do header[names[index]] = values[index] end
-  header["CF-Cache-Status"], header["Age"] = word, age
+  header["CF-Cache-Status"], header["Age"] = cache_status, age
   if fields and not only_head then
     first, last = conditional.range(entry, fields, size)
     if first == "none" then
@@ -138,6 +148,11 @@ function _M.entry(entry, word, request, now_s)
     send_file(entry, first or 0, last or size - 1)
   end
   return true
+end
+
+--- Answers from a stale entry, or nil, instead of an error, where that is allowed. Returns whether it has.
+function _M.stale_if_error(entry, request)
+  return stale_if_error.allows(entry) and _M.entry(entry, "STALE", request, ngx.now())
 end
 
 --- Sends the pieces that `next` returns. `dry`: whether the next piece has yet to arrive; `close`: called at the end.
@@ -179,36 +194,44 @@ function _M.head(answer, request)
 end
 
 --- Relays the response of a fetch as it arrives.
-function _M.relay(flight, word, request)
+function _M.relay(flight, cache_status, request)
   local answer = flight.answer
   local length = answer.length
   _M.head(answer, request)
-  ngx.header["CF-Cache-Status"] = word
-  ngx.var.cache_status = word
+  ngx.header["CF-Cache-Status"] = cache_status
+  ngx.var.cache_status = cache_status
   if request.method == "HEAD" or answer.framing == "none" then
     local says = answer.fields["content-length"]
     if request.method == "HEAD" and says then ngx.header["Content-Length"] = says[1] end
     ngx.send_headers()
-    return flights.leave(flight)
+    return body_stream.leave(flight)
   end
   -- The whole body may be queued already: then its length is known, whatever the origin said.
-  if not length and flights.is_queued_whole(flight) then length = flight.queued_bytes end
+  if not length and body_stream.is_queued_whole(flight) then length = flight.queued_bytes end
   if length then ngx.header["Content-Length"] = length end
   if length == 0 then ngx.send_headers() end
   -- A known head is sent before any byte of the body is there.
-  if flight.first > flight.last and not flight.closed then
+  if body_stream.is_empty(flight) then
     ngx.send_headers()
     ngx.flush()
   end
-  if not _M.pieces(function() return flights.next(flight) end, function() return flights.dry(flight) end) then flights.leave(flight) end
+  if not _M.pieces(function() return body_stream.next(flight) end, function() return body_stream.dry(flight) end) then
+    body_stream.leave(flight)
+  end
+end
+
+--- Reports that the stored responses cannot answer a request with only-if-cached.
+function _M.not_cached()
+  ngx.header["CF-Cache-Status"] = "MISS"
+  _M.say(504, "504 Gateway Timeout: not in the cache, and the request wants nothing else")
 end
 
 --- Reports that the origin gave no response.
-function _M.fail(failure, request, word)
-  ngx.header["CF-Cache-Status"] = word or "MISS"
-  ngx.var.cache_status = word or "MISS"
+function _M.fail(failure, request, cache_status)
+  ngx.header["CF-Cache-Status"] = cache_status or "MISS"
+  ngx.var.cache_status = cache_status or "MISS"
   ngx.log(ngx.WARN, "no answer from the origin for ", request.address, ": ", failure.why)
-  _M.say(failure.status, failure.status == 504 and "504 Gateway Timeout: the origin did not answer in time" or "502 Bad Gateway: the origin could not be reached, or its answer could not be read")
+  _M.say(failure.status, FAILURES[failure.status] or FAILURES[502])
 end
 
 --- Answers from a large body while it is still arriving. Returns false, before anything is sent, when it cannot.
@@ -224,7 +247,7 @@ function _M.growing(flight, request)
   header["CF-Cache-Status"], header["Age"], header["Content-Length"] = "HIT", age, growing.length
   local offset = 0
   _M.pieces(function()
-    local data = flights.read_growing(flight, file, offset)
+    local data = body_stream.read_growing(flight, file, offset)
     offset = offset + (data and #data or 0)
     return data, not data and offset < growing.length and "the fetch that it comes from has failed" or nil
   end, function() return growing.bytes <= offset end, function() file:close() end)

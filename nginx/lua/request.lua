@@ -5,19 +5,6 @@ local settings = require("settings")
 
 local _M = {}
 
--- Headers that an application may use for its response although no Vary names them. They are part of the key, or one
--- client could choose the response for all others: https://developers.cloudflare.com/cache/how-to/cache-keys/
--- conf/edge.conf checks the same ones.
-local KEYED = {
-  "x-forwarded-host", "x-host", "x-forwarded-scheme", "x-forwarded-proto", "x-forwarded-port", "x-forwarded-prefix",
-  "x-forwarded-server", "x-original-url", "x-rewrite-url", "forwarded",
-  "x-http-method-override", "x-http-method", "x-method-override",
-}
-local KEYED_BY_CLOUDFLARE = { "origin", unpack(KEYED) }
--- With any of these, an answer from the cache needs more than sending the stored response.
-local SPECIAL = {
-  "range", "if-none-match", "if-modified-since", "if-match", "if-unmodified-since", "cache-control", "pragma",
-}
 -- RFC 9110 §7.6.1, and headers that nginx or the edge itself sends to the origin.
 local NOT_FORWARDED = {
   "host", "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
@@ -97,7 +84,9 @@ end
 local function any_host(var)
   local authority = string.match(var.request, "^%S+ [%a][%w+.-]*://([^/?# ]*)")
   if (var.http_host or "") ~= "" then
-    if authority and string.lower(authority) ~= string.lower(var.http_host) then return nil, "the request names two different hosts" end
+    if authority and string.lower(authority) ~= string.lower(var.http_host) then
+      return nil, "the request names two different hosts"
+    end
     local host, name = _M.host(var)
     return host, host and name or "the request names two different hosts"
   end
@@ -132,21 +121,24 @@ function _M.read()
   local host, host_name = any_host(var)
   if not host then return nil, host_name end
   local uri = var.request_uri
-  if string.find(uri, "[%z\1-\32#\127]") or string.byte(uri) ~= 47 then return nil, "the request target is not a path" end
+  if string.find(uri, "[%z\1-\32#\127]") or string.byte(uri) ~= 47 then
+    return nil, "the request target is not a path"
+  end
 
   local said = ngx.req.get_headers(0)
   -- Its metatable would look up every absent name in other spellings.
   setmetatable(said, nil)
   local length = said["content-length"]
   local with_body = said["transfer-encoding"] ~= nil or length ~= nil and length ~= "0"
-  local conditions_said = names_any(said, SPECIAL)
-  local keyed = settings.profile == "cloudflare" and KEYED_BY_CLOUDFLARE or KEYED
+  local conditions_said = names_any(said, settings.special_headers)
+  local keyed = settings.keyed_headers
   local fields = canonical(said, var, keyed)
   local address = host .. uri
   return {
     method = var.request_method, host = host, host_name = host_name, uri = uri, fields = fields,
     address = address, base = names_any(fields, keyed) and key_of(address, fields, keyed) or address,
-    special = conditions_said and names_any(fields, SPECIAL), conditions_said = conditions_said, with_body = with_body,
+    special = conditions_said and names_any(fields, settings.special_headers), conditions_said = conditions_said,
+    with_body = with_body,
   }
 end
 

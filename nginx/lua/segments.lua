@@ -102,7 +102,8 @@ local function write(segment, data)
 end
 
 local function append(data)
-  if current and (current.bytes + #data > math.min(SEGMENT_BYTES, settings.max_size_bytes / 8) or not dict:get("s" .. current.id)) then
+  local full = current and current.bytes + #data > math.min(SEGMENT_BYTES, settings.max_size_bytes / 8)
+  if full or current and not dict:get("s" .. current.id) then
     current.file:close()
     current = nil
   end
@@ -123,14 +124,14 @@ local function append(data)
   return nil, message, code
 end
 
--- Returns the file's id and the offset, or nil and a reason.
+--- Returns the file's id and the offset, or nil and a reason.
 function _M.append(data)
   local id, offset, code = append(data)
   if not id and DISK_FULL[code] and give_way() then id, offset = append(data) end
   return id, offset
 end
 
--- A file for one large piece that arrives in parts: write(data), then finish() or discard().
+--- A file for one large piece that arrives in parts: write(data), then finish() or discard().
 function _M.writer()
   local segment, message = create()
   if not segment then return nil, message end
@@ -160,11 +161,12 @@ function _M.writer()
   }
 end
 
+--- Returns the file, open for reading; nil when it was evicted.
 function _M.open(id)
   return (io.open(path_of(id), "rb"))
 end
 
--- Returns all bytes, or nil when they are no longer there.
+--- Returns all bytes, or nil when they are no longer there.
 function _M.read(id, offset, length)
   local file = _M.open(id)
   if not file then return nil end

@@ -1,9 +1,13 @@
 -- The settings of this edge from the rendered configuration; set once, before any request.
 local _M = {}
 
+--- values: see templates/edge.eta. Adds the options of freshness.lua, and the rules of decide.lua for a request that
+-- may share a fetch with others (`collapsing`) and for one that may not (`alone`).
 function _M.set(values)
   for name, value in pairs(values) do _M[name] = value end
   local cloudflare = values.profile == "cloudflare"
+  _M.collapsing = { cloudflare = cloudflare, collapse = values.collapse }
+  _M.alone = { cloudflare = cloudflare, collapse = false }
   _M.freshness = { cloudflare = cloudflare, default_ttls = values.default_ttls, heuristics = not cloudflare }
 end
 

@@ -13,15 +13,27 @@ _M.SMALL_BYTES = 64 * 1024
 local PARSED_MAX = 512
 local SELECTIONS_MAX = 4
 
+--- Reasons not to store a response: a newer one is stored, or a purge may have made this one outdated.
+_M.SUPERSEDED = { ["purged meanwhile"] = true, ["a newer one is stored"] = true, ["replaced meanwhile"] = true }
+
 local parsed = lrucache.new(PARSED_MAX)
 
--- "=head segment:offset:length:body segment:offset:length:when it was marked stale, or 0"
+-- The value of a key in the index is a place, or "|" and the selections of vary.lua under which the responses are.
+-- A place: "=head segment:offset:length:body segment:offset:length:when it was marked stale, or 0".
 local PLACE = "^=(%d+):(%d+):(%d+):(%d+):(%d+):(%d+):(%d+)$"
 
+-- The place of an entry whose head was just written.
+local function place_of(entry, segment, offset, head)
+  local body_segment, body_offset, body_bytes = entry.body_segment, entry.body_offset, entry.body_bytes
+  return string.format("=%d:%d:%d:%d:%d:%d:0", segment, offset, #head, body_segment, body_offset, body_bytes)
+end
+
 local function load(key, place)
-  local head_segment, head_offset, head_bytes, body_segment, body_offset, body_bytes, stale_s = string.match(place, PLACE)
+  local head_segment, head_offset, head_bytes, body_segment, body_offset, body_bytes, stale_s =
+    string.match(place, PLACE)
   if not head_segment then return nil end
-  head_offset, head_bytes, body_offset, body_bytes = tonumber(head_offset), tonumber(head_bytes), tonumber(body_offset), tonumber(body_bytes)
+  head_offset, head_bytes = tonumber(head_offset), tonumber(head_bytes)
+  body_offset, body_bytes = tonumber(body_offset), tonumber(body_bytes)
   local small = body_bytes <= _M.SMALL_BYTES
   local head, body
   if small and head_segment == body_segment and body_offset == head_offset + head_bytes then
@@ -60,7 +72,7 @@ local function get(key, place)
   return entry
 end
 
--- Returns the entry for a request (its key is `base`), and the key for its response, as far as known.
+--- Returns the entry for a request (its key is `base`), and the key for its response, as far as known.
 function _M.find(base, request)
   local value = index:get(base)
   if not value then return nil, base end
@@ -76,7 +88,7 @@ function _M.find(base, request)
   return nil, first or base
 end
 
--- Returns the entry of an address with one response for all requests, if it is parsed already.
+--- Returns the entry of an address with one response for all requests, if it is parsed already.
 function _M.find_plain(base)
   local place = index:get(base)
   local entry = place and parsed:get(base)
@@ -98,7 +110,8 @@ end
 
 local HEAD_FIELDS = {
   "status", "headers", "requested_s", "received_s", "lifetime_s", "initial_age_s", "always_validate", "stale_forbidden",
-  "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri", "tags", "any_tag", "shares_address", "etag", "last_modified", "date", "revision", "targeted",
+  "stale_while_revalidate_s", "stale_if_error_s", "clock", "base", "host", "host_name", "uri", "tags", "any_tag",
+  "shares_address", "etag", "last_modified", "date", "revision", "targeted",
 }
 
 local function encode(entry)
@@ -113,7 +126,9 @@ local function commit(entry, request, place)
   local key = selection and vary.key(entry.base, selection, request) or entry.base
   local before = index:get(key)
   local old = before and (parsed:get(key) or load(key, before))
-  if old and old.place == before and old.requested_s > entry.requested_s and not purges.judge(old) then return nil, "a newer one is stored" end
+  if old and old.place == before and old.requested_s > entry.requested_s and not purges.judge(old) then
+    return nil, "a newer one is stored"
+  end
   if selection then remember_selection(entry.base, selection) end
   local soft_s = purges.address_purged_s(entry, true)
   if soft_s then place = string.gsub(place, "0$", soft_s) end
@@ -129,7 +144,7 @@ local function commit(entry, request, place)
   return entry
 end
 
--- Stores an entry. body: a string, or {segment, bytes} for one that is already on disk.
+--- Stores an entry. body: a string, or {segment, bytes} for one that is already on disk.
 -- Returns the entry, or nil and a reason.
 function _M.put(entry, request, body)
   -- With a key of more than the address, a purge of the address reaches it only by the marks of purges.lua.
@@ -139,15 +154,15 @@ function _M.put(entry, request, body)
     local segment, offset = segments.append(head .. body)
     if not segment then return nil, offset end
     entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = body, segment, offset + #head, #body
-    return commit(entry, request, string.format("=%d:%d:%d:%d:%d:%d:0", segment, offset, #head, segment, offset + #head, #body))
+    return commit(entry, request, place_of(entry, segment, offset, head))
   end
   local segment, offset = segments.append(head)
   if not segment then return nil, offset end
   entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = nil, body.segment, 0, body.bytes
-  return commit(entry, request, string.format("=%d:%d:%d:%d:0:%d:0", segment, offset, #head, body.segment, body.bytes))
+  return commit(entry, request, place_of(entry, segment, offset, head))
 end
 
--- Stores a new head for the same body, after a 304.
+--- Stores a new head for the same body, after a 304.
 function _M.put_head(entry, old)
   entry.base, entry.shares_address = old.base, old.shares_address
   local head = encode(entry)
@@ -160,9 +175,9 @@ function _M.put_head(entry, old)
   })
   if void and index:get(old.key) == old.place then index:delete(old.key) end
   if void or stale_since_s or purges.judge(entry) then return nil, "purged meanwhile" end
-  entry.body, entry.body_segment, entry.body_offset, entry.body_bytes = old.body, old.body_segment, old.body_offset, old.body_bytes
-  entry.key = old.key
-  entry.place = string.format("=%d:%d:%d:%d:%d:%d:0", segment, offset, #head, old.body_segment, old.body_offset, old.body_bytes)
+  entry.body, entry.body_segment = old.body, old.body_segment
+  entry.body_offset, entry.body_bytes = old.body_offset, old.body_bytes
+  entry.key, entry.place = old.key, place_of(entry, segment, offset, head)
   entry.stale_since_s, entry.url_marked_s = nil, nil
   if index:get(old.key) ~= old.place then return nil, "replaced meanwhile" end
   index:set(old.key, entry.place)
@@ -178,11 +193,12 @@ function _M.has_body(entry)
   return file ~= nil
 end
 
+--- Removes an entry, unless another one has taken its place.
 function _M.forget(entry)
   if index:get(entry.key) == entry.place then index:delete(entry.key) end
 end
 
--- Purges one address; `address` is the key of host and path alone.
+--- Purges one address; `address` is the key of host and path alone.
 function _M.purge_url(address, soft)
   purges.url(address, soft)
   local value = index:get(address)

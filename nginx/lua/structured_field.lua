@@ -79,7 +79,7 @@ local function skip_inner_list(text, at)
   end
 end
 
--- Returns key → a string of digits, true, or false for a value that no cache directive has; nil when void or empty.
+--- Returns key → a string of digits, true, or false for a value that no cache directive has; nil when void or empty.
 function _M.dictionary(text)
   text = match(text, "^[ ]*(.-)[ ]*$")
   if text == "" then return nil end

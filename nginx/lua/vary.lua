@@ -5,7 +5,7 @@ local _M = {}
 
 local NAMES_MAX = 16
 
--- Returns the sorted header names that select a response, "a,b", and whether there are more than NAMES_MAX; nil when
+--- Returns the sorted header names that select a response, "a,b", and whether there are more than NAMES_MAX; nil when
 -- one response serves all requests. `fields`: those of the response.
 function _M.selection(fields)
   local lines = fields.vary
@@ -13,7 +13,8 @@ function _M.selection(fields)
   local encoded = settings.profile == "cloudflare" and fields["content-encoding"] ~= nil
   if not lines and not encoded then return nil end
   local seen, names = {}, {}
-  for name in string.gmatch((encoded and "accept-encoding," or "") .. string.lower(table.concat(lines or {}, ",")), "[^%s,]+") do
+  local listed = (encoded and "accept-encoding," or "") .. string.lower(table.concat(lines or {}, ","))
+  for name in string.gmatch(listed, "[^%s,]+") do
     -- Cloudflare keeps one response for an address, whatever else Vary names.
     local counts = settings.profile ~= "cloudflare" or name == "accept-encoding"
     if counts and not seen[name] and not string.find(name, "[|=]") then
@@ -35,6 +36,7 @@ local function normal(value)
   return "+" .. string.gsub(string.gsub(string.gsub(value, "[ \t]*,[ \t]*", ","), "^[ \t]+", ""), "[ \t]+$", "")
 end
 
+--- Returns the key of the response that a request selects. base: the key before Vary; selection: see above
 function _M.key(base, selection, request)
   local parts = { base, "\1", selection }
   for name in string.gmatch(selection, "[^,]+") do

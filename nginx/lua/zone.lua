@@ -31,11 +31,15 @@ end
 local function allowed(kind, count)
   local plan = PLANS[settings.plan]
   if not plan then return true end
-  if count > plan.items_max then return nil, 400, "a call of this plan takes at most " .. plan.items_max .. " items" end
+  local items_max, urls_per_second = plan.items_max, plan.urls_per_second
+  if count > items_max then return nil, 400, "a call of this plan takes at most " .. items_max .. " items" end
   if kind == "files" then
-    if not take("urls", count, plan.urls_per_second, plan.urls_per_second) then return nil, 429, "this plan purges at most " .. plan.urls_per_second .. " addresses a second" end
+    if not take("urls", count, urls_per_second, urls_per_second) then
+      return nil, 429, "this plan purges at most " .. urls_per_second .. " addresses a second"
+    end
   elseif not take("calls", 1, plan.calls_bucket, plan.calls_per_minute / 60) then
-    return nil, 429, "this plan takes at most " .. plan.calls_per_minute .. " such calls a minute, and " .. plan.calls_bucket .. " at once"
+    local limit = plan.calls_per_minute .. " such calls a minute, and " .. plan.calls_bucket .. " at once"
+    return nil, 429, "this plan takes at most " .. limit
   end
   return true
 end
@@ -80,7 +84,9 @@ local function well_formed(kind, items)
   for _, item in ipairs(items) do
     if kind == "files" then
       if not addresses_of(item) then return false end
-    elseif type(item) ~= "string" or trimmed(item) == "" or #item > TEXT_BYTES_MAX or kind == "hosts" and item:find("/", 1, true) then
+    elseif type(item) ~= "string" or trimmed(item) == "" or #item > TEXT_BYTES_MAX then
+      return false
+    elseif kind == "hosts" and item:find("/", 1, true) then
       return false
     end
   end
@@ -112,7 +118,9 @@ function _M.purge(body, soft)
   end
   ngx.var.purge_kind, ngx.var.purge_items = named, #items
   if #items > ITEMS_MAX then return nil, 400, "at most " .. ITEMS_MAX .. " items in a call" end
-  if not well_formed(named, items) then return nil, 400, named == "files" and "files are absolute http or https URLs" or named .. " are texts" end
+  if not well_formed(named, items) then
+    return nil, 400, named == "files" and "files are absolute http or https URLs" or named .. " are texts"
+  end
   local done, status, message = allowed(named, #items)
   if not done then return nil, status, message end
   for _, item in ipairs(items) do ACTIONS[named](item, soft) end

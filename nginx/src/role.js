@@ -8,6 +8,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Eta } from 'eta'
+import { keyedHeaders, SPECIAL, unusualVariable } from './request-headers.js'
 
 const SOURCES = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')
 const eta = new Eta({ views: path.join(SOURCES, 'templates'), autoEscape: false, autoTrim: [false, 'nl'] })
@@ -248,6 +249,7 @@ function cacheDirectoryOf (role, directory) {
 function edgeView (role, directory) {
   const lone = 'origin' in role
   const origin = lone ? role.origin : { addresses: ['127.0.0.1'], port: role.originPort, host: '', tls: false }
+  const profile = role.profile ?? 'cloudflare'
   const address = (/** @type {string} */ ip) => ip.includes(':') ? `[${ip}]` : ip
   return {
     ...role,
@@ -261,8 +263,11 @@ function edgeView (role, directory) {
       addresses: origin.addresses.map(address),
       certificates: origin.certificates ?? CERTIFICATES.find(existsSync) ?? ''
     },
-    profile: role.profile ?? 'cloudflare',
-    defaultTtls: role.defaultTtls ?? (lone && role.profile !== 'rfc9111'),
+    profile,
+    keyedHeaders: keyedHeaders(profile),
+    specialHeaders: SPECIAL,
+    unusual: unusualVariable(profile),
+    defaultTtls: role.defaultTtls ?? (lone && profile !== 'rfc9111'),
     collapse: role.collapse ?? true,
     plan: role.plan ?? '',
     // The wiki itself refuses a page that is too long, with a reason. For other applications: Cloudflare's limit.

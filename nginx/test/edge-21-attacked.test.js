@@ -164,7 +164,7 @@ test('a body that nobody else can use is cut short for a client that reads too s
     if (request.url === '/length') response.setHeader('Content-Length', body.length)
     response.on('error', () => {}).write(body)
     response.end()
-  }, { edits: [['flight.lua', 'local READER_PATIENCE_S = 60', 'local READER_PATIENCE_S = 1']] })
+  }, { edits: [['body_stream.lua', 'local READER_PATIENCE_S = 60', 'local READER_PATIENCE_S = 1']] })
   for (const url of ['/chunked', '/length']) {
     const slow = await new Promise((resolve, reject) => {
       http.get(

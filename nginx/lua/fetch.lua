@@ -1,0 +1,129 @@
+-- One fetch from the origin, in a timer of its own: it asks, decides by the response what to store, and receives it.
+local semaphore = require("ngx.semaphore")
+local answers = require("answer")
+local body_stream = require("body_stream")
+local flights = require("flight")
+local freshness = require("freshness")
+local origin = require("origin")
+local receive = require("receive")
+local settings = require("settings")
+local stale_if_error = require("stale_if_error")
+local store = require("store")
+local validation = require("validation")
+
+local _M = {}
+
+local HEAD_PATIENCE_S = 120
+-- These statuses refuse this request but do not say what the page is now: a stored copy stays for stale-if-error.
+local SAYS_NOTHING_OF_IT = { [304] = true, [408] = true, [412] = true, [416] = true, [425] = true, [429] = true }
+
+local function show_head(flight)
+  if flight.head_shown then return end
+  flight.head_shown = true
+  flight.head_ready:post(1)
+end
+
+local function ask(flight, validating)
+  local request, lines = flight.request, flight.lines
+  if validating then
+    lines = validation.conditions(flight.entry)
+    for index = 1, #flight.lines do lines[#lines + 1] = flight.lines[index] end
+  end
+  local requested_s = ngx.now()
+  local answer, why, where = origin.fetch(flight.method, request.uri, request.host, lines)
+  if not answer then
+    flight.failure = { status = why == "timeout" and 504 or 502, why = why, where = where }
+    return nil
+  end
+  ngx.update_time()
+  answer.requested_s, answer.received_s = requested_s, ngx.now()
+  flight.progress_s = answer.received_s
+  flight.origin_status, flight.origin_duration_s = answer.status, answer.received_s - requested_s
+  return answer
+end
+
+-- For a response that is not a 304: stores it where that is allowed.
+local function receive_answer(flight, answer)
+  local entry = flight.entry
+  local judgement = freshness.judge({
+    status = answer.status, fields = answer.fields, requested_s = answer.requested_s, received_s = answer.received_s,
+    authorized = flight.authorized,
+  }, settings.freshness)
+  local reusable, in_time = freshness.reusable(judgement, answer)
+  local storable = judgement.storable and flight.method == "GET" and not flight.no_store
+    and (answer.length or 0) <= settings.max_object_bytes
+  flight.bypass, flight.answer = judgement.bypass, answer
+  local new = storable and answers.entry(answer, judgement, flight.request, flight.clock) or nil
+  if new then flight.subject.tags, flight.subject.any_tag, flight.subject.judged_at = new.tags, new.any_tag, nil end
+  if flight.method == "HEAD" then
+    validation.learn_from_head(flight, answer)
+  elseif not new or not reusable then
+    if flight.collapsing and not (new and in_time) then flights.note_shareable(flight, false) end
+    flights.finish(flight, "unshared")
+    -- The stored entry is outdated, but this response may not replace it.
+    if not new and entry and answer.status < 500 and not SAYS_NOTHING_OF_IT[answer.status] then store.forget(entry) end
+  end
+  show_head(flight)
+  receive.body(flight, new, reusable)
+end
+
+local function fetch(flight)
+  local entry, validating = flight.entry, validation.is_possible(flight)
+  local answer = ask(flight, validating)
+  if answer and validating and answer.status == 304 and validation.names_another(entry, answer) then
+    origin.release(answer)
+    validating = false
+    answer = ask(flight, false)
+  end
+  if not answer then return flights.finish(flight, "failed") end
+  if validating and answer.status == 304 then return validation.revalidated(flight, answer) end
+  if answer.status >= 500 and stale_if_error.allows(entry) then
+    origin.abandon(answer)
+    flight.failure = { status = answer.status, where = "answer", why = "it answered " .. answer.status }
+    return flights.finish(flight, "failed")
+  end
+  receive_answer(flight, answer)
+end
+
+local function run(premature, flight)
+  if flight.begun then return end
+  flight.begun = true
+  local done, message
+  if premature then
+    flight.failure = { status = 503, where = "edge", why = "the edge is shutting down" }
+  else
+    done, message = pcall(fetch, flight)
+    if not done then
+      ngx.log(ngx.ERR, "a fetch failed: ", message)
+      flight.failure = { status = 502, where = "edge", why = "the edge failed" }
+    end
+  end
+  flights.finish(flight, "failed")
+  show_head(flight)
+  if not flight.closed then body_stream.close(flight, not done and "the edge failed" or nil) end
+end
+
+--- Starts a fetch. options: key, request, lines (header lines for the origin), method, entry (stored, to be validated),
+-- collapsing (other requests may wait for it), own_conditions (`lines` include the client's), authorized, no_store
+-- Returns the flight, see flight.lua.
+function _M.start(options)
+  local flight = options
+  flight.head_ready = semaphore.new(0)
+  body_stream.open(flight)
+  flights.begin(flight)
+  -- ngx.timer.at raises an error when no connection is left for its own first timer.
+  local called, started = pcall(ngx.timer.at, 0, run, flight)
+  flight.dropped = not (called and started)
+  return flight
+end
+
+--- For the starting client: waits until the fetch has a response head, a result or a failure.
+function _M.wait_head(flight)
+  local dropped = flight.dropped or not flight.head_shown and not flight.head_ready:wait(flights.BEGIN_PATIENCE_S)
+  if dropped and not flight.begun then ngx.thread.spawn(run, false, flight) end
+  if not flight.head_shown and not flight.head_ready:wait(HEAD_PATIENCE_S) then
+    flight.failure = flight.failure or { status = 504, where = "answer", why = "timeout" }
+  end
+end
+
+return _M

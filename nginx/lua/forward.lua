@@ -1,0 +1,71 @@
+-- Asks the origin on behalf of a request, and answers the request with the result.
+local fetches = require("fetch")
+local body_stream = require("body_stream")
+local flights = require("flight")
+local reply = require("reply")
+local requests = require("request")
+local store = require("store")
+
+local _M = {}
+
+--- Starts a fetch for the request. options: see decide.lua
+function _M.start(request, key, options)
+  return fetches.start({
+    key = key, request = request, lines = requests.forwarded_lines(request, options.own_conditions),
+    method = options.method, entry = options.entry, own_conditions = options.own_conditions,
+    collapsing = options.collapsing, no_store = options.no_store,
+    authorized = request.fields.authorization ~= nil,
+  })
+end
+
+-- Waits for the head of the response, and notes it for the log.
+local function wait_head(flight)
+  fetches.wait_head(flight)
+  local var = ngx.var
+  var.origin_status = flight.origin_status or ""
+  var.origin_duration_s = flight.origin_duration_s and string.format("%.3f", flight.origin_duration_s) or ""
+end
+
+local function cache_status_of(flight, entry)
+  return flight.bypass and "BYPASS" or entry and "EXPIRED" or "MISS"
+end
+
+-- Answers with the result of the fetch that this request started; `entry`: the stored response that it replaces, or nil
+local function answer_from(flight, entry, request)
+  wait_head(flight)
+  if flight.failure then
+    if not reply.stale_if_error(entry, request) then reply.fail(flight.failure, request) end
+    return
+  end
+  if flight.result then
+    if reply.entry(flight.result, "REVALIDATED", request, ngx.now()) then return end
+    -- Its body was evicted during the revalidation.
+    local again = _M.start(request, flight.key, { method = flight.method, collapsing = flight.collapsing })
+    return answer_from(again, nil, request)
+  end
+  return reply.relay(flight, cache_status_of(flight, entry), request)
+end
+
+-- For a condition or range without a fresh entry: fetches and stores the whole response, then evaluates them on it.
+local function fetch_whole(request, key, entry, options)
+  local flight = _M.start(request, key, options)
+  wait_head(flight)
+  if flight.failure or flight.result then return answer_from(flight, entry, request) end
+  local shared = flight.outcome ~= "unshared"
+  body_stream.leave(flight)
+  if shared and flights.wait_end(flight) == "stored" then
+    local stored = store.find(request.base, request)
+    if stored and reply.entry(stored, cache_status_of(flight, entry), request, ngx.now()) then return end
+  end
+  -- Not storable: the origin evaluates the client's own condition or range.
+  local direct = _M.start(request, key, { method = request.method, own_conditions = true, no_store = true })
+  return answer_from(direct, nil, request)
+end
+
+--- Carries out the actions of decide.lua that ask the origin; `entry`: the stale stored response, or nil.
+function _M.answer(action, request, key, entry)
+  if action.kind == "fetch_whole" then return fetch_whole(request, key, entry, action.fetch) end
+  return answer_from(_M.start(request, key, action.fetch), entry, request)
+end
+
+return _M

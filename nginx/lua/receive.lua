@@ -1,0 +1,125 @@
+-- Receives the body of a response: stores it, and passes it on to clients while it arrives.
+local body_stream = require("body_stream")
+local flights = require("flight")
+local http1 = require("http1")
+local origin = require("origin")
+local segments = require("segments")
+local settings = require("settings")
+local store = require("store")
+
+local _M = {}
+
+-- Collects a body: small ones in memory, others in a file. Calls `on_file(segment)` when it switches to a file.
+local function collector(on_file)
+  local parts, bytes, writer = {}, 0, nil
+  local self = {}
+  function self.add(chunk)
+    bytes = bytes + #chunk
+    if bytes > settings.max_object_bytes then return nil, "it is larger than the cache may hold" end
+    if writer then return writer.write(chunk) end
+    parts[#parts + 1] = chunk
+    if bytes <= store.SMALL_BYTES then return true end
+    local message
+    writer, message = segments.writer()
+    if not writer then return nil, message end
+    local text = table.concat(parts)
+    parts = nil
+    local done
+    done, message = writer.write(text)
+    if done then on_file(writer.id) end
+    return done, message
+  end
+  function self.body()
+    if not writer then return table.concat(parts) end
+    local segment, message = writer.finish()
+    if not segment then return nil, message end
+    return { segment = segment, bytes = bytes }
+  end
+  function self.discard()
+    if writer then writer.discard() end
+  end
+  return self
+end
+
+-- Stores the collected body. Returns the flight's outcome.
+local function put(flight, entry, collected, reusable)
+  local body, message = collected.body()
+  local stored
+  if body then stored, message = store.put(entry, flight.request, body) end
+  if stored and reusable then
+    -- Whatever marked the key before, such as a late response under load: responses can be shared now.
+    flights.note_shareable(flight, true)
+    return "stored"
+  end
+  if stored then return "unshared" end
+  if store.SUPERSEDED[message] then return "superseded" end
+  ngx.log(ngx.WARN, "not stored: ", message)
+  return "unshared"
+end
+
+-- The body will not be stored.
+local function discard(flight, collected, outcome)
+  collected.discard()
+  if flight.spool then flight.spool.ended = true end
+  flights.finish(flight, outcome)
+end
+
+-- Collects a piece. Returns the collector; nil when the body will not be stored.
+local function collect(flight, collected, chunk, received_bytes)
+  local done, message = collected.add(chunk)
+  if not done then
+    ngx.log(ngx.WARN, "not stored: ", message)
+    discard(flight, collected, "unshared")
+    flights.wake(flight)
+    return nil
+  end
+  if flight.spool then
+    flight.spool.bytes = received_bytes
+    flights.wake(flight)
+  end
+  return collected
+end
+
+-- The origin's connection failed in the middle.
+local function break_off(flight, answer, collected, failure)
+  if collected then discard(flight, collected, "failed") end
+  origin.abandon(answer)
+  flights.finish(flight, "failed")
+  body_stream.close(flight, failure)
+end
+
+--- Receives the body of the flight's answer, and ends the flight.
+-- entry: where to store it, or nil; reusable: other requests may get it
+function _M.body(flight, entry, reusable)
+  local answer, received_bytes = flight.answer, 0
+  local collected = entry and collector(function(segment)
+    flight.spool = { entry = entry, segment = segment, length = answer.length, bytes = 0 }
+    if reusable and answer.length then flight.growing = flight.spool end
+  end)
+  while true do
+    local chunk, failure = http1.read(answer)
+    if failure and not chunk then return break_off(flight, answer, collected, failure) end
+    if not chunk then break end
+    received_bytes, flight.progress_s = received_bytes + #chunk, ngx.now()
+    if collected then collected = collect(flight, collected, chunk, received_bytes) end
+    -- Stored before the client gets the last byte, so that its next request finds the entry.
+    if collected and answer.framing == "length" and answer.left == 0 then
+      flights.finish(flight, put(flight, entry, collected, reusable))
+      collected = nil
+    end
+    body_stream.push(flight, chunk)
+    if flight.cancelled and not collected then
+      flights.finish(flight, "unshared")
+      if answer.left ~= 0 then
+        origin.abandon(answer)
+        return body_stream.close(flight)
+      end
+    end
+  end
+  origin.release(answer)
+  if collected then flights.finish(flight, put(flight, entry, collected, reusable)) end
+  flights.finish(flight, "unshared")
+  body_stream.close(flight)
+end
+
+return _M
