@@ -10,7 +10,12 @@ import argparse
 import csv
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from stevec_report.intervals import Interval
 
 ANALYSIS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ANALYSIS))
@@ -21,6 +26,7 @@ from stevec_report import plot_style  # noqa: E402
 from stevec_report.intervals import geometric_mean  # noqa: E402
 
 HEIGHT_IN = 6.2
+Points = dict[tuple[str, str], dict[int, Interval]]  # {(axis, operation): {value: cost of a request in µs}}
 AXES = {"pages": "pages in the wiki (of 3 kB)", "bytes": "size of the page, bytes of Markdown"}
 MARKS = {
     "view": ("blue", "o"),
@@ -31,7 +37,7 @@ MARKS = {
 }
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with `arguments` (those of the process if None); return its exit status."""
     parser = argparse.ArgumentParser(description="Draw what a request costs.")
     parser.add_argument("csv", type=Path, help="what make bench-cost has written")
@@ -50,7 +56,7 @@ def main(arguments=None):
     return 0
 
 
-def read_points(path):
+def read_points(path: Path) -> Points:
     """Read the trials and group them by point.
 
     Returns:
@@ -63,7 +69,7 @@ def read_points(path):
         rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     if not rows:
         raise ValueError("there is no trial in it")
-    costs = defaultdict(lambda: defaultdict(list))
+    costs: defaultdict[tuple[str, str], defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     try:
         for row in rows:
             cost = float(row["wiki_cpu_us"]) + float(row["mongod_cpu_us"])
@@ -75,7 +81,7 @@ def read_points(path):
     }
 
 
-def draw(points):
+def draw(points: Points) -> str:
     """Return SVG text: a panel for each axis, a line for each operation, with the intervals of `read_points`."""
     with plot_style.style():
         figure, panels = plot_style.new_figure(HEIGHT_IN, rows=len(AXES))
@@ -88,17 +94,17 @@ def draw(points):
         return plot_style.to_svg(figure)
 
 
-def _draw_line(panel, operation, by_value):
+def _draw_line(panel: Axes, operation: str, by_value: dict[int, Interval]) -> None:
     name, marker = MARKS[operation]
     colour = plot_style.OKABE_ITO[name]
     centres = [interval.centre for interval in by_value.values()]
     panel.plot(list(by_value), centres, color=colour, marker=marker, markersize=4.5, linewidth=1.4, label=operation)
     for value, interval in by_value.items():
-        if interval.low is not None:
-            panel.plot([value, value], [interval.low, interval.high], color=colour, linewidth=3, alpha=0.35)
+        if interval.bounds is not None:
+            panel.plot([value, value], interval.bounds, color=colour, linewidth=3, alpha=0.35)
 
 
-def _finish(panel, label):
+def _finish(panel: Axes, label: str) -> None:
     panel.set_xscale("log")
     panel.set_yscale("log")
     panel.set_xlabel(label)
@@ -107,9 +113,7 @@ def _finish(panel, label):
         scale.set_major_locator(LogLocator(numticks=12))
         scale.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:,.0f}".replace(",", " ")))
         scale.set_minor_formatter(NullFormatter())
-    panel.yaxis.grid(True)
-    panel.tick_params(axis="both", which="both", length=0)
-    panel.spines["left"].set_visible(False)
+    plot_style.frame(panel)
     panel.legend(frameon=False, fontsize=8.5, loc="upper left", ncols=2)
 
 

@@ -28,7 +28,7 @@ LIMIT_S, LIMIT_BYTES = 60, 1_000_000_000
 PAGES = 1000
 
 
-def main():
+def main() -> int:
     """Create the run, report on it, and print the time and memory used."""
     parser = argparse.ArgumentParser(description="Measure stevec_report on a large run.")
     parser.add_argument("--samples", type=int, default=10_000_000, metavar="N")
@@ -43,7 +43,7 @@ def main():
         return measure(run)
 
 
-def make_run(parent, trials, requests):
+def make_run(parent: Path, trials: int, requests: int) -> None:
     """Write a run of `trials` trials of `requests` requests each, in which the law of the counter holds."""
     print(f"making a run of {trials} × {requests} samples in {parent}", file=sys.stderr)
     parent.mkdir(parents=True, exist_ok=True)
@@ -58,7 +58,7 @@ def make_run(parent, trials, requests):
     )
 
 
-def _fill_trial(database, folder, requests):
+def _fill_trial(database: duckdb.DuckDBPyConnection, folder: Path, requests: int) -> None:
     trial = json.loads((folder / "trial.json").read_text(encoding="utf-8"))
     begin_us = 1_795_255_200_000_000
     status = {"source": "", "nocache": "BYPASS"}.get(trial["door"])
@@ -97,7 +97,7 @@ def _fill_trial(database, folder, requests):
     (folder / "trial.json").write_text(json.dumps(trial), encoding="utf-8")
 
 
-def measure(run):
+def measure(run: Path) -> int:
     """Write the report in a separate process; print the time and memory used and check them against the limits."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begin = time.monotonic()

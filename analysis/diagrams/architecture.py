@@ -5,7 +5,10 @@ python analysis/diagrams/architecture.py --output docs/figures/architecture.svg
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+from matplotlib.axes import Axes
 
 ANALYSIS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ANALYSIS))
@@ -13,11 +16,13 @@ sys.path.insert(0, str(ANALYSIS))
 from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from matplotlib.patches import FancyBboxPatch  # noqa: E402
+from matplotlib.typing import ColorType  # noqa: E402
 
 from stevec_report import plot_style  # noqa: E402
 
 SIZE_IN = (8.0, 3.9)
 SCALE = (108, 54)
+Point = tuple[float, float]
 
 # name: (text, left, bottom, width, height, colour)
 PARTS = {
@@ -51,7 +56,7 @@ NOTES = (
 )
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with `arguments` (those of the process if None); return its exit status."""
     parser = argparse.ArgumentParser(description="Draw the architecture.")
     parser.add_argument("--output", type=Path, metavar="FILE", required=True, help="an SVG")
@@ -61,7 +66,7 @@ def main(arguments=None):
     return 0
 
 
-def draw():
+def draw() -> Figure:
     """Return the figure."""
     figure = Figure(figsize=SIZE_IN, layout="constrained")
     FigureCanvasAgg(figure)
@@ -77,7 +82,7 @@ def draw():
     return figure
 
 
-def add_part(axes, text, left, bottom, width, height, colour):
+def add_part(axes: Axes, text: str, left: float, bottom: float, width: float, height: float, colour: str) -> None:
     """Draw a box with its text."""
     box = FancyBboxPatch((left, bottom), width, height, boxstyle="round,pad=0,rounding_size=1.2")
     box.set(facecolor="white", edgecolor=plot_style.OKABE_ITO[colour], linewidth=1.3, zorder=2)
@@ -85,7 +90,7 @@ def add_part(axes, text, left, bottom, width, height, colour):
     axes.text(left + width / 2, bottom + height / 2, text, ha="center", va="center", fontsize=8.5, zorder=3)
 
 
-def add_request(axes, start, end, label, door):
+def add_request(axes: Axes, start: Point, end: Point, label: str, door: str | None) -> None:
     """Draw the path of a request, in the colour of its door."""
     colour = plot_style.MUTED if door is None else plot_style.door_colour(door)
     add_arrow(axes, start, end, colour, "solid", 1.5)
@@ -95,14 +100,14 @@ def add_request(axes, start, end, label, door):
     axes.text(middle, start[1] + 0.9, label, color=colour, fontsize=8.5, ha="center", fontweight=weight)
 
 
-def add_note(axes, corners, text, position, alignment):
+def add_note(axes: Axes, corners: Sequence[Point], text: str, position: Point, alignment: str) -> None:
     """Draw a dashed line with an arrow at its end: what goes besides requests."""
     axes.plot(*zip(*corners[:-1], strict=True), color=plot_style.MUTED, lw=1, linestyle="dashed", zorder=1)
     add_arrow(axes, corners[-2], corners[-1], plot_style.MUTED, "dashed", 1)
     axes.text(*position, text, color=plot_style.MUTED, fontsize=8, ha=alignment)
 
 
-def add_arrow(axes, start, end, colour, line, width):
+def add_arrow(axes: Axes, start: Point, end: Point, colour: ColorType, line: str, width: float) -> None:
     """Draw an arrow."""
     arrow = {"arrowstyle": "-|>", "color": colour, "lw": width, "linestyle": line, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", xy=end, xytext=start, arrowprops=arrow, zorder=1)

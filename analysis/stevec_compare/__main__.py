@@ -4,10 +4,18 @@ import argparse
 import json
 import sys
 import traceback
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from stevec_compare.run import CompareError
+from stevec_report.command_parser import CommandParser
+
+if TYPE_CHECKING:  # at run time these take a second to load, which --help and a wrong option need not wait for
+    from stevec_compare.comparison import Comparison
+    from stevec_compare.gate import Verdict
+    from stevec_compare.statistics import Difference
 
 DESCRIPTION = "Which differences between two runs of one experiment are real: B against A, cell by cell."
 EPILOG = """\
@@ -27,14 +35,9 @@ DEFECT = 3
 COLUMNS = (("mean_ms", "mean"), ("p95_ms", "p95"), ("hit_ratio", "hit ratio"), ("stale_ratio", "stale reads"))
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(2, f"{self.prog}: {message}\n(see {self.prog} --help)\n")
-
-
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with `arguments` (those of the process if None); return its exit status."""
-    parser = _Parser(
+    parser = CommandParser(
         prog="stevec compare",
         description=DESCRIPTION,
         epilog=EPILOG,
@@ -67,7 +70,7 @@ def main(arguments=None):
     return 1 if gate and gates.fails(gate, verdicts) else 0
 
 
-def _lines(comparison, verdicts):
+def _lines(comparison: "Comparison", verdicts: "list[Verdict]") -> Iterator[str]:
     how = "paired by plan" if comparison.paired else "not paired (other plans)"
     yield f"A {comparison.first.name}"
     yield f"B {comparison.second.name}"
@@ -93,17 +96,17 @@ def _lines(comparison, verdicts):
         yield f"note: {warning}"
 
 
-def _shown(found, measure):
+def _shown(found: "Difference", measure: str) -> str:
     scale, digits = (1, ".3f") if measure.endswith("_ms") else (100, "+.2f")
     interval = "(one trial: no interval)"
-    if found.low is not None:
+    if found.low is not None and found.high is not None:
         interval = f"({scale * found.low:{digits}} to {scale * found.high:{digits}})"
     effect = "" if found.effect is None else f"  g {found.effect:+.1f}"
     p = "" if found.p_holm is None else f"  p {found.p_holm:.2g}"
     return f"{scale * found.estimate:{digits}} {interval}{p}{effect}{'  *' if found.real else ''}"
 
 
-def _json(comparison, verdicts):
+def _json(comparison: "Comparison", verdicts: "list[Verdict]") -> str:
     return json.dumps(
         {
             "first": comparison.first.name,

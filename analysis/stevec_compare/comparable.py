@@ -1,6 +1,8 @@
 """Checks in the manifests of two runs whether the runs can be compared."""
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 # A difference in one of these makes two runs different measurements; --force does not override it.
 FATAL = {
@@ -31,7 +33,7 @@ DEFAULTS = {"origin": {"kind": "local", "emulated": False, "machine": None}}
 SHOWN_MAX_CHARS = 120
 
 
-def differences(one, other, names):
+def differences(one: dict[str, Any], other: dict[str, Any], names: Mapping[str, tuple[str, ...]]) -> list[str]:
     """Return sentences on the fields of `names` (`FATAL`, `ARGUABLE`) in which two manifests differ."""
     found = []
     for what, path in names.items():
@@ -46,7 +48,7 @@ def differences(one, other, names):
     return found
 
 
-def plan_differences(one, other):
+def plan_differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     """Return sentences on plans that differ although the seed is the same: two versions of the lab made them."""
     if one.get("seed") is None or one.get("seed") != other.get("seed"):
         return []
@@ -57,26 +59,26 @@ def plan_differences(one, other):
     return [f"the requests differ, although seed and settings are the same (repetition {differing[0]})"]
 
 
-def share_plan(one, other):
+def share_plan(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Whether both runs sent the same requests in the same order, so that their trials are pairs."""
     return one.get("plan_hash") is not None and one.get("plan_hash") == other.get("plan_hash")
 
 
-def _plans(manifest):
+def _plans(manifest: dict[str, Any]) -> dict[int, list[str]]:
     """{repetition: sorted hashes of its plans}."""
-    found = {}
+    found: dict[int, list[str]] = {}
     for plan in manifest.get("plans") or []:
         if isinstance(plan, dict) and isinstance(plan.get("repetition"), int):
             found.setdefault(plan["repetition"], []).append(str(plan.get("hash")))
     return {repetition: sorted(hashes) for repetition, hashes in found.items()}
 
 
-def _at(value, path):
+def _at(value: Any, path: tuple[str, ...]) -> Any:
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value
 
 
-def _shown(value):
+def _shown(value: Any) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= SHOWN_MAX_CHARS else f"{text[:SHOWN_MAX_CHARS]}…"

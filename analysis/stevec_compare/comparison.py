@@ -1,9 +1,11 @@
 """Two runs side by side: what can be compared, and what differs."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from stevec_compare import comparable, statistics
-from stevec_compare.run import CompareError, RunNumbers, read_numbers, read_run
+from stevec_compare.run import CompareError, RunNumbers, TrialNumbers, read_numbers, read_run
 
 # Measures that are compared as ratios, and those that are compared as differences.
 RATIOS = ("mean_ms", "p95_ms")
@@ -23,7 +25,7 @@ class Comparison:
     warnings: tuple[str, ...]
 
 
-def compare(a, b, force=False):
+def compare(a: str | Path, b: str | Path, force: bool = False) -> Comparison:
     """Compare the runs in folders `a` and `b`.
 
     Raises:
@@ -31,7 +33,7 @@ def compare(a, b, force=False):
             arguable differences (host, versions), but no others.
     """
     runs = read_run(a), read_run(b)
-    manifests = [run.manifest for run in runs]
+    manifests = runs[0].manifest, runs[1].manifest
     fatal = comparable.differences(*manifests, comparable.FATAL)
     if fatal:
         raise CompareError(f"the runs are incomparable: {'; '.join(fatal)}")
@@ -48,12 +50,12 @@ def compare(a, b, force=False):
     for measure in RATIOS + GAPS:
         test = statistics.ratio if measure in RATIOS else statistics.difference
         for cell in cells:
-            values = [_values(run.cells[cell], measure) for run in (first, second)]
-            if all(values):
-                tests[measure, cell] = test(*values, paired)
+            one, other = (_values(run.cells[cell], measure) for run in (first, second))
+            if one and other:
+                tests[measure, cell] = test(one, other, paired)
     # One family for Holm's correction, because the measures are read together.
     corrected = statistics.with_holm(tests)
-    found = {measure: {} for measure in RATIOS + GAPS}
+    found: dict[str, dict[str, statistics.Difference]] = {measure: {} for measure in RATIOS + GAPS}
     for (measure, cell), difference in corrected.items():
         found[measure][cell] = difference
     alone = [
@@ -73,6 +75,6 @@ def compare(a, b, force=False):
     return Comparison(first, second, paired, cells, first.levels | second.levels, found, warnings)
 
 
-def _values(trials, measure):
+def _values(trials: Iterable[TrialNumbers], measure: str) -> dict[int, float]:
     values = {one.repetition: getattr(one, measure) for one in trials}
     return {repetition: value for repetition, value in values.items() if value is not None}

@@ -10,11 +10,14 @@ a limit is not kept where nothing was measured.
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from stevec_compare.comparison import Comparison
 from stevec_compare.run import CompareError
-from stevec_report.run_folder import level_text
+from stevec_report.levels import level_text
 
 FILE_MAX_BYTES = 100_000
 LIMITS = {
@@ -37,7 +40,7 @@ class Verdict:
     text: str
 
 
-def read_gate(path):
+def read_gate(path: str | Path) -> dict[str, Any]:
     """Return the gate in a JSON file. CompareError names what is wrong with it."""
     path = Path(path)
     try:
@@ -64,7 +67,7 @@ def read_gate(path):
     return gate
 
 
-def judge(gate, comparison):
+def judge(gate: dict[str, Any], comparison: Comparison) -> list[Verdict]:
     """Return a list of `Verdict`, one for each limit and cell. CompareError if `where` matches no cell."""
     first, second = comparison.first.cells, comparison.second.cells
     limits = {cell: {name: gate[name] for name in LIMITS if name in gate} for cell in {**first, **second}}
@@ -80,13 +83,13 @@ def judge(gate, comparison):
     ]
 
 
-def fails(gate, verdicts):
+def fails(gate: dict[str, Any], verdicts: Iterable[Verdict]) -> bool:
     """Whether the run fails the gate."""
     closed = {"violated", "undecided"} if gate.get("undecided") == "fail" else {"violated"}
     return any(verdict.outcome in closed for verdict in verdicts)
 
 
-def _judge(comparison, cell, name, limit):
+def _judge(comparison: Comparison, cell: str, name: str, limit: float) -> Verdict:
     if cell not in comparison.second.cells:
         return Verdict(cell, name, "violated", "B has no valid trial of it")
     if name in RATIOS:
@@ -100,8 +103,8 @@ def _judge(comparison, cell, name, limit):
         return Verdict(cell, name, "violated" if found.low is not None and found.low > limit else "undecided", text)
     numbers = comparison.second.cells[cell]
     if name == "failures_max":
-        value = sum(one.failures for one in numbers)
-        return Verdict(cell, name, "kept" if value <= limit else "violated", f"{value}, at most {limit:g}")
+        failures = sum(one.failures for one in numbers)
+        return Verdict(cell, name, "kept" if failures <= limit else "violated", f"{failures}, at most {limit:g}")
     field, least = ("hit_ratio", True) if name == "hit_ratio_min" else ("stale_ratio", False)
     values = [getattr(one, field) for one in numbers if getattr(one, field) is not None]
     if not values:
@@ -116,7 +119,7 @@ def _judge(comparison, cell, name, limit):
     )
 
 
-def _check(entry, name, others):
+def _check(entry: Any, name: str, others: set[str]) -> None:
     if not isinstance(entry, dict):
         raise ValueError(f"{name} is not an object")
     for key, value in entry.items():

@@ -1,18 +1,24 @@
 """The picture of a comparison: one row a cell, ratios of response times and differences of shares, with intervals."""
 
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from collections.abc import Sequence
 
+from matplotlib.axes import Axes
+from matplotlib.ticker import LogLocator, NullFormatter
+
+from stevec_compare.comparison import Comparison
+from stevec_compare.statistics import Difference
 from stevec_report import plot_style
 
 ROW_IN = 0.45
 MARGIN_IN = 1.1
 CELLS_MAX = 60
+Mark = tuple[str, float, str, str]
 # Measure: marker, how far from the middle of its row, colour, name.
 TIMES = {"mean_ms": ("o", -0.12, "blue", "mean"), "p95_ms": ("s", 0.12, "vermilion", "95th percentile")}
 SHARES = {"hit_ratio": ("D", -0.12, "green", "hit ratio"), "stale_ratio": ("^", 0.12, "orange", "stale reads")}
 
 
-def draw(comparison):
+def draw(comparison: Comparison) -> str:
     """Return SVG text; the first `CELLS_MAX` cells. Filled marks are real differences."""
     cells = comparison.cells[:CELLS_MAX]
     shares = any(comparison.differences[measure] for measure in SHARES)
@@ -25,7 +31,7 @@ def draw(comparison):
         low, high = axes[0].get_xlim()
         axes[0].set_xlim(min(low, 0.8), max(high, 1.25))
         axes[0].xaxis.set_major_locator(LogLocator(subs=(1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0), numticks=12))
-        axes[0].xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        plot_style.label_numbers(axes[0].xaxis)
         axes[0].xaxis.set_minor_formatter(NullFormatter())
         axes[0].set_title("Response times, second run ÷ first")
         axes[0].set_xlabel("ratio (logarithmic), 95 % interval; filled: real by Holm")
@@ -39,7 +45,7 @@ def draw(comparison):
         return plot_style.to_svg(figure)
 
 
-def _draw_panel(axes, comparison, cells, marks, scale):
+def _draw_panel(axes: Axes, comparison: Comparison, cells: Sequence[str], marks: dict[str, Mark], scale: float) -> None:
     for measure, (marker, shift, colour, label) in marks.items():
         rows = comparison.differences[measure]
         named = False
@@ -53,12 +59,14 @@ def _draw_panel(axes, comparison, cells, marks, scale):
     axes.legend(loc="best", fontsize=8, frameon=False)
 
 
-def _draw_mark(axes, found, height, scale, marker, colour, label):
-    colour = plot_style.OKABE_ITO[colour]
-    if found.low is not None:
+def _draw_mark(
+    axes: Axes, found: Difference, height: float, scale: float, marker: str, colour: str, label: str
+) -> None:
+    drawn = plot_style.OKABE_ITO[colour]
+    if found.low is not None and found.high is not None:
         bounds = [scale * found.low, scale * found.high]
-        axes.plot(bounds, [height, height], color=colour, linewidth=1.8, zorder=2)
+        axes.plot(bounds, [height, height], color=drawn, linewidth=1.8, zorder=2)
     axes.plot(
-        [scale * found.estimate], [height], marker, color=colour, markerfacecolor=colour if found.real else "white",
+        [scale * found.estimate], [height], marker, color=drawn, markerfacecolor=drawn if found.real else "white",
         markersize=6, linestyle="none", label=label or None, zorder=3,
     )  # fmt: skip

@@ -5,9 +5,12 @@ leave out the same trials.
 """
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from stevec_report import run_folder
 from stevec_report.analysis import analyse
+from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.run_folder import Run
 
 
 class CompareError(Exception):
@@ -40,7 +43,7 @@ class RunNumbers:
     doubts: tuple[str, ...] = ()
 
 
-def read_run(path):
+def read_run(path: str | Path) -> Run:
     """Return the report's `Run` in folder `path`. CompareError if it is no complete run of this schema version."""
     try:
         if run_folder.read_manifest(path)["kind"] == "study":
@@ -50,21 +53,22 @@ def read_run(path):
         raise CompareError(f"{path}: {error}") from error
 
 
-def read_numbers(run):
+def read_numbers(run: Run) -> RunNumbers:
     """Return the `RunNumbers` of a `Run`; reads all of its samples."""
-    cells, levels, left_out, doubts = {}, {}, [], []
+    cells: dict[str, list[TrialNumbers]] = {}
+    levels: dict[str, dict[str, str]] = {}
+    left_out, doubts = [], []
     analysis = analyse(run)
     try:
         for outcome in analysis.outcomes:
-            reasons = (
-                outcome.reasons if outcome.mean_ms or not outcome.valid else ("none of its requests was answered",)
-            )
-            if reasons:
+            numbers = _numbers(outcome) if outcome.valid and isinstance(outcome, MeasuredOutcome) else None
+            if numbers is None:
+                reasons = outcome.reasons or ("none of its requests was answered",)
                 left_out.append(f"{run.name}, trial {outcome.number}: {'; '.join(reasons)}")
                 continue
-            name = cell_name(outcome.record.cell)
-            cells.setdefault(name, []).append(_numbers(outcome))
-            levels[name] = outcome.record.cell
+            name = cell_name(dict(outcome.cell))
+            cells.setdefault(name, []).append(numbers)
+            levels[name] = dict(outcome.cell)
             if outcome.limited:
                 doubts.append(f"{run.name}, trial {outcome.number}: the load generator may be what was measured")
     finally:
@@ -72,18 +76,21 @@ def read_numbers(run):
     return RunNumbers(run.name, cells, levels, tuple(left_out), tuple(doubts))
 
 
-def cell_name(levels):
+def cell_name(levels: dict[str, str]) -> str:
     """Return `door=cached, ttl_s=60`; `all` for the only cell of an experiment without factors."""
     return ", ".join(f"{factor}={levels[factor]}" for factor in sorted(levels)) or "all"
 
 
-def _numbers(outcome):
+def _numbers(outcome: MeasuredOutcome) -> TrialNumbers | None:
+    """The numbers of a valid trial, or None where nothing was answered."""
     stats = outcome.stats
+    if not stats.mean_ms or stats.p95_ms is None:
+        return None
     return TrialNumbers(
         repetition=outcome.repetition,
         mean_ms=stats.mean_ms,
         p95_ms=stats.p95_ms,
-        hit_ratio=stats.served_by_cache / stats.reads if stats.reads else None,
+        hit_ratio=stats.hit_ratio,
         stale_ratio=stats.stale_ratio,
         failures=stats.failures,
     )

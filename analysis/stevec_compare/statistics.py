@@ -10,12 +10,15 @@ Statistics 6(2), 1981).
 
 import math
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from stevec_report.hypothesis_tests import ALPHA, holm
 from stevec_report.intervals import LEVEL
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,12 @@ class Difference:
     p_holm: float | None = None
 
     @property
-    def real(self):
+    def real(self) -> bool:
         """Whether the difference is significant after the correction for all tests of its kind."""
         return self.p_holm is not None and self.p_holm < ALPHA
 
 
-def ratio(a, b, paired):
+def ratio(a: dict[int, float], b: dict[int, float], paired: bool) -> Difference:
     """B ÷ A of positive values. `a`, `b` are {repetition: value}. Returns `Difference` of ratios."""
     found = difference(
         {key: math.log(value) for key, value in a.items()},
@@ -49,14 +52,14 @@ def ratio(a, b, paired):
     return Difference(math.exp(found.estimate), low, high, found.p, found.effect)
 
 
-def difference(a, b, paired):
+def difference(a: dict[int, float], b: dict[int, float], paired: bool) -> Difference:
     """B - A of any values. `a`, `b` are {repetition: value}; `paired` uses the repetitions that both have."""
     shared = sorted(a.keys() & b.keys())
     if paired and shared:
         gaps = np.array([b[key] - a[key] for key in shared])
         n, centre = gaps.size, float(gaps.mean())
         error = float(gaps.std(ddof=1)) / math.sqrt(n) if n > 1 else None
-        freedom = n - 1
+        freedom = float(n - 1)
         first, second = np.array([a[key] for key in shared]), np.array([b[key] for key in shared])
     else:
         first, second = np.array(list(a.values())), np.array(list(b.values()))
@@ -73,13 +76,13 @@ def difference(a, b, paired):
     return Difference(centre, centre - half, centre + half, p, effect)
 
 
-def with_holm(differences):
+def with_holm(differences: dict[T, Difference]) -> dict[T, Difference]:
     """Return {name: Difference} with `p_holm` set, corrected over all given differences that have a p."""
     adjusted = holm({name: one.p for name, one in differences.items() if one.p is not None})
     return {name: replace(one, p_holm=adjusted.get(name)) for name, one in differences.items()}
 
 
-def _welch(a, b):
+def _welch(a: np.ndarray, b: np.ndarray) -> tuple[float | None, float]:
     """(standard error, degrees of freedom) of the difference of two means; (None, 0) if a sample has one value."""
     if min(a.size, b.size) < 2:
         return None, 0
@@ -90,7 +93,7 @@ def _welch(a, b):
     return math.sqrt(parts.sum()), float(freedom)
 
 
-def _hedges(a, b):
+def _hedges(a: np.ndarray, b: np.ndarray) -> float | None:
     freedom = a.size + b.size - 2
     if min(a.size, b.size) < 2:
         return None

@@ -3,10 +3,14 @@
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 
 from stevec_predict.cost import ORIGIN_PER_S, PricesError, cost_per_million_views, read_prices
-from stevec_predict.model import POLICIES, POLICY_OF, Scenario, ScenarioError, cold_flash, predict, shares_by_zipf
+from stevec_predict.flash import cold_flash
+from stevec_predict.model import predict
+from stevec_predict.scenario import POLICIES, POLICY_OF, Scenario, ScenarioError, shares_by_zipf
 from stevec_predict.table import cost_lines, lines_for
+from stevec_report.command_parser import CommandParser
 
 DESCRIPTION = "What a cache would be worth and what it would cost in freshness, without running anything."
 EXAMPLES = """\
@@ -22,14 +26,9 @@ Exit status: 0 predicted, 2 wrong use.
 """
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message):
-        self.exit(2, f"{self.prog}: {message}\n(see {self.prog} --help)\n")
-
-
-def build_parser(prog):
+def build_parser(prog: str) -> argparse.ArgumentParser:
     """Return the parser of the options."""
-    parser = _Parser(
+    parser = CommandParser(
         prog=prog,
         description=DESCRIPTION,
         epilog=EXAMPLES,
@@ -75,6 +74,12 @@ def build_parser(prog):
     run.add_argument("--duration", type=float, metavar="S", help="seconds, beginning with empty caches")
     run.add_argument("--requests", type=float, metavar="N", help="instead: requests, at --rate")
     run.add_argument("--seed", type=int, default=1, metavar="N", help="where something has to be simulated; default 1")
+    _add_costs(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
+    return parser
+
+
+def _add_costs(parser: argparse.ArgumentParser) -> None:
     cost = parser.add_argument_group("cost")
     cost.add_argument(
         "--prices",
@@ -89,11 +94,9 @@ def build_parser(prog):
         metavar="N",
         help="requests that one origin serves, default 500",
     )
-    parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
-    return parser
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with `arguments` (those of the process if None); return its exit status."""
     parser = build_parser("stevec predict")
     options = parser.parse_args(arguments)
@@ -129,13 +132,13 @@ def main(arguments=None):
         return 0
     for line in lines_for(scenario, prediction, flash, options.flash):
         print(line)
-    if prices:
+    if prices and costs:
         for line in cost_lines(costs, prices, options.page_bytes, options.origin_per_s):
             print(line)
     return 0
 
 
-def _whole(text):
+def _whole(text: str) -> int:
     """Parse a whole number, also one written as 1e6."""
     try:
         return int(text) if text.lstrip("+-").isdecimal() else _exactly(float(text))
@@ -143,13 +146,13 @@ def _whole(text):
         raise argparse.ArgumentTypeError(f"{text} is no whole number") from None
 
 
-def _exactly(number):
+def _exactly(number: float) -> int:
     if not number.is_integer():
         raise ValueError
     return int(number)
 
 
-def _scenario(options):
+def _scenario(options: argparse.Namespace) -> Scenario:
     if options.ttl == 0 and options.policy in ("ttl", "ttl+swr"):
         raise ScenarioError("a ttl of 0 is a cache that asks each time: give --policy revalidate, or no-store")
     if options.duration is not None and options.requests is not None:
@@ -179,7 +182,7 @@ def _scenario(options):
     )
 
 
-def _shares(options):
+def _shares(options: argparse.Namespace) -> tuple[float, ...]:
     if options.pop_shares is not None:
         if options.pops != 1 or options.pops_zipf:
             raise ScenarioError("pop-shares stands in place of pops and pops-zipf: give one of them")

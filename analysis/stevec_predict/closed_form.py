@@ -41,7 +41,7 @@ class Cycle:
     stale_over: Callable[[float], np.ndarray]
 
 
-def outdated(edits, time):
+def outdated(edits: np.ndarray, time: float) -> np.ndarray:
     """∫₀ᵗ (1 − exp(−μa)) da = t − (1 − exp(−μt)) / μ: expected seconds, of the first t, that a copy is outdated."""
     time = np.maximum(time, 0.0)
     x = edits * time
@@ -50,7 +50,9 @@ def outdated(edits, time):
     return np.where(small, x * time / 2 * (1 - x / 3), time + np.expm1(-x) / safe)
 
 
-def ttl(reads, edits, ttl_s, swr_s=0.0, old_fills=0.0):
+def ttl(
+    reads: np.ndarray, edits: np.ndarray, ttl_s: float, swr_s: float = 0.0, old_fills: float | np.ndarray = 0.0
+) -> Cycle:
     """Steady state of a cache with freshness lifetime T (Jung et al. 2003, equation for Poisson arrivals:
     hit ratio λT / (1 + λT)), and a window W in which the first read after T is answered with the old copy
     while it is fetched again (RFC 5861, section 3).
@@ -61,7 +63,7 @@ def ttl(reads, edits, ttl_s, swr_s=0.0, old_fills=0.0):
     """
     found_in_window = -np.expm1(-reads * swr_s)
 
-    def stale_over(seconds):
+    def stale_over(seconds: float) -> np.ndarray:
         left_s = max(ttl_s - seconds, 0.0)
         stale = reads * ((1 - old_fills) * outdated(edits, left_s) + old_fills * left_s)
         if swr_s > 0 and seconds < ttl_s + swr_s:
@@ -75,7 +77,7 @@ def ttl(reads, edits, ttl_s, swr_s=0.0, old_fills=0.0):
     return Cycle(1 + reads * ttl_s, reads * ttl_s + found_in_window, np.ones_like(reads), stale_over)
 
 
-def purge(reads, edits, purges, ttl_s, delay_s):
+def purge(reads: np.ndarray, edits: np.ndarray, purges: np.ndarray, ttl_s: float, delay_s: float) -> Cycle:
     """Steady state of a cache whose copies live until a purge (rate ν), at most T, when each edit purges D
     seconds after it was acknowledged.
 
@@ -86,7 +88,7 @@ def purge(reads, edits, purges, ttl_s, delay_s):
     life = expected_life(purges, ttl_s)
     delay_s = min(delay_s, ttl_s)
 
-    def stale_over(seconds):
+    def stale_over(seconds: float) -> np.ndarray:
         if seconds >= delay_s:
             return np.zeros_like(reads)
         # Ages from y to D: 1 - exp(-μ(a - y)); older ones: 1 - exp(-μ(D - y)).
@@ -98,7 +100,7 @@ def purge(reads, edits, purges, ttl_s, delay_s):
     return Cycle(1 + reads * life, reads * life, np.ones_like(reads), stale_over)
 
 
-def tiered(reads, shares, cycle, absent):
+def tiered(reads: np.ndarray, shares: np.ndarray, cycle: Cycle, absent: Callable[[np.ndarray], np.ndarray]) -> Cycle:
     """Steady state of one page at several edges with one parent cache between them and the origin.
 
     An edge's copy has the parent's age (the Age field, RFC 9111, section 5.1), and a purge reaches all caches, so
@@ -120,23 +122,25 @@ def tiered(reads, shares, cycle, absent):
     return Cycle(cycle.reads, np.maximum(cycle.reads - missed, 0), cycle.fetches, cycle.stale_over)
 
 
-def absent_until(purges, ttl_s):
+def absent_until(purges: np.ndarray, ttl_s: float) -> Callable[[np.ndarray], np.ndarray]:
     """Return the function θ → E exp(−θ · min(T, Exp(ν))): the chance of a life without a read."""
 
-    def absent(rate):
+    def absent(rate: np.ndarray) -> np.ndarray:
         return 1 - rate * expected_life(purges + rate, ttl_s)
 
     return absent
 
 
-def expected_life(purges, ttl_s):
+def expected_life(purges: np.ndarray, ttl_s: float) -> np.ndarray:
     """E min(T, Exp(ν)) = (1 − exp(−νT)) / ν; T where ν is 0."""
     x = purges * ttl_s
     small = x < 1e-8
     return np.where(small, ttl_s * (1 - x / 2), -np.expm1(-x) / np.where(small, 1.0, purges))
 
 
-def finite_ttl(reads, edits, ttl_s, run_s, old_fills=0.0):
+def finite_ttl(
+    reads: np.ndarray, edits: np.ndarray, ttl_s: float, run_s: float, old_fills: float | np.ndarray = 0.0
+) -> Cycle:
     """A run of τ seconds that starts with an empty cache, with freshness lifetime T.
 
     The k-th fill happens (k − 1)T plus k waits after the start, so the expected number of fills by t is
@@ -149,7 +153,7 @@ def finite_ttl(reads, edits, ttl_s, run_s, old_fills=0.0):
     fetches = expiry.fills(reads, run_s, ttl_s)
 
     @cache
-    def fills_until():
+    def fills_until() -> tuple[np.ndarray, np.ndarray]:
         """Moments (m,), and N at them times the weights of the integral (m, n)."""
         begin = max(0.0, run_s - ttl_s)
         # Fills are dense just after each multiple of T, so the nodes of the integral are dense there too.
@@ -160,7 +164,7 @@ def finite_ttl(reads, edits, ttl_s, run_s, old_fills=0.0):
         fills = [weight * expiry.fills(reads, moment, ttl_s) for moment, weight in zip(moments, weights, strict=True)]
         return moments, np.stack(fills)
 
-    def stale_over(seconds):
+    def stale_over(seconds: float) -> np.ndarray:
         moments, fills = fills_until()
         left_s = np.maximum(run_s - seconds - moments, 0.0)[:, None]
         fresh = np.where(left_s > 0, 1 - old_fills, 1.0) * np.exp(-edits * left_s)
@@ -169,7 +173,7 @@ def finite_ttl(reads, edits, ttl_s, run_s, old_fills=0.0):
     return Cycle(reads * run_s, reads * run_s - fetches, fetches, stale_over)
 
 
-def finite_purge(reads, edits, purges, run_s, delay_s):
+def finite_purge(reads: np.ndarray, edits: np.ndarray, purges: np.ndarray, run_s: float, delay_s: float) -> Cycle:
     """A run of τ seconds that starts with an empty cache, in which copies live until a purge (T ≥ τ).
 
     "Cached or not" is a Markov chain with rates λ and ν, so the cache holds the page at t with chance λ/(λ +
@@ -179,7 +183,7 @@ def finite_purge(reads, edits, purges, run_s, delay_s):
     hits = reads * reads / both * (run_s - expected_life(both, run_s))
     steady = purge(reads, edits, purges, run_s, delay_s)
 
-    def stale_over(seconds):
+    def stale_over(seconds: float) -> np.ndarray:
         return hits * steady.stale_over(seconds) / steady.hits
 
     return Cycle(reads * run_s, hits, reads * run_s - hits, stale_over)

@@ -5,6 +5,9 @@ import math
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import Any
+
+from stevec_predict.prediction import Prediction
 
 FILE_MAX_BYTES = 100_000
 VIEWS = 1_000_000
@@ -37,7 +40,7 @@ class Prices:
     examples: tuple[str, ...]
 
 
-def read_prices(path):
+def read_prices(path: str | Path) -> Prices:
     """Read a file such as analysis/prices/2026-11.json. PricesError if it is not one."""
     path = Path(path)
     try:
@@ -64,7 +67,7 @@ def read_prices(path):
     return Prices(str(path), when, currency, price, examples)
 
 
-def newest_prices():
+def newest_prices() -> Prices:
     """Read the newest of the project's price files, by name. PricesError if it is not a valid one."""
     files = sorted(FOLDER.glob("[0-9]*.json"))
     if not files:
@@ -83,7 +86,9 @@ class Measured:
     purges_per_s: float
 
 
-def cost_per_million_views(prediction, prices, *, page_bytes, origin_capacity_per_s):
+def cost_per_million_views(
+    prediction: Prediction | Measured, prices: Prices, *, page_bytes: float, origin_capacity_per_s: float
+) -> dict[str, dict[str, float]]:
     """Return the cost of a million views at each door.
 
     The doors without a cache send each view to the origin; the two with a cache send the share that `prediction`
@@ -118,12 +123,12 @@ def cost_per_million_views(prediction, prices, *, page_bytes, origin_capacity_pe
     return rows
 
 
-def _price(prices, name):
+def _price(prices: dict[str, Any], name: str) -> float:
     entry = prices.get(name)
     if not isinstance(entry, dict):
         raise ValueError(f"prices.{name} is missing")
     price, source = entry.get("price"), entry.get("source")
-    if type(price) not in (int, float) or not math.isfinite(price) or price < 0:
+    if not isinstance(price, int | float) or isinstance(price, bool) or not math.isfinite(price) or price < 0:
         raise ValueError(f"prices.{name}.price is not a number of 0 or more")
     if source is not None and not (isinstance(source, str) and source.startswith(("https://", "http://"))):
         raise ValueError(f"prices.{name}.source is neither an address nor null")

@@ -28,7 +28,7 @@ class Misses:
     high: float
 
 
-def misses(requests, pages, span_s, ttl_s, level=0.95):
+def misses(requests: int, pages: int, span_s: float, ttl_s: float, level: float = 0.95) -> Misses:
     """Return `Misses` of a run; ValueError unless all of its numbers are positive."""
     distribution = page_distribution(requests, pages, span_s, ttl_s)
     total = _convolve_power(distribution, pages)
@@ -40,7 +40,7 @@ def misses(requests, pages, span_s, ttl_s, level=0.95):
     return Misses(mean, float(low), float(min(high, total.size - 1)))
 
 
-def page_distribution(requests, pages, span_s, ttl_s):
+def page_distribution(requests: int, pages: int, span_s: float, ttl_s: float) -> np.ndarray:
     """Return (k,) probabilities that one page has 0, 1, … misses."""
     if not (requests > 0 and 0 < pages <= PAGES_MAX and span_s > 0 and ttl_s > 0):
         raise ValueError("the model needs positive numbers")
@@ -50,14 +50,14 @@ def page_distribution(requests, pages, span_s, ttl_s):
     return np.clip(survival[:-1] - survival[1:], 0, None)
 
 
-def more_than(k, rate, span_s, ttl_s):
+def more_than(k: int | np.ndarray, rate: float | np.ndarray, span_s: float, ttl_s: float) -> np.ndarray:
     """P(more than `k` misses within `span_s`) of a page that is requested at `rate` (1/s); arrays broadcast."""
     left_s = np.clip(span_s - k * ttl_s, 0, None)
     # The distribution function of Erlang(k + 1, λ) is the regularised incomplete gamma function.
     return gammainc(k + 1, rate * left_s)
 
 
-def fills(rate, span_s, ttl_s):
+def fills(rate: np.ndarray, span_s: float, ttl_s: float) -> np.ndarray:
     """Expected misses of a page within `span_s`; shape of `rate`."""
     total = np.zeros_like(rate)
     k = 0
@@ -67,7 +67,7 @@ def fills(rate, span_s, ttl_s):
     return total
 
 
-def _convolve_power(distribution, times):
+def _convolve_power(distribution: np.ndarray, times: int) -> np.ndarray:
     """The distribution of the sum of `times` independent draws, by squaring; tails under 1e-15 are cut off."""
     result, base = np.array([1.0]), np.trim_zeros(distribution, "b")
     offset, base_offset = 0, 0
@@ -80,7 +80,7 @@ def _convolve_power(distribution, times):
     return np.concatenate([np.zeros(offset), result / result.sum()])
 
 
-def _trim(values, offset):
+def _trim(values: np.ndarray, offset: int) -> tuple[np.ndarray, int]:
     kept = np.flatnonzero(values > 1e-15)
     first, last = int(kept[0]), int(kept[-1])
     return values[first : last + 1], offset + first

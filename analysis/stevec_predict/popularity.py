@@ -32,7 +32,7 @@ class Popularity:
     lowest: np.ndarray
 
 
-def zipf(pages, exponent):
+def zipf(pages: int, exponent: float) -> Popularity:
     """Return the `Popularity` of `pages` pages (1 … 10^10) with Zipf exponent 0 … 3.
 
     Sums over ranks beyond `SINGLE_RANKS` are approximated by integrals that begin half a rank before the first and
@@ -50,7 +50,7 @@ def zipf(pages, exponent):
     return Popularity(first, last, count, weight / count / total, first**-exponent / total, last**-exponent / total)
 
 
-def shares_for(popularity, pages, exponent):
+def shares_for(popularity: Popularity, pages: int, exponent: float) -> np.ndarray:
     """Mean share of one page in each class of `popularity` under another exponent, with the same ranking: the shares
     of the edits, for example. Shape (classes,)."""
     if exponent == 0:
@@ -62,7 +62,7 @@ def shares_for(popularity, pages, exponent):
     return weight / popularity.pages / weight.sum()
 
 
-def _classes(pages):
+def _classes(pages: int) -> tuple[np.ndarray, np.ndarray]:
     single = np.arange(1, min(pages, SINGLE_RANKS) + 1, dtype=float)
     if pages <= SINGLE_RANKS:
         return single, single
@@ -73,7 +73,7 @@ def _classes(pages):
     return np.concatenate([single, begins]), np.concatenate([single, ends])
 
 
-def _integral(low, high, exponent):
+def _integral(low: np.ndarray, high: np.ndarray, exponent: float) -> np.ndarray:
     if abs(exponent - 1) < 1e-9:
         return np.log(high / low)
     return (high ** (1 - exponent) - low ** (1 - exponent)) / (1 - exponent)

@@ -1,6 +1,9 @@
 """Prints the table of docs/prediction.md: python -m stevec_predict.reference_table (in analysis/)."""
 
-from stevec_predict.model import Scenario, predict, shares_by_zipf
+from collections.abc import Iterator
+
+from stevec_predict.model import predict
+from stevec_predict.scenario import Scenario, shares_by_zipf
 from stevec_report.wording import grouped, three_digits
 
 WIKI = {"pages": 100_000, "rate_per_s": 200, "zipf": 0.8, "edits": 0.0026}
@@ -21,7 +24,7 @@ ROWS = (
 )
 
 
-def lines():
+def lines() -> Iterator[str]:
     """Yield the lines of the table, in Markdown."""
     yield "| load | pages | edges | policy | ttl | hit ratio | offload | stale reads | outdated, p50 | p95 |"
     yield "|---|--:|--:|---|--:|--:|--:|--:|--:|--:|"

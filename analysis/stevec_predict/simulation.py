@@ -4,11 +4,13 @@ All pages advance together, one fill per round: the life of each copy ends at it
 and one search finds the first read after that. The only assumption is the events themselves.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 EVENTS_MAX = 20_000_000
+Events = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]  # read_cache, read_s, edit_page, edit_s
 EDIT_TAKES = 1e-6  # of the run's length, from an edit's own read to the edit
 
 
@@ -21,19 +23,30 @@ class Simulated:
     behind_s: np.ndarray
 
     @property
-    def hit_ratio(self):
+    def hit_ratio(self) -> float:
         """Reads that a cache answered ÷ reads."""
         return float(self.hit.mean())
 
     @property
-    def stale_ratio(self):
+    def stale_ratio(self) -> float:
         """Outdated reads ÷ reads."""
         return float((self.behind_s > 0).mean())
 
 
+# Long: the rounds of one algorithm share all of their arrays, and half of the lines say what goes in.
 def simulate(
-    read_cache, read_s, edit_page, edit_s, *, pops=1, ttl_s, swr_s=0.0, delay_s=None, fetch_s=0.0, tick_s=None
-):
+    read_cache: np.ndarray,
+    read_s: np.ndarray,
+    edit_page: np.ndarray,
+    edit_s: np.ndarray,
+    *,
+    pops: int = 1,
+    ttl_s: float,
+    swr_s: float = 0.0,
+    delay_s: float | Sequence[float] | None = None,
+    fetch_s: float = 0.0,
+    tick_s: float | None = None,
+) -> Simulated:
     """Run the caches over given events.
 
     Args:
@@ -68,7 +81,7 @@ def simulate(
     edit_of = np.append(edit_page[order], -1)
     n = time.size
 
-    def edit_after(of, moment):
+    def edit_after(of: np.ndarray, moment: np.ndarray) -> np.ndarray:
         """The time of the first edit of each page after `moment`; infinity if there is none."""
         place = np.searchsorted(edits, of * span + moment, side="right")
         return np.where(edit_of[place] == of, edit_time[place], np.inf)
@@ -109,19 +122,19 @@ def simulate(
 
 
 def draw_events(
-    rng,
+    rng: np.random.Generator,
     *,
-    pages,
-    requests,
-    edit_ratio,
-    run_s,
-    share=None,
-    edit_share=None,
-    pops=1,
-    paired=False,
-    other_reads=0,
-    arrivals=None,
-):
+    pages: int,
+    requests: int,
+    edit_ratio: float,
+    run_s: float,
+    share: np.ndarray | None = None,
+    edit_share: np.ndarray | None = None,
+    pops: int = 1,
+    paired: bool = False,
+    other_reads: int = 0,
+    arrivals: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Events:
     """Draw one run as the lab does: `requests` iterations, each an edit with chance `edit_ratio`, at moments uniform
     in the run.
 
@@ -150,6 +163,6 @@ def draw_events(
     return cache, read_s, page[edit], edit_s
 
 
-def _draw_pages(rng, pages, count, share):
+def _draw_pages(rng: np.random.Generator, pages: int, count: int, share: np.ndarray | None) -> np.ndarray:
     drawn = rng.integers(0, pages, count) if share is None else rng.choice(pages, count, p=share)
     return drawn.astype(np.int64)

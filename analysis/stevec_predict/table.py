@@ -1,7 +1,12 @@
 """Formats a prediction as readable lines of text."""
 
-from stevec_predict.cost import VIEWS
-from stevec_predict.model import ScenarioError, predict, vary_ttl
+from collections.abc import Iterator
+from typing import Any
+
+from stevec_predict.cost import VIEWS, Prices
+from stevec_predict.model import predict
+from stevec_predict.prediction import Prediction
+from stevec_predict.scenario import Scenario, ScenarioError, vary_ttl
 from stevec_report.wording import count_of, grouped, three_digits
 
 FRESH_ENOUGH = 0.01
@@ -9,7 +14,9 @@ BARS = 20
 DETAIL = ("cdn_requests", "cdn_egress", "cdn_purges", "origin_egress", "origin_hours", "total")
 
 
-def lines_for(scenario, prediction, flash=None, flash_per_s=None):
+def lines_for(
+    scenario: Scenario, prediction: Prediction, flash: dict[str, Any] | None = None, flash_per_s: float | None = None
+) -> Iterator[str]:
     """Yield the lines that describe `prediction` of `scenario`."""
     run = f", {three_digits(scenario.run_s)} s from cold" if scenario.run_s is not None else ""
     pops = len(scenario.pop_shares)
@@ -48,7 +55,9 @@ def lines_for(scenario, prediction, flash=None, flash_per_s=None):
         yield f"  - pages are put into classes, which moves the hit ratio by {points} points at most"
 
 
-def cost_lines(rows, prices, page_bytes, origin_capacity_per_s):
+def cost_lines(
+    rows: dict[str, dict[str, float]], prices: Prices, page_bytes: float, origin_capacity_per_s: float
+) -> Iterator[str]:
     """Yield the table of costs."""
     yield ""
     yield f"{prices.currency} for {grouped(VIEWS)} views, by door (prices: {prices.file}, {prices.date})"
@@ -62,7 +71,7 @@ def cost_lines(rows, prices, page_bytes, origin_capacity_per_s):
         yield f"  - without a source, so examples only: {', '.join(prices.examples)}"
 
 
-def _dominant(scenario, prediction):
+def _dominant(scenario: Scenario, prediction: Prediction) -> Iterator[str]:
     """Sentences on what dominates the result, and how another lifetime would change it."""
     if prediction.hit_ratio == 0 and scenario.policy in ("no-store", "revalidate"):
         yield "Every read asks the origin: nobody reads an old page, and only bytes can be saved."
@@ -86,13 +95,13 @@ def _dominant(scenario, prediction):
         yield f"{lifetime}: hit ratio {hit}, stale reads {stale}."
 
 
-def _row(name, value, comment=""):
+def _row(name: str, value: str, comment: str = "") -> str:
     return f"  {name:26}{value:>12}  {comment}".rstrip()
 
 
-def _bar(share):
+def _bar(share: float) -> str:
     return "█" * round(BARS * share) or "▏"
 
 
-def _percent(share):
+def _percent(share: float) -> str:
     return f"{three_digits(100 * share)} %"

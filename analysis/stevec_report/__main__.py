@@ -4,6 +4,7 @@ import argparse
 import contextlib
 import signal
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from stevec_report.run_folder import RunFolderError
@@ -24,7 +25,7 @@ Exit status: 0 written (a run with invalid trials too: the report says so), 1 no
 """
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command with `arguments` (those of the process if None); return its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m stevec_report",
@@ -58,7 +59,7 @@ def main(arguments=None):
     return 0
 
 
-def _write(options):
+def _write(options: argparse.Namespace) -> Path:
     """Write the report or the figure that `options` select; return its path."""
     results = read_results(options.run_dir)
     # matplotlib takes a second to load; this late import keeps --help and the error for a mistyped path fast.
@@ -73,7 +74,7 @@ def _write(options):
     return target
 
 
-def _say(text):
+def _say(text: str) -> None:
     print(text, file=sys.stderr)
 
 

@@ -1,44 +1,49 @@
 """Analyses a run: everything that a report needs."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from stevec_report import law, outcomes, run_folder, samples
+from stevec_report import law, outcomes, samples
+from stevec_report.levels import level_sort_key
+from stevec_report.outcomes import MeasuredOutcome, Outcome
+from stevec_report.run_folder import Run
 
 
 @dataclass(frozen=True)
 class Analysis:
     """A run, its samples, the law of the counter over it, and one `Outcome` per planned trial."""
 
-    run: run_folder.Run
+    run: Run
     samples: samples.Samples
     law: law.LawCheck
-    outcomes: list[outcomes.Outcome]
+    outcomes: list[Outcome]
 
     @property
-    def name(self):
+    def name(self) -> str:
         """The experiment's name."""
         return self.run.experiment["name"]
 
     @property
-    def valid(self):
+    def valid(self) -> list[MeasuredOutcome]:
         """The outcomes that enter means."""
-        return [outcome for outcome in self.outcomes if outcome.valid]
+        return outcomes.valid_of(self.outcomes)
 
-    def select(self, **settings):
-        """Valid outcomes with these settings; see `outcomes.select`."""
-        return outcomes.select(self.outcomes, **settings)
+    def select(self, **settings: Any) -> list[MeasuredOutcome]:
+        """The valid outcomes whose settings have these values, by repetition."""
+        found = [o for o in self.valid if all(o.record.setting(name) == value for name, value in settings.items())]
+        return sorted(found, key=lambda o: (o.repetition, o.number))
 
-    def levels(self, setting):
+    def levels(self, setting: str) -> list[Any]:
         """The distinct values of a setting over the readable trials, sorted, numbers first."""
         values = {str(o.record.setting(setting)): o.record.setting(setting) for o in self.outcomes if o.record}
-        return sorted(values.values(), key=_level_sort_key)
+        return sorted(values.values(), key=level_sort_key)
 
-    def close(self):
+    def close(self) -> None:
         """Free the samples."""
         self.samples.close()
 
 
-def analyse(run):
+def analyse(run: Run) -> Analysis:
     """Read the samples of `run` and judge it."""
     loaded = samples.load(run)
     try:
@@ -47,8 +52,3 @@ def analyse(run):
     except BaseException:
         loaded.close()
         raise
-
-
-def _level_sort_key(value):
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    return (not number, value if number else 0, str(value))

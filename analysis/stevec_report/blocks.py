@@ -3,14 +3,19 @@
 Each table is written twice from the same rows: into the page, and as CSV with the bare values.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from stevec_report import wording
 from stevec_report.intervals import Interval
 
+if TYPE_CHECKING:  # at run time matplotlib takes a second to load, and most users of this module draw nothing
+    from matplotlib.figure import Figure as MplFigure
+
+Row = dict[str, Any]  # {key of a column: value or Cell}
 CSV_DIGITS = 6
-SHOW = {
+SHOW: dict[str, Callable[[Any], str]] = {
     "text": lambda value: "–" if value is None or value == "" else str(value),
     "number": wording.three_digits,
     "count": lambda value: "–" if value is None else wording.grouped(value),
@@ -40,7 +45,7 @@ class Cell:
     `anchor` the id of a section that the cell links to.
     """
 
-    value: object = None
+    value: Any = None
     text: str | None = None
     trials: tuple[int, ...] = ()
     off: bool = False
@@ -51,9 +56,15 @@ class Cell:
 TRIALS_COLUMN = Column("trials", "from trials", "text", left=True)
 
 
-def trials_cell(numbers):
+def trials_cell(numbers: Iterable[int]) -> Cell:
     """The cell that lists the trials that a row's values come from, with a link to each."""
-    return Cell(" ".join(map(str, numbers)), trials=tuple(numbers))
+    numbers = tuple(numbers)
+    return Cell(" ".join(map(str, numbers)), trials=numbers)
+
+
+def judged_cell(good: bool, yes: str = "valid", no: str = "invalid") -> Cell:
+    """The cell that says `yes` in the colour of what is valid, or `no` in the colour of what is not."""
+    return Cell(yes, mark="valid") if good else Cell(no, mark="invalid")
 
 
 @dataclass(frozen=True)
@@ -64,10 +75,10 @@ class Table:
     title: str
     note: str
     columns: list[Column]
-    rows: list[dict]
-    footer: list[dict] = field(default_factory=list)
+    rows: list[Row]
+    footer: list[Row] = field(default_factory=list)
 
-    def csv(self):
+    def csv(self) -> tuple[list[str], list[list[Any]]]:
         """Return (header, rows) of bare values; an interval takes three columns."""
         header = []
         for column in self.columns:
@@ -76,7 +87,7 @@ class Table:
                 header += [f"{column.key}_low", f"{column.key}_high"]
         return header, [self._csv_row(row) for row in self.rows + self.footer]
 
-    def _csv_row(self, row):
+    def _csv_row(self, row: Row) -> list[Any]:
         cells = []
         for column in self.columns:
             value = bare(row.get(column.key))
@@ -87,7 +98,7 @@ class Table:
                 cells.append(_csv_value(value))
         return cells
 
-    def cells(self, row):
+    def cells(self, row: Row) -> Iterator[tuple[Column, str, Any, Cell]]:
         """Yield (column, text, sort value, Cell) for each column of a row."""
         for column in self.columns:
             entry = row.get(column.key)
@@ -96,9 +107,9 @@ class Table:
             value = cell.value.centre if isinstance(cell.value, Interval) else cell.value
             yield column, text, "" if value is None else value, cell
 
-    def groups(self):
+    def groups(self) -> list[tuple[str, int]]:
         """Return [(group, number of columns)] over adjacent columns, or [] if no column has a group."""
-        found = []
+        found: list[tuple[str, int]] = []
         for column in self.columns:
             if found and found[-1][0] == column.group:
                 found[-1] = (column.group, found[-1][1] + 1)
@@ -114,7 +125,7 @@ class Figure:
     name: str
     title: str
     caption: str
-    draw: Callable
+    draw: "Callable[[], MplFigure]"
 
 
 @dataclass(frozen=True)
@@ -125,12 +136,15 @@ class Words:
     text: str
 
 
-def bare(entry):
+Block = Table | Figure | Words
+
+
+def bare(entry: Any) -> Any:
     """The value of an entry of a row, whether it is a Cell or not."""
     return entry.value if isinstance(entry, Cell) else entry
 
 
-def _csv_value(value):
+def _csv_value(value: Any) -> Any:
     if value is None:
         return ""
     if isinstance(value, bool):

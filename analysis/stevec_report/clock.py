@@ -5,12 +5,15 @@ laptop), durations and the order of events are wrong. The step appears as a diff
 samples outside of the trial.
 """
 
+from stevec_report.trial_record import TrialRecord
+from stevec_report.trial_stats import TrialStats
+
 # Both clocks cannot be read at exactly one moment; this is the tolerance. Slewing moves both alike (clock_gettime(2)).
 STEP_MAX_S = 0.05
 OUTSIDE_MAX_S = 0.5
 
 
-def check_clock(record, stats):
+def check_clock(record: TrialRecord, stats: TrialStats | None) -> list[str]:
     """Return sentences on a clock that stepped during the trial; none if it did not."""
     found = []
     if record.clock_step_s is not None and abs(record.clock_step_s) > STEP_MAX_S:
@@ -26,7 +29,7 @@ def check_clock(record, stats):
     return found
 
 
-def check_overlap(record, stats):
+def check_overlap(record: TrialRecord, stats: TrialStats | None) -> list[str]:
     """Return sentences if the background did not run from before the probe's start until after its end."""
     if record.number("background_vus") <= 0:
         return []

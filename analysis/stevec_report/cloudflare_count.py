@@ -4,12 +4,18 @@
 the cold proofs, which have no samples, come from trial.json.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
+from typing import Any
 
 from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Table, Words
-from stevec_report.run_folder import COUNT_MAX, door_sort_key, get, read_json_object
+from stevec_report.analysis import Analysis
+from stevec_report.blocks import Block, Cell, Column, Row, Table, Words, judged_cell
+from stevec_report.json_fields import COUNT_MAX, get, get_time, read_json_object
+from stevec_report.levels import door_sort_key
+from stevec_report.outcomes import MeasuredOutcome
 
 FILE_NAME = "cloudflare.json"
 PAST = "source"  # the door that bypasses Cloudflare
@@ -27,7 +33,7 @@ class Tally:
     requests: int = 0
     bytes: int = 0
 
-    def add(self, requests, size_bytes):
+    def add(self, requests: int, size_bytes: int) -> None:
         """Add to both counts."""
         self.requests += requests
         self.bytes += size_bytes
@@ -42,17 +48,17 @@ class TrialCount:
     by_status: dict[str, Tally] = field(default_factory=dict)
 
     @property
-    def requests(self):
+    def requests(self) -> int:
         """Requests with any status."""
         return sum(tally.requests for tally in self.by_status.values())
 
     @property
-    def exact(self):
+    def exact(self) -> bool:
         """Whether these are exact counts, not estimates from a sample."""
         return self.interval == 1
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """The blocks on Cloudflare's counts; [] for a run that did not go through Cloudflare."""
     if analysis.run.target.get("kind") != "cloudflare" or analysis.run.doors.keys() <= {PAST}:
         return []
@@ -70,7 +76,7 @@ def blocks(analysis):
     except (OSError, ValueError) as error:
         text = f"Cloudflare's own count cannot be read ({FILE_NAME}: {error}). Fetch it again."
         return [Words("p", text)]
-    ours = {o.number: o for o in analysis.outcomes if o.record and o.stats}
+    ours = {o.number: o for o in analysis.outcomes if isinstance(o, MeasuredOutcome)}
     known = [count for count in counts if count.number in ours]
     if not known:
         return [Words("note", "Cloudflare has counted none of the trials that can be read.")]
@@ -79,33 +85,32 @@ def blocks(analysis):
     return [words, _status_table(analysis, answered, ours), _trial_table(known, ours)] if answered else [words]
 
 
-def sent_in(outcome):
+def sent_in(outcome: MeasuredOutcome) -> int:
     """Requests of a trial that went to its door: probe, background, cold proof."""
     background = outcome.stats.background
     return outcome.stats.requests + (background.requests if background else 0) + len(outcome.record.proof_statuses)
 
 
-def _read(path):
+def _read(path: Path) -> tuple[datetime, list[TrialCount]]:
     """Return (time of fetching, [TrialCount]); ValueError if the file is not from `stevec cloudflare analytics`."""
     value = read_json_object(path, FILE_MAX_BYTES)
     if get(value, "schema_version", int) != SCHEMA_VERSION:
         raise ValueError(f"schema version {value['schema_version']}, and this report reads {SCHEMA_VERSION}")
-    fetched_at = datetime.fromisoformat(get(value, "fetched_at", str))
-    if fetched_at.tzinfo is None:
-        raise ValueError("fetched_at has no time zone")
+    fetched_at = get_time(value, "fetched_at")
     counts = [_read_trial(entry) for entry in get(value, "trials", list)]
     if len({count.number for count in counts}) < len(counts):
         raise ValueError("a trial is there twice")
     return fetched_at, counts
 
 
-def _read_trial(entry):
+def _read_trial(entry: Any) -> TrialCount:
     if not isinstance(entry, dict):
         raise ValueError("trials has an entry that is not an object")
     groups = get(entry, "groups", list)
     if len(groups) > GROUPS_MAX:
         raise ValueError(f"a trial has {len(groups)} groups, more than {GROUPS_MAX}")
-    by_status, intervals = {}, []
+    by_status: dict[str, Tally] = {}
+    intervals = []
     for group in groups:
         if not isinstance(group, dict):
             raise ValueError("groups has an entry that is not an object")
@@ -117,14 +122,16 @@ def _read_trial(entry):
     return TrialCount(get(entry, "trial", int), max(intervals) if intervals else None, by_status)
 
 
-def _number(value, key, maximum):
+def _number(value: dict[str, Any], key: str, maximum: float) -> float:
     number = value.get(key)
-    if type(number) not in (int, float) or not 0 <= number <= maximum:
+    if not isinstance(number, int | float) or isinstance(number, bool) or not 0 <= number <= maximum:
         raise ValueError(f"{key} is missing or not 0 to {maximum}")
     return number
 
 
-def _words(answered, known, ours, fetched_at):
+def _words(
+    answered: Sequence[TrialCount], known: Sequence[TrialCount], ours: dict[int, MeasuredOutcome], fetched_at: datetime
+) -> Words:
     silent = len(known) - len(answered)
     theirs, sent = sum(c.requests for c in answered), sum(sent_in(ours[c.number]) for c in answered)
     end = max(o.record.finished_at for o in ours.values())
@@ -137,7 +144,7 @@ def _words(answered, known, ours, fetched_at):
         )
     estimates = [count for count in answered if not count.exact]
     if estimates:
-        interval = wording.three_digits(max(count.interval for count in estimates))
+        interval = wording.three_digits(max(count.interval for count in estimates if count.interval is not None))
         text += (
             f"It sampled in {wording.count_of(len(estimates), 'trial')} (one of up to {interval} requests stands for "
             "all), so these are estimates, and a difference proves nothing. "
@@ -155,9 +162,9 @@ def _words(answered, known, ours, fetched_at):
     return Words("p", text)
 
 
-def _status_table(analysis, answered, ours):
+def _status_table(analysis: Analysis, answered: Sequence[TrialCount], ours: dict[int, MeasuredOutcome]) -> Table:
     """Requests and bytes by door and cache status, both sides."""
-    doors = {}
+    doors: dict[str, dict[str, Any]] = {}
     for count in answered:
         outcome = ours[count.number]
         entry = doors.setdefault(outcome.door, {"theirs": {}, "ours": {}, "numbers": [], "intervals": []})
@@ -194,7 +201,7 @@ def _status_table(analysis, answered, ours):
     return Table("cloudflare", "Cloudflare's count beside ours.", note, columns, rows)
 
 
-def _status_row(door, status, theirs, ours, interval):
+def _status_row(door: str, status: str, theirs: Tally | None, ours: Tally | None, interval: float) -> Row:
     theirs, ours = theirs or Tally(), ours or Tally()
     return {
         "door": door,
@@ -208,18 +215,18 @@ def _status_row(door, status, theirs, ours, interval):
     }
 
 
-def _answers(analysis, numbers):
+def _answers(analysis: Analysis, numbers: Iterable[int]) -> list[tuple[Any, ...]]:
     """Rows (cache status, requests, bytes of bodies) of the loads of these trials."""
     files = [analysis.samples.path(n, kind) for n in numbers for kind in ("samples", "background")]
-    files = [str(file) for file in files if file.is_file()]
-    if not files:
+    present = [str(file) for file in files if file.is_file()]
+    if not present:
         return []
     return analysis.samples.database.execute(
-        "SELECT upper(cache_status), count(*), coalesce(sum(size_bytes), 0) FROM read_parquet(?) GROUP BY 1", [files]
+        "SELECT upper(cache_status), count(*), coalesce(sum(size_bytes), 0) FROM read_parquet(?) GROUP BY 1", [present]
     ).fetchall()
 
 
-def _trial_table(known, ours):
+def _trial_table(known: Sequence[TrialCount], ours: dict[int, MeasuredOutcome]) -> Table:
     rows = []
     for count in known:
         outcome = ours[count.number]
@@ -229,7 +236,7 @@ def _trial_table(known, ours):
             {
                 "trial": Cell(count.number, trials=(count.number,)),
                 "door": outcome.door,
-                "state": Cell("valid" if outcome.valid else "invalid", mark="valid" if outcome.valid else "invalid"),
+                "state": judged_cell(outcome.valid),
                 "requests_cloudflare": None if silent else count.requests,
                 "requests_ours": sent,
                 "unanswered": outcome.stats.unanswered,
@@ -253,7 +260,7 @@ def _trial_table(known, ours):
     return Table("cloudflare-trials", "Cloudflare's count, by trial.", note, columns, rows)
 
 
-def _meaning(count, difference, unanswered):
+def _meaning(count: TrialCount, difference: int, unanswered: int) -> str:
     if count.interval is None:
         return "it says nothing yet"
     if not count.exact:
@@ -265,12 +272,12 @@ def _meaning(count, difference, unanswered):
     return "what had no answer may not have come there" if unanswered >= -difference else "not all counted yet, or lost"
 
 
-def _difference(difference, exact):
+def _difference(difference: int, exact: bool) -> Cell:
     # The difference of an estimate is marked with ≈, so that it is not read as an exact one.
     return Cell(difference, text=_signed(difference) if exact else f"≈ {_signed(difference)}")
 
 
-def _signed(difference):
+def _signed(difference: int) -> str:
     if difference == 0:
         return "no difference"
     return f"{'+' if difference > 0 else '−'}{wording.grouped(abs(difference))}"

@@ -1,11 +1,14 @@
 """Computes the cost of a million views from the measured offload and the newest file of prices."""
 
+from collections.abc import Sequence
 from statistics import fmean
 
 from stevec_predict.cost import ORIGIN_PER_S, Measured, PricesError, cost_per_million_views, newest_prices
 from stevec_report import wording
+from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Column, Table, Words, trials_cell
-from stevec_report.offload import measure_offload
+from stevec_report.offload import Offload, measure_offload
+from stevec_report.outcomes import MeasuredOutcome
 
 PARTS = (
     ("cdn_requests", "CDN, requests"),
@@ -17,7 +20,9 @@ PARTS = (
 )
 
 
-def cost_block(analysis, groups, label):
+def cost_block(
+    analysis: Analysis, groups: Sequence[tuple[dict[str, str], str, Sequence[MeasuredOutcome]]], label: str
+) -> Table | Words:
     """The table of costs, or a note that there is none.
 
     Args:
@@ -39,8 +44,7 @@ def cost_block(analysis, groups, label):
             page_bytes=fmean(m.read_bytes for _, m in measured),
             origin_capacity_per_s=ORIGIN_PER_S,
         )[door]
-        numbers = tuple(o.number for o, _ in measured)
-        rows.append(names | costs | {"trials": trials_cell(numbers)})
+        rows.append(names | costs | {"trials": trials_cell(o.number for o, _ in measured)})
     if not rows:
         return Words("note", "No costs: no valid trial without a background.")
     columns = [Column(name, name, "text", left=True) for name in groups[0][0]]
@@ -57,16 +61,16 @@ def cost_block(analysis, groups, label):
     return Table("cost", f"What a million views cost, by {label}.", note, columns, rows)
 
 
-def mean_of(measured):
+def mean_of(measured: Sequence[tuple[MeasuredOutcome, Offload]]) -> Measured:
     """The means over trials, as input for `cost_per_million_views`; `measured` is [(outcome, Offload)]."""
     outcomes = [o for o, _ in measured]
     seconds = sum(o.stats.span_s for o in outcomes) or 1.0
     named = sum(o.record.purges.urls + o.record.purges.tags for o in outcomes if o.record.purges)
-    in_bytes = [m.bytes for _, m in measured]
+    in_bytes = [m.bytes for _, m in measured if m.bytes is not None]
     requests = fmean(m.requests for _, m in measured)
     return Measured(
         offload_requests=requests,
-        offload_bytes=requests if None in in_bytes else fmean(in_bytes),
+        offload_bytes=fmean(in_bytes) if len(in_bytes) == len(measured) else requests,
         reads_per_s=sum(o.stats.reads for o in outcomes) / seconds,
         edits_per_s=sum(o.stats.writes for o in outcomes) / seconds,
         purges_per_s=named / seconds,

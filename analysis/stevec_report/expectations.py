@@ -9,28 +9,31 @@ tests of an experiment are one family, corrected by Holm's procedure, whether or
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
 
 from stevec_report import wording
+from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Table, trials_cell
 from stevec_report.hypothesis_tests import ALPHA, holm
 from stevec_report.intervals import Interval, t_interval
-from stevec_report.run_folder import level_text
+from stevec_report.levels import level_text
+from stevec_report.outcomes import MeasuredOutcome
 
 EXPECTATIONS_MAX = 30
+Levels = dict[str, tuple[str, ...]]
 TEXT_MAX_CHARS = 300
 COUNTS = {"at_most": lambda seen, value: seen <= value, "at_least": lambda seen, value: seen >= value}
 TESTS = ("below", "above", "within")
 ROUNDING = 1e-12
 # Each is a function of one trial's outcome; it returns None where the value is unknown.
 MEASURES = {
-    "hit_ratio": lambda o: o.stats.served_reads / o.stats.reads if o.stats.reads else None,
-    "origin_offload": lambda o: (
-        1 - o.record.counter_reads / o.stats.reads if o.stats.reads and not o.stats.background else None
-    ),
+    "hit_ratio": lambda o: o.stats.hit_ratio,
+    "origin_offload": lambda o: None if o.stats.background else o.offload,
     "origin_requests": lambda o: o.record.counter_requests,
     "stale_ratio": lambda o: o.stats.stale_ratio,
     "staleness_max_s": lambda o: (o.stats.freshness["staleness_max_s"] or 0.0) if o.stats.freshness else None,
@@ -47,9 +50,9 @@ class Expectation:
 
     that: str
     measure: str
-    levels: dict[str, tuple[str, ...]]
+    levels: Levels
     relation: str
-    than: dict[str, tuple[str, ...]] | None = None
+    than: Levels | None = None
     value: float | None = None
     times: float = 1.0
     plus: float = 0.0
@@ -82,7 +85,7 @@ class _Tested:
     trials: tuple[int, ...]
 
 
-def read(experiment):
+def read(experiment: dict[str, Any]) -> list[Expectation]:
     """Return the `Expectation`s of a run's experiment, [] if it states none. ValueError on an invalid one."""
     entries = experiment.get("expectations", [])
     if not isinstance(entries, list) or len(entries) > EXPECTATIONS_MAX:
@@ -90,21 +93,21 @@ def read(experiment):
     return [_read(entry, f"expectations[{at}]") for at, entry in enumerate(entries)]
 
 
-def decide(analysis):
+def decide(analysis: Analysis) -> list[Decided]:
     """Return the `Decided` of each expectation of the run, in their order."""
     try:
         expected = read(analysis.run.experiment)
     except ValueError as error:
         return [Decided("What the experiment expects", "undecided", f"the manifest is not understood: {error}.")]
-    tests = {at: _test(one, analysis.valid) for at, one in enumerate(expected) if one.than is not None}
-    corrected = holm({at: tested and tested.p for at, tested in tests.items()})
+    tests = {at: _test(one, analysis.valid, one.than) for at, one in enumerate(expected) if one.than is not None}
+    corrected = holm({at: tested.p if tested else None for at, tested in tests.items()})
     return [
         _decide_test(one, tests[at], corrected[at], len(tests)) if at in tests else _count(one, analysis.valid)
         for at, one in enumerate(expected)
     ]
 
 
-def table(decided):
+def table(decided: Sequence[Decided]) -> list[Table]:
     """The report's table, in a list; [] without expectations."""
     if not decided:
         return []
@@ -135,13 +138,13 @@ def table(decided):
     return [Table("expectations", "What was expected, and what came of it.", note, columns, rows)]
 
 
-def count_words(decided):
+def count_words(decided: Sequence[Decided]) -> str:
     """`3 confirmed, 0 refuted and 1 undecided`."""
     results = [one.result for one in decided]
     return wording.join_words(f"{results.count(r)} {r}" for r in ("confirmed", "refuted", "undecided"))
 
 
-def _read(entry, name):
+def _read(entry: Any, name: str) -> Expectation:
     known = {"that", "measure", "in", "is", "than", "value", "times", "plus"}
     if not isinstance(entry, dict) or entry.keys() - known:
         raise ValueError(f"{name} is not an object of {', '.join(sorted(known))}")
@@ -152,7 +155,7 @@ def _read(entry, name):
         raise ValueError(f"{name}.measure is none of {', '.join(MEASURES)}")
     if ("than" in entry) == ("value" in entry):
         raise ValueError(f"{name} needs either than or value")
-    if relation not in (TESTS if "than" in entry else COUNTS):
+    if not isinstance(relation, str) or relation not in (TESTS if "than" in entry else COUNTS):
         raise ValueError(f"{name}.is is none of {', '.join(TESTS)} (than), {', '.join(COUNTS)} (value)")
     numbers = {key: entry[key] for key in ("value", "times", "plus") if key in entry}
     for key, number in numbers.items():
@@ -168,7 +171,7 @@ def _read(entry, name):
     return Expectation(that, measure, levels, relation, than, **numbers)
 
 
-def _levels(value, name):
+def _levels(value: Any, name: str) -> Levels:
     if not isinstance(value, dict) or not value:
         raise ValueError(f'{name} is not an object such as {{"policy": "ttl"}}')
     return {
@@ -177,11 +180,11 @@ def _levels(value, name):
     }
 
 
-def _meets(outcome, levels):
+def _meets(outcome: MeasuredOutcome, levels: Levels) -> bool:
     return all(outcome.record.cell.get(factor) in wanted for factor, wanted in levels.items())
 
 
-def _count(one, valid):
+def _count(one: Expectation, valid: Sequence[MeasuredOutcome]) -> Decided:
     seen = [(o.number, MEASURES[one.measure](o)) for o in valid if _meets(o, one.levels)]
     seen = [(number, value) for number, value in seen if value is not None]
     if not seen:
@@ -190,13 +193,13 @@ def _count(one, valid):
     broken = [value for _, value in seen if not COUNTS[one.relation](value, one.value)]
     values = [value for _, value in seen]
     span = " to ".join(dict.fromkeys(wording.three_digits(value) for value in (min(values), max(values))))
-    kept = f"true of {len(seen) - len(broken)} of {wording.count_of(len(seen), 'trial')}"
+    kept = f"true of {wording.part_of(len(seen) - len(broken), len(seen), 'trial')}"
     return Decided(one.that, "refuted" if broken else "confirmed", f"{kept}: {span}.", trials=numbers)
 
 
-def _test(one, valid):
+def _test(one: Expectation, valid: Sequence[MeasuredOutcome], than: Levels) -> _Tested | None:
     """The `_Tested` of one expectation, or None without a pair of trials."""
-    first, second = (_by_pair(one, valid, levels) for levels in (one.levels, one.than))
+    first, second = (_by_pair(one, valid, levels) for levels in (one.levels, than))
     shared = sorted(first.keys() & second.keys())
     if not shared:
         return None
@@ -218,7 +221,7 @@ def _test(one, valid):
     return _Tested(difference, holds, p, p, trials)
 
 
-def _by_pair(one, valid, levels):
+def _by_pair(one: Expectation, valid: Sequence[MeasuredOutcome], levels: Levels) -> dict[Any, tuple[int, float]]:
     """{(other levels, repetition): (trial, value)}."""
     found = {}
     for outcome in valid:
@@ -229,20 +232,20 @@ def _by_pair(one, valid, levels):
     return found
 
 
-def _p_above(values, bound):
+def _p_above(values: Sequence[float], bound: float) -> float:
     """One-sided p of "the mean is at most `bound`"; small where the data show that the mean is above."""
-    values = np.asarray(values, dtype=float)
-    gap, error = float(values.mean()) - bound, float(values.std(ddof=1)) / math.sqrt(values.size)
+    gaps = np.asarray(values, dtype=float)
+    gap, error = float(gaps.mean()) - bound, float(gaps.std(ddof=1)) / math.sqrt(gaps.size)
     if error <= ROUNDING * max(1.0, abs(gap)):
         return 0.5 if abs(gap) <= ROUNDING else 0.0 if gap > 0 else 1.0
-    return float(stdtr(values.size - 1, -gap / error))
+    return float(stdtr(gaps.size - 1, -gap / error))
 
 
-def _decide_test(one, tested, p_holm, family):
+def _decide_test(one: Expectation, tested: _Tested | None, p_holm: float, family: int) -> Decided:
     if tested is None:
         return Decided(one.that, "undecided", "there is no pair of valid trials.")
     pairs, p = wording.count_of(tested.difference.n, "pair"), wording.p_text(tested.p)
-    if tested.p is None:
+    if tested.p is None or tested.p_against is None:
         result, why = "undecided", "one pair of trials cannot decide; run more repetitions."
     elif tested.holds and p_holm < ALPHA:
         result, why = "confirmed", f"{pairs} of trials, p {p}."

@@ -1,14 +1,18 @@
 """Compares a run's result with the study's and lists possible reasons for a difference, from facts of the run only."""
 
 import math
+from typing import Any
 
 from stevec_report import wording
+from stevec_report.analysis import Analysis
 from stevec_report.experiments.beside_study import deviations
+from stevec_report.json_fields import get_texts
+from stevec_report.verdicts import Evidence, Verdict
 
 NEAR = 1.2  # "within 20 %"
 
 
-def compare(evidence):
+def compare(evidence: Evidence) -> tuple[bool | None, str]:
     """Return (whether our result has the study's direction, one sentence); (None, sentence) without a comparison."""
     ours, study = evidence.effect, evidence.study_effect
     if ours is None or ours.ratio is None or study is None:
@@ -28,15 +32,16 @@ def compare(evidence):
     )
 
 
-def agrees(evidence, verdict):
+def agrees(evidence: Evidence, verdict: Verdict) -> bool:
     """Whether no explanation is needed: confirmed, the study's direction, and within 20 % of its effect."""
     same, _ = compare(evidence)
-    if verdict.result != "confirmed" or not same:
+    ours, study = evidence.effect, evidence.study_effect
+    if verdict.result != "confirmed" or not same or ours is None or ours.ratio is None or study is None:
         return False
-    return 1 / NEAR <= evidence.effect.ratio.centre / evidence.study_effect <= NEAR
+    return 1 / NEAR <= ours.ratio.centre / study <= NEAR
 
 
-def reasons(analysis, study_settings):
+def reasons(analysis: Analysis, study_settings: dict[str, Any]) -> list[str]:
     """Return sentences on the differences between this run and the study, and on this run's limits."""
     run, found = analysis.run, []
     profile = run.profile
@@ -48,7 +53,7 @@ def reasons(analysis, study_settings):
         )
     elif not profile.get("calibration"):
         found.append(f"Profile {name} was not calibrated against the study's E1.")
-    for sentence in _texts(profile.get("missing")):
+    for sentence in get_texts(profile, "missing"):
         found.append(f"Profile {name}: {sentence}")
     limited = [o.number for o in analysis.valid if o.limited]
     if limited:
@@ -61,12 +66,8 @@ def reasons(analysis, study_settings):
         found.append(f"Settings that differ from the study's: {'; '.join(differing)}.")
     invalid = sum(not o.valid for o in analysis.outcomes)
     if invalid:
-        found.append(f"{invalid} of {wording.count_of(len(analysis.outcomes), 'trial')} are invalid and left out.")
+        found.append(f"{wording.part_of(invalid, len(analysis.outcomes), 'trial')} are invalid and left out.")
     dropped = sum(o.record.dropped_iterations for o in analysis.valid if o.record.setting("model") == "open")
     if dropped:
         found.append(f"The load generator dropped {wording.count_of(dropped, 'iteration')} in valid trials.")
     return found
-
-
-def _texts(value):
-    return [str(text)[:300] for text in value[:20]] if isinstance(value, list) else []

@@ -4,13 +4,17 @@ The unit is the pair of trials, never the request. The effect is a ratio, and th
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from stevec_report.intervals import Interval, geometric_mean
 
+T = TypeVar("T")
 ALPHA = 0.05
 EXACT_PAIRS_MAX = 20  # up to 2^20 sign patterns are enumerated; beyond that, p is a bound
 TIE = 1e-9  # relative: sums that differ by rounding only are equal
@@ -30,7 +34,7 @@ class PairedTest:
     least_p: float
 
 
-def sign_flip(logs):
+def sign_flip(logs: ArrayLike) -> tuple[float, bool]:
     """Two-sided paired sign-flip test that `logs` (n,) are symmetric around 0; returns (p, exact).
 
     If doors or kinds of request make no difference, each pair's difference is as likely to be negative as positive.
@@ -56,12 +60,12 @@ def sign_flip(logs):
     return float(np.count_nonzero(np.abs(sums) >= least)) / sums.size, True
 
 
-def least_p(pairs):
+def least_p(pairs: int) -> float:
     """The smallest p that a two-sided sign-flip test over this number of pairs can give."""
     return min(1.0, 2.0 ** (1 - pairs)) if pairs else 1.0
 
 
-def paired_test(numerators, denominators):
+def paired_test(numerators: Mapping[Any, float], denominators: Mapping[Any, float]) -> PairedTest:
     """Test whether the ratio of two sets of trials differs from 1; returns `PairedTest`.
 
     Args:
@@ -75,7 +79,7 @@ def paired_test(numerators, denominators):
     return PairedTest(geometric_mean(ratios), p, len(ratios), exact, least_p(len(ratios)))
 
 
-def equivalence(numerators, denominators, margin):
+def equivalence(numerators: Mapping[Any, float], denominators: Mapping[Any, float], margin: float) -> PairedTest:
     """Test whether the ratio lies within 1/`margin` to `margin`: two one-sided t tests (TOST) on log ratios.
 
     p is the larger of the two, and small when the ratio is shown to be near 1 (D. J. Schuirmann, "A comparison of
@@ -100,16 +104,17 @@ def equivalence(numerators, denominators, margin):
     return PairedTest(ratio, p, int(logs.size), True, 0.0)
 
 
-def holm(p_values):
+def holm(p_values: Mapping[T, float | None]) -> dict[T, float]:
     """Holm's step-down correction: {name: p} → {name: adjusted p}. A p of None counts as 1.
 
     Controls the chance of any false rejection among all of them, under any dependence (S. Holm, "A simple
     sequentially rejective multiple test procedure", Scandinavian Journal of Statistics 6(2), 1979).
     """
-    ordered = sorted(p_values, key=lambda name: 1.0 if p_values[name] is None else p_values[name])
-    adjusted, highest = {}, 0.0
+    known = {name: 1.0 if p is None else p for name, p in p_values.items()}
+    ordered = sorted(known, key=lambda name: known[name])
+    adjusted: dict[T, float] = {}
+    highest = 0.0
     for rank, name in enumerate(ordered):
-        p = 1.0 if p_values[name] is None else p_values[name]
-        highest = max(highest, min(1.0, (len(ordered) - rank) * p))
+        highest = max(highest, min(1.0, (len(ordered) - rank) * known[name]))
         adjusted[name] = highest
     return {name: adjusted[name] for name in p_values}

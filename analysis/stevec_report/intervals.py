@@ -9,9 +9,12 @@ CACM 29(3), 1986).
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import stdtrit
 
 LEVEL = 0.95
@@ -26,8 +29,22 @@ class Interval:
     high: float | None
     n: int
 
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """(low, high), or None if n is 1."""
+        return None if self.low is None or self.high is None else (self.low, self.high)
 
-def t_interval(values, level=LEVEL):
+    def map(self, transform: Callable[[float], float]) -> "Interval":
+        """The interval with `transform`, a rising function, applied to centre and bounds."""
+        low, high = (None if bound is None else transform(bound) for bound in (self.low, self.high))
+        return Interval(transform(self.centre), low, high, self.n)
+
+    def in_percent(self) -> "Interval":
+        """The interval of a share (0 to 1) in per cent."""
+        return self.map(lambda value: 100 * value)
+
+
+def t_interval(values: ArrayLike, level: float = LEVEL) -> Interval:
     """Student's t interval of the mean of `values`.
 
     Args:
@@ -50,13 +67,13 @@ def t_interval(values, level=LEVEL):
     return Interval(mean, mean - half, mean + half, values.size)
 
 
-def clipped(interval, top=1.0):
-    """The interval of a share, which is within 0 and `top`."""
+def clipped(interval: Interval, top: float = 1.0) -> Interval:
+    """The interval of a share, whose bounds are within 0 and `top`."""
     low, high = (None if bound is None else min(top, max(0.0, bound)) for bound in (interval.low, interval.high))
-    return Interval(interval.centre, low, high, interval.n)
+    return replace(interval, low=low, high=high)
 
 
-def geometric_mean(values, level=LEVEL):
+def geometric_mean(values: ArrayLike, level: float = LEVEL) -> Interval:
     """Geometric mean of the positive `values` (n,), with the t interval of their logarithms; unit as given.
 
     ValueError if there is none or one is not positive.
@@ -64,10 +81,17 @@ def geometric_mean(values, level=LEVEL):
     values = np.asarray(values, dtype=float)
     if not (values > 0).all():
         raise ValueError("a geometric mean needs positive values")
-    return _exponential(t_interval(np.log(values), level))
+    return t_interval(np.log(values), level).map(math.exp)
 
 
-def paired_ratio(numerators, denominators, level=LEVEL):
+def geometric_centre(values: Collection[float]) -> float | None:
+    """Geometric mean of the positive `values`, without an interval; None without any."""
+    return geometric_mean(list(values)).centre if values else None
+
+
+def paired_ratio(
+    numerators: Mapping[Any, float], denominators: Mapping[Any, float], level: float = LEVEL
+) -> Interval | None:
     """Ratio of two doors, paired by repetition: geometric mean of the ratios, with its t interval.
 
     Trials of one repetition follow the same plan close in time, so pairing removes what changes between
@@ -86,7 +110,7 @@ def paired_ratio(numerators, denominators, level=LEVEL):
     return geometric_mean([numerators[r] / denominators[r] for r in shared], level)
 
 
-def drift(groups, level=LEVEL):
+def drift(groups: Sequence[tuple[ArrayLike, ArrayLike]], level: float = LEVEL) -> Interval | None:
     """Change of the times over a run: the common slope of log(time) within the groups, by least squares.
 
     Every group (a door) has its own level, and all share one slope, so a door that happened to be measured late
@@ -115,14 +139,9 @@ def drift(groups, level=LEVEL):
     slope = float(x @ y) / spread
     residuals = y - slope * x
     half = _t_quantile(freedom, level) * math.sqrt(float(residuals @ residuals) / freedom / spread)
-    return _exponential(Interval(slope, slope - half, slope + half, x.size))
+    return Interval(slope, slope - half, slope + half, x.size).map(math.exp)
 
 
-def _t_quantile(freedom, level):
+def _t_quantile(freedom: float, level: float) -> float:
     # scipy.special instead of scipy.stats: the same number, without two seconds of import.
     return float(stdtrit(freedom, 0.5 + level / 2))
-
-
-def _exponential(interval):
-    low, high = (None if bound is None else math.exp(bound) for bound in (interval.low, interval.high))
-    return Interval(math.exp(interval.centre), low, high, interval.n)

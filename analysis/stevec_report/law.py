@@ -18,7 +18,12 @@ the kill. Only the wiki knows which of those in flight it counted. So
 because it is not recorded which of the edge's own requests reached an origin.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from stevec_report.run_folder import Plan, Run
+from stevec_report.trial_record import Fault, TrialRecord
+from stevec_report.trial_stats import TrialStats
 
 COLLAPSE_PATIENCE_MS = 5000  # a request that waits this long for another request's fetch is then sent on itself
 PURGED = ("purge-url", "purge-tag")  # policies for CDNs only, with a lifetime longer than any trial
@@ -34,12 +39,12 @@ class LawCheck:
     unchecked: tuple[int, ...]
 
     @property
-    def holds(self):
+    def holds(self) -> bool:
         """Whether every planned trial was checked and keeps the law."""
         return len(self.held) == self.trials
 
 
-def check_law(run, stats):
+def check_law(run: Run, stats: Mapping[int, TrialStats]) -> LawCheck:
     """Check every trial of `run` against `stats` ({trial number: TrialStats}); return `LawCheck`.
 
     A trial whose trial.json or samples cannot be read is `unchecked`; it does not count as held.
@@ -59,7 +64,7 @@ def check_law(run, stats):
     return LawCheck(len(run.trials), tuple(held), failures, tuple(unchecked))
 
 
-def check_witness(record, stats):
+def check_witness(record: TrialRecord, stats: TrialStats | None) -> list[str]:
     """Compare the counter with its witness, the log of the nginx in front of the origin; return sentences.
 
     A difference does not break the law. It means that one of the two counts is wrong, or the split of the log into
@@ -77,7 +82,7 @@ def check_witness(record, stats):
     return [f"{lines} lines in the origin's log, but the counter says {record.counter_requests}"]
 
 
-def check_trial(record, stats, plan, caching):
+def check_trial(record: TrialRecord, stats: TrialStats, plan: Plan, caching: bool) -> list[str]:
     """Return a sentence for each way in which one trial breaks the law; [] if it keeps the law."""
     return [
         *_check_balance(record, stats, caching),
@@ -87,7 +92,7 @@ def check_trial(record, stats, plan, caching):
     ]
 
 
-def exact_expectation(record, stats, caching):
+def exact_expectation(record: TrialRecord, stats: TrialStats, caching: bool) -> int | None:
     """The exact counter that theory predicts for the trial, or None where theory gives no exact number.
 
     Without a cache, or where the cache may store nothing, every request is counted. With a cache, each distinct page is
@@ -112,7 +117,7 @@ def exact_expectation(record, stats, caching):
     return None
 
 
-def _check_balance(record, stats, caching):
+def _check_balance(record: TrialRecord, stats: TrialStats, caching: bool) -> list[str]:
     sent, served = stats.requests, stats.served_by_cache
     counter = record.counter_requests
     found = []
@@ -123,7 +128,7 @@ def _check_balance(record, stats, caching):
         found.append(f"{served} requests served by a cache, but no cache is on the way")
     refreshes = record.refreshes
     if record.fault is not None:
-        found += _check_fault(record, stats, sent - served - stats.failures)
+        found += _check_fault(record, record.fault, stats, sent - served - stats.failures)
     elif sent - served + refreshes != counter:
         own = f" + {refreshes} of the edge's own" if refreshes else ""
         text = f"{sent} requests sent − {served} served by cache{own} = {sent - served + refreshes}, "
@@ -143,7 +148,7 @@ def _check_balance(record, stats, caching):
     return found
 
 
-def _check_fault(record, stats, answered):
+def _check_fault(record: TrialRecord, fault: Fault, stats: TrialStats, answered: int) -> list[str]:
     found = []
     counter = record.counter_requests
     if not answered <= counter <= answered + stats.cut_off + record.refreshes:
@@ -152,15 +157,14 @@ def _check_fault(record, stats, answered):
             f"the origin answered {answered} requests, and {stats.cut_off} were cut off when it was killed{own}, but "
             f"the counter says {counter}"
         )
-    if stats.cut_off != record.fault.cut_off:
+    if stats.cut_off != fault.cut_off:
         found.append(
-            f"{stats.cut_off} samples were cut off when the origin was killed, but trial.json says "
-            f"{record.fault.cut_off}"
+            f"{stats.cut_off} samples were cut off when the origin was killed, but trial.json says {fault.cut_off}"
         )
     return found
 
 
-def _check_plan(record, stats, plan):
+def _check_plan(record: TrialRecord, stats: TrialStats, plan: Plan) -> list[str]:
     found = []
     cut_off = record.setting("bound") == "either" or record.setting("model") == "open"
     if stats.iterations > plan.requests or (stats.iterations < plan.requests and not cut_off):
@@ -170,7 +174,7 @@ def _check_plan(record, stats, plan):
     return found
 
 
-def _check_expected(record, stats, caching):
+def _check_expected(record: TrialRecord, stats: TrialStats, caching: bool) -> list[str]:
     expected = record.counter_expected
     if expected is None:
         return []
@@ -183,7 +187,7 @@ def _check_expected(record, stats, caching):
     return found
 
 
-def _check_own_counts(record, stats):
+def _check_own_counts(record: TrialRecord, stats: TrialStats) -> list[str]:
     pairs = [
         (stats.requests, "samples", record.requests_sent, "requests were sent"),
         (stats.reads, "reads in the samples", record.reads_sent, "reads were sent"),
@@ -191,8 +195,8 @@ def _check_own_counts(record, stats):
         (stats.failures, "failed samples", record.requests_failed, "failed"),
         (stats.served_by_cache, "samples served by cache", record.served_by_cache, "were served by cache"),
     ]
-    if stats.background is not None:
-        own, theirs = stats.background, record.background
+    own, theirs = stats.background, record.background
+    if own is not None and theirs is not None:
         pairs += [
             (own.requests, "samples of the background", theirs.requests_sent, "requests were sent by it"),
             (own.failures, "failed samples of the background", theirs.requests_failed, "of it failed"),
@@ -205,7 +209,7 @@ def _check_own_counts(record, stats):
     ]
 
 
-def _unanswered(stats):
+def _unanswered(stats: TrialStats | None) -> int:
     """Requests without a response, including the background's."""
     if stats is None:
         return 0

@@ -3,6 +3,10 @@
 import gzip
 import json
 from dataclasses import dataclass
+from pathlib import Path
+
+from stevec_report.analysis import Analysis
+from stevec_report.outcomes import MeasuredOutcome
 
 READS = ("GET", "HEAD")
 
@@ -21,24 +25,25 @@ class Offload:
     read_bytes: float
 
 
-def measure_offload(analysis, outcome):
+def measure_offload(analysis: Analysis, outcome: MeasuredOutcome) -> Offload | None:
     """Return the `Offload` of a valid trial without a background, or None if the trial has no reads."""
-    record, stats = outcome.record, outcome.stats
-    if stats.background is not None or not stats.reads:
+    stats = outcome.stats
+    hit_ratio, offload = stats.hit_ratio, outcome.offload
+    if stats.background is not None or hit_ratio is None or offload is None:
         return None
     ((client_bytes,),) = analysis.samples.query(
         "SELECT coalesce(sum(size_bytes) FILTER (is_read AND answered), 0) FROM {samples}", [outcome.number]
     )
     origin_bytes = _bytes_of_reads(analysis.run.path / outcome.folder / "origin.log.gz")
     return Offload(
-        hit_ratio=stats.served_reads / stats.reads,
-        requests=1 - record.counter_reads / stats.reads,
+        hit_ratio=hit_ratio,
+        requests=offload,
         bytes=1 - origin_bytes / client_bytes if client_bytes and origin_bytes is not None else None,
         read_bytes=client_bytes / stats.reads,
     )
 
 
-def _bytes_of_reads(log):
+def _bytes_of_reads(log: Path) -> int | None:
     """Bytes of bodies that the nginx in front of the wiki sent for reads; None if a log line lacks the size."""
     total = 0
     try:

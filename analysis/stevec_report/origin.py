@@ -5,8 +5,11 @@ import gzip
 import math
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 from stevec_report.blocks import Words
+from stevec_report.json_fields import get_object
 
 HEADER = ["time_us", "cpu_ratio", "memory_used_bytes", "temperature_c", "received_bytes", "sent_bytes"]
 ROWS_MAX = 100_000  # more than a day, once a second
@@ -47,22 +50,21 @@ class OriginSamples:
     sent: list[float | None]
 
 
-def read_origin(manifest):
+def read_origin(manifest: dict[str, Any]) -> Origin:
     """Return the `Origin` of a run's or study's manifest."""
-    value = manifest.get("origin")
-    facts = value if isinstance(value, dict) else {}
+    facts = get_object(manifest, "origin")
     kind = facts.get("kind")
     return Origin(kind if kind in ("local", "board", "ssh") else "local", facts.get("emulated") is True, facts)
 
 
-def read_samples(path):
+def read_samples(path: Path) -> OriginSamples | None:
     """Return the `OriginSamples` in the file `path`, or None where there is none.
 
     ValueError with a sentence if it is damaged, too long, or no table of samples.
     """
     if not path.is_file():
         return None
-    rows = []
+    rows: list[list[float | None]] = []
     try:
         with gzip.open(path, "rt", encoding="ascii", newline="") as file:
             if file.readline(LINE_MAX_CHARS).rstrip("\r\n").split(",") != HEADER:
@@ -73,23 +75,23 @@ def read_samples(path):
                 rows.append(_read_row(line))
     except (EOFError, gzip.BadGzipFile, zlib.error, OSError, UnicodeDecodeError) as error:
         raise ValueError("is cut off or damaged") from error
-    columns = list(zip(*rows, strict=True)) if rows else [[]] * len(HEADER)
-    return OriginSamples(*(list(column) for column in columns))
+    columns: list[list[Any]] = [list(column) for column in zip(*rows, strict=True)] or [[] for _ in HEADER]
+    return OriginSamples(*columns)
 
 
-def without_capacity(what):
+def without_capacity(what: str) -> Words:
     """The note that replaces a result on capacity where the origin was emulated. `what` starts the sentence."""
     return Words("note", f"{what} would claim what the origin can take. It was emulated, so there is none here.")
 
 
-def _read_row(line):
+def _read_row(line: str) -> list[float | None]:
     fields = next(csv.reader([line]), [])
     if len(fields) != len(HEADER) or not fields[0].isdecimal() or int(fields[0]) > TIME_MAX_US:
         raise ValueError("has a row that is no sample")
     return [int(fields[0]), *(_number(field) for field in fields[1:])]
 
 
-def _number(field):
+def _number(field: str) -> float | None:
     if field == "":
         return None
     value = float(field)

@@ -1,11 +1,17 @@
 """Joins a trial's record, the statistics of its samples and the result of the law into one row per trial."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from stevec_report.clock import check_clock, check_overlap
-from stevec_report.law import check_witness
-from stevec_report.run_folder import TrialRecord, door_sort_key
-from stevec_report.samples import TrialStats
+from stevec_report.law import LawCheck, check_witness
+from stevec_report.levels import door_sort_key, level_sort_key
+from stevec_report.run_folder import Run
+from stevec_report.trial_record import TrialRecord
+from stevec_report.trial_stats import TrialStats
+
+CellKey = tuple[tuple[str, str], ...]  # (factor, level) pairs
 
 
 @dataclass(frozen=True)
@@ -25,40 +31,66 @@ class Outcome:
     stats: TrialStats | None
 
     @property
-    def door(self):
+    def door(self) -> str | None:
         """Name of the door, or None."""
         return self.record.door if self.record else None
 
     @property
-    def repetition(self):
+    def repetition(self) -> int | None:
         """Repetition from 1, or None."""
         return self.record.repetition if self.record else None
 
     @property
-    def cell(self):
+    def cell(self) -> CellKey:
         """The cell as one hashable key of (factor, level) pairs; () if unreadable."""
         return tuple(self.record.cell.items()) if self.record else ()
 
     @property
-    def limited(self):
+    def limited(self) -> bool:
         """Whether the load generator, and not the system under test, may be the limit of this trial."""
         record = self.record
         background = record.background if record else None
         return bool(record and (record.generator_limited or (background and background.generator_limited)))
 
     @property
-    def mean_ms(self):
+    def mean_ms(self) -> float | None:
         """Mean response time of the probe, or None."""
         return self.stats.mean_ms if self.stats else None
 
 
-def judge(run, stats, law):
+@dataclass(frozen=True)
+class MeasuredOutcome(Outcome):
+    """A trial whose record and samples could be read, as those of every valid trial."""
+
+    record: TrialRecord
+    stats: TrialStats
+
+    @property
+    def door(self) -> str:
+        """Name of the door."""
+        return self.record.door
+
+    @property
+    def repetition(self) -> int:
+        """Repetition from 1."""
+        return self.record.repetition
+
+    @property
+    def offload(self) -> float | None:
+        """1 − reads at the origin ÷ reads, a background's at the origin included; None without reads."""
+        return 1 - self.record.counter_reads / self.stats.reads if self.stats.reads else None
+
+
+AnyOutcome = TypeVar("AnyOutcome", bound=Outcome)
+
+
+def judge(run: Run, stats: Mapping[int, TrialStats], law: LawCheck) -> list[Outcome]:
     """Return the list of `Outcome`, one for each planned trial, in order.
 
     A trial is valid if the run called it valid, all its files are whole, the law of the counter holds in it, the
     origin's log agrees with the counter, its clock did not step, and its background was there all the time.
     """
-    outcomes = []
+    outcomes: list[Outcome] = []
     for trial in run.trials:
         record, own_stats = trial.record, stats.get(trial.number)
         own = []
@@ -69,36 +101,29 @@ def judge(run, stats, law):
             )
             own += check_clock(record, own_stats) + check_overlap(record, own_stats)
         reasons = tuple(dict.fromkeys(own + trial.problems + law.failures.get(trial.number, [])))
-        outcomes.append(Outcome(trial.number, trial.folder, trial.present, not reasons, reasons, record, own_stats))
+        facts = (trial.number, trial.folder, trial.present, not reasons, reasons)
+        if record is None or own_stats is None:
+            outcomes.append(Outcome(*facts, record, own_stats))
+        else:
+            outcomes.append(MeasuredOutcome(*facts, record, own_stats))
     return outcomes
 
 
-def select(outcomes, **settings):
-    """Return the valid outcomes whose settings have these values, by repetition.
-
-    Instead of a value, a setting may have a function that takes the trial's value and returns whether it matches.
-    """
-
-    def fits(outcome):
-        for name, wanted in settings.items():
-            value = outcome.record.setting(name)
-            if not (wanted(value) if callable(wanted) else value == wanted):
-                return False
-        return True
-
-    return sorted((o for o in outcomes if o.valid and fits(o)), key=lambda o: (o.repetition, o.number))
+def valid_of(outcomes: Iterable[Outcome]) -> list[MeasuredOutcome]:
+    """Return those of `outcomes` that enter means."""
+    return [outcome for outcome in outcomes if outcome.valid and isinstance(outcome, MeasuredOutcome)]
 
 
-def cells(outcomes):
+def cells(outcomes: Iterable[AnyOutcome]) -> dict[CellKey, list[AnyOutcome]]:
     """Return {cell: readable outcomes}, cells in the order of doors, then of numbers and names in their levels."""
-    groups = {}
+    groups: dict[CellKey, list[AnyOutcome]] = {}
     for outcome in outcomes:
         if outcome.record:
             groups.setdefault(outcome.cell, []).append(outcome)
     return {cell: groups[cell] for cell in sorted(groups, key=_cell_sort_key)}
 
 
-def cell_text(cell):
+def cell_text(cell: CellKey) -> str:
     """Return a cell as text: `source, background_vus 250`; the door and named levels need no factor's name."""
     words = []
     for factor, level in cell:
@@ -107,18 +132,11 @@ def cell_text(cell):
     return ", ".join(words) or "all trials"
 
 
-def _cell_sort_key(cell):
+def _cell_sort_key(cell: CellKey) -> Any:
     doors = [door_sort_key(level) for factor, level in cell if factor == "door"]
-    return (doors, [_level_sort_key(level) for factor, level in cell if factor != "door"])
+    return (doors, [level_sort_key(level) for factor, level in cell if factor != "door"])
 
 
-def _level_sort_key(level):
-    try:
-        return (0, float(level), "")
-    except ValueError:
-        return (1, 0.0, level)
-
-
-def means_by_repetition(outcomes):
+def means_by_repetition(outcomes: Iterable[Outcome]) -> dict[int, float]:
     """Return {repetition: mean response time in ms} of outcomes that have one."""
-    return {o.repetition: o.mean_ms for o in outcomes if o.mean_ms}
+    return {o.repetition: o.mean_ms for o in outcomes if isinstance(o, MeasuredOutcome) and o.mean_ms}

@@ -6,6 +6,7 @@ The page's only script sorts tables. It is inline, and the page's content securi
 import base64
 import hashlib
 import shlex
+from collections.abc import Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -13,21 +14,27 @@ from markupsafe import Markup
 from stevec_report import expectations, study_report, svg, verdicts, wording
 from stevec_report.blocks import Table, Words
 from stevec_report.origin import EMULATED
+from stevec_report.parts import Part
 from stevec_report.provenance import describe_results, describe_run
+from stevec_report.run_folder import Run
+from stevec_report.study_folder import Study
 from stevec_report.threats import list_threats
 
 REBUILD = "PYTHONPATH=analysis .venv/bin/python -m stevec_report"
 
 
-def render(results, parts, decided, head_tables):
+def render(
+    results: Run | Study, parts: Sequence[Part], decided: dict[str, verdicts.Verdict], head_tables: Sequence[Table]
+) -> str:
     """Return the page as text.
 
     Args:
         results: the `Run` or `Study`. parts: its `Part`s. decided: {experiment: Verdict}.
         head_tables: tables before the parts, [] in the report of one run.
     """
+    loader = PackageLoader("stevec_report")
     environment = Environment(
-        loader=PackageLoader("stevec_report"),
+        loader=loader,
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -38,7 +45,7 @@ def render(results, parts, decided, head_tables):
         "table": lambda block: isinstance(block, Table),
         "words": lambda block: isinstance(block, Words),
     }
-    script = environment.loader.get_source(environment, "sort.js")[0].strip()
+    script = loader.get_source(environment, "sort.js")[0].strip()
     return environment.get_template("report.html.j2").render(
         results=results,
         manifest=results.manifest,
@@ -64,5 +71,5 @@ def render(results, parts, decided, head_tables):
     )
 
 
-def _title(results, parts, is_study):
+def _title(results: Run | Study, parts: Sequence[Part], is_study: bool) -> str:
     return "All of the study" if is_study else parts[0].title

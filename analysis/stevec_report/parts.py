@@ -1,6 +1,11 @@
 """A part of a report: one run with all its content for the page, rendered while its samples are open."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from matplotlib.figure import Figure as MplFigure
 
 from stevec_report import (
     cloudflare_count,
@@ -12,14 +17,17 @@ from stevec_report import (
     prediction,
     svg,
 )
-from stevec_report.analysis import analyse
-from stevec_report.blocks import Figure, Table, Words
+from stevec_report.analysis import Analysis, analyse
+from stevec_report.blocks import Block, Figure, Table, Words
 from stevec_report.experiments import common
 from stevec_report.law import LawCheck
-from stevec_report.outcomes import Outcome
+from stevec_report.outcomes import MeasuredOutcome, Outcome
 from stevec_report.run_folder import Run
 from stevec_report.verdicts import Evidence
 from stevec_report.wording import slug
+
+Say = Callable[[str], None]  # takes a line of progress
+WriteFigure = Callable[[str, MplFigure], str]  # takes name and figure, returns its SVG text
 
 
 @dataclass(frozen=True)
@@ -48,48 +56,49 @@ class Part:
     outcomes: list[Outcome] = field(default_factory=list)
     evidence: Evidence | None = None
     explanations: list[str] = field(default_factory=list)
-    facts: dict = field(default_factory=dict)
+    facts: dict[str, Any] = field(default_factory=dict)
     blocks: list[Table | DrawnFigure | Words] = field(default_factory=list)
     compared: list[prediction.CellCompared] = field(default_factory=list)
     expected: list[expectations.Decided] = field(default_factory=list)
 
     @property
-    def title(self):
+    def title(self) -> str:
         """The experiment's title."""
         experiment = self.run.experiment if self.run else {}
         title = experiment.get("title")
         return title if isinstance(title, str) and title else self.name
 
     @property
-    def id(self):
+    def id(self) -> str:
         """E1 to E6, the id of a user's own experiment, or ''."""
         value = self.run.experiment.get("id") if self.run else None
         return value[:20] if isinstance(value, str) else ""
 
     @property
-    def invalid(self):
+    def invalid(self) -> list[Outcome]:
         """The outcomes that enter no mean."""
         return [outcome for outcome in self.outcomes if not outcome.valid]
 
     @property
-    def trial_count(self):
+    def trial_count(self) -> int:
         """Number of planned trials."""
         return len(self.outcomes)
 
     @property
-    def there(self):
+    def there(self) -> set[int]:
         """Numbers of the trials that have a folder."""
         return {outcome.number for outcome in self.outcomes if outcome.present}
 
-    def law_counts(self):
+    def law_counts(self) -> dict[str, dict[str, int]]:
         """Sums over the trials that keep the law: {"without": counts, "with": counts}, without and with a cache."""
         names = ("trials", "requests", "counter", "served", "refreshes")
         sums = {caching: dict.fromkeys(names, 0) for caching in (False, True)}
-        held = set(self.law.held)
+        held = set(self.law.held) if self.law else set()
+        doors = self.run.doors if self.run else {}
         for outcome in self.outcomes:
-            if outcome.number in held:
+            if outcome.number in held and isinstance(outcome, MeasuredOutcome):
                 stats = [s for s in (outcome.stats, outcome.stats.background) if s]
-                row = sums[self.run.doors[outcome.door].caching]
+                row = sums[doors[outcome.door].caching]
                 row["trials"] += 1
                 row["requests"] += sum(s.requests for s in stats)
                 row["served"] += sum(s.served_by_cache for s in stats)
@@ -98,7 +107,7 @@ class Part:
         return {"without": sums[False], "with": sums[True]}
 
 
-def build(run, directory, prefix, write_figure, say):
+def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say: Say) -> Part:
     """Analyse `run` and return its `Part`.
 
     Args:
@@ -140,7 +149,7 @@ def build(run, directory, prefix, write_figure, say):
         analysis.close()
 
 
-def list_blocks(analysis, *tables):
+def list_blocks(analysis: Analysis, *tables: Table) -> list[Block]:
     """All blocks of a run: its experiment's own, `tables`, and those of every experiment."""
     module = experiments.module_for(analysis.name)
     strips = getattr(module, "strips", common.default_strips)(analysis)
@@ -153,13 +162,13 @@ def list_blocks(analysis, *tables):
     ]
 
 
-def _draw(block, prefix, write_figure):
+def _draw(block: Figure, prefix: str, write_figure: WriteFigure) -> DrawnFigure:
     with plot_style.style():
         text = write_figure(block.name, block.draw())
     return DrawnFigure(block.name, block.title, block.caption, svg.scope(text, slug(f"{prefix} {block.name}")))
 
 
-def _study_settings(module, analysis):
+def _study_settings(module: ModuleType, analysis: Analysis) -> dict[str, Any]:
     if hasattr(module, "study_settings"):
         return module.study_settings(analysis)
     return getattr(module, "STUDY_SETTINGS", {})

@@ -6,13 +6,21 @@ warm without a cache and cool with one; no information is given by colour alone.
 """
 
 import io
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Literal
 
 import matplotlib
+import numpy as np
 from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.ticker import FuncFormatter
+from matplotlib.typing import ColorType
 
 from stevec_report.tolerance import TOLERATED_MS
 
@@ -21,7 +29,7 @@ PNG_DPI = 200
 INK = "#1d2330"
 MUTED = "#5b6472"
 GRID = "#dfe3e8"
-OKABE_ITO = {
+OKABE_ITO: dict[str, ColorType] = {
     name: matplotlib.color_sequences["okabe_ito"][index]
     for index, name in enumerate(("black", "orange", "sky_blue", "green", "yellow", "blue", "vermilion", "purple"))
 }
@@ -31,9 +39,10 @@ DOOR_COLOURS = {
     "local": OKABE_ITO["green"],
     "cached": OKABE_ITO["blue"],
 }
+LINE_COLOURS = ("vermilion", "blue", "green", "orange", "sky_blue", "purple", "black", "yellow")
 DOOR_MARKERS = {"source": "o", "nocache": "s", "local": "^", "cached": "D"}
 
-_RC = {
+_RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9,
     "axes.titlesize": 9.5,
@@ -69,18 +78,18 @@ _RC = {
 }
 
 
-def door_colour(door):
+def door_colour(door: str) -> ColorType:
     """Colour of a door; grey for doors without one of their own."""
     return DOOR_COLOURS.get(door, MUTED)
 
 
-def door_marker(door):
+def door_marker(door: str) -> str:
     """Marker of a door."""
     return DOOR_MARKERS.get(door, "v")
 
 
 @contextmanager
-def style():
+def style() -> Iterator[None]:
     """Context for drawing and saving: matplotlib's defaults, without the user's matplotlibrc, then our settings."""
     # The DejaVu fonts that come with matplotlib take precedence over the system's version.
     bundled = str(Path(matplotlib.get_data_path()) / "fonts" / "ttf")
@@ -92,22 +101,51 @@ def style():
         yield
 
 
-def new_figure(height_in, rows=1, **grid):
-    """Return (figure, axes of shape (rows,)) of the common width. `grid` is passed to `Figure.subplots`."""
-    figure = Figure(figsize=(WIDTH_IN, height_in), layout="constrained")
+def new_figure(height_in: float, rows: int = 1, hspace: float | None = None, **grid: Any) -> tuple[Figure, np.ndarray]:
+    """Return (figure, axes of shape (rows,)) of the common width.
+
+    `hspace` is the space between rows if not the usual one; `grid` is passed to `Figure.subplots`.
+    """
+    layout = ConstrainedLayoutEngine(h_pad=0.07, w_pad=0.06, hspace=hspace)
+    figure = Figure(figsize=(WIDTH_IN, height_in), layout=layout)
     FigureCanvasAgg(figure)
-    figure.get_layout_engine().set(h_pad=0.07, w_pad=0.06)
     return figure, figure.subplots(rows, 1, squeeze=False, **grid)[:, 0]
 
 
-def legend_above(figure, axes, columns, **spacing):
+def new_panels(count: int, panel_in: float, rest_in: float, **grid: Any) -> tuple[Figure, np.ndarray]:
+    """Return (figure, axes) of `count` panels, at least one, of height `panel_in`, over one another on one x axis."""
+    rows = max(1, count)
+    return new_figure(rest_in + panel_in * rows, rows=rows, sharex=True, **grid)
+
+
+def frame(axes: Axes, grid: Literal["x", "y", "both"] = "y", **ticks: Any) -> None:
+    """Give axes the common frame: lines of a grid (x, y or both), no tick marks, no line at the left.
+
+    `ticks` is passed to `Axes.tick_params`.
+    """
+    axes.grid(True, axis=grid)
+    axes.tick_params(axis="both", which="both", length=0, **ticks)
+    axes.spines["left"].set_visible(False)
+
+
+def label_numbers(axis: Axis) -> None:
+    """Label the ticks of an axis with plain numbers."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
+
+
+def label_shares(axis: Axis) -> None:
+    """Label the ticks of an axis of shares (0 to 1) in per cent."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _position: f"{100 * value:g} %"))
+
+
+def legend_above(figure: Figure, axes: Axes, columns: int, **spacing: Any) -> None:
     """Place the legend of `axes` above the panels, in `columns` columns. `spacing` is passed to `Figure.legend`."""
     spacing = {"borderpad": 0.1, "columnspacing": 1.0} | spacing
     handles = axes.get_legend_handles_labels()
     figure.legend(*handles, loc="outside upper left", ncols=columns, frameon=False, fontsize=8.5, **spacing)
 
 
-def mark_tolerated(axes, text, x, **placed):
+def mark_tolerated(axes: Axes, text: str, x: float, **placed: Any) -> None:
     """Draw the tolerated time as a line across axes in ms, with `text` at `x`, a share of the axes' width."""
     axes.axhline(TOLERATED_MS, color=INK, linewidth=1, linestyle="dashed", zorder=1)
     axes.annotate(
@@ -120,14 +158,14 @@ def mark_tolerated(axes, text, x, **placed):
     )
 
 
-def to_svg(figure):
+def to_svg(figure: Figure) -> str:
     """Return the figure as SVG text, without a date or the name of a program."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return buffer.getvalue().decode()
 
 
-def to_png(figure):
+def to_png(figure: Figure) -> bytes:
     """Return the figure as PNG bytes."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=PNG_DPI, metadata={"Software": None})

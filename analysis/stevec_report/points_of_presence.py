@@ -1,13 +1,18 @@
 """Lists the points of presence of a CDN that answered, if the samples name them: each has a cache of its own."""
 
+from collections.abc import Sequence
+
 from stevec_report import outcomes, wording
-from stevec_report.blocks import Column, Table, Words, trials_cell
+from stevec_report.analysis import Analysis
+from stevec_report.blocks import Block, Column, Table, Words, trials_cell
+from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.rows import count_sent
 
 TRIALS_SHOWN_MAX = 10
 NAME_MAX_CHARS = 16
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """A table of requests by cell and point of presence, and a note on trials with several; [] without any."""
     placed = [o for o in analysis.valid if o.stats.pops]
     if not placed:
@@ -15,20 +20,18 @@ def blocks(analysis):
     return [_table(analysis, placed), _words(placed)]
 
 
-def _table(analysis, placed):
+def _table(analysis: Analysis, placed: Sequence[MeasuredOutcome]) -> Table:
     rows = []
     for cell, members in outcomes.cells(placed).items():
-        numbers = tuple(o.number for o in members)
         found = analysis.samples.query(
             f"""
             SELECT left(pop, {NAME_MAX_CHARS}), count(*), count(*) FILTER (served), avg(duration_ms) FILTER (answered)
             FROM {{samples}} WHERE pop <> '' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 50
             """,
-            numbers,
+            [o.number for o in members],
         )
-        sent = sum(o.stats.requests for o in members)
+        sent = count_sent(members)
         for pop, requests, served, mean_ms in found:
-            met = tuple(o.number for o in members if pop in o.stats.pops)
             rows.append(
                 {
                     "cell": outcomes.cell_text(cell),
@@ -37,7 +40,7 @@ def _table(analysis, placed):
                     "share": requests / sent,
                     "served_share": served / requests,
                     "mean_ms": mean_ms,
-                    "trials": trials_cell(met),
+                    "trials": trials_cell(o.number for o in members if pop in o.stats.pops),
                 }
             )
     columns = [
@@ -56,7 +59,7 @@ def _table(analysis, placed):
     return Table("points-of-presence", "Requests by point of presence.", note, columns, rows)
 
 
-def _words(placed):
+def _words(placed: Sequence[MeasuredOutcome]) -> Words:
     several = [o for o in placed if len(o.stats.pops) > 1]
     if not several:
         return Words("note", "No trial met more than one point of presence.")
@@ -65,7 +68,7 @@ def _words(placed):
     more = f"; and {rest} more" if rest > 0 else ""
     return Words(
         "p",
-        f"{len(several)} of {wording.count_of(len(placed), 'trial')} met more than one point of presence "
+        f"{wording.part_of(len(several), len(placed), 'trial')} met more than one point of presence "
         f"({shown}{more}). Each has a cache of its own: a page is a MISS once at each of them, and "
         "distances differ, so compare these trials with the others with care.",
     )

@@ -5,13 +5,19 @@ other measurement enters. The reads of a background go through the same cache, s
 """
 
 import statistics
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from stevec_predict import CellPrediction, ScenarioError, draws_of_cell, predict_cell
+from stevec_predict import CellPrediction, Expected, ScenarioError, draws_of_cell, predict_cell
 from stevec_predict.cell import PURGE_DELAYS_OF_A_SITE_S, PURGE_DELAYS_S
 from stevec_report import outcomes as all_outcomes
-from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Table, trials_cell
+from stevec_report.analysis import Analysis
+from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Row, Table, trials_cell
 from stevec_report.intervals import Interval, clipped, t_interval
+from stevec_report.outcomes import CellKey, MeasuredOutcome
+from stevec_report.run_folder import Door, Run
+from stevec_report.trial_stats import TrialStats
 from stevec_report.wording import join_words
 
 NOBODY_EDITS = "nobody edits"
@@ -45,7 +51,7 @@ class CellCompared:
     trials: tuple[Compared, ...]
     missing: str
 
-    def gaps(self, ratio):
+    def gaps(self, ratio: str) -> list[float]:
         """Measured − predicted of each trial, for "hit" or "stale"."""
         return [
             getattr(one, f"{ratio}_ratio") - getattr(one.predicted, f"{ratio}_ratio").centre
@@ -53,7 +59,7 @@ class CellCompared:
             if getattr(one, f"{ratio}_ratio") is not None
         ]
 
-    def inside(self, ratio):
+    def inside(self, ratio: str) -> int:
         """How many trials lie in their interval."""
         return sum(
             getattr(one.predicted, f"{ratio}_ratio").holds(getattr(one, f"{ratio}_ratio"))
@@ -62,15 +68,15 @@ class CellCompared:
         )
 
 
-def compare_cells(analysis):
+def compare_cells(analysis: Analysis) -> list[CellCompared]:
     """Return a list of `CellCompared`, one for each cell, in the order in which cells are shown."""
     return [
-        _compare_cell(cell, [o for o in members if o.valid], analysis.run)
+        _compare_cell(cell, all_outcomes.valid_of(members), analysis.run)
         for cell, members in all_outcomes.cells(analysis.outcomes).items()
     ]
 
 
-def table(compared):
+def table(compared: Iterable[CellCompared]) -> Table:
     """The table of a run. `compared` is as `compare_cells` returns it."""
     columns = [Column("cell", "cell", "text", left=True)]
     for key, label in RATIOS:
@@ -87,7 +93,7 @@ def table(compared):
     return Table("prediction", "Prediction beside measurement.", NOTE, columns, [_row(one) for one in compared])
 
 
-def summary_table(compared_by_experiment):
+def summary_table(compared_by_experiment: Mapping[str, Sequence[CellCompared]]) -> Table:
     """The table of a study: one row an experiment. The argument is {name: list of `CellCompared`}."""
     columns = [
         Column("experiment", "experiment", "text", left=True),
@@ -120,7 +126,7 @@ def summary_table(compared_by_experiment):
     return Table("predictions", "Prediction beside measurement.", note, columns, rows)
 
 
-def _compare_cell(cell, valid, run):
+def _compare_cell(cell: CellKey, valid: Sequence[MeasuredOutcome], run: Run) -> CellCompared:
     if not valid:
         return CellCompared(cell, (), "no valid trial")
     failed = sum(o.stats.failures for o in valid) / sum(o.stats.requests for o in valid)
@@ -147,13 +153,13 @@ def _compare_cell(cell, valid, run):
     return CellCompared(cell, tuple(trials), "" if trials else "there are no reads")
 
 
-def _settings(outcome, doors):
+def _settings(outcome: MeasuredOutcome, doors: dict[str, Door]) -> dict[str, Any]:
     """The settings of a trial; a door that the manifest marks as not caching counts as such, whatever its name."""
     settings = outcome.record.settings
     return settings if doors[outcome.door].caching else settings | {"door": "source"}
 
 
-def _facts(outcome):
+def _facts(outcome: MeasuredOutcome) -> dict[str, Any]:
     background = outcome.stats.background
     return {
         "duration_s": _span_s(outcome.stats),
@@ -162,14 +168,14 @@ def _facts(outcome):
     }
 
 
-def _span_s(stats):
+def _span_s(stats: TrialStats) -> float:
     first, last = stats.first_sent_us, stats.last_done_us
     if stats.background:
         first, last = min(first, stats.background.first_sent_us), max(last, stats.background.last_done_us)
     return (last - first) / 1e6
 
 
-def _hit_ratio(outcome):
+def _hit_ratio(outcome: MeasuredOutcome) -> float:
     stats = outcome.stats
     reads, served = stats.reads, stats.served_reads
     if stats.background:
@@ -177,13 +183,12 @@ def _hit_ratio(outcome):
     return served / reads
 
 
-def _row(one):
-    row = {"cell": all_outcomes.cell_text(one.cell)}
+def _row(one: CellCompared) -> Row:
+    row: Row = {"cell": all_outcomes.cell_text(one.cell)}
     if not one.trials:
         return row | {"model": one.missing}
-    numbers = tuple(trial.number for trial in one.trials)
     models = {trial.predicted.model for trial in one.trials}
-    row |= {"model": join_words(sorted(models)), "trials": trials_cell(numbers)}
+    row |= {"model": join_words(sorted(models)), "trials": trials_cell(trial.number for trial in one.trials)}
     for key, _ in RATIOS:
         gaps = one.gaps(key)
         if not gaps:
@@ -193,18 +198,16 @@ def _row(one):
         measured = [getattr(trial, f"{key}_ratio") for trial in one.trials]
         inside = one.inside(key)
         row |= {
-            f"{key}_predicted": Interval(*_means(predicted), len(predicted)),
-            f"{key}_measured": _percent(clipped(t_interval([value for value in measured if value is not None]))),
-            f"{key}_difference": _percent(t_interval(gaps)),
+            f"{key}_predicted": _mean_expected(predicted),
+            f"{key}_measured": clipped(t_interval([value for value in measured if value is not None])).in_percent(),
+            f"{key}_difference": t_interval(gaps).in_percent(),
             f"{key}_inside": Cell(f"{inside} of {len(gaps)}", mark="valid" if inside == len(gaps) else ""),
         }
     return row
 
 
-def _means(predicted):
-    return [100 * statistics.fmean(getattr(one, name) for one in predicted) for name in ("centre", "low", "high")]
-
-
-def _percent(interval):
-    bounds = (None if bound is None else 100 * bound for bound in (interval.low, interval.high))
-    return Interval(100 * interval.centre, *bounds, interval.n)
+def _mean_expected(predicted: Sequence[Expected]) -> Interval:
+    centre, low, high = (
+        100 * statistics.fmean(getattr(one, name) for one in predicted) for name in ("centre", "low", "high")
+    )
+    return Interval(centre, low, high, len(predicted))

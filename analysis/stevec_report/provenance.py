@@ -1,18 +1,27 @@
 """Describes the origin of the numbers as labelled rows of text, unchanged from manifest.json."""
 
 import json
+from collections.abc import Iterable
+from typing import Any
+
+from stevec_report.json_fields import get_object
+from stevec_report.run_folder import Run
+from stevec_report.study_folder import Study
 
 ROWS_MAX = 100
+Rows = list[tuple[str, Any]]  # label, value as in the manifest
+Groups = list[tuple[str, list[tuple[str, str]]]]  # heading, rows of text
 TEXT_MAX_CHARS = 300
 ENTRIES_MAX = 40  # entries shown from one list of strings in one value
 PLANS_MAX = 12
 
 
-def describe_results(results):
+def describe_results(results: Run | Study) -> Groups:
     """Return [(heading, [(label, text)])] on how a run or study was made, and where origin and client ran."""
     manifest = results.manifest
-    git = manifest.get("git") if isinstance(manifest.get("git"), dict) else {}
-    tree = {True: "with uncommitted changes", False: "clean"}.get(git.get("dirty"), "unknown")
+    git = get_object(manifest, "git")
+    trees: dict[Any, str] = {True: "with uncommitted changes", False: "clean"}
+    tree = trees.get(git.get("dirty"), "unknown")
     made = [
         ("command", manifest.get("command")),
         ("preset", manifest.get("preset")),
@@ -35,7 +44,7 @@ def describe_results(results):
     )
 
 
-def describe_run(run):
+def describe_run(run: Run) -> Groups:
     """Return [(heading, [(label, text)])] on one run; headings without any row are left out."""
     manifest = run.manifest
     plans = [("all requests", manifest.get("plan_hash"))] + [
@@ -64,21 +73,22 @@ def describe_run(run):
     return _as_text(groups)
 
 
-def _verification(manifest):
+def _verification(manifest: dict[str, Any]) -> Rows:
     """The result of `stevec cloudflare verify` before the run."""
     value = manifest.get("verification")
     if not isinstance(value, dict):
         return []
-    checks = value.get("checks") if isinstance(value.get("checks"), list) else []
-    rows = [(c.get("id"), f"{c.get('outcome')}: {c.get('saw')}") for c in checks if isinstance(c, dict)]
+    checks = value.get("checks")
+    checks = [check for check in checks if isinstance(check, dict)] if isinstance(checks, list) else []
+    rows: Rows = [(str(check.get("id")), f"{check.get('outcome')}: {check.get('saw')}") for check in checks]
     return [("at", value.get("verified_at")), *rows]
 
 
-def _profile(profile):
+def _profile(profile: dict[str, Any]) -> Rows:
     """The requested profile, the applied part, and the missing part."""
     if not profile:
         return []
-    applied = profile.get("applied") if isinstance(profile.get("applied"), dict) else {}
+    applied = get_object(profile, "applied")
     rows = [("name", profile.get("name")), ("sha256", profile.get("sha256")), ("asked for", profile.get("asked"))]
     rows += [(f"{key} applied", {True: "yes", False: "no"}.get(value, "unknown")) for key, value in applied.items()]
     missing = profile.get("missing")
@@ -87,7 +97,7 @@ def _profile(profile):
     return rows
 
 
-def _as_text(groups):
+def _as_text(groups: Iterable[tuple[str, Rows]]) -> Groups:
     return [
         (heading, [(str(label)[:TEXT_MAX_CHARS], _text(value)) for label, value in rows[:ROWS_MAX]])
         for heading, rows in groups
@@ -95,12 +105,11 @@ def _as_text(groups):
     ]
 
 
-def _items(manifest, key):
-    value = manifest.get(key)
-    return list(value.items()) if isinstance(value, dict) else []
+def _items(manifest: dict[str, Any], key: str) -> Rows:
+    return list(get_object(manifest, key).items())
 
 
-def _text(value):
+def _text(value: Any) -> str:
     """Return one line of text for any JSON value."""
     if value is None:
         return "unknown"

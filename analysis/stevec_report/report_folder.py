@@ -4,21 +4,25 @@ import csv
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from matplotlib.figure import Figure as MplFigure
 
 from stevec_report import page, parts, plot_style, prediction, study_report, svg, verdicts
 from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure, Table
+from stevec_report.parts import Say
 from stevec_report.run_folder import Run, RunFolderError
-from stevec_report.study_folder import Study
+from stevec_report.study_folder import Study, StudyRun
 from stevec_report.wording import slug
 
 FOLDER = "report"
 FIGURE_SUFFIXES = (".svg", ".png")
 
 
-def write_report(results, say):
+def write_report(results: Run | Study, say: Say) -> Path:
     """Write the report of a `Run` or `Study` into its folder; return the path of its index.html."""
     with _swapped_in(results.path / FOLDER) as folder:
         if isinstance(results, Study):
@@ -26,7 +30,7 @@ def write_report(results, say):
             decided = verdicts.decide_study({p.name: p.evidence for p in built if p.evidence})
             head_tables = [
                 study_report.verdict_table(built, decided),
-                study_report.calibration_table(built, decided, results.profile),
+                study_report.calibration_table(built, results.profile),
                 *study_report.joined_tables(built),
                 prediction.summary_table({part.name: part.compared for part in built if part.run}),
             ]
@@ -41,7 +45,7 @@ def write_report(results, say):
     return results.path / FOLDER / "index.html"
 
 
-def write_figure(results, name, target):
+def write_figure(results: Run | Study, name: str, target: Path) -> None:
     """Write the figure `name` of a run, or `<experiment>/<figure>` of a study, to the file `target` (.svg or .png).
 
     RunFolderError if there is no such figure.
@@ -71,7 +75,7 @@ def write_figure(results, name, target):
         partial.unlink(missing_ok=True)
 
 
-def _find_run(results, name):
+def _find_run(results: Run | Study, name: str) -> tuple[Run, str]:
     if isinstance(results, Run):
         return results, name
     experiment, _, figure_name = name.partition("/")
@@ -83,15 +87,15 @@ def _find_run(results, name):
     return runs[experiment], figure_name
 
 
-def _build_study_part(entry, folder, say):
+def _build_study_part(entry: StudyRun, folder: Path, say: Say) -> parts.Part:
     if entry.run is None:
         say(f"{entry.experiment}: not reported on: {entry.problem}")
         return parts.Part(entry.experiment, f"../{entry.directory}", entry.experiment, problem=entry.problem)
     return _build_part(entry.run, f"../{entry.directory}", entry.experiment, folder, say)
 
 
-def _build_part(run, directory, prefix, folder, say):
-    def write(name, figure):
+def _build_part(run: Run, directory: str, prefix: str, folder: Path, say: Say) -> parts.Part:
+    def write(name: str, figure: MplFigure) -> str:
         text = plot_style.to_svg(figure)
         own = folder / "figures" / prefix
         own.mkdir(parents=True, exist_ok=True)
@@ -106,7 +110,7 @@ def _build_part(run, directory, prefix, folder, say):
     return part
 
 
-def _write_table(folder, table):
+def _write_table(folder: Path, table: Table) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     header, rows = table.csv()
     with (folder / f"{table.name}.csv").open("w", encoding="utf-8", newline="") as file:
@@ -116,7 +120,7 @@ def _write_table(folder, table):
 
 
 @contextmanager
-def _swapped_in(target):
+def _swapped_in(target: Path) -> Iterator[Path]:
     """Yield a new folder beside `target` that replaces it at the end, or is removed on failure."""
     fresh = Path(tempfile.mkdtemp(prefix=f".{target.name}-new-", dir=target.parent))
     try:
@@ -129,7 +133,7 @@ def _swapped_in(target):
         shutil.rmtree(fresh, ignore_errors=True)
 
 
-def _swap(fresh, target):
+def _swap(fresh: Path, target: Path) -> None:
     if not target.exists():
         fresh.rename(target)
         return

@@ -1,8 +1,10 @@
 """Finds the saturation of a system under growing load: the knee, and the Universal Scalability Law."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
 DEGRADED = 2.0  # a mean above this multiple of the mean without load counts as degraded
@@ -18,13 +20,13 @@ class ScalabilityLaw:
     kappa: float
     r2: float
 
-    def throughput(self, n):
+    def throughput(self, n: ArrayLike) -> np.ndarray:
         """Requests per second at `n` requesters, an array or a number."""
         n = np.asarray(n, dtype=float)
         return self.lambda_per_s * n / (1 + self.sigma * (n - 1) + self.kappa * n * (n - 1))
 
 
-def crossing(levels, values, limit):
+def crossing(levels: Sequence[float], values: Sequence[float], limit: float) -> float | None:
     """Return the level at which `values` first exceed `limit`, by linear interpolation; None if they never do.
 
     Args:
@@ -39,7 +41,7 @@ def crossing(levels, values, limit):
     return None
 
 
-def fit_scalability(requesters, per_s):
+def fit_scalability(requesters: ArrayLike, per_s: ArrayLike) -> ScalabilityLaw | None:
     """Fit the Universal Scalability Law; None with fewer than 4 different loads or if R² is below R2_MIN.
 
     N / X is linear in 1, N − 1 and N (N − 1), with coefficients that must not be negative (N. J. Gunther, "A simple

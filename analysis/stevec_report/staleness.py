@@ -3,13 +3,17 @@
 `freshness` judges each trial; the unit is the trial, as everywhere.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from stevec_report import outcomes as all_outcomes
+from stevec_report.analysis import Analysis
 from stevec_report.averages import mean, median
 from stevec_report.blocks import TRIALS_COLUMN, Column, Table, trials_cell
 from stevec_report.freshness.trial import TOLERANCE_MS
 from stevec_report.intervals import clipped, t_interval
+from stevec_report.outcomes import MeasuredOutcome
 
 LEVELS = ("p50", "p95", "max")
 
@@ -32,19 +36,19 @@ class Staleness:
     versions: dict[str, float | None]
 
     @property
-    def oldest_s(self):
+    def oldest_s(self) -> float:
         """Lag of the most outdated read in seconds; 0 if none was stale."""
         return self.seconds["max"] or 0.0
 
 
-def of_trials(outcomes):
+def of_trials(outcomes: Iterable[MeasuredOutcome]) -> Staleness | None:
     """Return the `Staleness` over those of the readable `outcomes` that had edits and reads; None without any."""
     found = [o.stats.freshness for o in outcomes if o.stats.freshness and o.stats.freshness["reads_judged"]]
     if not found:
         return None
 
-    def total(name):
-        return sum(one[f"reads_{name}"] for one in found)
+    def total(name: str) -> int:
+        return sum(int(one[f"reads_{name}"]) for one in found)
 
     return Staleness(
         ratios=[one["stale_ratio"] for one in found],
@@ -57,20 +61,19 @@ def of_trials(outcomes):
     )
 
 
-def tables(analysis):
+def tables(analysis: Analysis) -> list[Table]:
     """The table of a run in a list, one row a cell that has edits; [] if none has."""
     rows = []
     for cell, members in all_outcomes.cells(analysis.valid).items():
         found = of_trials(members)
         if found is None:
             continue
-        numbers = tuple(o.number for o in members)
         ratio = clipped(t_interval([100 * value for value in found.ratios]), 100)
         row = {"cell": all_outcomes.cell_text(cell), "stale_percent": ratio, "stale": found.stale}
         row |= {"judged": found.judged, "uncertain": found.uncertain, "unknown": found.unknown}
         row |= {f"staleness_{level}_s": value for level, value in found.seconds.items()}
         row |= {f"versions_behind_{level}": value for level, value in found.versions.items()}
-        rows.append(row | {"trials": trials_cell(numbers)})
+        rows.append(row | {"trials": trials_cell(o.number for o in members)})
     if not rows:
         return []
     columns = [
@@ -98,11 +101,11 @@ def tables(analysis):
     return [Table("staleness", "How old what readers got was.", note, columns, rows)]
 
 
-def mean_ratio(found):
+def mean_ratio(found: Staleness | None) -> float | None:
     """Mean stale ratio over the trials of a `Staleness`, or None."""
     return mean(found.ratios) if found else None
 
 
-def _over_trials(found, name, level):
+def _over_trials(found: Sequence[dict[str, Any]], name: str, level: str) -> float | None:
     values = [one[name] for one in found]
     return max((v for v in values if v is not None), default=None) if level == "max" else median(values)

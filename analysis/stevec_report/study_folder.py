@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from stevec_report.run_folder import NAME_PATTERN, ResultsFolder, Run, RunFolderError, get, read_manifest, read_run
+from stevec_report.json_fields import get
+from stevec_report.run_folder import NAME_PATTERN, ResultsFolder, Run, RunFolderError, read_manifest, read_run
 
 RUNS_MAX = 100
 
@@ -25,13 +27,13 @@ class Study(ResultsFolder):
     runs: list[StudyRun]
 
 
-def read_results(path):
+def read_results(path: str | Path) -> Run | Study:
     """Return the `Run` or the `Study` in folder `path`, whichever it is. RunFolderError if it is neither."""
     path = Path(path).resolve()
     return _read_study(path) if read_manifest(path)["kind"] == "study" else read_run(path)
 
 
-def _read_study(path):
+def _read_study(path: Path) -> Study:
     manifest = read_manifest(path)
     try:
         entries = get(manifest, "runs", list)
@@ -46,7 +48,7 @@ def _read_study(path):
     return Study(path, manifest, runs)
 
 
-def _read_entry(path, entry):
+def _read_entry(path: Path, entry: Any) -> StudyRun:
     """Read one run. An error becomes its `problem`, so that one broken run does not affect the others."""
     if not isinstance(entry, dict) or not NAME_PATTERN.fullmatch(str(entry.get("experiment"))):
         raise ValueError("runs has an entry without the name of an experiment")

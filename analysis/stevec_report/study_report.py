@@ -1,17 +1,22 @@
 """The content of a study's report above its parts: verdicts, calibration and prediction, tables that join two runs."""
 
+from collections.abc import Iterator, Sequence
+from typing import Any
+
 from stevec_report import explain, wording
-from stevec_report.blocks import Cell, Column, Table
+from stevec_report.blocks import Cell, Column, Row, Table, judged_cell
 from stevec_report.experiments.write_vs_read import means_table
 from stevec_report.intervals import Interval
-from stevec_report.verdicts import STUDY_EXPERIMENTS
+from stevec_report.json_fields import get_object
+from stevec_report.parts import Part
+from stevec_report.verdicts import STUDY_EXPERIMENTS, Verdict
 
 NEAR = explain.NEAR
 TOP_LEVEL = 250
 SOURCE_ABOVE_MS, CACHED_BELOW_MS = 2000.0, 1000.0
 
 
-def verdict_table(parts, verdicts):
+def verdict_table(parts: Sequence[Part], verdicts: dict[str, Verdict]) -> Table:
     """One row per hypothesis: the study's value, ours, the effect, p, p after Holm's correction, and the verdict."""
     columns = [
         Column("id", "no.", "text", left=True),
@@ -30,8 +35,8 @@ def verdict_table(parts, verdicts):
     rows = []
     for name, identity in STUDY_EXPERIMENTS.items():
         part, verdict = by_name.get(name), verdicts.get(name)
-        row = {"id": Cell(identity, anchor=name if part else "")}
-        if verdict is None:
+        row: Row = {"id": Cell(identity, anchor=name if part else "")}
+        if verdict is None or part is None:
             why = part.problem if part and part.problem else "the study has no run of it."
             row |= {"hypothesis": name, "verdict": Cell("undecided", mark="undecided"), "why": why}
         else:
@@ -62,60 +67,16 @@ def verdict_table(parts, verdicts):
     )
 
 
-def calibration_table(parts, verdicts, profile):
+def calibration_table(parts: Sequence[Part], profile: dict[str, Any]) -> Table:
     """Calibration and prediction, shown separately: the fitted values, and the results that were not fitted."""
-    calibration = profile.get("calibration") if isinstance(profile.get("calibration"), dict) else None
+    calibration = get_object(profile, "calibration")
     fitted = str(calibration.get("experiment"))[:40] if calibration else None
     by_name = {part.name: part for part in parts}
-    rows = []
-    for part in parts:
-        for entry in part.facts.get("ratios", []):
-            ratio = entry["ratio"]
-            near = None if ratio is None else 1 / NEAR <= ratio.centre / entry["study"] <= NEAR
-            rows.append(
-                {
-                    "what": f"E1: {entry['name']} in mean response time",
-                    "kind": _kind(part.name, fitted),
-                    "study": entry["study"],
-                    "ours": ratio,
-                    "asked": "within 20 %",
-                    "met": _yes_no(near),
-                }
-            )
-    for name, identity in STUDY_EXPERIMENTS.items():
-        part = by_name.get(name)
-        if part is None or part.evidence is None:
-            continue
-        same, _ = explain.compare(part.evidence)
-        effect = part.evidence.effect
-        rows.append(
-            {
-                "what": f"{identity}: {part.evidence.effect_name}",
-                "kind": _kind(name, fitted),
-                "study": part.evidence.study_effect,
-                "ours": effect.ratio if effect else None,
-                "asked": "near 1" if part.evidence.margin else "direction",
-                "met": _yes_no(same),
-            }
-        )
-    overload = by_name.get("overload")
-    for door, asked, test in (
-        ("source", f"above {SOURCE_ABOVE_MS:g} ms", lambda ms: ms > SOURCE_ABOVE_MS),
-        ("cached", f"below {CACHED_BELOW_MS:g} ms", lambda ms: ms < CACHED_BELOW_MS),
-    ):
-        found = overload.facts.get("at_top", {}).get(door) if overload and overload.run else None
-        if found is None:
-            continue
-        rows.append(
-            {
-                "what": f"E3: mean at {door} with {TOP_LEVEL} background requesters, ms",
-                "kind": _kind("overload", fitted),
-                "study": found["study"],
-                "ours": Interval(found["ms"], None, None, 1) if found["ms"] is not None else None,
-                "asked": asked,
-                "met": _yes_no(test(found["ms"]) if found["ms"] is not None else None),
-            }
-        )
+    rows = [
+        *_ratio_rows(parts, fitted),
+        *_effect_rows(by_name, fitted),
+        *_overload_rows(by_name.get("overload"), fitted),
+    ]
     columns = [
         Column("what", "what", "text", left=True, wrap=True),
         Column("kind", "kind", "text", left=True),
@@ -138,38 +99,91 @@ def calibration_table(parts, verdicts, profile):
     return Table("calibration", "Calibration and prediction.", note, columns, rows)
 
 
-def joined_tables(parts):
+def _ratio_rows(parts: Sequence[Part], fitted: str | None) -> Iterator[Row]:
+    """E1's ratios of response times."""
+    for part in parts:
+        for entry in part.facts.get("ratios", []):
+            ratio = entry["ratio"]
+            near = None if ratio is None else 1 / NEAR <= ratio.centre / entry["study"] <= NEAR
+            yield {
+                "what": f"E1: {entry['name']} in mean response time",
+                "kind": _kind(part.name, fitted),
+                "study": entry["study"],
+                "ours": ratio,
+                "asked": "within 20 %",
+                "met": _yes_no(near),
+            }
+
+
+def _effect_rows(by_name: dict[str, Part], fitted: str | None) -> Iterator[Row]:
+    """The effect of each hypothesis."""
+    for name, identity in STUDY_EXPERIMENTS.items():
+        part = by_name.get(name)
+        if part is None or part.evidence is None:
+            continue
+        same, _ = explain.compare(part.evidence)
+        effect = part.evidence.effect
+        yield {
+            "what": f"{identity}: {part.evidence.effect_name}",
+            "kind": _kind(name, fitted),
+            "study": part.evidence.study_effect,
+            "ours": effect.ratio if effect else None,
+            "asked": "near 1" if part.evidence.margin else "direction",
+            "met": _yes_no(same),
+        }
+
+
+def _overload_rows(overload: Part | None, fitted: str | None) -> Iterator[Row]:
+    """E3's means at the study's highest load."""
+    for door, asked, test in (
+        ("source", f"above {SOURCE_ABOVE_MS:g} ms", lambda ms: ms > SOURCE_ABOVE_MS),
+        ("cached", f"below {CACHED_BELOW_MS:g} ms", lambda ms: ms < CACHED_BELOW_MS),
+    ):
+        found = overload.facts.get("at_top", {}).get(door) if overload and overload.run else None
+        if found is None:
+            continue
+        yield {
+            "what": f"E3: mean at {door} with {TOP_LEVEL} background requesters, ms",
+            "kind": _kind("overload", fitted),
+            "study": found["study"],
+            "ours": Interval(found["ms"], None, None, 1) if found["ms"] is not None else None,
+            "asked": asked,
+            "met": _yes_no(test(found["ms"]) if found["ms"] is not None else None),
+        }
+
+
+def joined_tables(parts: Sequence[Part]) -> list[Table]:
     """Table 1.9, if E5 or E6 has a run."""
     means = {part.facts["direct"]: part.facts["means"] for part in parts if "direct" in part.facts}
     return [means_table(means)] if means else []
 
 
-def _kind(name, fitted):
+def _kind(name: str, fitted: str | None) -> str:
     if fitted is None:
         return "measured"
     return "calibration" if name == fitted or STUDY_EXPERIMENTS.get(name) == fitted else "prediction"
 
 
-def _hypothesis(part):
-    text = part.run.experiment.get("hypothesis")
+def _hypothesis(part: Part) -> str:
+    text = part.run.experiment.get("hypothesis") if part.run else None
     return text if isinstance(text, str) and text else part.title
 
 
-def _yes_no(value):
+def _yes_no(value: bool | None) -> Cell:
     if value is None:
         return Cell("unknown", mark="undecided")
-    return Cell("yes", mark="valid") if value else Cell("no", mark="invalid")
+    return judged_cell(value, "yes", "no")
 
 
-def disagreement(part, verdict):
+def disagreement(part: Part, verdict: Verdict) -> tuple[str, list[str]]:
     """Return (sentence comparing the effect with the study's, possible reasons for a difference: [] if it agrees)."""
-    _, sentence = explain.compare(part.evidence)
-    if explain.agrees(part.evidence, verdict):
+    _, sentence = explain.compare(verdict.evidence)
+    if explain.agrees(verdict.evidence, verdict):
         return sentence, []
     return sentence, part.explanations or ["Nothing in the run's own facts explains it."]
 
 
-def count_words(parts, verdicts):
+def count_words(parts: Sequence[Part], verdicts: dict[str, Verdict]) -> str:
     """`4 confirmed, 1 refuted, 1 undecided`."""
     counts = {"confirmed": 0, "refuted": 0, "undecided": 0}
     for name in STUDY_EXPERIMENTS:

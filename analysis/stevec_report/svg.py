@@ -5,7 +5,7 @@ import re
 from markupsafe import Markup, escape
 
 
-def scope(svg, prefix):
+def scope(svg: str, prefix: str) -> str:
     """Return `svg` with `prefix` before every id and every reference to it; without comments and metadata.
 
     Ids of inline SVGs share the scope of the page. Without the prefix, a letter could use an outline from
@@ -20,7 +20,7 @@ def scope(svg, prefix):
     return svg.replace("<svg ", f'<svg id="{prefix}" ', 1)
 
 
-def inline(svg, title):
+def inline(svg: str, title: str) -> Markup:
     """Return `svg` (already scoped) as markup for an HTML page: without prolog and size, with the name `title`."""
     svg = svg[svg.index("<svg ") :].strip()
     head, body = svg.split(">", 1)

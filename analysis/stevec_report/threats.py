@@ -1,15 +1,23 @@
 """Lists threats to the validity of the results, specific to this run where the data allow it."""
 
+from collections.abc import Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
-from stevec_report.origin import EMULATED
-from stevec_report.wording import count_of, join_words
+from stevec_report.json_fields import get_object, get_texts
+from stevec_report.origin import EMULATED, Origin
+from stevec_report.outcomes import valid_of
+from stevec_report.parts import Part
+from stevec_report.run_folder import Run
+from stevec_report.study_folder import Study
+from stevec_report.wording import count_of, join_words, part_of
 
 STOLEN_SHARE_MIN = 0.02  # of all cores; a smaller share is within the normal variation of a trial
+Threat = tuple[str, str]  # short name, sentences
 LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "::1")
 
 
-def list_threats(results, parts):
+def list_threats(results: Run | Study, parts: Sequence[Part]) -> list[Threat]:
     """Return [(short name, sentences)] on a run or study and its readable parts, the general ones last."""
     parts = [part for part in parts if part.run]
     threats = [
@@ -21,8 +29,7 @@ def list_threats(results, parts):
         _describe_loop(parts),
         _describe_failures(parts),
     ]
-    git = results.manifest.get("git")
-    if isinstance(git, dict) and git.get("dirty") is True:
+    if get_object(results.manifest, "git").get("dirty") is True:
         threats.append(
             (
                 "Uncommitted changes",
@@ -45,7 +52,7 @@ def list_threats(results, parts):
     return [threat for threat in threats if threat is not None]
 
 
-def _describe_zone(target):
+def _describe_zone(target: dict[str, Any]) -> Threat:
     return (
         "A zone of a CDN",
         f"The doors are those of {str(target.get('zone'))[:80]}, and between them and the client is the internet: "
@@ -56,10 +63,9 @@ def _describe_zone(target):
     )
 
 
-def _describe_profile(profile, origin):
+def _describe_profile(profile: dict[str, Any], origin: Origin) -> Threat:
     name = str(profile.get("name", "none"))[:60]
-    missing = profile.get("missing")
-    missing = [str(text)[:300] for text in missing[:20]] if isinstance(missing, list) else []
+    missing = get_texts(profile, "missing")
     if name == "none" and origin.kind != "local":
         return (
             "Where origin and client stand",
@@ -76,12 +82,12 @@ def _describe_profile(profile, origin):
     return ("Where origin and client stand", text)
 
 
-def _describe_loopback(parts):
+def _describe_loopback(parts: Sequence[Part]) -> Threat | None:
     # The door `local` is on the client's machine in every set-up, so its address says nothing about the other doors.
     doors = {
         door.name: None
         for part in parts
-        for door in part.run.doors.values()
+        for door in (part.run.doors.values() if part.run else ())
         if door.name != "local" and _is_loopback(door.url)
     }
     if not doors:
@@ -94,12 +100,12 @@ def _describe_loopback(parts):
     )
 
 
-def _describe_generator(parts):
-    outcomes = [o for part in parts for o in part.outcomes if o.record]
-    limited = sum(o.limited for o in outcomes)
+def _describe_generator(parts: Sequence[Part]) -> Threat:
+    limited = sum(o.limited for part in parts for o in part.outcomes)
+    records = [o.record for part in parts for o in part.outcomes if o.record]
     # In the closed model k6 also counts iterations that a time limit cut off as dropped, so only open trials count.
-    dropped = sum(o.record.dropped_iterations for o in outcomes if o.record.setting("model") == "open")
-    shares = [o.record.generator_cpu_share for o in outcomes if o.record.generator_cpu_share is not None]
+    dropped = sum(record.dropped_iterations for record in records if record.setting("model") == "open")
+    shares = [record.generator_cpu_share for record in records if record.generator_cpu_share is not None]
     sentences = [
         "Where the load generator runs on the same machine, it takes processor time from what it measures, "
         "most of all at the fast doors."
@@ -118,7 +124,7 @@ def _describe_generator(parts):
     return ("The generator", " ".join(sentences))
 
 
-def _describe_host(parts):
+def _describe_host(parts: Sequence[Part]) -> Threat | None:
     records = [o.record for part in parts for o in part.outcomes if o.record]
     stolen = [record.stolen_cpu_share for record in records if record.stolen_cpu_share is not None]
     if not stolen or max(stolen) < STOLEN_SHARE_MIN:
@@ -127,12 +133,12 @@ def _describe_host(parts):
     return (
         "A shared host",
         f"This machine is a guest, and its host gave up to {100 * max(stolen):.0f} % of the processor time that was "
-        f"wanted here to others; in {many} of {count_of(len(stolen), 'trial')} it was "
+        f"wanted here to others; in {part_of(many, len(stolen), 'trial')} it was "
         f"{100 * STOLEN_SHARE_MIN:.0f} % or more. Those waited for something that the experiment does not vary.",
     )
 
 
-def _describe_loop(parts):
+def _describe_loop(parts: Sequence[Part]) -> Threat | None:
     closed = [
         part.name for part in parts if any(o.record and o.record.setting("model") == "closed" for o in part.outcomes)
     ]
@@ -147,9 +153,10 @@ def _describe_loop(parts):
     )
 
 
-def _describe_failures(parts):
-    failed = sum(o.stats.failures for part in parts for o in part.outcomes if o.valid)
-    sent = sum(o.stats.requests for part in parts for o in part.outcomes if o.valid)
+def _describe_failures(parts: Sequence[Part]) -> Threat | None:
+    stats = [o.stats for part in parts for o in valid_of(part.outcomes)]
+    failed = sum(own.failures for own in stats)
+    sent = sum(own.requests for own in stats)
     if not failed:
         return None
     return (
@@ -159,7 +166,7 @@ def _describe_failures(parts):
     )
 
 
-def _is_loopback(url):
+def _is_loopback(url: str) -> bool:
     try:
         host = urlsplit(url).hostname or ""
     except ValueError:

@@ -10,6 +10,7 @@ among themselves. Over the six hypotheses of the study p is corrected by Holm's 
 - undecided: anything else, with the reason.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from stevec_report import wording
@@ -43,7 +44,7 @@ class Claim:
     trials: tuple[int, ...] = ()
 
     @property
-    def p(self):
+    def p(self) -> float | None:
         """The p of the test, 0 for a count that holds, None without data."""
         if self.holds is None:
             return None
@@ -69,10 +70,11 @@ class Evidence:
     asides: list[Claim] = field(default_factory=list)
 
     @property
-    def p(self):
+    def p(self) -> float | None:
         """The largest p of the tests among the claims; None if one has no p."""
         values = [claim.p for claim in self.claims]
-        return None if not values or any(value is None for value in values) else max(values)
+        known = [value for value in values if value is not None]
+        return max(known) if known and len(known) == len(values) else None
 
 
 @dataclass(frozen=True)
@@ -86,12 +88,12 @@ class Verdict:
     p_holm: float | None
 
 
-def decide_one(evidence):
+def decide_one(evidence: Evidence) -> Verdict:
     """The `Verdict` on a hypothesis alone, without a correction."""
     return _decide(evidence, evidence.p, None)
 
 
-def decide_study(by_experiment):
+def decide_study(by_experiment: dict[str, Evidence]) -> dict[str, Verdict]:
     """{experiment: Evidence} → {experiment: Verdict} with Holm's correction over the study's six hypotheses.
 
     A hypothesis that has no run takes part with p = 1, so leaving a run out never helps another.
@@ -102,7 +104,7 @@ def decide_study(by_experiment):
     return {name: _decide(evidence, evidence.p, corrected.get(name)) for name, evidence in by_experiment.items()}
 
 
-def claim_status(claim):
+def claim_status(claim: Claim) -> str:
     """The status of one claim alone: holds, fails, or open."""
     if claim.holds is None:
         return "undecided"
@@ -113,7 +115,7 @@ def claim_status(claim):
     return "refuted" if _is_opposite(claim, 1) else "undecided"
 
 
-def _decide(evidence, p, p_holm):
+def _decide(evidence: Evidence, p: float | None, p_holm: float | None) -> Verdict:
     compared = p if p_holm is None else p_holm
     factor = 1 if p_holm is None else STUDY_HYPOTHESES
     for claim in evidence.claims:
@@ -132,7 +134,7 @@ def _decide(evidence, p, p_holm):
     return Verdict("undecided", _say_why_open(evidence, factor), evidence, p, p_holm)
 
 
-def _is_opposite(claim, factor):
+def _is_opposite(claim: Claim, factor: int) -> bool:
     if claim.test is None:
         return claim.holds is False
     if claim.opposite_p is not None:
@@ -140,23 +142,23 @@ def _is_opposite(claim, factor):
     return claim.holds is False and claim.p is not None and claim.p * factor < ALPHA
 
 
-def _say_why_open(evidence, factor):
+def _say_why_open(evidence: Evidence, factor: int) -> str:
     """Explain whether more pairs could have decided it, or whether the data themselves leave it open."""
-    open_claims = [c for c in evidence.claims if c.test and (c.p is None or c.p * factor >= ALPHA)]
+    open_claims = [(c, c.test) for c in evidence.claims if c.test and (c.p is None or c.p * factor >= ALPHA)]
     if not open_claims:
         return "not below 0.05 after the correction for six hypotheses."
-    worst = max(open_claims, key=lambda claim: 1.0 if claim.p is None else claim.p)
-    pairs = wording.count_of(worst.test.n, "pair")
-    if worst.test.n < 2 or worst.test.least_p * factor >= ALPHA:
+    worst, test = max(open_claims, key=lambda entry: 1.0 if entry[0].p is None else entry[0].p)
+    pairs = wording.count_of(test.n, "pair")
+    if test.n < 2 or test.least_p * factor >= ALPHA:
         corrected = f", times {factor} for the study's hypotheses" if factor > 1 else ""
         return (
             f"{worst.name} points the expected way, but {pairs} of trials cannot decide: the smallest possible p is "
-            f"{wording.p_text(worst.test.least_p)}{corrected}. More repetitions can."
+            f"{wording.p_text(test.least_p)}{corrected}. More repetitions can."
         )
     return f"{worst.name}: {pairs} of trials, p {wording.p_text(worst.p)}, is not clear enough."
 
 
-def test_claim(name, test, expected, what, trials=()):
+def test_claim(name: str, test: PairedTest, expected: str, what: str, trials: Iterable[int] = ()) -> Claim:
     """A `Claim` from a `PairedTest`. `expected` is "below" or "above" 1; `what` describes the ratio in words."""
     if test.ratio is None:
         return Claim(name, f"{what}: no pair of valid trials.", None, test)
@@ -165,7 +167,7 @@ def test_claim(name, test, expected, what, trials=()):
     return Claim(name, f"{what}: {describe_test(test)}.", holds, test, None, tuple(trials))
 
 
-def describe_test(test):
+def describe_test(test: PairedTest) -> str:
     """`0.45 (0.42 to 0.48), p = 0.0078, 8 pairs`."""
     text = wording.interval_text(test.ratio)
     if test.p is not None:

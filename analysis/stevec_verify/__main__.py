@@ -7,22 +7,26 @@ that a report uses.
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from stevec_report import saturation
-from stevec_report.analysis import analyse
+from stevec_report.analysis import Analysis, analyse
 from stevec_report.intervals import geometric_mean
+from stevec_report.outcomes import Outcome
 from stevec_report.run_folder import read_run
 
 
-def describe(path, limit_ms):
+def describe(path: str | Path, limit_ms: float | None) -> dict[str, Any]:
     """Return the results of the analysis for the run in `path`, as plain values."""
     analysis = analyse(read_run(Path(path)))
     try:
         trials = [_describe_trial(analysis, outcome) for outcome in analysis.outcomes]
-        levels = {}
+        levels: dict[float, list[float]] = {}
         for outcome in analysis.valid:
-            levels.setdefault(outcome.record.number("vus"), []).append(outcome.mean_ms)
+            if outcome.mean_ms is not None:
+                levels.setdefault(outcome.record.number("vus"), []).append(outcome.mean_ms)
         means = [geometric_mean(levels[level]).centre for level in sorted(levels)]
         knee = None if limit_ms is None else saturation.crossing(sorted(levels), means, limit_ms)
         return {"trials": trials, "crossing_vus": knee}
@@ -30,7 +34,7 @@ def describe(path, limit_ms):
         analysis.close()
 
 
-def _describe_trial(analysis, outcome):
+def _describe_trial(analysis: Analysis, outcome: Outcome) -> dict[str, Any]:
     record, stats = outcome.record, outcome.stats
     found = {"trial": outcome.number, "valid": outcome.valid, "reasons": list(outcome.reasons)}
     if record is None or stats is None:
@@ -39,7 +43,7 @@ def _describe_trial(analysis, outcome):
         "vus": record.number("vus"),
         "requests": stats.requests,
         "served_by_cache": stats.served_by_cache,
-        "hit_ratio": stats.served_reads / stats.reads if stats.reads else None,
+        "hit_ratio": stats.hit_ratio,
         "completed_per_s": stats.completed_per_s,
         "mean_ms": stats.mean_ms,
         "generator_cpu_share": record.generator_cpu_share,
@@ -51,7 +55,7 @@ def _describe_trial(analysis, outcome):
     return found
 
 
-def main(arguments):
+def main(arguments: Sequence[str]) -> None:
     """Describe each run and print them."""
     described = {}
     for argument in arguments:

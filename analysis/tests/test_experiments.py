@@ -9,6 +9,7 @@ from stevec_report.experiments import (
     module_for,
     other,
     overload,
+    overload_curve,
     read_hot,
     read_sparse,
     write_vs_read,
@@ -101,9 +102,9 @@ def test_e3_leaves_generator_limited_points_out(overload_folder, analyse_run):
         edit_json(folder / "trial.json", lambda t: t["background"]["k6"].update(generator_limited=True))
     analysis = analyse_run(overload_folder)
     assert overload.evidence(analysis).claims[0].test.n == 2
-    assert overload.mean_at(analysis, "source", 250) is None
-    assert overload.mean_at(analysis, "source", 20) > 0
-    points = overload._saturation(analysis, "source")["points"]
+    assert overload_curve.mean_at(analysis, "source", 250) is None
+    assert overload_curve.mean_at(analysis, "source", 20) > 0
+    points = overload_curve.saturation_of(analysis, "source")["points"]
     assert [point["limited"] for point in points] == [False, False, True]
 
 

@@ -11,7 +11,8 @@ from run_folder_fixture import build_run_folder, edit_json, find_trial
 from stevec_predict.cost import newest_prices
 from stevec_report.__main__ import main
 from stevec_report.experiments import policy
-from stevec_report.experiments.policy import Measured, Tolerance, measured_cells, pareto_front, recommend
+from stevec_report.experiments.policy import measured_cells
+from stevec_report.experiments.policy_choice import Measured, Tolerance, pareto_front, recommend
 from stevec_report.staleness import LEVELS, Staleness
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "loadgen/experiments"

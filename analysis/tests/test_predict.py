@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from stevec_predict import Scenario, ScenarioError, draws_of_cell, predict, predict_cell
-from stevec_predict.model import cold_flash, shares_by_zipf
+from stevec_predict.flash import cold_flash
 from stevec_predict.popularity import SINGLE_RANKS, zipf
+from stevec_predict.scenario import shares_by_zipf
 from stevec_predict.simulation import draw_events, simulate
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from run_folder_fixture import edit_json, edit_samples, find_trial, truncate, write_gzip
 
-from stevec_report import samples
+from stevec_report import sample_files, samples
 from stevec_report.run_folder import read_run
+from stevec_report.sample_table import HEADER
 
 
 @pytest.fixture
@@ -90,16 +91,16 @@ def test_truncated_samples_are_named_and_nothing_of_them_is_used(run_folder, loa
         (b"", "has another header"),
         (b"not gzip", "is damaged"),
         (gzip.compress(b"a,b\n1,2\n"), "has another header"),
-        (gzip.compress(samples.HEADER + b"\n"), "has no rows"),
-        (gzip.compress(samples.HEADER + b"\n1,2,3\n"), "is not a table of samples"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,HIT,slow,1,1\n"), "is not a table of samples"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,HIT,nan,1,1\n"), "1 rows without a time"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,HIT,-1,1,1\n"), "1 rows without a time"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,HIT,1e300,1,1\n"), "1 rows without a time"),
-        (gzip.compress(samples.HEADER + b"\n-9,0,p,GET,200,,HIT,1,1,1\n"), "1 rows without a time"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,,,HIT,1.5,1,1\n"), "1 without a page, method or status"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,0,1050,,1.5,,\n"), "none of its 1 requests was answered"),
-        (gzip.compress(samples.HEADER + b"\n1,0,p,GET,200,,,0,,\n"), "none of its 1 requests took any time"),
+        (gzip.compress(HEADER + b"\n"), "has no rows"),
+        (gzip.compress(HEADER + b"\n1,2,3\n"), "is not a table of samples"),
+        (gzip.compress(HEADER + b"\n1,0,p,GET,200,,HIT,slow,1,1\n"), "is not a table of samples"),
+        (gzip.compress(HEADER + b"\n1,0,p,GET,200,,HIT,nan,1,1\n"), "1 rows without a time"),
+        (gzip.compress(HEADER + b"\n1,0,p,GET,200,,HIT,-1,1,1\n"), "1 rows without a time"),
+        (gzip.compress(HEADER + b"\n1,0,p,GET,200,,HIT,1e300,1,1\n"), "1 rows without a time"),
+        (gzip.compress(HEADER + b"\n-9,0,p,GET,200,,HIT,1,1,1\n"), "1 rows without a time"),
+        (gzip.compress(HEADER + b"\n1,0,p,GET,,,HIT,1.5,1,1\n"), "1 without a page, method or status"),
+        (gzip.compress(HEADER + b"\n1,0,p,GET,0,1050,,1.5,,\n"), "none of its 1 requests was answered"),
+        (gzip.compress(HEADER + b"\n1,0,p,GET,200,,,0,,\n"), "none of its 1 requests took any time"),
     ],
 )
 def test_broken_samples_are_named(run_folder, load, data, words):
@@ -136,7 +137,7 @@ def test_a_log_that_trial_json_does_not_count_is_not_asked_for(run_folder, load)
 
 
 def test_decompressing_has_a_limit(run_folder, load, monkeypatch):
-    monkeypatch.setattr(samples, "FILE_MAX_BYTES", 1500)
+    monkeypatch.setattr(sample_files, "FILE_MAX_BYTES", 1500)
     run, _ = load(run_folder)
     assert "larger than 1500 bytes when decompressed" in problems_of(run, 2)[-1]
 
@@ -187,7 +188,7 @@ def test_a_stale_read_is_one_that_is_older_than_an_acknowledged_write(run_folder
         "1030000,3,a,GET,200,,MISS,1,1,2",
         "1030000,4,b,GET,200,,HIT,1,1,1",  # nobody wrote b
     ]
-    data = "\n".join([samples.HEADER.decode(), *rows, ""]).encode()
+    data = "\n".join([HEADER.decode(), *rows, ""]).encode()
     write_gzip(run_folder / "trials/0001/samples.csv.gz", data)
     _, loaded = load(run_folder)
     assert loaded.stats[1].stale_ratio == 0.25

@@ -10,6 +10,8 @@ and may have
     strips(analysis)    [(title, door, trial numbers)] whose distributions are drawn; see `common.default_strips`
 """
 
+from types import ModuleType
+
 from stevec_report.experiments import (
     at_once,
     caches,
@@ -44,6 +46,6 @@ _MODULES = {
 }
 
 
-def module_for(name):
+def module_for(name: str) -> ModuleType:
     """Return the module that reports on experiment `name`, or the generic one for an unknown name."""
     return _MODULES.get(name, other)

@@ -1,13 +1,26 @@
 """Tables of the study's values beside this run's, and the differences in settings."""
 
-import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
-from stevec_report.blocks import Cell, Column, Table
-from stevec_report.run_folder import level_text
+from stevec_report.analysis import Analysis
+from stevec_report.averages import mean
+from stevec_report.blocks import Cell, Column, Row, Table
+from stevec_report.levels import level_text
+from stevec_report.outcomes import MeasuredOutcome, Outcome, valid_of
 from stevec_report.wording import three_digits
 
 
-def by_repetition(name, title, note, study, ours, value, show="number", study_show="number"):
+def by_repetition(
+    name: str,
+    title: str,
+    note: str,
+    study: Mapping[str, Mapping[int, float]],
+    ours: Mapping[str, Sequence[Outcome]],
+    value: Callable[[MeasuredOutcome], float | None],
+    show: str = "number",
+    study_show: str = "number",
+) -> Table:
     """A table with one row per repetition.
 
     Args:
@@ -19,39 +32,39 @@ def by_repetition(name, title, note, study, ours, value, show="number", study_sh
     columns += [Column(f"run_{key(label)}", label, show, "this run") for label in ours]
     last = max(
         [r for values in study.values() for r in values]
-        + [o.repetition for outcomes in ours.values() for o in outcomes],
+        + [o.repetition for outcomes in ours.values() for o in outcomes if o.repetition is not None],
         default=0,
     )
     rows = []
     for repetition in range(1, last + 1):
-        row = {"repetition": repetition}
+        row: Row = {"repetition": repetition}
         row |= {f"study_{key(label)}": values.get(repetition) for label, values in study.items()}
         for label, outcomes in ours.items():
             outcome = next((o for o in outcomes if o.repetition == repetition), None)
             row[f"run_{key(label)}"] = of_trial(outcome, value)
         rows.append(row)
-    means = {"repetition": "mean"}
+    means: Row = {"repetition": "mean"}
     means |= {f"study_{key(label)}": _mean_cell(values.values()) for label, values in study.items()}
     for label, outcomes in ours.items():
-        means[f"run_{key(label)}"] = _mean_cell([value(o) for o in outcomes if o.valid and o.stats])
+        means[f"run_{key(label)}"] = _mean_cell([value(o) for o in valid_of(outcomes)])
     return Table(name, title, note, columns, rows, [means])
 
 
-def of_trial(outcome, value):
+def of_trial(outcome: Outcome | None, value: Callable[[MeasuredOutcome], float | None]) -> Cell | None:
     """The value of one trial as a cell that links to the trial and is marked if the trial is invalid."""
     if outcome is None:
         return None
-    found = value(outcome) if outcome.stats else None
+    found = value(outcome) if isinstance(outcome, MeasuredOutcome) else None
     text = "unreadable" if found is None and not outcome.valid else None
     return Cell(found, text=text, trials=(outcome.number,), off=not outcome.valid)
 
 
-def key(label):
+def key(label: str) -> str:
     """A label as part of a column's name."""
     return "".join(c if c.isalnum() else "_" for c in label.lower()).strip("_")
 
 
-def deviations(analysis, study):
+def deviations(analysis: Analysis, study: dict[str, Any]) -> list[str]:
     """Return texts on the settings in which this run differs from the study's.
 
     Args:
@@ -60,9 +73,9 @@ def deviations(analysis, study):
     texts = []
     for setting, wanted in study.items():
         if setting == "repetitions":
-            found = {o.repetition for o in analysis.outcomes if o.record}
-            if len(found) != wanted:
-                texts.append(f"{len(found)} repetitions (the study: {wanted})")
+            repetitions = {o.repetition for o in analysis.outcomes if o.record}
+            if len(repetitions) != wanted:
+                texts.append(f"{len(repetitions)} repetitions (the study: {wanted})")
             continue
         wanted = [level_text(v) for v in (wanted if isinstance(wanted, tuple) else (wanted,))]
         found = [level_text(value) for value in analysis.levels(setting)]
@@ -71,20 +84,20 @@ def deviations(analysis, study):
     return texts
 
 
-def _short(values):
+def _short(values: list[str]) -> str:
     shown = values if len(values) <= 6 else [*values[:3], "…", values[-1]]
     return ", ".join(str(value) for value in shown)
 
 
-def _mean_cell(values):
+def _mean_cell(values: Iterable[float | None]) -> Cell:
     """The arithmetic mean, as in the study, with three digits even where the values are counts."""
-    values = [value for value in values if value is not None]
-    mean = statistics.fmean(values) if values else None
-    return Cell(mean, text=three_digits(mean))
+    centre = mean(values)
+    return Cell(centre, text=three_digits(centre))
 
 
-def run_label(analysis):
+def run_label(analysis: Analysis) -> str:
     """`This run: read-hot, 2026`."""
     started_at = analysis.run.manifest.get("started_at")
-    dated = isinstance(started_at, str) and started_at[:4].isdecimal()
-    return f"This run: {analysis.name}, {started_at[:4]}" if dated else "This run"
+    if isinstance(started_at, str) and started_at[:4].isdecimal():
+        return f"This run: {analysis.name}, {started_at[:4]}"
+    return "This run"

@@ -1,8 +1,13 @@
 """The same requests through different caches: hit ratio, freshness, latency, throughput."""
 
-from stevec_report import staleness, wording
+import statistics
+from collections.abc import Sequence
+from typing import Any
+
+from stevec_report import rows, staleness, wording
+from stevec_report.analysis import Analysis
 from stevec_report.averages import mean, median
-from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
+from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
 from stevec_report.figures import beside_each_other
 
 NAMES = {
@@ -14,64 +19,62 @@ NAMES = {
 }
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """What was left out, the result for the hypothesis, the table by cache, and its figure."""
-    rows = [_row(analysis, cache) for cache in _caches(analysis)]
+    found = [_row(analysis, cache) for cache in _caches(analysis)]
     return [
         *[Words("note", f"Left out: {text}.") for text in _left_out(analysis)],
-        Words("p", _say(rows)),
-        _table(rows),
+        Words("p", _say(found)),
+        _table(found),
         Figure(
             "caches-figure",
             "Hit ratio, stale reads and throughput by cache",
             "Above and in the middle the paced trials, below those at full speed. Each dot is one trial; hollow: "
             "the load generator was the limit, so that it says little of the cache.",
-            lambda: beside_each_other.draw(_panels(analysis, rows)),
+            lambda: beside_each_other.draw(_panels(found)),
         ),
     ]
 
 
-def evidence(analysis):
+def evidence(analysis: Analysis) -> None:
     """Not one of the study's hypotheses: the study had one CDN."""
     return None
 
 
-def _left_out(analysis):
+def _left_out(analysis: Analysis) -> list[str]:
     value = analysis.run.experiment.get("left_out")
     entries = value[: len(NAMES)] if isinstance(value, list) else []
     return [str(entry.get("reason"))[:300] for entry in entries if isinstance(entry, dict)]
 
 
-def _caches(analysis):
+def _caches(analysis: Analysis) -> list[str]:
     there = {o.record.setting("cache", "edge") for o in analysis.valid}
     return [name for name in NAMES if name in there]
 
 
-def _row(analysis, cache):
+def _row(analysis: Analysis, cache: str) -> dict[str, Any]:
     own = [o for o in analysis.valid if o.record.setting("cache", "edge") == cache]
     paced = [o for o in own if o.record.setting("model") == "open"]
     fast = [o for o in own if o.record.setting("model") == "closed"]
-    numbers = tuple(o.number for o in own)
     old = staleness.of_trials(paced)
     return {
         "cache": NAMES[cache],
-        "hits": [o.stats.served_reads / o.stats.reads for o in paced if o.stats.reads],
+        "hits": [o.stats.hit_ratio for o in paced if o.stats.hit_ratio is not None],
         "stale": old.ratios if old else [],
         "speeds": [(o.stats.completed_per_s, o.limited) for o in fast if o.stats.completed_per_s],
         "paced": paced,
         "fast": fast,
         "staleness_p95_s": old.seconds["p95"] if old else None,
-        "trials": trials_cell(numbers),
+        "trials": trials_cell(o.number for o in own),
     }
 
 
-def _say(rows):
-    hits = [(row["cache"], mean(row["hits"])) for row in rows if row["hits"]]
-    stale = [(row["cache"], mean(row["stale"])) for row in rows if row["stale"]]
+def _say(found: Sequence[dict[str, Any]]) -> str:
+    hits = [statistics.fmean(row["hits"]) for row in found if row["hits"]]
+    stale = [(row["cache"], mean(row["stale"])) for row in found if row["stale"]]
     if not hits:
         return "There is no valid trial with a pace."
-    ratios = [ratio for _, ratio in hits]
-    apart = 100 * (max(ratios) - min(ratios))
+    apart = 100 * (max(hits) - min(hits))
     text = f"Hit ratios of {wording.count_of(len(hits), 'cache')} lie within {apart:.1f} points"
     if stale:
         parts = wording.join_words(f"{name} {wording.percent(ratio)}" for name, ratio in stale)
@@ -79,7 +82,7 @@ def _say(rows):
     return f"{text}."
 
 
-def _table(rows):
+def _table(found: Sequence[dict[str, Any]]) -> Table:
     columns = [
         Column("cache", "cache", "text", left=True),
         Column("hit_ratio", "hit ratio of reads", "percent", group="paced"),
@@ -102,42 +105,39 @@ def _table(rows):
         "origin was not asked, as the cache itself says, and the law of the counter holds each to its word. A read is "
         "stale if it returned a revision older than the newest one acknowledged before it was sent.",
         columns,
-        [_shown(row) for row in rows],
+        [_shown(row) for row in found],
     )
 
 
-def _shown(row):
+def _shown(row: dict[str, Any]) -> Row:
     paced, fast = row["paced"], row["fast"]
-    sent = sum(o.stats.requests for o in paced)
     return {
         "cache": row["cache"],
         "hit_ratio": mean(row["hits"]),
         "origin_reads": mean([o.record.counter_reads for o in paced]),
         "stale_ratio": mean(row["stale"]),
         "staleness_p95_s": row["staleness_p95_s"],
-        "p50_ms": median([o.stats.p50_ms for o in paced]),
-        "p99_ms": median([o.stats.p99_ms for o in paced]),
-        "failed_share": sum(o.stats.failures for o in paced) / sent if sent else None,
+        **rows.percentiles(paced),
+        "failed_share": rows.failed_share(paced),
         "per_s": median([speed for speed, _ in row["speeds"]]),
-        "fast_p50_ms": median([o.stats.p50_ms for o in fast]),
-        "fast_p99_ms": median([o.stats.p99_ms for o in fast]),
+        **{f"fast_{name}": value for name, value in rows.percentiles(fast).items()},
         "generator": "limited" if any(limited for _, limited in row["speeds"]) else "",
         "trials": row["trials"],
     }
 
 
-def _panels(analysis, rows):
-    names = [row["cache"] for row in rows]
+def _panels(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    names = [row["cache"] for row in found]
     return [
         {
             "title": "Hit ratio of reads, %",
             "names": names,
-            "points": [[(100 * ratio, False) for ratio in row["hits"]] for row in rows],
+            "points": [[(100 * ratio, False) for ratio in row["hits"]] for row in found],
         },
         {
             "title": "Stale reads, %",
             "names": names,
-            "points": [[(100 * ratio, False) for ratio in row["stale"]] for row in rows],
+            "points": [[(100 * ratio, False) for ratio in row["stale"]] for row in found],
         },
-        {"title": "Answered a second at full speed", "names": names, "points": [row["speeds"] for row in rows]},
+        {"title": "Answered a second at full speed", "names": names, "points": [row["speeds"] for row in found]},
     ]

@@ -1,19 +1,24 @@
 """A crowd for one page: how many requests reach the origin while there is no fresh copy, and how long readers wait."""
 
 import statistics
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from stevec_report import wording
-from stevec_report.averages import mean, median
-from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
+from stevec_report import rows, wording
+from stevec_report.analysis import Analysis
+from stevec_report.averages import mean
+from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
 from stevec_report.figures import waits_over_time
+from stevec_report.levels import place_in
+from stevec_report.outcomes import MeasuredOutcome
 
 BIN_S = 0.1
 FACTORS = ("moment", "protection")
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """The result for the hypothesis, the table, and the longest wait over time."""
     found = [_cell(analysis, moment, protection) for moment, protection in _cells(analysis)]
     return [
@@ -29,24 +34,20 @@ def blocks(analysis):
     ]
 
 
-def evidence(analysis):
+def evidence(analysis: Analysis) -> None:
     """Not one of the study's hypotheses: the study had no such crowd."""
     return None
 
 
-def _cells(analysis):
+def _cells(analysis: Analysis) -> list[tuple[str, ...]]:
     """The (moment, protection) pairs of the valid trials, in the order of the experiment's definition."""
     factors = analysis.run.experiment.get("factors", {})
     order = [list(factors.get(name, {})) for name in FACTORS]
     there = {tuple(o.record.cell.get(name, "") for name in FACTORS) for o in analysis.valid}
-    return sorted(there, key=lambda cell: [*(_place(levels, level) for levels, level in zip(order, cell, strict=True))])
+    return sorted(there, key=lambda cell: [place_in(levels, level) for levels, level in zip(order, cell, strict=True)])
 
 
-def _place(levels, level):
-    return (levels.index(level) if level in levels else len(levels), level)
-
-
-def _cell(analysis, moment, protection):
+def _cell(analysis: Analysis, moment: str, protection: str) -> dict[str, Any]:
     trials = [
         o
         for o in analysis.valid
@@ -60,27 +61,27 @@ def _cell(analysis, moment, protection):
     }
 
 
-def _asked(analysis, outcome):
+def _asked(analysis: Analysis, outcome: MeasuredOutcome) -> dict[str, Any]:
     """The number of readers who waited for the origin, the most at once, and the median of their times in ms."""
-    rows = analysis.samples.query(
+    asked = analysis.samples.query(
         "SELECT sent_at_us, duration_ms FROM {samples} WHERE NOT served ORDER BY sent_at_us", [outcome.number]
     )
-    if not rows:
+    if not asked:
         return {"readers": 0, "at_once": 0, "fetch_ms": None}
-    sent, durations = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
+    sent, durations = (np.array(column) for column in zip(*asked, strict=True))
     done = np.sort(sent + np.round(1000 * durations).astype(np.int64))
     under_way = np.arange(1, sent.size + 1) - np.searchsorted(done, sent, side="right")
     return {"readers": sent.size, "at_once": int(under_way.max()), "fetch_ms": float(np.median(durations))}
 
 
-def _say(found):
+def _say(found: Sequence[dict[str, Any]]) -> str:
     if not found:
         return "There is no valid trial."
     texts = []
     for moment in dict.fromkeys(own["moment"] for own in found):
         parts = [
             f"{own['protection']} {wording.three_digits(mean([o.record.counter_requests for o in own['trials']]))} "
-            f"(longest wait {wording.three_digits(_longest(own))} ms)"
+            f"(longest wait {wording.three_digits(rows.longest_ms(own['trials']))} ms)"
             for own in found
             if own["moment"] == moment
         ]
@@ -95,7 +96,7 @@ def _say(found):
     return text
 
 
-def _arrivals(own):
+def _arrivals(own: dict[str, Any] | None) -> float | None:
     """Readers that arrive at the peak of the burst while the origin answers one request, or None."""
     if own is None:
         return None
@@ -107,23 +108,19 @@ def _arrivals(own):
     return record.number("rate_per_s") * burst.get("factor", 1) * statistics.median(fetches) / 1000
 
 
-def _longest(own):
-    return max((o.stats.max_ms for o in own["trials"] if o.stats.max_ms), default=None)
-
-
-def _table(found):
+def _table(found: Sequence[dict[str, Any]]) -> Table:
     columns = [
         Column("moment", "moment", "text", left=True),
         Column("protection", "protection", "text", left=True),
         Column("requests", "requests", "count"),
         Column("origin_requests", "reached the origin"),
         Column("waiting_at_once", "readers waiting for it at once, most", "count"),
-        Column("failed_share", "failed", "percent"),
-        Column("p50_ms", "p50, ms"),
-        Column("p99_ms", "p99"),
+        rows.FAILED,
+        rows.P50,
+        rows.P99,
         Column("max_ms", "longest"),
         Column("dropped", "dropped", "count"),
-        Column("generator", "generator", "text", left=True),
+        rows.GENERATOR,
         TRIALS_COLUMN,
     ]
     return Table(
@@ -137,27 +134,24 @@ def _table(found):
     )
 
 
-def _row(own):
+def _row(own: dict[str, Any]) -> Row:
     trials = own["trials"]
-    numbers = tuple(o.number for o in trials)
-    sent = sum(o.stats.requests for o in trials)
     return {
         "moment": own["moment"],
         "protection": own["protection"],
-        "requests": sent / len(trials),
+        "requests": rows.count_sent(trials) / len(trials),
         "origin_requests": mean([o.record.counter_requests for o in trials]),
         "waiting_at_once": max(asked["at_once"] for asked in own["asked"]),
-        "failed_share": sum(o.stats.failures for o in trials) / sent,
-        "p50_ms": median([o.stats.p50_ms for o in trials]),
-        "p99_ms": median([o.stats.p99_ms for o in trials]),
-        "max_ms": _longest(own),
+        "failed_share": rows.failed_share(trials),
+        **rows.percentiles(trials),
+        "max_ms": rows.longest_ms(own["trials"]),
         "dropped": sum(o.record.dropped_iterations for o in trials),
-        "generator": "limited" if any(o.limited for o in trials) else "",
-        "trials": trials_cell(numbers),
+        "generator": rows.generator_text(trials),
+        "trials": trials_cell(o.number for o in trials),
     }
 
 
-def _panels(analysis, found):
+def _panels(analysis: Analysis, found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     panels = []
     for moment in dict.fromkeys(own["moment"] for own in found):
         lines, crowd = [], None
@@ -170,17 +164,19 @@ def _panels(analysis, found):
     return panels
 
 
-def _waits(analysis, trials):
-    longest = {}
+def _waits(analysis: Analysis, trials: Sequence[MeasuredOutcome]) -> dict[str, list[float]]:
+    longest: dict[int, float] = {}
     for outcome in trials:
-        rows = analysis.samples.query(
+        bins = analysis.samples.query(
             "SELECT CAST(floor((sent_at_us - $first) / (1e6 * $bin)) AS INTEGER) AS bin, max(duration_ms) "
             "FROM {samples} GROUP BY 1",
             [outcome.number],
             first=outcome.stats.first_sent_us,
             bin=BIN_S,
         )
-        for at, wait_ms in rows:
+        for at, wait_ms in bins:
             longest[at] = max(longest.get(at, 0.0), wait_ms)
-    bins = sorted(longest)
-    return {"seconds": [(at + 0.5) * BIN_S for at in bins], "waits_ms": [longest[at] for at in bins]}
+    return {
+        "seconds": [(at + 0.5) * BIN_S for at in sorted(longest)],
+        "waits_ms": [longest[at] for at in sorted(longest)],
+    }

@@ -2,14 +2,21 @@
 
 import math
 import statistics
+from typing import Any
 
-from stevec_predict import expiry
-from stevec_report import reference, wording
+from matplotlib.figure import Figure as MplFigure
+
+from stevec_report import reference
+from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
-from stevec_report.blocks import Cell, Column, Figure, Table, trials_cell
+from stevec_report.blocks import Block, Cell, Column, Figure, Table, trials_cell
+from stevec_report.experiments import expiry_model
 from stevec_report.experiments.beside_study import run_label
 from stevec_report.figures import figure_1_7, hits_over_time
+from stevec_report.figures.figure_1_7 import Ratios
 from stevec_report.hypothesis_tests import paired_test
+from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.rows import share
 from stevec_report.verdicts import Claim, Evidence, test_claim
 
 STUDY_SETTINGS = {
@@ -21,10 +28,7 @@ STUDY_SETTINGS = {
     "model": "closed",
     "vus": 1,
 }
-STUDY_REQUESTS = 10_000
 BINS = 40  # of one trial, in the figure over time
-REPLAY_MAX = 1_000_000  # reads of one trial
-MODEL_PAGES_MAX, MODEL_REFILLS_MAX = 10_000, 1000  # beyond these the exact distribution costs too much
 RULE = (
     "Edits cost: the origin sees more requests with edits than in the twin without them, over pairs (page size, "
     "repetition). Larger pages cost more: it sees more with the largest pages than with the smallest, over pairs "
@@ -32,7 +36,7 @@ RULE = (
 )
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """Table 1.6, figure 1.7, hits over time, the causes of misses, and the model of expiry."""
     return [
         _table(analysis),
@@ -51,11 +55,11 @@ def blocks(analysis):
             "at once, and less and less so. Solid: reads only; dashed: with edits.",
             lambda: _draw_over_time(analysis),
         ),
-        _model_table(analysis),
+        expiry_model.table(_fits(analysis)),
     ]
 
 
-def evidence(analysis):
+def evidence(analysis: Analysis) -> Evidence:
     """Claims: edits cost requests at the origin, and larger pages cost more of them."""
     requests = {
         (_workload(o), _size(o), o.repetition): o.record.counter_requests
@@ -93,51 +97,46 @@ def evidence(analysis):
         study_effect=math.exp(statistics.fmean(map(math.log, study_excess))),
         effect=edits,
         effect_name="origin requests, edits ÷ none",
-        asides=[_fits_model(analysis)],
+        asides=[expiry_model.claim(_fits(analysis))],
     )
 
 
-def _workload(outcome):
+def _workload(outcome: MeasuredOutcome) -> str:
     return "mixed" if outcome.record.number("edit_ratio") > 0 else "get-only"
 
 
-def _size(outcome):
+def _size(outcome: MeasuredOutcome) -> float:
     return outcome.record.number("page_size_chars")
 
 
-def hit_ratio_requests(outcome):
+def hit_ratio_requests(outcome: MeasuredOutcome) -> float:
     """Hit ratio as the study defines it: 1 − all requests at the origin ÷ iterations."""
     return 1 - outcome.record.counter_requests / outcome.stats.iterations
 
 
-def hit_ratio_reads(outcome):
-    """Hit ratio of reads only: 1 − reads at the origin ÷ reads."""
-    return 1 - outcome.record.counter_reads / outcome.stats.reads if outcome.stats.reads else None
-
-
-def _groups(analysis):
+def _groups(analysis: Analysis) -> dict[tuple[str, float], list[MeasuredOutcome]]:
     """{(workload, size): valid outcomes}, in order."""
-    found = {}
+    found: dict[tuple[str, float], list[MeasuredOutcome]] = {}
     for outcome in sorted(analysis.valid, key=lambda o: (_workload(o) != "mixed", _size(o), o.repetition)):
         found.setdefault((_workload(outcome), _size(outcome)), []).append(outcome)
     return found
 
 
-def _study_ratios():
-    found = {}
+def _study_ratios() -> Ratios:
+    found: Ratios = {}
     for row in reference.read_rows("1.6"):
         found.setdefault(row["workload"], {})[float(row["page_kb"])] = [float(row["cached_percent"]) / 100]
     return found
 
 
-def _ratios(analysis):
-    found = {}
+def _ratios(analysis: Analysis) -> Ratios:
+    found: Ratios = {}
     for (workload, size), trials in _groups(analysis).items():
         found.setdefault(workload, {})[size / 1000] = [hit_ratio_requests(o) for o in trials]
     return found
 
 
-def _table(analysis):
+def _table(analysis: Analysis) -> Table:
     study = {(row["workload"], float(row["page_kb"])): row for row in reference.read_rows("1.6")}
     groups = {(workload, size / 1000): trials for (workload, size), trials in _groups(analysis).items()}
     columns = [
@@ -158,12 +157,7 @@ def _table(analysis):
     rows = []
     for key in sorted(study.keys() | groups.keys(), key=lambda k: (k[0] != "mixed", k[1])):
         trials, theirs = groups.get(key, []), study.get(key)
-        numbers = tuple(o.number for o in trials)
-        row = {
-            "workload": key[0],
-            "page_kb": f"{key[1]:g}",
-            "trials": trials_cell(numbers),
-        }
+        row = {"workload": key[0], "page_kb": f"{key[1]:g}", "trials": trials_cell(o.number for o in trials)}
         if theirs:
             row |= {
                 "study_writes": int(theirs["post_requests"]),
@@ -177,8 +171,8 @@ def _table(analysis):
                 "origin_reads": statistics.fmean(o.record.counter_reads for o in trials),
                 "origin_writes": statistics.fmean(o.record.counter_writes for o in trials),
                 "hit_ratio_requests": statistics.fmean(map(hit_ratio_requests, trials)),
-                "hit_ratio_reads": mean([hit_ratio_reads(o) for o in trials]),
-                "stale_share": mean([o.stats.stale_ratio for o in trials]),
+                "hit_ratio_reads": mean(o.offload for o in trials),
+                "stale_share": mean(o.stats.stale_ratio for o in trials),
             }
         rows.append(row)
     return Table(
@@ -193,7 +187,7 @@ def _table(analysis):
     )
 
 
-def _origin_table(analysis):
+def _origin_table(analysis: Analysis) -> Table:
     twins = {(_size(o), o.repetition): o for o in analysis.valid if _workload(o) == "get-only"}
     columns = [
         Column("page_kb", "page, kB", "text"),
@@ -227,9 +221,7 @@ def _origin_table(analysis):
             row |= {
                 "expiry": Cell(twin.record.counter_reads, trials=(twin.number,)),
                 "invalidation": record.counter_reads - twin.record.counter_reads,
-                "ratio": record.counter_requests / twin.record.counter_requests
-                if twin.record.counter_requests
-                else None,
+                "ratio": share(record.counter_requests, twin.record.counter_requests),
             }
         rows.append(row)
     return Table(
@@ -244,128 +236,18 @@ def _origin_table(analysis):
     )
 
 
-def _models(analysis):
-    """[(outcome, Misses, Misses at T ± 1 s, replayed misses)] of the valid trials without edits."""
-    found = []
-    for outcome in sorted(analysis.valid, key=lambda o: (_size(o), o.repetition)):
-        record, stats = outcome.record, outcome.stats
-        pages, ttl_s = record.number("pages"), record.number("ttl_s")
-        if _workload(outcome) == "mixed" or pages < 1 or ttl_s <= 0 or stats.span_s <= 0:
-            continue
-        if not analysis.run.doors[outcome.door].caching:
-            continue
-        if pages > MODEL_PAGES_MAX or stats.span_s / ttl_s > MODEL_REFILLS_MAX:
-            continue
-
-        def model(ttl, stats=stats, pages=pages):
-            return expiry.misses(stats.iterations, int(pages), stats.span_s, ttl)
-
-        around = (model(ttl_s + 1), model(max(ttl_s - 1, 0.5)))
-        found.append((outcome, model(ttl_s), around, _replay(analysis, outcome, ttl_s)))
-    return found
+def _fits(analysis: Analysis) -> list[expiry_model.Fit]:
+    """The trials without edits beside the model of expiry, by size of page."""
+    trials = [o for o in analysis.valid if _workload(o) == "get-only"]
+    return expiry_model.fit_trials(analysis, sorted(trials, key=lambda o: (_size(o), o.repetition)))
 
 
-def _replay(analysis, outcome, ttl_s):
-    """Misses at the trial's request times if each page stayed fresh for exactly `ttl_s`; None for too many reads."""
-    if outcome.stats.reads > REPLAY_MAX:
-        return None
-    rows = analysis.samples.query(
-        "SELECT page, sent_at_us, sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT) FROM {samples} "
-        "WHERE is_read AND answered ORDER BY page, sent_at_us",
-        [outcome.number],
-    )
-    misses, last_page, fresh_until = 0, None, 0
-    for page, sent_us, done_us in rows:
-        if page != last_page or sent_us >= fresh_until:
-            misses += 1
-            last_page, fresh_until = page, done_us + ttl_s * 1e6
-    return misses
-
-
-def _inside(outcome, misses):
-    return misses.low <= outcome.record.counter_reads <= misses.high
-
-
-def _inside_whole_seconds(outcome, around):
-    longer, shorter = around
-    return longer.low <= outcome.record.counter_reads <= shorter.high
-
-
-def _model_table(analysis):
-    columns = [
-        Column("page_kb", "page, kB", "text"),
-        Column("repetition", "rep.", "text"),
-        Column("span_s", "lasted, s"),
-        Column("ttl_s", "max-age, s", "text"),
-        Column("misses", "reads at the origin", "count"),
-        Column("hit_ratio", "hit ratio", "percent"),
-        Column("model_misses", "expected", "number", "model of expiry"),
-        Column("model_low", "from", "count", "model of expiry"),
-        Column("model_high", "to", "count", "model of expiry"),
-        Column("inside", "inside", "text", "model of expiry"),
-        Column("inside_whole_seconds", "within max-age ± 1 s", "text", "model of expiry"),
-        Column("replayed", "replayed", "count"),
-    ]
-    rows = []
-    for outcome, misses, around, replayed in _models(analysis):
-        inside, loosely = _inside(outcome, misses), _inside_whole_seconds(outcome, around)
-        rows.append(
-            {
-                "page_kb": f"{_size(outcome) / 1000:g}",
-                "repetition": outcome.repetition,
-                "span_s": outcome.stats.span_s,
-                "ttl_s": f"{outcome.record.number('ttl_s'):g}",
-                "misses": Cell(outcome.record.counter_reads, trials=(outcome.number,)),
-                "hit_ratio": hit_ratio_reads(outcome),
-                "model_misses": misses.mean,
-                "model_low": misses.low,
-                "model_high": misses.high,
-                "inside": Cell("inside" if inside else "outside", mark="valid" if inside else "invalid"),
-                "inside_whole_seconds": Cell(
-                    "inside" if loosely else "outside", mark="valid" if loosely else "invalid"
-                ),
-                "replayed": replayed,
-            }
-        )
-    return Table(
-        "table-1.6-model",
-        "Reads only, beside the model of expiry in a run of finite length.",
-        "The model: each page is asked for at random, and is fresh for exactly its max-age from the moment it was "
-        "filled. “From” and “to” hold 95 % of the model's own chance (computed exactly, by convolution over the "
-        "pages). A cache that counts whole seconds keeps a page up to one longer or shorter, hence the second "
-        "comparison. “Replayed” are the misses if the lifetime were exact on this trial's own times: no chance is "
-        "in that number.",
-        columns,
-        rows,
-    )
-
-
-def _fits_model(analysis):
-    models = _models(analysis)
-    name = "Reads only: within the model of expiry"
-    if not models:
-        return Claim(name, "no valid trial without edits.", None)
-    inside = sum(_inside(o, misses) for o, misses, _, _ in models)
-    loosely = sum(_inside_whole_seconds(o, around) for o, _, around, _ in models)
-    text = (
-        f"{inside} of {wording.count_of(len(models), 'trial')} inside the 95 % interval, "
-        f"{loosely} if a lifetime may be a second longer or shorter."
-    )
-    off = [abs(replayed - o.record.counter_reads) for o, _, _, replayed in models if replayed is not None]
-    if off:
-        text += (
-            f" Replayed on the moments at which the requests were really sent, the same lifetime gives the counter to "
-            f"within {wording.count_of(max(off), 'request')}: what is beyond that is uneven sending, not the cache."
-        )
-    return Claim(name, text, inside == len(models))
-
-
-def _draw_over_time(analysis):
+def _draw_over_time(analysis: Analysis) -> MplFigure:
     lines = []
     sizes = sorted({size for _, size in _groups(analysis)})
     for (workload, size), trials in sorted(_groups(analysis).items(), key=lambda item: (item[0][1], item[0][0])):
         longest_us = max(o.stats.last_done_us - o.stats.first_sent_us for o in trials)
-        bins = {}
+        bins: dict[int, tuple[int, int]] = {}
         for outcome in trials:
             rows = _bins(analysis, outcome, longest_us)
             for at, reads, served in rows:
@@ -384,7 +266,7 @@ def _draw_over_time(analysis):
     return hits_over_time.draw(lines, ttls.pop() if len(ttls) == 1 else None)
 
 
-def _bins(analysis, outcome, longest_us):
+def _bins(analysis: Analysis, outcome: MeasuredOutcome, longest_us: int) -> list[tuple[Any, ...]]:
     """(bin, reads, reads served by the cache) of one trial."""
     return analysis.samples.query(
         "SELECT CAST(floor((sent_at_us - $first) * $bins / ($longest + 1.0)) AS INTEGER) AS bin, count(*), "
@@ -396,7 +278,7 @@ def _bins(analysis, outcome, longest_us):
     )
 
 
-def _range(ratios):
+def _range(ratios: dict[float, list[float]]) -> str:
     means = [statistics.fmean(values) for values in ratios.values()]
     if not means:
         return "–"

@@ -1,17 +1,25 @@
 """The origin is killed under load: the responses that readers get under each policy, and the time to recover."""
 
 import statistics
+from collections.abc import Sequence
+from typing import Any
 
 from stevec_report import wording
+from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
-from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
+from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
 from stevec_report.figures import answers_over_time
+from stevec_report.levels import place_in
+from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.rows import share
+from stevec_report.sample_table import DONE_AT
+from stevec_report.trial_record import Fault
 
 BIN_S = 0.5
 OLD = "cache_status IN ('STALE', 'UPDATING')"
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """The result for the hypothesis, the table by policy, and the answers over time."""
     found = [_of_policy(analysis, policy) for policy in _policies(analysis)]
     return [
@@ -28,31 +36,34 @@ def blocks(analysis):
     ]
 
 
-def evidence(analysis):
+def evidence(analysis: Analysis) -> None:
     """Not one of the study's hypotheses: in the study nothing failed on purpose."""
     return None
 
 
-def _policies(analysis):
+def _policies(analysis: Analysis) -> list[str]:
     """The levels of the factor that have trials, in the order of the experiment's definition."""
     order = list(analysis.run.experiment.get("factors", {}).get("policy", {}))
     there = {o.record.cell.get("policy", "") for o in analysis.valid if o.record.fault}
-    return sorted(there, key=lambda level: (order.index(level) if level in order else len(order), level))
+    return sorted(there, key=lambda level: place_in(order, level))
 
 
-def _of_policy(analysis, policy):
+def _of_policy(analysis: Analysis, policy: str) -> dict[str, Any]:
     trials = [o for o in analysis.valid if o.record.fault and o.record.cell.get("policy", "") == policy]
-    return {"policy": policy, "trials": trials, "seen": [_seen(analysis, o) for o in trials]}
+    return {
+        "policy": policy,
+        "trials": trials,
+        "seen": [_seen(analysis, o, o.record.fault) for o in trials if o.record.fault],
+    }
 
 
-def _seen(analysis, outcome):
+def _seen(analysis: Analysis, outcome: MeasuredOutcome, fault: Fault) -> dict[str, Any]:
     """The responses during the outage, from the kill until the origin answered again, and the times of errors."""
-    fault = outcome.record.fault
     asked, failed, old, first_failed, last_failed, longest = analysis.samples.query(
         "SELECT count(*) FILTER (down), count(*) FILTER (down AND NOT answered), "
         f"count(*) FILTER (down AND answered AND {OLD}), min(done_at_us) FILTER (NOT answered), "
         "max(done_at_us) FILTER (NOT answered), max(duration_ms) FILTER (down) FROM (SELECT *, "
-        "sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT) AS done_at_us, "
+        f"{DONE_AT} AS done_at_us, "
         "sent_at_us BETWEEN $kill AND $back AS down FROM {samples})",
         [outcome.number],
         kill=fault.kill_began_us,
@@ -70,7 +81,7 @@ def _seen(analysis, outcome):
     }
 
 
-def _say(found):
+def _say(found: Sequence[dict[str, Any]]) -> str:
     if not found:
         return "There is no valid trial in which the origin was down."
     outage = statistics.fmean(seen["outage_s"] for own in found for seen in own["seen"])
@@ -85,12 +96,11 @@ def _say(found):
     return text
 
 
-def _share(own, key):
-    asked = sum(seen["asked"] for seen in own["seen"])
-    return sum(seen[key] for seen in own["seen"]) / asked if asked else None
+def _share(own: dict[str, Any], key: str) -> float | None:
+    return share(sum(seen[key] for seen in own["seen"]), sum(seen["asked"] for seen in own["seen"]))
 
 
-def _table(found):
+def _table(found: Sequence[dict[str, Any]]) -> Table:
     columns = [
         Column("policy", "policy", "text", left=True),
         Column("outage_s", "outage, s"),
@@ -117,9 +127,8 @@ def _table(found):
     )
 
 
-def _row(own):
+def _row(own: dict[str, Any]) -> Row:
     trials = own["trials"]
-    numbers = tuple(o.number for o in trials)
     return {
         "policy": own["policy"],
         "outage_s": mean([seen["outage_s"] for seen in own["seen"]]),
@@ -131,13 +140,13 @@ def _row(own):
         "longest_ms": max((seen["longest_ms"] for seen in own["seen"] if seen["longest_ms"] is not None), default=None),
         "failed": sum(o.stats.failures for o in trials),
         "cut_off": sum(o.stats.cut_off for o in trials),
-        "trials": trials_cell(numbers),
+        "trials": trials_cell(o.number for o in trials),
     }
 
 
-def _panel(analysis, own):
+def _panel(analysis: Analysis, own: dict[str, Any]) -> dict[str, Any]:
     """{"title", "seconds", "current", "old", "failed", "back_s"}: shares in bins of time since the kill."""
-    bins = {}
+    bins: dict[int, tuple[int, ...]] = {}
     for outcome in own["trials"]:
         rows = analysis.samples.query(
             "SELECT CAST(floor((sent_at_us - $kill) / (1e6 * $bin)) AS INTEGER) AS bin, count(*), "

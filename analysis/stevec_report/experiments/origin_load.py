@@ -1,30 +1,30 @@
 """The blocks on the resource use of the origin during the measurement."""
 
 import statistics
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from stevec_report import outcomes as all_outcomes
 from stevec_report import wording
-from stevec_report.blocks import Cell, Column, Figure, Table, Words
+from stevec_report.analysis import Analysis
+from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, Words, trials_cell
 from stevec_report.figures import origin_load
-from stevec_report.origin import read_samples
+from stevec_report.origin import OriginSamples, read_samples
+from stevec_report.outcomes import MeasuredOutcome
 
 TRIALS_DRAWN_MAX = 60
+Sampled = tuple[MeasuredOutcome, OriginSamples]
 POINTS_MAX = 400  # drawn for one trial
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """A figure and a table, or nothing where no trial sampled its origin."""
     found, problems = _read(analysis)
-    notes = []
+    notes: list[Block] = []
     if problems:
         shown = ", ".join(map(str, problems[:20]))
         many = wording.count_of(len(problems), "trial")
-        notes = [
-            Words(
-                "note",
-                f"What the origin was busy with cannot be read in {many} ({shown}).",
-            )
-        ]
+        notes = [Words("note", f"What the origin was busy with cannot be read in {many} ({shown}).")]
     if not found:
         return notes
     drawn = found[:TRIALS_DRAWN_MAX]
@@ -42,13 +42,13 @@ def blocks(analysis):
     ]
 
 
-def _of_what(analysis):
+def _of_what(analysis: Analysis) -> str:
     if analysis.run.origin.kind == "local":
         return "and the memory of the wiki and its nginx, which share this machine with everything else"
     return "its memory in use, what it sent over its network, and its temperature where it has a thermometer"
 
 
-def _read(analysis):
+def _read(analysis: Analysis) -> tuple[list[Sampled], list[int]]:
     """([(outcome, samples)] of valid trials, numbers of trials whose file is unusable)."""
     found, problems = [], []
     for outcome in analysis.valid:
@@ -62,7 +62,7 @@ def _read(analysis):
     return found, problems
 
 
-def _line(outcome, samples):
+def _line(outcome: MeasuredOutcome, samples: OriginSamples) -> dict[str, Any]:
     step = -(-len(samples.times_us) // POINTS_MAX)
     return {
         "door": outcome.door,
@@ -74,7 +74,7 @@ def _line(outcome, samples):
     }
 
 
-def _table(found):
+def _table(found: Sequence[Sampled]) -> Table:
     columns = [
         Column("cell", "cell", "text", left=True),
         Column("cpu_mean", "processors busy, mean", "percent"),
@@ -82,13 +82,12 @@ def _table(found):
         Column("memory_max_mb", "memory, most, MB"),
         Column("temperature_max_c", "temperature, most, °C"),
         Column("seconds", "samples", "count"),
-        Column("trials", "from trials", "text", left=True),
+        TRIALS_COLUMN,
     ]
     samples_of = {outcome.number: samples for outcome, samples in found}
     rows = []
     for cell, members in all_outcomes.cells([outcome for outcome, _ in found]).items():
-        numbers = tuple(o.number for o in members)
-        own = [samples_of[number] for number in numbers]
+        own = [samples_of[o.number] for o in members]
         cpu = _values(own, "cpu")
         memory = _values(own, "memory")
         rows.append(
@@ -99,7 +98,7 @@ def _table(found):
                 "memory_max_mb": max(memory) / 1e6 if memory else None,
                 "temperature_max_c": max(_values(own, "temperature"), default=None),
                 "seconds": sum(len(samples.times_us) for samples in own),
-                "trials": Cell(" ".join(map(str, numbers)), trials=numbers),
+                "trials": trials_cell(o.number for o in members),
             }
         )
     return Table(
@@ -111,5 +110,5 @@ def _table(found):
     )
 
 
-def _values(own, name):
+def _values(own: Iterable[OriginSamples], name: str) -> list[float]:
     return [value for samples in own for value in getattr(samples, name) if value is not None]

@@ -1,16 +1,23 @@
 """E3 in the open model: requests arrive at a stepped rate that does not depend on the server."""
 
 import statistics
+from collections.abc import Sequence
+from typing import Any
 
-from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, trials_cell
+from stevec_report.analysis import Analysis
+from stevec_report.averages import median
+from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, trials_cell
+from stevec_report.experiments.common import Strip
 from stevec_report.figures import saturation
-from stevec_report.intervals import geometric_mean
+from stevec_report.intervals import geometric_centre
 from stevec_report.origin import without_capacity
+from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.rows import FAILED, GENERATOR, SLOW, count_sent, generator_text, share
 
 KEEPS_UP = 0.95  # of the offered rate
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """The saturation curve over the offered rate, and its table."""
     if analysis.run.origin.emulated:
         return [without_capacity("What each door answers of an offered rate")]
@@ -29,12 +36,12 @@ def blocks(analysis):
     ]
 
 
-def evidence(analysis):
+def evidence(analysis: Analysis) -> None:
     """Decides none of the study's six hypotheses: the study had no open model."""
     return None
 
 
-def strips(analysis):
+def strips(analysis: Analysis) -> list[Strip]:
     """The lowest and the highest rate of each door."""
     rates = analysis.levels("rate_per_s")
     return [
@@ -48,7 +55,7 @@ def strips(analysis):
     ]
 
 
-def _points(analysis, door):
+def _points(analysis: Analysis, door: str) -> list[dict[str, Any]]:
     points = []
     for rate in analysis.levels("rate_per_s"):
         trials = analysis.select(door=door, rate_per_s=rate)
@@ -60,38 +67,37 @@ def _points(analysis, door):
             {
                 "load": rate,
                 "per_s": statistics.median([_achieved(o) for o in trials]),
-                "mean_ms": geometric_mean(means).centre if means else None,
-                "p99_ms": statistics.median([o.stats.p99_ms for o in trials if o.mean_ms]) if means else None,
-                "failed": failed / offered if offered else None,
+                "mean_ms": geometric_centre(means),
+                "p99_ms": median(o.stats.p99_ms for o in trials),
+                "failed": share(failed, offered),
                 "limited": any(o.limited for o in trials),
             }
         )
     return points
 
 
-def _counts(trials):
+def _counts(trials: Sequence[MeasuredOutcome]) -> tuple[int, int, int]:
     """(offered, failed or dropped, dropped) requests."""
     dropped = sum(o.record.dropped_iterations for o in trials)
-    sent = sum(o.stats.requests for o in trials)
-    return sent + dropped, sum(o.stats.failures for o in trials) + dropped, dropped
+    return count_sent(trials) + dropped, sum(o.stats.failures for o in trials) + dropped, dropped
 
 
-def _achieved(outcome):
+def _achieved(outcome: MeasuredOutcome) -> float:
     return outcome.stats.completed_per_s or 0.0
 
 
-def _table(analysis):
+def _table(analysis: Analysis) -> Table:
     columns = [
         Column("door", "door", "text", left=True),
         Column("offered_per_s", "offered, 1/s", "number"),
         Column("achieved_per_s", "answered, 1/s", "number"),
         Column("dropped_share", "dropped", "percent"),
-        Column("failed_share", "failed", "percent"),
-        Column("slow_share", "over 4 s", "percent"),
+        FAILED,
+        SLOW,
         Column("mean_ms", "mean, ms", "number"),
         Column("p99_ms", "p99", "number"),
         Column("keeps_up", "keeps up", "text"),
-        Column("generator", "generator", "text", left=True),
+        GENERATOR,
         TRIALS_COLUMN,
     ]
     rows = []
@@ -99,21 +105,20 @@ def _table(analysis):
         for point in _points(analysis, door):
             trials = analysis.select(door=door, rate_per_s=point["load"])
             offered, _, dropped = _counts(trials)
-            numbers = tuple(o.number for o in trials)
             keeps = point["per_s"] >= KEEPS_UP * point["load"]
             rows.append(
                 {
                     "door": door,
                     "offered_per_s": point["load"],
                     "achieved_per_s": point["per_s"],
-                    "dropped_share": dropped / offered if offered else None,
-                    "failed_share": sum(o.stats.failures for o in trials) / offered if offered else None,
-                    "slow_share": sum(o.stats.slow for o in trials) / offered if offered else None,
+                    "dropped_share": share(dropped, offered),
+                    "failed_share": share(sum(o.stats.failures for o in trials), offered),
+                    "slow_share": share(sum(o.stats.slow for o in trials), offered),
                     "mean_ms": point["mean_ms"],
                     "p99_ms": point["p99_ms"],
                     "keeps_up": "unknown" if point["limited"] and not keeps else "yes" if keeps else "no",
-                    "generator": "limited" if point["limited"] else "",
-                    "trials": trials_cell(numbers),
+                    "generator": generator_text(trials),
+                    "trials": trials_cell(o.number for o in trials),
                 }
             )
     return Table(

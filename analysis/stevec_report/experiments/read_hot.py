@@ -1,15 +1,19 @@
 """E1, read-hot: many reads over few pages (tables 1.1 and 1.2, figure 1.3 of the study)."""
 
 import statistics
+from collections.abc import Sequence
+from typing import Any
 
 from stevec_report import reference, wording
-from stevec_report.blocks import Column, Figure, Table
+from stevec_report.analysis import Analysis
+from stevec_report.blocks import Block, Column, Figure, Table
 from stevec_report.costs import cost_block
 from stevec_report.experiments.beside_study import by_repetition, run_label
 from stevec_report.figures import figure_1_3
-from stevec_report.hypothesis_tests import paired_test
-from stevec_report.intervals import geometric_mean
-from stevec_report.outcomes import means_by_repetition
+from stevec_report.hypothesis_tests import PairedTest, paired_test
+from stevec_report.intervals import geometric_centre
+from stevec_report.outcomes import MeasuredOutcome, means_by_repetition
+from stevec_report.rows import count_sent, share
 from stevec_report.verdicts import Claim, Evidence, test_claim
 
 STUDY_REQUESTS = 1000  # per repetition, from section 1.4.1 of the study
@@ -31,7 +35,7 @@ RULE = (
 )
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """Tables 1.1 and 1.2, figure 1.3, and the ratios to source."""
     ours = {door: [o for o in analysis.outcomes if o.door == door] for door in analysis.run.doors}
     return [
@@ -71,7 +75,7 @@ def blocks(analysis):
     ]
 
 
-def ratio_table(analysis):
+def ratio_table(analysis: Analysis) -> Table:
     """The ratio of each door to the one without a cache, and the study's ratio of means."""
     base = base_door(analysis)
     study = study_ratios()
@@ -88,7 +92,6 @@ def ratio_table(analysis):
     for door in analysis.run.doors:
         trials = analysis.select(door=door)
         test = door_test(analysis, door, base) if door != base else None
-        sent = sum(o.stats.requests for o in trials)
         path = next((path for path, doors in STUDY_DOORS.items() if door in doors), None)
         rows.append(
             {
@@ -96,8 +99,8 @@ def ratio_table(analysis):
                 "ratio": test.ratio if test else None,
                 "p": test.p if test else None,
                 "pairs": test.n if test else None,
-                "study_ratio": study.get(path),
-                "origin_share": sum(o.record.counter_requests for o in trials) / sent if sent else None,
+                "study_ratio": study.get(path) if path else None,
+                "origin_share": _origin_share(trials),
                 "study_origin_share": {None: None, "without": 1.0}.get(path, 0.1),
             }
         )
@@ -105,7 +108,7 @@ def ratio_table(analysis):
     return Table("table-1.2-ratios", "What a cache changes.", note, columns, rows)
 
 
-def evidence(analysis):
+def evidence(analysis: Analysis) -> Evidence:
     """Claims: offload and response time at every door with a cache."""
     base = base_door(analysis)
     claims, asides = [], []
@@ -131,7 +134,7 @@ def evidence(analysis):
     )
 
 
-def facts(analysis):
+def facts(analysis: Analysis) -> dict[str, Any]:
     """E1's ratios beside the study's, for the comparison of calibration and prediction."""
     base, study = base_door(analysis), study_ratios()
     ratios = [
@@ -142,28 +145,28 @@ def facts(analysis):
     return {"ratios": ratios}
 
 
-def base_door(analysis):
+def base_door(analysis: Analysis) -> str | None:
     """The door without a cache with which the others are compared: source, else nocache, else None."""
     return next((door for door in ("source", "nocache") if door in analysis.run.doors), None)
 
 
-def door_test(analysis, door, base):
+def door_test(analysis: Analysis, door: str, base: str | None) -> PairedTest:
     """The `PairedTest` of the mean response times of two doors, by repetition."""
     return paired_test(means_by_repetition(analysis.select(door=door)), means_by_repetition(analysis.select(door=base)))
 
 
-def study_means():
+def study_means() -> dict[str, float]:
     """{path: mean of the study's repetitions in ms}: without, local, cdn."""
     return {path: statistics.fmean(v.values()) for path, v in reference.read_series("1.2", "mean_ms").items()}
 
 
-def study_ratios():
+def study_ratios() -> dict[str, float]:
     """{path: the study's mean ÷ its mean without a cache}."""
     means = study_means()
     return {path: mean / means["without"] for path, mean in means.items()}
 
 
-def _offload(analysis, door):
+def _offload(analysis: Analysis, door: str) -> Claim:
     name = f"Offload at {door}"
     trials = analysis.select(door=door)
     if not trials:
@@ -178,30 +181,33 @@ def _offload(analysis, door):
     return Claim(name, text, holds, trials=tuple(o.number for o in trials))
 
 
-def _time(analysis, door, base):
+def _time(analysis: Analysis, door: str, base: str | None) -> Claim:
     return test_claim(
         f"Time at {door}", door_test(analysis, door, base), "below", f"{door} ÷ {base} in mean response time"
     )
 
 
-def _ours(analysis, base):
+def _ours(analysis: Analysis, base: str | None) -> str:
     centres = []
     for door in (base, "local", "cached"):
         means = list(means_by_repetition(analysis.select(door=door)).values()) if door else []
-        centres.append(wording.three_digits(geometric_mean(means).centre if means else None))
+        centres.append(wording.three_digits(geometric_centre(means)))
     trials = [o for o in analysis.valid if analysis.run.doors[o.door].caching]
-    sent = sum(o.stats.requests for o in trials)
-    share = wording.percent(sum(o.record.counter_requests for o in trials) / sent if sent else None)
-    return f"origin sees {share} with a cache; {' : '.join(centres)} ms {base or 'without'} : local : cached"
+    seen = wording.percent(_origin_share(trials))
+    return f"origin sees {seen} with a cache; {' : '.join(centres)} ms {base or 'without'} : local : cached"
 
 
-def _means(analysis):
+def _origin_share(trials: Sequence[MeasuredOutcome]) -> float | None:
+    return share(sum(o.record.counter_requests for o in trials), count_sent(trials))
+
+
+def _means(analysis: Analysis) -> dict[str, list[float]]:
     return {door: list(means_by_repetition(analysis.select(door=door)).values()) for door in analysis.run.doors}
 
 
-def _labelled(series):
+def _labelled(series: reference.Series) -> reference.Series:
     return {STUDY_LABELS[path]: values for path, values in series.items()}
 
 
-def _planned(analysis):
+def _planned(analysis: Analysis) -> str:
     return " or ".join(sorted({wording.grouped(plan.requests) for plan in analysis.run.plans.values()}))

@@ -2,15 +2,19 @@
 
 import math
 import statistics
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from stevec_report import reference, wording
-from stevec_report.blocks import Cell, Column, Figure, Table
+from stevec_report.analysis import Analysis
+from stevec_report.averages import mean
+from stevec_report.blocks import Block, Cell, Column, Figure, Row, Table, judged_cell
 from stevec_report.experiments.beside_study import by_repetition, run_label
 from stevec_report.figures import figure_1_4
-from stevec_report.hypothesis_tests import equivalence, sign_flip
-from stevec_report.outcomes import means_by_repetition
+from stevec_report.hypothesis_tests import PairedTest, equivalence, sign_flip
+from stevec_report.intervals import geometric_centre
+from stevec_report.outcomes import MeasuredOutcome, Outcome, means_by_repetition
 from stevec_report.verdicts import Claim, Evidence, describe_test
 
 STUDY_SETTINGS = {
@@ -34,7 +38,7 @@ RULE = (
 )
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """Table 1.3 (times and hits) and figure 1.4."""
     ours = {door: [o for o in analysis.outcomes if o.door == door] for door in (BASE, CACHED)}
     return [
@@ -62,21 +66,21 @@ def blocks(analysis):
     ]
 
 
-def evidence(analysis):
+def evidence(analysis: Analysis) -> Evidence:
     """Claims: the times are equivalent, and hits are rare."""
     base, cached = (means_by_repetition(analysis.select(door=door)) for door in (BASE, CACHED))
     test = equivalence(cached, base, MARGIN)
     study = reference.read_series("1.3", "mean_ms")
     means = {path: statistics.fmean(values.values()) for path, values in study.items()}
     trials = analysis.select(door=CACHED)
-    hits = [o.stats.served_by_cache for o in trials]
+    centres = [wording.three_digits(geometric_centre(own.values())) for own in (cached, base)]
     return Evidence(
         claims=[_same_time(test, base, cached), _rare_hits(trials)],
         rule=RULE,
         study=f"{means['with']:.1f} ms cached, {means['without']:.1f} ms not; 2.75 hits of 100",
-        ours=f"{_centre(cached)} ms cached, {_centre(base)} ms not; "
-        f"{wording.three_digits(statistics.fmean(hits) if hits else None)} hits of "
-        f"{wording.three_digits(statistics.fmean([o.stats.requests for o in trials]) if trials else None)}",
+        ours=f"{' ms cached, '.join(centres)} ms not; "
+        f"{wording.three_digits(mean(o.stats.served_by_cache for o in trials))} hits of "
+        f"{wording.three_digits(mean(o.stats.requests for o in trials))}",
         study_effect=means["with"] / means["without"],
         effect=test,
         effect_name="cached ÷ nocache",
@@ -84,7 +88,7 @@ def evidence(analysis):
     )
 
 
-def _same_time(test, base, cached):
+def _same_time(test: PairedTest, base: dict[int, float], cached: dict[int, float]) -> Claim:
     name = "Same time"
     if test.ratio is None:
         return Claim(name, "no pair of valid trials.", None, test)
@@ -93,14 +97,14 @@ def _same_time(test, base, cached):
     return Claim(name, text, within, test, opposite_p=_outside_p(base, cached))
 
 
-def _outside_p(base, cached):
+def _outside_p(base: dict[int, float], cached: dict[int, float]) -> float:
     """The sign-flip p of a ratio outside of the margin; 1 where its mean lies inside."""
     logs = np.array([math.log(cached[r] / base[r]) for r in sorted(base.keys() & cached.keys())])
     beyond = logs * np.sign(logs.mean()) - math.log(MARGIN)
     return sign_flip(beyond)[0] if beyond.mean() > 0 else 1.0
 
 
-def _rare_hits(trials):
+def _rare_hits(trials: Sequence[MeasuredOutcome]) -> Claim:
     name = "Rare hits"
     if not trials:
         return Claim(name, "no valid trial.", None)
@@ -110,7 +114,7 @@ def _rare_hits(trials):
     return Claim(name, text, holds, trials=tuple(o.number for o in trials))
 
 
-def _hits_table(outcomes, expected):
+def _hits_table(outcomes: Iterable[Outcome], expected: float | None) -> Table:
     study = reference.read_series("1.3", "cached_requests")["with"]
     columns = [
         Column("repetition", "rep.", "text"),
@@ -119,18 +123,18 @@ def _hits_table(outcomes, expected):
         Column("repeats", "repeats in the plan", "count"),
         Column("exact", "equal", "text"),
     ]
-    ours = {o.repetition: o for o in outcomes}
+    ours = {o.repetition: o for o in outcomes if o.repetition is not None}
     rows = []
     for repetition in sorted(study.keys() | ours.keys()):
-        row = {"repetition": repetition, "study_hits": study.get(repetition)}
+        row: Row = {"repetition": repetition, "study_hits": study.get(repetition)}
         outcome = ours.get(repetition)
-        if outcome and outcome.stats:
+        if isinstance(outcome, MeasuredOutcome):
             hits = outcome.stats.served_by_cache
             repeats = outcome.stats.requests - outcome.stats.distinct_pages
             row |= {
                 "hits": Cell(hits, trials=(outcome.number,), off=not outcome.valid),
                 "repeats": repeats,
-                "exact": Cell("yes" if hits == repeats else "no", mark="valid" if hits == repeats else "invalid"),
+                "exact": judged_cell(hits == repeats, "yes", "no"),
             }
         rows.append(row)
     note = (
@@ -141,15 +145,10 @@ def _hits_table(outcomes, expected):
     return Table("table-1.3-hits", "Table 1.3, continued. Requests that the cache served.", note, columns, rows)
 
 
-def _expected_hits(analysis):
+def _expected_hits(analysis: Analysis) -> float | None:
     """n − m (1 − (1 − 1/m)^n), the mean number of repeats among n draws of m pages."""
     record = next((o.record for o in analysis.outcomes if o.record), None)
     if record is None or record.number("pages") < 1:
         return None
     n, m = record.number("requests"), record.number("pages")
     return n - m * (1 - (1 - 1 / m) ** n)
-
-
-def _centre(means):
-    values = list(means.values())
-    return wording.three_digits(math.exp(statistics.fmean(map(math.log, values))) if values else None)

@@ -2,17 +2,21 @@
 
 import itertools
 import statistics
+from collections.abc import Sequence
+from typing import Any
 
-from stevec_report import staleness, wording
-from stevec_report.averages import mean, median
-from stevec_report.blocks import TRIALS_COLUMN, Column, Figure, Table, Words, trials_cell
+from stevec_report import rows, staleness, wording
+from stevec_report.analysis import Analysis
+from stevec_report.averages import mean
+from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
 from stevec_report.figures import hits_by_rank
+from stevec_report.outcomes import MeasuredOutcome
 
 STALE_MAX = 0.01  # of the reads, in the hypothesis
 UNIFORM = 0.0
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """The result for the hypothesis, the table by popularity, and the hit ratio by a page's rank."""
     found = [_of_exponent(analysis, exponent) for exponent in _exponents(analysis)]
     return [
@@ -29,45 +33,45 @@ def blocks(analysis):
     ]
 
 
-def evidence(analysis):
+def evidence(analysis: Analysis) -> None:
     """Decides none of the study's hypotheses: the study drew its pages uniformly."""
     return None
 
 
-def exponent_of(outcome):
+def exponent_of(outcome: MeasuredOutcome) -> float:
     """The Zipf exponent of the reads of a trial, 0 where they are uniform."""
     popularity = outcome.record.setting("popularity", "uniform")
     return float(popularity.get("zipf", UNIFORM)) if isinstance(popularity, dict) else UNIFORM
 
 
-def _exponents(analysis):
+def _exponents(analysis: Analysis) -> list[float]:
     return sorted({exponent_of(o) for o in analysis.valid})
 
 
-def _of_exponent(analysis, exponent):
+def _of_exponent(analysis: Analysis, exponent: float) -> dict[str, Any]:
     trials = [o for o in analysis.valid if exponent_of(o) == exponent and o.stats.reads]
     return {
         "name": "uniform" if exponent == UNIFORM else f"Zipf {exponent:g}",
         "exponent": exponent,
         "trials": trials,
-        "hits": {o.repetition: o.stats.served_reads / o.stats.reads for o in trials},
+        "hits": {o.repetition: o.stats.hit_ratio for o in trials},
         "bytes": [_bytes_spared(analysis, o) for o in trials],
         "staleness": staleness.of_trials(trials),
     }
 
 
-def _bytes_spared(analysis, outcome):
+def _bytes_spared(analysis: Analysis, outcome: MeasuredOutcome) -> float | None:
     """Share of the bytes of reads' responses that did not come from the origin. A 304 carries none."""
-    rows = analysis.samples.query(
+    found = analysis.samples.query(
         "SELECT sum(size_bytes) FILTER (served OR cache_status = 'REVALIDATED'), sum(size_bytes) "
         "FROM {samples} WHERE is_read AND answered",
         [outcome.number],
     )
-    spared, total = rows[0] if rows else (None, None)
+    spared, total = found[0] if found else (None, None)
     return (spared or 0) / total if total else None
 
 
-def _say(found):
+def _say(found: Sequence[dict[str, Any]]) -> str:
     if not found:
         return "There is no valid trial."
     hits = [(own["name"], statistics.fmean(own["hits"].values())) for own in found]
@@ -90,12 +94,12 @@ def _say(found):
         below = sum(ratio < STALE_MAX for ratio in ratios)
         text += (
             f". Stale were {wording.percent(max(ratios))} of the reads at most, below "
-            f"{wording.percent(STALE_MAX)} in {below} of {wording.count_of(len(ratios), 'trial')}"
+            f"{wording.percent(STALE_MAX)} in {wording.part_of(below, len(ratios), 'trial')}"
         )
     return f"{text}."
 
 
-def _table(found):
+def _table(found: Sequence[dict[str, Any]]) -> Table:
     columns = [
         Column("popularity", "popularity", "text", left=True),
         Column("pages", "pages", "count"),
@@ -106,8 +110,8 @@ def _table(found):
         Column("offload_bytes", "bytes spared the origin", "percent"),
         Column("stale_ratio", "stale reads", "percent"),
         Column("staleness_p95_s", "stale by p95, s"),
-        Column("p50_ms", "p50, ms"),
-        Column("p99_ms", "p99"),
+        rows.P50,
+        rows.P99,
         TRIALS_COLUMN,
     ]
     return Table(
@@ -121,9 +125,8 @@ def _table(found):
     )
 
 
-def _row(own):
+def _row(own: dict[str, Any]) -> Row:
     trials = own["trials"]
-    numbers = tuple(o.number for o in trials)
     old = own["staleness"]
     return {
         "popularity": own["name"],
@@ -135,14 +138,13 @@ def _row(own):
         "offload_bytes": mean(own["bytes"]),
         "stale_ratio": staleness.mean_ratio(old),
         "staleness_p95_s": old.seconds["p95"] if old else None,
-        "p50_ms": median([o.stats.p50_ms for o in trials]),
-        "p99_ms": median([o.stats.p99_ms for o in trials]),
-        "trials": trials_cell(numbers),
+        **rows.percentiles(trials),
+        "trials": trials_cell(o.number for o in trials),
     }
 
 
-def _line(analysis, own):
-    rows = analysis.samples.query(
+def _line(analysis: Analysis, own: dict[str, Any]) -> dict[str, Any]:
+    classes = analysis.samples.query(
         "SELECT CAST(floor(log2(CAST(regexp_extract(page, '[0-9]+$') AS BIGINT))) AS INTEGER) AS class, "
         "count(*), count(*) FILTER (served) FROM {samples} "
         "WHERE is_read AND answered AND regexp_matches(page, '^page-0*[1-9][0-9]*$') GROUP BY 1 ORDER BY 1",
@@ -151,6 +153,6 @@ def _line(analysis, own):
     # The middle of the ranks from 2^k to below 2^(k+1), on a logarithmic axis.
     return {
         "label": own["name"],
-        "ranks": [2 ** (k + 0.5) if k else 1 for k, _, _ in rows],
-        "ratios": [served / reads for _, reads, served in rows],
+        "ranks": [2 ** (k + 0.5) if k else 1 for k, _, _ in classes],
+        "ratios": [served / reads for _, reads, served in classes],
     }

@@ -3,15 +3,18 @@
 Tables 1.7 (E5) and 1.8 (E6), which table 1.9 joins, and figures 1.8 and 1.9.
 """
 
-import math
-import statistics
+from collections.abc import Iterable
+from typing import Any
 
 from stevec_report import reference, wording
-from stevec_report.blocks import Column, Figure, Table
+from stevec_report.analysis import Analysis
+from stevec_report.averages import mean
+from stevec_report.blocks import Block, Column, Figure, Table
 from stevec_report.experiments.beside_study import by_repetition, run_label
 from stevec_report.figures import figure_1_8, figure_1_9
 from stevec_report.hypothesis_tests import PairedTest, paired_test
-from stevec_report.outcomes import means_by_repetition
+from stevec_report.intervals import Interval, geometric_centre
+from stevec_report.outcomes import Outcome, means_by_repetition
 from stevec_report.verdicts import Claim, Evidence, test_claim
 
 STUDY_SETTINGS = {"requests": 200, "edit_size_chars": 1000, "pause_s": 0, "vus": 1, "repetitions": 8}
@@ -26,7 +29,7 @@ RULE_CACHED = (
 )
 
 
-def blocks(analysis):
+def blocks(analysis: Analysis) -> list[Block]:
     """The table by repetition, the figure, and this run's side of table 1.9."""
     direct = _is_direct(analysis)
     table, number, script = ("1.7", "1.8", figure_1_8) if direct else ("1.8", "1.9", figure_1_9)
@@ -54,17 +57,16 @@ def blocks(analysis):
     ]
 
 
-def facts(analysis):
+def facts(analysis: Analysis) -> dict[str, Any]:
     """This run's side of table 1.9."""
     own = _by_operation(analysis.valid)
     means = {}
     for operation, trials in own.items():
-        values = means_by_repetition(trials).values()
-        means[operation] = statistics.fmean(values) if values else None
+        means[operation] = mean(means_by_repetition(trials).values())
     return {"direct": _is_direct(analysis), "means": means}
 
 
-def means_table(means):
+def means_table(means: dict[bool, dict[str, float | None]]) -> Table:
     """Table 1.9: means of writes and reads, without and with the cache, for the runs that exist.
 
     Args:
@@ -96,7 +98,7 @@ def means_table(means):
     )
 
 
-def evidence(analysis):
+def evidence(analysis: Analysis) -> Evidence:
     """Claim: the ratio of write times to read times."""
     direct = _is_direct(analysis)
     own = _by_operation(analysis.valid)
@@ -105,9 +107,10 @@ def evidence(analysis):
     study = {row["method"]: row for row in reference.read_rows("1.9")}
     column = "without_cache_mean_ms" if direct else "with_cache_mean_ms"
     write_ms, read_ms = float(study["POST"][column]), float(study["GET"][column])
+    centres = [wording.three_digits(geometric_centre(own.values())) for own in (writes, reads)]
     if direct:
         claim = test_claim("Dearer", effect, "above", "write ÷ read in mean response time")
-        asides = [_less_than_twice(effect)] if effect.ratio else []
+        asides = [_less_than_twice(effect.ratio)] if effect.ratio else []
     else:
         claim = _far_longer(writes, reads, effect)
         asides = []
@@ -115,7 +118,7 @@ def evidence(analysis):
         claims=[claim],
         rule=RULE_DIRECT if direct else RULE_CACHED,
         study=f"{write_ms:.1f} ms write, {read_ms:.1f} ms read",
-        ours=f"{_centre(writes)} ms write, {_centre(reads)} ms read",
+        ours=f"{' ms write, '.join(centres)} ms read",
         study_effect=write_ms / read_ms,
         effect=effect,
         effect_name="write ÷ read",
@@ -123,39 +126,34 @@ def evidence(analysis):
     )
 
 
-def study_settings(analysis):
+def study_settings(analysis: Analysis) -> dict[str, Any]:
     """The study's settings: its writes without a cache used more pages."""
     return STUDY_SETTINGS | {"pages": (100, 30) if _is_direct(analysis) else 30}
 
 
-def _far_longer(writes, reads, effect):
+def _far_longer(writes: dict[int, float], reads: dict[int, float], effect: PairedTest) -> Claim:
     shifted = paired_test({r: value / FAR for r, value in writes.items()}, reads)
     test = PairedTest(effect.ratio, shifted.p, shifted.n, shifted.exact, shifted.least_p)
     claim = test_claim("Far longer", test, "above", f"write ÷ read (p against {FAR})")
     return Claim(claim.name, claim.text, None if effect.ratio is None else effect.ratio.centre > FAR, claim.test)
 
 
-def _less_than_twice(effect):
-    text = f"only “a little”: less than twice as long ({wording.three_digits(effect.ratio.centre)} ×)."
-    return Claim("A little", text, effect.ratio.centre < 2)
+def _less_than_twice(ratio: Interval) -> Claim:
+    text = f"only “a little”: less than twice as long ({wording.three_digits(ratio.centre)} ×)."
+    return Claim("A little", text, ratio.centre < 2)
 
 
-def _by_operation(outcomes):
-    found = {"write": [], "read": []}
+def _by_operation(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    found: dict[str, list[Outcome]] = {"write": [], "read": []}
     for outcome in outcomes:
         if outcome.record:
             found["write" if outcome.record.number("edit_ratio") > 0 else "read"].append(outcome)
-    return {name: sorted(own, key=lambda o: o.repetition) for name, own in found.items()}
+    return {name: sorted(own, key=lambda o: o.repetition or 0) for name, own in found.items()}
 
 
-def _with(direct):
+def _with(direct: bool) -> str:
     return "without" if direct else "with"
 
 
-def _is_direct(analysis):
+def _is_direct(analysis: Analysis) -> bool:
     return analysis.name != "write-vs-read-cached"
-
-
-def _centre(means):
-    values = list(means.values())
-    return wording.three_digits(math.exp(statistics.fmean(map(math.log, values))) if values else None)

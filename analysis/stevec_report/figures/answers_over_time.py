@@ -1,5 +1,9 @@
 """The responses over the course of a trial: current pages, old copies, errors; one panel per policy."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from stevec_report import plot_style
@@ -9,7 +13,7 @@ PANELS_MAX = 8
 KINDS = (("current", "sky_blue", None), ("old copy", "yellow", "///"), ("error", "vermilion", "xxx"))
 
 
-def draw(panels):
+def draw(panels: Sequence[dict[str, Any]]) -> Figure:
     """Draw the panels.
 
     Args:
@@ -18,8 +22,7 @@ def draw(panels):
             the origin was back.
     """
     panels = panels[:PANELS_MAX]
-    rows = max(1, len(panels))
-    figure, all_axes = plot_style.new_figure(0.9 + PANEL_IN * rows, rows=rows, sharex=True)
+    figure, all_axes = plot_style.new_panels(len(panels), PANEL_IN, 0.9)
     for axes, panel in zip(all_axes, panels, strict=False):
         current = [1 - old - failed for old, failed in zip(panel["old"], panel["failed"], strict=True)]
         layers = axes.stackplot(
@@ -37,7 +40,7 @@ def draw(panels):
         axes.set_title(panel["title"])
         axes.set_ylim(0, 1)
         axes.set_yticks([0, 0.5, 1])
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{100 * value:g} %"))
+        plot_style.label_shares(axes.yaxis)
         axes.tick_params(axis="both", length=0)
         axes.margins(x=0)
     all_axes[-1].set_xlabel("seconds since the origin was killed")

@@ -1,13 +1,17 @@
 """Several measures of the same few things: one panel per measure, one row per thing, one dot per trial."""
 
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from stevec_report import plot_style
 
 ROW_IN = 0.24
 
 
-def draw(panels):
+def draw(panels: Sequence[dict[str, Any]]) -> Figure:
     """Draw the panels.
 
     Args:
@@ -37,9 +41,7 @@ def draw(panels):
         axes.set_ylim(len(panel["names"]) - 0.5, -0.5)
         axes.set_xlim(0, 1.08 * highest or 1)
         axes.xaxis.set_major_locator(MaxNLocator(5))
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
-        axes.grid(True)
-        axes.tick_params(axis="both", length=0)
+        plot_style.label_numbers(axes.xaxis)
+        plot_style.frame(axes, "both")
         axes.tick_params(axis="y", labelcolor=plot_style.INK)
-        axes.spines["left"].set_visible(False)
     return figure

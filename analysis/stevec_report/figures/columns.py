@@ -4,29 +4,36 @@ The two panels share their columns, so that the pattern can be compared, but not
 differs.
 """
 
+from collections.abc import Iterable
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from matplotlib.typing import ColorType
 
 from stevec_report import plot_style
 from stevec_report.intervals import geometric_mean
 from stevec_report.wording import three_digits
 
 HEIGHT_IN = 5.6
+Column = dict[str, Any]  # as `column` makes it
 BAR_WIDTH = 0.66
 DOTS_FROM, DOTS_TO = -0.24, 0.12  # where in a column the trials lie, from the first repetition to the last
 INTERVAL_AT = 0.24
-BRACKET = {"fmt": "none", "ecolor": plot_style.INK, "elinewidth": 1.3, "capsize": 3, "zorder": 4}
+BRACKET: dict[str, Any] = {"fmt": "none", "ecolor": plot_style.INK, "elinewidth": 1.3, "capsize": 3, "zorder": 4}
 HEADROOM = 1.18  # space above the highest mark, for its number
 
 
-def column(label, over, door, means_ms):
+def column(label: str, over: list[float], door: str, means_ms: list[float]) -> Column:
     """One column of a panel, with the interval of its geometric mean."""
     interval = geometric_mean(means_ms) if means_ms else None
     return {"label": label, "over": over, "door": door, "means_ms": means_ms, "interval": interval}
 
 
-def draw(study, ours, study_label, ours_label):
+def draw(study: list[Column], ours: list[Column], study_label: str, ours_label: str) -> Figure:
     """Draw both panels.
 
     Args:
@@ -35,17 +42,16 @@ def draw(study, ours, study_label, ours_label):
             order of repetition.
         study_label, ours_label: titles of the panels.
     """
-    figure, (top, bottom) = plot_style.new_figure(HEIGHT_IN, rows=2)
+    figure, (top, bottom) = plot_style.new_figure(HEIGHT_IN, rows=2, hspace=0.05)
     places = [place for column in study + ours for place in column["over"]]
     for axes, columns, label in ((top, study, study_label), (bottom, ours, ours_label)):
         _draw_panel(axes, columns, label)
         axes.set_xlim(min(places) - 0.55, max(places) + 0.55)
     _explain_marks(figure, bottom)
-    figure.get_layout_engine().set(hspace=0.05)
     return figure
 
 
-def _explain_marks(figure, axes):
+def _explain_marks(figure: Figure, axes: Axes) -> None:
     """Add a legend below the panels for the dot, the line and the bracket; its marks have no data."""
     nothing = [float("nan")]
     dot = axes.scatter(nothing, nothing, s=17, color=plot_style.MUTED, label="one trial")
@@ -64,7 +70,7 @@ def _explain_marks(figure, axes):
     )
 
 
-def _draw_panel(axes, columns, title):
+def _draw_panel(axes: Axes, columns: Iterable[Column], title: str) -> None:
     highest = 0.0
     for column in columns:
         highest = max(highest, _draw_column(axes, column))
@@ -72,22 +78,20 @@ def _draw_panel(axes, columns, title):
     axes.set_title(title, pad=10)
     axes.set_ylabel("mean response time, ms")
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
-    axes.yaxis.grid(True)
-    axes.tick_params(axis="both", length=0, pad=5)
-    axes.spines["left"].set_visible(False)
+    plot_style.label_numbers(axes.yaxis)
+    plot_style.frame(axes, pad=5)
     axes.set_xticks([_centre(column) for column in columns], [column["label"] for column in columns])
 
 
-def _pale(colour):
+def _pale(colour: ColorType) -> tuple[float, ...]:
     return tuple(0.2 * part + 0.8 for part in to_rgb(colour))
 
 
-def _centre(column):
+def _centre(column: Column) -> float:
     return sum(column["over"]) / len(column["over"])
 
 
-def _draw_column(axes, column):
+def _draw_column(axes: Axes, column: Column) -> float:
     """Draw one column and return its highest value in ms."""
     at, colour, interval = _centre(column), plot_style.door_colour(column["door"]), column["interval"]
     if interval is None:

@@ -1,5 +1,10 @@
 """Drift check: the mean of each trial, in order of time, relative to the mean of its door."""
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from stevec_report import plot_style
@@ -8,7 +13,11 @@ HEIGHT_IN = 3.1
 SPAN_MIN_PERCENT = 5  # the axis never shows less than ±5 %, so that noise does not look like an event
 
 
-def draw(series, invalid_minutes, fit=None):
+def draw(
+    series: Sequence[dict[str, Any]],
+    invalid_minutes: Sequence[float],
+    fit: tuple[tuple[float, ...], tuple[float, ...]] | None = None,
+) -> Figure:
     """Draw the check.
 
     Args:
@@ -18,7 +27,7 @@ def draw(series, invalid_minutes, fit=None):
         fit: ((minutes, minutes), (relative, relative)) of the common line, or None.
     """
     figure, (axes,) = plot_style.new_figure(HEIGHT_IN)
-    span = SPAN_MIN_PERCENT
+    span: float = SPAN_MIN_PERCENT
     axes.axhline(0, color=plot_style.MUTED, linewidth=0.9, zorder=1)
     for line in series:
         axes.plot(
@@ -55,32 +64,25 @@ def draw(series, invalid_minutes, fit=None):
             label="invalid trial",
             zorder=5,
         )
+    _finish(axes, span)
+    plot_style.legend_above(figure, axes, 6, handlelength=1.3, handletextpad=0.3, columnspacing=0.7)
+    return figure
+
+
+def _finish(axes: Axes, span: float) -> None:
     axes.set_ylim(-1.15 * span, 1.15 * span)
     axes.xaxis.set_major_locator(MaxNLocator(6))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
+    plot_style.label_numbers(axes.xaxis)
     axes.yaxis.set_major_locator(MaxNLocator(6))
     axes.yaxis.set_major_formatter(FuncFormatter(_label_change))
     axes.set_ylabel("trial mean against its door's")
     axes.set_xlabel("minutes since the first trial began")
-    axes.yaxis.grid(True)
-    axes.tick_params(axis="both", length=0)
-    axes.spines["left"].set_visible(False)
-    figure.legend(
-        loc="outside upper left",
-        ncols=6,
-        frameon=False,
-        fontsize=8.5,
-        handlelength=1.3,
-        handletextpad=0.3,
-        columnspacing=0.7,
-        borderpad=0.1,
-    )
-    return figure
+    plot_style.frame(axes)
 
 
-def _changes(relative):
+def _changes(relative: Iterable[float]) -> list[float]:
     return [100 * (value - 1) for value in relative]
 
 
-def _label_change(change, _position):
+def _label_change(change: float, _position: int) -> str:
     return f"{change:+g} %".replace("-", "−") if change else "0 %"

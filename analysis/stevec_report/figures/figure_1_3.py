@@ -1,6 +1,9 @@
 """Figure 1.3 (E1): mean response time by path, the study's and this run's."""
 
+from matplotlib.figure import Figure
+
 from stevec_report.figures import columns
+from stevec_report.reference import Series
 
 # The study's paths: the doors above whose columns they are drawn, the door whose colour they use, and a label.
 STUDY_PATHS = {
@@ -10,7 +13,7 @@ STUDY_PATHS = {
 }
 
 
-def draw(study, ours, ours_label):
+def draw(study: Series, ours: dict[str, list[float]], ours_label: str) -> Figure:
     """Draw it.
 
     Args:

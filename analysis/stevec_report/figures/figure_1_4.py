@@ -1,12 +1,15 @@
 """Figure 1.4 (E2): mean response time without and with a cache, the study's and this run's."""
 
+from matplotlib.figure import Figure
+
 from stevec_report.figures import columns
+from stevec_report.reference import Series
 
 # The study's two paths, both through the CDN, and the corresponding door here.
 PATHS = {"without": ("nocache", "cache bypassed"), "with": ("cached", "cached")}
 
 
-def draw(study, ours, ours_label):
+def draw(study: Series, ours: dict[str, list[float]], ours_label: str) -> Figure:
     """Draw it.
 
     Args:

@@ -1,11 +1,14 @@
 """Figure 1.5 (E3): mean response time of the probe against the load, source: without a cache."""
 
+from matplotlib.figure import Figure
+
 from stevec_report.figures import load_curve
+from stevec_report.figures.load_curve import ByLevel
 
 DOOR = "source"
 
 
-def draw(study, ours, ours_label):
+def draw(study: dict[int, float], ours: ByLevel, ours_label: str) -> Figure:
     """Draw it.
 
     Args:

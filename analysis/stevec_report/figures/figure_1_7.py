@@ -1,16 +1,21 @@
 """Figure 1.7 (E4): hit ratio by size of page, with and without writes, the study's and this run's."""
 
+from typing import Any
+
 import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from stevec_report import plot_style
 
 HEIGHT_IN = 5.2
+Ratios = dict[str, dict[float, list[float]]]  # {workload: {size of a page in kB: hit ratios}}
 WIDTH = 0.38
 WORKLOADS = {"get-only": ("reads only", "blue", ""), "mixed": ("reads and edits", "vermilion", "//")}
 
 
-def draw(study, ours, ours_label):
+def draw(study: Ratios, ours: Ratios, ours_label: str) -> Figure:
     """Draw it.
 
     Args:
@@ -25,11 +30,11 @@ def draw(study, ours, ours_label):
     return figure
 
 
-def _draw_panel(axes, data, label):
+def _draw_panel(axes: Axes, data: Ratios, label: str) -> list[Any]:
     sizes = sorted({size for values in data.values() for size in values})
     lowest, handles = 1.0, []
-    for shift, (workload, (words, colour, hatch)) in zip((-0.5, 0.5), WORKLOADS.items(), strict=True):
-        colour = plot_style.OKABE_ITO[colour]
+    for shift, (workload, (words, name, hatch)) in zip((-0.5, 0.5), WORKLOADS.items(), strict=True):
+        colour = plot_style.OKABE_ITO[name]
         values = data.get(workload, {})
         at = [i + shift * WIDTH for i, size in enumerate(sizes) if values.get(size)]
         shown = [values[size] for size in sizes if values.get(size)]
@@ -58,7 +63,5 @@ def _draw_panel(axes, data, label):
     axes.set_ylabel("hit ratio" if bottom == 0 else f"hit ratio (from {100 * bottom:.0f} %)")
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{100 * value:.0f} %"))
-    axes.yaxis.grid(True)
-    axes.tick_params(axis="both", length=0)
-    axes.spines["left"].set_visible(False)
+    plot_style.frame(axes)
     return handles

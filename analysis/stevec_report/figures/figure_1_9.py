@@ -1,11 +1,14 @@
 """Figure 1.9 (E6): mean response time of writes and reads through the cache, the study's and this run's."""
 
+from matplotlib.figure import Figure
+
 from stevec_report.figures import write_and_read
+from stevec_report.reference import Series
 
 STUDY_LABEL = "The study: Banana Pi, through the cache, 2016"
 
 
-def draw(study, ours, ours_label):
+def draw(study: Series, ours: dict[str, list[float]], ours_label: str) -> Figure:
     """Draw it.
 
     Args:

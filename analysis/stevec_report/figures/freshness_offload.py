@@ -1,8 +1,13 @@
 """Stale reads against offload: one panel per rate of edits, one point per policy."""
 
-from matplotlib.ticker import FuncFormatter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from stevec_report import plot_style
+from stevec_report.intervals import Interval
 
 PANEL_HEIGHT_IN = 3.1
 LINEAR_TO = 0.1  # percent; linear below it, because a logarithmic axis has no 0 and "no stale read" is a valid result
@@ -10,21 +15,21 @@ TICKS = (0, 0.1, 1, 10, 100)
 NEAR_X, NEAR_FACTOR = 6.0, 1.6  # points nearer than this share a label
 
 
-def draw(panels):
+def draw(panels: Sequence[dict[str, Any]]) -> Figure:
     """Draw the panels.
 
     Args:
         panels: [{"title", "points": [{"label", "door", "offload", "stale", "front"}]}], `offload` and `stale` being
             `Interval` in percent.
     """
-    figure, axes = plot_style.new_figure(PANEL_HEIGHT_IN * len(panels) + 0.3, rows=len(panels), sharex=True)
+    figure, axes = plot_style.new_panels(len(panels), PANEL_HEIGHT_IN, 0.3)
     for own, panel in zip(axes, panels, strict=True):
         _draw_panel(own, panel)
     axes[-1].set_xlabel("reads kept from the origin, %")
     return figure
 
 
-def _draw_panel(axes, panel):
+def _draw_panel(axes: Axes, panel: dict[str, Any]) -> None:
     points = panel["points"]
     front = sorted((p for p in points if p["front"]), key=lambda p: (p["offload"].centre, p["stale"].centre))
     axes.plot(
@@ -67,23 +72,22 @@ def _draw_panel(axes, panel):
     axes.set_ylim(0, 100)
     axes.set_xlim(-3, 103)
     axes.set_yticks(TICKS)
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
+    plot_style.label_numbers(axes.yaxis)
     axes.minorticks_off()
-    axes.yaxis.grid(True)
-    axes.tick_params(axis="both", length=0)
-    axes.spines["left"].set_visible(False)
+    plot_style.frame(axes)
 
 
-def _reach(interval):
+def _reach(interval: Interval) -> list[list[float]]:
     """The distances of the interval's ends from its centre, as `errorbar` expects them; empty for a single trial."""
-    if interval.low is None:
+    if interval.bounds is None:
         return [[0], [0]]
-    return [[max(0, interval.centre - interval.low)], [max(0, interval.high - interval.centre)]]
+    low, high = interval.bounds
+    return [[max(0, interval.centre - low)], [max(0, high - interval.centre)]]
 
 
-def _groups(points):
+def _groups(points: Iterable[dict[str, Any]]) -> list[Any]:
     """[(labels, x, y)]: points that overlap share a label, at the highest of them."""
-    groups = []
+    groups: list[Any] = []
     for point in points:
         x, y = point["offload"].centre, point["stale"].centre
         for group in groups:

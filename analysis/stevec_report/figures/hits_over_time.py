@@ -1,6 +1,9 @@
 """Hit ratio over the course of a trial: one line per cell."""
 
-from matplotlib.ticker import FuncFormatter
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
 
 from stevec_report import plot_style
 
@@ -10,7 +13,7 @@ LINES = ("solid", "dashed")
 LINES_MAX = 8
 
 
-def draw(lines, ttl_s):
+def draw(lines: Sequence[dict[str, Any]], ttl_s: float | None) -> Figure:
     """Draw the lines.
 
     Args:
@@ -44,11 +47,9 @@ def draw(lines, ttl_s):
     axes.set_ylim(-0.02, 1.04)
     axes.set_xlim(left=0)
     axes.set_yticks([0, 0.25, 0.5, 0.75, 1])
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{100 * value:g} %"))
+    plot_style.label_shares(axes.yaxis)
     axes.set_ylabel("reads served by the cache")
     axes.set_xlabel("seconds since the first request")
-    axes.yaxis.grid(True)
-    axes.tick_params(axis="both", length=0)
-    axes.spines["left"].set_visible(False)
+    plot_style.frame(axes)
     plot_style.legend_above(figure, axes, 2)
     return figure

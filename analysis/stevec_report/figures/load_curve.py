@@ -1,16 +1,21 @@
 """Response time against the number of parallel requesters, the study's above and this run's below."""
 
-from matplotlib.ticker import FuncFormatter, MaxNLocator
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from stevec_report import plot_style
 from stevec_report.intervals import geometric_mean
 from stevec_report.tolerance import TOLERATED_MS
 
 HEIGHT_IN = 5.4
+ByLevel = dict[float, tuple[list[float], bool]]  # {requesters: (trial means in ms, limited)}
 TOLERATED_SHOWN_FROM = 0.4  # share of the limit; for lower curves its line would only compress the curve
 
 
-def draw(study, ours, door, ours_label):
+def draw(study: dict[int, float], ours: ByLevel, door: str, ours_label: str) -> Figure:
     """Draw both panels; points where the load generator was the limit are hollow and not joined by the line."""
     figure, (top, bottom) = plot_style.new_figure(HEIGHT_IN, rows=2, sharex=True)
     _draw_line(top, list(study), list(study.values()), door)
@@ -41,12 +46,12 @@ def draw(study, ours, door, ours_label):
     return figure
 
 
-def _draw_line(axes, levels, values, door):
+def _draw_line(axes: Axes, levels: Sequence[float], values: Sequence[float], door: str) -> None:
     colour = plot_style.door_colour(door)
     axes.plot(levels, values, color=colour, linewidth=1.8, marker=plot_style.door_marker(door), markersize=4.5)
 
 
-def _finish(axes, highest):
+def _finish(axes: Axes, highest: float) -> None:
     top = 1.12 * highest or 1
     if highest > TOLERATED_SHOWN_FROM * TOLERATED_MS:
         top = max(top, 1.12 * TOLERATED_MS)
@@ -54,7 +59,5 @@ def _finish(axes, highest):
     axes.set_ylim(0, top)
     axes.set_ylabel("mean response time, ms")
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
-    axes.yaxis.grid(True)
-    axes.tick_params(axis="both", length=0)
-    axes.spines["left"].set_visible(False)
+    plot_style.label_numbers(axes.yaxis)
+    plot_style.frame(axes)

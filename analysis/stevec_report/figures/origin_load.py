@@ -1,5 +1,9 @@
 """Resource use of the origin over the course of each trial: processor, memory, network, temperature."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from stevec_report import plot_style
@@ -14,7 +18,7 @@ PANELS = (
 )
 
 
-def draw(lines):
+def draw(lines: Sequence[dict[str, Any]]) -> Figure:
     """Draw a panel for each quantity that was measured, over the seconds since the probe's first request.
 
     Args:
@@ -22,9 +26,7 @@ def draw(lines):
             cpu from 0 to 1, memory in bytes, sent in bytes per second, temperature in °C.
     """
     panels = [panel for panel in PANELS if any(value is not None for line in lines for value in line[panel[0]])]
-    figure, rows = plot_style.new_figure(
-        LEGEND_HEIGHT_IN + PANEL_HEIGHT_IN * max(1, len(panels)), rows=max(1, len(panels)), sharex=True
-    )
+    figure, rows = plot_style.new_panels(len(panels), PANEL_HEIGHT_IN, LEGEND_HEIGHT_IN)
     for axes, (name, label, factor, form) in zip(rows, panels, strict=False):
         named = set()
         for line in lines:
@@ -42,9 +44,7 @@ def draw(lines):
         axes.set_ylim(bottom=0)
         axes.yaxis.set_major_locator(MaxNLocator(4))
         axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position, form=form: form.format(value)))
-        axes.grid(True)
-        axes.tick_params(axis="both", length=0)
-        axes.spines["left"].set_visible(False)
+        plot_style.frame(axes, "both")
     rows[-1].set_xlabel("seconds since the first request of the trial")
-    figure.legend(*rows[0].get_legend_handles_labels(), loc="outside upper left", ncols=4, frameon=False, fontsize=8.5)
+    plot_style.legend_above(figure, rows[0], 4, borderpad=0.4, columnspacing=2.0)
     return figure

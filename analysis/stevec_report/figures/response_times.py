@@ -1,7 +1,11 @@
 """The distribution of response times: one strip per door, one curve per cache status, a logarithmic time axis."""
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from stevec_report import plot_style
@@ -15,7 +19,7 @@ PALE = "#bfc6cf"  # the other doors: darker than the grid, lighter than any door
 TIME_MIN_MS = 1e-3  # a logarithmic axis has no 0
 
 
-def draw(strips):
+def draw(strips: Sequence[dict[str, Any]]) -> Figure:
     """Draw the curves.
 
     Args:
@@ -23,12 +27,7 @@ def draw(strips):
             "levels"}, where `levels` (n,) rise from 0 to 1 and `times_ms` (n,) are the longest times of these
             shares of the requests; the most frequent status first.
     """
-    figure, rows = plot_style.new_figure(
-        AXIS_HEIGHT_IN + STRIP_HEIGHT_IN * max(1, len(strips)),
-        rows=max(1, len(strips)),
-        sharex=True,
-        sharey=True,
-    )
+    figure, rows = plot_style.new_panels(len(strips), STRIP_HEIGHT_IN, AXIS_HEIGHT_IN, sharey=True)
     times = [time for strip in strips for curve in strip["curves"] for time in _times(curve)]
     # The label of a curve to the right of this time is placed on the curve's left, where there is room.
     turn_ms = min(times) ** 0.2 * max(times) ** 0.8 if times else math.inf
@@ -48,7 +47,7 @@ def draw(strips):
     return figure
 
 
-def _draw_strip(axes, strip, turn_ms):
+def _draw_strip(axes: Axes, strip: dict[str, Any], turn_ms: float) -> None:
     colour = plot_style.door_colour(strip["door"])
     curves = strip["curves"][:STATUSES_MAX]
     for index, curve in enumerate(curves):
@@ -69,24 +68,22 @@ def _draw_strip(axes, strip, turn_ms):
         )
     axes.set_title(strip["title"])
     axes.set_yticks([0, 0.5, 1], ["0", "50 %", "100 %"])
-    axes.grid(True)
-    axes.tick_params(axis="both", which="both", length=0)
-    axes.spines["left"].set_visible(False)
+    plot_style.frame(axes, "both")
 
 
-def _times(curve):
+def _times(curve: dict[str, Any]) -> list[float]:
     return [max(time, TIME_MIN_MS) for time in curve["times_ms"]]
 
 
-def _time_at(curve, level):
+def _time_at(curve: dict[str, Any], level: float) -> float:
     return next(t for t, share in zip(_times(curve), curve["levels"], strict=True) if share >= level)
 
 
-def _label_curve(curve):
+def _label_curve(curve: dict[str, Any]) -> str:
     if curve["share"] == 1:
         return curve["status"] or "all requests"
     return f"{curve['status'] or 'no cache status'} {percent(curve['share'])}"
 
 
-def _label_time(value, _position):
+def _label_time(value: float, _position: int) -> str:
     return three_digits(value).rstrip("0").rstrip(".") if value < 1 else f"{value:g}"

@@ -1,7 +1,11 @@
 """A system under growing load: throughput, response time, and failures."""
 
+from typing import Any
+
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from stevec_report import plot_style
 from stevec_report.tolerance import TOLERATED_MS
@@ -9,7 +13,7 @@ from stevec_report.tolerance import TOLERATED_MS
 HEIGHT_IN = 6.6
 
 
-def draw(doors, load_label, offered=False):
+def draw(doors: dict[str, dict[str, Any]], load_label: str, offered: bool = False) -> Figure:
     """Draw three panels over the load: completed requests per second, response time, failed share.
 
     Args:
@@ -33,7 +37,7 @@ def draw(doors, load_label, offered=False):
     return figure
 
 
-def _draw_door(rate, time, failed, name, door):
+def _draw_door(rate: Axes, time: Axes, failed: Axes, name: str, door: dict[str, Any]) -> None:
     colour, marker = plot_style.door_colour(name), plot_style.door_marker(name)
     points = door["points"]
     for axes, key, style in (
@@ -77,20 +81,18 @@ def _draw_door(rate, time, failed, name, door):
         time.axvline(door["knee"], color=colour, linewidth=0.9, linestyle="dashdot", zorder=1)
 
 
-def _finish(rate, time, failed, load_label):
+def _finish(rate: Axes, time: Axes, failed: Axes, load_label: str) -> None:
     rate.set_ylabel("completed, 1/s")
     rate.set_ylim(bottom=0)
     rate.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
     time.set_yscale("log")
     time.set_ylabel("probe, ms: mean\nand p99 (dotted)")
     time.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=12))
-    time.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: f"{value:g}"))
+    plot_style.label_numbers(time.yaxis)
     time.yaxis.set_minor_formatter(NullFormatter())
     failed.set_ylim(-0.03, 1.03)
     failed.set_yticks([0, 0.5, 1], ["0", "50 %", "100 %"])
     failed.set_ylabel("failed")
     failed.set_xlabel(load_label)
     for axes in (rate, time, failed):
-        axes.yaxis.grid(True)
-        axes.tick_params(axis="both", which="both", length=0)
-        axes.spines["left"].set_visible(False)
+        plot_style.frame(axes)

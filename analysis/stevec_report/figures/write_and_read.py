@@ -1,11 +1,14 @@
 """Writes beside reads, for figures 1.8 and 1.9."""
 
+from matplotlib.figure import Figure
+
 from stevec_report.figures import columns
+from stevec_report.reference import Series
 
 METHODS = {"POST": "write", "GET": "read"}
 
 
-def draw(study, ours, door, study_label, ours_label):
+def draw(study: Series, ours: dict[str, list[float]], door: str, study_label: str, ours_label: str) -> Figure:
     """Draw the two columns of both panels, in the colour of `door`."""
     above, below = [], []
     for at, (method, operation) in enumerate(METHODS.items()):

@@ -16,6 +16,7 @@ not make any read stale by itself, but counts among the versions once a later ed
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 KEY_MAX = 1 << 62
 
@@ -36,7 +37,7 @@ class Verdicts:
 class History:
     """The acknowledged edits of some pages, indexed for millions of lookups."""
 
-    def __init__(self, page, acknowledged_at_us, revision):
+    def __init__(self, page: ArrayLike, acknowledged_at_us: ArrayLike, revision: ArrayLike) -> None:
         """Arrange w edits.
 
         Args:
@@ -76,7 +77,7 @@ class History:
         self.time_keys = (page * self.time_span + offset)[by_time]
         self.newest = np.maximum.accumulate((page * self.revision_span + revision)[by_time])
 
-    def judge(self, page, sent_at_us, revision, tolerance_us=0):
+    def judge(self, page: ArrayLike, sent_at_us: ArrayLike, revision: ArrayLike, tolerance_us: int = 0) -> Verdicts:
         """Judge n reads.
 
         Args:
@@ -107,7 +108,7 @@ class History:
             versions[stale] = self._newest_before(page[stale], sent[stale] - tolerance_us) - revision[stale]
         return Verdicts(stale, versions, np.where(stale, behind_us, 0), uncertain)
 
-    def _newest_before(self, page, moment_us):
+    def _newest_before(self, page: np.ndarray, moment_us: np.ndarray) -> np.ndarray:
         """The newest revision acknowledged before `moment_us`; at least one must exist."""
         offset = np.clip(moment_us - self.begin_us, 0, self.time_span - 1)
         place = np.searchsorted(self.time_keys, page * self.time_span + offset, side="left") - 1

@@ -8,39 +8,32 @@ that are fresh only because of this are counted as uncertain. A clock that is se
 invalid (`stevec_report/clock.py`).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
 
+from stevec_report import sample_table
 from stevec_report.freshness.history import History
+from stevec_report.sample_table import CSV_FORMAT, DONE_AT, IS_ANSWERED, IS_READ, open_database
 
 TOLERANCE_MS = 1.0
 FILES = ("samples.csv.gz", "background.csv.gz")
-COLUMNS = {
-    "sent_at_us": "BIGINT",
-    "iteration": "BIGINT",
-    "page": "VARCHAR",
-    "method": "VARCHAR",
-    "status": "INTEGER",
-    "error_code": "VARCHAR",
-    "cache_status": "VARCHAR",
-    "duration_ms": "DOUBLE",
-    "size_bytes": "BIGINT",
-    "revision": "VARCHAR",
-}
+# As text, because an answer may carry anything in place of a revision, and that is a count here and no error.
+COLUMNS = sample_table.COLUMNS | {"error_code": "VARCHAR", "revision": "VARCHAR"}
 CHUNK_ROWS = 1_000_000
 ROWS_MAX = 50_000_000
+THREADS = 1
 MEMORY_LIMIT = "800MB"
 
-IS_READ = "method IN ('GET', 'HEAD')"
-IS_ANSWERED = "status BETWEEN 200 AND 399"
 # The response says that there is no page (RFC 9110, sections 15.5.5 and 15.5.11).
 IS_ABSENT = "status IN (404, 410)"
 REVISION = "try_cast(revision AS BIGINT)"
 IS_JUDGED = f"{IS_READ} AND ({IS_ANSWERED} AND {REVISION} >= 0 OR {IS_ABSENT})"
 IS_UNKNOWN = f"{IS_READ} AND {IS_ANSWERED} AND coalesce({REVISION}, -1) < 0"
-DONE_AT = "sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)"
 
 
 class FreshnessError(Exception):
@@ -67,17 +60,17 @@ class Freshness:
     versions_behind: np.ndarray = field(repr=False)
 
     @property
-    def stale_ratio(self):
+    def stale_ratio(self) -> float | None:
         """Stale reads ÷ judged reads; None if nothing was judged."""
         return self.stale / self.judged if self.judged else None
 
-    def ratio_older_than(self, seconds):
+    def ratio_older_than(self, seconds: float) -> float | None:
         """Reads that were stale for more than `seconds` ÷ judged reads; None if nothing was judged."""
         if not self.judged:
             return None
         return (self.stale - int(np.searchsorted(self.behind_s, seconds, side="right"))) / self.judged
 
-    def summary(self):
+    def summary(self) -> dict[str, Any]:
         """Return one flat row with the column names of trials.csv; None where no read was stale."""
         row = {
             "reads_judged": self.judged,
@@ -96,7 +89,7 @@ class Freshness:
         return row
 
 
-def measure(folder, *, tolerance_ms=TOLERANCE_MS):
+def measure(folder: Path, *, tolerance_ms: float = TOLERANCE_MS) -> Freshness:
     """Return the `Freshness` of the trial in `folder`, probe and background together.
 
     Raises:
@@ -108,24 +101,16 @@ def measure(folder, *, tolerance_ms=TOLERANCE_MS):
     return measure_files(files, tolerance_ms=tolerance_ms)
 
 
-def measure_files(files, *, tolerance_ms=TOLERANCE_MS):
+def measure_files(files: Sequence[Path], *, tolerance_ms: float = TOLERANCE_MS) -> Freshness:
     """Return the `Freshness` over the samples in `files`, CSV or Parquet; FreshnessError as in `measure`."""
-    config = {
-        "threads": 1,
-        "memory_limit": MEMORY_LIMIT,
-        "temp_directory": "",
-        "preserve_insertion_order": False,  # keeping the order needs twice the table's memory
-        "autoinstall_known_extensions": False,
-        "autoload_known_extensions": False,
-    }
-    with duckdb.connect(config=config) as database:
+    with open_database(THREADS, MEMORY_LIMIT) as database:
         try:
             return _measure(database, files, tolerance_ms)
         except (duckdb.Error, ValueError) as error:
             raise FreshnessError(f"freshness cannot be told ({str(error).splitlines()[0][:200]})") from error
 
 
-def _measure(database, files, tolerance_ms):
+def _measure(database: duckdb.DuckDBPyConnection, files: Sequence[Path], tolerance_ms: float) -> Freshness:
     _load_edits(database, files)
     judged, unknown, reads = _load_reads(database, files)
     lost = _name_absences(database)
@@ -134,7 +119,7 @@ def _measure(database, files, tolerance_ms):
     ).fetchnumpy()
     history = History(edits["code"], edits["done_at_us"], edits["revision"])
     uncertain, behind, versions = 0, [np.empty(0, np.float32)], [np.empty(0, np.int32)]
-    rows_end = database.execute("SELECT coalesce(max(rowid) + 1, 0) FROM reads").fetchone()[0]
+    rows_end = database.execute("SELECT coalesce(max(rowid) + 1, 0) FROM reads").fetchall()[0][0]
     for begin in range(0, rows_end, CHUNK_ROWS):
         chunk = database.execute(
             "SELECT code, sent_at_us, revision FROM reads WHERE rowid >= ? AND rowid < ? AND revision >= 0",
@@ -158,7 +143,7 @@ def _measure(database, files, tolerance_ms):
     )
 
 
-def _load_edits(database, files):
+def _load_edits(database: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> None:
     """Fill the table `edits`, one row for each write, acknowledged or not."""
     sources = " UNION ALL ".join(
         f"SELECT page, method, status, {REVISION} AS revision, sent_at_us, {DONE_AT} AS done_at_us "
@@ -171,7 +156,7 @@ def _load_edits(database, files):
     database.execute("CREATE TABLE edits AS SELECT *, enum_code(page::edited)::INTEGER AS code FROM written")
 
 
-def _load_reads(database, files):
+def _load_reads(database: duckdb.DuckDBPyConnection, files: Sequence[Path]) -> tuple[int, int, int]:
     """Fill the table `reads` with the judgeable reads of edited pages; reads of other pages cannot be stale.
 
     Returns (reads that can be judged, reads answered without a revision, all reads), over all pages.
@@ -184,7 +169,7 @@ def _load_reads(database, files):
             f"SELECT count(*) FILTER ({IS_JUDGED}), count(*) FILTER ({IS_UNKNOWN}), "
             f"count(*) FILTER ({IS_READ}), count(*) FROM {_source(file)}",
             [literal_path(file)],
-        ).fetchone()
+        ).fetchall()[0]
         if counts[3] > ROWS_MAX:
             raise ValueError(f"more than {ROWS_MAX} samples")
         database.execute(
@@ -196,7 +181,7 @@ def _load_reads(database, files):
     return tuple(counts[:3].tolist())
 
 
-def _name_absences(database):
+def _name_absences(database: duckdb.DuckDBPyConnection) -> int:
     """Assign each "no such page" response the revision of a possible deletion; return the number of unknown ones.
 
     The response does not say which deletion it reflects. The newest deletion sent before the response arrived is
@@ -207,7 +192,7 @@ def _name_absences(database):
         "DELETE FROM reads WHERE revision IS NULL AND EXISTS (SELECT 1 FROM edits "
         f"WHERE edits.code = reads.code AND method = 'DELETE' AND NOT ({IS_ANSWERED} AND "
         "edits.revision >= 0) AND edits.sent_at_us < reads.done_at_us AND status NOT BETWEEN 400 AND 499)"
-    ).fetchone()[0]
+    ).fetchall()[0][0]
     database.execute(
         "UPDATE reads SET revision = coalesce((SELECT max(edits.revision) FROM edits "
         f"WHERE edits.code = reads.code AND method = 'DELETE' AND {IS_ANSWERED} "
@@ -216,20 +201,19 @@ def _name_absences(database):
     return lost
 
 
-def _source(file):
+def _source(file: Path) -> str:
     if file.suffix == ".parquet":
         return "read_parquet(?)"
     return (
-        "read_csv(?, header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"', "
-        "compression = 'gzip', max_line_size = 100000, buffer_size = 4000000, "
+        f"read_csv(?, {CSV_FORMAT}, compression = 'gzip', max_line_size = 100000, buffer_size = 4000000, "
         f"columns = {COLUMNS!r})"
     )
 
 
-def literal_path(file):
+def literal_path(file: Path) -> str:
     """Return the path, escaped so that duckdb's read_csv takes it literally and not as a pattern."""
     return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in str(file))
 
 
-def _smallest_reaching(values, level):
+def _smallest_reaching(values: np.ndarray, level: float) -> Any:
     return np.quantile(values, level, method="inverted_cdf")

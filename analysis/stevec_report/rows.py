@@ -1,0 +1,49 @@
+"""What many tables say of the valid trials of a row: the columns, and their values."""
+
+from collections.abc import Sequence
+
+from stevec_report.averages import median
+from stevec_report.blocks import Column
+from stevec_report.outcomes import MeasuredOutcome
+
+Trials = Sequence[MeasuredOutcome]
+
+P50, P99 = Column("p50_ms", "p50, ms"), Column("p99_ms", "p99")
+FAILED = Column("failed_share", "failed", "percent")
+SLOW = Column("slow_share", "over 4 s", "percent")
+GENERATOR = Column("generator", "generator", "text", left=True)
+
+
+def count_sent(trials: Trials) -> int:
+    """Requests of the probe over all trials."""
+    return sum(o.stats.requests for o in trials)
+
+
+def failed_share(trials: Trials) -> float | None:
+    """Share of the probe's requests that failed, over all trials."""
+    return share(sum(o.stats.failures for o in trials), count_sent(trials))
+
+
+def slow_share(trials: Trials) -> float | None:
+    """Share of the probe's requests that took longer than a user tolerates, over all trials."""
+    return share(sum(o.stats.slow for o in trials), count_sent(trials))
+
+
+def percentiles(trials: Trials) -> dict[str, float | None]:
+    """The values of `P50` and `P99`: the median over the trials of each trial's own, in ms."""
+    return {"p50_ms": median(o.stats.p50_ms for o in trials), "p99_ms": median(o.stats.p99_ms for o in trials)}
+
+
+def longest_ms(trials: Trials) -> float | None:
+    """The longest response time of the probe over all trials, or None without any."""
+    return max((o.stats.max_ms for o in trials if o.stats.max_ms is not None), default=None)
+
+
+def generator_text(trials: Trials) -> str:
+    """The value of `GENERATOR`: whether the load generator was the limit of one of the trials."""
+    return "limited" if any(o.limited for o in trials) else ""
+
+
+def share(part: float, whole: float) -> float | None:
+    """Part ÷ whole; None where the whole is 0."""
+    return part / whole if whole else None

@@ -1,0 +1,234 @@
+"""Condenses the samples of one trial into a row of statistics, with duckdb."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from stevec_report.freshness import measure_files
+from stevec_report.sample_table import CACHE_SERVED, DONE_AT
+from stevec_report.tolerance import TOLERATED_MS
+from stevec_report.trial_record import Fault
+
+STATUSES_MAX = 50  # distinct cache statuses, kinds of failure, and points of presence, kept for one trial
+
+# The error codes of k6 (https://grafana.com/docs/k6/latest/javascript-api/error-codes/) that are named here.
+ERROR_CODES = {
+    1050: "timeout",
+    1210: "connection failed",
+    1211: "timeout of connecting",
+    1212: "connection refused",
+    1220: "connection reset",
+}
+PERCENTILES = (0.5, 0.75, 0.9, 0.95, 0.99, 0.999)
+
+
+@dataclass(frozen=True)
+class BackgroundStats:
+    """Statistics of one trial's background.csv.gz. Times are microseconds since 1970; `completed_per_s` is the
+    mean rate of completed requests while the probe ran."""
+
+    requests: int
+    failures: int
+    served_by_cache: int
+    first_sent_us: int
+    last_done_us: int
+    completed_per_s: float | None
+    failure_kinds: dict[str, int]
+
+
+@dataclass(frozen=True)
+class TrialStats:
+    """Statistics of one trial's samples.csv.gz. Times are milliseconds, of answered requests (2xx, 3xx) only.
+
+    The times are None if nothing was answered. Percentiles interpolate linearly (type 7 of Hyndman & Fan,
+    "Sample quantiles in statistical packages", The American Statistician 50(4), 1996). `slow` are answered
+    requests that took longer than TOLERATED_MS. `freshness` is None where nothing was read, or nothing edited. `pops`
+    are requests by point of presence, {} where none is named. `wait_ms` is the mean over all requests, in which a
+    failed one counts with its own time, but at least with TOLERATED_MS. Under overload, the mean of the answered
+    requests alone is too low, because only some requests are answered.
+    """
+
+    requests: int
+    failures: int
+    reads: int
+    writes: int
+    iterations: int
+    distinct_pages: int
+    cache_statuses: dict[str, int]
+    pops: dict[str, int]
+    served_reads: int
+    first_sent_us: int
+    last_done_us: int
+    mean_ms: float | None
+    wait_ms: float
+    percentiles_ms: tuple[float, ...] | None
+    max_ms: float | None
+    slow: int
+    failure_kinds: dict[str, int]
+    unanswered: int
+    freshness: dict[str, Any] | None  # `Freshness.summary`, including the background's reads
+    background: BackgroundStats | None
+    cut_off: int = 0  # requests in flight when the origin was killed that it did not answer
+
+    @property
+    def served_by_cache(self) -> int:
+        """Requests that a cache answered alone."""
+        return sum(self.cache_statuses.get(status, 0) for status in CACHE_SERVED)
+
+    @property
+    def hit_ratio(self) -> float | None:
+        """Reads that a cache answered alone ÷ reads; None without reads."""
+        return self.served_reads / self.reads if self.reads else None
+
+    @property
+    def stale_ratio(self) -> float | None:
+        """Stale reads ÷ reads that can be judged; None where nothing was edited."""
+        return self.freshness["stale_ratio"] if self.freshness else None
+
+    @property
+    def span_s(self) -> float:
+        """Seconds from the first request to the last answer."""
+        return (self.last_done_us - self.first_sent_us) / 1e6
+
+    @property
+    def completed_per_s(self) -> float | None:
+        """Answered requests per second of the probe."""
+        return (self.requests - self.failures) / self.span_s if self.span_s > 0 else None
+
+    def percentile_ms(self, level: float) -> float | None:
+        """The percentile `level` (one of PERCENTILES), or None."""
+        return None if self.percentiles_ms is None else self.percentiles_ms[PERCENTILES.index(level)]
+
+    @property
+    def p50_ms(self) -> float | None:
+        """The median."""
+        return self.percentile_ms(0.5)
+
+    @property
+    def p95_ms(self) -> float | None:
+        """The 95th percentile."""
+        return self.percentile_ms(0.95)
+
+    @property
+    def p99_ms(self) -> float | None:
+        """The 99th percentile."""
+        return self.percentile_ms(0.99)
+
+
+def condense(database: duckdb.DuckDBPyConnection, file: Path, background: Path | None = None) -> TrialStats:
+    """Return the `TrialStats` of one trial, from the Parquet files of its probe and its background.
+
+    FreshnessError if the freshness of its reads cannot be measured.
+    """
+    levels = ", ".join(str(level) for level in PERCENTILES)
+    row = _one_row(
+        database,
+        f"""
+        SELECT count(*) AS requests, count(*) FILTER (NOT answered) AS failures, count(*) FILTER (is_read) AS reads,
+               count(DISTINCT iteration) AS iterations, count(DISTINCT page) AS distinct_pages,
+               count(*) FILTER (is_read AND served) AS served_reads, min(sent_at_us) AS first_sent_us,
+               max({DONE_AT}) AS last_done_us,
+               sum(CAST(round(duration_ms * 1000000) AS BIGINT)) FILTER (answered) AS total_ns,
+               sum(CAST(round(1000000 * CASE WHEN answered THEN duration_ms
+                   ELSE greatest(duration_ms, {TOLERATED_MS}) END) AS BIGINT)) AS waited_ns,
+               quantile_cont(duration_ms, [{levels}]) FILTER (answered) AS percentiles,
+               max(duration_ms) FILTER (answered) AS max_ms,
+               count(*) FILTER (answered AND duration_ms > {TOLERATED_MS}) AS slow,
+               count(*) FILTER (status = 0) AS unanswered
+        FROM read_parquet(?)
+        """,
+        [str(file)],
+    )
+    requests, reads, percentiles = row["requests"], row["reads"], row.pop("percentiles")
+    total_ns, waited_ns = row.pop("total_ns"), row.pop("waited_ns")
+    answered = requests - row["failures"]
+    files = [file] if background is None else [file, background]
+    span_us = (row["first_sent_us"], row["last_done_us"])
+    return TrialStats(
+        **row,
+        writes=requests - reads,
+        cache_statuses=_cache_statuses(database, file),
+        pops=_pops(database, file),
+        mean_ms=int(total_ns) / 1e6 / answered if answered else None,
+        wait_ms=int(waited_ns) / 1e6 / requests,
+        percentiles_ms=tuple(percentiles) if percentiles else None,
+        failure_kinds=_failure_kinds(database, file) if row["failures"] else {},
+        freshness=measure_files(files).summary() if 0 < reads < requests else None,
+        background=None if background is None else _condense_background(database, background, span_us),
+    )
+
+
+def count_cut_off(database: duckdb.DuckDBPyConnection, file: Path, fault: Fault) -> int:
+    """Count the requests in flight at the kill that then failed or got STALE; the wiki may have counted them."""
+    row = _one_row(
+        database,
+        "SELECT count(*) AS requests FROM read_parquet(?) WHERE (NOT answered OR cache_status = 'STALE') "
+        f"AND sent_at_us <= ? AND {DONE_AT} >= ?",
+        [str(file), fault.dead_us, fault.kill_began_us],
+    )
+    return int(row["requests"])
+
+
+def _one_row(database: duckdb.DuckDBPyConnection, sql: str, parameters: list[Any]) -> dict[str, Any]:
+    """The only row of a query, by the names of its columns."""
+    result = database.execute(sql, parameters)
+    names = [column[0] for column in result.description]
+    return dict(zip(names, result.fetchall()[0], strict=True))
+
+
+def _cache_statuses(database: duckdb.DuckDBPyConnection, file: Path) -> dict[str, int]:
+    """Return {cache status: requests}, the most frequent first."""
+    sql = f"SELECT cache_status, count(*) FROM read_parquet(?) GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT {STATUSES_MAX}"
+    return dict(database.execute(sql, [str(file)]).fetchall())
+
+
+def _pops(database: duckdb.DuckDBPyConnection, file: Path) -> dict[str, int]:
+    """Return {point of presence: requests}, the busiest first; {} without the column."""
+    columns = [row[0] for row in database.execute("DESCRIBE SELECT * FROM read_parquet(?)", [str(file)]).fetchall()]
+    if "pop" not in columns:
+        return {}
+    sql = (
+        "SELECT pop, count(*) FROM read_parquet(?) WHERE pop <> '' "
+        f"GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT {STATUSES_MAX}"
+    )
+    return dict(database.execute(sql, [str(file)]).fetchall())
+
+
+def _condense_background(database: duckdb.DuckDBPyConnection, file: Path, probe_us: tuple[int, int]) -> BackgroundStats:
+    """The statistics of a background; `probe_us` is when the probe sent its first request, and got its last answer."""
+    row = _one_row(
+        database,
+        f"""
+        SELECT count(*) AS requests, count(*) FILTER (NOT answered) AS failures,
+               count(*) FILTER (served) AS served_by_cache, min(sent_at_us) AS first_sent_us,
+               max(done_us) AS last_done_us, count(*) FILTER (answered AND done_us BETWEEN ? AND ?) AS meanwhile
+        FROM (SELECT *, {DONE_AT} AS done_us FROM read_parquet(?))
+        """,
+        [*probe_us, str(file)],
+    )
+    span_s = (probe_us[1] - probe_us[0]) / 1e6
+    meanwhile = row.pop("meanwhile")
+    return BackgroundStats(
+        **row,
+        completed_per_s=meanwhile / span_s if span_s > 0 else None,
+        failure_kinds=_failure_kinds(database, file) if row["failures"] else {},
+    )
+
+
+def _failure_kinds(database: duckdb.DuckDBPyConnection, file: Path) -> dict[str, int]:
+    """Return {kind in words: requests}: no answer by k6's code, then the classes of status."""
+    rows = database.execute(
+        "SELECT status, coalesce(error_code, 0), count(*) FROM read_parquet(?) WHERE NOT answered "
+        f"GROUP BY ALL ORDER BY 3 DESC, 1, 2 LIMIT {STATUSES_MAX}",
+        [str(file)],
+    ).fetchall()
+    kinds: dict[str, int] = {}
+    for status, code, requests in rows:
+        if status == 0:
+            kind = f"{ERROR_CODES.get(code, 'no answer')} (k6 {code})" if code else "no answer"
+        else:
+            kind = f"status {status // 100}xx" if 100 <= status <= 599 else f"status {status}"
+        kinds[kind] = kinds.get(kind, 0) + requests
+    return kinds
