@@ -28,32 +28,14 @@ export async function openBareDriver (uri, texts) {
   const revisions = client.db().collection('revisions')
   let next = 0
 
-  const state = (/** @type {number} */ page, /** @type {number} */ save) => {
-    const content = texts[save % texts.length]
-    const now = new Date()
-    return {
-      title_key: `page-${page}`,
-      content,
-      content_bytes: content.length,
-      tags: [],
-      links: [],
-      html: Buffer.from(`<p>${content}</p>`),
-      html_hash: hashOf(content),
-      renderer: RENDERER_VERSION,
-      rendered_at: now,
-      modified_at: now,
-      deleted_at: null,
-      redirect_to: null
-    }
-  }
   await pages.insertMany(Array.from({ length: PAGES }, (_, page) =>
-    ({ _id: `page-${page}`, revision: 0, created_at: new Date(), ...state(page, page) })))
+    ({ _id: `page-${page}`, revision: 0, created_at: new Date(), ...pageState(page, texts[page % texts.length]) })))
 
   async function save () {
     const number = next++
     const name = `page-${number % PAGES}`
     // Each save of a page has another text: an unchanged text would not update the text index.
-    const changed = state(number % PAGES, 7 * number + 13 * Math.floor(number / PAGES) + 1)
+    const changed = pageState(number % PAGES, texts[(7 * number + 13 * Math.floor(number / PAGES) + 1) % texts.length])
     await client.withSession((session) => session.withTransaction(async () => {
       await pages.updateOne({ _id: name }, { $set: changed, $inc: { revision: 1 } }, { session })
       await revisions.insertOne({
@@ -82,5 +64,24 @@ export async function openBareDriver (uri, texts) {
       return (next - first) / (performance.now() - startedAt) * 1_000
     },
     close: () => connection.close()
+  }
+}
+
+/** @param {number} page @param {string} content */
+function pageState (page, content) {
+  const now = new Date()
+  return {
+    title_key: `page-${page}`,
+    content,
+    content_bytes: content.length,
+    tags: [],
+    links: [],
+    html: Buffer.from(`<p>${content}</p>`),
+    html_hash: hashOf(content),
+    renderer: RENDERER_VERSION,
+    rendered_at: now,
+    modified_at: now,
+    deleted_at: null,
+    redirect_to: null
   }
 }

@@ -134,6 +134,7 @@ function pageOf (name, content, revision) {
  * @param {number} pages  of the filled wiki
  * @returns {{title: string, request: () => Request}[]}
  */
+// eslint-disable-next-line max-lines-per-function -- a table of requests
 export function dearRequests (pages) {
   const anyOf = (/** @type {readonly string[]} */ names) => names[below(names.length)]
   const revision = () => 1 + below(REVISIONS)

@@ -123,9 +123,9 @@ function flameGraph (tree, title) {
 <script>${drawing}</script>
 <script>
 const whole = ${tree.value}
-const told = ({ data }) => data.name + ': ' + (data.value / 1000).toFixed(1) + ' ms, ' + (100 * data.value / whole).toFixed(1) + ' %'
+const labelOf = ({ data }) => data.name + ': ' + (data.value / 1000).toFixed(1) + ' ms, ' + (100 * data.value / whole).toFixed(1) + ' %'
 const chart = flamegraph.default().width(document.documentElement.clientWidth - 32).cellHeight(18).minFrameSize(1).transitionDuration(150)
-chart.setLabelHandler(told).setDetailsElement(document.getElementById('details'))
+chart.setLabelHandler(labelOf).setDetailsElement(document.getElementById('details'))
 chart.setSearchHandler((found, sum) => { document.getElementById('details').textContent = found.length + ' found: ' + (100 * sum / whole).toFixed(1) + ' %' })
 d3.select('#chart').datum(${data}).call(chart)
 document.getElementById('term').addEventListener('input', ({ target }) => target.value === '' ? chart.clear() : chart.search(target.value))

@@ -72,22 +72,15 @@ if (values.help) {
   await main()
 }
 
+/**
+ * @typedef {{name: string, version: string, deployment: string, url: string, path: string, pids: number[]}} Started
+ * @typedef {Started & {bytes: number, rates: number[], cpuMs: number[]}} Wiki
+ */
+
 async function main () {
   const machine = describeMachine()
   const servers = createServers()
-  /**
-   * @type {{
-   *   name: string,
-   *   version: string,
-   *   deployment: string,
-   *   url: string,
-   *   path: string,
-   *   pids: number[],
-   *   bytes: number,
-   *   rates: number[],
-   *   cpuMs: number[]
-   * }[]}
-   */
+  /** @type {Wiki[]} */
   const running = []
   /** @type {string[]} */
   const missing = []
@@ -136,6 +129,11 @@ async function main () {
   } finally {
     await servers.stopAll()
   }
+  printTable(machine, running, missing)
+}
+
+/** @param {string} machine @param {Wiki[]} running @param {string[]} missing */
+function printTable (machine, running, missing) {
   const row = (/** @type {(string | number)[]} */ ...cells) => console.log(`| ${cells.join(' | ')} |`)
   console.log(`${machine}\n`)
   row(

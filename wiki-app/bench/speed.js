@@ -90,14 +90,7 @@ async function againstBare (servers, mongod) {
   const pages = await readPages(filler.url)
   await filler.stop()
 
-  note(`starting it ${STARTS} times …`)
-  /** @type {number[]} */
-  const startsMs = []
-  for (let count = 1; count < STARTS; count++) {
-    const { ready_ms: readyMs, stop } = await servers.wiki(mongod.uri)
-    startsMs.push(readyMs)
-    await stop()
-  }
+  const startsMs = await readyTimes(servers, mongod)
   const wiki = await servers.wiki(mongod.uri)
   startsMs.push(wiki.ready_ms)
   const keeping = await servers.wiki(mongod.uri, { ORIGIN_CACHE_MIB: '64' })
@@ -119,15 +112,8 @@ async function againstBare (servers, mongod) {
   const driver = async (/** @type {number} */ concurrency) =>
     ({ requests: 0, rate_per_s: await bareDriver.saves(concurrency), cpu_us: [], generator_cpu_share: 0 })
 
-  note(`memory after ${MEMORY_AFTER_REQUESTS.join(', ')} views …`)
-  /** @type {number[]} */
-  const residentMbs = []
-  let wikiRequests = 0
-  for (const requests of MEMORY_AFTER_REQUESTS) {
-    await load({ url: wiki.url, connections: 16, requests: VIEWS, amount: requests - wikiRequests })
-    wikiRequests = requests
-    residentMbs.push(residentMb(wiki.pid))
-  }
+  const residentMbs = await memoryOf(wiki)
+  let wikiRequests = MEMORY_AFTER_REQUESTS[MEMORY_AFTER_REQUESTS.length - 1]
 
   /**
    * The base of each ratio, and the measurement that is compared with it, which follows immediately.
@@ -141,7 +127,7 @@ async function againstBare (servers, mongod) {
     save_c1: [() => driver(1), () => save(1)],
     save_c16: [() => driver(16), () => save(16)]
   }
-  /** @type {Record<string, {ratio: number, base: import('./load.js').Load, ours: import('./load.js').Load}[]>} */
+  /** @type {Record<string, Round[]>} */
   const found = Object.fromEntries(Object.keys(measures).map((name) => [name, []]))
   note('warming up …')
   for (const run of measures.origin_cache_c16) await run()
@@ -158,6 +144,53 @@ async function againstBare (servers, mongod) {
     }
   }
 
+  printRounds(found)
+  console.log(`memory, MB: ${MEMORY_AFTER_REQUESTS.map((requests, index) => `${residentMbs[index].toFixed(0)} after ${requests} views`).join(', ')}; ${residentMb(wiki.pid).toFixed(0)} after ${wikiRequests} requests, saves among them`)
+  console.log(`start to ready, ms (${STARTS} starts): median ${median(startsMs).toFixed(0)}, least ${Math.min(...startsMs).toFixed(0)}, most ${Math.max(...startsMs).toFixed(0)}`)
+  await bareDriver.close()
+  for (const server of [wiki, keeping, bare]) await server.stop()
+  return Object.fromEntries(Object.entries(found).map(([name, rounds]) =>
+    [name, Number(median(rounds.map(({ ratio }) => ratio)).toFixed(3))]))
+}
+
+/**
+ * @param {import('./servers.js').Server} wiki
+ * @returns {Promise<number[]>} MB after each number of views
+ */
+async function memoryOf (wiki) {
+  note(`memory after ${MEMORY_AFTER_REQUESTS.join(', ')} views …`)
+  /** @type {number[]} */
+  const residentMbs = []
+  let done = 0
+  for (const requests of MEMORY_AFTER_REQUESTS) {
+    await load({ url: wiki.url, connections: 16, requests: VIEWS, amount: requests - done })
+    done = requests
+    residentMbs.push(residentMb(wiki.pid))
+  }
+  return residentMbs
+}
+
+/**
+ * @param {Servers} servers
+ * @param {Mongod} mongod
+ * @returns {Promise<number[]>} ms from start to ready, for all starts but one
+ */
+async function readyTimes (servers, mongod) {
+  note(`starting it ${STARTS} times …`)
+  /** @type {number[]} */
+  const startsMs = []
+  for (let count = 1; count < STARTS; count++) {
+    const { ready_ms: readyMs, stop } = await servers.wiki(mongod.uri)
+    startsMs.push(readyMs)
+    await stop()
+  }
+  return startsMs
+}
+
+/** @typedef {{ratio: number, base: import('./load.js').Load, ours: import('./load.js').Load}} Round */
+
+/** @param {Record<string, Round[]>} found */
+function printRounds (found) {
   console.log('what              ratio (median, least … most)   per second   bare per second   ' +
     'CPU µs   bare CPU µs   generator')
   for (const [name, rounds] of Object.entries(found)) {
@@ -172,12 +205,6 @@ async function againstBare (servers, mongod) {
     console.log(`${name.padEnd(18)}${median(ratios).toFixed(3)}  ${Math.min(...ratios).toFixed(3)} … ${Math.max(...ratios).toFixed(3)}`.padEnd(49) +
       `${median(rounds.map(({ ours }) => ours.rate_per_s)).toFixed(0).padStart(10)}${median(rounds.map(({ base }) => base.rate_per_s)).toFixed(0).padStart(18)}${cpu('ours').padStart(9)}${cpu('base').padStart(14)}   ${(100 * generator).toFixed(0)} % of a core${generator > GENERATOR_LIMIT ? ' (limited by it)' : ''}`)
   }
-  console.log(`memory, MB: ${MEMORY_AFTER_REQUESTS.map((requests, index) => `${residentMbs[index].toFixed(0)} after ${requests} views`).join(', ')}; ${residentMb(wiki.pid).toFixed(0)} after ${wikiRequests} requests, saves among them`)
-  console.log(`start to ready, ms (${STARTS} starts): median ${median(startsMs).toFixed(0)}, least ${Math.min(...startsMs).toFixed(0)}, most ${Math.max(...startsMs).toFixed(0)}`)
-  await bareDriver.close()
-  for (const server of [wiki, keeping, bare]) await server.stop()
-  return Object.fromEntries(Object.entries(found).map(([name, rounds]) =>
-    [name, Number(median(rounds.map(({ ratio }) => ratio)).toFixed(3))]))
 }
 
 /** @param {{against?: string, rounds: number, seconds: number}} options */

@@ -15,8 +15,8 @@ import { drainOnClose } from './http/drain.js'
 import { createFastPath } from './http/fast-path.js'
 import { healthRoutes } from './http/health.js'
 import { limitHandlers } from './http/limit-handlers.js'
-import { refuseUnheard } from './http/malformed-requests.js'
-import { answerNotFound, createErrorHandler, noteRoutes, refuseOtherMethods } from './http/problem.js'
+import { refuseConnectAndExpect } from './http/malformed-requests.js'
+import { answerNotFound, createErrorHandler, recordRoutes, refuseOtherMethods } from './http/problem.js'
 import { requireBody } from './http/required-body.js'
 import { refuseCrossSite } from './http/same-origin.js'
 import { CONNECTIONS_MAX, PARAMETER_MAX_CHARS, serverOptions } from './http/server-options.js'
@@ -31,23 +31,27 @@ import { searchRoutes } from './pages/search-routes.js'
 import { VIEW_ROUTE, viewRoute } from './pages/view-route.js'
 import { createServices } from './services.js'
 
-/** @typedef {import('./config.js').Config} Config */
+/** @import {FastifyInstance} from 'fastify' */
+/** @import {Purge} from './caching/purge-batch.js' */
+/** @import {Timing} from './caching/purge-queue.js' */
+/** @import {Counter} from './counter.js' */
+/** @import {ShowMetrics} from './observe/metrics.js' */
+/** @import {Note} from './observe/request-log.js' */
+/** @import {Services} from './services.js' */
+/** @import {Config} from './settings.js' */
+
 /** @typedef {import('./http/fast-path.js').FastPath<import('./pages/view.js').View | null>} FastPath */
 
 /**
  * Builds the wiki, ready to `listen` or `inject`. It starts without its database, too, and answers 503 until that is
  * found.
  * @param {Config} config
- * @param {object} [caches]  in front of the wiki, which knows none of them
- * @param {import('./caching/purge-queue.js').Purge} [caches.purge]
- * @param {Partial<import('./caching/purge-queue.js').Timing>} [caches.timing]
- * @param {object} [others]  processes that serve the same wiki
- * @param {import('./counter.js').Counter} [others.counter]  of all of them
- * @param {import('./observe/metrics.js').ShowMetrics} [others.showMetrics]  default: on a port of their own
- * @param {NodeJS.WritableStream} [others.logTo]
+ * @param {{purge?: Purge, timing?: Partial<Timing>}} [caches]  in front of the wiki, which knows none of them
+ * @param {{counter?: Counter, showMetrics?: ShowMetrics, logTo?: NodeJS.WritableStream}} [others]  `counter`: of all
+ *   processes that serve the same wiki; `showMetrics`: default on a port of their own
  * @param {Pick<Parameters<typeof createServices>[2], 'makeRenderer' | 'makeOldRevisions'>} [parts]  replacements for
  *   tests
- * @returns {Promise<import('fastify').FastifyInstance>}  `close` finishes requests in flight, then leaves the database
+ * @returns {Promise<FastifyInstance>} whose `close` finishes requests in flight, then leaves the database
  */
 export async function buildApp (
   config,
@@ -57,7 +61,7 @@ export async function buildApp (
 ) {
   const requestIds = createRequestIds()
   /** @type {FastPath} */
-  const fastPath = createFastPath({ begun: counter.add })
+  const fastPath = createFastPath({ onStart: counter.add })
   const { serverFactory } = fastPath
   const app = Fastify(serverOptions({
     config,
@@ -71,7 +75,7 @@ export async function buildApp (
     }
   }))
   app.server.maxConnections = CONNECTIONS_MAX
-  refuseUnheard(app.server)
+  refuseConnectAndExpect(app.server)
 
   // Loaded only with METRICS_PORT: loading prom-client makes the start slower.
   const observing = config.METRICS_PORT === undefined ? undefined : await import('./observe/metrics.js')
@@ -81,7 +85,7 @@ export async function buildApp (
   const observe = createObserver(config, app.log, { requestIds, viewRoute: VIEW_ROUTE, metrics })
   const answerError = createErrorHandler(database.isUnavailable)
 
-  const knownRoutes = noteRoutes(app)
+  const knownRoutes = recordRoutes(app)
   drainOnClose(app)
   await app.register(limitHandlers, { limits, database })
   // Before the database: a metrics port that is taken stops the start while nothing is connected yet.
@@ -107,14 +111,9 @@ export async function buildApp (
 }
 
 /**
- * @param {import('fastify').FastifyInstance} app
- * @param {object} context
- * @param {Config} context.config
- * @param {import('./services.js').Services} context.services
- * @param {import('./counter.js').Counter} context.counter
- * @param {FastPath} context.fastPath
- * @param {import('./observe/request-log.js').Note} [context.observe]
- * @param {import('./http/concurrency-limits.js').ConcurrencyLimits} context.limits
+ * @param {FastifyInstance} app
+ * @param {{config: Config, services: Services, counter: Counter, fastPath: FastPath, observe?: Note, limits:
+ *   import('./http/concurrency-limits.js').ConcurrencyLimits}} context
  */
 async function registerRoutes (app, { config, services, counter, fastPath, observe, limits }) {
   const { users, sessions, database, models, policy, purges, store, history, oldRevisions, search, files } = services

@@ -1,12 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 
+/** @import {FastifyPluginAsync} from 'fastify' */
+
 const DAY_S = 86_400
 
-/**
- * @param {string[]} files  in assets/; several are joined under the name of the first
- * @param {string} type
- */
+/** @param {string[]} files  in assets/; several are joined under the name of the first @param {string} type */
 function asset (files, type) {
   const bytes = Buffer.concat(files.map((file) => readFileSync(new URL(`assets/${file}`, import.meta.url))))
   const hash = createHash('sha256').update(bytes).digest('hex').slice(0, 12)
@@ -23,11 +22,7 @@ export const ICON_URL = icon.url
 export const PAGE_SCRIPT_URL = pageScript.url
 export const EDITOR_SCRIPT_URL = editorScript.url
 
-/**
- * Serves the style sheet, the icon and the scripts. Their URLs change with their content, so caches may keep them for
- * ever (RFC 8246).
- * @type {import('fastify').FastifyPluginAsync}
- */
+/** Their URLs change with their content, so caches may keep them for ever (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {
   const config = { database: false }
   for (const { url, type, bytes } of [style, icon, pageScript, editorScript]) {

@@ -4,8 +4,7 @@ import { needsPurges } from './caching/cache-policy.js'
 import { ConfigError } from './config-error.js'
 import { SETTINGS } from './settings.js'
 
-/** @typedef {import('./settings.js').Setting} Setting */
-/** @typedef {import('./settings.js').Config} Config */
+/** @import {Config, Setting, SettingSpec} from './settings.js' */
 
 export { ConfigError }
 
@@ -14,13 +13,12 @@ const HIDDEN = '(not shown, it may hold a password)'
 
 /**
  * Reads the environment; nothing else in the wiki does.
- * @param {Record<string, string | undefined>} [env]
- * @returns {Config}
+ * @param {Record<string, string | undefined>} [env] @returns {Config}
  * @throws {ConfigError} naming each bad variable, its value and what is allowed
  */
 export function readConfig (env = process.env) {
   const validators = Object.fromEntries(NAMES.map((name) => {
-    const { read, default: value } = /** @type {import('./settings.js').SettingSpec<any>} */ (SETTINGS[name])
+    const { read, default: value } = /** @type {SettingSpec<any>} */ (SETTINGS[name])
     return [name, makeExactValidator(read)({ default: value })]
   }))
   const config = customCleanEnv(env, validators, (values) => /** @type {Config} */ (
@@ -44,11 +42,7 @@ export function readConfig (env = process.env) {
   return config.PURGE_ZONE === undefined ? config : withPurgeToken(config)
 }
 
-/**
- * @param {Config} config
- * @returns {Config}
- * @throws {ConfigError}
- */
+/** @param {Config} config @returns {Config} @throws {ConfigError} */
 function withPurgeToken (config) {
   const { PURGE_TOKEN: token, PURGE_TOKEN_FILE: file } = config
   if (config.PUBLIC_URL === undefined) {
@@ -63,11 +57,8 @@ function withPurgeToken (config) {
   }
 }
 
-/**
- * @param {Setting} name
- * @param {string | undefined} given
- */
+/** @param {Setting} name @param {string | undefined} given */
 function complaint (name, given) {
-  const { allowed, secret } = /** @type {import('./settings.js').SettingSpec<unknown>} */ (SETTINGS[name])
+  const { allowed, secret } = /** @type {SettingSpec<unknown>} */ (SETTINGS[name])
   return `${name}=${secret ? HIDDEN : JSON.stringify(given)} is not allowed: it must be ${allowed}`
 }

@@ -3,17 +3,14 @@ import { randomUUID } from 'node:crypto'
 /** @typedef {{requests: number, reads: number, writes: number}} Count */
 
 /**
- * What a reading returns, for all processes of this wiki together.
- * @typedef {object} Reading
- * @property {string} instance  differs from the last reading if something that was counted since then is lost
- * @property {Count} count
+ * For all processes of this wiki. `instance` changes when something that was counted since the last reading is lost.
+ * @typedef {{instance: string, count: Count}} Reading
  */
 
 /**
- * @typedef {object} Counter
- * @property {(method: string) => void} add
- * @property {(options: {take: boolean}) => Reading | Promise<Reading>} read  what was counted since the last reading
- *   that took it; `take` starts again at 0
+ * `read` returns what was counted since the last reading that took it; `take` starts again at 0.
+ * @typedef {(options: {take: boolean}) => Reading | Promise<Reading>} ReadCounter
+ * @typedef {{add: (method: string) => void, read: ReadCounter}} Counter
  */
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -44,10 +41,7 @@ export function createCount () {
 /** @returns {Count} */
 export const noneCounted = () => ({ requests: 0, reads: 0, writes: 0 })
 
-/**
- * Creates the counter of a wiki that runs as one process.
- * @returns {Counter}
- */
+/** Creates the counter of a wiki that runs as one process. @returns {Counter} */
 export function createCounter () {
   const { add, peek, take } = createCount()
   const instance = randomUUID()
@@ -55,8 +49,7 @@ export function createCounter () {
 }
 
 /**
- * `GET /wiki/stevec`: how many requests reached the application since the last reading, so those that no cache
- * answered.
+ * How many requests reached the application since the last reading, so those that no cache answered.
  * @type {import('fastify').FastifyPluginAsync<{counter: Counter}>}
  */
 export async function counterRoute (app, { counter }) {

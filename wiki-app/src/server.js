@@ -4,6 +4,8 @@ import { buildApp } from './app.js'
 import { ConfigError, readConfig } from './config.js'
 import { keepTickShape } from './process/tick-shape.js'
 
+/** @import {Config} from './settings.js' */
+
 const CLOSE_MAX_MS = 10_000
 /** Signals by which people, terminals and supervisors end a process. */
 const STOP_SIGNALS = /** @type {('SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGTERM')[]} */ (
@@ -12,19 +14,15 @@ const STOP_SIGNALS = /** @type {('SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGTERM')[]}
 keepTickShape()
 try {
   const config = readConfig()
-  if (config.WORKERS === 1) sayListening(await serve(config))
-  else if (cluster.isPrimary) sayListening(await (await import('./process/primary.js')).leadWorkers(config))
-  else await work(config)
+  if (config.WORKERS === 1) printListening(await serve(config))
+  else if (cluster.isPrimary) printListening(await (await import('./process/primary.js')).leadWorkers(config))
+  else await serveAsWorker(config)
 } catch (error) {
   process.stderr.write(`wiki: ${explain(error)}\n`)
   process.exit(1)
 }
 
-/**
- * Serves requests until it is stopped.
- * @param {import('./config.js').Config} config
- * @returns {Promise<string>} the address
- */
+/** Serves requests until it is stopped. @param {Config} config @returns {Promise<string>} the address */
 async function serve (config) {
   const app = await buildApp(config, { purge: await purgeOf(config) })
   closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log }, async ({ err }) => {
@@ -34,13 +32,9 @@ async function serve (config) {
   return app.listen({ host: config.HOST, port: config.PORT })
 }
 
-/**
- * Serves requests as one of several processes. The primary stops it, or a signal, or both, as with Ctrl-C at a
- * terminal.
- * @param {import('./config.js').Config} config
- */
-async function work (config) {
-  const { joinPrimary, shareMetrics, tellListening } = await import('./process/worker.js')
+/** The primary stops it, or a signal, or both (Ctrl-C). @param {Config} config */
+async function serveAsWorker (config) {
+  const { joinPrimary, shareMetrics, reportListening } = await import('./process/worker.js')
   const { number, counter, leave, onStop } = await joinPrimary()
   const app = await buildApp(config, { purge: await purgeOf(config) }, { counter, showMetrics: shareMetrics(number) })
   const { close } = closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log, skip: STOP_SIGNALS }, async ({ err }) => {
@@ -55,18 +49,15 @@ async function work (config) {
   }
   onStop(stop)
   for (const signal of STOP_SIGNALS) process.on(signal, stop)
-  tellListening(await app.listen({ host: config.HOST, port: config.PORT }))
+  reportListening(await app.listen({ host: config.HOST, port: config.PORT }))
 }
 
 /** @param {string} address */
-function sayListening (address) {
+function printListening (address) {
   process.stdout.write(`wiki listening on ${address}\n`)
 }
 
-/**
- * Returns the function that purges the caches in front, which the wiki itself knows nothing about.
- * @param {import('./config.js').Config} config
- */
+/** The purge of the caches in front, which the wiki itself knows nothing about. @param {Config} config */
 async function purgeOf ({ PURGE_ZONE: zoneId, PURGE_URL: apiUrl, PURGE_TOKEN: token, PUBLIC_URL: publicUrl }) {
   if (zoneId === undefined || token === undefined || publicUrl === undefined) return undefined
   // Loaded only where there is a CDN: the SDK is large.
@@ -74,10 +65,7 @@ async function purgeOf ({ PURGE_ZONE: zoneId, PURGE_URL: apiUrl, PURGE_TOKEN: to
   return createPurgeOf({ zoneId, apiUrl, token, publicUrl })
 }
 
-/**
- * Returns one line for an error that the person who starts the wiki can fix, and the stack for a bug.
- * @param {any} error
- */
+/** One line for an error that the person who starts the wiki can fix, and the stack for a bug. @param {any} error */
 function explain (error) {
   if (error instanceof ConfigError) return error.message
   if (error.code === 'EADDRINUSE') {

@@ -18,22 +18,25 @@ import { createSearch } from './pages/search.js'
 import { createPageStore } from './pages/store.js'
 import { createAuthorsPool } from './threads/authors.js'
 
+/** @import {Connection} from 'mongoose' */
+/** @import {CachePolicy} from './caching/cache-policy.js' */
+/** @import {Purge} from './caching/purge-batch.js' */
+/** @import {Timing} from './caching/purge-queue.js' */
+/** @import {Database} from './database/database.js' */
+/** @import {createMetrics} from './observe/metrics.js' */
+/** @import {Models} from './pages/model.js' */
+/** @import {Config} from './settings.js' */
+
 const MIB = 1_048_576
 
 /** @typedef {ReturnType<typeof createServices>} Services */
-/** @typedef {import('./config.js').Config} Config */
 /** @typedef {import('fastify').FastifyBaseLogger} Log */
 
 /**
  * Creates what the routes work with. Nothing is connected or started yet: see lifecycle.js.
- * @param {Config} config
- * @param {Log} log
- * @param {object} parts
- * @param {import('./caching/purge-queue.js').Purge} [parts.purge]
- * @param {Partial<import('./caching/purge-queue.js').Timing>} [parts.timing]  of purges
- * @param {typeof import('./observe/metrics.js').createMetrics} [parts.createMetrics]
- * @param {typeof createRenderer} [parts.makeRenderer]
- * @param {typeof createOldRevisions} [parts.makeOldRevisions]
+ * @typedef {{makeRenderer?: typeof createRenderer, makeOldRevisions?: typeof createOldRevisions}} Replacements
+ * @typedef {{purge?: Purge, timing?: Partial<Timing>, createMetrics?: typeof createMetrics}} Parts
+ * @param {Config} config @param {Log} log @param {Parts & Replacements} parts
  */
 export function createServices (config, log, parts) {
   const { createMetrics, makeRenderer = createRenderer, makeOldRevisions = createOldRevisions } = parts
@@ -85,13 +88,8 @@ const policyOf = (config) => cachePolicy(config.CACHE_POLICY, {
 })
 
 /**
- * @param {Config} config
- * @param {Log} log
- * @param {object} parts
- * @param {import('./caching/purge-queue.js').Purge} [parts.purge]
- * @param {Partial<import('./caching/purge-queue.js').Timing>} [parts.timing]
- * @param {import('./caching/cache-policy.js').CachePolicy} parts.policy
- * @param {import('mongoose').Connection} parts.connection
+ * @param {Config} config @param {Log} log
+ * @param {Pick<Parts, 'purge' | 'timing'> & {policy: CachePolicy, connection: Connection}} parts
  */
 const purgesOf = (config, log, { purge, timing, policy, connection }) => purge && createPurgeQueue({
   connection,
@@ -102,10 +100,7 @@ const purgesOf = (config, log, { purge, timing, policy, connection }) => purge &
 })
 
 /**
- * @param {Config} config
- * @param {Log} log
- * @param {ReturnType<typeof defineModels>} models
- * @param {import('mongoose').Connection} connection
+ * @param {Config} config @param {Log} log @param {Models} models @param {Connection} connection
  * @returns {import('./caching/origin-cache.js').OriginCache<import('./pages/view.js').View> | undefined}
  */
 const originCacheOf = ({ ORIGIN_CACHE_MIB: mib }, log, { Pages }, connection) => mib === 0
@@ -113,12 +108,11 @@ const originCacheOf = ({ ORIGIN_CACHE_MIB: mib }, log, { Pages }, connection) =>
   : createOriginCache({ connection, collection: Pages.collection.name, maxBytes: mib * MIB, log })
 
 /**
- * @template {Record<string, (...args: any[]) => Promise<any>>} Parts
- * @param {Parts} parts
- * @param {import('./database/database.js').Database} database
- * @returns {Parts} the same functions, which fail at once while the database is away
+ * The same functions, which fail at once while the database is away.
+ * @template {Record<string, (...args: any[]) => Promise<any>>} T @param {T} functions @param {Database} database
+ * @returns {T}
  */
-function whileAvailable (parts, database) {
-  const guarded = Object.entries(parts).map(([name, part]) => [name, database.whileAvailable(part)])
-  return /** @type {Parts} */ (Object.fromEntries(guarded))
+function whileAvailable (functions, database) {
+  const guarded = Object.entries(functions).map(([name, each]) => [name, database.whileAvailable(each)])
+  return /** @type {T} */ (Object.fromEntries(guarded))
 }

@@ -19,9 +19,9 @@ const LOG_LEVELS = /** @type {const} */ (['fatal', 'error', 'warn', 'info', 'deb
  * @property {boolean} [secret]  may hold a password: never for a log or a message
  */
 
-/**
- * Every setting of the wiki: types, checks and the table in wiki-app/README.md come from here.
- */
+/** @template T @typedef {Omit<SettingSpec<T>, 'read' | 'default'> & {default?: T}} Spec  before its reader is known */
+
+/** Every setting of the wiki: types, checks and the table in wiki-app/README.md come from here. */
 export const SETTINGS = {
   HOST: text(isThere, {
     default: '127.0.0.1',
@@ -172,11 +172,7 @@ export const SETTINGS = {
 }
 
 /** @typedef {keyof typeof SETTINGS} Setting */
-/**
- * @typedef {{
- *   [Name in Setting]: ReturnType<(typeof SETTINGS)[Name]['read']> | (typeof SETTINGS)[Name]['default']
- * }} Config
- */
+/** @typedef {{[K in Setting]: ReturnType<(typeof SETTINGS)[K]['read']> | (typeof SETTINGS)[K]['default']}} Config */
 
 /** @returns {string} the table of all settings in Markdown */
 export function settingsTable () {
@@ -185,21 +181,12 @@ export function settingsTable () {
   return ['| setting | default | what it does |', '|---|---|---|', ...rows].join('\n')
 }
 
-/**
- * @param {(text: string) => boolean} allows
- * @param {Omit<SettingSpec<string>, 'read' | 'default'> & {default?: string}} spec
- * @returns {SettingSpec<string>}
- */
+/** @param {(text: string) => boolean} allows @param {Spec<string>} spec @returns {SettingSpec<string>} */
 function text (allows, spec) {
   return { default: '', ...spec, read: (given) => allows(given) ? given : refuse() }
 }
 
-/**
- * @param {number} least
- * @param {number} most
- * @param {Omit<SettingSpec<number>, 'read' | 'default'> & {default?: number}} spec
- * @returns {SettingSpec<number>}
- */
+/** @param {number} least @param {number} most @param {Spec<number>} spec @returns {SettingSpec<number>} */
 function integer (least, most, spec) {
   const allows = (/** @type {string} */ given) =>
     /^\d{1,9}$/.test(given) && Number(given) >= least && Number(given) <= most
@@ -207,10 +194,8 @@ function integer (least, most, spec) {
 }
 
 /**
- * @template {string} Name
- * @param {readonly Name[]} names
- * @param {Omit<SettingSpec<Name>, 'read' | 'allowed'>} spec
- * @returns {SettingSpec<Name>}
+ * @template {string} T @param {readonly T[]} names
+ * @param {Omit<SettingSpec<T>, 'read' | 'allowed'>} spec @returns {SettingSpec<T>}
  */
 function choice (names, spec) {
   return {
@@ -220,11 +205,7 @@ function choice (names, spec) {
   }
 }
 
-/**
- * @template T
- * @param {SettingSpec<T>} spec
- * @returns {Omit<SettingSpec<T>, 'default'> & {default: undefined}}
- */
+/** @template T @param {SettingSpec<T>} spec @returns {Omit<SettingSpec<T>, 'default'> & {default: undefined}} */
 function optional (spec) {
   return { ...spec, default: undefined }
 }
@@ -234,10 +215,7 @@ function listed (names) {
   return names.map((name) => `\`${name}\``).join(', ')
 }
 
-/**
- * Asks the driver, which knows its URIs and options; its constructor parses them without connecting.
- * @param {string} uri
- */
+/** The driver knows its URIs and options; its constructor parses them without connecting. @param {string} uri */
 function isMongodbUri (uri) {
   try {
     return Boolean(new mongoose.mongo.MongoClient(uri))

@@ -12,12 +12,11 @@ for (const file of readdirSync(DIRECTORY)) {
 }
 
 /**
- * Returns a whole HTML document. The template escapes everything in `data` unless its name ends in `Html`.
- * @param {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history'
- *   | 'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'revert-author' | 'reverted-author'} view
- * @param {object} data
- * @returns {string}
+ * @typedef {'page' | 'edit' | 'preview' | 'files' | 'merge' | 'new' | 'list' | 'search' | 'tags' | 'history' |
+ *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'revert-author' | 'reverted-author'} View
  */
+
+/** The template escapes everything in `data` unless its name ends in `Html`. @param {View} view @param {object} data */
 export const renderView = (view, data) => eta.render(`@${view}`, {
   ...data,
   styleUrl: STYLE_URL,
@@ -26,19 +25,12 @@ export const renderView = (view, data) => eta.render(`@${view}`, {
   editorScriptUrl: EDITOR_SCRIPT_URL
 })
 
-/**
- * Escapes text that is put into a view after rendering.
- * @param {string} text
- */
+/** Escapes text that is put into a view after rendering. @param {string} text */
 export const escapeHtml = (text) => eta.config.escapeFunction(text)
 
 const ESCAPED_AT_ONCE_CHARS = 65_536
 
-/**
- * The same for a text that may be long: other requests run between its pieces.
- * @param {string} text
- * @returns {Promise<string>}
- */
+/** The same for a text that may be long: other requests run between its pieces. @param {string} text */
 export async function escapeLong (text) {
   let escaped = escapeHtml(text.slice(0, ESCAPED_AT_ONCE_CHARS))
   for (let at = ESCAPED_AT_ONCE_CHARS; at < text.length; at += ESCAPED_AT_ONCE_CHARS) {
@@ -53,9 +45,6 @@ export const HTML = 'text/html; charset=utf-8'
 /** Everything below this path is for programs, whatever the client accepts. */
 export const API_PREFIX = '/api/v1'
 
-/**
- * Returns whether a person reads the response: browsers ask for text/html by name, programs seldom do.
- * @param {import('fastify').FastifyRequest} request
- */
+/** Browsers ask for text/html by name, programs seldom do. @param {import('fastify').FastifyRequest} request */
 export const wantsHtml = ({ headers, url }) =>
   !url.startsWith(`${API_PREFIX}/`) && (headers.accept?.includes('text/html') ?? false)

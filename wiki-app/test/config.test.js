@@ -162,22 +162,22 @@ test('each cache policy says what caches may do and how long others may see an o
   const asksEachTime = { 'cache-control': 'public, no-cache' }
   const ofNobody = { 'cache-control': 'private, no-store' }
   const expected = {
-    ttl: { ...lists, headers: { 'cache-control': 'public, max-age=60' }, staleS: 60, untoldStaleS: 60 },
+    ttl: { ...lists, headers: { 'cache-control': 'public, max-age=60' }, staleS: 60, unpurgedStaleS: 60 },
     'ttl-swr': {
       ...lists,
       headers: { 'cache-control': 'public, max-age=60, stale-while-revalidate=30' },
       staleS: 90,
-      untoldStaleS: 90
+      unpurgedStaleS: 90
     },
-    revalidate: { ...lists, headers: asksEachTime, staleS: 0, untoldStaleS: 0 },
-    'no-store': { headers: ofNobody, listControl: 'private, no-store', staleS: 0, untoldStaleS: 0, purgedBy: null }
+    revalidate: { ...lists, headers: asksEachTime, staleS: 0, unpurgedStaleS: 0 },
+    'no-store': { headers: ofNobody, listControl: 'private, no-store', staleS: 0, unpurgedStaleS: 0, purgedBy: null }
   }
   for (const [name, policy] of Object.entries(expected)) {
     assert.deepEqual(cachePolicy(/** @type {keyof typeof expected} */ (name), lifetimes), policy)
   }
   for (const [name, purgedBy] of /** @type {const} */ ([['purge-url', 'urls'], ['purge-tag', 'tags']])) {
     const headers = { ...asksEachTime, 'cdn-cache-control': 'max-age=3600' }
-    assert.deepEqual(cachePolicy(name, lifetimes), { ...lists, headers, staleS: 0, untoldStaleS: 3600, purgedBy })
+    assert.deepEqual(cachePolicy(name, lifetimes), { ...lists, headers, staleS: 0, unpurgedStaleS: 3600, purgedBy })
   }
 })
 

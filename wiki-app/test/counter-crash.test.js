@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from '../torture/client.js'
-import { createPlace } from '../torture/place.js'
+import { createTestbed } from '../torture/testbed.js'
 
 /** @typedef {{requests: number, reads: number, writes: number}} Count */
 
@@ -41,10 +41,10 @@ const total = (/** @type {{count: Count}[]} */ readings) => readings.reduce((sum
 
 test('readings at random moments add up to what was sent; ' +
   'what a killed wiki had counted is lost, said to be, and never made up', { timeout: 400_000 }, async (t) => {
-  const place = await createPlace()
-  t.after(() => place.remove())
-  await place.start()
-  const client = createClient(place.url, 24)
+  const testbed = await createTestbed()
+  t.after(() => testbed.remove())
+  await testbed.start()
+  const client = createClient(testbed.url, 24)
   t.after(() => client.close())
 
   const first = await read(client)
@@ -54,8 +54,8 @@ test('readings at random moments add up to what was sent; ' +
 
   const unread = 25
   for (let index = 0; index < unread; index++) assert.equal((await client.ask('GET', '/nowhere')).status, 404)
-  await place.killWiki()
-  await place.startWiki(0, '/readyz')
+  await testbed.killWiki()
+  await testbed.startWiki(0, '/readyz')
 
   const after = [await read(client), ...await sendAndRead(client, 200), await read(client)]
   assert.deepEqual(after[0].count, { requests: 0, reads: 0, writes: 0 }, 'nothing is made up for what is lost')

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
 import { sleeps } from '../bench/process.js'
-import { createPlace } from '../torture/place.js'
+import { createTestbed } from '../torture/testbed.js'
 
 /** Of all threads. Pinging the database all the time makes it 40, sampling the event loop's lag 100. */
 const SLEEPS_PER_S_MAX = 5
@@ -33,22 +33,22 @@ async function comesToRest (pid) {
  * @param {import('node:test').TestContext} t
  * @param {Record<string, string>} [settings]
  */
-async function startPlace (t, settings) {
-  const place = await createPlace({ settings })
-  t.after(() => place.remove())
-  await place.start()
-  const pid = Number(place.wiki()?.pid)
-  const page = `${place.url}/wiki/page`
+async function startTestbed (t, settings) {
+  const testbed = await createTestbed({ settings })
+  t.after(() => testbed.remove())
+  await testbed.start()
+  const pid = Number(testbed.wiki()?.pid)
+  const page = `${testbed.url}/wiki/page`
   const saved = await fetch(page, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'text' })
   assert.equal(saved.status, 201)
   assert.equal((await fetch(page)).status, 200)
-  return { place, pid, page }
+  return { testbed, pid, page }
 }
 
 describe('a wiki that nobody asks for anything', { concurrency: true }, () => {
   test('does next to nothing, with metrics, pages in memory and purges, too', async (t) => {
     const [metricsPort] = await freePorts(1)
-    const { place, pid, page } = await startPlace(t, {
+    const { testbed, pid, page } = await startTestbed(t, {
       LOG_LEVEL: 'info',
       METRICS_PORT: String(metricsPort),
       ORIGIN_CACHE_MIB: '8',
@@ -59,19 +59,19 @@ describe('a wiki that nobody asks for anything', { concurrency: true }, () => {
       PUBLIC_URL: 'http://wiki.localhost'
     })
     assert.equal((await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).status, 200)
-    assert.ok(await comesToRest(pid), place.log())
+    assert.ok(await comesToRest(pid), testbed.log())
     assert.equal((await fetch(page)).status, 200)
   })
 
   test('does so in each of its workers', async (t) => {
-    const { place, pid } = await startPlace(t, { WORKERS: '2' })
-    assert.ok(await comesToRest(pid), place.log())
+    const { testbed, pid } = await startTestbed(t, { WORKERS: '2' })
+    assert.ok(await comesToRest(pid), testbed.log())
   })
 
   test('still refuses within a second when its database has fallen silent, and goes on when it is back', async (t) => {
-    const { place, pid, page } = await startPlace(t)
+    const { testbed, pid, page } = await startTestbed(t)
     assert.ok(await comesToRest(pid))
-    const mongod = Number(place.mongod()?.pid)
+    const mongod = Number(testbed.mongod()?.pid)
     process.kill(mongod, 'SIGSTOP')
     try {
       const start = performance.now()
@@ -79,8 +79,8 @@ describe('a wiki that nobody asks for anything', { concurrency: true }, () => {
       const refusalMs = performance.now() - start
       t.diagnostic(`refused after ${Math.round(refusalMs)} ms`)
       assert.ok(refusalMs < REFUSAL_MAX_MS)
-      assert.match(place.log(), /database lost/)
-      assert.equal((await fetch(`${place.url}/readyz`)).status, 503)
+      assert.match(testbed.log(), /database lost/)
+      assert.equal((await fetch(`${testbed.url}/readyz`)).status, 503)
     } finally {
       process.kill(mongod, 'SIGCONT')
     }
@@ -89,12 +89,12 @@ describe('a wiki that nobody asks for anything', { concurrency: true }, () => {
   })
 
   test('notices without a request that its database has ended, and that it is back', async (t) => {
-    const { place, pid, page } = await startPlace(t)
+    const { testbed, pid, page } = await startTestbed(t)
     assert.ok(await comesToRest(pid))
-    await place.killMongod()
-    assert.ok(await waitUntil(() => place.log().includes('database lost'), NOTICE_MAX_MS), place.log())
-    await place.startDatabase()
-    assert.ok(await waitUntil(() => place.log().includes('database found'), NOTICE_MAX_MS), place.log())
+    await testbed.killMongod()
+    assert.ok(await waitUntil(() => testbed.log().includes('database lost'), NOTICE_MAX_MS), testbed.log())
+    await testbed.startDatabase()
+    assert.ok(await waitUntil(() => testbed.log().includes('database found'), NOTICE_MAX_MS), testbed.log())
     assert.equal((await fetch(page)).status, 200)
     assert.ok(await comesToRest(pid))
   })

@@ -24,7 +24,7 @@ const TOLD_BY_TAG = Object.freeze({
   PUBLIC_URL: 'https://wiki.example',
   PURGE_TOKEN: 'token-in-the-environment'
 })
-const QUICK = { gatherMs: 5, repeatAfterMs: 30, retryMs: 5, retryMaxMs: 20, lookMs: 50 }
+const QUICK = { gatherMs: 5, repeatAfterMs: 30, retryMs: 5, retryMaxMs: 20, checkMs: 50 }
 const PATIENT = { ...QUICK, confirmMs: 120_000 }
 
 const wiki = useWiki()
@@ -85,7 +85,7 @@ test('edits in a row leave nothing behind that Node warns of', async (t) => {
   process.on('warning', warned)
   t.after(() => process.off('warning', warned))
   const caches = createCaches()
-  const timing = { ...QUICK, gatherMs: 1, lookMs: 60_000 }
+  const timing = { ...QUICK, gatherMs: 1, checkMs: 60_000 }
   const app = await wiki.build(t, {}, { purge: (stale) => caches.purge(stale), timing })
   for (let edit = 1; edit <= 30; edit++) {
     await save(app, `a${edit}`, 'text')
@@ -352,7 +352,7 @@ test('an edit at the wiki makes the old copy at the edge go, also when the edge\
     200,
     'an edit succeeds without the CDN'
   )
-  assert.ok(await waitUntil(() => second.log().includes('caches were not told'), WAIT_MAX_MS))
+  assert.ok(await waitUntil(() => second.log().includes('caches were not purged'), WAIT_MAX_MS))
   assert.equal(await read(), 'HIT text 2')
   second.child.kill('SIGKILL')
   await once(second.child, 'close')

@@ -11,9 +11,9 @@ import { createPurgeQueue } from '../src/caching/purge-queue.js'
 /** @typedef {import('../src/caching/purge-queue.js').Timing} Timing */
 
 const WAIT_MAX_MS = 60_000
-/** As `lookMs`: within a test a queue wakes only for work that its own process knows of. */
+/** As `checkMs`: within a test a queue wakes only for work that its own process knows of. */
 const SELDOM_MS = 3_600_000
-const QUICK = { gatherMs: 5, repeatAfterMs: 30, retryMs: 5, retryMaxMs: 20, lookMs: 20, everythingAfterMs: 30 }
+const QUICK = { gatherMs: 5, repeatAfterMs: 30, retryMs: 5, retryMaxMs: 20, checkMs: 20, everythingAfterMs: 30 }
 
 /** @type {Awaited<ReturnType<typeof startMongod>>} */
 let mongod
@@ -35,7 +35,7 @@ async function connect (t, uri) {
  * Opens a queue as one process does, with its own connection, and records its log lines and database commands.
  * @param {import('node:test').TestContext} t
  * @param {string} uri
- * @param {import('../src/caching/purge-queue.js').Purge} purge
+ * @param {import('../src/caching/purge-batch.js').Purge} purge
  * @param {Partial<Timing>} [timing]
  */
 async function openQueue (t, uri, purge, timing = {}) {
@@ -85,7 +85,7 @@ const entriesOf = async (t, uri) => {
 /** @param {string[]} urls */
 const dueEntry = (...urls) => ({ everything: false, urls, tags: [], again: false, due_at: new Date(0) })
 
-/** @param {string} message @param {Partial<import('../src/caching/purge-queue.js').PurgeError>} facts */
+/** @param {string} message @param {Partial<import('../src/caching/purge-batch.js').PurgeError>} facts */
 const rejection = (message, facts) => Object.assign(new Error(message), facts)
 
 test('two processes never tell the caches of the same entry at once: each is told twice in all', async (t) => {
@@ -116,7 +116,7 @@ test('a process that is late with its purge does not undo the claim of the one t
   /** @type {(() => void)[]} */
   const held = []
   const hold = () => /** @type {Promise<void>} */ (new Promise((resolve) => { held.push(resolve) }))
-  const late = await openQueue(t, uri, hold, { leaseMs: 3_000, lookMs: SELDOM_MS })
+  const late = await openQueue(t, uri, hold, { leaseMs: 3_000, checkMs: SELDOM_MS })
   assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))
   await openQueue(t, uri, hold, { leaseMs: 3_000 })
   assert.ok(await waitUntil(() => held.length === 2, WAIT_MAX_MS), 'the lease ends')
@@ -213,14 +213,14 @@ test('what Cloudflare refuses of an edit is not what it refuses of all', async (
 
 test('a process with nothing to do asks once in a while, and work of another one does not wake it', async (t) => {
   const uri = freshUri()
-  const lookMs = 100
-  const idle = await Promise.all([1, 2].map(() => openQueue(t, uri, async () => {}, { lookMs })))
+  const checkMs = 100
+  const idle = await Promise.all([1, 2].map(() => openQueue(t, uri, async () => {}, { checkMs })))
   assert.ok(await waitUntil(() => idle.every(({ commands }) => commands.length > 0), WAIT_MAX_MS))
   const start = performance.now()
   const before = idle.map(({ commands }) => commands.length)
   const haveLooked = () => idle.every(({ commands }, queue) => commands.length > before[queue] + 20)
   assert.ok(await waitUntil(haveLooked, WAIT_MAX_MS))
-  const looks = (performance.now() - start) / lookMs + 1
+  const looks = (performance.now() - start) / checkMs + 1
   for (const [queue, { commands }] of idle.entries()) {
     assert.ok(commands.length - before[queue] <= looks, `${commands.length - before[queue]} commands in ${looks} looks`)
     assert.deepEqual([...new Set(commands)], ['find'])
@@ -230,10 +230,10 @@ test('a process with nothing to do asks once in a while, and work of another one
   let told = 0
   const purge = async () => { told += 1 }
   // The repeat comes late enough for the first check of the other process.
-  const busy = await openQueue(t, uri, purge, { lookMs: SELDOM_MS, repeatAfterMs: 5_000 })
+  const busy = await openQueue(t, uri, purge, { checkMs: SELDOM_MS, repeatAfterMs: 5_000 })
   await busy.edit('/wiki/a')
   assert.ok(await waitUntil(() => told === 1, WAIT_MAX_MS))
-  const other = await openQueue(t, uri, purge, { lookMs: SELDOM_MS })
+  const other = await openQueue(t, uri, purge, { checkMs: SELDOM_MS })
   assert.ok(await waitUntil(() => told === 2, WAIT_MAX_MS))
   const entries = await entriesOf(t, uri)
   assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))

@@ -80,8 +80,8 @@ test('where titles are too many to be looked through, those that begin with the 
   const connection = await mongoose.createConnection(uri).asPromise()
   try {
     const finding = createSearch(defineModels(connection))
-    const titles = async (/** @type {number | undefined} */ patienceMs) => {
-      const { items, more, complete } = await finding.byTitle({ q: 'page 999', limit: 50, patienceMs })
+    const titles = async (/** @type {number | undefined} */ scanMaxMs) => {
+      const { items, more, complete } = await finding.byTitle({ q: 'page 999', limit: 50, scanMaxMs })
       return [items.length, more, complete]
     }
     // The hits are the page above, page 999, and pages 9990 to 9999.

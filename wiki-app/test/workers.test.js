@@ -9,7 +9,7 @@ import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
 import { createTally } from '../src/process/tally.js'
 import { createClient } from '../torture/client.js'
-import { createPlace } from '../torture/place.js'
+import { createTestbed } from '../torture/testbed.js'
 
 /** @typedef {import('../src/counter.js').Count} Count */
 
@@ -33,12 +33,12 @@ describe('the tally of several processes', () => {
     tally.join(a)
     tally.join(b)
     const first = tally.read({ take: true })
-    tally.hear(a, a.asked[0], reads(3))
+    tally.report(a, a.asked[0], reads(3))
     assert.equal(await first, null, 'b is stuck')
-    tally.hear(b, b.asked[0], reads(4))
+    tally.report(b, b.asked[0], reads(4))
 
     const [peek, second, third] = [tally.read({ take: false }), tally.read({ take: true }), tally.read({ take: true })]
-    for (const each of [a, b]) for (const reading of each.asked.slice(1)) tally.hear(each, reading, reads(1))
+    for (const each of [a, b]) for (const reading of each.asked.slice(1)) tally.report(each, reading, reads(1))
     const counts = (await Promise.all([peek, second, third])).map((reading) => reading?.count.requests)
     assert.equal(Number(counts[1]) + Number(counts[2]), 3 + 4 + 6)
     assert.ok(Number(counts[0]) >= 3 + 4, 'who only looks takes nothing away')
@@ -49,14 +49,14 @@ describe('the tally of several processes', () => {
     const [a, b, c] = [member(), member(), member()]
     for (const each of [a, b, c]) tally.join(each)
     const first = tally.read({ take: true })
-    tally.hear(a, 1, reads(1))
+    tally.report(a, 1, reads(1))
     tally.leave(b, reads(2))
     tally.lose(b)
-    tally.hear(c, 1, reads(4))
+    tally.report(c, 1, reads(4))
     assert.equal((await first)?.count.requests, 7)
 
     const second = tally.read({ take: true })
-    tally.hear(a, 2, reads(1))
+    tally.report(a, 2, reads(1))
     tally.lose(c)
     assert.equal((await second)?.count.requests, 1)
     assert.notEqual((await second)?.instance, (await first)?.instance)
@@ -64,18 +64,18 @@ describe('the tally of several processes', () => {
 })
 
 describe(`a wiki of ${WORKERS} processes`, () => {
-  /** @type {import('../torture/place.js').Place} */
-  let place
+  /** @type {import('../torture/testbed.js').Testbed} */
+  let testbed
   /** @type {number} */
   let metricsPort
   before(async () => {
     [metricsPort] = await freePorts(1)
-    place = await createPlace({ settings: { WORKERS: String(WORKERS), METRICS_PORT: String(metricsPort) } })
-    await place.start()
-    assert.ok(await waitUntil(() => place.log().includes('wiki listening on '), WAIT_MAX_MS), 'all of them listen')
-    assert.equal(place.workers().length, WORKERS)
+    testbed = await createTestbed({ settings: { WORKERS: String(WORKERS), METRICS_PORT: String(metricsPort) } })
+    await testbed.start()
+    assert.ok(await waitUntil(() => testbed.log().includes('wiki listening on '), WAIT_MAX_MS), 'all of them listen')
+    assert.equal(testbed.workers().length, WORKERS)
   })
-  after(() => place.remove())
+  after(() => testbed.remove())
 
   /** @param {import('../torture/client.js').Client} client */
   async function read (client) {
@@ -97,7 +97,7 @@ describe(`a wiki of ${WORKERS} processes`, () => {
    * @param {number} count
    */
   async function clients (t, count) {
-    const all = Array.from({ length: count }, () => createClient(place.url, 1))
+    const all = Array.from({ length: count }, () => createClient(testbed.url, 1))
     t.after(() => { for (const client of all) client.close() })
     for (const client of all) assert.equal((await client.ask('GET', '/healthz')).status, 200)
     return all
@@ -131,15 +131,15 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     'another takes its place, and its metrics', async (t) => {
     const all = await clients(t, WORKERS)
     const first = await read(all[0])
-    const before = place.workers()
+    const before = testbed.workers()
     // Counts that differ, so that the rest shows whose count was lost.
     const made = [1, 2, 4]
     for (const [number, client] of all.entries()) {
       for (let index = 0; index < made[number]; index++) await client.ask('GET', '/nowhere')
     }
     process.kill(before[1], 'SIGKILL')
-    assert.ok(await waitUntil(() => /"worker":2,.*a worker is in its place/.test(place.log()), WAIT_MAX_MS))
-    assert.equal(place.workers().length, WORKERS)
+    assert.ok(await waitUntil(() => /"worker":2,.*a worker has been replaced/.test(testbed.log()), WAIT_MAX_MS))
+    assert.equal(testbed.workers().length, WORKERS)
 
     const [client] = await clients(t, 1)
     const after = await read(client)
@@ -150,7 +150,7 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     const more = await clients(t, 2 * WORKERS)
     for (const each of more) await each.ask('GET', '/nowhere')
     assert.deepEqual(await read(client), { instance: after.instance, count: reads(2 * WORKERS) })
-    assert.match(place.log(), /a worker has ended; another one is started in 100 ms/)
+    assert.match(testbed.log(), /a worker has ended; another one is started in 100 ms/)
 
     const text = await waitUntil(async () => {
       const answer = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
@@ -189,36 +189,36 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     const all = await clients(t, WORKERS)
     const { instance } = await read(all[0])
     for (const client of all) await client.ask('GET', '/nowhere')
-    const [ended] = place.workers()
+    const [ended] = testbed.workers()
     process.kill(ended, 'SIGTERM')
-    assert.ok(await waitUntil(() => /"worker":1,.*a worker is in its place/.test(place.log()), WAIT_MAX_MS))
+    assert.ok(await waitUntil(() => /"worker":1,.*a worker has been replaced/.test(testbed.log()), WAIT_MAX_MS))
     const [client] = await clients(t, 1)
     assert.deepEqual(await read(client), { instance, count: reads(WORKERS) })
   })
 
   test('SIGTERM, and a signal at each besides, as from a terminal or a supervisor, ' +
     'lets requests in flight be answered, and all end', async (t) => {
-    const workers = place.workers()
-    const { pid } = place.wiki() ?? { pid: 0 }
-    const bodies = Array.from({ length: WORKERS }, () => openRequest(Number(new URL(place.url).port)))
+    const workers = testbed.workers()
+    const { pid } = testbed.wiki() ?? { pid: 0 }
+    const bodies = Array.from({ length: WORKERS }, () => openRequest(Number(new URL(testbed.url).port)))
     t.after(() => { for (const { abort } of bodies) abort() })
     await Promise.all(bodies.map(({ begun }) => begun))
     for (const each of [pid, ...workers]) process.kill(each, 'SIGTERM')
     assert.ok(
-      await waitUntil(() => refuses(Number(new URL(place.url).port)), WAIT_MAX_MS),
+      await waitUntil(() => refuses(Number(new URL(testbed.url).port)), WAIT_MAX_MS),
       'no new connection is taken'
     )
     const statuses = await Promise.all(bodies.map(({ finish }) => finish()))
     assert.deepEqual(statuses.sort(), [200, 200, 201], 'one created the page, the others replaced it')
     assert.ok(await waitUntil(() => [pid, ...workers].every(isGone), WAIT_MAX_MS), 'nothing is left')
-    await place.startWiki(0, '/readyz')
+    await testbed.startWiki(0, '/readyz')
   })
 
   test('workers end with their primary, also when it is killed', async () => {
     // The wiki is ready as soon as one worker is: the others may still start.
-    assert.ok(await waitUntil(() => place.workers().length === WORKERS, WAIT_MAX_MS))
-    const workers = place.workers()
-    await place.killWiki()
+    assert.ok(await waitUntil(() => testbed.workers().length === WORKERS, WAIT_MAX_MS))
+    const workers = testbed.workers()
+    await testbed.killWiki()
     assert.ok(await waitUntil(() => workers.every(isGone), WAIT_MAX_MS))
   })
 })

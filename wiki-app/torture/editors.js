@@ -22,6 +22,7 @@ const PAUSE_MS = 20
  * @param {number} options.editors  at once
  * @param {number} options.readers  at once
  */
+// eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
 export function createEditors ({ client, seed, editors, readers }) {
   /** @type {Edit[]} */
   const edits = []
@@ -34,11 +35,11 @@ export function createEditors ({ client, seed, editors, readers }) {
   let answered = 0
   let lastMs = performance.now()
   let gapMs = 0
-  let moment = 0
+  let logicalTime = 0
   let acknowledged = 0
   let stopping = new AbortController()
   /** @type {Promise<void>[]} */
-  let working = []
+  let loops = []
   const random = createRandom(seed)
   const pick = (/** @type {number} */ below) => Math.floor(random() * below)
   const pageOf = (/** @type {number} */ index) => `torture/${index}`
@@ -48,8 +49,8 @@ export function createEditors ({ client, seed, editors, readers }) {
    * @param {string} page
    * @returns {Promise<number | null>} its revision, 0 for no page, null when the read failed
    */
-  async function look (page) {
-    const started = ++moment
+  async function readRevision (page) {
+    const started = ++logicalTime
     const { status, body } = await client.ask('GET', urlOf(page))
     answered++
     if (status === 404) return 0
@@ -65,20 +66,20 @@ export function createEditors ({ client, seed, editors, readers }) {
   /** @param {Edit} edit */
   async function send (edit) {
     const { id, page, kind, base } = edit
-    const said = { summary: id, author: `editor ${pick(editors)}`, ...(base !== null && { base_revision: base }) }
+    const fields = { summary: id, author: `editor ${pick(editors)}`, ...(base !== null && { base_revision: base }) }
     if (kind === 'delete') {
-      return client.ask('DELETE', `${urlOf(page)}?${new URLSearchParams(Object.entries(said).map(([key, value]) => [key, String(value)]))}`)
+      return client.ask('DELETE', `${urlOf(page)}?${new URLSearchParams(Object.entries(fields).map(([key, value]) => [key, String(value)]))}`)
     }
     const content =
       `${id} [[${pageOf(pick(PAGES))}]] [[nobody wrote ${pick(MISSING)}]]\n\n${'words and words '.repeat(pick(60))}`
-    return client.ask('PUT', urlOf(page), { json: { ...said, content, tags: TAGS.filter(() => random() < 0.1) } })
+    return client.ask('PUT', urlOf(page), { json: { ...fields, content, tags: TAGS.filter(() => random() < 0.1) } })
   }
 
   async function edit () {
     const page = pageOf(pick(PAGES))
     const chance = random()
     const kind = chance < 0.06 ? 'delete' : 'save'
-    const base = random() < 0.4 ? await look(page) : null
+    const base = random() < 0.4 ? await readRevision(page) : null
     if (kind === 'delete' && base === 0) return
     /** @type {Edit} */
     const edit = {
@@ -86,7 +87,7 @@ export function createEditors ({ client, seed, editors, readers }) {
       page,
       kind,
       base,
-      started: ++moment,
+      started: ++logicalTime,
       ended: Infinity,
       outcome: 'unknown',
       revision: null
@@ -97,7 +98,7 @@ export function createEditors ({ client, seed, editors, readers }) {
       if (error.code === 'ECONNREFUSED') edit.outcome = 'refused'
       throw error
     })
-    edit.ended = ++moment
+    edit.ended = ++logicalTime
     answered++
     if (status === 200 || status === 201 || status === 204) {
       edit.outcome = 'acknowledged'
@@ -116,7 +117,7 @@ export function createEditors ({ client, seed, editors, readers }) {
   }
 
   /** @param {() => Promise<unknown>} work */
-  async function goOn (work) {
+  async function repeat (work) {
     while (!stopping.signal.aborted) {
       try {
         await work()
@@ -143,16 +144,16 @@ export function createEditors ({ client, seed, editors, readers }) {
     start () {
       stopping = new AbortController()
       lastMs = performance.now()
-      working = [
-        ...Array.from({ length: editors }, () => goOn(edit)),
+      loops = [
+        ...Array.from({ length: editors }, () => repeat(edit)),
         ...Array.from({ length: readers }, () =>
-          goOn(() => look(pageOf(pick(PAGES))).then(() => delay(READ_EVERY_MS))))
+          repeat(() => readRevision(pageOf(pick(PAGES))).then(() => delay(READ_EVERY_MS))))
       ]
     },
     /** Stops them; each completes its request in flight. */
     async stop () {
       stopping.abort()
-      await Promise.all(working)
+      await Promise.all(loops)
     }
   }
 }

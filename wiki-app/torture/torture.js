@@ -5,7 +5,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { createClient } from './client.js'
 import { createEditors } from './editors.js'
 import { holds, judge } from './oracle.js'
-import { createPlace } from './place.js'
+import { createTestbed } from './testbed.js'
 
 const EDITORS = 16
 const READERS = 4
@@ -50,15 +50,15 @@ export const WORKERS_VICTIMS = /** @type {const} */ ([...VICTIMS, 'worker'])
  * @throws {Error} when something does not come back in time
  */
 export async function torture ({ trials: count, edits: wanted, seed, workers = 1, signal, onTrial = () => {} }) {
-  const place = await createPlace({ settings: { WORKERS: String(workers) } })
+  const testbed = await createTestbed({ settings: { WORKERS: String(workers) } })
   const victims = workers > 1 ? WORKERS_VICTIMS : VICTIMS
-  const client = createClient(place.url, EDITORS + READERS)
+  const client = createClient(testbed.url, EDITORS + READERS)
   const editors = createEditors({ client, seed, editors: EDITORS, readers: READERS })
   const random = createRandom(seed + 1)
   /** @type {Trial[]} */
   const trials = []
   try {
-    await place.start()
+    await testbed.start()
     let findings = judge([], [], { revisions: [], pages: [], targets: [], tags: [] })
     for (let number = 0; number < count; number++) {
       const before = editors.acknowledged()
@@ -70,17 +70,15 @@ export async function torture ({ trials: count, edits: wanted, seed, workers = 1
       await delay(MOMENT_MAX_MS * random())
       const killedAt = performance.now()
       const killedAfter = editors.acknowledged()
-      await kill(killed, random(), BETWEEN_MAX_MS * random())
-      const [wikiIsGone, mongodIsGone] = [
-        killed === 'wiki' || killed === 'both',
-        killed === 'mongod' || killed === 'both'
-      ]
-      await Promise.all([mongodIsGone && place.startDatabase(), wikiIsGone && place.startWiki()])
+      await kill(testbed, killed, random(), BETWEEN_MAX_MS * random())
+      const wikiIsGone = killed === 'wiki' || killed === 'both'
+      const mongodIsGone = killed === 'mongod' || killed === 'both'
+      await Promise.all([mongodIsGone && testbed.startDatabase(), wikiIsGone && testbed.startWiki()])
       await reach(editors.acknowledged() + 1)
       const backAfterMs = Math.round(performance.now() - killedAt)
       await reach(target)
       await editors.stop()
-      findings = judge(editors.edits, editors.reads, await stored(place.uri))
+      findings = judge(editors.edits, editors.reads, await stored(testbed.uri))
       trials.push({
         killed,
         acknowledged: editors.acknowledged() - before,
@@ -97,13 +95,13 @@ export async function torture ({ trials: count, edits: wanted, seed, workers = 1
       acknowledged: editors.acknowledged(),
       unknown: sum(trials, 'unknown'),
       reads: editors.reads.length,
-      unexpected: [...editors.unexpected, ...place.mistakes()],
+      unexpected: [...editors.unexpected, ...testbed.mistakes()],
       findings
     }
   } finally {
     await editors.stop()
     client.close()
-    await place.remove()
+    await testbed.remove()
   }
 
   /** @param {number} acknowledged */
@@ -111,22 +109,23 @@ export async function torture ({ trials: count, edits: wanted, seed, workers = 1
     const reached = await waitUntil(() => signal?.aborted || editors.acknowledged() >= acknowledged, TRIAL_MAX_MS, 1)
     signal?.throwIfAborted()
     if (reached) return
-    throw new Error(`only ${editors.acknowledged()} of ${acknowledged} edits were acknowledged within ${TRIAL_MAX_MS / 1000} s; the end of the wiki's log:\n${place.log()}`)
+    throw new Error(`only ${editors.acknowledged()} of ${acknowledged} edits were acknowledged within ${TRIAL_MAX_MS / 1000} s; the end of the wiki's log:\n${testbed.log()}`)
   }
+}
 
-  /**
-   * @param {Trial['killed']} victim
-   * @param {number} chance  from 0 to 1: which worker, or which of both first
-   * @param {number} betweenMs
-   */
-  async function kill (victim, chance, betweenMs) {
-    const [wiki, mongod] = [() => place.killWiki(), () => place.killMongod()]
-    if (victim === 'wiki') return wiki()
-    if (victim === 'mongod') return mongod()
-    if (victim === 'worker') return place.killWorker(chance)
-    const [first, second] = chance < 0.5 ? [wiki, mongod] : [mongod, wiki]
-    await Promise.all([first(), delay(betweenMs).then(second)])
-  }
+/**
+ * @param {import('./testbed.js').Testbed} testbed
+ * @param {Trial['killed']} victim
+ * @param {number} chance  from 0 to 1: which worker, or which of both first
+ * @param {number} betweenMs
+ */
+async function kill (testbed, victim, chance, betweenMs) {
+  const [wiki, mongod] = [() => testbed.killWiki(), () => testbed.killMongod()]
+  if (victim === 'wiki') return wiki()
+  if (victim === 'mongod') return mongod()
+  if (victim === 'worker') return testbed.killWorker(chance)
+  const [first, second] = chance < 0.5 ? [wiki, mongod] : [mongod, wiki]
+  await Promise.all([first(), delay(betweenMs).then(second)])
 }
 
 /**

@@ -64,7 +64,28 @@ export async function startPhp (servers, { name, root, home, port, readyPath, po
   chmodSync(servers.directory, 0o711)
   handOver(home)
   const isRoot = process.getuid?.() === 0
-  writeFileSync(path.join(own, 'fpm.conf'), `[global]
+  writeFileSync(path.join(own, 'fpm.conf'), fpmConfig({ socket, sessions, isRoot, pool }))
+  writeFileSync(path.join(own, 'nginx.conf'), nginxConfig({ own, root, port, socket, isRoot }))
+  const url = `http://127.0.0.1:${port}`
+  const fpm = await servers.start({
+    name: `${name}-fpm`,
+    command: String(findFpm()),
+    args: ['--nodaemonize', '--fpm-config', path.join(own, 'fpm.conf')],
+    url,
+    isReady: () => existsSync(socket)
+  })
+  const nginx = await servers.start({
+    name: `${name}-nginx`,
+    command: String(locateTool('nginx')?.path),
+    args: ['-p', own, '-c', path.join(own, 'nginx.conf')],
+    url,
+    readyPath
+  })
+  return { url, pids: [fpm.pid, nginx.pid] }
+}
+
+/** @param {{socket: string, sessions: string, isRoot: boolean, pool: string[]}} options */
+const fpmConfig = ({ socket, sessions, isRoot, pool }) => `[global]
 error_log = /dev/stderr
 [www]
 ${isRoot ? `user = ${USER}\ngroup = ${USER}` : ''}
@@ -76,8 +97,10 @@ pm.min_spare_servers = 1
 pm.max_spare_servers = 3
 php_admin_value[session.save_path] = ${sessions}
 ${pool.join('\n')}
-`)
-  writeFileSync(path.join(own, 'nginx.conf'), `${isRoot ? 'user root;' : ''}
+`
+
+/** @param {{own: string, root: string, port: number, socket: string, isRoot: boolean}} options */
+const nginxConfig = ({ own, root, port, socket, isRoot }) => `${isRoot ? 'user root;' : ''}
 pid ${own}/nginx.pid;
 error_log stderr warn;
 daemon off;
@@ -110,21 +133,4 @@ http {
     }
   }
 }
-`)
-  const url = `http://127.0.0.1:${port}`
-  const fpm = await servers.start({
-    name: `${name}-fpm`,
-    command: String(findFpm()),
-    args: ['--nodaemonize', '--fpm-config', path.join(own, 'fpm.conf')],
-    url,
-    isReady: () => existsSync(socket)
-  })
-  const nginx = await servers.start({
-    name: `${name}-nginx`,
-    command: String(locateTool('nginx')?.path),
-    args: ['-p', own, '-c', path.join(own, 'nginx.conf')],
-    url,
-    readyPath
-  })
-  return { url, pids: [fpm.pid, nginx.pid] }
-}
+`

@@ -5,6 +5,10 @@ import { isUnsafe } from '../http/same-origin.js'
 import { wantsHtml } from '../views.js'
 import { defaultDemand, isPersonal, suffices } from './roles.js'
 
+/** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+/** @import {Services} from '../services.js' */
+/** @import {AccessMode, Demand, Role} from './roles.js' */
+
 const ReadOnly = createError(
   'WIKI_READ_ONLY',
   'This wiki can only be read: nobody may change its pages (it runs with ACCESS=read-only).',
@@ -40,25 +44,15 @@ export const SIGN_IN_URL = '/edit/sign-in'
 /** RFC 6750 §3 */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }
 
-/**
- * Over https the name has a prefix, with which no page that was loaded over plain http can set the cookie.
- * https://datatracker.ietf.org/doc/html/draft-ietf-httpbis-rfc6265bis#section-4.1.3
- */
+/** Over https the prefix keeps pages that were loaded over plain http from setting the cookie (RFC 6265bis §4.1.3). */
 export const sessionCookie = (/** @type {boolean} */ secure) => secure ? '__Secure-session' : 'session'
 
-/** @typedef {{name: string, role: import('./roles.js').Role}} Person */
+/** @typedef {{name: string, role: Role}} Person */
 
-/**
- * Returns the user who sent a request: null on routes that demand no role, and where writers have no names.
- * @param {import('fastify').FastifyRequest} request
- */
+/** Null on routes that demand no role, and where writers have no names. @param {FastifyRequest} request */
 export const personIn = (request) => /** @type {Person | null} */ (request.getDecorator('person'))
 
-/**
- * Returns the value of a cookie. Browsers send the wiki's cookies only below /edit/.
- * @param {import('fastify').FastifyRequest} request
- * @param {string} name  of the cookie
- */
+/** @param {FastifyRequest} request @param {string} name  of the cookie */
 export const cookieIn = ({ headers, server }, name) =>
   headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[name]
 
@@ -67,16 +61,9 @@ export const cookieIn = ({ headers, server }, name) =>
  * Where a route demands none, the client is not identified, so that a cache can answer for it.
  */
 export const access = fp(
-  /**
-   * @type {import('fastify').FastifyPluginAsync<{
-   *   mode: import('./roles.js').AccessMode,
-   *   users: import('./users.js').Users | null,
-   *   sessions: import('./sessions.js').Sessions | null,
-   *   secure: boolean
-   * }>}
-   */
+  /** @type {FastifyPluginAsync<Pick<Services, 'users' | 'sessions'> & {mode: AccessMode, secure: boolean}>} */
   async function access (app, { mode, users, sessions, secure }) {
-    /** @type {{method: string | string[], url: string, role: import('./roles.js').Demand}[]} */
+    /** @type {{method: string | string[], url: string, role: Demand}[]} */
     const rules = []
     app.decorate('rules', rules)
     app.decorateRequest('person', null)
@@ -85,14 +72,14 @@ export const access = fp(
 
     app.addHook('onRoute', (route) => {
       const { role = defaultDemand(route.url, route.method) } =
-        /** @type {{role?: import('./roles.js').Demand}} */ (route.config ?? {})
+        /** @type {{role?: Demand}} */ (route.config ?? {})
       const config = { ...route.config, role }
       route.config = config
       rules.push({ method: route.method, url: route.url, role })
     })
 
     app.addHook('onRequest', (request, reply, done) => {
-      const { role } = /** @type {{role?: import('./roles.js').Demand}} */ (request.routeOptions.config)
+      const { role } = /** @type {{role?: Demand}} */ (request.routeOptions.config)
       if (role === undefined || role === 'anyone') return done()
       admit(request, role).then((admitted) => {
         if (admitted) done()
@@ -101,9 +88,8 @@ export const access = fp(
     })
 
     /**
-     * @param {import('fastify').FastifyRequest} request
-     * @param {import('./roles.js').Role} demanded
-     * @returns {Promise<boolean>} false: the person is to sign in and come back
+     * @param {FastifyRequest} request @param {Role} demanded
+     * @returns {Promise<boolean>} false: redirect to the sign-in form
      * @throws {Error} 401, 403
      */
     async function admit (request, demanded) {
@@ -127,7 +113,7 @@ export const access = fp(
       return true
     }
 
-    /** @param {import('fastify').FastifyRequest} request */
+    /** @param {FastifyRequest} request */
     async function identify (request) {
       const { authorization } = request.headers
       if (authorization !== undefined) {

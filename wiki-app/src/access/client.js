@@ -8,8 +8,7 @@ const IPV6_PREFIX_BITS = 64
 /** @typedef {(address: string, hops: number) => boolean} Trust */
 
 /**
- * Parses a list of trusted proxies.
- * @param {string} proxies  addresses, CIDR blocks or names of ranges, separated by commas; or `none`
+ * @param {string} proxies  addresses, CIDR blocks or names of ranges, with commas between; or `none`
  * @returns {Trust | null} null when the list is invalid
  */
 export function trustOf (proxies) {
@@ -22,8 +21,8 @@ export function trustOf (proxies) {
 }
 
 /**
- * Identifies clients by their address: the last one on the path here that is not a trusted proxy. Of the headers that
- * proxies set, only X-Forwarded-For is read, and only for this: a forged host or scheme changes nothing.
+ * Identifies clients by their address: the last one on the path here that is not a trusted proxy. No other header of a
+ * proxy is read, so a forged host or scheme changes nothing.
  * @param {string} proxies  by TRUSTED_PROXIES
  * @returns {(request: import('fastify').FastifyRequest) => string} an IPv4 address, or the /64 of an IPv6 address
  */

@@ -1,27 +1,25 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { userKey } from './users.js'
 
+/** @import {User} from './users.js' */
+
 const ID_BYTES = 16
 const FORMAT = /^([\w-]{22})\.([\w-]{43})$/
 
 /**
- * Recognises, by a cookie, browsers that have signed in with a name before. The cookie grants no access: failed
- * sign-ins with it are counted separately, so that failures of others do not lock out its owner.
+ * Recognises, by a cookie, browsers that have signed in with a name before. It grants no access: failed sign-ins with
+ * it are counted apart, so that failures of others do not lock out its owner.
  * https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
- * The wiki stores nothing. The HMAC key is the hash of the user's password: all processes have it, and a new password
- * changes it.
+ * The HMAC key is the hash of the user's password: all processes have it, and a new password changes it.
  * @param {import('./users.js').Users} users
  */
 export function createDevices (users) {
-  /** @param {import('./users.js').User} user @param {string} id */
+  /** @param {User} user @param {string} id */
   const sealOf = ({ name, password }, id) =>
     createHmac('sha256', password).update(`device ${id} ${userKey(name)}`).digest()
 
   return {
-    /**
-     * @param {import('./users.js').User} user  who has just signed in
-     * @returns {string} the cookie's value
-     */
+    /** @param {User} user @returns {string} the cookie's value */
     begin (user) {
       const id = randomBytes(ID_BYTES).toString('base64url')
       return `${id}.${sealOf(user, id).toString('base64url')}`

@@ -1,54 +1,43 @@
-/**
- * @typedef {object} Waiting
- * @property {() => Promise<void>} run
- * @property {() => void} refuse
- */
+/** @typedef {{run: () => Promise<void>, refuse: () => void}} Waiting */
 
 /**
  * Runs costly tasks one at a time. Keys take turns, so many tasks of one key delay another key by one task only.
- * @param {object} limits
- * @param {number} limits.waitingMax  in each of the two queues
- * @param {number} limits.waitingPerKeyMax
+ * @param {{waitingMax: number, waitingPerKeyMax: number}} limits  `waitingMax`: in each of the two queues
  */
 export function createFairQueue ({ waitingMax, waitingPerKeyMax }) {
-  const lines = { first: createLine(waitingMax, waitingPerKeyMax), others: createLine(waitingMax, waitingPerKeyMax) }
-  let working = false
+  const create = () => createKeyedQueue(waitingMax, waitingPerKeyMax)
+  const queues = { first: create(), others: create() }
+  let running = false
 
-  async function work () {
-    working = true
+  async function runAll () {
+    running = true
     for (;;) {
-      const next = lines.first.take() ?? lines.others.take()
+      const next = queues.first.take() ?? queues.others.take()
       if (next === undefined) break
       await next.run()
     }
-    working = false
+    running = false
   }
 
   /**
-   * @template T
-   * @param {string} key
-   * @param {() => Promise<T>} piece
-   * @param {object} options
-   * @param {boolean} options.first  runs before all tasks that are not
-   * @param {() => Error} options.refusal  the error for a task that finds no slot, or loses it
+   * @template T @param {string} key @param {() => Promise<T>} task
+   * @param {{first: boolean, refusal: () => Error}} options  `first`: before all tasks that are not; `refusal`: no slot
+   *   is free
    * @returns {Promise<T>}
    */
-  return function inTurn (key, piece, { first, refusal }) {
+  return function enqueue (key, task, { first, refusal }) {
     return new Promise((resolve, reject) => {
-      lines[first ? 'first' : 'others'].add(key, {
-        run: () => piece().then(resolve, reject),
+      queues[first ? 'first' : 'others'].add(key, {
+        run: () => task().then(resolve, reject),
         refuse: () => reject(refusal())
       })
-      if (!working) work()
+      if (!running) runAll()
     })
   }
 }
 
-/**
- * @param {number} waitingMax
- * @param {number} waitingPerKeyMax
- */
-function createLine (waitingMax, waitingPerKeyMax) {
+/** @param {number} waitingMax @param {number} waitingPerKeyMax */
+function createKeyedQueue (waitingMax, waitingPerKeyMax) {
   /** Waiting tasks by key, the keys in the order of their turns. @type {Map<string, Waiting[]>} */
   const byKey = new Map()
   let count = 0
@@ -65,8 +54,7 @@ function createLine (waitingMax, waitingPerKeyMax) {
   return {
     /**
      * A full queue drops the newest task of the key that has most, to make room for a key that has fewer.
-     * @param {string} key
-     * @param {Waiting} waiting
+     * @param {string} key @param {Waiting} waiting
      */
     add (key, waiting) {
       const own = byKey.get(key) ?? []

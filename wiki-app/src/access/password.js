@@ -1,17 +1,12 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 
-/**
- * @typedef {(
- *   password: string, salt: Buffer, bytes: number, options: import('node:crypto').ScryptOptions
- * ) => Promise<Buffer>} Derive
- */
+/** @import {ScryptOptions} from 'node:crypto' */
+
+/** @typedef {(password: string, salt: Buffer, bytes: number, options: ScryptOptions) => Promise<Buffer>} Derive */
 const derive = /** @type {Derive} */ (promisify(scrypt))
 
-/**
- * About a third of a second, and 32 MiB, for each guess.
- * https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html#scrypt
- */
+/** A third of a second and 32 MiB for each guess (OWASP's Password Storage Cheat Sheet, scrypt). */
 const COST = { ln: 15, r: 8, p: 3 }
 /** A weaker hash does not protect; a stronger one would let sign-ins exhaust the machine. */
 const LN_MIN = 14
@@ -21,17 +16,13 @@ const P_MAX = 8
 const SALT_BYTES = 16
 const KEY_BYTES = 32
 
-/**
- * The PHC string format: $scrypt$ln=15,r=8,p=3$salt$hash.
- * https://github.com/P-H-C/phc-string-format/blob/master/phc-sf-spec.md
- */
+/** The PHC string format, `$scrypt$ln=15,r=8,p=3$salt$hash`: https://github.com/P-H-C/phc-string-format */
 const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/
 
 /** @param {Buffer} bytes */
 const encode = (bytes) => bytes.toString('base64').replace(/=+$/, '')
 
 /**
- * Returns a salted hash, with which a password can be checked but not recovered.
  * @param {string} password
  * @param {{ln: number, r: number, p: number}} [cost]  scrypt's parameters (RFC 7914 §2); ln is log2 of N
  * @returns {Promise<string>} for `isPassword`
@@ -41,12 +32,7 @@ export async function hashPassword (password, cost = COST) {
   return `$scrypt$ln=${cost.ln},r=${cost.r},p=${cost.p}$${encode(salt)}$${encode(await keyOf(password, salt, cost))}`
 }
 
-/**
- * Checks a password. A wrong one takes as long as the right one.
- * @param {string} password
- * @param {string} hash  for which `isPasswordHash` holds
- * @returns {Promise<boolean>}
- */
+/** @param {string} password @param {string} hash  for which `isPasswordHash` holds */
 export async function isPassword (password, hash) {
   const { cost, salt, key } = /** @type {NonNullable<ReturnType<typeof parse>>} */ (parse(hash))
   return timingSafeEqual(await keyOf(password, salt, cost), key)
@@ -65,11 +51,7 @@ function parse (hash) {
   return usable ? { cost, salt: Buffer.from(salt, 'base64'), key: Buffer.from(key, 'base64') } : null
 }
 
-/**
- * @param {string} password  normalised, as a character may have several encodings (RFC 8265 §4.2.2)
- * @param {Buffer} salt
- * @param {{ln: number, r: number, p: number}} cost
- */
+/** @param {string} password @param {Buffer} salt @param {{ln: number, r: number, p: number}} cost */
 function keyOf (password, salt, { ln, r, p }) {
   const N = 2 ** ln
   return derive(password.normalize('NFC'), salt, KEY_BYTES, { N, r, p, maxmem: 256 * N * r })

@@ -5,9 +5,8 @@ import { Writable } from 'node:stream'
 const INPUT_MAX_CHARS = 10_000
 
 /**
- * Reads a password for a command: typed twice on a terminal without being shown, or the first line of the input.
- * @param {NodeJS.ReadStream} [input]
- * @returns {Promise<string>}
+ * Reads a password: typed twice on a terminal without being shown, or the first line of the input.
+ * @param {NodeJS.ReadStream} [input] @returns {Promise<string>}
  * @throws {Error} when the two differ, or Ctrl+C is pressed
  */
 export async function readPassword (input = process.stdin) {
@@ -26,10 +25,7 @@ export async function readPassword (input = process.stdin) {
   return text.split(/\r?\n/, 1)[0]
 }
 
-/**
- * @param {NodeJS.ReadStream} input  a terminal
- * @param {string} question
- */
+/** @param {NodeJS.ReadStream} input  a terminal @param {string} question */
 async function ask (input, question) {
   process.stderr.write(question)
   // As a terminal, readline has the usual keys for editing; its output, which would show the password, is dropped.

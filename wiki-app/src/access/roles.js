@@ -10,10 +10,7 @@ export const ROLES = /** @type {const} */ (['reader', 'editor', 'admin'])
 
 /** @typedef {Role | 'anyone'} Demand  the least role that a route demands */
 
-/**
- * @param {Role} role
- * @param {Role} demanded
- */
+/** @param {Role} role @param {Role} demanded */
 export const suffices = (role, demanded) => ROLES.indexOf(role) >= ROLES.indexOf(demanded)
 
 /** URLs below this are personal: only here cookies count, and caches store nothing. */
@@ -22,11 +19,6 @@ const PERSONAL = '/edit/'
 /** @param {string | undefined} pattern  of a route's URL */
 export const isPersonal = (pattern) => pattern?.startsWith(PERSONAL) ?? false
 
-/**
- * Returns what a route without `config: { role }` demands.
- * @param {string} pattern
- * @param {string | string[]} methods
- * @returns {Demand}
- */
+/** The default of `config: { role }`. @param {string} pattern @param {string | string[]} methods @returns {Demand} */
 export const defaultDemand = (pattern, methods) =>
   [methods].flat().some(isUnsafe) || isPersonal(pattern) ? 'editor' : 'anyone'

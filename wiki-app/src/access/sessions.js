@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto'
 import mongoose from 'mongoose'
 import { sha256 } from './users.js'
 
+/** @import {User, Users} from './users.js' */
+
 /** Use does not extend a session: a lookup stays a read, and a stolen session ends in any case. */
 export const SESSION_S = 14 * 86_400
 /** Browsers of one user; one more signs out the oldest. */
@@ -25,20 +27,13 @@ const schema = new mongoose.Schema(
 schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 })
 schema.index({ user: 1, created_at: -1 })
 
-/**
- * The sessions of signed-in users.
- * @param {import('mongoose').Connection} connection
- * @param {import('./users.js').Users} users
- */
+/** @param {import('mongoose').Connection} connection @param {Users} users */
 export function createSessions (connection, users) {
   const Sessions = /** @type {import('mongoose').Model<Session>} */ (
     /** @type {unknown} */ (connection.model('Session', schema))
   )
   return {
-    /**
-     * @param {import('./users.js').User} user
-     * @returns {Promise<string>} a new random token
-     */
+    /** @param {User} user @returns {Promise<string>} a new random token */
     async begin ({ name, password }) {
       const token = randomBytes(TOKEN_BYTES).toString('base64url')
       const now = Date.now()
@@ -63,8 +58,7 @@ export function createSessions (connection, users) {
 
     /**
      * @param {string} token
-     * @returns {Promise<import('./users.js').User | null>} null when the token is unknown or expired, or the user is
-     *   gone or has a new password
+     * @returns {Promise<User | null>} null: unknown or expired, or the user is gone or has a new password
      */
     async find (token) {
       const session = await Sessions.findOne({

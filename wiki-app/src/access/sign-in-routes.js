@@ -7,17 +7,21 @@ import { createFairQueue } from './fair-queue.js'
 import { SESSION_S } from './sessions.js'
 import { NAME_MAX_CHARS, userKey } from './users.js'
 
+/** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+/** @import {Sessions} from './sessions.js' */
+/** @import {Users} from './users.js' */
+
 export const SIGN_OUT_URL = '/edit/sign-out'
 
 const WINDOW_MS = 15 * 60_000
 /**
- * Failures per address, or per browser that has signed in with the name before (devices.js). Attackers at other
- * addresses cannot lock out the owner of a name, and those at the owner's address cannot lock out the owner's browser.
+ * Failures per address, or per browser that has signed in with the name before (devices.js): nobody at another address
+ * can lock out the owner of a name, and nobody at the owner's address the owner's browser.
  */
 const FAILURES_MAX = 10
 /**
- * Failures per name from unknown browsers. Beyond these, each address has only two guesses. This slows down an
- * attacker with very many addresses, and leaves two guesses to an owner in a new place.
+ * Failures per name from unknown browsers; beyond these, each address has two guesses. This slows down an attacker with
+ * very many addresses, and leaves two guesses to an owner in a new place.
  */
 const FAILURES_PER_NAME_MAX = 50
 const FAILURES_UNDER_ATTACK_MAX = 2
@@ -57,15 +61,11 @@ const SIGN_IN_SCHEMA = {
 const BODY_MAX_BYTES = 16_384
 
 /**
- * Signing in and out. The cookie's path is /edit, so pages stay the same for everybody, and caches need not know of it.
- * SameSite=Strict costs nothing here: links from other sites lead to pages, and only links on the pages themselves lead
- * to what needs the cookie.
- * @type {import('fastify').FastifyPluginAsync<{
- *   users: import('./users.js').Users,
- *   sessions: import('./sessions.js').Sessions,
- *   clientKey: (request: import('fastify').FastifyRequest) => string,
- *   secure: boolean
- * }>}
+ * The cookie's path is /edit, so pages stay the same for everybody. SameSite=Strict costs nothing: links from other
+ * sites lead to pages, and only links on pages lead to what needs the cookie.
+ * @typedef {{users: Users, sessions: Sessions, clientKey: (request: FastifyRequest) => string, secure: boolean}}
+ *   Options
+ * @type {FastifyPluginAsync<Options>}
  */
 export async function signInRoutes (app, { users, sessions, clientKey, secure }) {
   const name = sessionCookie(secure)
@@ -73,35 +73,14 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
   const deviceName = secure ? '__Secure-device' : 'device'
   const deviceAttributes = { ...attributes, path: SIGN_IN_URL, maxAge: DEVICE_S }
   const devices = createDevices(users)
-  const inTurn = createFairQueue(WAITING)
+  const enqueue = createFairQueue(WAITING)
 
-  const nameIn = (/** @type {import('fastify').FastifyRequest} */ { body }) => /** @type {{name: string}} */ (body).name
-  /** @param {import('fastify').FastifyRequest} request @returns {string | null} null: an unknown browser */
+  /** @param {FastifyRequest} request @returns {string | null} null: an unknown browser */
   const deviceOf = (request) => devices.idOf(cookieIn(request, deviceName), nameIn(request))
-  /** @param {import('fastify').FastifyRequest} request */
+  /** @param {FastifyRequest} request */
   const guesserOf = (request) => deviceOf(request) ?? clientKey(request)
 
-  const failuresOfGuesser = app.createRateLimit({ max: FAILURES_MAX, timeWindow: WINDOW_MS, keyGenerator: guesserOf })
-  const failuresWithName = app.createRateLimit({
-    max: FAILURES_PER_NAME_MAX, timeWindow: WINDOW_MS, keyGenerator: (request) => userKey(nameIn(request))
-  })
-
-  /** @param {import('fastify').FastifyRequest} request */
-  async function refuseGuessing (request) {
-    const [own, withName] = await Promise.all([failuresOfGuesser, failuresWithName]
-      .map((count) => count(request, { increment: false })))
-    if (own.isAllowed || withName.isAllowed) return
-    const attacked = withName.remaining === 0 && deviceOf(request) === null
-    const failuresMax = attacked ? FAILURES_UNDER_ATTACK_MAX : FAILURES_MAX
-    if (own.max - own.remaining < failuresMax) return
-    throw retryAfter(new TooManyFailures(own.ttlInSeconds), own.ttlInSeconds)
-  }
-
-  /** @param {import('fastify').FastifyRequest} request */
-  async function noteFailure (request) {
-    await failuresOfGuesser(request)
-    if (deviceOf(request) === null) await failuresWithName(request)
-  }
+  const { refuseGuessing, countFailure } = createGuessLimits(app, { deviceOf, guesserOf })
 
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
@@ -118,11 +97,11 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
   app.post(SIGN_IN_URL, { config, schema: SIGN_IN_SCHEMA, bodyLimit: BODY_MAX_BYTES }, async (request, reply) => {
     const { name: given, password, to } = /** @type {{name: string, password: string, to?: string}} */ (request.body)
     await refuseGuessing(request)
-    const user = await inTurn(guesserOf(request), async () => {
+    const user = await enqueue(guesserOf(request), async () => {
       // Sign-ins ahead of this one in the queue may have failed meanwhile.
       await refuseGuessing(request)
       const user = await users.check(given, password)
-      if (user === null) await noteFailure(request)
+      if (user === null) await countFailure(request)
       return user
     }, {
       first: deviceOf(request) !== null,
@@ -152,12 +131,45 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
     return reply.redirect('/', 303)
   })
 
-  /** @param {import('fastify').FastifyRequest} request */
+  /** @param {FastifyRequest} request */
   async function end (request) {
     const token = cookieIn(request, name)
     if (token !== undefined) await sessions.end(token)
   }
 }
+
+/**
+ * @typedef {(request: FastifyRequest) => string} KeyOf
+ * @param {import('fastify').FastifyInstance} app
+ * @param {{deviceOf: (request: FastifyRequest) => string | null, guesserOf: KeyOf}} keys
+ */
+function createGuessLimits (app, { deviceOf, guesserOf }) {
+  const failuresOfGuesser = app.createRateLimit({ max: FAILURES_MAX, timeWindow: WINDOW_MS, keyGenerator: guesserOf })
+  const failuresWithName = app.createRateLimit({
+    max: FAILURES_PER_NAME_MAX, timeWindow: WINDOW_MS, keyGenerator: (request) => userKey(nameIn(request))
+  })
+
+  /** @param {FastifyRequest} request */
+  async function refuseGuessing (request) {
+    const [own, withName] = await Promise.all([failuresOfGuesser, failuresWithName]
+      .map((count) => count(request, { increment: false })))
+    if (own.isAllowed || withName.isAllowed) return
+    const attacked = withName.remaining === 0 && deviceOf(request) === null
+    const failuresMax = attacked ? FAILURES_UNDER_ATTACK_MAX : FAILURES_MAX
+    if (own.max - own.remaining < failuresMax) return
+    throw retryAfter(new TooManyFailures(own.ttlInSeconds), own.ttlInSeconds)
+  }
+
+  /** @param {FastifyRequest} request */
+  async function countFailure (request) {
+    await failuresOfGuesser(request)
+    if (deviceOf(request) === null) await failuresWithName(request)
+  }
+
+  return { refuseGuessing, countFailure }
+}
+
+const nameIn = (/** @type {FastifyRequest} */ { body }) => /** @type {{name: string}} */ (body).name
 
 /** @param {{to: string, name?: string, refusal?: string}} data */
 const form = (data) => renderView('sign-in', {
@@ -169,11 +181,7 @@ const form = (data) => renderView('sign-in', {
   nameMaxChars: NAME_MAX_CHARS
 })
 
-/**
- * Returns where to go after sign-in: a URL of this wiki below /edit/, parsed as browsers parse it; '/' for all others.
- * @param {string | undefined} to
- * @returns {string}
- */
+/** A URL of this wiki below /edit/, parsed as browsers do, or '/'. @param {string | undefined} to */
 function localTarget (to) {
   const base = 'http://wiki.invalid'
   if (to === undefined || !to.startsWith('/edit/') || !URL.canParse(to, base)) return '/'

@@ -21,20 +21,14 @@ export const LINE_RULE = `a line of 1 to ${NAME_MAX_CHARS} characters without bl
 /** Rights of users other than the owner and the owner's group. */
 const OTHERS_MAY = 0o006
 
-/**
- * @param {string} text  with high entropy, so that one round is enough
- * @returns {string} in hexadecimal
- */
+/** @param {string} text  with high entropy, so that one round is enough */
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex')
 
-/**
- * Returns the spelling of a name that identifies its user: a change of case cannot make one user look like another.
- * @param {string} name
- */
+/** Identifies a user: a change of case cannot make one user look like another. @param {string} name */
 export const userKey = (name) => name.normalize('NFC').trim().toLowerCase()
 
 /**
- * Reads the users who may sign in. The wiki does this once, when it starts.
+ * Reads the users who may sign in, once at the start.
  * @param {string} file
  * @throws {ConfigError} of one line, when the file cannot be used or is open to everybody on the machine
  */
@@ -48,18 +42,12 @@ export function readUsers (file) {
     /** @param {string} name */
     find: (name) => byKey.get(userKey(name)) ?? null,
 
-    /**
-     * Looks up the token's hash, so the time it takes reveals nothing about the token itself.
-     * @param {string} token
-     */
+    /** Looks up the token's hash, so the time it takes reveals nothing about the token itself. @param {string} token */
     byToken: (token) => byToken.get(sha256(token)) ?? null,
 
     /**
-     * For an unknown name it checks another user's hash, chosen by the name, so that the response takes as long as for
-     * a known one.
-     * @param {string} name
-     * @param {string} password
-     * @returns {Promise<User | null>} null when they do not match
+     * For an unknown name it checks another user's hash, so that the response takes as long as for a known one.
+     * @param {string} name @param {string} password @returns {Promise<User | null>} null when they do not match
      */
     async check (name, password) {
       const user = byKey.get(userKey(name))
@@ -71,11 +59,7 @@ export function readUsers (file) {
 
 /** @typedef {ReturnType<typeof readUsers>} Users */
 
-/**
- * @param {string} file
- * @returns {User[]}
- * @throws {ConfigError}
- */
+/** @param {string} file @returns {User[]} @throws {ConfigError} */
 export function parseUsers (file) {
   const refuse = (/** @type {string} */ reason) =>
     new ConfigError(`the users' file ${JSON.stringify(file)} cannot be used: ${reason}`)
@@ -102,10 +86,7 @@ export function parseUsers (file) {
   return given.users
 }
 
-/**
- * @param {any} given
- * @returns {string | null} what is wrong, without any secret
- */
+/** @param {any} given @returns {string | null} what is wrong, without any secret */
 function complaintAbout (given) {
   if (!hasOnly(given, ['users']) || !Array.isArray(given.users) || given.users.length === 0) {
     return 'it must be {"users": […]} with at least one user'
@@ -142,18 +123,12 @@ function complaintAbout (given) {
   return null
 }
 
-/**
- * @param {unknown} value
- * @param {string[]} names
- */
+/** @param {unknown} value @param {string[]} names */
 const hasOnly = (value, names) =>
   typeof value === 'object' && value !== null && !Array.isArray(value) &&
   Object.keys(value).every((name) => names.includes(name))
 
-/**
- * @param {unknown} value
- * @param {number} maxChars
- */
+/** @param {unknown} value @param {number} maxChars */
 export const isLine = (value, maxChars) => typeof value === 'string' && value !== '' && value.length <= maxChars &&
   value === value.normalize('NFC').trim() &&
   !/[\p{Cc}\p{Cs}]/u.test(value) && hiddenIn(value) === null

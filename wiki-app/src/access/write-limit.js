@@ -5,6 +5,8 @@ import { retryAfter } from '../http/retry-after.js'
 import { isUnsafe } from '../http/same-origin.js'
 import { personIn } from './access.js'
 
+/** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+
 const MINUTE_MS = 60_000
 /** Previews change nothing, but cost processor time; the editor sends many while an author types. */
 const PREVIEWS_PER_WRITE = 5
@@ -20,19 +22,14 @@ const TooManyWrites = createError(
 )
 
 /**
- * Counts a page that an import is about to write. Administrators, who are signed in, are not limited.
- * @typedef {(request: import('fastify').FastifyRequest) => Promise<Refusal | null>} TakeImport  null: it may be written
+ * Counts a page that an import is about to write; null: it may be written. Administrators are not limited.
+ * @typedef {(request: FastifyRequest) => Promise<Refusal | null>} TakeImport
  * @typedef {{pages: number, retryAfterS: number}} Refusal  pages that an import may write at once
  */
 
 /** Limits how often one client changes something. Reads are not limited, as caches answer most of them. */
 export const writeLimit = fp(
-  /**
-   * @type {import('fastify').FastifyPluginAsync<{
-   *   perMinute: number,
-   *   clientKey: (request: import('fastify').FastifyRequest) => string
-   * }>}
-   */
+  /** @type {FastifyPluginAsync<{perMinute: number, clientKey: (request: FastifyRequest) => string}>} */
   async function writeLimit (app, { perMinute, clientKey }) {
     // Sign-in uses this plugin for its own counters, too.
     await app.register(rateLimit, {

@@ -1,27 +1,20 @@
 import { canonicalName } from '../pages/name.js'
 import { API_PREFIX } from '../views.js'
 
-/**
- * @param {import('fastify').FastifyRequest} request
- * @returns {string} the name as the client spells it
- */
+/** @import {FastifyReply, FastifyRequest} from 'fastify' */
+
+/** @param {FastifyRequest} request @returns {string} the name as the client spells it */
 export const askedName = ({ params }) => /** @type {{name: string}} */ (params).name
 
-/**
- * @param {import('fastify').FastifyRequest} request
- * @returns {string} canonical
- * @throws {Error} 400 when no page can have this name
- */
+/** @param {FastifyRequest} request @returns {string} canonical @throws {Error} 400 when no page can have this name */
 export const nameIn = (request) => canonicalName(askedName(request))
 
 /** @param {string} name */
 export const pageUrl = (name) => `${API_PREFIX}/pages/${encodeURIComponent(name)}`
 
 /**
- * Hook that converts digits in paths and queries to numbers where the schema asks for an integer, and nothing else.
- * @param {import('fastify').FastifyRequest} request
- * @param {import('fastify').FastifyReply} _reply
- * @param {() => void} done
+ * Hook that converts digits to numbers where the schema of a path or a query asks for an integer.
+ * @param {FastifyRequest} request @param {FastifyReply} _reply @param {() => void} done
  */
 export function readNumbers (request, _reply, done) {
   const { params, querystring } =

@@ -1,27 +1,22 @@
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { writeCursor } from './cursor.js'
 
+/** @import {FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {TagOf} from '../pages/preconditions.js' */
+
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
 /** Version of a page's JSON. It has to change with the format, so that copies of an old format are not revalidated. */
 const FORM_OF_PAGE = 1
 
-/**
- * Returns a strong validator: it and the name determine everything that the API shows of a page.
- * @type {import('../pages/preconditions.js').TagOf}
- */
+/** A strong validator: it and the name determine everything that the API shows of a page. @type {TagOf} */
 export const pageTag = ({ revision }) => `"v${FORM_OF_PAGE}-${revision}"`
 
 /**
  * Sends one part of a list.
- * @template T
- * @param {import('fastify').FastifyRequest} request
- * @param {import('fastify').FastifyReply} reply
- * @param {object} answer
- * @param {string} answer.cacheControl
- * @param {{items: T[], more: boolean}} answer.found
- * @param {(item: T) => object} answer.shown
- * @param {(item: T) => string | number} answer.position  of an item in the list
+ * @template T @param {FastifyRequest} request @param {FastifyReply} reply
+ * @param {{cacheControl: string, found: {items: T[], more: boolean}, shown: (item: T) => object, position: (item: T) =>
+ *   string | number}} answer  `position`: of an item in the list
  */
 export function sendPart (request, reply, { cacheControl, found: { items, more }, shown, position }) {
   const next = more ? writeCursor(request, position(items[items.length - 1])) : null

@@ -1,10 +1,14 @@
 import { Readable } from 'node:stream'
-import { keepOnDisk } from '../archive/upload.js'
+import { saveTemporarily } from '../archive/upload.js'
 import { createSemaphore } from '../http/semaphore.js'
 import { unzip } from '../archive/unzip.js'
 import { zipOf } from '../archive/zip.js'
 import { changeIn } from '../pages/change.js'
 import { CHANGE_FIELDS, otherwise, queryOf, refusals, SECURITY } from './schemas.js'
+
+/** @import {IncomingMessage} from 'node:http' */
+/** @import {ZipItem} from '../archive/zip.js' */
+/** @import {Services} from '../services.js' */
 
 /** Maximum of one request; a larger wiki is imported in several requests. */
 const IMPORT_MAX_BYTES = 268_435_456
@@ -61,10 +65,7 @@ const SCHEMAS = {
 
 /**
  * Exports the whole wiki as one file, and imports such a file.
- * @type {import('fastify').FastifyPluginAsync<{
- *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>,
- *   importFiles: ReturnType<typeof import('../archive/import.js').createImport>
- * }>}
+ * @type {import('fastify').FastifyPluginAsync<{files: () => AsyncIterable<ZipItem>} & Pick<Services, 'importFiles'>>}
  */
 export async function archiveApi (app, { files, importFiles }) {
   const takeImport = /** @type {import('../access/write-limit.js').TakeImport} */ (app.getDecorator('takeImport'))
@@ -74,7 +75,7 @@ export async function archiveApi (app, { files, importFiles }) {
     'application/zip',
     async (
       /** @type {unknown} */ _request,
-      /** @type {import('node:http').IncomingMessage} */ body
+      /** @type {IncomingMessage} */ body
     ) => body
   )
 
@@ -89,8 +90,8 @@ export async function archiveApi (app, { files, importFiles }) {
     reply.raw.once('close', imports.take())
     const { on_conflict: onConflict } =
       /** @type {{on_conflict: import('../archive/import.js').OnConflict}} */ (request.query)
-    const { file, bytes } = await keepOnDisk(
-      /** @type {import('node:http').IncomingMessage} */ (request.body),
+    const { file, bytes } = await saveTemporarily(
+      /** @type {IncomingMessage} */ (request.body),
       IMPORT_MAX_BYTES
     )
     try {

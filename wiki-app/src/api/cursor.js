@@ -1,6 +1,8 @@
 import createError from '@fastify/error'
 import { hashOf } from '../http/hash.js'
 
+/** @import {FastifyRequest} from 'fastify' */
+
 const InvalidCursor = createError(
   'WIKI_INVALID_CURSOR',
   'This cursor is not one of this list. Take the “next_cursor” of the list’s last part as it is, ' +
@@ -9,25 +11,20 @@ const InvalidCursor = createError(
 )
 
 /**
- * Encodes where a part of a list ended, for the client to pass back. A cursor belongs to one list: the same path with
- * the same query. The seal has no secret, so `readCursor` returns a position as untrusted as any other input.
- * @param {import('fastify').FastifyRequest} request
- * @param {string | number} position
+ * Encodes where a part of a list ended. A cursor belongs to one list: the same path with the same query. The seal has
+ * no secret, so `readCursor` returns a position as untrusted as any other input.
+ * @param {FastifyRequest} request @param {string | number} position
  */
 export function writeCursor (request, position) {
   const text = String(position)
   return `${Buffer.from(text).toString('base64url')}.${sealOf(request, text)}`
 }
 
-/**
- * @param {import('fastify').FastifyRequest} request
- * @returns {number} maximum number of items
- */
+/** @param {FastifyRequest} request @returns {number} maximum number of items */
 export const limitIn = ({ query }) => /** @type {{limit: number}} */ (query).limit
 
 /**
- * @param {import('fastify').FastifyRequest} request
- * @param {RegExp} form  of a position
+ * @param {FastifyRequest} request @param {RegExp} form  of a position
  * @returns {string | undefined} the position; undefined: the start of the list
  * @throws {Error} 400
  */
@@ -40,10 +37,7 @@ export function readCursor (request, form) {
   return position
 }
 
-/**
- * @param {import('fastify').FastifyRequest} request
- * @param {string} position
- */
+/** @param {FastifyRequest} request @param {string} position */
 function sealOf ({ routeOptions, params, query }, position) {
   const { cursor, limit, ...list } = /** @type {Record<string, unknown>} */ (query)
   return hashOf(JSON.stringify([routeOptions.url, params, list, position]))

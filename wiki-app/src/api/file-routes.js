@@ -3,6 +3,8 @@ import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
 import { answer, CHANGE_FIELDS, list, otherwise, partQuery, queryOf, refusals, SECURITY } from './schemas.js'
 
+/** @import {Services} from '../services.js' */
+
 /** A database id, which is the position in a cursor. */
 const FILE_ID = /^[0-9a-f]{24}$/
 
@@ -46,14 +48,7 @@ const SCHEMAS = {
   }
 }
 
-/**
- * Lists and uploads the pictures for pages.
- * @type {import('fastify').FastifyPluginAsync<{
- *   files: import('../files/store.js').FileStore,
- *   maxBytes: number,
- *   policy: import('../caching/cache-policy.js').CachePolicy
- * }>}
- */
+/** @type {import('fastify').FastifyPluginAsync<Pick<Services, 'files' | 'policy'> & {maxBytes: number}>} */
 export async function fileApi (app, { files, maxBytes, policy: { listControl: cacheControl } }) {
   // The body stays a stream, which the handler reads.
   app.addContentTypeParser(

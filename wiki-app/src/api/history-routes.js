@@ -11,6 +11,9 @@ import {
   SECURITY
 } from './schemas.js'
 
+/** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {Services} from '../services.js' */
+
 /** An old revision never changes (RFC 8246). */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
@@ -107,22 +110,13 @@ const SCHEMAS = {
   }
 }
 
-/**
- * Revisions of pages, and changes of the whole wiki.
- * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('../pages/store.js').PageStore,
- *   history: import('../pages/history.js').History,
- *   oldRevisions: import('../pages/old-revisions.js').OldRevisions,
- *   policy: import('../caching/cache-policy.js').CachePolicy
- * }>}
- */
+/** @type {FastifyPluginAsync<Pick<Services, 'store' | 'history' | 'oldRevisions' | 'policy'>>} */
+// eslint-disable-next-line max-lines-per-function -- a table of routes
 export async function historyApi (app, { store, history, oldRevisions, policy: { listControl: cacheControl } }) {
   /**
    * Redirects from a page's former name: a renaming moves the history to the new name.
-   * @param {import('fastify').FastifyRequest} request
-   * @param {import('fastify').FastifyReply} reply
-   * @param {string} rest  of the path, after the page's, in canonical spelling, which the request may not have used
-   * @param {Error} error  thrown when the page was not renamed
+   * @param {FastifyRequest} request @param {FastifyReply} reply
+   * @param {string} rest  of the path, in canonical spelling @param {Error} error  thrown when the page was not renamed
    */
   async function followRename (request, reply, rest, error) {
     const target = await store.findRedirect(nameIn(request))

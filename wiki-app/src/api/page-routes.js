@@ -91,13 +91,8 @@ const SCHEMAS = {
   }
 }
 
-/**
- * Reads and writes single pages.
- * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('../pages/store.js').PageStore,
- *   policy: import('../caching/cache-policy.js').CachePolicy
- * }>}
- */
+/** @type {import('fastify').FastifyPluginAsync<Pick<import('../services.js').Services, 'store' | 'policy'>>} */
+// eslint-disable-next-line max-lines-per-function -- a table of routes
 export async function pageApi (app, { store, policy: { listControl } }) {
   app.get('/pages/:name', { config: { isCostly: true }, schema: SCHEMAS.read }, async (request, reply) => {
     const name = nameIn(request)

@@ -14,6 +14,9 @@ import { historyApi } from './history-routes.js'
 import { pageApi } from './page-routes.js'
 import { SECURITY_SCHEMES, SHARED_SCHEMAS } from './schemas.js'
 
+/** @import {FileStore} from '../files/store.js' */
+/** @import {Services} from '../services.js' */
+
 const UnknownType = createError(
   'WIKI_API_UNKNOWN_TYPE',
   'The API takes JSON (application/json), zip files (application/zip) to import, ' +
@@ -45,26 +48,14 @@ const OPENAPI = {
   ]
 }
 
-/**
- * The documentation page runs its own scripts, which insert one style (the hash), and shows images that are embedded in
- * its style sheet. Nothing comes from elsewhere.
- */
+/** The documentation page runs its own scripts, which insert one style (the hash), and embeds images in its style. */
 const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
- * The wiki's API for programs, and its documentation. Caches may store public responses if they revalidate them each
- * time; they may not store responses to writes.
- * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('../pages/store.js').PageStore,
- *   history: import('../pages/history.js').History,
- *   oldRevisions: import('../pages/old-revisions.js').OldRevisions,
- *   search: import('../pages/search.js').Search,
- *   pictures: import('../files/store.js').FileStore,
- *   pictureMaxBytes: number,
- *   files: () => AsyncIterable<import('../archive/zip.js').ZipItem>,
- *   importFiles: ReturnType<typeof import('../archive/import.js').createImport>,
- *   policy: import('../caching/cache-policy.js').CachePolicy
- * }>}
+ * The API and its documentation. Caches may store public responses if they revalidate them each time.
+ * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'policy'>} Parts
+ * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number, files: () =>
+ *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}
  */
 export async function apiRoutes (app, {
   store, history, oldRevisions, search, pictures, pictureMaxBytes, files, importFiles, policy

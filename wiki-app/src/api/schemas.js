@@ -8,9 +8,7 @@ const REVISION = { type: 'integer', minimum: 0, maximum: 999_999_999 }
 const TIME = { type: 'string', format: 'date-time' }
 const TAGS = { type: 'array', items: { type: 'string' }, description: 'In lower case and alphabetical order.' }
 
-/**
- * @param {Record<string, object>} properties  all required
- */
+/** @param {Record<string, object>} properties  all required */
 const strict = (properties) => ({
   type: 'object',
   additionalProperties: false,
@@ -118,10 +116,7 @@ export const SHARED_SCHEMAS = Object.entries({
   Preview: strict({ html: { type: 'string' }, content_bytes: { type: 'integer' } })
 }).map(([$id, schema]) => ({ $id, ...schema }))
 
-/**
- * @param {string} example
- * @param {string} [description]
- */
+/** @param {string} example @param {string} [description] */
 const text = (example, description) => ({
   type: 'string',
   maxLength: 200,
@@ -130,10 +125,7 @@ const text = (example, description) => ({
   ...(description && { description })
 })
 
-/**
- * Returns the schema of a path with a page's name as one segment.
- * @param {string} example
- */
+/** Returns the schema of a path with a page's name as one segment. @param {string} example */
 export const named = (example) => ({
   type: 'object',
   required: ['name'],
@@ -204,11 +196,7 @@ export const TAGS_FIELD = {
   description: 'When they are left out the page keeps its tags.'
 }
 
-/**
- * @param {Record<string, object>} properties
- * @param {string[]} required
- * @param {object} example
- */
+/** @param {Record<string, object>} properties @param {string[]} required @param {object} example */
 export const bodyOf = (properties, required, example) => ({
   content: {
     'application/json': {
@@ -217,19 +205,11 @@ export const bodyOf = (properties, required, example) => ({
   }
 })
 
-/**
- * @param {string} description
- * @param {string} schema  name of a shared schema
- * @param {object} example
- */
+/** @param {string} description @param {string} schema  name of a shared schema @param {object} example */
 export const answer = (description, schema, example) =>
   ({ description, content: { 'application/json': { schema: { $ref: `${schema}#` }, example } } })
 
-/**
- * @param {string} description
- * @param {string} schema  name of a shared schema
- * @param {object[]} items  an example
- */
+/** @param {string} description @param {string} schema  name of a shared schema @param {object[]} items  an example */
 export const list = (description, schema, items) => ({
   description,
   content: {
@@ -268,10 +248,7 @@ const ALWAYS = [400, 408, 431, 503]
 /** Further statuses of requests that change something or have a body. @type {Other[]} */
 const WITH_WRITES = [401, 403, 413, 415, 429]
 
-/**
- * Returns the schemas of responses other than success.
- * @param {...Other} statuses  besides those that any request can get
- */
+/** Responses other than success. @param {...Other} statuses  besides those that any request can get */
 export const otherwise = (...statuses) => Object.fromEntries([...new Set([...statuses, ...ALWAYS])].map((status) => [
   status,
   status < 400
@@ -279,10 +256,7 @@ export const otherwise = (...statuses) => Object.fromEntries([...new Set([...sta
     : { description: PROBLEMS[status], content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } } }
 ]))
 
-/**
- * Returns the same for writes.
- * @param {...Other} statuses
- */
+/** Returns the same for writes. @param {...Other} statuses */
 export const refusals = (...statuses) => otherwise(...statuses, ...WITH_WRITES)
 
 /** How programs authenticate (RFC 6750). */

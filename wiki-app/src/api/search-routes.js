@@ -5,6 +5,9 @@ import { sendPart } from './answers.js'
 import { limitIn, readCursor } from './cursor.js'
 import { list, named, otherwise, partQuery, QUERY, TAG_PARAMETER } from './schemas.js'
 
+/** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
+/** @import {Found, PageItem, Part} from '../pages/search.js' */
+
 /** Clients do not read further, and for each part the database reads all parts before it. */
 const HITS_MAX = 1_000
 
@@ -87,25 +90,12 @@ const SCHEMAS = {
   }
 }
 
-/**
- * Lists and finds pages: by title, by words, by tag, by links.
- * @type {import('fastify').FastifyPluginAsync<{
- *   search: import('../pages/search.js').Search,
- *   policy: import('../caching/cache-policy.js').CachePolicy
- * }>}
- */
+/** @type {FastifyPluginAsync<Pick<import('../services.js').Services, 'search' | 'policy'>>} */
 export async function searchApi (app, { search, policy: { listControl: cacheControl } }) {
   /**
-   * @template T
-   * @param {string} url
-   * @param {object} schema
-   * @param {object} list
-   * @param {(
-   *   part: {after?: string, limit: number},
-   *   request: import('fastify').FastifyRequest
-   * ) => Promise<{items: T[], more: boolean}>} list.find
-   * @param {(item: T) => object} [list.shown]
-   * @param {(item: T) => string} list.position
+   * @template T @param {string} url @param {object} schema
+   * @param {{find: (part: Part, request: FastifyRequest) => Promise<Found<T>>, shown?: (item: T) => object, position:
+   *   (item: T) => string}} list
    */
   function listRoute (url, schema, { find, shown = (item) => /** @type {object} */ (item), position }) {
     app.get(url, { schema }, async (request, reply) => {
@@ -144,11 +134,11 @@ export async function searchApi (app, { search, policy: { listControl: cacheCont
   })
 }
 
-/** @param {import('fastify').FastifyRequest} request */
+/** @param {FastifyRequest} request */
 const wordsIn = ({ query }) => (/** @type {{q?: string}} */ (query).q ?? '').trim()
 
-/** @param {import('../pages/search.js').PageItem} page */
+/** @param {PageItem} page */
 const page = ({ _id: name, revision, modified_at: modifiedAt }) => ({ name, revision, modified_at: modifiedAt })
 
-/** @param {import('../pages/search.js').PageItem} page */
+/** @param {PageItem} page */
 const nameOf = ({ _id: name }) => name

@@ -4,16 +4,13 @@ import { hashOf } from '../http/hash.js'
 const PART_MAX_BYTES = 255
 const EXTENSION = '.md'
 
-/**
- * Characters that Windows forbids, and `%`, which would make our escapes ambiguous.
- * https://learn.microsoft.com/en-us/windows/win32/fileio/naming-a-file
- */
+/** Characters that Windows forbids, and `%`, which would make our escapes ambiguous. */
 const NOT_IN_A_NAME = /[<>:"|?*\\%\p{Cc}]/gu
 const DEVICE = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(?:\.|$)/i
 
 /**
- * Turns names of pages into paths of files that every file system can hold side by side; subpages are in folders.
- * @returns {(name: string) => string} the path; the same names in the same order give the same paths
+ * Turns names of pages into paths that every file system can hold side by side; subpages are in folders.
+ * @returns {(name: string) => string} the same names in the same order give the same paths
  */
 export function createFileNames () {
   /** @type {Set<string>} */
@@ -26,10 +23,7 @@ export function createFileNames () {
   }
 }
 
-/**
- * Returns the name of a page whose file does not contain it.
- * @param {string} path  from `createFileNames`, or written by hand
- */
+/** The name of a page whose file does not contain it. @param {string} path */
 export function nameOfFile (path) {
   return path.slice(0, -EXTENSION.length).split('/').map(unescape).join('/')
 }
@@ -37,10 +31,7 @@ export function nameOfFile (path) {
 /** @param {string} path */
 export const isPageFile = (path) => path.toLowerCase().endsWith(EXTENSION)
 
-/**
- * @param {string} name
- * @param {string} [suffix]
- */
+/** @param {string} name @param {string} [suffix] */
 function pathOf (name, suffix = '') {
   const parts = name.split('/')
   const last = parts.length - 1
@@ -59,17 +50,11 @@ function escape (part) {
   return DEVICE.test(allowed) ? percent(allowed[0]) + allowed.slice(1) : allowed
 }
 
-/**
- * A folder must not have the name of a file beside it.
- * @param {string} part
- */
+/** A folder must not have the name of a file beside it. @param {string} part */
 const folder = (part) =>
   isPageFile(part) ? `${part.slice(0, -EXTENSION.length)}%2E${part.slice(1 - EXTENSION.length)}` : part
 
-/**
- * @param {string} part
- * @param {string} ending
- */
+/** @param {string} part @param {string} ending */
 function fitted (part, ending) {
   const whole = part + ending
   if (Buffer.byteLength(whole) <= PART_MAX_BYTES) return whole
@@ -95,8 +80,5 @@ function unescape (part) {
   }
 }
 
-/**
- * Folds names that some file systems do not distinguish.
- * @param {string} path
- */
+/** Folds names that some file systems do not distinguish. @param {string} path */
 const folded = (path) => path.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD')

@@ -2,14 +2,13 @@ import createError from '@fastify/error'
 import { TooCostly } from '../threads/pool.js'
 import { FRONT_MATTER_MAX_BYTES, splitFrontMatter } from './front-matter.js'
 
+/** @import {Pool} from '../threads/pool.js' */
+
 const InvalidFrontMatter = createError(
   'WIKI_INVALID_FRONT_MATTER', 'The front matter, the part between two lines “---”, cannot be read: %s.', 400
 )
 
-/**
- * Parses front matter in a worker thread: 32 KiB of YAML would block page views for too long.
- * @param {Pick<import('../threads/pool.js').Pool, 'run'>} authors
- */
+/** Uses a worker thread: 32 KiB of YAML would block page views for too long. @param {Pick<Pool, 'run'>} authors */
 export function createFrontMatterReader (authors) {
   return {
     /**

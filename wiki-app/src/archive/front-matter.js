@@ -8,21 +8,12 @@ const yaml = () => require('yaml')
 export const FRONT_MATTER_MAX_BYTES = 32_768
 export const FORMER_NAMES_MAX = 20
 
-/**
- * Returns a text with front matter: YAML between two lines of three dashes.
- * @param {object} known
- * @param {string} content  Markdown
- */
+/** @param {object} known @param {string} content  Markdown */
 export const withFrontMatter = (known, content) => `---\n${yaml().stringify(known, { lineWidth: 0 })}---\n${content}`
 
-/**
- * @typedef {{name?: string, tags?: string | string[]}} Known  what the front matter contains
- */
+/** @typedef {{name?: string, tags?: string | string[]}} Known  what the front matter contains */
 
-/**
- * @param {string} text
- * @returns {{yaml: string, content: string} | null} null when there is no front matter
- */
+/** @param {string} text @returns {{yaml: string, content: string} | null} null when there is no front matter */
 export function splitFrontMatter (text) {
   const opening = /^---[ \t]*\r?\n/.exec(text)?.[0]
   if (opening === undefined) return null
@@ -34,12 +25,11 @@ export function splitFrontMatter (text) {
 }
 
 /**
- * Parses front matter. Takes up to 0.3 s for FRONT_MATTER_MAX_BYTES, so only a worker thread may call it:
- * threads/authors-work.js.
+ * Takes up to 0.3 s for FRONT_MATTER_MAX_BYTES, so only a worker thread may call it.
  * @param {string} text  YAML
  * @returns {Known | null} null when it is no front matter: a text may begin with a horizontal rule and have another one
  *   further down
- * @throws {Error} with what is wrong
+ * @throws {Error}
  */
 export function parseFrontMatter (text) {
   // Every value is read as the text that is written there, and aliases are refused.
@@ -55,10 +45,7 @@ export function parseFrontMatter (text) {
   return { name, tags }
 }
 
-/**
- * @param {unknown} contents  of the document
- * @throws {Error} when a key that is used occurs twice
- */
+/** @param {unknown} contents  of the document @throws {Error} when a key that is used occurs twice */
 function refuseTwice (contents) {
   if (!yaml().isMap(contents)) return
   for (const known of ['name', 'tags']) {
@@ -67,9 +54,6 @@ function refuseTwice (contents) {
   }
 }
 
-/**
- * @param {unknown} tags
- * @returns {tags is string | string[]}
- */
+/** @param {unknown} tags */
 const isTags = (tags) =>
   typeof tags === 'string' || (Array.isArray(tags) && tags.every((tag) => typeof tag === 'string'))

@@ -1,4 +1,4 @@
-import { setImmediate as otherWork } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import createError from '@fastify/error'
 import { currentRevision } from '../pages/head.js'
 import { basePrecondition, StaleEdit } from '../pages/preconditions.js'
@@ -7,6 +7,13 @@ import { writableName } from '../pages/name.js'
 import { refuseHiddenName } from '../pages/visible.js'
 import { isPageFile, nameOfFile } from './file-names.js'
 import { FRONT_MATTER_MAX_BYTES } from './front-matter.js'
+
+/** @import {FastifyBaseLogger} from 'fastify' */
+/** @import {Refusal} from '../access/write-limit.js' */
+/** @import {Attribution} from '../pages/commit.js' */
+/** @import {PageStore} from '../pages/store.js' */
+/** @import {FrontMatterReader} from './front-matter-reader.js' */
+/** @import {Unzipped} from './unzip.js' */
 
 const Refused = createError('WIKI_IMPORT_REFUSED', '%s', 400)
 
@@ -23,37 +30,27 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * The result for one file.
- * @typedef {object} ImportLine
- * @property {string} path
- * @property {string} [name]
- * @property {'created' | 'replaced' | 'unchanged' | 'kept' | 'refused'} result
- * @property {number} [revision]
- * @property {string} [reason]
+ * @typedef {{path: string, name?: string, result: Result, revision?: number, reason?: string}} ImportLine
+ * @typedef {'created' | 'replaced' | 'unchanged' | 'kept' | 'refused'} Result
  */
 
 /**
  * Not `done`: the import broke off, and can be sent again. `left`: files not imported, as the write limit is reached.
- * @typedef {Record<ImportLine['result'], number> &
- *   {done: boolean, reason?: string, left?: number, retry_after_s?: number}} ImportTotals
+ * @typedef {{done: boolean, reason?: string, left?: number, retry_after_s?: number}} Progress
+ * @typedef {Record<Result, number> & Progress} ImportTotals
  */
 
 /**
- * Creates the import of files as pages. It leaves pages unchanged that have the text and tags of their file already, so
- * an import that broke off is completed when it is sent again.
- * @param {object} options
- * @param {import('../pages/store.js').PageStore} options.store
- * @param {number} options.maxBytes  of a page
- * @param {import('./front-matter-reader.js').FrontMatterReader} options.frontMatter
- * @param {(error: unknown) => boolean} options.isUnavailable  whether the cause is that the database is unavailable
- * @param {Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>} options.log
+ * Imports files as pages. A page that has the text and tags of its file already stays unchanged, so an import that
+ * broke off is completed when it is sent again.
+ * @typedef {{store: PageStore, maxBytes: number, frontMatter: FrontMatterReader}} Parts  `maxBytes`: of a page
+ * @param {Parts & {isUnavailable: (error: unknown) => boolean, log: Pick<FastifyBaseLogger, 'warn' | 'error'>}} parts
  */
 export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log }) {
   /**
-   * @param {AsyncIterable<import('./unzip.js').Unzipped>} files
-   * @param {object} options
-   * @param {import('../pages/commit.js').Attribution} options.attribution
-   * @param {OnConflict} options.onConflict
-   * @param {() => Promise<import('../access/write-limit.js').Refusal | null>} options.take  counts a page to be written
+   * @param {AsyncIterable<Unzipped>} files
+   * @param {{attribution: Attribution, onConflict: OnConflict, take: () => Promise<Refusal | null>}} options  `take`
+   *   counts a page to be written
    * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in order; then the totals
    */
   return async function * importFiles (files, { attribution, onConflict, take: allow }) {
@@ -64,11 +61,11 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
     /** @type {Set<string>} */
     const logged = new Set()
     /** @type {Promise<ImportLine | null>[]} */
-    const underWay = []
+    const inFlight = []
     /** @returns {Promise<ImportLine[]>} empty: the page was not written, as the write limit is reached */
     const next = async () => {
-      const line = await underWay[0]
-      underWay.shift()
+      const line = await inFlight[0]
+      inFlight.shift()
       if (line === null) {
         totals.left = (totals.left ?? 0) + 1
         return []
@@ -82,21 +79,21 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
       return totals.left === undefined
     }
     try {
-      for await (const file of whole(files, totals)) {
+      for await (const file of untilBroken(files, totals)) {
         if (totals.left !== undefined) {
           totals.left++
           continue
         }
-        const line = take(file, seen)
-          .then((page) => save(page, attribution, onConflict, mayWrite))
+        const line = readPage(file, seen, { maxBytes, frontMatter })
+          .then((page) => savePage(page, { store, attribution, onConflict, mayWrite }))
           .catch((error) => refusal(file.path, error, logged))
         // It is awaited later: until then a rejection must not count as unhandled.
         line.catch(() => {})
-        underWay.push(line)
-        if (underWay.length >= SAVES_AT_ONCE) yield * await next()
-        await otherWork()
+        inFlight.push(line)
+        if (inFlight.length >= SAVES_AT_ONCE) yield * await next()
+        await nextTurn()
       }
-      while (underWay.length > 0) yield * await next()
+      while (inFlight.length > 0) yield * await next()
     } catch (error) {
       log.warn(`an import broke off: ${/** @type {Error} */ (error).message}`)
       breakOff(
@@ -104,60 +101,13 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
         'The wiki could not go on. Send the same file again in a moment: what is done already is left as it is.'
       )
     } finally {
-      await Promise.allSettled(underWay)
+      await Promise.allSettled(inFlight)
     }
     yield totals
   }
 
   /**
-   * @param {import('./unzip.js').Unzipped} file
-   * @param {Set<string>} seen
-   */
-  async function take ({ path, error, read }, seen) {
-    if (error) throw error
-    if (!isPageFile(path)) throw new Refused('Only Markdown is taken, in files whose names end in “.md”.')
-    const bytes = await read(maxBytes + FRONT_MATTER_MAX_BYTES)
-    const { name: given, tags, content } = await frontMatter.read(textOf(bytes))
-    const name = writableName(given ?? nameOfFile(path))
-    if (content === '') throw new Refused('It has no text.')
-    if (seen.has(name)) throw new Refused(`Another file of the zip is the page “${name}”, too.`)
-    seen.add(name)
-    return { path, name, content, tags: canonicalTags(tags) }
-  }
-
-  /**
-   * @param {Awaited<ReturnType<typeof take>>} page
-   * @param {import('../pages/commit.js').Attribution} attribution
-   * @param {OnConflict} onConflict
-   * @param {() => Promise<boolean>} mayWrite
-   * @returns {Promise<ImportLine | null>} null: the write limit is reached
-   */
-  async function save ({ path, name, content, tags }, attribution, onConflict, mayWrite) {
-    for (let attempt = 1; ; attempt++) {
-      const there = await store.findSource(name)
-      if (there === null) refuseHiddenName(name)
-      if (there !== null) {
-        if (there.content === content && (tags === undefined || tags.join() === there.tags.join())) {
-          return { path, name, result: 'unchanged', revision: there.revision }
-        }
-        if (onConflict === 'keep') return { path, name, result: 'kept', revision: there.revision }
-        if (onConflict === 'fail') throw new Refused(`There is a page “${name}” with another text or other tags.`)
-      }
-      if (attempt === 1 && !await mayWrite()) return null
-      try {
-        const { revision, created } =
-          await store.save(name, { content, tags }, attribution, basePrecondition(currentRevision(there)))
-        return { path, name, result: created ? 'created' : 'replaced', revision }
-      } catch (error) {
-        if (!(error instanceof StaleEdit) || attempt === ATTEMPTS_MAX) throw error
-      }
-    }
-  }
-
-  /**
-   * @param {string} path
-   * @param {unknown} error
-   * @param {Set<string>} logged  messages, so that each is logged once
+   * @param {string} path @param {unknown} error @param {Set<string>} logged  messages, so that each is logged once
    * @returns {ImportLine}
    * @throws errors that affect all files: the database or the machine is not available
    */
@@ -173,16 +123,51 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
   }
 }
 
-/**
- * @param {ImportTotals} totals
- * @param {string} reason
- */
-const breakOff = (totals, reason) => { Object.assign(totals, { done: false, reason }) }
+/** @param {Unzipped} file @param {Set<string>} seen @param {Pick<Parts, 'maxBytes' | 'frontMatter'>} parts */
+async function readPage ({ path, error, read }, seen, { maxBytes, frontMatter }) {
+  if (error) throw error
+  if (!isPageFile(path)) throw new Refused('Only Markdown is taken, in files whose names end in “.md”.')
+  const bytes = await read(maxBytes + FRONT_MATTER_MAX_BYTES)
+  const { name: given, tags, content } = await frontMatter.read(textOf(bytes))
+  const name = writableName(given ?? nameOfFile(path))
+  if (content === '') throw new Refused('It has no text.')
+  if (seen.has(name)) throw new Refused(`Another file of the zip is the page “${name}”, too.`)
+  seen.add(name)
+  return { path, name, content, tags: canonicalTags(tags) }
+}
 
 /**
- * @param {ImportTotals} totals
- * @param {import('../access/write-limit.js').Refusal} refusal
+ * @param {Awaited<ReturnType<typeof readPage>>} page
+ * @typedef {{store: PageStore, attribution: Attribution, onConflict: OnConflict}} SaveOptions
+ * @param {SaveOptions & {mayWrite: () => Promise<boolean>}} options
+ * @returns {Promise<ImportLine | null>} null: the write limit is reached
  */
+async function savePage ({ path, name, content, tags }, { store, attribution, onConflict, mayWrite }) {
+  for (let attempt = 1; ; attempt++) {
+    const there = await store.findSource(name)
+    if (there === null) refuseHiddenName(name)
+    if (there !== null) {
+      if (there.content === content && (tags === undefined || tags.join() === there.tags.join())) {
+        return { path, name, result: 'unchanged', revision: there.revision }
+      }
+      if (onConflict === 'keep') return { path, name, result: 'kept', revision: there.revision }
+      if (onConflict === 'fail') throw new Refused(`There is a page “${name}” with another text or other tags.`)
+    }
+    if (attempt === 1 && !await mayWrite()) return null
+    try {
+      const { revision, created } =
+        await store.save(name, { content, tags }, attribution, basePrecondition(currentRevision(there)))
+      return { path, name, result: created ? 'created' : 'replaced', revision }
+    } catch (error) {
+      if (!(error instanceof StaleEdit) || attempt === ATTEMPTS_MAX) throw error
+    }
+  }
+}
+
+/** @param {ImportTotals} totals @param {string} reason */
+const breakOff = (totals, reason) => { Object.assign(totals, { done: false, reason }) }
+
+/** @param {ImportTotals} totals @param {Refusal} refusal */
 function pause (totals, { pages, retryAfterS }) {
   const next = `Send the same file again in ${retryAfterS} s: what is done already is left as it is.`
   breakOff(totals, `An import writes at most ${pages} pages at once. ${next}`)
@@ -190,11 +175,10 @@ function pause (totals, { pages, retryAfterS }) {
 }
 
 /**
- * Yields files up to where the zip breaks off, and notes in the totals that it did.
- * @param {AsyncIterable<import('./unzip.js').Unzipped>} files
- * @param {ImportTotals} totals
+ * Yields files up to where the zip breaks off, and records that in the totals.
+ * @param {AsyncIterable<Unzipped>} files @param {ImportTotals} totals
  */
-async function * whole (files, totals) {
+async function * untilBroken (files, totals) {
   try {
     yield * files
   } catch (error) {
@@ -203,10 +187,7 @@ async function * whole (files, totals) {
   }
 }
 
-/**
- * @param {unknown} error
- * @returns {error is Error}
- */
+/** @param {unknown} error @returns {error is Error} */
 function isForClient (error) {
   const { statusCode = 500 } = /** @type {{statusCode?: number}} */ (error)
   return statusCode >= 400 && statusCode < 500

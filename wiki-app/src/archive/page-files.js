@@ -3,13 +3,14 @@ import mongoose from 'mongoose'
 import { createFileNames } from './file-names.js'
 import { FORMER_NAMES_MAX, withFrontMatter } from './front-matter.js'
 
+/** @import {Query} from 'mongoose' */
+
 /** A batch is decoded at once, which blocks other requests, and a page may have 1 MiB. */
 const BATCH = 8
 
 /**
- * Yields every page as a file, in the byte order of the names. Each is read when it is its turn, not all at one moment.
- * @param {ReturnType<typeof import('../pages/model.js').defineModels>} models
- * @returns {AsyncGenerator<import('./zip.js').ZipItem>}
+ * Yields every page as a file, in the byte order of the names. Each is read when it is its turn.
+ * @param {import('../pages/model.js').Models} models @returns {AsyncGenerator<import('./zip.js').ZipItem>}
  */
 export async function * pageFiles ({ Pages }) {
   const fileName = createFileNames()
@@ -37,20 +38,13 @@ export async function * pageFiles ({ Pages }) {
   }
 }
 
-/**
- * Allocates outside of Node's buffer pool: the zip keeps its list of names to the end, and with a name from the pool
- * the memory around it.
- * @param {string} text
- */
+/** Not in Node's buffer pool, which the zip would keep in memory with its list of names. @param {string} text */
 function bytesOf (text) {
   const { buffer, byteOffset, byteLength } = new TextEncoder().encode(text)
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/**
- * Reads former names in step with the pages that they redirect to.
- * @param {import('mongoose').Query<any, any>} query  sorted by those pages
- */
+/** Reads former names in step with the pages that they redirect to. @param {Query<any, any>} query  sorted by those */
 function inOrder (query) {
   const cursor = query.lean().cursor({ batchSize: BATCH })
   /** @type {{_id: string, redirect_to: string} | null | undefined} */

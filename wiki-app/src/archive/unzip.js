@@ -32,8 +32,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Reads a zip that may be hostile. Nothing is ever written to its paths.
- * @param {import('node:fs/promises').FileHandle} file  stays open
- * @param {number} bytes  its length
+ * @param {import('node:fs/promises').FileHandle} file  stays open @param {number} bytes  its length
  * @returns {Promise<AsyncGenerator<Unzipped>>} throws when the zip breaks off
  * @throws {Error} 400 when it is no zip, 413 when it has too many files
  */
@@ -46,8 +45,7 @@ export async function unzip (file, bytes) {
 }
 
 /**
- * @param {yauzl.ZipFile} zip
- * @param {{bytes: number}} budget  for all files together
+ * @param {yauzl.ZipFile} zip @param {{bytes: number}} budget  for all files together
  * @returns {AsyncGenerator<Unzipped>}
  */
 async function * entriesOf (zip, budget) {
@@ -68,10 +66,7 @@ async function * entriesOf (zip, budget) {
   }
 }
 
-/**
- * @param {Buffer} raw
- * @returns {{path: string, reason: string | null}}
- */
+/** @param {Buffer} raw @returns {{path: string, reason: string | null}} */
 function pathOf (raw) {
   let path
   try {
@@ -99,12 +94,7 @@ function typeRefusal (entry) {
   return null
 }
 
-/**
- * @param {yauzl.ZipFile} zip
- * @param {yauzl.Entry} entry
- * @param {number} maxBytes
- * @param {{bytes: number}} budget
- */
+/** @param {yauzl.ZipFile} zip @param {yauzl.Entry} entry @param {number} maxBytes @param {{bytes: number}} budget */
 async function read (zip, entry, maxBytes, budget) {
   const tooLarge = `It has more than ${maxBytes} bytes.`
   if (entry.uncompressedSize > maxBytes) throw new Refused(tooLarge)

@@ -11,13 +11,12 @@ const TooLarge = createError(
 const Interrupted = createError('WIKI_UPLOAD_INTERRUPTED', 'The file did not arrive as a whole. Send it again.', 400)
 
 /**
- * Stores a request body in an unlinked temporary file: the system deletes it when it is closed or the process ends.
- * @param {import('node:http').IncomingMessage} body
- * @param {number} maxBytes
+ * Stores a body in an unlinked temporary file: the system deletes it when it is closed or the process ends.
+ * @param {import('node:http').IncomingMessage} body @param {number} maxBytes
  * @returns {Promise<{file: import('node:fs/promises').FileHandle, bytes: number}>} the caller closes the file
  * @throws {Error} 400, 413
  */
-export async function keepOnDisk (body, maxBytes) {
+export async function saveTemporarily (body, maxBytes) {
   if (Number(body.headers['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes)
   const file = await openNameless()
   try {

@@ -17,9 +17,7 @@ let leaving = false
 const differs = () => 'unsaved' in form.dataset || text.value !== text.defaultValue
 
 /**
- * @template {keyof HTMLElementTagNameMap} T
- * @param {T} tag
- * @param {object} properties
+ * @template {keyof HTMLElementTagNameMap} T @param {T} tag @param {object} properties
  * @param {(Node | string)[]} children
  */
 function make (tag, properties, ...children) {
@@ -28,10 +26,7 @@ function make (tag, properties, ...children) {
   return element
 }
 
-/**
- * @param {() => void} work
- * @param {number} afterMs
- */
+/** @param {() => void} work @param {number} afterMs */
 function settled (work, afterMs) {
   let timer = 0
   return () => {
@@ -169,10 +164,7 @@ function insert (markdown) {
   text.dispatchEvent(new Event('input'))
 }
 
-/**
- * @param {File} file
- * @returns {Promise<string>} the picture's address
- */
+/** @param {File} file @returns {Promise<string>} the picture's address */
 function send (file) {
   const body = new FormData()
   body.append('author', author.value)

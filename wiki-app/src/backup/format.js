@@ -1,5 +1,7 @@
 import { BSON } from 'mongodb'
 
+/** @import {Document} from 'mongodb' */
+
 const { EJSON } = BSON
 
 /**
@@ -11,6 +13,12 @@ const { EJSON } = BSON
  * @typedef {{end: Record<string, number>}} End  documents by collection
  */
 
+/**
+ * @typedef {{uri: string, file: string, signal?: AbortSignal, onProgress?: OnProgress}} Source  `uri`: with the
+ *   database's name
+ * @typedef {(what: string, documents: number) => void} OnProgress
+ */
+
 export const FORMAT = 'stevec-backup'
 export const VERSION = 1
 
@@ -20,19 +28,15 @@ export const LEFT_OUT = new Set(['sessions', 'migration_lease'])
 /** A file is no backup, or an incomplete one; the message says which. */
 export class BackupError extends Error {}
 
-/**
- * @param {string} collection
- * @param {import('mongodb').Document} document
- * @returns {string}
- */
+/** @param {string} collection @param {Document} document */
 export const lineOf = (collection, document) =>
   `${JSON.stringify({ c: collection, d: EJSON.serialize(document, { relaxed: false }) })}\n`
 
 /**
- * Reads the documents of a backup from its lines, in order. When it ends without an error, the backup is complete.
+ * Reads the documents from a backup's lines, in order. When it ends without an error, the backup is complete.
  * @param {AsyncIterable<string>} lines
- * @returns {AsyncGenerator<{collection: string, document: import('mongodb').Document}, Record<string, number>>} returns
- *   the number of documents by collection
+ * @returns {AsyncGenerator<{collection: string, document: Document}, Record<string, number>>} returns the number of
+ *   documents by collection
  * @throws {BackupError}
  */
 export async function * documentsIn (lines) {
@@ -69,11 +73,7 @@ export async function * documentsIn (lines) {
   return counts
 }
 
-/**
- * @param {string} line
- * @param {number} number
- * @returns {any}
- */
+/** @param {string} line @param {number} number */
 function parsed (line, number) {
   try {
     return JSON.parse(line)

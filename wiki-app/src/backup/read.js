@@ -4,6 +4,8 @@ import { createGunzip } from 'node:zlib'
 import { BSON, MongoClient } from 'mongodb'
 import { BackupError, documentsIn } from './format.js'
 
+/** @import {Document} from 'mongodb' */
+
 const SELECTION_MS = 5_000
 /** Collections that also a wiki without pages has documents in. */
 const OF_MIGRATIONS = new Set(['migrations', 'migration_lease'])
@@ -12,13 +14,8 @@ const BATCH_MAX_BYTES = 8_000_000
 const BATCH_MAX_DOCUMENTS = 1_000
 
 /**
- * Restores a backup into a database. The whole file is read and checked before the first document is written.
- * @param {object} options
- * @param {string} options.uri  with the database's name
- * @param {string} options.file
- * @param {boolean} [options.replace]  false: only into an empty database
- * @param {AbortSignal} [options.signal]
- * @param {(what: string, documents: number) => void} [options.onProgress]
+ * Restores a backup. The whole file is read and checked before the first document is written.
+ * @param {import('./format.js').Source & {replace?: boolean}} options  without `replace`, only into an empty database
  * @returns {Promise<Record<string, number>>} number of documents by collection
  * @throws {BackupError} when the file is not a complete backup, or the database is not empty
  */
@@ -53,7 +50,7 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
 
     let name = ''
     let bytes = 0
-    /** @type {import('mongodb').Document[]} */
+    /** @type {Document[]} */
     let batch = []
     let written = 0
     const flush = async () => {
@@ -78,12 +75,7 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
   }
 }
 
-/**
- * @param {string} file
- * @param {(collection: string, document: import('mongodb').Document) => Promise<void>} take
- * @returns {Promise<Record<string, number>>}
- * @throws {BackupError}
- */
+/** @param {string} file @param {(collection: string, document: Document) => Promise<void>} take */
 async function readAll (file, take) {
   const source = createReadStream(file)
   const unzipped = source.pipe(createGunzip())

@@ -14,14 +14,10 @@ const SNAPSHOT_TOO_OLD = new Set([239, 246])
 /**
  * Writes a snapshot of a wiki's whole database into one file, while the wiki runs.
  * https://www.mongodb.com/docs/manual/reference/read-concern-snapshot/
- * @param {object} options
- * @param {string} options.uri  with the database's name
- * @param {string} options.file  created, or replaced, once all of it is written
- * @param {AbortSignal} [options.signal]
- * @param {(collection: string, documents: number) => void} [options.onProgress]
+ * @param {import('./format.js').Source} options  the file is created, or replaced, once all of it is written
  * @returns {Promise<Record<string, number>>} number of documents by collection
- * @throws {Error} when the database cannot be reached, or is so large that its snapshot expires before all is read
- *   (after 5 minutes by default)
+ * @throws {Error} when the database cannot be reached, or is so large that its snapshot expires (after 5 minutes by
+ *   default)
  */
 export async function writeBackup ({ uri, file, signal, onProgress = () => {} }) {
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS })
@@ -56,9 +52,7 @@ export async function writeBackup ({ uri, file, signal, onProgress = () => {} })
 }
 
 /**
- * @param {MongoClient} client
- * @param {string[]} names
- * @param {Record<string, number>} counts  filled as it goes
+ * @param {MongoClient} client @param {string[]} names @param {Record<string, number>} counts  filled as it goes
  * @param {(collection: string, documents: number) => void} onProgress
  */
 async function * lines (client, names, counts, onProgress) {
@@ -86,8 +80,7 @@ async function * lines (client, names, counts, onProgress) {
 
 /**
  * Renames the file durably: a file of the final name is complete, even when the machine fails at this moment.
- * @param {string} part
- * @param {string} file
+ * @param {string} part @param {string} file
  */
 async function settle (part, file) {
   const flush = async (/** @type {string} */ name) => {

@@ -6,7 +6,7 @@
  * @property {string} listControl  Cache-Control of responses that show many pages at once
  * @property {number} staleS  seconds after an edit for which a cache may still show the previous text, while the wiki
  *   responds and caches are purged
- * @property {number} untoldStaleS  the same while caches are not purged
+ * @property {number} unpurgedStaleS  the same while caches are not purged
  * @property {null | 'urls' | 'tags'} purgedBy  what a purge names; null: no purges, copies expire by age
  */
 
@@ -22,18 +22,18 @@
 
 const ASK_EACH_TIME = 'public, no-cache'
 const NO_COPY = 'private, no-store'
-const ALWAYS_NEW = Object.freeze({ staleS: 0, untoldStaleS: 0, purgedBy: null })
+const ALWAYS_NEW = Object.freeze({ staleS: 0, unpurgedStaleS: 0, purgedBy: null })
 
 /**
- * Only a purged cache keeps a page for long; all others revalidate each time. `s-maxage` would also let shared proxies
- * keep it that are never purged, so the lifetime is in the field that only CDNs read (docs/decisions/0011).
+ * Only a purged cache keeps a page for long. `s-maxage` would also let shared proxies keep it that are never purged, so
+ * the lifetime is in the field that only CDNs read (docs/decisions/0011).
  * @param {'urls' | 'tags'} purgedBy
  */
 const purged = (purgedBy) => (/** @type {Lifetimes} */ { cdnTtlS }) => ({
   headers: { 'cache-control': ASK_EACH_TIME, 'cdn-cache-control': `max-age=${cdnTtlS}` },
   listControl: ASK_EACH_TIME,
   staleS: 0,
-  untoldStaleS: cdnTtlS,
+  unpurgedStaleS: cdnTtlS,
   purgedBy
 })
 
@@ -45,14 +45,14 @@ const POLICIES = {
     headers: { 'cache-control': `public, max-age=${ttlS}` },
     listControl: ASK_EACH_TIME,
     staleS: ttlS,
-    untoldStaleS: ttlS,
+    unpurgedStaleS: ttlS,
     purgedBy: null
   }),
   'ttl-swr': ({ ttlS, staleWhileRevalidateS: windowS }) => ({
     headers: { 'cache-control': `public, max-age=${ttlS}, stale-while-revalidate=${windowS}` },
     listControl: ASK_EACH_TIME,
     staleS: ttlS + windowS,
-    untoldStaleS: ttlS + windowS,
+    unpurgedStaleS: ttlS + windowS,
     purgedBy: null
   }),
   'purge-url': purged('urls'),
@@ -65,17 +65,10 @@ const POLICIES = {
 
 export const CACHE_POLICY_NAMES = /** @type {CachePolicyName[]} */ (Object.keys(POLICIES))
 
-/**
- * @param {string} name
- * @returns {boolean} whether the policy of this name needs purges
- */
+/** @param {string} name @returns {boolean} whether the policy of this name needs purges */
 export const needsPurges = (name) => name === 'purge-url' || name === 'purge-tag'
 
-/**
- * @param {CachePolicyName} name
- * @param {Lifetimes} lifetimes
- * @returns {CachePolicy}
- */
+/** @param {CachePolicyName} name @param {Lifetimes} lifetimes @returns {CachePolicy} */
 export function cachePolicy (name, lifetimes) {
   const policy = POLICIES[name](lifetimes)
   if (name === 'no-store' || lifetimes.staleIfErrorS === 0) return policy

@@ -1,5 +1,5 @@
 import mongoose from 'mongoose'
-import { markedBy } from './invalidation.js'
+import { purgeKeysOf } from './invalidation.js'
 
 /**
  * @typedef {object} Entry  what an edit made stale, until the caches are purged twice
@@ -22,11 +22,8 @@ const schema = new mongoose.Schema({
 schema.index({ due_at: 1 })
 
 /**
- * Accesses the purge entries of all processes, in the database. Each queue claims those that it works on.
- * @param {mongoose.Connection} connection
- * @param {object} timing
- * @param {number} timing.leaseMs  the longest that a claim holds: then the entries of a dead process are due again
- * @param {number} timing.repeatAfterMs
+ * Each queue claims the entries that it works on. When the lease ends, the entries of a dead process are due again.
+ * @param {mongoose.Connection} connection @param {{leaseMs: number, repeatAfterMs: number}} timing
  */
 export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
   const Entries = /** @type {mongoose.Model<Entry>} */ (/** @type {unknown} */ (connection.model('Purge', schema)))
@@ -34,7 +31,7 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
 
   const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
   /** @param {Pick<Entry, '_id'>[]} entries */
-  const among = (entries) => ({ _id: mongoose.trusted({ $in: entries.map(({ _id }) => _id) }) })
+  const withIds = (entries) => ({ _id: mongoose.trusted({ $in: entries.map(({ _id }) => _id) }) })
   // No entry is postponed for longer than half of this: a later date comes from a clock that was far ahead, or was set
   // back since. The other half is for hosts whose clocks differ.
   const aheadMs = 2 * Math.max(leaseMs, repeatAfterMs)
@@ -43,65 +40,47 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
   })
 
   return {
-    /**
-     * @param {import('./invalidation.js').Stale[]} stales
-     * @param {mongoose.ClientSession} session
-     */
+    /** @param {import('./invalidation.js').Stale[]} stales @param {mongoose.ClientSession} session */
     async add (stales, session) {
       const entries = stales.map((stale) => ({ urls: [], tags: [], ...stale, again: false, due_at: new Date() }))
       await Entries.insertMany(entries, { session, lean: true })
     },
 
-    /**
-     * Claims entries that are due. No other queue gets them before the lease ends.
-     * @param {number} max
-     * @returns {Promise<Entry[]>}
-     */
+    /** Claims entries that are due. @param {number} max @returns {Promise<Entry[]>} */
     async claim (max) {
       /** @type {Pick<Entry, '_id'>[]} */
       const found = await Entries.find(due(), { _id: 1 }).sort({ due_at: 1 }).limit(max).lean().exec()
       if (found.length === 0) return []
       // An update takes no limit, hence the ids. An entry that another queue has claimed meanwhile is no longer due.
-      await Entries.updateMany({ $and: [among(found), due()] }, { claim, due_at: inMs(leaseMs) }).exec()
-      return Entries.find({ ...among(found), claim }).lean().exec()
+      await Entries.updateMany({ $and: [withIds(found), due()] }, { claim, due_at: inMs(leaseMs) }).exec()
+      return Entries.find({ ...withIds(found), claim }).lean().exec()
     },
 
-    /**
-     * Records that the caches are purged. If that took longer than the lease, entries that another queue has claimed
-     * are left to it.
-     * @param {Entry[]} entries
-     */
-    async told (entries) {
+    /** Entries that another queue has claimed after the lease are left to it. @param {Entry[]} entries */
+    async markPurged (entries) {
       const [twice, once] = [entries.filter(({ again }) => again), entries.filter(({ again }) => !again)]
-      if (twice.length > 0) await Entries.deleteMany({ ...among(twice), claim }).exec()
+      if (twice.length > 0) await Entries.deleteMany({ ...withIds(twice), claim }).exec()
       if (once.length === 0) return
       const next = { claim: null, again: true, due_at: inMs(repeatAfterMs) }
-      await Entries.updateMany({ ...among(once), claim }, next).exec()
+      await Entries.updateMany({ ...withIds(once), claim }, next).exec()
     },
 
-    /**
-     * @param {string[]} names
-     * @returns {Promise<boolean>} whether a purge is confirmed for each edit of these pages
-     */
+    /** @param {string[]} names @returns {Promise<boolean>} whether a purge is confirmed for each edit of these pages */
     async isPurged (names) {
-      const { urls, tags } = markedBy(names)
-      const marks = [{ urls: mongoose.trusted({ $in: urls }) }, { tags: mongoose.trusted({ $in: tags }) }]
-      return await Entries.exists({ again: false, $or: [{ everything: true }, ...marks] }).exec() === null
+      const { urls, tags } = purgeKeysOf(names)
+      const keys = [{ urls: mongoose.trusted({ $in: urls }) }, { tags: mongoose.trusted({ $in: tags }) }]
+      return await Entries.exists({ again: false, $or: [{ everything: true }, ...keys] }).exec() === null
     },
 
-    /**
-     * @param {Entry[]} entries
-     * @param {number} ms
-     */
-    async putOff (entries, ms) {
+    /** @param {Entry[]} entries @param {number} ms */
+    async postpone (entries, ms) {
       const dueAt = inMs(Math.min(ms, leaseMs))
-      await Entries.updateMany({ ...among(entries), claim }, { claim: null, due_at: dueAt }).exec()
+      await Entries.updateMany({ ...withIds(entries), claim }, { claim: null, due_at: dueAt }).exec()
     },
 
     /**
      * Replaces these entries by one purge of everything, unless such a purge is already queued.
-     * @param {Pick<Entry, '_id'>[]} entries
-     * @param {number} ms  until it is due
+     * @param {Pick<Entry, '_id'>[]} entries @param {number} ms  until it is due
      */
     async replaceByEverything (entries, ms) {
       // Writes the covering entry first: a crash in between leaves one entry too many.
@@ -110,14 +89,14 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
         { $setOnInsert: { urls: [], tags: [], due_at: inMs(Math.min(ms, leaseMs)) } },
         { upsert: true, returnDocument: 'after', lean: true, setDefaultsOnInsert: false }
       ).exec()
-      await Entries.deleteMany(among(entries.filter((entry) => !entry._id.equals(_id)))).exec()
+      await Entries.deleteMany(withIds(entries.filter((entry) => !entry._id.equals(_id)))).exec()
     },
 
     /**
      * @param {number} max  of entries
-     * @returns {Promise<Pick<Entry, '_id'>[]>} all entries when there are more, otherwise none
+     * @returns {Promise<Pick<Entry, '_id'>[]>} all entries when there are more, else none
      */
-    async beyond (max) {
+    async allIfMoreThan (max) {
       return await Entries.estimatedDocumentCount().exec() > max ? Entries.find({}, { _id: 1 }).lean().exec() : []
     }
   }

@@ -1,10 +1,12 @@
 import mongoose from 'mongoose'
 import { createInFlight } from '../process/in-flight.js'
 
+/** @import {InFlight} from '../process/in-flight.js' */
+
 const { mongo } = mongoose
 
 /**
- * Counts ticks instead of time: the event loop reads all input between two ticks, so a process that was busy for a
+ * Ticks count instead of time: the event loop reads all input between two ticks, so a process that was busy for a
  * second does not mistake its own silence for the database's.
  */
 const TICK_MS = 50
@@ -19,8 +21,9 @@ const SILENT_TICKS_MAX = 18
  * waits for the database, or while there is a doubt, so an idle process does nothing.
  * @param {{found: () => void, lost: () => void}} on
  */
+// eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
 export function createAvailability ({ found, lost }) {
-  let present = false
+  let available = false
   /** Whether the driver has seen the servers change since the last sign of life. */
   let doubted = false
   let primary = ''
@@ -31,111 +34,97 @@ export function createAvailability ({ found, lost }) {
   let stopped = false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-  /**
-   * Calls that wait for the database.
-   * @type {import('../process/in-flight.js').InFlight<{refuse: (error: Error) => void}>}
-   */
+  /** Calls that wait for the database. @type {InFlight<{refuse: (error: Error) => void}>} */
   const waiting = createInFlight()
 
-  function heard () {
+  function onSignOfLife () {
     silentTicks = 0
     doubted = false
-    if (present) return
-    present = true
+    if (available) return
+    available = true
     found()
   }
 
-  function count () {
+  function startTicking () {
     if (timer !== undefined || stopped) return
     silentTicks = 0
     timer = setInterval(tick, TICK_MS).unref()
   }
 
-  function rest () {
+  function stopTicking () {
     clearInterval(timer)
     timer = undefined
   }
 
   function askForSign () {
     asking = true
-    const seeking = !present
-    const answer = seeking ? ask.through() : ask.beside()
-    answer.then(() => { if (present || seeking) heard() }, () => {}).finally(() => { asking = false })
+    const wasLost = !available
+    const answer = wasLost ? ask.through() : ask.beside()
+    answer.then(() => { if (available || wasLost) onSignOfLife() }, () => {}).finally(() => { asking = false })
   }
 
   function tick () {
-    if (present && !doubted && waiting.size === 0) return rest()
+    if (available && !doubted && waiting.size === 0) return stopTicking()
     silentTicks += 1
     if (silentTicks % ASK_TICKS === 0 && !asking) askForSign()
-    if (!present || silentTicks < SILENT_TICKS_MAX) return
-    present = false
+    if (!available || silentTicks < SILENT_TICKS_MAX) return
+    available = false
     lost()
-    const error = absent()
+    const error = unavailableError()
     for (const wait of waiting.all()) wait.refuse(error)
   }
 
   return {
-    /**
-     * Starts to watch, once the client has connected.
-     * @param {import('mongodb').MongoClient} client
-     * @param {Asking} howToAsk
-     */
-    watch (client, howToAsk) {
+    /** @param {import('mongodb').MongoClient} client  connected @param {Asking} waysToAsk */
+    watch (client, waysToAsk) {
       // https://github.com/mongodb/specifications/blob/master/source/server-discovery-and-monitoring/server-monitoring.md#streaming-protocol
       client.on('serverHeartbeatSucceeded', ({ connectionId, reply }) => {
         if (!reply.isWritablePrimary && !reply.ismaster) return
         primary = connectionId
-        heard()
+        onSignOfLife()
       })
       // Failed connections return to the pool as well, so a returned connection does not prove that a lost database is
       // back.
       client.on('connectionCheckedIn', ({ address }) => {
-        if (present && (primary === '' || address === primary)) heard()
+        if (available && (primary === '' || address === primary)) onSignOfLife()
       })
       client.on('topologyDescriptionChanged', () => {
         doubted = true
-        count()
+        startTicking()
       })
-      ask = howToAsk
-      heard()
+      ask = waysToAsk
+      onSignOfLife()
     },
     stop () {
       stopped = true
-      rest()
+      stopTicking()
     },
-    isAvailable: () => present,
+    isAvailable: () => available,
 
     /**
      * Wraps a function: it throws at once while the database is away, and rejects as soon as the database is lost. Work
-     * that has started continues: a transaction is aborted before its commit (database/transaction.js), unless the
-     * commit is already sent.
-     * @template {any[]} Args
-     * @template T
-     * @template This
+     * that has started continues: a transaction is aborted before its commit, unless the commit is already sent.
+     * @template {any[]} Args @template T @template This
      * @param {(this: This, ...args: Args) => T | Promise<T>} work
      * @returns {(this: This, ...args: Args) => T | Promise<T>}
      * @throws {Error} for which `isUnavailable` is true
      */
     whileAvailable (work) {
       return function (...args) {
-        if (!present) throw absent()
-        const begun = work.apply(this, args)
-        return begun instanceof Promise ? orRefused(begun) : begun
+        if (!available) throw unavailableError()
+        const result = work.apply(this, args)
+        return result instanceof Promise ? untilLost(result) : result
       }
     }
   }
 
-  /**
-   * @template T
-   * @param {Promise<T>} begun
-   * @returns {Promise<T>}
-   */
-  function orRefused (begun) {
+  /** @template T @param {Promise<T>} result @returns {Promise<T>} */
+  function untilLost (result) {
     return new Promise((resolve, reject) => {
       const wait = { refuse: (/** @type {Error} */ error) => { waiting.remove(wait); reject(error) } }
       waiting.add(wait)
-      count()
-      begun.then((result) => {
+      startTicking()
+      result.then((result) => {
         waiting.remove(wait)
         resolve(result)
       }, wait.refuse)
@@ -144,11 +133,9 @@ export function createAvailability ({ found, lost }) {
 }
 
 /**
- * How to ask for a sign of life.
- * @typedef {object} Asking
- * @property {() => Promise<unknown>} beside  on its own connection: a slow database may keep all of the client's busy
- * @property {() => Promise<unknown>} through  through the client: a database counts as found only if the client's
- *   connections work
+ * Ways to ask for a sign of life: `beside` on its own connection, as a slow database may keep the whole pool busy;
+ * `through` the client, whose connections must work again before the database counts as found.
+ * @typedef {{beside: () => Promise<unknown>, through: () => Promise<unknown>}} Asking
  */
 
-const absent = () => new mongo.MongoNetworkTimeoutError('the database does not answer')
+const unavailableError = () => new mongo.MongoNetworkTimeoutError('the database does not answer')

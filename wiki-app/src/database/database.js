@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import mongoose from 'mongoose'
 import { createAvailability } from './availability.js'
 
+/** @import {Db} from 'mongodb' */
+/** @import {Connection} from 'mongoose' */
+
 const { mongo } = mongoose
 
-/**
- * Inside a filter, objects with `$` keys are values, never operators, unless wrapped in `trusted`.
- * https://mongoosejs.com/docs/api/mongoose.html#Mongoose.prototype.sanitizeFilter()
- */
+/** Objects with `$` keys in a filter are values, never operators, unless wrapped in `trusted`. */
 mongoose.set('sanitizeFilter', true)
 
 /** https://www.mongodb.com/docs/drivers/node/current/connect/connection-options/ */
@@ -29,7 +29,7 @@ const OPTIONS = {
 const MONGOOSE_OPTIONS = { bufferCommands: false, autoIndex: false, autoCreate: false }
 /** How often the driver checks the pool for connections that have ended. It also checks each one that it uses. */
 const POOL_CHECK_MS = 60_000
-const LOOKOUT_HEARTBEAT_MS = 10_000
+const MONITOR_HEARTBEAT_MS = 10_000
 const RETRY_AFTER_MS = 500
 const PING_TIMEOUT_MS = 1_000
 
@@ -54,27 +54,19 @@ const CLOSED_NAMES = new Set(['MongoPoolClosedError'])
 const TEMPORARY_CODES = new Set([50, 64, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436])
 
 /**
- * Returns the error itself: for several writes in one command the driver also wraps errors that no server has reported.
- * @param {unknown} error
- * @returns {unknown}
+ * For several writes in one command the driver also wraps errors that no server has reported.
+ * @param {unknown} error @returns {unknown} the error itself
  */
 export const causeOf = (error) =>
   error instanceof mongo.MongoBulkWriteError && error.errorResponse instanceof Error ? error.errorResponse : error
 
-/** @type {WeakMap<import('mongoose').Connection, number>} */
+/** @type {WeakMap<Connection, number>} */
 const losses = new WeakMap()
 
-/**
- * Returns how often the database of a connection was lost. Each loss refuses all calls that wait for the database, so
- * the result of work that started before has no recipient.
- * @param {import('mongoose').Connection} connection
- */
+/** Each loss refuses all waiting calls, so no client gets the result of earlier work. @param {Connection} connection */
 export const lossesOf = (connection) => losses.get(connection) ?? 0
 
-/**
- * @param {string} uri
- * @param {import('mongodb').MongoClientOptions} options
- */
+/** @param {string} uri @param {import('mongodb').MongoClientOptions} options */
 function createClient (uri, options) {
   const client = new mongo.MongoClient(uri, options)
   // The driver has no such option. Its default, ten checks a second, takes 0.2 % of a core (test/idle.test.js).
@@ -82,78 +74,74 @@ function createClient (uri, options) {
   return client
 }
 
-/**
- * Creates a connection that is kept, or sought again, for as long as the application lives.
- * @param {string} uri
- * @param {import('fastify').FastifyBaseLogger} log
- */
+/** @param {import('mongodb').MongoClient} client */
+async function refuseLoneServer (client) {
+  const { setName, msg } = await client.db().command({ hello: 1 })
+  // The router of a sharded cluster answers `isdbgrid`. https://www.mongodb.com/docs/manual/reference/command/hello/
+  if (setName !== undefined || msg === 'isdbgrid') return
+  throw new Error(
+    'it is a lone server, and edits need the transactions of a replica set; ' +
+    'start it with --replSet and call rs.initiate() once'
+  )
+}
+
+/** After that the driver looks for lost servers itself. @param {Connection} connection @param {string} uri */
+async function open (connection, uri) {
+  if (connection.db !== undefined) return
+  const client = createClient(uri, OPTIONS)
+  try {
+    await client.connect()
+    await refuseLoneServer(client)
+    connection.setClient(client)
+  } catch (error) {
+    await client.close()
+    throw error
+  }
+}
+
+const ping = (/** @type {Db} */ db) => db.command({ ping: 1 }, { timeoutMS: PING_TIMEOUT_MS })
+
+/** @param {string} uri @param {import('fastify').FastifyBaseLogger} log */
 export function createDatabase (uri, log) {
   const connection = mongoose.createConnection()
   for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
   // A separate connection for pings: a slow database may keep the whole pool busy.
-  const lookout = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: LOOKOUT_HEARTBEAT_MS })
+  const monitor = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: MONITOR_HEARTBEAT_MS })
   const closing = new AbortController()
-  let seeking = Promise.resolve()
-  let missed = false
-  /** @type {(db: import('mongodb').Db) => Promise<void>} */
+  let retrying = Promise.resolve()
+  let outageLogged = false
+  /** @type {(db: Db) => Promise<void>} */
   let prepare = async () => {}
 
-  const presence = createAvailability({
+  const availability = createAvailability({
     lost: () => {
       losses.set(connection, lossesOf(connection) + 1)
       if (!closing.signal.aborted) log.warn('database lost')
     },
-    found: () => { if (missed) log.warn('database found'); missed = true }
+    found: () => { if (outageLogged) log.warn('database found'); outageLogged = true }
   })
 
-  /** @param {import('mongodb').MongoClient} client */
-  async function refuseLoneServer (client) {
-    const { setName, msg } = await client.db().command({ hello: 1 })
-    // The router of a sharded cluster answers `isdbgrid`. https://www.mongodb.com/docs/manual/reference/command/hello/
-    if (setName !== undefined || msg === 'isdbgrid') return
-    throw new Error(
-      'it is a lone server, and edits need the transactions of a replica set; ' +
-      'start it with --replSet and call rs.initiate() once'
-    )
-  }
+  const own = () => /** @type {Db} */ (connection.db)
 
-  /** Opens the connection once; from then on the driver looks for lost servers itself. */
-  async function open () {
-    if (connection.db !== undefined) return
-    const client = createClient(uri, OPTIONS)
-    try {
-      await client.connect()
-      await refuseLoneServer(client)
-      connection.setClient(client)
-    } catch (error) {
-      await client.close()
-      throw error
-    }
-  }
-
-  const ping = (/** @type {import('mongodb').Db} */ db) => db.command({ ping: 1 }, { timeoutMS: PING_TIMEOUT_MS })
-  const own = () => /** @type {import('mongodb').Db} */ (connection.db)
-
-  /** @returns {Promise<boolean>} */
   async function attempt () {
     try {
-      await open()
-      // Connects the lookout now, because connecting takes longer than the pings that come later.
-      await lookout.db().command({ ping: 1 })
+      await open(connection, uri)
+      // Connects the monitor now, because connecting takes longer than the pings that come later.
+      await monitor.db().command({ ping: 1 })
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
       await prepare(own())
-      presence.watch(connection.getClient(), { beside: () => ping(lookout.db()), through: () => ping(own()) })
+      availability.watch(connection.getClient(), { beside: () => ping(monitor.db()), through: () => ping(own()) })
       return true
     } catch (error) {
       // Logged once, not at each attempt.
-      if (!missed) log.warn(`database not usable, still trying: ${/** @type {Error} */ (error).message}`)
-      missed = true
+      if (!outageLogged) log.warn(`database not usable, still trying: ${/** @type {Error} */ (error).message}`)
+      outageLogged = true
       return false
     }
   }
 
   // mongoose reconnects by itself, but gives up when the first connection fails.
-  async function seek () {
+  async function retry () {
     do {
       await sleep(RETRY_AFTER_MS, undefined, { signal: closing.signal }).catch(() => {})
     } while (!closing.signal.aborted && !await attempt())
@@ -162,18 +150,18 @@ export function createDatabase (uri, log) {
   return {
     connection,
     /**
-     * Connects once. If that fails, attempts continue in the background, and the application answers 503 meanwhile.
+     * If the first attempt fails, attempts continue in the background, and the application answers 503 meanwhile.
      * @param {typeof prepare} [first]  runs before any request is answered, again at each attempt
      */
     async connect (first = prepare) {
       prepare = first
-      if (!await attempt()) seeking = seek()
+      if (!await attempt()) retrying = retry()
     },
     async close () {
       closing.abort()
-      await seeking
-      presence.stop()
-      await Promise.all([connection.destroy(), lookout.close()])
+      await retrying
+      availability.stop()
+      await Promise.all([connection.destroy(), monitor.close()])
     },
     /** @throws when the database does not answer within a second */
     async ping () {
@@ -181,24 +169,23 @@ export function createDatabase (uri, log) {
       if (connection.db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
       await ping(connection.db)
     },
-    isAvailable: presence.isAvailable,
-    whileAvailable: presence.whileAvailable,
-    /**
-     * Returns whether the database's absence caused an error.
-     * @param {unknown} thrown
-     */
-    isUnavailable (thrown) {
-      const error = causeOf(thrown)
-      if (error instanceof mongo.MongoServerError) {
-        return TEMPORARY_CODES.has(Number(error.code)) || error.hasErrorLabel('TransientTransactionError')
-      }
-      // Before the first connection mongoose throws a plain MongooseError.
-      const neverConnected = connection.db === undefined && error instanceof mongoose.MongooseError
-      const { code, name } = /** @type {{code?: string, name?: string}} */ (error ?? {})
-      return neverConnected || CLOSED_CODES.has(String(code)) || CLOSED_NAMES.has(String(name)) ||
-        UNREACHABLE.some((unreachable) => error instanceof unreachable)
-    }
+    isAvailable: availability.isAvailable,
+    whileAvailable: availability.whileAvailable,
+    isUnavailable: (/** @type {unknown} */ error) => isUnavailable(connection, error)
   }
 }
 
 /** @typedef {ReturnType<typeof createDatabase>} Database */
+
+/** Whether the database's absence caused an error. @param {Connection} connection @param {unknown} thrown */
+function isUnavailable (connection, thrown) {
+  const error = causeOf(thrown)
+  if (error instanceof mongo.MongoServerError) {
+    return TEMPORARY_CODES.has(Number(error.code)) || error.hasErrorLabel('TransientTransactionError')
+  }
+  // Before the first connection mongoose throws a plain MongooseError.
+  const neverConnected = connection.db === undefined && error instanceof mongoose.MongooseError
+  const { code, name } = /** @type {{code?: string, name?: string}} */ (error ?? {})
+  return neverConnected || CLOSED_CODES.has(String(code)) || CLOSED_NAMES.has(String(name)) ||
+    UNREACHABLE.some((unreachable) => error instanceof unreachable)
+}

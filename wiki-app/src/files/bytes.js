@@ -9,72 +9,53 @@ const READS_PER_TURN = 500
 /** The message says what is wrong with a picture, as the middle of a sentence. */
 export class Broken extends Error {}
 
-/**
- * Connects a parser that pulls bytes with a sender that pushes them in pieces. Only unread bytes are buffered.
- */
+/** Connects a parser that pulls bytes with a sender that pushes them in pieces. Only unread bytes are buffered. */
 export class Bytes {
   /** @type {Buffer} */
   #rest = NONE
   #ended = false
   #reads = 0
   /** Wakes the parser. */
-  #bring = () => {}
+  #wakeParser = () => {}
   /** Wakes the sender. */
-  #starve = () => {}
+  #wakeSender = () => {}
 
   /** Bytes that the parser has not read. */
   get left () { return this.#rest.length }
 
-  /**
-   * @param {Buffer} piece
-   * @returns {Promise<void>} when the parser has read it and wants more
-   */
+  /** @param {Buffer} piece @returns {Promise<void>} when the parser has read it and wants more */
   feed (piece) {
-    const starving = new Promise((resolve) => { this.#starve = () => resolve(undefined) })
+    const wanted = new Promise((resolve) => { this.#wakeSender = () => resolve(undefined) })
     this.#rest = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece])
-    this.#bring()
-    return starving
+    this.#wakeParser()
+    return wanted
   }
 
   end () {
     this.#ended = true
-    this.#bring()
+    this.#wakeParser()
   }
 
-  /**
-   * @param {number} count  small: so many bytes are buffered
-   * @returns {Promise<Buffer>}
-   * @throws {Broken} at the end, or after too many reads
-   */
+  /** @param {number} count  small: so many bytes are buffered @throws {Broken} at the end, or after too many reads */
   async read (count) {
-    if (++this.#reads % READS_PER_TURN === 0) await this.#otherWork()
+    if (++this.#reads % READS_PER_TURN === 0) await this.#yieldToOthers()
     while (this.#rest.length < count) await this.#more()
     return this.#take(count)
   }
 
-  /**
-   * Like `read`, but does not consume the bytes.
-   * @param {number} count
-   */
+  /** Like `read`, but does not consume the bytes. @param {number} count */
   async peek (count) {
     while (this.#rest.length < count) await this.#more()
     return this.#rest.subarray(0, count)
   }
 
-  /**
-   * @param {number} max
-   * @returns {Promise<Buffer>} 1 to `max` bytes
-   * @throws {Broken} at the end
-   */
+  /** @param {number} max @returns {Promise<Buffer>} 1 to `max` bytes @throws {Broken} at the end */
   async some (max) {
     while (this.#rest.length === 0) await this.#more()
     return this.#take(Math.min(max, this.#rest.length))
   }
 
-  /**
-   * @param {number} count
-   * @param {(piece: Buffer) => unknown} [onPiece]
-   */
+  /** @param {number} count @param {(piece: Buffer) => unknown} [onPiece] */
   async skip (count, onPiece) {
     for (let missing = count; missing > 0;) {
       const piece = await this.some(missing)
@@ -85,8 +66,8 @@ export class Bytes {
 
   /**
    * Reads many tiny parts without a promise for each, which would cost more than reading them.
-   * @param {(held: Buffer) => {read: number, done: boolean}} look  gets the unread bytes; those that it does not read
-   *   it gets again, with more
+   * @param {(unread: Buffer) => {read: number, done: boolean}} look  gets again, with more, the bytes that it does not
+   *   read
    */
   async pass (look) {
     for (;;) {
@@ -97,7 +78,7 @@ export class Bytes {
     }
   }
 
-  async #otherWork () {
+  async #yieldToOthers () {
     if (this.#reads > READS_MAX) throw new Broken('it has too many parts')
     await setImmediate()
   }
@@ -111,8 +92,8 @@ export class Bytes {
 
   async #more () {
     if (this.#ended) throw new Broken('it ends too early')
-    const brought = new Promise((resolve) => { this.#bring = () => resolve(undefined) })
-    this.#starve()
-    await brought
+    const arrived = new Promise((resolve) => { this.#wakeParser = () => resolve(undefined) })
+    this.#wakeSender()
+    await arrived
   }
 }

@@ -4,10 +4,7 @@ const EXTENSION = 0x21
 const FRAME = 0x2c
 const TRAILER = 0x3b
 
-/**
- * Reads the blocks up to the trailer. https://www.w3.org/Graphics/GIF/spec-gif89a.txt
- * @type {import('./image.js').Parser}
- */
+/** https://www.w3.org/Graphics/GIF/spec-gif89a.txt @type {import('./image.js').Parser} */
 export async function parseGif (bytes, acceptSize) {
   const screen = await bytes.read(13)
   if (!['GIF87a', 'GIF89a'].includes(screen.toString('latin1', 0, 6))) throw new Broken('its version is unknown')
@@ -44,11 +41,11 @@ const tableBytes = (flags) => flags & 0x80 ? 3 << (flags & 7) + 1 : 0
 /** @param {import('./bytes.js').Bytes} bytes */
 async function skipSubBlocks (bytes) {
   let sum = 0
-  await bytes.pass((held) => {
+  await bytes.pass((unread) => {
     let at = 0
-    for (; at < held.length && at + held[at] < held.length; at += 1 + held[at]) {
-      if (held[at] === 0) return { read: at + 1, done: true }
-      sum += held[at]
+    for (; at < unread.length && at + unread[at] < unread.length; at += 1 + unread[at]) {
+      if (unread[at] === 0) return { read: at + 1, done: true }
+      sum += unread[at]
     }
     return { read: at, done: false }
   })

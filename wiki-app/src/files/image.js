@@ -7,10 +7,7 @@ import { parseWebp } from './webp.js'
 
 /** @typedef {{type: string, extension: string, width: number, height: number}} Image  width and height in pixels */
 /** @typedef {(size: {width: number, height: number}) => void} AcceptSize  throws when it is too large */
-/**
- * Reads a picture to its end.
- * @typedef {(bytes: Bytes, acceptSize: AcceptSize) => Promise<void>} Parser  throws Broken
- */
+/** Throws Broken. @typedef {(bytes: Bytes, acceptSize: AcceptSize) => Promise<void>} Parser */
 
 export const NotAnImage = createError('WIKI_NOT_AN_IMAGE', 'This is no picture that the wiki takes: ' +
   'PNG, JPEG, WebP or GIF, whole and by their content, whatever the name says.', 415)
@@ -31,8 +28,8 @@ const KINDS = [
 ]
 
 /**
- * Inspects a picture while it arrives: its type by its own bytes, that it is complete, and where it ends. Bytes behind
- * the end are cut off: they could hold a page or an archive, which browsers and unpackers would find.
+ * Inspects a picture while it arrives. Bytes behind its end are cut off: they could hold a page or an archive, which
+ * browsers and unpackers would find.
  */
 export function inspectImage () {
   const bytes = new Bytes()
@@ -42,11 +39,7 @@ export function inspectImage () {
   // `feed` and `end` report the error.
   parsed.catch(() => {})
   return {
-    /**
-     * @param {Buffer} piece
-     * @returns {Promise<Buffer>} the part that belongs to the picture
-     * @throws {Error} 413, 415
-     */
+    /** @param {Buffer} piece @returns {Promise<Buffer>} what belongs to the picture @throws {Error} 413, 415 */
     async feed (piece) {
       if (image !== undefined) return piece.subarray(0, 0)
       await Promise.race([bytes.feed(piece), parsed])
@@ -56,10 +49,7 @@ export function inspectImage () {
     /** Ends the inspection, also of an upload that broke off. */
     stop () { bytes.end() },
 
-    /**
-     * @returns {Promise<Image>}
-     * @throws {Error} 413, 415
-     */
+    /** @throws {Error} 413, 415 */
     async end () {
       bytes.end()
       await parsed
@@ -68,10 +58,7 @@ export function inspectImage () {
   }
 }
 
-/**
- * @param {Bytes} bytes
- * @param {(image: Image) => void} onEnd  called at once, so that no later piece counts as a part
- */
+/** @param {Bytes} bytes @param {(image: Image) => void} onEnd  called at once: no later piece counts as a part */
 async function parse (bytes, onEnd) {
   const head = await bytes.peek(SIGNATURE_BYTES).catch(() => Buffer.alloc(0))
   const kind = KINDS.find(({ signature }) => head.toString('latin1').startsWith(signature))

@@ -14,10 +14,7 @@ const isFrame = (/** @type {number} */ marker) => marker >= 0xc0 && marker <= 0x
 /** Browsers read only Huffman coding. From SOF9 on it is arithmetic; from SOF3 on, lossless or in layers. */
 const SHOWN = [0xc0, 0xc1, 0xc2]
 
-/**
- * Reads the segments and scans up to the end. ITU-T T.81 §B.1, §B.2
- * @type {import('./image.js').Parser}
- */
+/** Reads the segments and scans up to the end. ITU-T T.81 §B.1, §B.2 @type {import('./image.js').Parser} */
 export async function parseJpeg (bytes, acceptSize) {
   await bytes.read(2)
   /** Numbers of the components. @type {Set<number> | undefined} */
@@ -46,10 +43,7 @@ export async function parseJpeg (bytes, acceptSize) {
   if (scans === 0) throw new Broken('it has no pixels')
 }
 
-/**
- * @param {import('./bytes.js').Bytes} bytes
- * @returns {Promise<number>}
- */
+/** @param {import('./bytes.js').Bytes} bytes */
 async function nextMarker (bytes) {
   let [byte] = await bytes.read(1)
   if (byte !== 0xff) throw new Broken('its segments are in no order')
@@ -57,10 +51,7 @@ async function nextMarker (bytes) {
   return byte
 }
 
-/**
- * @param {Buffer} frame
- * @param {import('./image.js').AcceptSize} acceptSize
- */
+/** @param {Buffer} frame @param {import('./image.js').AcceptSize} acceptSize */
 function frameOf (frame, acceptSize) {
   const count = frame[5]
   const isWhole = frame.length >= 6 && frame.length === 6 + 3 * count && [1, 3, 4].includes(count)
@@ -76,10 +67,7 @@ function frameOf (frame, acceptSize) {
   return numbers
 }
 
-/**
- * @param {Buffer} scan
- * @param {Set<number>} components
- */
+/** @param {Buffer} scan @param {Set<number>} components */
 function checkScan (scan, components) {
   const count = scan[0]
   const isWhole = scan.length > 0 && scan.length === 4 + 2 * count && count >= 1 && count <= components.size
@@ -89,16 +77,13 @@ function checkScan (scan, components) {
   }
 }
 
-/**
- * Skips entropy-coded bytes, in which 00 follows each FF.
- * @param {Buffer} held
- */
-function passScan (held) {
-  for (let at = held.indexOf(0xff); at !== -1; at = held.indexOf(0xff, at)) {
-    const next = held[at + 1]
+/** Skips entropy-coded bytes, in which 00 follows each FF. @param {Buffer} unread */
+function passScan (unread) {
+  for (let at = unread.indexOf(0xff); at !== -1; at = unread.indexOf(0xff, at)) {
+    const next = unread[at + 1]
     if (next === undefined) return { read: at, done: false }
     if (next !== 0 && next !== 0xff && !isRestart(next)) return { read: at, done: true }
     at += next === 0xff ? 1 : 2
   }
-  return { read: held.length, done: false }
+  return { read: unread.length, done: false }
 }

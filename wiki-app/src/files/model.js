@@ -1,5 +1,7 @@
 import mongoose from 'mongoose'
 
+/** @import {Connection, Model} from 'mongoose' */
+
 export const BUCKET = 'files'
 
 /**
@@ -32,15 +34,9 @@ const chunkSchema = new mongoose.Schema(
 )
 chunkSchema.index({ files_id: 1, n: 1 }, { unique: true })
 
-/**
- * @param {import('mongoose').Connection} connection
- * @returns {{
- *   Files: import('mongoose').Model<StoredFile>,
- *   Chunks: import('mongoose').Model<{files_id: import('mongoose').Types.ObjectId, n: number, data: Buffer}>
- * }}
- */
+/** @param {Connection} connection */
 export const defineFileModels = (connection) => ({
-  Files: /** @type {import('mongoose').Model<StoredFile>} */ (
+  Files: /** @type {Model<StoredFile>} */ (
     /** @type {unknown} */ (connection.model('File', fileSchema))
   ),
   Chunks: /** @type {any} */ (connection.model('Chunk', chunkSchema))

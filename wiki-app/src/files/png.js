@@ -16,8 +16,9 @@ const NO_ORDER = 'its chunks are in no order'
 const ONCE = new Set(['IHDR', 'PLTE', 'IEND'])
 
 /**
- * Reads the chunks, verifies each checksum, and unpacks the pixels, in zlib's threads, to check that there are as many
- * as the header says. https://www.w3.org/TR/png-3/
+ * Verifies each checksum, and unpacks the pixels, in zlib's threads, to check that there are as many as the header
+ * says.
+ * https://www.w3.org/TR/png-3/
  * @type {import('./image.js').Parser}
  */
 export async function parsePng (bytes, acceptSize) {
@@ -71,11 +72,7 @@ export async function parsePng (bytes, acceptSize) {
 
 /** @typedef {{width: number, height: number, colour: number, bitsPerPixel: number, interlaced: boolean}} Header */
 
-/**
- * @param {Buffer} data
- * @param {number} length
- * @returns {Header}
- */
+/** @param {Buffer} data @param {number} length */
 function headerOf (data, length) {
   if (length !== 13) throw new Broken('its header must have 13 bytes')
   const [depth, colour, compression, filter, interlace] = data.subarray(8, 13)
@@ -86,10 +83,7 @@ function headerOf (data, length) {
   return { width, height, colour, bitsPerPixel: samples * depth, interlaced: interlace === 1 }
 }
 
-/**
- * Returns the unpacked length of the pixels. Each row begins with a byte for the filter.
- * @param {Header} header
- */
+/** Returns the unpacked length of the pixels. Each row begins with a byte for the filter. @param {Header} header */
 function rawBytes ({ width, height, bitsPerPixel, interlaced }) {
   const rowBytes = (/** @type {number} */ columns) => columns === 0 ? 0 : 1 + Math.ceil(columns * bitsPerPixel / 8)
   const steps = (/** @type {number} */ length, /** @type {number} */ step) => Math.max(0, Math.ceil(length / step))

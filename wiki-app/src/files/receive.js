@@ -4,16 +4,15 @@ import { readableSize, readableTime } from '../pages/document.js'
 import { visibleAuthor } from '../pages/visible.js'
 import { FileTooLarge } from './store.js'
 
+/** @import {FastifyRequest, onRequestHookHandler} from 'fastify' */
+/** @import {FileStore} from './store.js' */
+
 const Broken = createError('WIKI_BROKEN_UPLOAD', 'The file did not arrive whole. Send it again.', 400)
 
 /** Space for what a form has around its file. */
 const FORM_BYTES = 4_096
 
-/**
- * Returns a hook that refuses a request whose Content-Length is too large, before its body is read.
- * @param {number} maxBytes
- * @returns {import('fastify').onRequestHookHandler}
- */
+/** Refuses by Content-Length, before the body is read. @param {number} maxBytes @returns {onRequestHookHandler} */
 export const refuseLarger = (maxBytes) => (request, reply, done) => {
   reply.header('cache-control', 'private, no-store')
   done(Number(request.headers['content-length'] ?? 0) > maxBytes + FORM_BYTES ? new FileTooLarge(maxBytes) : undefined)
@@ -21,10 +20,7 @@ export const refuseLarger = (maxBytes) => (request, reply, done) => {
 
 /**
  * Stores a picture. Where people sign in, its author is the signed-in user, whatever the form says.
- * @param {import('./store.js').FileStore} files
- * @param {import('fastify').FastifyRequest} request
- * @param {AsyncIterable<Buffer>} source
- * @param {string} author
+ * @param {FileStore} files @param {FastifyRequest} request @param {AsyncIterable<Buffer>} source @param {string} author
  * @returns {Promise<{item: ReturnType<typeof shown>, created: boolean}>} not created: it was there already
  * @throws {Error} 400 when it breaks off, 413, 415
  */
@@ -41,9 +37,8 @@ export async function receive (files, request, source, author) {
 }
 
 /**
- * Turns errors of the form parser into 4xx, as the client can correct them.
- * @param {Error & {statusCode?: number}} error
- * @returns {never}
+ * Errors of the form parser become 4xx, as the client can correct them.
+ * @param {Error & {statusCode?: number}} error @returns {never}
  */
 export function asRefusal (error) {
   throw error.statusCode === undefined ? new Broken() : error
@@ -58,10 +53,7 @@ async function * whole (source) {
   }
 }
 
-/**
- * Returns a file as responses show it.
- * @param {import('./model.js').StoredFile} file
- */
+/** Returns a file as responses show it. @param {import('./model.js').StoredFile} file */
 export function shown ({ filename, length, uploadDate, metadata: { type, extension, width, height, author } }) {
   const url = `/files/${filename}.${extension}`
   const at = uploadDate.toISOString()

@@ -2,11 +2,13 @@ import multipart from '@fastify/multipart'
 import createError from '@fastify/error'
 import fresh from 'fresh'
 import { AUTHOR_SCHEMA } from '../pages/change.js'
-import { leaveUnknownQuery } from '../http/known-query.js'
+import { redirectUnknownQuery } from '../http/known-query.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 import { asRefusal, receive, refuseLarger, shown } from './receive.js'
 import { NotAnImage } from './image.js'
+
+/** @import {Services} from '../services.js' */
 
 const FileMissing = createError('WIKI_FILE_MISSING', 'There is no such file.', 404)
 const NoFile = createError(
@@ -28,16 +30,9 @@ const LIST_SCHEMA = {
   querystring: { type: 'object', properties: { before: { type: 'string', pattern: '^[0-9a-f]{24}$' } } }
 }
 
-/**
- * Pictures: `POST /edit/upload` for forms, `/files` and `/files/{hash}.{extension}` for everybody.
- * @type {import('fastify').FastifyPluginAsync<{
- *   files: import('./store.js').FileStore,
- *   maxBytes: number,
- *   policy: import('../caching/cache-policy.js').CachePolicy
- * }>}
- */
+/** @type {import('fastify').FastifyPluginAsync<Pick<Services, 'files' | 'policy'> & {maxBytes: number}>} */
 export async function fileRoutes (app, { files, maxBytes, policy }) {
-  app.addHook('onRequest', leaveUnknownQuery)
+  app.addHook('onRequest', redirectUnknownQuery)
   // The body stays a stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async () => { throw new NotAnImage() })

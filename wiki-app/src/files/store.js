@@ -6,7 +6,7 @@ import { createSemaphore } from '../http/semaphore.js'
 import { inspectImage } from './image.js'
 import { BUCKET } from './model.js'
 
-/** @typedef {import('./model.js').StoredFile} StoredFile */
+/** @import {StoredFile, defineFileModels} from './model.js' */
 
 const { mongo } = mongoose
 
@@ -22,10 +22,8 @@ const ARRIVING_MAX = 16
 const DUPLICATE_KEY = 11_000
 
 /**
- * Stores pictures for pages in GridFS, by the hash of their content: a URL always has the same bytes.
- * @param {object} options
- * @param {ReturnType<typeof import('./model.js').defineFileModels>} options.models
- * @param {number} options.maxBytes  of one file
+ * Stores pictures in GridFS, by the hash of their content: a URL always has the same bytes.
+ * @param {{models: ReturnType<typeof defineFileModels>, maxBytes: number}} options  `maxBytes`: of one file
  */
 export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
   function bucket () {
@@ -35,7 +33,7 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
     return new mongo.GridFSBucket(db, { bucketName: BUCKET, chunkSizeBytes: CHUNK_BYTES })
   }
 
-  const places = createSemaphore(ARRIVING_MAX)
+  const uploads = createSemaphore(ARRIVING_MAX)
 
   /** @param {string} hash */
   const find = (hash) => Files.findOne({ filename: hash }).lean().exec()
@@ -44,18 +42,16 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
     find,
 
     /**
-     * Stores a picture while it arrives, without the bytes behind its end. Nothing of it stays when it is refused or
-     * does not arrive whole.
-     * @param {AsyncIterable<Buffer>} source
-     * @param {string} author
+     * Stores a picture while it arrives, without the bytes behind its end. Nothing stays of one that is refused.
+     * @param {AsyncIterable<Buffer>} source @param {string} author
      * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
-     * @throws {Error} 413 when it has too many bytes or pixels, 415 when it is no picture, or a damaged one, 429 when
-     *   too many arrive at once; errors of `source`
+     * @throws {Error} 413 too many bytes or pixels, 415 no picture or a damaged one, 429 too many at once; errors of
+     *   `source`
      */
     async save (source, author) {
       const hash = createHash('sha256')
       const upload = bucket().openUploadStream('')
-      const leave = places.take()
+      const release = uploads.take()
       try {
         await pipeline(source, async function * (/** @type {AsyncIterable<Buffer>} */ chunks) {
           const inspection = inspectImage()
@@ -64,10 +60,10 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
             for await (const chunk of chunks) {
               bytes += chunk.length
               if (bytes > maxBytes) throw new FileTooLarge(maxBytes)
-              const kept = await inspection.feed(chunk)
-              if (kept.length === 0) continue
-              hash.update(kept)
-              yield kept
+              const part = await inspection.feed(chunk)
+              if (part.length === 0) continue
+              hash.update(part)
+              yield part
             }
             const image = await inspection.end()
             // GridFS writes both with the last chunk.
@@ -83,20 +79,16 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
         if (!(error instanceof mongo.MongoServerError && error.code === DUPLICATE_KEY)) throw error
         return { file: /** @type {StoredFile} */ (await find(upload.filename)), created: false }
       } finally {
-        leave()
+        release()
       }
     },
 
-    /**
-     * @param {StoredFile} file
-     * @returns {import('node:stream').Readable}
-     */
+    /** @param {StoredFile} file @returns {import('node:stream').Readable} */
     read: (file) => bucket().openDownloadStream(file._id),
 
     /**
-     * Lists files, the newest first.
      * @param {{before?: string, limit: number}} part  `before`: the `_id` of the last one seen
-     * @returns {Promise<{items: StoredFile[], more: boolean}>}
+     * @returns {Promise<{items: StoredFile[], more: boolean}>} the newest first
      */
     async list ({ before, limit }) {
       const found = await Files

@@ -1,13 +1,12 @@
 import { Broken } from './bytes.js'
 
+/** @import {Bytes} from './bytes.js' */
+
 const FRAME_BYTES = 16
 
 /** @typedef {{width: number, height: number}} Size */
 
-/**
- * Reads the chunks. Their lengths must add up to the file's. RFC 9649 §2
- * @type {import('./image.js').Parser}
- */
+/** Reads the chunks. Their lengths must add up to the file's. RFC 9649 §2 @type {import('./image.js').Parser} */
 export async function parseWebp (bytes, acceptSize) {
   const file = await bytes.read(12)
   if (file.toString('latin1', 8) !== 'WEBP') throw new Broken('it holds something else')
@@ -38,11 +37,7 @@ export async function parseWebp (bytes, acceptSize) {
   if (pictures === 0) throw new Broken('it has no pixels')
 }
 
-/**
- * @param {Size} size
- * @param {Size} canvas
- * @param {string} kind
- */
+/** @param {Size} size @param {Size} canvas @param {string} kind */
 const fits = ({ width, height }, canvas, kind) =>
   kind === 'ANMF'
     ? width <= canvas.width && height <= canvas.height
@@ -51,7 +46,7 @@ const fits = ({ width, height }, canvas, kind) =>
 /** Bytes at the beginning of a chunk that hold the picture's size. @type {Record<string, number>} */
 const READ_BYTES = { VP8X: 10, VP8L: 5, 'VP8 ': 10, ANMF: FRAME_BYTES }
 
-/** @type {Record<string, (bytes: import('./bytes.js').Bytes, length: number) => Promise<Size>>} */
+/** @type {Record<string, (bytes: Bytes, length: number) => Promise<Size>>} */
 const SIZES = {
   async VP8X (bytes, length) {
     const data = await beginning(bytes, 'VP8X', length)
@@ -79,11 +74,7 @@ const SIZES = {
   }
 }
 
-/**
- * @param {import('./bytes.js').Bytes} bytes
- * @param {string} kind
- * @param {number} length
- */
+/** @param {Bytes} bytes @param {string} kind @param {number} length */
 function beginning (bytes, kind, length) {
   if (length < READ_BYTES[kind]) throw new Broken(`its chunk ${kind.trim()} is too short`)
   return bytes.read(READ_BYTES[kind])

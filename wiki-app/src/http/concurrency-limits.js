@@ -2,18 +2,20 @@ import createError from '@fastify/error'
 import { createRequestQueue } from './request-queue.js'
 import { retryAfter } from './retry-after.js'
 
+/** @import {RouteHandlerMethod} from 'fastify' */
+
 /** A view takes a few milliseconds. */
 const READS = { first: 64, workMs: 100, workMaxMs: 1_000 }
 /**
- * A save also waits for the database's disk and for a rendering thread. More saves at once do not finish sooner, and
- * their transactions then take so long that the database aborts them.
+ * A save also waits for the disk and for a rendering thread. More saves at once do not finish sooner, and their
+ * transactions then take so long that the database aborts them.
  */
 const WRITES = { first: 32, workMs: 500, workMaxMs: 5_000 }
 /**
- * Whole texts and searches: ten texts of 1 MiB at once block the main thread until all are sent, and ten searches block
- * the database (`make bench-dearest`). Few run at once, so these requests may wait longer than others.
+ * Ten texts of 1 MiB at once block the main thread until all are sent, and ten searches block the database (`make
+ * bench-dearest`). Few run at once, so these requests may wait longer than others.
  */
-const COSTLY = { first: 2, atWork: { min: 2, max: 2 }, workMs: 100, workMaxMs: 5_000 }
+const COSTLY = { first: 2, running: { min: 2, max: 2 }, workMs: 100, workMaxMs: 5_000 }
 const COSTLY_WAIT_FACTOR = 10
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
 
@@ -26,9 +28,8 @@ const Busy = createError(
 /**
  * Limits how many handlers run at once to what finishes within a short time. The others wait in three queues (reads,
  * costly reads, writes), so a burst of edits does not block readers. See docs/decisions/0016.
- * @param {object} options
- * @param {number} options.waitMaxMs  0: no queues and no limits
- * @param {number} [options.workMaxMs]  after this time a running handler frees its slot; applies to all three queues
+ * @param {{waitMaxMs: number, workMaxMs?: number}} options  `waitMaxMs` 0: no queues and no limits; `workMaxMs`: after
+ *   this time a running handler frees its slot
  */
 export function createConcurrencyLimits ({ waitMaxMs, workMaxMs }) {
   const busy = retryAfter(new Busy())
@@ -38,19 +39,12 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs }) {
   const costly = createRequestQueue({ ...COSTLY, ...own, waitMaxMs: COSTLY_WAIT_FACTOR * waitMaxMs })
 
   return {
-    /**
-     * Starts a read if a slot is free.
-     * @template T
-     * @param {() => Promise<T>} read
-     * @returns {Promise<T> | undefined} undefined: no slot is free
-     */
+    /** @template T @param {() => Promise<T>} read @returns {Promise<T> | undefined} undefined: no slot is free */
     runNow: (read) => waitMaxMs === 0 ? read() : reads.runNow(read),
 
     /**
-     * Wraps a handler so that it waits for a slot. A request whose connection closes meanwhile is dropped.
-     * @param {import('fastify').RouteHandlerMethod} handler
-     * @param {{isCostly?: boolean}} [options]  a read that costs far more than a page
-     * @returns {import('fastify').RouteHandlerMethod}
+     * Makes a handler wait for a slot. A request whose connection closes meanwhile is dropped.
+     * @param {RouteHandlerMethod} handler @param {{isCostly?: boolean}} [options] @returns {RouteHandlerMethod}
      * @throws {Error} 503 when no slot is free in time
      */
     limited (handler, { isCostly = false } = {}) {

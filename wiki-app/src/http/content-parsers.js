@@ -1,4 +1,4 @@
-import { setImmediate as otherWork } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
 import { readForm } from '../pages/form.js'
@@ -17,19 +17,15 @@ const LONG_FORM_BYTES = 65_536
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Returns Fastify's JSON parser, except that an empty body counts as no body, so that the route says what it expects.
- * @param {import('fastify').FastifyInstance} app
- * @returns {import('fastify').FastifyBodyParser<string>}
+ * An empty body counts as no body, so that the route says what it expects.
+ * @param {import('fastify').FastifyInstance} app @returns {import('fastify').FastifyBodyParser<string>}
  */
 export function jsonParser (app) {
   const parse = app.getDefaultJsonParser('error', 'error')
   return (request, body, done) => body === '' ? done(null, undefined) : parse(request, body, done)
 }
 
-/**
- * The three ways to send a page's text; each becomes a body of `{content}`. Plain text is not accepted: any site can
- * make a visitor's browser send it.
- */
+/** Each way to send a text becomes a body of `{content}`. Not text/plain: any site can make a browser send it. */
 export const contentParsers = fp(
   /** @type {import('fastify').FastifyPluginAsync<{maxBytes: number}>} */
   async function contentParsers (app, { maxBytes }) {
@@ -48,11 +44,11 @@ export const contentParsers = fp(
         }
       }
     )
-    const inTurn = createKeyedMutex()
+    const runExclusive = createKeyedMutex()
     app.addContentTypeParser(
       'application/x-www-form-urlencoded',
       { parseAs: 'buffer' },
       async (/** @type {unknown} */ _request, /** @type {Buffer} */ body) =>
-        body.length <= LONG_FORM_BYTES ? readForm(body) : inTurn('long', () => otherWork().then(() => readForm(body)))
+        body.length <= LONG_FORM_BYTES ? readForm(body) : runExclusive('long', () => nextTurn().then(() => readForm(body)))
     )
   })

@@ -1,21 +1,16 @@
 import fp from 'fastify-plugin'
 import { SECURITY_HEADERS } from './security-headers.js'
 
-/**
- * Counts each request once, and adds the security headers to each response. The fast path counts the requests that it
- * starts.
- */
+/** @import {Counter} from '../counter.js' */
+/** @import {FastPath} from './fast-path.js' */
+
+/** Counts each request once, except those that the fast path counts, and adds the security headers. */
 export const countRequests = fp(
-  /**
-   * @type {import('fastify').FastifyPluginAsync<{
-   *   counter: import('../counter.js').Counter,
-   *   fastPath: Pick<import('./fast-path.js').FastPath<any>, 'hasBegun'>
-   * }>}
-   */
+  /** @type {import('fastify').FastifyPluginAsync<{counter: Counter, fastPath: Pick<FastPath<any>, 'hasStarted'>}>} */
   async function countRequests (app, { counter, fastPath }) {
     app.addHook('onRequest', (request, reply, done) => {
       const { counted = true } = /** @type {{counted?: boolean}} */ (request.routeOptions.config)
-      if (counted && !fastPath.hasBegun(request.raw)) counter.add(request.method)
+      if (counted && !fastPath.hasStarted(request.raw)) counter.add(request.method)
       reply.headers(SECURITY_HEADERS)
       done()
     })

@@ -1,9 +1,8 @@
 import { createServer } from 'node:http'
 
-/**
- * A complete response; in `head`, names and values of the headers alternate.
- * @typedef {{status: 200 | 304, head: string[], document?: Buffer}} Ready
- */
+/** @import {IncomingMessage} from 'node:http' */
+
+/** In `head`, names and values alternate. @typedef {{status: 200 | 304, head: string[], document?: Buffer}} Ready */
 
 /**
  * @template Found
@@ -18,27 +17,22 @@ import { createServer } from 'node:http'
 
 /**
  * Answers some requests before the framework, because Fastify's overhead per request exceeds the cost of a cached
- * response. Neither routes nor hooks see these requests. The framework gets all others unchanged, together with the
- * result of `find`. See docs/decisions/0017.
+ * response. Neither routes nor hooks see these requests. See docs/decisions/0017.
  * @template Found
- * @param {object} on
- * @param {(method: string) => void} on.begun  called for each request for which `find` returns a result or a promise
+ * @param {{onStart: (method: string) => void}} on  called for each request for which `find` returns something
  */
-export function createFastPath ({ begun }) {
+export function createFastPath ({ onStart }) {
   /** @type {Finder<Found>} */
   let finder = { find: () => undefined, ready: () => undefined }
   /**
-   * Requests that started here and went on to the framework.
+   * Requests that the fast path left to the framework.
    * @type {WeakMap<IncomingMessage, {found: Found | Promise<Found>, lead_ms: number}>}
    */
-  const left = new WeakMap()
+  const passedOn = new WeakMap()
   // The clock is read only if `answered` needs the duration.
   const now = () => finder.answered === undefined ? 0 : performance.now()
 
-  /**
-   * @param {Found} found
-   * @param {IncomingMessage} request
-   */
+  /** @param {Found} found @param {IncomingMessage} request */
   function readyOf (found, request) {
     try {
       return finder.ready(found, request.headers)
@@ -53,9 +47,9 @@ export function createFastPath ({ begun }) {
     use (only) { finder = only },
 
     /**
-     * Creates Fastify's server. https://fastify.dev/docs/latest/Reference/Server/#serverfactory
+     * https://fastify.dev/docs/latest/Reference/Server/#serverfactory
      * @param {import('fastify').FastifyServerFactoryHandler} byFramework
-     * @param {Record<string, any>} options  Fastify's; it applies none of them to a server that it did not create
+     * @param {Record<string, any>} options  Fastify does not apply these to a server that it did not create
      */
     serverFactory (byFramework, { keepAliveTimeout, requestTimeout }) {
       const server = createServer((request, response) => {
@@ -63,37 +57,30 @@ export function createFastPath ({ begun }) {
         const found = server.listening ? finder.find(request) : undefined
         if (found === undefined) return byFramework(request, response)
         const since = now()
-        begun(String(request.method))
-        const leave = () => {
-          left.set(request, { found, lead_ms: now() - since })
+        onStart(String(request.method))
+        const passOn = () => {
+          passedOn.set(request, { found, lead_ms: now() - since })
           byFramework(request, response)
         }
         const answer = (/** @type {Found} */ what) => {
           const made = readyOf(what, request)
-          if (made === undefined) return leave()
+          if (made === undefined) return passOn()
           response.writeHead(made.status, made.head).end(made.document)
           finder.answered?.(request, made.status, now() - since)
         }
-        if (found instanceof Promise) found.then(answer, leave)
+        if (found instanceof Promise) found.then(answer, passOn)
         else answer(found)
       })
       return Object.assign(server, { keepAliveTimeout, requestTimeout })
     },
 
-    /**
-     * @param {IncomingMessage} request  that reached the framework
-     * @returns {Found | Promise<Found> | undefined} what `find` returned for it
-     */
-    foundOf: (request) => left.get(request)?.found,
+    /** @param {IncomingMessage} request @returns {Found | Promise<Found> | undefined} what `find` returned for it */
+    foundOf: (request) => passedOn.get(request)?.found,
     /** @param {IncomingMessage} request @returns {number} ms before the framework got it */
-    leadOf: (request) => left.get(request)?.lead_ms ?? 0,
+    leadOf: (request) => passedOn.get(request)?.lead_ms ?? 0,
     /** @param {IncomingMessage} request */
-    hasBegun: (request) => left.has(request)
+    hasStarted: (request) => passedOn.has(request)
   }
 }
 
-/** @typedef {import('node:http').IncomingMessage} IncomingMessage */
-/**
- * @template Found
- * @typedef {ReturnType<typeof createFastPath<Found>>} FastPath
- */
+/** @template Found @typedef {ReturnType<typeof createFastPath<Found>>} FastPath */

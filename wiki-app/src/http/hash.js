@@ -1,10 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/**
- * Returns a hash that is short enough for a header and long enough that no two texts share it.
- * @param {(string | Buffer)[]} parts
- * @returns {string} 16 characters (96 bits)
- */
+/** Short enough for a header, long enough that no two texts share it: 96 bits. @param {(string | Buffer)[]} parts */
 export function hashOf (...parts) {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(part)

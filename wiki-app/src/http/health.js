@@ -1,5 +1,5 @@
 /**
- * `/healthz`: the process is alive. `/readyz`: it can serve requests, for which it needs its database.
+ * `/healthz`: the process is alive. `/readyz`: it can serve requests.
  * @type {import('fastify').FastifyPluginAsync<{database: import('../database/database.js').Database}>}
  */
 export async function healthRoutes (app, { database }) {

@@ -1,16 +1,14 @@
 import fp from 'fastify-plugin'
 
+/** @import {Database} from '../database/database.js' */
+/** @import {ConcurrencyLimits} from './concurrency-limits.js' */
+
 /**
- * Wraps each route's handler: it waits for a slot and then checks that the database is available. The check comes
- * second because a queued request has not started. Routes with `config: { database: false }` skip both.
+ * Makes each route's handler wait for a slot and then check that the database is available, in this order because a
+ * queued request has not started. Routes with `config: { database: false }` skip both.
  */
 export const limitHandlers = fp(
-  /**
-   * @type {import('fastify').FastifyPluginAsync<{
-   *   limits: import('./concurrency-limits.js').ConcurrencyLimits,
-   *   database: import('../database/database.js').Database
-   * }>}
-   */
+  /** @type {import('fastify').FastifyPluginAsync<{limits: ConcurrencyLimits, database: Database}>} */
   async function limitHandlers (app, { limits, database }) {
     app.addHook('onRoute', (route) => {
       const { database: needed = true, waitsItself = false, isCostly = false } =

@@ -5,34 +5,26 @@ import { pathOf } from '../observe/request-log.js'
 import { SECURITY_HEADERS } from './security-headers.js'
 import { HTML, renderView, wantsHtml } from '../views.js'
 
+/** @import {FastifyInstance, FastifyRequest} from 'fastify' */
+/** @import {HTTPMethod} from 'find-my-way' */
+
 const RETRY_AFTER_S = 2
 
 const NotFound = createError('WIKI_NOT_FOUND', 'There is nothing at this address.', 404)
 const MethodNotAllowed = createError('WIKI_METHOD_NOT_ALLOWED', '%s is not possible here, only %s.%s', 405)
 
 /**
- * What an error may carry besides `statusCode` and `message`; the URLs offer a person the next step.
- * @typedef {Error & {
- *   statusCode?: number,
- *   headers?: Record<string, string>,
- *   createUrl?: string,
- *   historyUrl?: string,
- *   signInUrl?: string,
- *   currentRevision?: number
- * }} AnswerableError
+ * The URLs offer a person the next step.
+ * @typedef {{createUrl?: string, historyUrl?: string, signInUrl?: string, currentRevision?: number}} Details
+ * @typedef {Error & Details & {statusCode?: number, headers?: Record<string, string>}} AnswerableError
  */
 
 /**
- * Creates the error handler: it sends an RFC 9457 problem to programs and a page to people. Neither may be stored,
- * because one URL gives both.
+ * Not stored, because one URL gives people a page and programs an RFC 9457 problem.
  * @param {(error: unknown) => boolean} isUnavailable  whether the database's absence is the cause
  */
 export function createErrorHandler (isUnavailable) {
-  /**
-   * @param {AnswerableError} error
-   * @param {import('fastify').FastifyRequest} request
-   * @param {import('fastify').FastifyReply} reply
-   */
+  /** @param {AnswerableError} error @param {FastifyRequest} request @param {import('fastify').FastifyReply} reply */
   return function answerError (error, request, reply) {
     const { status, detail, headers } = describe(error)
     if (status === 500) {
@@ -62,11 +54,7 @@ export function createErrorHandler (isUnavailable) {
   }
 }
 
-/**
- * Returns a problem document (RFC 9457).
- * @param {number} status
- * @param {string} detail  a sentence
- */
+/** Returns a problem document (RFC 9457). @param {number} status @param {string} detail  a sentence */
 export const problemOf = (status, detail) =>
   ({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail })
 
@@ -77,10 +65,10 @@ export function answerNotFound () {
 
 /**
  * Records the URL pattern of each route that is registered from now on.
- * @param {import('fastify').FastifyInstance} app
- * @returns {Map<string, string>} by URL pattern, what a 405 response adds for other methods; empty for nothing
+ * @param {FastifyInstance} app
+ * @returns {Map<string, string>} by URL pattern, what a 405 response adds for other methods; '' for nothing
  */
-export function noteRoutes (app) {
+export function recordRoutes (app) {
   const known = new Map()
   app.addHook('onRoute', ({ url, config }) => {
     const reason = /** @type {{otherMethods?: string} | undefined} */ (config)?.otherMethods
@@ -90,13 +78,9 @@ export function noteRoutes (app) {
 }
 
 /**
- * Makes every recorded URL answer 405 with Allow to methods that it does not support (RFC 9110 §15.5.6). Fastify itself
- * answers 404. A route for each method that Node can parse would add some two thousand routes: a tenth of the wiki's
- * start time, and as much of its memory.
- * @param {import('fastify').FastifyInstance} app
- * @param {ReturnType<typeof noteRoutes>} known
- * @param {object} options
- * @param {number} options.maxParamLength  as for the routes
+ * Makes every recorded URL answer 405 with Allow to methods that it does not support (RFC 9110 §15.5.6); Fastify
+ * answers 404. A route for each method that Node can parse would take a tenth of the start time, and of the memory.
+ * @param {FastifyInstance} app @param {ReturnType<typeof recordRoutes>} known @param {{maxParamLength: number}} options
  */
 export function refuseOtherMethods (app, known, { maxParamLength }) {
   const has = (/** @type {string} */ method, /** @type {string} */ url) =>
@@ -104,14 +88,14 @@ export function refuseOtherMethods (app, known, { maxParamLength }) {
   const methods = app.supportedMethods.filter((method) => [...known.keys()].some((url) => has(method, url)))
   const addresses = createRouter({ maxParamLength })
   const add = (/** @type {string} */ method, /** @type {string} */ url, /** @type {Address} */ address) =>
-    addresses.on(/** @type {import('find-my-way').HTTPMethod} */ (method), url, () => {}, address)
+    addresses.on(/** @type {HTTPMethod} */ (method), url, () => {}, address)
   const find = (/** @type {string} */ method, /** @type {string} */ url) =>
     /** @type {Address | undefined} */ (
-      addresses.find(/** @type {import('find-my-way').HTTPMethod} */ (method), url)?.store)
+      addresses.find(/** @type {HTTPMethod} */ (method), url)?.store)
   for (const [url, reason] of known) {
     for (const method of methods.filter((method) => has(method, url))) add(method, url, { allowed: true, reason })
   }
-  const refusal = (/** @type {import('fastify').FastifyRequest} */ { method, url }) => {
+  const refusal = (/** @type {FastifyRequest} */ { method, url }) => {
     const found = methods
       .map((method) => /** @type {const} */ ([method, find(method, url)]))
       .filter(([, address]) => address !== undefined)

@@ -1,54 +1,55 @@
 import { createInFlight } from '../process/in-flight.js'
 
 /** How often running and queued work is checked, while anything is queued. */
-const LOOK_MS = 50
-const AT_WORK = { min: 8, max: 1_024 }
+const CHECK_MS = 50
+const LIMITS = { min: 8, max: 1_024 }
 const WAITING_MAX = 4_096
 
+/** @typedef {{since: number, checks: number}} Running */
+
 /**
- * Limits how much work of one kind runs at once to what finishes within a short time. The rest waits in one queue, and
- * is refused after `waitMaxMs`.
- * @param {object} options
- * @param {number} options.waitMaxMs
- * @param {number} options.first  limit of running work before anything is measured
- * @param {{min: number, max: number}} [options.atWork]  bounds of the measured limit
- * @param {number} options.workMs  target for the mean duration: running more at once than finishes within it only slows
- *   everything down
- * @param {number} options.workMaxMs  work that takes longer is waiting for something else, and frees its slot
- * @param {() => Error} options.refusal
+ * Limits how much work of one kind runs at once to what finishes within a short time. The rest waits in one queue.
+ * @typedef {object} Options
+ * @property {number} waitMaxMs  after this time queued work is refused
+ * @property {number} first  limit of running work before anything is measured
+ * @property {{min: number, max: number}} [running]  bounds of the measured limit
+ * @property {number} workMs  target for the mean duration
+ * @property {number} workMaxMs  longer work waits for something else, and frees its slot
+ * @property {() => Error} refusal
+ * @param {Options} options
  */
-export function createRequestQueue ({ waitMaxMs, first, atWork: bounds = AT_WORK, workMs, workMaxMs, refusal }) {
-  let atWorkMax = first
+// eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
+export function createRequestQueue ({ waitMaxMs, first, running: bounds = LIMITS, workMs, workMaxMs, refusal }) {
+  let limit = first
   /**
-   * Counts checks instead of time: a process that got no CPU for a second must not mistake its own work for work that
-   * hangs.
-   * @type {import('../process/in-flight.js').InFlight<{since: number, looks: number}>}
+   * Checks count instead of time: a process that got no CPU for a second must not mistake its work for work that hangs.
+   * @type {import('../process/in-flight.js').InFlight<Running>}
    */
-  const atWork = createInFlight()
-  /** @type {{since: number, isGone: () => boolean, begin: () => void, refuse: (error: Error) => void}[]} */
+  const running = createInFlight()
+  /** @type {{since: number, isGone: () => boolean, start: () => void, refuse: (error: Error) => void}[]} */
   let waiting = []
   /** @type {NodeJS.Timeout | undefined} */
   let timer
   let done = 0
   let doneMs = 0
 
-  const isFree = () => atWork.size < atWorkMax && waiting.length === 0
+  const isFree = () => running.size < limit && waiting.length === 0
 
-  function next () {
-    while (atWork.size < atWorkMax && waiting.length > 0) {
+  function startWaiting () {
+    while (running.size < limit && waiting.length > 0) {
       const oldest = /** @type {typeof waiting[0]} */ (waiting.shift())
       if (oldest.isGone()) oldest.refuse(refusal())
-      else oldest.begin()
+      else oldest.start()
     }
   }
 
-  function look () {
-    for (const work of atWork.all()) {
-      work.looks += 1
-      if (work.looks * LOOK_MS >= workMaxMs) leave(work)
+  function check () {
+    for (const work of running.all()) {
+      work.checks += 1
+      if (work.checks * CHECK_MS >= workMaxMs) finish(work)
     }
-    learn()
-    next()
+    adaptLimit()
+    startWaiting()
     const now = performance.now()
     const all = waiting
     waiting = []
@@ -62,75 +63,59 @@ export function createRequestQueue ({ waitMaxMs, first, atWork: bounds = AT_WORK
   }
 
   /** Adapts the limit by Little's law: as much work runs at once as finishes within `workMs`. */
-  function learn () {
+  function adaptLimit () {
     if (done === 0) return
-    atWorkMax = doneMs / done > workMs
-      ? Math.max(bounds.min, Math.floor(0.8 * atWorkMax))
-      : Math.min(bounds.max, Math.ceil(1.1 * atWorkMax))
+    limit = doneMs / done > workMs
+      ? Math.max(bounds.min, Math.floor(0.8 * limit))
+      : Math.min(bounds.max, Math.ceil(1.1 * limit))
     done = 0
     doneMs = 0
   }
 
-  /** @param {{since: number, looks: number}} work */
-  function leave (work) {
-    if (!atWork.remove(work) || timer === undefined) return
+  /** @param {Running} work */
+  function finish (work) {
+    if (!running.remove(work) || timer === undefined) return
     done++
     doneMs += performance.now() - work.since
   }
 
-  /**
-   * Synchronous work does not count as running.
-   * @template T
-   * @param {() => T | Promise<T>} work
-   * @returns {T | Promise<T>}
-   */
-  function beginWork (work) {
+  /** Synchronous work does not count as running. @template T @param {() => T | Promise<T>} work */
+  function startWork (work) {
     const since = performance.now()
-    const begun = work()
-    return begun instanceof Promise ? atWorkUntilDone(begun, { since, looks: 0 }) : begun
+    const result = work()
+    return result instanceof Promise ? trackUntilDone(result, { since, checks: 0 }) : result
   }
 
-  /**
-   * @template T
-   * @param {Promise<T>} begun
-   * @param {{since: number, looks: number}} mine
-   * @returns {Promise<T>}
-   */
-  async function atWorkUntilDone (begun, mine) {
-    atWork.add(mine)
+  /** @template T @param {Promise<T>} result @param {Running} entry */
+  async function trackUntilDone (result, entry) {
+    running.add(entry)
     try {
-      return await begun
+      return await result
     } finally {
-      leave(mine)
-      if (waiting.length > 0) next()
+      finish(entry)
+      if (waiting.length > 0) startWaiting()
     }
   }
 
   return {
-    /**
-     * Starts work if a slot is free.
-     * @template T
-     * @param {() => Promise<T>} work
-     * @returns {Promise<T> | undefined} undefined: no slot is free
-     */
-    runNow: (work) => isFree() ? /** @type {Promise<T>} */ (beginWork(work)) : undefined,
+    /** @template T @param {() => Promise<T>} work @returns {Promise<T> | undefined} undefined: no slot is free */
+    runNow: (work) => isFree() ? /** @type {Promise<T>} */ (startWork(work)) : undefined,
 
     /**
-     * @template T
-     * @param {() => T | Promise<T>} work
+     * @template T @param {() => T | Promise<T>} work
      * @param {() => boolean} isGone  whether the client has disconnected: then the work is dropped
      * @returns {T | Promise<T>}
      * @throws {Error} the refusal, when no slot is free in time or the queue is full
      */
     run (work, isGone) {
-      if (isFree()) return beginWork(work)
+      if (isFree()) return startWork(work)
       if (waiting.length >= WAITING_MAX) return Promise.reject(refusal())
-      timer ??= setInterval(look, LOOK_MS)
+      timer ??= setInterval(check, CHECK_MS)
       return new Promise((resolve, reject) => {
-        const begin = () => {
-          new Promise((resolve) => { resolve(beginWork(work)) }).then(/** @type {any} */ (resolve), reject)
+        const start = () => {
+          new Promise((resolve) => { resolve(startWork(work)) }).then(/** @type {any} */ (resolve), reject)
         }
-        waiting.push({ since: performance.now(), isGone, begin, refuse: reject })
+        waiting.push({ since: performance.now(), isGone, start, refuse: reject })
       })
     }
   }

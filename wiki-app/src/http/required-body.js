@@ -1,22 +1,22 @@
 import { Readable } from 'node:stream'
 import createError from '@fastify/error'
 
+/** @import {FastifyReply, FastifyRequest} from 'fastify' */
+
 const NoBody = createError('WIKI_NO_BODY', '%s', 400)
 const OtherBody = createError('WIKI_OTHER_BODY', '%s', 415)
 
 /**
- * @typedef {{required?: string[], properties?: object, nullable?: boolean,
- *   content?: Record<string, {schema?: Fields}>}} Fields
+ * @typedef {{required?: string[], properties?: object, nullable?: boolean, content?: Content}} Fields
+ * @typedef {Record<string, {schema?: Fields}>} Content
  */
 
 const JSON_TYPE = 'application/json'
 
 /**
- * Hook: refuses a body of another kind (an object of fields, or a stream) than the route's schema describes. Fastify
- * validates a body by its media type, so a body that is missing, or of another type, would reach the handler unchecked.
- * @param {import('fastify').FastifyRequest} request
- * @param {import('fastify').FastifyReply} _reply
- * @param {(error?: Error) => void} done
+ * Refuses a body of another kind (fields, or a stream) than the route's schema describes. Fastify validates by media
+ * type, so a body that is missing, or of another type, would reach the handler unchecked.
+ * @param {FastifyRequest} request @param {FastifyReply} _reply @param {(error?: Error) => void} done
  */
 export function requireBody ({ body, headers, routeOptions }, _reply, done) {
   const described = /** @type {Fields | undefined} */ (routeOptions.schema?.body)
@@ -33,10 +33,7 @@ export function requireBody ({ body, headers, routeOptions }, _reply, done) {
 const isObject = (body) =>
   typeof body === 'object' && body !== null && !Array.isArray(body) && !(body instanceof Readable)
 
-/**
- * @param {Fields} fields
- * @param {string[]} types  empty: the route accepts forms, too
- */
+/** @param {Fields} fields @param {string[]} types  empty: the route accepts forms, too */
 function askFor ({ required = [], properties = {} }, types) {
   const others = Object.keys(properties).filter((name) => !required.includes(name))
   const how = types.length === 0 ? 'a form, or a JSON object' : 'a JSON object'

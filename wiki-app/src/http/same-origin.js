@@ -1,5 +1,7 @@
 import createError from '@fastify/error'
 
+/** @import {FastifyReply, FastifyRequest} from 'fastify' */
+
 const CrossSite = createError(
   'WIKI_CROSS_SITE',
   'This request comes from another site; changes are only taken from the wiki’s own pages or from programs.',
@@ -8,20 +10,14 @@ const CrossSite = createError(
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/**
- * Returns whether a request may change something (RFC 9110 §9.2.1).
- * @param {string} method
- */
+/** Returns whether a request may change something (RFC 9110 §9.2.1). @param {string} method */
 export const isUnsafe = (method) => !SAFE_METHODS.has(method)
 
 /**
- * Hook that refuses changes sent by another site's page through a visitor's browser (cross-site request forgery).
- * Browsers name the source of a request in Sec-Fetch-Site (W3C Fetch Metadata); older browsers, and all over plain
- * http, name it only in Origin (RFC 6454 §7). Programs send neither header and pass: no browser adds a visitor's
- * credentials to their requests.
- * @param {import('fastify').FastifyRequest} request
- * @param {import('fastify').FastifyReply} _reply
- * @param {(error?: Error) => void} done
+ * Refuses changes that another site's page sends through a visitor's browser (cross-site request forgery). Browsers
+ * name the source in Sec-Fetch-Site (W3C Fetch Metadata); older ones, and all over plain http, only in Origin (RFC 6454
+ * §7). Programs send neither and pass: no browser adds a visitor's credentials to their requests.
+ * @param {FastifyRequest} request @param {FastifyReply} _reply @param {(error?: Error) => void} done
  */
 export function refuseCrossSite ({ method, headers }, _reply, done) {
   if (!isUnsafe(method) || isOwn(headers)) done()

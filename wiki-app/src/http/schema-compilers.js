@@ -3,16 +3,11 @@ import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 
 /**
- * Compiles each of Fastify's schemas when it is first needed: Ajv and its compiling are a sixth of the wiki's start
- * time, and most requests for a page send nothing to validate. Fastify's default compiles all schemas before the first
- * request.
- * https://fastify.dev/docs/latest/Reference/Server/#schemacontroller
+ * Compiles each schema when it is first needed: Ajv and its compiling are a sixth of the wiki's start time, and most
+ * requests for a page send nothing to validate. https://fastify.dev/docs/latest/Reference/Server/#schemacontroller
  */
 export const schemaCompilers = {
-  /**
-   * @param {unknown} sharedSchemas
-   * @param {any} options  Ajv's
-   */
+  /** @param {unknown} sharedSchemas @param {any} options  Ajv's */
   buildValidator (sharedSchemas, options) {
     /** @type {((route: unknown) => Check) | undefined} */
     let compile

@@ -5,10 +5,7 @@ const TooMany = createError('WIKI_TOO_MANY', 'Too many of these run at the same 
 
 const RETRY_AFTER_S = 5
 
-/**
- * Limits how many costly operations run at once.
- * @param {number} max
- */
+/** Limits how many costly operations run at once. @param {number} max */
 export function createSemaphore (max) {
   let taken = 0
   return {
@@ -19,10 +16,10 @@ export function createSemaphore (max) {
     take () {
       if (taken >= max) throw retryAfter(new TooMany(), RETRY_AFTER_S)
       taken++
-      let mine = true
+      let held = true
       return () => {
-        if (mine) taken--
-        mine = false
+        if (held) taken--
+        held = false
       }
     }
   }

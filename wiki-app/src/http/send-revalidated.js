@@ -1,15 +1,12 @@
 import fresh from 'fresh'
 import { hashOf } from './hash.js'
 
+/** @import {FastifyReply, FastifyRequest} from 'fastify' */
+
 /**
- * Sends a response that any edit may change: caches revalidate their copy each time, and get 304 while its validator
- * matches (RFC 9110 §8.8.3, §13.1.2).
- * @param {import('fastify').FastifyRequest} request
- * @param {import('fastify').FastifyReply} reply
- * @param {object} answer
- * @param {string} answer.cacheControl
- * @param {string} answer.type
- * @param {string} answer.body
+ * Sends a response that any edit may change: caches revalidate it each time, and get 304 while its validator matches.
+ * @param {FastifyRequest} request @param {FastifyReply} reply
+ * @param {{cacheControl: string, type: string, body: string}} answer
  */
 export function sendRevalidated (request, reply, { cacheControl, type, body }) {
   const etag = `"${hashOf(body)}"`

@@ -2,6 +2,10 @@ import { logController } from '../observe/request-log.js'
 import { answerMalformed } from './malformed-requests.js'
 import { schemaCompilers } from './schema-compilers.js'
 
+/** @import {FastifyError, FastifyRequest, FastifyServerFactory} from 'fastify' */
+/** @import {IncomingMessage} from 'node:http' */
+/** @import {Config} from '../settings.js' */
+
 /** Percent-encoding, JSON escapes and form encoding make a text longer; its own length is checked after decoding. */
 const ENCODED_BODY_FACTOR = 3
 /** Longer than the header section may be, so that the rule for page names refuses a long name. */
@@ -10,14 +14,11 @@ export const PARAMETER_MAX_CHARS = 20_000
 export const CONNECTIONS_MAX = 12_288
 
 /**
- * Returns Fastify's options. https://fastify.dev/docs/latest/Reference/Server/
- * @param {object} options
- * @param {import('../config.js').Config} options.config
- * @param {NodeJS.WritableStream} options.logTo
- * @param {(raw: import('node:http').IncomingMessage) => string} options.requestIds
- * @param {import('fastify').FastifyServerFactory} options.serverFactory
- * @param {(error: import('fastify').FastifyError, request: import('fastify').FastifyRequest, reply: any) => void}
- *   options.onFrameworkError  for URLs that cannot be decoded, for which no hook runs
+ * https://fastify.dev/docs/latest/Reference/Server/
+ * @typedef {(error: FastifyError, request: FastifyRequest, reply: any) => void} OnFrameworkError  for URLs that cannot
+ *   be decoded
+ * @typedef {{requestIds: (raw: IncomingMessage) => string, serverFactory: FastifyServerFactory}} Hooks
+ * @param {Hooks & {config: Config, logTo: NodeJS.WritableStream, onFrameworkError: OnFrameworkError}} options
  */
 export const serverOptions = ({ config, logTo, requestIds, serverFactory, onFrameworkError }) => ({
   // Standard output is for the one line that says where the wiki listens.

@@ -58,9 +58,7 @@ const SIGN = /[^\p{L}\p{N}\s_$]/u
 for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(name, language)
 
 /**
- * Highlights code.
- * @param {string} code
- * @param {string} language  as the author named it
+ * @param {string} code @param {string} language  as the author named it
  * @returns {string} HTML with highlight.js's classes; '' when the code is to be shown without colours
  */
 export function highlight (code, language) {
@@ -69,8 +67,5 @@ export function highlight (code, language) {
   return hljs.highlight(code, { language, ignoreIllegals: true }).value
 }
 
-/**
- * @param {string[]} parts
- * @param {number} max
- */
+/** @param {string[]} parts @param {number} max */
 const hasLonger = (parts, max) => parts.some(({ length }) => length > max)

@@ -1,6 +1,7 @@
-/** @typedef {import('markdown-it').MarkdownIt} MarkdownIt */
+/** @import {MarkdownIt} from 'markdown-it' */
+/** @import {PageEnv} from './html.js' */
+
 /** @typedef {import('markdown-it').Token} Token */
-/** @typedef {import('./html.js').PageEnv} PageEnv */
 /** @typedef {{tokens: Token[], number: number, references: number}} Note  `number` is 0 until there is a reference */
 
 /** The bound prevents a long search at each of many brackets. */
@@ -9,11 +10,19 @@ const INDENT = 4
 
 /**
  * Adds footnotes: `[^label]` refers to the note that `[^label]: text` defines; its further paragraphs are indented.
- * Notes are defined outside of lists, quotes and other notes. They are shown at the end, in the order of their first
- * references, and link back to each reference. Their ids contain a colon, which no section's id does.
+ * Notes are defined outside of lists, quotes and other notes, and shown at the end, in the order of their first
+ * references. Their ids contain a colon, which no section's id does.
  * @param {MarkdownIt} markdownIt
  */
 export function footnotes (markdownIt) {
+  addDefinitions(markdownIt)
+  addReferences(markdownIt)
+  addSection(markdownIt)
+  addHtml(markdownIt)
+}
+
+/** @param {MarkdownIt} markdownIt */
+function addDefinitions (markdownIt) {
   markdownIt.block.ruler.before('reference', 'footnote', (state, startLine, endLine, silent) => {
     if (state.sCount[startLine] - state.blkIndent >= INDENT) return false
     const label = labelAt(state.src, state.bMarks[startLine] + state.tShift[startLine])
@@ -39,7 +48,10 @@ export function footnotes (markdownIt) {
     labels(state).add(label)
     return true
   }, { alt: ['paragraph', 'reference', 'blockquote', 'list'] })
+}
 
+/** @param {MarkdownIt} markdownIt */
+function addReferences (markdownIt) {
   markdownIt.inline.ruler.before('link', 'footnote_reference', (state, silent) => {
     const label = labelAt(state.src, state.pos)
     if (label === null || LABEL.lastIndex > state.posMax || !labels(state).has(label)) return false
@@ -47,7 +59,10 @@ export function footnotes (markdownIt) {
     state.pos = LABEL.lastIndex
     return true
   })
+}
 
+/** @param {MarkdownIt} markdownIt */
+function addSection (markdownIt) {
   markdownIt.core.ruler.push('footnotes', (state) => {
     if (labels(state).size === 0) return
     const { text, notes } = separated(state.tokens)
@@ -68,7 +83,10 @@ export function footnotes (markdownIt) {
     }
     text.push(new state.Token('footnotes_close', 'section', -1))
   })
+}
 
+/** @param {MarkdownIt} markdownIt */
+function addHtml (markdownIt) {
   const { rules } = markdownIt.renderer
   rules.footnote_reference = (tokens, index) => {
     const { number, reference } = /** @type {any} */ (tokens[index].meta)
@@ -86,33 +104,19 @@ export function footnotes (markdownIt) {
   }
 }
 
-/**
- * @param {{env: object}} state
- * @returns {Set<string>} labels of the notes that are defined
- */
+/** @param {{env: object}} state @returns {Set<string>} labels of the notes that are defined */
 const labels = ({ env }) => /** @type {PageEnv} */ (env).footnotes
 
-/**
- * @param {string} src
- * @param {number} at
- * @returns {string | null} the label; LABEL.lastIndex is then its end
- */
+/** @param {string} src @param {number} at @returns {string | null} the label; LABEL.lastIndex is then its end */
 function labelAt (src, at) {
   LABEL.lastIndex = at
   return LABEL.exec(src)?.[1] ?? null
 }
 
-/**
- * @param {number} number  of the note
- * @param {number} reference  1 for the first to this note
- */
+/** @param {number} number  of the note @param {number} reference  1 for the first to this note */
 const referenceId = (number, reference) => reference === 1 ? `fnref:${number}` : `fnref:${number}:${reference}`
 
-/**
- * Separates the notes from the text. Of several notes with one label, only the first counts.
- * @param {Token[]} tokens
- * @returns {{text: Token[], notes: Map<string, Note>}}
- */
+/** Of several notes with one label, only the first counts. @param {Token[]} tokens */
 function separated (tokens) {
   /** @type {Token[]} */
   const text = []
@@ -131,10 +135,8 @@ function separated (tokens) {
 }
 
 /**
- * Numbers notes and references in order: first the references in the text, then those in the notes themselves.
- * @param {Token[]} text
- * @param {Map<string, Note>} notes
- * @returns {Note[]} the notes that have references
+ * Numbers first the references in the text, then those in the notes themselves.
+ * @param {Token[]} text @param {Map<string, Note>} notes @returns {Note[]} the notes that have references
  */
 function numbered (text, notes) {
   /** @type {Note[]} */

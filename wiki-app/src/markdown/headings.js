@@ -1,7 +1,8 @@
 import { inlineText } from './inline-text.js'
 import { createSlugs, slugOf } from './slug.js'
 
-/** @typedef {import('markdown-it').MarkdownIt} MarkdownIt */
+/** @import {MarkdownIt} from 'markdown-it' */
+
 /** @typedef {{depth: number, id: string, text: string}} Heading  with `depth` from 2 to 6 */
 
 const DEEPEST = 6
@@ -9,8 +10,8 @@ const DEEPEST = 6
 const CONTENTS_MIN = 3
 
 /**
- * Lowers headings by one level, as the page's title is the h1. Each gets an id and a link to itself.
- * A table of contents lists those outside of lists, quotes and notes.
+ * Lowers headings by one level, as the page's title is the h1. Each gets an id and a link to itself. A table of
+ * contents lists those outside of lists, quotes and notes.
  * @param {MarkdownIt} markdownIt
  */
 export function headings (markdownIt) {

@@ -13,8 +13,8 @@ import { wikiLinks } from './wiki-links.js'
 const NESTING_MAX = 40
 
 /**
- * CommonMark with tables, strikethrough, task lists, footnotes and wiki links. No raw HTML, no automatic links for bare
- * URLs. Footnotes come before the rules that process the text in the order in which it is shown.
+ * CommonMark with extensions, no raw HTML, no automatic links for bare URLs. Footnotes come before the rules that
+ * process the text in the order in which it is shown.
  */
 const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTING_MAX, xhtmlOut: false, highlight })
   .enable(['table', 'strikethrough'])
@@ -28,8 +28,7 @@ const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTI
 /**
  * Renders Markdown, in a worker thread.
  * @param {{markdown: string, maxBytes: number}} task  `maxBytes` of HTML with all its links marked as missing
- * @returns {{bytes: number, html: string, links: string[]}} `html` is safe to show, and '' when `bytes` exceeds the
- *   limit
+ * @returns {{bytes: number, html: string, links: string[]}} `html`: safe to show; '' when `bytes` exceeds the limit
  */
 export default function toHtml ({ markdown, maxBytes }) {
   const env = /** @satisfies {PageEnv} */ ({ links: new Set(), footnotes: new Set() })

@@ -1,16 +1,9 @@
-/** @typedef {import('markdown-it').Token} Token */
+/** @import {Token} from 'markdown-it' */
 
-/**
- * Returns the text of inline tokens without markup.
- * @param {Token[]} tokens
- * @returns {string}
- */
+/** Returns the text of inline tokens without markup. @param {Token[]} tokens */
 export const inlineText = (tokens) => tokens.map(textOf).join('').trim()
 
-/**
- * @param {Token} token
- * @returns {string}
- */
+/** @param {Token} token @returns {string} */
 function textOf ({ type, content, children }) {
   if (type === 'text' || type === 'code_inline') return content
   if (type === 'softbreak' || type === 'hardbreak') return ' '

@@ -1,10 +1,10 @@
 import { inlineText } from './inline-text.js'
 import { resolveAddress } from './page-address.js'
 
-/** @typedef {import('markdown-it').MarkdownIt} MarkdownIt */
+/** @import {MarkdownIt, StateCore} from 'markdown-it' */
+/** @import {PageEnv} from './html.js' */
+
 /** @typedef {import('markdown-it').Token} Token */
-/** @typedef {import('markdown-it').StateCore} StateCore */
-/** @typedef {import('./html.js').PageEnv} PageEnv */
 
 const LINKS_MAX = 500
 const SCHEMES = new Set(['http', 'https', 'mailto'])
@@ -12,8 +12,7 @@ const UPLOAD = /^\/files\/[0-9a-f]{32}\.(?:png|jpg|webp|gif)$/
 
 /**
  * Allows links to web and mail addresses and into the wiki, and images only of the wiki's own uploads. Other images
- * become links: the security policy forbids those of other sites, and an image with the counter's URL would reset the
- * counter whenever the page is read.
+ * become links: an image with the counter's URL would reset the counter whenever the page is read.
  * @param {MarkdownIt} markdownIt
  */
 export function links (markdownIt) {
@@ -36,10 +35,7 @@ export function links (markdownIt) {
   }
 }
 
-/**
- * @param {Token[]} tokens
- * @param {StateCore} state
- */
+/** @param {Token[]} tokens @param {StateCore} state */
 function rewrite (tokens, state) {
   /** @type {Token[]} */
   const kept = []
@@ -48,7 +44,7 @@ function rewrite (tokens, state) {
     // Skips an automatic link within a link, which HTML does not allow.
     if (token.type === 'link_open' && depth++ > 0) continue
     if (token.type === 'link_close' && --depth > 0) continue
-    if (token.type === 'link_open') token.attrSet('href', notedAddress(String(token.attrGet('href')), state))
+    if (token.type === 'link_open') token.attrSet('href', recordLink(String(token.attrGet('href')), state))
     if (token.type === 'image' && !UPLOAD.test(String(token.attrGet('src')))) {
       kept.push(...asLink(token, depth === 0, state))
     } else kept.push(token)
@@ -56,30 +52,22 @@ function rewrite (tokens, state) {
   return kept
 }
 
-/**
- * @param {string} given
- * @param {StateCore} state  records the page that the address links to
- */
-function notedAddress (given, { env }) {
+/** @param {string} given @param {StateCore} state  records the page that the address links to */
+function recordLink (given, { env }) {
   const { links } = /** @type {PageEnv} */ (env)
   const { href, name } = resolveAddress(given)
   if (name !== null && links.size < LINKS_MAX) links.add(name)
   return href
 }
 
-/**
- * @param {Token} image
- * @param {boolean} linked  false within another link
- * @param {StateCore} state
- * @returns {Token[]}
- */
+/** @param {Token} image @param {boolean} linked  false within another link @param {StateCore} state */
 function asLink (image, linked, state) {
   const src = String(image.attrGet('src'))
   const text = new state.Token('text', '', 0)
   text.content = inlineText(image.children ?? []) || src
   if (!linked) return [text]
   const open = new state.Token('link_open', 'a', 1)
-  open.attrSet('href', notedAddress(src, state))
+  open.attrSet('href', recordLink(src, state))
   const title = image.attrGet('title')
   if (title !== null) open.attrSet('title', title)
   return [open, text, new state.Token('link_close', 'a', -1)]

@@ -11,10 +11,9 @@ const NOTE_AFTER_TITLE = ` – ${NOTE}`
 const MARK_BYTES_MAX = Buffer.byteLength(`${MARK}${TITLE}${NOTE_AFTER_TITLE}"`)
 
 /**
- * Marks the links to missing pages, and removes the marks of all others. A marked link still has its address, as the
- * page may exist by the time of the click.
- * @param {string} html  from the renderer, or from this function
- * @param {Set<string>} missing  canonical names
+ * Marks the links to missing pages, and unmarks all others. A marked link keeps its address: the page may exist by
+ * then.
+ * @param {string} html  from the renderer, or from this function @param {Set<string>} missing  canonical names
  * @returns {Buffer} in UTF-8
  */
 export function withMissing (html, missing) {
@@ -25,16 +24,10 @@ export function withMissing (html, missing) {
   return Buffer.from([before, ...links.map((link) => marked(link, ends))].join(LINK))
 }
 
-/**
- * @param {string} html  from the renderer
- * @returns {number} the most bytes that marks can add
- */
+/** The most bytes that marks can add. @param {string} html  from the renderer */
 export const markBytesMax = (html) => MARK_BYTES_MAX * (html.split(LINK).length - 1)
 
-/**
- * @param {string} link  what follows LINK
- * @param {Set<string>} missing  ends of addresses
- */
+/** @param {string} link  what follows LINK @param {Set<string>} missing  ends of addresses */
 function marked (link, missing) {
   const end = link.indexOf('"') + 1
   const isMissing = missing.has(pathOf(link.slice(0, end - 1)))

@@ -5,10 +5,7 @@ const BASE = 'http://wiki.invalid/wiki/'
 const PAGES = '/wiki/'
 const NOT_RELATIVE = /^(?:[a-z][a-z\d+.-]*:|\/\/|[#?]|$)/i
 
-/**
- * @param {string} raw
- * @returns {string | null} the canonical name; null when no page can have it
- */
+/** @param {string} raw @returns {string | null} the canonical name; null when no page can have it */
 export function pageName (raw) {
   try {
     return writableName(raw)
@@ -18,9 +15,8 @@ export function pageName (raw) {
 }
 
 /**
- * Resolves the address of a Markdown link to one that is the same on every page, and finds the page that it links to.
+ * Resolves an address to one that is the same on every page, and finds the page that it links to.
  * @param {string} href
- * @returns {{href: string, name: string | null}}
  */
 export function resolveAddress (href) {
   if (NOT_RELATIVE.test(href) || !URL.canParse(href, BASE)) return { href, name: null }
@@ -29,10 +25,7 @@ export function resolveAddress (href) {
   return { href: `${name === null ? pathname : viewUrl(name)}${search}${hash}`, name }
 }
 
-/**
- * @param {string} part
- * @returns {string} '' when it is not valid percent-encoded UTF-8
- */
+/** @param {string} part @returns {string} '' when it is not valid percent-encoded UTF-8 */
 function decoded (part) {
   try {
     return decodeURIComponent(part)

@@ -3,6 +3,8 @@ import { CPU_MAX_MS, createAuthorsPool } from '../threads/authors.js'
 import { TooCostly } from '../threads/pool.js'
 import { RENDERER_VERSION } from './version.js'
 
+/** @import {Pool} from '../threads/pool.js' */
+
 const TooLarge = createError(
   'WIKI_PAGE_TOO_LARGE', 'The page would have %d bytes of Markdown; at most %d are possible.', 413
 )
@@ -19,8 +21,8 @@ const TooComplicated = createError(
 /** A page's HTML shares a MongoDB document of at most 16 MiB with its Markdown. */
 export const HTML_FACTOR_MAX = 4
 /**
- * Limit for short texts, which no useful text exceeds. Ordinary pages have up to 6 times their Markdown, tables of
- * single digits 11 times, short lines of coloured JSON 25, headings of one letter 29; reference links reach 330.
+ * Limit for short texts. Ordinary pages have up to 6 times their Markdown, tables of single digits 11 times, short
+ * lines of coloured JSON 25, headings of one letter 29; reference links reach 330.
  */
 const SHORT_HTML_FACTOR_MAX = 32
 const SHORT_HTML_BYTES = 65_536
@@ -31,11 +33,9 @@ const SHORT_MAX_BYTES = 65_536
 /** @typedef {{contentBytes: number, html: string, links: string[]}} Rendered */
 
 /**
- * Renders Markdown to HTML in worker threads: a slow text delays only its author.
- * @param {object} options
- * @param {number} options.maxBytes  of the Markdown
- * @param {number} [options.cpuMaxMs]  for one text
- * @param {import('../threads/pool.js').Pool} [options.pool]
+ * Renders Markdown in worker threads: a slow text delays only its author.
+ * @param {{maxBytes: number, cpuMaxMs?: number, pool?: Pool}} options  `maxBytes`: of the Markdown; `cpuMaxMs`: for one
+ *   text
  */
 export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = createAuthorsPool({ cpuMaxMs }) }) {
   return {
@@ -43,9 +43,8 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = create
 
     /**
      * @param {string} markdown
-     * @param {{yields?: boolean}} [options]  texts that yield leave a thread free for those that do not: short edits
-     * @returns {Promise<Rendered>} HTML that is safe to show, and the canonical names of the pages that it links to, at
-     *   most 500
+     * @param {{yields?: boolean}} [options]  texts that yield leave a thread free for short edits
+     * @returns {Promise<Rendered>} HTML that is safe to show, and the canonical names of at most 500 linked pages
      * @throws {Error} 413 when Markdown or HTML is too large, 422 when it takes too long, 503 when the machine is busy
      */
     async render (markdown, { yields = false } = {}) {
@@ -72,9 +71,8 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = create
 /** @typedef {ReturnType<typeof createRenderer>} Renderer */
 
 /**
- * @param {number} contentBytes
- * @param {number} contentMaxBytes
- * @returns {number} the most bytes that the HTML of such a text may have
+ * The most bytes that the HTML of such a text may have.
+ * @param {number} contentBytes @param {number} contentMaxBytes
  */
 export const htmlBytesMax = (contentBytes, contentMaxBytes) =>
   Math.min(HTML_FACTOR_MAX * contentMaxBytes, Math.max(SHORT_HTML_BYTES, SHORT_HTML_FACTOR_MAX * contentBytes))

@@ -40,8 +40,5 @@ const ALLOWED = {
     (tag === 'img' && attribs.src === undefined) || (tag === 'input' && attribs.disabled === undefined)
 }
 
-/**
- * Sanitises the renderer's HTML, as a second line of defence.
- * @param {string} html
- */
+/** Sanitises the renderer's HTML, as a second line of defence. @param {string} html */
 export const sanitize = (html) => sanitizeHtml(html, ALLOWED)

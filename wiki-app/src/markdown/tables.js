@@ -1,5 +1,5 @@
 /**
- * Makes a column's alignment a class, as the security policy forbids style attributes.
+ * The security policy forbids style attributes, so alignment becomes a class.
  * @param {import('markdown-it').MarkdownIt} markdownIt
  */
 export function tables (markdownIt) {

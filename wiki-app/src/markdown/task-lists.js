@@ -1,7 +1,7 @@
 const MARK = /^\[([ xX])\][ \u00A0]/
 
 /**
- * Turns `- [ ] to do` and `- [x] done` into disabled checkboxes, with the text as their label.
+ * `- [ ] to do` and `- [x] done` become labelled, disabled checkboxes.
  * @param {import('markdown-it').MarkdownIt} markdownIt
  */
 export function taskLists (markdownIt) {

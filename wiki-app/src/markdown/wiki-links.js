@@ -2,13 +2,13 @@ import { viewUrl } from '../pages/name.js'
 import { pageName } from './page-address.js'
 import { slugOf } from './slug.js'
 
-/** @typedef {import('markdown-it').MarkdownIt} MarkdownIt */
+/** @import {MarkdownIt} from 'markdown-it' */
 
 /** Name, section and label. The bounds prevent a long search at each of many brackets. */
 const WIKI_LINK = /\[\[([^[\]|#\n]{0,500})(?:#([^[\]|\n]{1,500}))?(?:\|([^[\]\n]{1,500}))?\]\]/y
 
 /**
- * Adds links `[[Name]]`, `[[Name#section]]`, `[[#section]]`, each also with `|label`. Invalid names stay text.
+ * `[[Name]]`, `[[Name#section]]`, `[[#section]]`, each also with `|label`. Invalid names stay text.
  * @param {MarkdownIt} markdownIt
  */
 export function wikiLinks (markdownIt) {

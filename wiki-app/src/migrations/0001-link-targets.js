@@ -8,10 +8,8 @@ const UPGRADED_AT_ONCE = 100
 const OF_EARLIER_VERSIONS = { links: mongoose.trusted({ $exists: false }) }
 
 /**
- * Stores the links of each page, and what exists under each name: searches for backlinks, orphaned and wanted pages
- * read indexes of both.
- * @param {import('../pages/commit.js').WriteContext} context
- * @returns {import('./migrate.js').Migration}
+ * Stores the links of each page, and what exists under each name.
+ * @param {import('../pages/commit.js').WriteContext} context @returns {import('./migrate.js').Migration}
  */
 export function linkTargets ({ models: { Pages }, targets, currentHtml, renderer }) {
   /** @returns {Promise<number>} number of changed pages */
@@ -24,10 +22,7 @@ export function linkTargets ({ models: { Pages }, targets, currentHtml, renderer
     }
   }
 
-  /**
-   * Stores a page's links, and registers the page as a link target.
-   * @param {string} name
-   */
+  /** Stores a page's links, and registers the page as a link target. @param {string} name */
   async function upgradePage (name) {
     const old = { _id: name, ...OF_EARLIER_VERSIONS }
     const source = await Pages.findOne(old, { content: 1, revision: 1, deleted_at: 1 }).lean().exec()

@@ -1,9 +1,8 @@
 import { linkTargets } from './0001-link-targets.js'
 
 /**
- * All changes of what is stored, in order. A new one gets the next number, a file of its own, a fixture of the version
- * before it and a test (test/upgrade.test.js). An applied one is never changed.
- * @param {import('../pages/commit.js').WriteContext} context
- * @returns {import('./migrate.js').Migration[]}
+ * A new one gets the next number, a file of its own, a fixture of the version before it and a test
+ * (test/upgrade.test.js). An applied one is never changed.
+ * @param {import('../pages/commit.js').WriteContext} context @returns {import('./migrate.js').Migration[]}
  */
 export const migrationsOf = (context) => [linkTargets(context)]

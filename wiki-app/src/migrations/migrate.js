@@ -1,20 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 
+/** @import {FastifyBaseLogger} from 'fastify' */
+/** @import {Collection, Db} from 'mongodb' */
+
 /** Longer than a process is ever held up, so that a living process does not lose its lease. */
 const LEASE_MS = 30_000
 const RENEWALS_PER_LEASE = 3
-const LOOK_MS = 500
+const CHECK_MS = 500
 const LEASE = /** @type {const} */ ('lease')
 const DUPLICATE_KEY = 11_000
 
 /**
- * A change of what is stored.
- * @typedef {object} Migration
- * @property {number} number  1, 2, …: the order in which they run
- * @property {string} name
- * @property {() => Promise<number>} run  changes the documents that need it and returns how many. It continues after a
- *   crash, and may run twice at the same time, when a process that was held up loses its lease.
+ * `run` changes the documents that need it and returns how many. It continues after a crash, and may run twice at the
+ * same time, when a process that was held up loses its lease.
+ * @typedef {{number: number, name: string, run: () => Promise<number>}} Migration
  */
 
 /**
@@ -23,17 +23,13 @@ const DUPLICATE_KEY = 11_000
  */
 
 /**
- * Runs the migrations that the database has no record of, each in one process at a time; the others wait for it. The
- * record is written when the last document is changed.
- * @param {object} options
- * @param {import('mongodb').Db} options.db
- * @param {Migration[]} options.migrations  ordered by number
- * @param {Pick<import('fastify').FastifyBaseLogger, 'warn'>} options.log
- * @param {number} [options.leaseMs]
+ * Runs the migrations that have no record, each in one process at a time; the others wait for it. The record is written
+ * when the last document is changed.
+ * @param {{db: Db, migrations: Migration[], log: Pick<FastifyBaseLogger, 'warn'>, leaseMs?: number}} options
  * @throws {Error} what a migration throws; the next call continues it
  */
 export async function migrate ({ db, migrations, log, leaseMs = LEASE_MS }) {
-  /** @type {import('mongodb').Collection<Applied>} */
+  /** @type {Collection<Applied>} */
   const records = db.collection('migrations')
   const applied = new Set((await records.find({}, { projection: { _id: 1 } }).toArray()).map(({ _id }) => _id))
   const newest = migrations.at(-1)?.number ?? 0
@@ -49,16 +45,14 @@ export async function migrate ({ db, migrations, log, leaseMs = LEASE_MS }) {
 }
 
 /**
- * @param {import('mongodb').Collection<Applied>} records
- * @param {ReturnType<typeof createLease>} lease
- * @param {Migration} migration
- * @param {Pick<import('fastify').FastifyBaseLogger, 'warn'>} log
+ * @param {Collection<Applied>} records @param {ReturnType<typeof createLease>} lease
+ * @param {Migration} migration @param {Pick<FastifyBaseLogger, 'warn'>} log
  */
 async function applyOnce (records, lease, { number, name, run }, log) {
   const isApplied = async () => await records.findOne({ _id: number }) !== null
   while (!await lease.take()) {
     if (await isApplied()) return
-    await sleep(LOOK_MS)
+    await sleep(CHECK_MS)
   }
   try {
     // Another process may have applied it since this one looked.
@@ -72,11 +66,7 @@ async function applyOnce (records, lease, { number, name, run }, log) {
   }
 }
 
-/**
- * A lease that is renewed while it is held. The server's clock decides, as clocks of hosts differ.
- * @param {import('mongodb').Collection<Lease>} leases
- * @param {number} leaseMs
- */
+/** Renewed while it is held. The server's clock decides. @param {Collection<Lease>} leases @param {number} leaseMs */
 function createLease (leases, leaseMs) {
   const owner = randomUUID()
   const untilFromNow = [{ $set: { owner, until: { $add: ['$$NOW', leaseMs] } } }]

@@ -5,6 +5,8 @@ import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom
 import { ConfigError } from '../config-error.js'
 import { createRequestDurations } from './request-durations.js'
 
+/** @import {PageStore} from '../pages/store.js' */
+
 /** From a cached page to a database that hardly responds. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
@@ -15,11 +17,7 @@ const SAMPLED_LAGS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99']
 const CONNECTIONS_MAX = 16
 const REQUEST_TIMEOUT_MS = 5_000
 
-/**
- * Creates the metrics of a running wiki, for Prometheus. Every label has few values, whatever clients send.
- * https://prometheus.io/docs/practices/naming/
- * @param {{ping: () => Promise<void>}} database
- */
+/** Every label has few values, whatever clients send. @param {{ping: () => Promise<void>}} database */
 export function createMetrics ({ ping }) {
   const registers = [new Registry()]
   const requests = createRequestDurations({
@@ -43,14 +41,7 @@ export function createMetrics ({ ping }) {
     name: 'wiki_conflicts_total',
     help: 'Changes of pages that were refused because the page was not as the author expected it'
   })
-  registers[0].registerMetric(new Gauge({
-    registers: [],
-    name: 'wiki_database_up',
-    help: 'Whether the database answers',
-    async collect () {
-      this.set(await ping().then(() => 1, () => 0))
-    }
-  }))
+  registers[0].registerMetric(databaseGauge(ping))
   for (const kind of CHANGES) saves.inc({ kind }, 0)
 
   return {
@@ -60,15 +51,7 @@ export function createMetrics ({ ping }) {
     addProcess () {
       collectDefaultMetrics({ register: registers[0], eventLoopMonitoringPrecision: NEVER_MS })
       for (const name of SAMPLED_LAGS) registers[0].removeSingleMetric(name)
-      registers[0].registerMetric(new Counter({
-        registers: [],
-        name: 'nodejs_eventloop_active_seconds_total',
-        help: 'How long the event loop was not waiting for anything; near 1 a second it is saturated',
-        collect () {
-          this.reset()
-          this.inc(performance.eventLoopUtilization().active / 1000)
-        }
-      }))
+      registers[0].registerMetric(activeLoopCounter())
     },
 
     /** @type {import('./request-log.js').Note} */
@@ -77,10 +60,9 @@ export function createMetrics ({ ping }) {
     },
 
     /**
-     * Wraps a renderer: counts and times its renders.
+     * Counts and times renders.
      * @template {{render: (markdown: string, options?: {yields?: boolean}) => Promise<any>}} Renderer
-     * @param {Renderer} renderer
-     * @returns {Renderer}
+     * @param {Renderer} renderer @returns {Renderer}
      */
     timed: (renderer) => ({
       ...renderer,
@@ -90,11 +72,7 @@ export function createMetrics ({ ping }) {
       }
     }),
 
-    /**
-     * Wraps a page store: counts its changes and its conflicts.
-     * @param {import('../pages/store.js').PageStore} store
-     * @returns {import('../pages/store.js').PageStore}
-     */
+    /** Wraps a page store: counts its changes and its conflicts. @param {PageStore} store @returns {PageStore} */
     counted (store) {
       const counting = CHANGES.map((kind) => [kind, async (/** @type {any[]} */ ...args) => {
         try {
@@ -113,6 +91,26 @@ export function createMetrics ({ ping }) {
 
 /** @typedef {ReturnType<typeof createMetrics>} Metrics */
 
+/** @param {() => Promise<void>} ping */
+const databaseGauge = (ping) => new Gauge({
+  registers: [],
+  name: 'wiki_database_up',
+  help: 'Whether the database answers',
+  async collect () {
+    this.set(await ping().then(() => 1, () => 0))
+  }
+})
+
+const activeLoopCounter = () => new Counter({
+  registers: [],
+  name: 'nodejs_eventloop_active_seconds_total',
+  help: 'How long the event loop was not waiting for anything; near 1 a second it is saturated',
+  collect () {
+    this.reset()
+    this.inc(performance.eventLoopUtilization().active / 1000)
+  }
+})
+
 /** The page store's methods that change pages. */
 const CHANGES = /** @type {const} */ (['save', 'remove', 'rename'])
 
@@ -120,11 +118,8 @@ const CHANGES = /** @type {const} */ (['save', 'remove', 'rename'])
 const isConflict = ({ statusCode }) => statusCode === 409 || statusCode === 412
 
 /**
- * Serves the metrics.
- * @typedef {(
- *   metrics: {registry: Registry},
- *   where: {host: string, port: number}
- * ) => {open: () => Promise<void>, close: () => Promise<void>}} ShowMetrics
+ * @typedef {{open: () => Promise<void>, close: () => Promise<void>}} MetricsServer
+ * @typedef {(metrics: {registry: Registry}, where: {host: string, port: number}) => MetricsServer} ShowMetrics
  */
 
 /**

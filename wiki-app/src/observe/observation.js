@@ -1,18 +1,17 @@
 import fp from 'fastify-plugin'
 import { createRequestLog } from './request-log.js'
 
+/** @import {FastifyBaseLogger, FastifyPluginAsync} from 'fastify' */
+/** @import {FastPath} from '../http/fast-path.js' */
+/** @import {Metrics, ShowMetrics} from './metrics.js' */
+/** @import {Note} from './request-log.js' */
+
 const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
 
-/** @typedef {import('./request-log.js').Note} Note */
-
 /**
- * @param {import('../config.js').Config} config
- * @param {import('fastify').FastifyBaseLogger} log
- * @param {object} options
- * @param {(raw: any) => string} options.requestIds
- * @param {string} options.viewRoute
- * @param {import('./metrics.js').Metrics} [options.metrics]
- * @returns {Note | undefined} records each response in the request log and the metrics; undefined if both are off
+ * @param {import('../settings.js').Config} config @param {FastifyBaseLogger} log
+ * @param {{requestIds: (raw: any) => string, viewRoute: string, metrics?: Metrics}} options
+ * @returns {Note | undefined} for the request log and the metrics; undefined if both are off
  */
 export function createObserver (config, log, { requestIds, viewRoute, metrics }) {
   /** @type {Note[]} */
@@ -28,14 +27,9 @@ export function createObserver (config, log, { requestIds, viewRoute, metrics })
 /** Observes the responses of the framework, and serves the metrics on a port of their own. */
 export const observation = fp(
   /**
-   * @type {import('fastify').FastifyPluginAsync<{
-   *   observe?: Note,
-   *   fastPath: Pick<import('../http/fast-path.js').FastPath<any>, 'leadOf'>,
-   *   metrics?: import('./metrics.js').Metrics,
-   *   showMetrics?: import('./metrics.js').ShowMetrics,
-   *   host: string,
-   *   port?: number
-   * }>}
+   * @typedef {{observe?: Note, fastPath: Pick<FastPath<any>, 'leadOf'>, metrics?: Metrics, showMetrics?: ShowMetrics}}
+   *   Observers
+   * @type {FastifyPluginAsync<Observers & {host: string, port?: number}>}
    */
   async function observation (app, { observe, fastPath, metrics, showMetrics, host, port }) {
     if (metrics && showMetrics && port !== undefined) {

@@ -1,26 +1,15 @@
-/**
- * @typedef {{counts: Float64Array, sum_s: number}} Series  counts: per bucket, not cumulative; the last is for longer
- *   durations
- */
+/** Not cumulative; the last count is for longer durations. @typedef {{counts: Float64Array, sum_s: number}} Series */
 
 /**
- * Creates a histogram that is cheap enough for every request. To find a series, prom-client's own builds a string from
- * the labels; this one does three lookups. prom-client needs no more of a metric than `get`.
- * https://prometheus.io/docs/concepts/metric_types/#histogram
- * @param {object} options
- * @param {string} options.name
- * @param {string} options.help
- * @param {number[]} options.buckets_s  upper bounds, ascending
+ * A histogram that is cheap enough for every request: prom-client's own builds a string from the labels to find a
+ * series; this one does three lookups. prom-client needs no more of a metric than `get`.
+ * @param {{name: string, help: string, buckets_s: number[]}} options  buckets: upper bounds, ascending
  */
 export function createRequestDurations ({ name, help, buckets_s: bounds }) {
   /** By route, method, and first digit of the status. @type {Map<string, Map<string, Series[]>>} */
   const routes = new Map()
 
-  /**
-   * @param {string} route
-   * @param {string} method
-   * @param {number} digit
-   */
+  /** @param {string} route @param {string} method @param {number} digit */
   function seriesOf (route, method, digit) {
     const methods = routes.get(route) ?? new Map()
     routes.set(route, methods)
@@ -33,10 +22,8 @@ export function createRequestDurations ({ name, help, buckets_s: bounds }) {
     name,
 
     /**
-     * @param {string} route  each of its values, and of `method`, stays in memory: there must be few
-     * @param {string} method
-     * @param {number} status
-     * @param {number} durationS
+     * Each value of `route` and `method` stays in memory: there must be few.
+     * @param {string} route @param {string} method @param {number} status @param {number} durationS
      */
     observe (route, method, status, durationS) {
       const digit = Math.trunc(status / 100)

@@ -8,8 +8,8 @@ const SECOND_MS = 1_000
 
 /**
  * Records a response. The request is Node's or Fastify's; the route is its pattern, null for none.
- * @typedef {(request: {id?: string, method?: string, url?: string}, route: string | null, status: number,
- *   duration_ms: number) => void} Note
+ * @typedef {{id?: string, method?: string, url?: string}} Noted
+ * @typedef {(request: Noted, route: string | null, status: number, duration_ms: number) => void} Note
  */
 
 /** Ids that cannot break out of a log line, a page or a search in either. */
@@ -21,11 +21,7 @@ export const logController = Object.assign(new Fastify.LogController(), {
   requestCompleted () {}
 })
 
-/**
- * Returns a function that gives each request its id for log lines and errors: the proxy's, if that is harmless, or a
- * new one.
- * @returns {(raw: import('node:http').IncomingMessage) => string}
- */
+/** Takes the proxy's id, if that is harmless. @returns {(raw: import('node:http').IncomingMessage) => string} */
 export function createRequestIds () {
   // Two processes, or one before and after a restart, must not give the same id.
   const process = randomBytes(4).toString('hex')
@@ -36,12 +32,10 @@ export function createRequestIds () {
 
 /**
  * Logs one line per request, at the level info. Lines for successful page views are limited per second, because a line
- * takes a quarter of the time of a cached response; `unlogged` counts the views without a line since the last one.
+ * takes a quarter of the time of a cached response; `unlogged` counts the views without a line.
  * @param {import('fastify').FastifyBaseLogger} log
- * @param {object} options
- * @param {(raw: any) => string} options.idOf  for requests that have no id yet
- * @param {string} options.viewRoute
- * @param {number} options.viewsPerS  lines
+ * @param {{idOf: (raw: any) => string, viewRoute: string, viewsPerS: number}} options  `idOf`: for requests that have
+ *   no id yet
  * @returns {Note}
  */
 export function createRequestLog (log, { idOf, viewRoute, viewsPerS }) {
@@ -77,8 +71,5 @@ export function createRequestLog (log, { idOf, viewRoute, viewsPerS }) {
   }
 }
 
-/**
- * Returns what a log may contain of a URL: not the query, which holds what people search for.
- * @param {{url?: string}} request
- */
+/** Not the query, which holds what people search for. @param {{url?: string}} request */
 export const pathOf = ({ url = '' }) => url.split('?', 1)[0].slice(0, PATH_MAX_CHARS)

@@ -5,6 +5,8 @@ import { PAGES_MAX } from './author-revert.js'
 import { AUTHOR_SCHEMA } from './change.js'
 import { historyUrl } from './name.js'
 
+/** @import {AuthorRevert} from './author-revert.js' */
+
 const InvalidTime = createError(
   'WIKI_INVALID_TIME', '“%s” is not a point in time: write it like 2026-01-31T18:00, in UTC.', 400
 )
@@ -32,10 +34,7 @@ const REVERT_SCHEMA = {
 
 /** @typedef {{author?: string, since?: string, after?: string, limit?: string | number}} Asked  see PROPERTIES */
 
-/**
- * For administrators: previews and carries out the revert of all changes by one author.
- * @type {import('fastify').FastifyPluginAsync<{authorRevert: import('./author-revert.js').AuthorRevert}>}
- */
+/** For administrators. @type {import('fastify').FastifyPluginAsync<{authorRevert: AuthorRevert}>} */
 export async function authorRevertRoutes (app, { authorRevert }) {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
@@ -77,9 +76,7 @@ export async function authorRevertRoutes (app, { authorRevert }) {
 }
 
 /**
- * @param {import('fastify').FastifyRequest} request
- * @param {Asked} asked
- * @returns {Parameters<import('./author-revert.js').AuthorRevert['plan']>[0]}
+ * @param {import('fastify').FastifyRequest} request @param {Asked} asked @returns {Parameters<AuthorRevert['plan']>[0]}
  */
 function optionsIn (request, { author = '', since = '', after = '', limit = '' }) {
   if (author.trim() === personIn(request)?.name) throw new OwnChanges()

@@ -2,6 +2,10 @@ import { personIn } from '../access/access.js'
 import { basePrecondition, headerPrecondition } from './preconditions.js'
 import { readableSummary, visibleAuthor } from './visible.js'
 
+/** @import {FastifyRequest} from 'fastify' */
+/** @import {Attribution, Precondition} from './commit.js' */
+/** @import {TagOf} from './preconditions.js' */
+
 /** Text on one line: no control characters, no lone surrogates, nothing that XML forbids (XML 1.0 §2.2). */
 export const LINE = '^[^\\p{Cc}\\p{Cs}\\uFFFE\\uFFFF]*$'
 
@@ -21,23 +25,16 @@ export const CHANGE_PROPERTIES = {
 /** @typedef {{author?: string, summary?: string, base_revision?: string | number}} Change  see CHANGE_PROPERTIES */
 
 /**
- * Returns the author and the summary of a change. A signed-in user cannot claim another name.
- * @param {import('fastify').FastifyRequest} request
- * @param {unknown} [said]  checked against CHANGE_PROPERTIES
- * @returns {import('./commit.js').Attribution}
+ * A signed-in user cannot claim another name.
+ * @param {FastifyRequest} request @param {unknown} [given]  checked against CHANGE_PROPERTIES @returns {Attribution}
  * @throws {Error} 400 when the name or the summary has characters that hide or change how it reads
  */
-export function changeIn (request, said = request.body) {
-  const { author, summary } = /** @type {Change} */ (said ?? {})
+export function changeIn (request, given = request.body) {
+  const { author, summary } = /** @type {Change} */ (given ?? {})
   return { author: personIn(request)?.name ?? visibleAuthor(author), summary: readableSummary(summary) }
 }
 
-/**
- * Returns the preconditions of a write: those of its headers and of its form.
- * @param {Pick<import('fastify').FastifyRequest, 'headers' | 'body'>} request
- * @param {import('./preconditions.js').TagOf} [tagOf]  see headerPrecondition
- * @returns {import('./commit.js').Precondition}
- */
+/** @param {Pick<FastifyRequest, 'headers' | 'body'>} request @param {TagOf} [tagOf] @returns {Precondition} */
 export function preconditionOf ({ headers, body }, tagOf) {
   const { base_revision: base } = /** @type {Change} */ (body ?? {})
   const [byHeaders, byForm] = [

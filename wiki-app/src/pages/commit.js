@@ -3,16 +3,27 @@ import { inTransaction, stillWanted } from '../database/transaction.js'
 import { currentRevision, HEAD_FIELDS, kindOf, linkTargetsOf } from './head.js'
 import { titleKey } from './name.js'
 
-/** @typedef {import('./head.js').Head} Head */
+/** @import {ClientSession} from 'mongoose' */
+/** @import {Renderer} from '../markdown/renderer.js' */
+/** @import {KeyedMutex} from '../process/keyed-mutex.js' */
+/** @import {Head} from './head.js' */
+/** @import {LinkTargets} from './link-targets.js' */
+/** @import {Models, Page} from './model.js' */
+
+/** Both may be ''. @typedef {{author?: string, summary?: string}} Attribution */
 
 /**
- * The author and the summary of a change; both may be ''.
- * @typedef {{author?: string, summary?: string}} Attribution
+ * Throws to refuse a write; gets the newest state within the transaction.
+ * @typedef {(head: Head | null) => void} Precondition
  */
 
 /**
- * Throws to refuse a write. It gets the newest state within the step that writes, so no other write can come between.
- * @typedef {(head: Head | null) => void} Precondition
+ * @typedef {object} Edit
+ * @property {string} name
+ * @property {{content: string, contentBytes: number, tags?: string[]}} change  without `tags`, the tags stay
+ * @property {Attribution} attribution
+ * @property {{html: string, links: string[]} | null} rendered  null for a deletion
+ * @property {Precondition} precondition
  */
 
 /**
@@ -29,95 +40,46 @@ import { titleKey } from './name.js'
  */
 
 /**
- * Receives commits. `add` runs within the transaction, so that they are stored if and only if the edit is; `added` runs
- * once the edit is durable.
- * @typedef {object} Outbox
- * @property {(commits: Commit[], session: import('mongoose').ClientSession) => Promise<void>} add
- * @property {() => void} added
+ * `add` runs within the transaction, so that commits are stored if and only if the edit is; `added` once it is durable.
+ * @typedef {(commits: Commit[], session: ClientSession) => Promise<void>} AddCommits
+ * @typedef {{add: AddCommits, added: () => void}} Outbox
  */
 
 /**
- * The dependencies of writes.
- * @typedef {object} WriteContext
- * @property {ReturnType<typeof import('./model.js').defineModels>} models
- * @property {ReturnType<typeof import('./link-targets.js').createLinkTargets>} targets
- * @property {ReturnType<typeof import('./current-html.js').createCurrentHtml>} currentHtml
- * @property {import('../markdown/renderer.js').Renderer} renderer
- * @property {Outbox} outbox
- * @property {ReturnType<typeof import('../process/keyed-mutex.js').createKeyedMutex>} inTurn
- *   serialises the writes to a page
+ * `runExclusive` serialises the writes to a page.
+ * @typedef {{models: Models, targets: LinkTargets, currentHtml: import('./current-html.js').CurrentHtml}} Stored
+ * @typedef {Stored & {renderer: Renderer, outbox: Outbox, runExclusive: KeyedMutex}} WriteContext
  */
 
 /** @typedef {ReturnType<typeof createCommit>} CommitPage */
 
 /** @param {WriteContext} context */
-export function createCommit ({ models: { Pages, Revisions }, targets, currentHtml, outbox, inTurn }) {
+export function createCommit ({ models: { Pages, Revisions }, targets, currentHtml, outbox, runExclusive }) {
   /**
    * Changes a page's text; nothing else does. Writes the newest state and its revision, both or neither, durable when
-   * this returns. Writes to one page are serialised in this process; the transaction detects writes of other processes.
-   * @param {string} name
-   * @param {object} change
-   * @param {string} change.content
-   * @param {number} change.contentBytes
-   * @param {string[]} [change.tags]  undefined: the tags stay
-   * @param {Attribution} attribution
-   * @param {{html: string, links: string[]} | null} rendered  null for a deletion
-   * @param {Precondition} precondition
+   * this returns. The mutex serialises writes of this process, the transaction detects those of others.
+   * @param {Edit} edit
    * @param {() => boolean} [wanted]  created when the request arrived: the request may be refused while this is queued
-   * @returns {Promise<{revision: number, before: Head | null}>}
    */
-  async function commit (name, change, attribution, rendered, precondition, wanted = stillWanted(Pages.db)) {
-    const written = await inTurn(name, () => inTransaction(Pages.db, (session) =>
-      write(name, change, attribution, rendered, precondition, session), wanted))
+  async function commit (edit, wanted = stillWanted(Pages.db)) {
+    const written = await runExclusive(edit.name, () =>
+      inTransaction(Pages.db, (session) => write(edit, session), wanted))
     outbox.added()
     return written
   }
 
-  /**
-   * @param {string} name
-   * @param {{content: string, contentBytes: number, tags?: string[]}} change
-   * @param {Attribution} attribution
-   * @param {{html: string, links: string[]} | null} rendered
-   * @param {Precondition} precondition
-   * @param {import('mongoose').ClientSession} session
-   */
-  async function write (name, change, { author = '', summary = '' }, rendered, precondition, session) {
-    const { content, contentBytes } = change
+  /** @param {Edit} edit @param {ClientSession} session */
+  async function write (edit, session) {
+    const { name, change, attribution: { author = '' }, rendered, precondition } = edit
     const deleted = rendered === null
     const now = new Date()
     const links = rendered?.links ?? []
-    const state = rendered === null
-      ? { deleted_at: now, redirect_to: null, links, tags: [] }
-      : {
-          title_key: titleKey(name),
-          content,
-          content_bytes: contentBytes,
-          links,
-          modified_at: now,
-          deleted_at: null,
-          redirect_to: null,
-          ...change.tags && { tags: change.tags },
-          ...await currentHtml.storedFields(name, rendered, now, session)
-        }
     // Read and written in one step: if the precondition throws, the transaction undoes the write.
-    const before = await replaceHead(name, state, now, session)
+    const before = await replaceHead(name, await stateAfter(edit, now, session), now, session)
     precondition(before)
     const revision = (before?.revision ?? 0) + 1
-    // The revisions of a renamed page moved to its new name.
-    const follows = before === null || before.redirect_to ? null : before.revision
     const [tagsBefore, tags] = [before?.tags ?? [], deleted ? [] : change.tags ?? before?.tags ?? []]
-    await driverOf(Revisions).insertOne({
-      page: name,
-      revision,
-      follows,
-      content,
-      content_bytes: contentBytes,
-      tags,
-      author,
-      summary,
-      deleted,
-      created_at: now
-    }, { session })
+    await driverOf(Revisions).insertOne(revisionOf(edit, before, { revision, tags, now }), { session })
     await targets.relink(session, linkTargetsOf(before), linkTargetsOf({ _id: name, links }))
     await targets.retag(session, tagsBefore, tags)
     const linking = await targets.setKind(session, name, deleted ? null : 'page', kindOf(before))
@@ -133,13 +95,26 @@ export function createCommit ({ models: { Pages, Revisions }, targets, currentHt
     return { revision, before }
   }
 
+  /** @param {Edit} edit @param {Date} now @param {ClientSession} session @returns {Promise<Partial<Page>>} */
+  async function stateAfter ({ name, change: { content, contentBytes, tags }, rendered }, now, session) {
+    if (rendered === null) return { deleted_at: now, redirect_to: null, links: [], tags: [] }
+    return {
+      title_key: titleKey(name),
+      content,
+      content_bytes: contentBytes,
+      links: rendered.links,
+      modified_at: now,
+      deleted_at: null,
+      redirect_to: null,
+      ...tags && { tags },
+      ...await currentHtml.storedFields(name, rendered, now, session)
+    }
+  }
+
   /**
-   * Writes a page's newest state and increments its revision.
-   * @param {string} name
-   * @param {Partial<import('./model.js').Page>} state
-   * @param {Date} now
-   * @param {import('mongoose').ClientSession} session
-   * @returns {Promise<Head | null>} the state before
+   * Writes a page's newest state, increments its revision, and returns the state before.
+   * @param {string} name @param {Partial<Page>} state @param {Date} now @param {ClientSession} session
+   * @returns {Promise<Head | null>}
    */
   async function replaceHead (name, state, now, session) {
     const onInsert = { created_at: now, ...state.tags === undefined && { tags: [] } }
@@ -152,9 +127,23 @@ export function createCommit ({ models: { Pages, Revisions }, targets, currentHt
   return commit
 }
 
-/**
- * @param {string[]} some
- * @param {string[]} others
- */
+/** @param {Edit} edit @param {Head | null} before @param {{revision: number, tags: string[], now: Date}} after */
+function revisionOf ({ name, change, attribution: { author = '', summary = '' }, rendered }, before, after) {
+  return {
+    page: name,
+    revision: after.revision,
+    // The revisions of a renamed page moved to its new name.
+    follows: before === null || before.redirect_to ? null : before.revision,
+    content: change.content,
+    content_bytes: change.contentBytes,
+    tags: after.tags,
+    author,
+    summary,
+    deleted: rendered === null,
+    created_at: after.now
+  }
+}
+
+/** @param {string[]} some @param {string[]} others */
 const symmetricDifference = (some, others) =>
   [...some.filter((name) => !others.includes(name)), ...others.filter((name) => !some.includes(name))]

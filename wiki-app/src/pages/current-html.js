@@ -2,37 +2,36 @@ import { hashOf } from '../http/hash.js'
 import { withMissing } from '../markdown/missing.js'
 import { inTransaction } from '../database/transaction.js'
 
-/** @typedef {import('./model.js').Page} Page */
-/** @typedef {import('mongoose').ClientSession} ClientSession */
+/** @import {ClientSession, Model} from 'mongoose' */
+/** @import {Renderer} from '../markdown/renderer.js' */
+/** @import {KeyedMutex} from '../process/keyed-mutex.js' */
+/** @import {LinkTargets} from './link-targets.js' */
+/** @import {Page} from './model.js' */
+/** @import {PageView} from './read-pages.js' */
 
 /** Maximum number of pages queued for rendering. A page that finds no room is queued by its next reader. */
 const WAITING_MAX = 1_000
 
 /**
- * Keeps the stored HTML of pages up to date. Readers never wait for the renderer: they get the stored HTML with correct
- * links, and HTML of an older renderer is rendered again outside of their requests (docs/decisions/0018).
- * @param {object} options
- * @param {import('mongoose').Model<Page>} options.Pages
- * @param {ReturnType<typeof import('./link-targets.js').createLinkTargets>} options.targets
- * @param {import('../markdown/renderer.js').Renderer} options.renderer
- * @param {ReturnType<typeof import('../process/keyed-mutex.js').createKeyedMutex>} options.inTurn  serialises writes to
- *   a page
- * @param {Pick<import('fastify').FastifyBaseLogger, 'warn'>} options.log
+ * Keeps the stored HTML of pages up to date. Readers never wait for the renderer: HTML of an older renderer is rendered
+ * again outside of their requests (docs/decisions/0018).
+ * @typedef {{Pages: Model<Page>, targets: LinkTargets, renderer: Renderer, runExclusive: KeyedMutex}} Parts  the mutex
+ *   serialises writes to a page
+ * @param {Parts & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
-export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
+// eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
+export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log }) {
   /** Names of pages to render again, one at a time. @type {Set<string>} */
   const waiting = new Set()
   /** Corrections of links in flight, by page and mark. @type {Map<string, Promise<any>>} */
   const relinking = new Map()
-  let working = false
+  let rendering = false
   let failing = false
   let closed = false
 
   /**
-   * @param {string} name
-   * @param {{html: string, links: string[]}} rendered
-   * @param {Date} modifiedAt
-   * @param {ClientSession} session
+   * @param {string} name @param {{html: string, links: string[]}} rendered
+   * @param {Date} modifiedAt @param {ClientSession} session
    */
   async function storedFields (name, { html: rendered, links }, modifiedAt, session) {
     const html = withMissing(rendered, await targets.missing(others(name, links), session))
@@ -46,23 +45,19 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
   function renderBehind (name) {
     if (closed || waiting.size >= WAITING_MAX) return
     waiting.add(name)
-    if (!working) renderWaiting()
+    if (!rendering) renderWaiting()
   }
 
   async function renderWaiting () {
-    working = true
+    rendering = true
     for (const name of waiting) {
       await renderAgain(name).then(() => { failing = false }, (error) => failed(name, error))
       waiting.delete(name)
     }
-    working = false
+    rendering = false
   }
 
-  /**
-   * Logs only the first of consecutive failures. The next reader of the page causes another attempt.
-   * @param {string} name
-   * @param {Error} error
-   */
+  /** The page's next reader causes another attempt. @param {string} name @param {Error} error */
   function failed (name, error) {
     if (!failing && !closed) log.warn(`“${name}” could not be updated, and stays as stored: ${error.message}`)
     failing = true
@@ -81,7 +76,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
       await Pages.updateOne(same, { $set: { renderer: renderer.version } }).exec()
       return
     }
-    await inTurn(name, () => inTransaction(Pages.db, async (session) => {
+    await runExclusive(name, () => inTransaction(Pages.db, async (session) => {
       const page = await Pages.findOne(same, { links: 1, html: 1, modified_at: 1 }, { session }).lean().exec()
       if (page === null) return
       await targets.relink(session, others(name, page.links), others(name, rendered.links))
@@ -93,21 +88,19 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
   }
 
   /**
-   * @template {import('./read-pages.js').PageView} View
-   * @param {View} page  with links that have changed
+   * @template {PageView} View @param {View} page  with links that have changed
    * @returns {Promise<View | null>} null when the page changed meanwhile
    */
   function relinked (page) {
     // Each change of the links sets a new mark, so readers of the same mark share one result.
     const key = `${page.links_outdated} ${page.revision} ${page._id}`
-    const begun = relinking.get(key) ?? relink(page, () => relinking.delete(key))
-    relinking.set(key, begun)
-    return begun
+    const correction = relinking.get(key) ?? relink(page, () => relinking.delete(key))
+    relinking.set(key, correction)
+    return correction
   }
 
   /**
-   * @template {import('./read-pages.js').PageView} View
-   * @param {View} page
+   * @template {PageView} View @param {View} page
    * @param {() => void} over  called when the result is stored or has failed
    * @returns {Promise<View | null>}
    */
@@ -136,8 +129,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
     storedFields,
 
     /**
-     * @template {import('./read-pages.js').PageView} View
-     * @param {View} page
+     * @template {PageView} View @param {View} page
      * @returns {View | Promise<View | null>} the page as readers get it; null when it changed meanwhile
      */
     upToDate (page) {
@@ -146,10 +138,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
       return page.links_outdated == null ? page : relinked(page)
     },
 
-    /**
-     * Queues the page for rendering if an older renderer made its HTML.
-     * @param {Pick<Page, '_id' | 'renderer'>} page
-     */
+    /** @param {Pick<Page, '_id' | 'renderer'>} page */
     remind (page) {
       if (isOlder(page)) renderBehind(page._id)
     },
@@ -162,26 +151,20 @@ export function createCurrentHtml ({ Pages, targets, renderer, inTurn, log }) {
   }
 }
 
-/**
- * The entity tag contains the hash: the same HTML of the same edit keeps its tag, and each edit gets a new one.
- * @param {Buffer} html
- * @param {Date} modifiedAt
- */
+/** The same HTML of the same edit keeps its hash and its tag. @param {Buffer} html @param {Date} modifiedAt */
 const made = (html, modifiedAt) =>
   ({ html, html_hash: hashOf(html, modifiedAt.toISOString()), rendered_at: new Date() })
 
-/**
- * @param {string} name
- * @param {string[]} links
- */
+/** @typedef {ReturnType<typeof createCurrentHtml>} CurrentHtml */
+
+/** @param {string} name @param {string[]} links */
 const others = (name, links) => links.filter((link) => link !== name)
 
 /** @param {Buffer | {buffer: Uint8Array}} html  as read with or without the driver's `promoteBuffers` */
 const bytesOf = (html) => Buffer.isBuffer(html) ? html : Buffer.from(html.buffer)
 
 /**
- * @param {Error & {statusCode?: number}} error
- * @returns {null} when the text cannot be rendered
+ * @param {Error & {statusCode?: number}} error @returns {null} when the text cannot be rendered
  * @throws {Error} when rendering may succeed later
  */
 export function nullWhenRefused (error) {

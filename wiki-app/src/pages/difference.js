@@ -11,33 +11,27 @@ const LINE_MAX_CHARS = 10_000
 const CHARS_MAX = 100_000
 
 /**
- * `gap`: unchanged lines that are left out. `cut`: other lines that are left out, because there are too many to show.
+ * `gap`: unchanged lines that are left out; `cut`: others, because there are too many to show.
  * @typedef {{kind: 'same' | 'added' | 'removed', text: string} | {kind: 'gap' | 'cut', lines: number}} DifferenceLine
  */
 
-/**
- * @typedef {object} Difference
- * @property {DifferenceLine[]} lines  empty when the texts are equal
- * @property {boolean} truncated  whether anything of a change is left out
- */
+/** @typedef {{lines: DifferenceLine[], truncated: boolean}} Difference */
 
 /**
- * Compares two texts line by line. Work, memory and output are bounded for all texts: if two have little in common,
- * everything between their first and their last change counts as replaced.
- * Runs in a worker thread: 1 MiB of short lines takes half a second.
+ * Compares two texts line by line, in a worker thread: 1 MiB of short lines takes half a second. Work, memory and
+ * output are bounded: if two texts have little in common, everything between their first and last change is replaced.
  * @param {{before: string, after: string}} texts
- * @returns {Difference}
  */
 export default function difference ({ before, after }) {
   const output = createOutput()
   if (before === after) return output.done()
-  const [old, young] = [linesOf(before), linesOf(after)]
-  let [oldAt, youngAt] = [0, 0]
-  const changes = changesOf(old, young)
+  const [oldLines, newLines] = [linesOf(before), linesOf(after)]
+  let [oldAt, newAt] = [0, 0]
+  const changes = changesOf(oldLines, newLines)
   for (const [index, { kind, count }] of changes.entries()) {
-    const lines = kind === 'added' ? young.slice(youngAt, youngAt + count) : old.slice(oldAt, oldAt + count)
+    const lines = kind === 'added' ? newLines.slice(newAt, newAt + count) : oldLines.slice(oldAt, oldAt + count)
     if (kind !== 'added') oldAt += count
-    if (kind !== 'removed') youngAt += count
+    if (kind !== 'removed') newAt += count
     if (kind === 'same') output.addSame(lines, { first: index === 0, last: index === changes.length - 1 })
     else output.addChange(kind, lines)
   }
@@ -49,18 +43,14 @@ export default function difference ({ before, after }) {
 /** @param {string} text @returns {string[]} each with its line break, so that `a` differs from `a\n` */
 const linesOf = (text) => text.match(/[^\n]*\n|[^\n]+/g) ?? []
 
-/**
- * @param {string[]} old
- * @param {string[]} young
- * @returns {Part[]} in their order; a removal precedes the lines added in its place
- */
-function changesOf (old, young) {
-  const shorter = Math.min(old.length, young.length)
+/** A removal precedes the lines added in its place. @param {string[]} oldLines @param {string[]} newLines */
+function changesOf (oldLines, newLines) {
+  const shorter = Math.min(oldLines.length, newLines.length)
   let head = 0
-  while (head < shorter && old[head] === young[head]) head++
+  while (head < shorter && oldLines[head] === newLines[head]) head++
   let tail = 0
-  while (tail < shorter - head && old[old.length - 1 - tail] === young[young.length - 1 - tail]) tail++
-  const [removed, added] = [old.slice(head, old.length - tail), young.slice(head, young.length - tail)]
+  while (tail < shorter - head && oldLines[oldLines.length - 1 - tail] === newLines[newLines.length - 1 - tail]) tail++
+  const [removed, added] = [oldLines.slice(head, oldLines.length - tail), newLines.slice(head, newLines.length - tail)]
   /** @type {Part[]} */
   const parts = [{ kind: 'same', count: head }, ...finest(removed, added), { kind: 'same', count: tail }]
   return parts.filter(({ count }) => count > 0)
@@ -68,9 +58,7 @@ function changesOf (old, young) {
 
 /**
  * Compares numbers instead of lines: this is as fast for long lines as for short ones, and copies no line.
- * @param {string[]} removed
- * @param {string[]} added
- * @returns {Part[]}
+ * @param {string[]} removed @param {string[]} added @returns {Part[]}
  */
 function finest (removed, added) {
   /** @type {Map<string, number>} */
@@ -90,13 +78,10 @@ function createOutput () {
   /** @type {DifferenceLine[]} */
   const lines = []
   let charsLeft = CHARS_MAX
-  let left = 0
+  let hidden = 0
   let truncated = false
 
-  /**
-   * @param {'same' | 'added' | 'removed'} kind
-   * @param {string[]} texts
-   */
+  /** @param {'same' | 'added' | 'removed'} kind @param {string[]} texts */
   function add (kind, texts) {
     const room = Math.max(0, Math.min(texts.length, LINES_MAX - lines.length))
     let shown = 0
@@ -107,19 +92,19 @@ function createOutput () {
       truncated ||= text !== whole
       lines.push({ kind, text })
     }
-    left += texts.length - shown
+    hidden += texts.length - shown
   }
 
   /** @param {'gap' | 'cut'} kind @param {number} count */
   function skip (kind, count) {
-    if (left > 0) left += count
+    if (hidden > 0) hidden += count
     else if (count > 0) lines.push({ kind, lines: count })
   }
 
   return {
     /**
      * @param {string[]} texts
-     * @param {{first: boolean, last: boolean}} place  `first`: before the first change; `last`: after the last one
+     * @param {{first: boolean, last: boolean}} position  before the first, after the last change
      */
     addSame (texts, { first, last }) {
       const [head, tail] = [first ? 0 : CONTEXT_LINES, last ? 0 : CONTEXT_LINES]
@@ -129,10 +114,7 @@ function createOutput () {
       add('same', texts.slice(texts.length - tail))
     },
 
-    /**
-     * @param {'added' | 'removed'} kind
-     * @param {string[]} texts
-     */
+    /** @param {'added' | 'removed'} kind @param {string[]} texts */
     addChange (kind, texts) {
       add(kind, texts.slice(0, CHANGE_LINES_MAX))
       truncated ||= texts.length > CHANGE_LINES_MAX
@@ -141,17 +123,13 @@ function createOutput () {
 
     /** @returns {Difference} */
     done () {
-      if (left > 0) lines.push({ kind: 'cut', lines: left })
-      return { lines, truncated: truncated || left > 0 }
+      if (hidden > 0) lines.push({ kind: 'cut', lines: hidden })
+      return { lines, truncated: truncated || hidden > 0 }
     }
   }
 }
 
-/**
- * @param {string} text
- * @param {number} charsMax
- * @returns {string} with an ellipsis if it was cut; no surrogate pair is split
- */
+/** Adds an ellipsis if it cuts; no surrogate pair is split. @param {string} text @param {number} charsMax */
 function beginningOf (text, charsMax) {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).replace(/[\uD800-\uDBFF]$/, '')} …`
 }

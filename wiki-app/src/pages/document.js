@@ -2,7 +2,7 @@ import { hashOf } from '../http/hash.js'
 import { escapeHtml, renderView } from '../views.js'
 import { editUrl, encodeName, historyUrl, linksUrl, namesAbove, rawUrl, revisionUrl, tagUrl, viewUrl } from './name.js'
 
-/** @typedef {import('./read-pages.js').PageView} PageView */
+/** @import {PageView} from './read-pages.js' */
 
 /** Delimits fields: no template can contain it. */
 const MARK = '\u0000'
@@ -15,10 +15,7 @@ const NAME = 'name-of-the-page'
  */
 const mark = (/** @type {Field} */ field) => `${MARK}${field}${MARK}`
 
-/**
- * The page template, rendered once and split at the fields: constant text and names of fields alternate.
- * @type {(Buffer | Field)[]}
- */
+/** Constant text and names of fields alternate. @type {(Buffer | Field)[]} */
 const PIECES = renderView('page', {
   ...Object.fromEntries(
     /** @type {Field[]} */ ([
@@ -39,7 +36,6 @@ const CONSTANT_BYTES = PIECES.reduce((sum, piece) => typeof piece === 'string' ?
 const UNIT_BYTES_MAX = 3
 
 /**
- * Builds the HTML document of a page.
  * @param {Omit<PageView, 'html_hash' | 'deleted_at' | 'renderer' | 'rendered_at'>} page
  * @param {string} [noticeHtml]  for this reader only
  * @returns {Buffer} an HTML document in UTF-8
@@ -79,10 +75,7 @@ export function pageDocument ({
   return document.subarray(0, end)
 }
 
-/**
- * @param {string} url
- * @param {string} text
- */
+/** @param {string} url @param {string} text */
 const link = (url, text) => `<a href="${escapeHtml(url)}" dir="auto">${escapeHtml(text)}</a>`
 
 /** @param {string} name */
@@ -109,11 +102,7 @@ const LAYOUT_HASH = hashOf(pageDocument({
   modified_at: new Date(0)
 }))
 
-/**
- * Returns a strong validator (RFC 9110 §8.8.3): these three values and the name determine every byte of `pageDocument`
- * without a notice.
- * @param {Pick<PageView, 'revision' | 'html_hash'>} page
- */
+/** Strong (RFC 9110 §8.8.3), for a page without a notice. @param {Pick<PageView, 'revision' | 'html_hash'>} page */
 export const entityTag = (page) => `"${page.revision}-${page.html_hash}-${LAYOUT_HASH}"`
 
 /** @param {string} isoTime */

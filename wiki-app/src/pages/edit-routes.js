@@ -10,6 +10,10 @@ import { canonicalTags, TAGS_SCHEMA } from './tags.js'
 import { markdownIn } from './text.js'
 import { refuseHiddenName, refuseNewHiddenName } from './visible.js'
 
+/** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {Services} from '../services.js' */
+/** @import {Attribution} from './commit.js' */
+
 const FORM = 'application/x-www-form-urlencoded'
 
 const CONTENT_SCHEMA = {
@@ -42,15 +46,13 @@ const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
 
 /**
  * All routes that change pages, for programs and for browsers without JavaScript. No response may be stored.
- * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('./store.js').PageStore,
- *   history: import('./history.js').History,
- *   oldRevisions: import('./old-revisions.js').OldRevisions,
- *   waitUntilPurged?: (names: string[]) => Promise<void>
- * }>}  `waitUntilPurged` resolves when the caches have purged these pages, or after a time limit
+ * @typedef {(names: string[]) => Promise<void>} WaitUntilPurged  resolves when the caches have purged these pages, or
+ *   late
+ * @type {FastifyPluginAsync<Pick<Services, 'store' | 'history' | 'oldRevisions'> & {waitUntilPurged?:
+ *   WaitUntilPurged}>}
  */
 export async function editRoutes (app, { store, history, oldRevisions, waitUntilPurged = async () => {} }) {
-  /** Names of changed pages, by the reply to the change. @type {WeakMap<import('fastify').FastifyReply, string[]>} */
+  /** Names of changed pages, by the reply to the change. @type {WeakMap<FastifyReply, string[]>} */
   const changed = new WeakMap()
   // In a hook, because a handler that waits counts as work (docs/decisions/0020).
   app.addHook('onSend', async (_request, reply) => {
@@ -59,10 +61,8 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
   })
 
   /**
-   * Redirects an author away from a form, after the caches have purged the previous text of these pages.
-   * @param {import('fastify').FastifyReply} reply
-   * @param {string} url
-   * @param {...string} names  of the pages that changed
+   * Redirects away from a form, after the caches have purged the previous text of these pages.
+   * @param {FastifyReply} reply @param {string} url @param {...string} names  of the pages that changed
    */
   function leave (reply, url, ...names) {
     changed.set(reply, names)
@@ -74,10 +74,23 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
     done()
   })
 
-  /**
-   * @param {import('fastify').FastifyRequest} request
-   * @param {import('fastify').FastifyReply} reply
-   */
+  const context = { store, history, oldRevisions, leave }
+  addSave(app, context)
+  addPreview(app, context)
+  addRemove(app, context)
+  addRename(app, context)
+  addRevert(app, context)
+  addForms(app, context)
+}
+
+/**
+ * @typedef {(reply: FastifyReply, url: string, ...names: string[]) => FastifyReply} Leave
+ * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions'> & {leave: Leave}} Context
+ */
+
+/** @param {FastifyInstance} app @param {Context} context */
+function addSave (app, { store, oldRevisions, leave }) {
+  /** @param {FastifyRequest} request @param {FastifyReply} reply */
   async function saveText (request, reply) {
     const name = writableName(nameIn(request))
     const content = textIn(request)
@@ -117,7 +130,10 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
   }
   // For programs, and for forms, where /edit/ tells caches that the response is for one person.
   for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, { schema: { body: CONTENT_SCHEMA } }, saveText)
+}
 
+/** @param {FastifyInstance} app @param {Context} context */
+function addPreview (app, { store }) {
   app.post('/edit/preview/*', {
     config: { changes: false },
     schema: { body: PREVIEW_SCHEMA }
@@ -141,7 +157,10 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
       return reply.code(statusCode).type(HTML).send(renderView('preview', { ...form, refusal: message }))
     }
   })
+}
 
+/** @param {FastifyInstance} app @param {Context} context */
+function addRemove (app, { store, leave }) {
   app.delete('/wiki/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
     const revision = await store.remove(
       writableName(nameIn(request)),
@@ -157,7 +176,10 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
     await store.remove(name, changeIn(request), preconditionOf(request))
     return leave(reply, historyUrl(name), name)
   })
+}
 
+/** @param {FastifyInstance} app @param {Context} context */
+function addRename (app, { store, leave }) {
   app.post('/edit/rename/*', { schema: { body: RENAME_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const target = writableName(/** @type {{to: string}} */ (request.body).to)
@@ -167,7 +189,10 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
     if (wantsHtml(request)) return leave(reply, `${viewUrl(target)}?saved=${revision}`, name, target)
     return reply.code(201).header('location', viewUrl(target)).send({ name: target, revision })
   })
+}
 
+/** @param {FastifyInstance} app @param {Context} context */
+function addRevert (app, { store, history, leave }) {
   app.post('/edit/revert/*', { schema: { body: REVERT_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     const number = Number(/** @type {{revision: string | number}} */ (request.body).revision)
@@ -185,7 +210,10 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
     if (wantsHtml(request)) return leave(reply, `${viewUrl(name)}?saved=${revision}`, name)
     return { name, revision, created }
   })
+}
 
+/** @param {FastifyInstance} app @param {Context} context */
+function addForms (app, { store }) {
   app.get('/edit/new', { schema: { querystring: NAME_SCHEMA } }, async (request, reply) => {
     const { name } = /** @type {{name?: string}} */ (request.query)
     if (name !== undefined) return reply.redirect(editUrl(writableName(name)), 303)
@@ -215,16 +243,10 @@ export async function editRoutes (app, { store, history, oldRevisions, waitUntil
 }
 
 /**
- * Returns the template data of the edit form. Without a base revision, saving over an existing page is a conflict, and
- * the author sees that page first.
+ * The data of the edit form. Without a base revision, saving over an existing page is a conflict.
+ * @typedef {{baseRevision?: string | number, content: string, tags: string}} Text
  * @param {string} name
- * @param {object} typed
- * @param {string | number} [typed.baseRevision]
- * @param {string} typed.content
- * @param {string} typed.tags
- * @param {string} [typed.author]
- * @param {string} [typed.summary]
- * @param {ReturnType<typeof personIn>} [typed.person]  the signed-in user
+ * @param {Text & Attribution & {person?: ReturnType<typeof personIn>}} typed  `person`: the signed-in user
  */
 const editor = async (name, { baseRevision = 0, content, tags, author = '', summary = '', person }) => ({
   editing: true,
@@ -240,10 +262,7 @@ const editor = async (name, { baseRevision = 0, content, tags, author = '', summ
   cancel: 'Cancel'
 })
 
-/**
- * @param {import('fastify').FastifyRequest} request
- * @returns {string} Markdown
- */
+/** @param {FastifyRequest} request @returns {string} Markdown */
 function textIn ({ body, mediaType }) {
   const content = markdownIn(/** @type {{content: string}} */ (body).content)
   // Forms always send CRLF (HTML, "Constructing the entry list"); an edit must not change every line.

@@ -3,10 +3,9 @@ const BEFORE_CHARS = 60
 const AFTER_CHARS = 180
 
 /**
- * Returns the part of a text around the first of the words that were searched for.
- * @param {string} content  Markdown
- * @param {string} q  as for `search.byText`
- * @returns {{text: string, hit: boolean}[]} pieces in their order, not escaped; those that match are hits
+ * The part of a text around the first of the words that were searched for.
+ * @param {string} content  Markdown @param {string} q  as for `search.byText`
+ * @returns {{text: string, hit: boolean}[]} in their order, not escaped
  */
 export function excerpt (content, q) {
   const words = (q.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, WORDS_MAX)

@@ -3,7 +3,7 @@ const FIELDS_MAX = 100
 
 /**
  * Reads application/x-www-form-urlencoded (https://url.spec.whatwg.org/#urlencoded-parsing). Parsers that build a value
- * from many strings keep the garbage collector busy for 0.1 s with a text of 1 MiB; this one decodes bytes in place.
+ * from many strings keep the garbage collector busy for 0.1 s with a text of 1 MiB; this one decodes in place.
  * @param {Buffer} body  is overwritten
  * @returns {Record<string, string | string[]>} without a prototype; at most 100 fields; a repeated field is an array
  */
@@ -24,11 +24,8 @@ export function readForm (body) {
 }
 
 /**
- * @param {Buffer} bytes
- * @param {number} byte
- * @param {number} from
- * @param {number} to
- * @returns {number} `to` when the byte is not found
+ * @param {Buffer} bytes @param {number} byte @param {number} from @param {number} to
+ * @returns {number} `to` for not found
  */
 function indexOf (bytes, byte, from, to) {
   const index = bytes.subarray(from, to).indexOf(byte)

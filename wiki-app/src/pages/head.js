@@ -1,28 +1,21 @@
-/** @typedef {import('./model.js').Page} Page */
+/** @import {Page} from './model.js' */
 
 /** The part of a page that decides what a write does. @typedef {Pick<Page, '_id' | keyof typeof HEAD_FIELDS>} Head */
 
 export const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1, redirect_to: 1, tags: 1, links: 1 }
 
-/**
- * Returns the revision number that an edit is based on.
- * @param {Pick<Head, 'revision' | 'deleted_at'> | null} head
- * @returns {number} 0 when there is no page, or it was deleted or renamed
- */
+/** 0: no page, or a deleted or renamed one. @param {Pick<Head, 'revision' | 'deleted_at'> | null} head */
 export const currentRevision = (head) => head === null || head.deleted_at != null ? 0 : head.revision
 
-/**
- * @param {Head | null} head
- * @returns {import('./model.js').Target['is']} what exists under the name
- */
+/** @param {Head | null} head @returns {import('./model.js').Target['is']} what exists under the name */
 export function kindOf (head) {
   if (head?.redirect_to) return 'redirect'
   return currentRevision(head) === 0 ? null : 'page'
 }
 
 /**
+ * Without the page itself; of a former name, the new name.
  * @param {Pick<Head, '_id' | 'links'> & Partial<Head> | null} head
- * @returns {string[]} names that the page links to, without itself; for a former name, the page's new name
  */
 export function linkTargetsOf (head) {
   if (head === null) return []

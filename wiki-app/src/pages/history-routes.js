@@ -5,11 +5,14 @@ import { isMisspelt, nameIn, queryOf } from './address.js'
 import { AUTHOR_SCHEMA } from './change.js'
 import { pageDocument, readableSize, readableTime } from './document.js'
 import { RevisionIsDeletion, RevisionMissing } from './history.js'
-import { leaveUnknownQuery } from '../http/known-query.js'
+import { redirectUnknownQuery } from '../http/known-query.js'
 import { canonicalName, differenceUrl, historyUrl, rawUrl, revertUrl, revisionUrl, viewUrl } from './name.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { currentRevision } from './head.js'
 import { PageMissing } from './page-errors.js'
+
+/** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {Services} from '../services.js' */
 
 const NoRevision = createError(
   'WIKI_NO_REVISION', 'The address of a revision ends with its number: /revision/{name}/{number}.', 400
@@ -33,24 +36,22 @@ const SCHEMAS = {
   }
 }
 
-/**
- * The history of a page, its revisions and their differences; the changes of the whole wiki, also as a feed.
- * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('./store.js').PageStore,
- *   history: import('./history.js').History,
- *   oldRevisions: import('./old-revisions.js').OldRevisions,
- *   policy: import('../caching/cache-policy.js').CachePolicy
- * }>}
- */
+/** @type {FastifyPluginAsync<Pick<Services, 'store' | 'history' | 'oldRevisions' | 'policy'>>} */
 export async function historyRoutes (app, { store, history, oldRevisions, policy }) {
   const cacheControl = policy.listControl
-  app.addHook('onRequest', leaveUnknownQuery)
+  const context = { store, history, oldRevisions, cacheControl, redirects: createRedirects(store, cacheControl) }
+  app.addHook('onRequest', redirectUnknownQuery)
+  addHistory(app, context)
+  addRevisions(app, context)
+  addDifference(app, context)
+  addChanges(app, context)
+}
 
+/** @param {import('./store.js').PageStore} store @param {string} cacheControl */
+function createRedirects (store, cacheControl) {
   /**
    * Redirects a URL with a page's former name: a renaming moves the history to the new name.
-   * @param {import('fastify').FastifyReply} reply
-   * @param {string} name
-   * @param {(name: string) => string} url
+   * @param {FastifyReply} reply @param {string} name @param {(name: string) => string} url
    * @param {Error} error  thrown when the page was not renamed
    */
   const followRename = async (reply, name, url, error) => {
@@ -59,18 +60,24 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
     return reply.header('cache-control', cacheControl).redirect(url(target), 302)
   }
 
-  /**
-   * @param {import('fastify').FastifyRequest} request
-   * @param {import('fastify').FastifyReply} reply
-   * @param {string} url  in canonical spelling
-   */
+  /** @param {FastifyRequest} request @param {FastifyReply} reply @param {string} url  in canonical spelling */
   const respell = (request, reply, url) =>
     reply.header('cache-control', cacheControl).redirect(url + queryOf(request), 301)
 
+  return { followRename, respell }
+}
+
+/**
+ * @typedef {{cacheControl: string, redirects: ReturnType<typeof createRedirects>}} Responses
+ * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions'> & Responses} Context
+ */
+
+/** @param {FastifyInstance} app @param {Context} context */
+function addHistory (app, { store, history, redirects, cacheControl }) {
   app.get('/history/*', { schema: SCHEMAS.history }, async (request, reply) => {
     const name = nameIn(request)
     const url = historyUrl(name)
-    if (isMisspelt(request, url)) return respell(request, reply, url)
+    if (isMisspelt(request, url)) return redirects.respell(request, reply, url)
     const { before } = /** @type {{before?: string}} */ (request.query)
     const [head, { items, more }] = await Promise.all([
       store.findSource(name),
@@ -80,7 +87,7 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
         limit: ITEMS_PER_PART
       })
     ])
-    if (items.length === 0) return followRename(reply, name, historyUrl, new PageMissing(name))
+    if (items.length === 0) return redirects.followRename(reply, name, historyUrl, new PageMissing(name))
     const body = renderView('history', {
       title: `History of “${name}”`,
       viewUrl: viewUrl(name),
@@ -92,16 +99,20 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
     })
     return sendRevalidated(request, reply, { cacheControl, type: HTML, body })
   })
+}
 
+/** @param {FastifyInstance} app @param {Context} context */
+function addRevisions (app, { store, history, oldRevisions, redirects, cacheControl }) {
   app.get('/revision/*', async (request, reply) => {
     const [, asked, digits] = /^(.+)\/([1-9]\d{0,8})$/.exec(/** @type {{'*': string}} */ (request.params)['*']) ?? []
     if (asked === undefined) throw new NoRevision()
     const [name, number] = [canonicalName(asked), Number(digits)]
     const url = revisionUrl(name, number)
-    if (isMisspelt(request, url)) return respell(request, reply, url)
+    if (isMisspelt(request, url)) return redirects.respell(request, reply, url)
     const found = await history.findItem(name, number)
     if (found === null) {
-      return followRename(reply, name, (target) => revisionUrl(target, number), new RevisionMissing(number, name))
+      const missing = new RevisionMissing(number, name)
+      return redirects.followRename(reply, name, (target) => revisionUrl(target, number), missing)
     }
     const { revision, content_bytes: contentBytes, tags, created_at: createdAt, deleted } = found
     if (deleted) throw new RevisionIsDeletion(number, name)
@@ -120,26 +131,29 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
 
   app.get('/raw/*', { config: { isCostly: true } }, async (request, reply) => {
     const name = nameIn(request)
-    if (isMisspelt(request, rawUrl(name))) return respell(request, reply, rawUrl(name))
+    if (isMisspelt(request, rawUrl(name))) return redirects.respell(request, reply, rawUrl(name))
     const page = await store.findSource(name)
-    if (page === null) return followRename(reply, name, rawUrl, new PageMissing(name))
+    if (page === null) return redirects.followRename(reply, name, rawUrl, new PageMissing(name))
     const validators = { etag: `"raw-${page.revision}"` }
     reply
       .headers({ ...validators, 'cache-control': cacheControl, 'page-revision': page.revision })
       .type('text/markdown; charset=utf-8')
     return fresh(request.headers, validators) ? reply.code(304).send() : page.content
   })
+}
 
+/** @param {FastifyInstance} app @param {Context} context */
+function addDifference (app, { history, oldRevisions, redirects }) {
   app.get('/difference/*', { schema: SCHEMAS.compare }, async (request, reply) => {
     const name = nameIn(request)
     const [from, to] = ['from', 'to'].map((key) => Number(/** @type {Record<string, string>} */ (request.query)[key]))
     if (isMisspelt(request, differenceUrl(name, from, to).split('?', 1)[0])) {
-      return respell(request, reply, differenceUrl(name, from, to).split('?', 1)[0])
+      return redirects.respell(request, reply, differenceUrl(name, from, to).split('?', 1)[0])
     }
     const [before, after] = await Promise.all([history.findItem(name, from), history.findItem(name, to)])
     if (before === null || after === null) {
       const missing = new RevisionMissing(before === null ? from : to, name)
-      return followRename(reply, name, (target) => differenceUrl(target, from, to), missing)
+      return redirects.followRename(reply, name, (target) => differenceUrl(target, from, to), missing)
     }
     const difference = await oldRevisions.difference(before, after)
     return reply.header('cache-control', FOR_EVER).type(HTML).send(renderView('compare', {
@@ -153,7 +167,10 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
       difference
     }))
   })
+}
 
+/** @param {FastifyInstance} app @param {Context} context */
+function addChanges (app, { history, cacheControl }) {
   app.get('/changes', { schema: SCHEMAS.changes }, async (request, reply) => {
     const { author, before } = /** @type {{author?: string, before?: string}} */ (request.query)
     const { items, more } = await history.changes({ author, before, limit: ITEMS_PER_PART })
@@ -206,10 +223,7 @@ function shown ({
   }
 }
 
-/**
- * @param {string} path
- * @param {Record<string, string | undefined>} query
- */
+/** @param {string} path @param {Record<string, string | undefined>} query */
 function changesUrl (path, query) {
   const given = new URLSearchParams(
     Object.entries(query).flatMap(([key, value]) => value === undefined ? [] : [[key, value]])

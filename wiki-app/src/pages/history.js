@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import mongoose from 'mongoose'
 
-/** @typedef {import('./model.js').Revision} Revision */
+/** @import {Models, Revision} from './model.js' */
 
 export const RevisionMissing = createError('WIKI_REVISION_MISSING', 'There is no revision %s of “%s”.', 404)
 
@@ -23,32 +23,20 @@ const ITEM_FIELDS = {
 }
 /** @typedef {Omit<Revision, 'content'>} RevisionItem */
 
-/**
- * Reads the revisions of pages. Only the page store adds to them.
- * @param {ReturnType<typeof import('./model.js').defineModels>} models
- */
+/** Reads the revisions of pages. Only the page store adds to them. @param {Models} models */
 export function createHistory ({ Revisions }) {
   return {
-    /**
-     * @param {string} page
-     * @param {number} revision
-     * @returns {Promise<Revision | null>}
-     */
+    /** @param {string} page @param {number} revision @returns {Promise<Revision | null>} */
     find: (page, revision) => Revisions.findOne({ page, revision }).lean().exec(),
 
-    /**
-     * Reads a revision without its text.
-     * @param {string} page
-     * @param {number} revision
-     * @returns {Promise<RevisionItem | null>}
-     */
+    /** @param {string} page @param {number} revision @returns {Promise<RevisionItem | null>} */
     findItem: (page, revision) => Revisions.findOne({ page, revision }, ITEM_FIELDS).lean().exec(),
 
     /**
-     * Reads a revision's text as the database sends it, for another thread: creating a string of 1 MiB here would delay
-     * all other requests by some milliseconds.
+     * A revision's text as the database sends it, for another thread: creating a string of 1 MiB here would delay all
+     * other requests by some milliseconds.
      * @param {import('mongoose').Types.ObjectId} id  of an existing revision
-     * @returns {Promise<Uint8Array>} BSON of a document with `content`, Markdown
+     * @returns {Promise<Uint8Array>} BSON with `content`, Markdown
      */
     async textAsBson (id) {
       const options = { projection: { _id: 0, content: 1 }, raw: true }
@@ -58,12 +46,8 @@ export function createHistory ({ Revisions }) {
     },
 
     /**
-     * Lists a page's revisions, the newest first.
-     * @param {object} options
-     * @param {string} options.page
-     * @param {number} [options.before]  only those below this number
-     * @param {number} options.limit
-     * @returns {Promise<{items: RevisionItem[], more: boolean}>}
+     * @param {{page: string, before?: number, limit: number}} options  only revisions below `before`
+     * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first
      */
     async ofPage ({ page, before, limit }) {
       const filter = before === undefined ? { page } : { page, revision: mongoose.trusted({ $lt: before }) }
@@ -74,12 +58,8 @@ export function createHistory ({ Revisions }) {
     },
 
     /**
-     * Lists the changes of all pages, the newest first.
-     * @param {object} options
-     * @param {string} [options.author]  only this author's
-     * @param {string} [options.before]  id of the last change of the previous part
-     * @param {number} options.limit
-     * @returns {Promise<{items: RevisionItem[], more: boolean}>}
+     * @param {{author?: string, before?: string, limit: number}} options  `before`: id of the last change seen
+     * @returns {Promise<{items: RevisionItem[], more: boolean}>} the newest first
      */
     async changes ({ author, before, limit }) {
       const filter = {
@@ -93,9 +73,5 @@ export function createHistory ({ Revisions }) {
 
 /** @typedef {ReturnType<typeof createHistory>} History */
 
-/**
- * @template T
- * @param {T[]} found  `limit` + 1 items when there are more
- * @param {number} limit
- */
+/** @template T @param {T[]} found  `limit` + 1 items when there are more @param {number} limit */
 const part = (found, limit) => ({ items: found.slice(0, limit), more: found.length > limit })

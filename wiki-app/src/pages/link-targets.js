@@ -1,36 +1,28 @@
 import { randomUUID } from 'node:crypto'
 import mongoose from 'mongoose'
 
+/** @import {ClientSession} from 'mongoose' */
+/** @import {Models, Target} from './model.js' */
+
 /** Maximum number of pages with a link to one page that are listed one by one; with more, everything is purged. */
 export const LINKING_MAX = 1_000
 
-/**
- * Keeps link targets and tags consistent with the pages, always in the transaction that changes a page.
- * @param {ReturnType<typeof import('./model.js').defineModels>} models
- */
+/** Always in the transaction that changes a page. @param {Models} models */
 export function createLinkTargets ({ Pages, Targets, Tags }) {
   return {
     /**
-     * Updates for each name the count of pages that link to it.
-     * @param {import('mongoose').ClientSession} session
-     * @param {string[]} before  names that one page linked to
-     * @param {string[]} after  names that it links to now
+     * @param {ClientSession} session @param {string[]} before  names that one page linked to @param {string[]} after
      */
     async relink (session, before, after) {
-      const gone = await recount(Targets, 'sources', session, before, after, { is: null })
+      const gone = await recount({ Model: Targets, field: 'sources', onInsert: { is: null } }, session, before, after)
       if (gone.length === 0) return
       const unused = { _id: mongoose.trusted({ $in: gone }), is: null, sources: mongoose.trusted({ $lte: 0 }) }
       await Targets.deleteMany(unused, { session }).exec()
     },
 
-    /**
-     * Updates for each tag the count of pages that have it.
-     * @param {import('mongoose').ClientSession} session
-     * @param {string[]} before  tags of one page
-     * @param {string[]} after
-     */
+    /** @param {ClientSession} session @param {string[]} before  tags of one page @param {string[]} after */
     async retag (session, before, after) {
-      const gone = await recount(Tags, 'pages', session, before, after)
+      const gone = await recount({ Model: Tags, field: 'pages' }, session, before, after)
       if (gone.length === 0) return
       const unused = { _id: mongoose.trusted({ $in: gone }), pages: mongoose.trusted({ $lte: 0 }) }
       await Tags.deleteMany(unused, { session }).exec()
@@ -39,11 +31,8 @@ export function createLinkTargets ({ Pages, Targets, Tags }) {
     /**
      * Records what exists under a name now. If links to it become missing, or stop being so, the pages with such a link
      * are marked: their HTML still shows the link as before.
-     * @param {import('mongoose').ClientSession} session
-     * @param {string} name
-     * @param {import('./model.js').Target['is']} is
-     * @param {import('./model.js').Target['is']} was
-     * @returns {Promise<string[]>} names of those pages, at most 1001, without the page itself
+     * @param {ClientSession} session @param {string} name @param {Target['is']} is @param {Target['is']} was
+     * @returns {Promise<string[]>} names of those pages, at most LINKING_MAX + 1, without the page itself
      */
     async setKind (session, name, is, was) {
       if (is === was) return []
@@ -64,11 +53,7 @@ export function createLinkTargets ({ Pages, Targets, Tags }) {
       return pages.map(({ _id }) => _id)
     },
 
-    /**
-     * @param {string[]} names
-     * @param {import('mongoose').ClientSession} [session]
-     * @returns {Promise<Set<string>>} names that neither have a page nor redirect to one
-     */
+    /** @param {string[]} names @param {ClientSession} [session] @returns {Promise<Set<string>>} */
     async missing (names, session) {
       if (names.length === 0) return new Set()
       /** @type {{_id: string}[]} */
@@ -82,15 +67,11 @@ export function createLinkTargets ({ Pages, Targets, Tags }) {
 }
 
 /**
- * @param {import('mongoose').Model<any>} Model  of documents with a count
- * @param {string} field  of the count
- * @param {import('mongoose').ClientSession} session
- * @param {string[]} before
- * @param {string[]} after
- * @param {object} [onInsert]
+ * @param {{Model: import('mongoose').Model<any>, field: string, onInsert?: object}} counts  of documents
+ * @param {ClientSession} session @param {string[]} before @param {string[]} after
  * @returns {Promise<string[]>} ids of the documents whose count decreased
  */
-async function recount (Model, field, session, before, after, onInsert) {
+async function recount ({ Model, field, onInsert }, session, before, after) {
   const [gone, added] = [minus(before, after), minus(after, before)]
   // In a fixed order, so that two writers do not wait for each other.
   const steps = [
@@ -108,13 +89,12 @@ async function recount (Model, field, session, before, after, onInsert) {
   return gone
 }
 
+/** @typedef {ReturnType<typeof createLinkTargets>} LinkTargets */
+
 /** Differs each time, so that a correction of a page's links notices if they change again meanwhile. */
 export const outdatedMark = () => randomUUID()
 
-/**
- * @param {string[]} names
- * @param {string[]} others
- */
+/** @param {string[]} names @param {string[]} others */
 function minus (names, others) {
   const set = new Set(others)
   return names.filter((name) => !set.has(name))

@@ -1,5 +1,7 @@
 import mongoose from 'mongoose'
 
+/** @import {Model} from 'mongoose' */
+
 /**
  * A page as stored. A deleted page keeps its document, so that its revision goes on growing if it is created again.
  * @typedef {object} Page
@@ -115,26 +117,20 @@ const tagSchema = new mongoose.Schema({
   pages: Number
 }, { collection: 'tags', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 
-/**
- * @param {import('mongoose').Connection} connection
- * @returns {{
- *   Pages: import('mongoose').Model<Page>,
- *   Revisions: import('mongoose').Model<Revision>,
- *   Targets: import('mongoose').Model<Target>,
- *   Tags: import('mongoose').Model<Tag>
- * }}
- */
+/** @param {import('mongoose').Connection} connection */
 export const defineModels = (connection) => ({
-  Pages: /** @type {import('mongoose').Model<Page>} */ (
+  Pages: /** @type {Model<Page>} */ (
     /** @type {unknown} */ (connection.model('Page', pageSchema))
   ),
-  Revisions: /** @type {import('mongoose').Model<Revision>} */ (
+  Revisions: /** @type {Model<Revision>} */ (
     /** @type {unknown} */ (connection.model('Revision', revisionSchema))
   ),
-  Targets: /** @type {import('mongoose').Model<Target>} */ (
+  Targets: /** @type {Model<Target>} */ (
     /** @type {unknown} */ (connection.model('Target', targetSchema))
   ),
-  Tags: /** @type {import('mongoose').Model<Tag>} */ (
+  Tags: /** @type {Model<Tag>} */ (
     /** @type {unknown} */ (connection.model('Tag', tagSchema))
   )
 })
+
+/** @typedef {ReturnType<typeof defineModels>} Models */

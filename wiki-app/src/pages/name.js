@@ -15,10 +15,9 @@ const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
 const PLAIN = /^(?=.{1,200}$)[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
 
 /**
- * Returns the canonical spelling of a page's name: Unicode NFC (UAX #15), no white space around it or around a slash,
- * single spaces within. A slash makes a subpage: `a/b` is a page of its own below `a`, which need not exist.
- * @param {string} raw  as a client sent it, percent-decoded
- * @returns {string} at most 200 characters
+ * The canonical spelling of a page's name: Unicode NFC (UAX #15), no white space around it or around a slash, single
+ * spaces within. A slash makes a subpage: `a/b` is a page of its own below `a`, which need not exist.
+ * @param {string} raw  as a client sent it, percent-decoded @returns {string} at most 200 characters
  * @throws {Error} 400 when no page can have this name
  */
 export function canonicalName (raw) {
@@ -39,42 +38,26 @@ export function canonicalName (raw) {
   return name
 }
 
-/**
- * Returns the canonical spelling of the name of a page to write.
- * @param {string} raw
- * @returns {string}
- * @throws {Error} 400 also when the name is reserved
- */
+/** The same for a page to write. @param {string} raw @throws {Error} 400 also when the name is reserved */
 export function writableName (raw) {
   const name = canonicalName(raw)
   if (name === COUNTER_NAME) throw new InvalidName(`“${COUNTER_NAME}” is reserved for the counter of requests`)
   return name
 }
 
-/**
- * Returns the names above a subpage, the topmost first: `a` and `a/b` for `a/b/c`.
- * @param {string} name
- * @returns {string[]}
- */
+/** Returns the names above a subpage, the topmost first: `a` and `a/b` for `a/b/c`. @param {string} name */
 export const namesAbove = (name) => name
   .split('/')
   .slice(0, -1)
   .map((_, index, parts) => parts.slice(0, index + 1).join('/'))
 
-/**
- * Returns the key by which titles are sorted and searched.
- * @param {string} text
- */
+/** Returns the key by which titles are sorted and searched. @param {string} text */
 export const titleKey = (text) => text.normalize('NFC').toLowerCase()
 
 /** The last result is cached: a page's document has its name in six URLs. */
 let [lastName, lastEncoded] = ['', '']
 
-/**
- * Returns the canonical encoding of a name in a path. It leaves characters as they are that RFC 3986 §3.3 allows in a
- * path, because people read URLs, too.
- * @param {string} name
- */
+/** Leaves characters that RFC 3986 §3.3 allows in a path, because people read URLs, too. @param {string} name */
 export function encodeName (name) {
   if (name === lastName) return lastEncoded
   lastEncoded = PLAIN.test(name)
@@ -96,17 +79,10 @@ export const rawUrl = (name) => `/raw/${encodeName(name)}`
 /** @param {string} name */
 export const linksUrl = (name) => `/links/${encodeName(name)}`
 
-/**
- * @param {string} name
- * @param {number} revision
- */
+/** @param {string} name @param {number} revision */
 export const revisionUrl = (name, revision) => `/revision/${encodeName(name)}/${revision}`
 
-/**
- * @param {string} name
- * @param {number} from
- * @param {number} to
- */
+/** @param {string} name @param {number} from @param {number} to */
 export const differenceUrl = (name, from, to) => `/difference/${encodeName(name)}?from=${from}&to=${to}`
 
 /** @param {string} tag */

@@ -3,15 +3,18 @@ import { LRUCache } from 'lru-cache'
 import { retryAfter } from '../http/retry-after.js'
 import { createPool } from '../threads/pool.js'
 
+/** @import {History, RevisionItem} from './history.js' */
+/** @import {Difference} from './difference.js' */
+
 const Busy = createError('WIKI_PAST_BUSY', 'Many old texts are being looked at just now. Try again in a moment.', 503)
 const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than the wiki does for a reader. ' +
   'The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
 
 /** One task runs while the texts of the next one are read, so that the thread does not wait for them. */
-const AT_WORK_MAX = 2
+const RUNNING_MAX = 2
 /** In a longer queue a request would wait longer than its reader does. */
 const WAITING_MAX = 16
-const KEPT_MAX_BYTES = 16 * 1_048_576
+const CACHE_MAX_BYTES = 16 * 1_048_576
 /** Overhead of an entry: a short Buffer may keep 8 KiB of Node's pool in memory. */
 const ENTRY_BYTES = 8_192
 const LINE_BYTES = 128
@@ -23,25 +26,20 @@ const POOL = {
   threads: { min: 0, max: 1 },
   cpuMaxMs: 5_000,
   wallMaxMs: 60_000,
-  waitingMax: AT_WORK_MAX
+  waitingMax: RUNNING_MAX
 }
-
-/** @typedef {import('./history.js').RevisionItem} RevisionItem */
-/** @typedef {import('./difference.js').Difference} Difference */
 
 /**
  * Renders and compares old texts in a thread that serves only readers. Concurrent requests for the same result share
- * one task. Results are cached in memory while there is room, never in the database (docs/decisions/0019).
- * @param {object} options
- * @param {import('./history.js').History} options.history
- * @param {Pick<import('./store.js').PageStore, 'findUnmarkedHtml'>} options.store
- * @param {number} options.htmlMaxBytes
- * @param {{run: (task: any, options?: {bytes?: number}) => Promise<any>, close: () => Promise<void>}} [options.pool]
+ * one task. Results are cached in memory, never in the database (docs/decisions/0019).
+ * @typedef {{run: (task: any, options?: {bytes?: number}) => Promise<any>, close: () => Promise<void>}} Pool
+ * @typedef {Pick<import('./store.js').PageStore, 'findUnmarkedHtml'>} Store
+ * @param {{history: History, store: Store, htmlMaxBytes: number, pool?: Pool}} options
  */
 export function createOldRevisions ({ history, store, htmlMaxBytes, pool = createPool(POOL) }) {
   /** @type {LRUCache<string, Buffer | Difference | Refusal, () => Promise<Buffer | Difference>>} */
-  const kept = new LRUCache({
-    maxSize: KEPT_MAX_BYTES,
+  const cache = new LRUCache({
+    maxSize: CACHE_MAX_BYTES,
     sizeCalculation: (value) => ENTRY_BYTES + sizeOf(value),
     ttlAutopurge: false,
     // If an entry is evicted before its result is ready, the requests that wait for it still get the result.
@@ -52,54 +50,43 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
       return new Refusal()
     })
   })
-  let atWork = 0
+  let running = 0
   /** @type {(() => void)[]} */
   const waiting = []
 
   /**
-   * @template {Buffer | Difference} Value
-   * @param {string} key  of a result that cannot change
-   * @param {() => Promise<Value>} work
-   * @returns {Promise<Value>}
+   * @template {Buffer | Difference} T @param {string} key  of a result that cannot change
+   * @param {() => Promise<T>} work
    */
   async function once (key, work) {
-    const value = await kept.fetch(key, { context: () => inTurn(work) })
+    const value = await cache.fetch(key, { context: () => withSlot(work) })
     if (value instanceof Refusal) throw new TooCostly()
-    return /** @type {Value} */ (value)
+    return /** @type {T} */ (value)
   }
 
-  /**
-   * Limits concurrent tasks. A queued task holds no texts in memory: it reads them when it starts.
-   * @template Value
-   * @param {() => Promise<Value>} work
-   */
-  async function inTurn (work) {
+  /** A queued task reads its texts when it starts. @template T @param {() => Promise<T>} work */
+  async function withSlot (work) {
     if (waiting.length >= WAITING_MAX) {
       throw retryAfter(new Busy())
     }
-    if (atWork < AT_WORK_MAX) atWork++
+    if (running < RUNNING_MAX) running++
     else await new Promise((resolve) => { waiting.push(() => resolve(undefined)) })
     try {
       return await work()
     } finally {
       const next = waiting.shift()
-      if (next === undefined) atWork--
+      if (next === undefined) running--
       else next()
     }
   }
 
-  /**
-   * @param {string | Uint8Array} before
-   * @param {string | Uint8Array} after
-   * @returns {Promise<Difference>}
-   */
+  /** @param {string | Uint8Array} before @param {string | Uint8Array} after @returns {Promise<Difference>} */
   const compare = (before, after) => pool.run({ before, after }, { bytes: before.length + after.length })
 
   return {
     /**
-     * Returns the HTML of a revision. Missing links are not marked in it, so it never changes.
-     * @param {RevisionItem} revision
-     * @returns {Promise<Buffer>} HTML in UTF-8
+     * Missing links are not marked in it, so it never changes.
+     * @param {RevisionItem} revision @returns {Promise<Buffer>}
      * @throws {Error} 422 when it is too costly, 503 when the queue is full
      */
     html: ({ _id: id, page, revision }) => once(`html ${id}`, async () => {
@@ -111,25 +98,14 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
       return Buffer.from(html.buffer, 0, html.length)
     }),
 
-    /**
-     * @param {RevisionItem} before
-     * @param {RevisionItem} after
-     * @returns {Promise<Difference>}
-     * @throws {Error} as `html`
-     */
+    /** @param {RevisionItem} before @param {RevisionItem} after @throws {Error} as `html` */
     difference: ({ _id: from }, { _id: to }) => once(`difference ${from} ${to}`, async () => {
       const [before, after] = await Promise.all([history.textAsBson(from), history.textAsBson(to)])
       return compare(before, after)
     }),
 
-    /**
-     * Compares two texts that need not be stored revisions.
-     * @param {string} before
-     * @param {string} after
-     * @returns {Promise<Difference>}
-     * @throws {Error} as `html`
-     */
-    compare: (before, after) => inTurn(() => compare(before, after)),
+    /** The texts need not be stored. @param {string} before @param {string} after @throws {Error} as `html` */
+    compare: (before, after) => withSlot(() => compare(before, after)),
 
     close: () => pool.close()
   }

@@ -2,7 +2,10 @@ import createError from '@fastify/error'
 import { entityTag } from './document.js'
 import { currentRevision } from './head.js'
 
-/** @typedef {(head: Pick<import('./head.js').Head, 'revision' | 'html_hash'>) => string} TagOf */
+/** @import {Precondition} from './commit.js' */
+/** @import {Head} from './head.js' */
+
+/** @typedef {(head: Pick<Head, 'revision' | 'html_hash'>) => string} TagOf */
 
 const PreconditionFailed = createError(
   'WIKI_PRECONDITION_FAILED', 'The page is not as you expect it: %s. Nothing was changed.', 412
@@ -17,10 +20,10 @@ export const StaleEdit = createError(
 )
 
 /**
- * Returns the precondition in the conditional headers of a write (RFC 9110 §13.1.1, §13.1.2, §13.2.2).
+ * The conditional headers of a write (RFC 9110 §13.1.1, §13.1.2, §13.2.2).
  * @param {import('node:http').IncomingHttpHeaders} headers
  * @param {TagOf} [tagOf]  the entity tag of the representation that the request is about
- * @returns {import('./commit.js').Precondition}  throws 412
+ * @returns {Precondition}  throws 412
  */
 export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }, tagOf = entityTag) {
   return (head) => {
@@ -35,9 +38,9 @@ export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNo
 }
 
 /**
- * Returns the precondition of an edit form: the text is still the one that the form was opened with.
+ * The text is still the one that the form was opened with.
  * @param {number | undefined} baseRevision  0: there was no page; undefined: no condition
- * @returns {import('./commit.js').Precondition}  throws StaleEdit
+ * @returns {Precondition}  throws StaleEdit
  */
 export function basePrecondition (baseRevision) {
   return (head) => {
@@ -49,14 +52,12 @@ export function basePrecondition (baseRevision) {
 }
 
 /**
- * @param {string} header  `*` or a list of entity tags
- * @param {import('./head.js').Head | null} head
- * @param {TagOf} tagOf
+ * @param {string} header  `*` or a list of entity tags @param {Head | null} head @param {TagOf} tagOf
  * @param {(tag: string, current: string) => boolean} same
  */
 function matches (header, head, tagOf, same) {
   if (currentRevision(head) === 0) return false
   if (header.trim() === '*') return true
-  const current = tagOf(/** @type {import('./head.js').Head} */ (head))
+  const current = tagOf(/** @type {Head} */ (head))
   return (header.match(/(?:W\/)?"[^"]*"/g) ?? []).some((tag) => same(tag, current))
 }

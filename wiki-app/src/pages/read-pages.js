@@ -2,7 +2,10 @@ import { createBatchLoader } from '../database/batch-loader.js'
 import { driverOf } from '../database/driver.js'
 import { withMissing } from '../markdown/missing.js'
 
-/** @typedef {import('./model.js').Page} Page */
+/** @import {Model} from 'mongoose' */
+/** @import {Renderer} from '../markdown/renderer.js' */
+/** @import {CurrentHtml} from './current-html.js' */
+/** @import {Page} from './model.js' */
 
 const VALIDATOR_FIELDS = {
   revision: 1, html_hash: 1, renderer: 1, links_outdated: 1, rendered_at: 1, deleted_at: 1, redirect_to: 1
@@ -14,19 +17,12 @@ const UNMARKED_MAX_BYTES = 65_536
 const READ_ATTEMPTS_MAX = 3
 
 /** @typedef {Pick<Page, '_id' | keyof typeof VIEW_FIELDS>} PageView */
-/**
- * The fields that decide whether a client's copy is the newest.
- * @typedef {Pick<Page, '_id' | keyof typeof VALIDATOR_FIELDS>} PageValidators
- */
+/** @typedef {Pick<Page, '_id' | keyof typeof VALIDATOR_FIELDS>} PageValidators */
 /** @typedef {Pick<Page, '_id' | keyof typeof SOURCE_FIELDS>} PageSource */
 
 /**
- * Creates the functions that read single pages.
- * @param {object} options
- * @param {import('mongoose').Model<Page>} options.Pages
- * @param {ReturnType<typeof import('./current-html.js').createCurrentHtml>} options.currentHtml
- * @param {import('../markdown/renderer.js').Renderer} options.renderer
- * @param {number} options.readsAtOnce  maximum number of pages in one database read
+ * @typedef {{Pages: Model<Page>, currentHtml: CurrentHtml, renderer: Renderer, readsAtOnce: number}} Parts
+ * @param {Parts} parts  `readsAtOnce`: maximum number of pages in one database read
  */
 export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) {
   /** @type {(name: string) => Promise<PageView | null>} */
@@ -50,11 +46,9 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
   /**
    * Runs a find without the driver's cursor, which costs a tenth of a page view and keeps the reply in memory until V8
    * collects old objects.
-   * @param {object} filter
-   * @param {Record<string, number>} projection
-   * @param {number} pagesMax
-   * @returns {Promise<any[] | null>} null when the pages do not fit into one reply (16 MiB), or the command failed:
-   *   unlike a find, it is not retried
+   * @param {object} filter @param {Record<string, number>} projection @param {number} pagesMax
+   * @returns {Promise<any[] | null>} null: the pages exceed one reply (16 MiB), or the command failed, which is not
+   *   retried
    */
   async function readBatch (filter, projection, pagesMax) {
     const { db } = /** @type {{db: import('mongodb').Db}} */ (/** @type {unknown} */ (Pages.db))
@@ -70,12 +64,7 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
   }
 
   return {
-    /**
-     * Returns what a reader sees, in one read unless links in it have changed. Deleted and renamed pages are found too:
-     * their `deleted_at` is not null.
-     * @param {string} name
-     * @returns {Promise<PageView | null>}
-     */
+    /** Deleted and renamed pages have a `deleted_at`. @param {string} name @returns {Promise<PageView | null>} */
     async findView (name) {
       for (let attempt = 1; ; attempt++) {
         const page = await readView(name)
@@ -85,7 +74,7 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
     },
 
     /**
-     * Returns the validators of a view without its text: a client with the newest copy needs no more.
+     * A client with the newest copy needs no text.
      * @param {string} name
      * @returns {Promise<PageValidators | null>} null also when links in the page have changed
      */
@@ -97,11 +86,10 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
     },
 
     /**
-     * Returns the HTML of a page's newest text without the marks of missing links.
-     * @param {string} name
-     * @param {number} revision
+     * The HTML of a page's newest text without the marks of missing links.
+     * @param {string} name @param {number} revision
      * @returns {Promise<Buffer | null>} null when that is not the newest revision, or the HTML is long: removing the
-     *   marks of a long one is work for another thread, which can just as well render it
+     *   marks is then work for another thread, which can just as well render it
      */
     async findUnmarkedHtml (name, revision) {
       const newest = { _id: name, revision, renderer: renderer.version, deleted_at: null }
@@ -110,17 +98,10 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
       return withMissing(found.html.toString(), new Set())
     },
 
-    /**
-     * Returns a page's Markdown with its metadata.
-     * @param {string} name
-     * @returns {Promise<PageSource | null>}
-     */
+    /** Returns a page's Markdown with its metadata. @param {string} name @returns {Promise<PageSource | null>} */
     findSource: (name) => Pages.findOne({ _id: name, deleted_at: null }, SOURCE_FIELDS).lean().exec(),
 
-    /**
-     * @param {string} name
-     * @returns {Promise<string | null>} the current name of a page that was renamed
-     */
+    /** @param {string} name @returns {Promise<string | null>} the current name of a page that was renamed */
     async findRedirect (name) {
       const page = await Pages.findOne({ _id: name }, { redirect_to: 1 }).lean().exec()
       return page?.redirect_to ?? null

@@ -5,46 +5,42 @@ import { outdatedMark } from './link-targets.js'
 import { titleKey } from './name.js'
 import { NameTaken, PageMissing } from './page-errors.js'
 
+/** @import {Attribution, Precondition} from './commit.js' */
+
 /** @param {import('./commit.js').WriteContext} context */
-export function createRename ({ models: { Pages, Revisions }, targets, outbox, inTurn }) {
+export function createRename ({ models: { Pages, Revisions }, targets, outbox, runExclusive }) {
   /**
-   * Renames a page and its whole history. The old name redirects to the new one until someone creates a page there.
-   * @param {string} name
-   * @param {string} target
-   * @param {import('./commit.js').Attribution} [attribution]
-   * @param {import('./commit.js').Precondition} [precondition]
+   * Renames a page and its history. The old name redirects to the new one until someone creates a page there.
+   * @param {string} name @param {string} target @param {Attribution} [attribution] @param {Precondition} [precondition]
    * @returns {Promise<number>} the revision number of the renaming
    * @throws {Error} 404 when there is no such page, 409 when the new name is taken; what `precondition` throws
    */
   async function rename (name, target, attribution = {}, precondition = () => {}) {
     const wanted = stillWanted(Pages.db)
-    const renamed = await inTurn(name, () => inTransaction(Pages.db, (session) =>
+    const renamed = await runExclusive(name, () => inTransaction(Pages.db, (session) =>
       move(name, target, attribution, precondition, session), wanted))
     outbox.added()
     return renamed
   }
 
   /**
-   * @param {string} name
-   * @param {string} target
-   * @param {import('./commit.js').Attribution} attribution
-   * @param {import('./commit.js').Precondition} precondition
+   * @param {string} name @param {string} target @param {Attribution} attribution @param {Precondition} precondition
    * @param {import('mongoose').ClientSession} session
    */
   async function move (name, target, { author = '', summary = '' }, precondition, session) {
     const page = await Pages.findOne({ _id: name }, null, { session }).lean().exec()
     if (page === null || currentRevision(page) === 0) throw new PageMissing(name)
     precondition(page)
-    const there = await Pages.findOne({ _id: target }, HEAD_FIELDS, { session }).lean().exec()
+    const existing = await Pages.findOne({ _id: target }, HEAD_FIELDS, { session }).lean().exec()
     const history = await Revisions.findOne({ page: target }, { _id: 1 }, { session }).lean().exec()
-    if (name === target || currentRevision(there) !== 0 || history !== null) throw new NameTaken(target)
+    if (name === target || currentRevision(existing) !== 0 || history !== null) throw new NameTaken(target)
 
     // Revision numbers must grow, for both names.
-    const revision = Math.max(page.revision, there?.revision ?? 0) + 1
+    const revision = Math.max(page.revision, existing?.revision ?? 0) + 1
     const now = new Date()
-    const linking = await targets.setKind(session, target, 'page', kindOf(there))
+    const linking = await targets.setKind(session, target, 'page', kindOf(existing))
     await targets.setKind(session, name, 'redirect', 'page')
-    await targets.relink(session, linkTargetsOf(there), linkTargetsOf({ ...page, _id: target }))
+    await targets.relink(session, linkTargetsOf(existing), linkTargetsOf({ ...page, _id: target }))
     await targets.relink(session, linkTargetsOf(page), [target])
     const state = {
       ...page,

@@ -3,56 +3,52 @@ import { withMissing } from '../markdown/missing.js'
 import { currentRevision } from './head.js'
 import { PageMissing } from './page-errors.js'
 
-/** @typedef {import('./commit.js').Attribution} Attribution */
-/** @typedef {import('./commit.js').Precondition} Precondition */
+/** @import {Attribution, CommitPage, Precondition, WriteContext} from './commit.js' */
 
-/**
- * @param {import('./commit.js').WriteContext} context
- * @param {import('./commit.js').CommitPage} commit
- */
+/** @param {WriteContext} context @param {CommitPage} commit */
 export const createSave = ({ models: { Pages }, renderer }, commit) =>
   /**
    * Creates or replaces a page. All costly work for showing it is done here.
    * @param {string} name
    * @param {{content: string, tags?: string[]}} text  Markdown; without `tags` the page keeps its tags
-   * @param {Attribution} [attribution]
-   * @param {Precondition} [precondition]
-   * @returns {Promise<{revision: number, contentBytes: number, created: boolean}>}
-   * @throws {Error} 413 when the text or its HTML is too large; 422 when rendering takes too long; what `precondition`
-   *   throws
+   * @param {Attribution} [attribution] @param {Precondition} [precondition]
+   * @throws {Error} 413 too large, 422 when rendering takes too long; what `precondition` throws
    */
   async function save (name, { content, tags }, attribution = {}, precondition = () => {}) {
     const wanted = stillWanted(Pages.db)
     const { contentBytes, ...rendered } = await renderer.render(content)
     const change = { content, contentBytes, tags }
-    const { revision, before } = await commit(name, change, attribution, rendered, precondition, wanted)
+    const { revision, before } = await commit({ name, change, attribution, rendered, precondition }, wanted)
     return { revision, contentBytes, created: currentRevision(before) === 0 }
   }
 
-/** @param {import('./commit.js').CommitPage} commit */
+/** @param {CommitPage} commit */
 export const createRemove = (commit) =>
   /**
    * Deletes a page. Its revisions stay, and any of them can be restored.
-   * @param {string} name
-   * @param {Attribution} [attribution]
-   * @param {Precondition} [precondition]
+   * @param {string} name @param {Attribution} [attribution] @param {Precondition} [precondition]
    * @returns {Promise<number>} the revision number of the deletion
    * @throws {Error} 404 when there is no such page; what `precondition` throws
    */
   async function remove (name, attribution = {}, precondition = () => {}) {
-    const { revision } = await commit(name, { content: '', contentBytes: 0 }, attribution, null, (head) => {
-      if (currentRevision(head) === 0) throw new PageMissing(name)
-      precondition(head)
+    const { revision } = await commit({
+      name,
+      change: { content: '', contentBytes: 0 },
+      attribution,
+      rendered: null,
+      precondition: (head) => {
+        if (currentRevision(head) === 0) throw new PageMissing(name)
+        precondition(head)
+      }
     })
     return revision
   }
 
-/** @param {import('./commit.js').WriteContext} context */
+/** @param {WriteContext} context */
 export const createPreview = ({ targets, renderer }) =>
   /**
-   * Renders a text that is not saved yet.
    * @param {string} content  Markdown
-   * @param {string} [name]  of its page; links to it are not missing, because saving creates it
+   * @param {string} [name]  its page: links to it are not missing, as saving creates it
    * @returns {Promise<{content_bytes: number, html: Buffer}>}
    * @throws {Error} as `save`
    */

@@ -4,16 +4,19 @@ import { LINE } from './change.js'
 import { readableTime } from './document.js'
 import { excerpt } from './excerpt.js'
 import { SEARCH_MAX_MS } from './search.js'
-import { leaveUnknownQuery } from '../http/known-query.js'
+import { redirectUnknownQuery } from '../http/known-query.js'
 import { linksUrl, tagUrl, viewUrl } from './name.js'
 import { sendRevalidated } from '../http/send-revalidated.js'
 import { canonicalTag } from './tags.js'
+
+/** @import {FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {Search} from './search.js' */
 
 const PAGES_PER_PART = 50
 const TITLES_PER_SEARCH = 10
 const TEXTS_PER_PART = 20
 /** Time limit of the scan for titles that have the words further in, when a text search runs beside it. */
-const TITLES_PATIENCE_MS = 200
+const TITLES_SCAN_MAX_MS = 200
 /** Readers do not go further, and for each part the database reads all parts before it. */
 const TEXT_PARTS_MAX = 50
 
@@ -24,41 +27,35 @@ const SEARCH_SCHEMA = {
   querystring: { type: 'object', properties: { q: TEXT, part: { type: 'string', pattern: '^[1-9]\\d{0,2}$' } } }
 }
 
-/**
- * Lists and finds pages: all of them, by title, by words, by tag, by links.
- * @type {import('fastify').FastifyPluginAsync<{
- *   search: import('./search.js').Search,
- *   policy: import('../caching/cache-policy.js').CachePolicy
- * }>}
- */
+/** @type {FastifyPluginAsync<Pick<import('../services.js').Services, 'search' | 'policy'>>} */
 export async function searchRoutes (app, { search, policy }) {
-  app.addHook('onRequest', leaveUnknownQuery)
+  app.addHook('onRequest', redirectUnknownQuery)
+  const answer = createAnswer(policy)
+  addSearches(app, search, answer)
+  addTags(app, search, answer)
+  addLinks(app, search, answer)
+}
 
+/** @typedef {ReturnType<typeof createAnswer>} Answer */
+
+/** @param {import('../caching/cache-policy.js').CachePolicy} policy */
+function createAnswer ({ listControl }) {
   /**
-   * @param {import('fastify').FastifyRequest} request
-   * @param {import('fastify').FastifyReply} reply
-   * @param {Parameters<typeof renderView>[0]} view
+   * @param {FastifyRequest} request @param {FastifyReply} reply @param {Parameters<typeof renderView>[0]} view
    * @param {object} data
    */
-  const answer = (request, reply, view, data) => sendRevalidated(request, reply, {
-    cacheControl: policy.listControl,
+  const send = (request, reply, view, data) => sendRevalidated(request, reply, {
+    cacheControl: listControl,
     type: HTML,
     body: renderView(view, data)
   })
+  /** @param {FastifyReply} reply @param {string} url */
+  const redirect = (reply, url) => reply.header('cache-control', listControl).redirect(url, 301)
+  return { send, redirect }
+}
 
-  /**
-   * Returns the links between the parts of a list.
-   * @param {string} path
-   * @param {Record<string, string>} query  that selects the list
-   * @param {string | undefined} after
-   * @param {string | null} last  the last item of this part; null: there are no more
-   */
-  const parts = (path, query, after, last) => ({
-    first: after === undefined,
-    firstUrl: withQuery(path, query),
-    nextUrl: last === null ? null : withQuery(path, { ...query, after: last })
-  })
-
+/** @param {FastifyInstance} app @param {Search} search @param {Answer} answer */
+function addSearches (app, search, answer) {
   app.get('/', { schema: TITLES_SCHEMA }, async (request, reply) => {
     const { q: asked = '', after } = /** @type {{q?: string, after?: string}} */ (request.query)
     const q = asked.trim()
@@ -66,9 +63,9 @@ export async function searchRoutes (app, { search, policy }) {
       q,
       after,
       limit: PAGES_PER_PART,
-      patienceMs: SEARCH_MAX_MS
+      scanMaxMs: SEARCH_MAX_MS
     })
-    return answer(request, reply, 'list', {
+    return answer.send(request, reply, 'list', {
       title: q === '' ? 'Pages' : `Titles with “${q}”`,
       q,
       here: q === '' ? '/' : null,
@@ -88,10 +85,10 @@ export async function searchRoutes (app, { search, policy }) {
     const [titles, texts] = q === ''
       ? [null, null]
       : await Promise.all([
-        part === 1 ? search.byTitle({ q, limit: TITLES_PER_SEARCH, patienceMs: TITLES_PATIENCE_MS }) : null,
+        part === 1 ? search.byTitle({ q, limit: TITLES_PER_SEARCH, scanMaxMs: TITLES_SCAN_MAX_MS }) : null,
         search.byText({ q, skip: (part - 1) * TEXTS_PER_PART, limit: TEXTS_PER_PART })
       ])
-    return answer(request, reply, 'search', {
+    return answer.send(request, reply, 'search', {
       title: q === '' ? 'Search' : `Search for “${q}”`,
       q,
       titles: titles?.items.map(shown) ?? [],
@@ -107,11 +104,14 @@ export async function searchRoutes (app, { search, policy }) {
       nextUrl: texts?.more && part < TEXT_PARTS_MAX ? withQuery('/search', { q, part: String(part + 1) }) : null
     })
   })
+}
 
+/** @param {FastifyInstance} app @param {Search} search @param {Answer} answer */
+function addTags (app, search, answer) {
   app.get('/tags', { schema: LIST_SCHEMA }, async (request, reply) => {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.tags({ after, limit: PAGES_PER_PART })
-    return answer(request, reply, 'tags', {
+    return answer.send(request, reply, 'tags', {
       title: 'Tags',
       here: '/tags',
       tags: items.map(({ tag, pages }) => ({ tag, pages, url: tagUrl(tag) })),
@@ -122,10 +122,10 @@ export async function searchRoutes (app, { search, policy }) {
   app.get('/tags/:tag', { schema: LIST_SCHEMA }, async (request, reply) => {
     const tag = canonicalTag(/** @type {{tag: string}} */ (request.params).tag)
     const url = tagUrl(tag)
-    if (isMisspelt(request, url)) return reply.header('cache-control', policy.listControl).redirect(url, 301)
+    if (isMisspelt(request, url)) return answer.redirect(reply, url)
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.byTag({ tag, after, limit: PAGES_PER_PART })
-    return answer(request, reply, 'list', {
+    return answer.send(request, reply, 'list', {
       title: `Pages with the tag “${tag}”`,
       here: null,
       pages: items.map(shown),
@@ -133,14 +133,17 @@ export async function searchRoutes (app, { search, policy }) {
       ...parts(url, {}, after, more ? items[items.length - 1]._id : null)
     })
   })
+}
 
+/** @param {FastifyInstance} app @param {Search} search @param {Answer} answer */
+function addLinks (app, search, answer) {
   app.get('/links/*', { schema: LIST_SCHEMA }, async (request, reply) => {
     const name = nameIn(request)
     const url = linksUrl(name)
-    if (isMisspelt(request, url)) return reply.header('cache-control', policy.listControl).redirect(url, 301)
+    if (isMisspelt(request, url)) return answer.redirect(reply, url)
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.linkingTo({ name, after, limit: PAGES_PER_PART })
-    return answer(request, reply, 'list', {
+    return answer.send(request, reply, 'list', {
       title: `Pages with a link to “${name}”`,
       here: null,
       of: { name, url: viewUrl(name) },
@@ -153,7 +156,7 @@ export async function searchRoutes (app, { search, policy }) {
   app.get('/orphaned', { schema: LIST_SCHEMA }, async (request, reply) => {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.orphaned({ after, limit: PAGES_PER_PART })
-    return answer(request, reply, 'list', {
+    return answer.send(request, reply, 'list', {
       title: 'Orphaned pages: no other page leads to them',
       here: '/orphaned',
       pages: items.map(({ name }) => ({ name, url: viewUrl(name) })),
@@ -165,7 +168,7 @@ export async function searchRoutes (app, { search, policy }) {
   app.get('/wanted', { schema: LIST_SCHEMA }, async (request, reply) => {
     const { after } = /** @type {{after?: string}} */ (request.query)
     const { items, more } = await search.wanted({ after, limit: PAGES_PER_PART })
-    return answer(request, reply, 'list', {
+    return answer.send(request, reply, 'list', {
       title: 'Wanted pages: linked to, but not written yet',
       here: '/wanted',
       pages: items.map(({ name, sources }) => ({
@@ -181,16 +184,24 @@ export async function searchRoutes (app, { search, policy }) {
   })
 }
 
+/**
+ * The links between the parts of a list.
+ * @param {string} path @param {Record<string, string>} query  of the list
+ * @param {string | undefined} after @param {string | null} last  the last item of this part; null: there are no more
+ */
+const parts = (path, query, after, last) => ({
+  first: after === undefined,
+  firstUrl: withQuery(path, query),
+  nextUrl: last === null ? null : withQuery(path, { ...query, after: last })
+})
+
 /** @param {{_id: string, modified_at: Date}} page */
 function shown ({ _id: name, modified_at: modifiedAt }) {
   const at = modifiedAt.toISOString()
   return { name, url: viewUrl(name), modifiedAt: at, modified: readableTime(at) }
 }
 
-/**
- * @param {string} path
- * @param {Record<string, string>} query
- */
+/** @param {string} path @param {Record<string, string>} query */
 function withQuery (path, query) {
   const text = new URLSearchParams(query).toString()
   return text === '' ? path : `${path}?${text}`

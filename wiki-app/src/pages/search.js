@@ -3,7 +3,8 @@ import mongoose from 'mongoose'
 import { retryAfter } from '../http/retry-after.js'
 import { titleKey } from './name.js'
 
-/** @typedef {import('./model.js').Page} Page */
+/** @import {Models, Page, Target} from './model.js' */
+
 /** @typedef {Pick<Page, '_id' | 'revision' | 'modified_at'>} PageItem */
 /** @typedef {{name: string, revision: number, modifiedAt: Date, content: string}} TextHit */
 
@@ -23,27 +24,19 @@ const RANKED_MAX = 1_000
 /** An excerpt comes from this beginning of a text. With whole texts, one part of a list would read up to 100 MiB. */
 const EXCERPT_FROM_CHARS = 32_768
 
-/**
- * Finds pages, read-only. Every list is read from an index, in parts.
- * @param {ReturnType<typeof import('./model.js').defineModels>} models
- * @param {{searchMaxMs?: number}} [limits]
- */
+/** Every list is read from an index. @param {Models} models @param {{searchMaxMs?: number}} [limits] */
+// eslint-disable-next-line max-lines-per-function -- an object of independent queries
 export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_MAX_MS } = {}) {
   /**
-   * @template T
-   * @param {Promise<T>} search
-   * @returns {Promise<T>}
+   * @template T @param {Promise<T>} search
    * @throws {Error} 503 when the database gave up: its limit is wall time, so the query is costly or the machine busy
    */
-  const inTime = (search) => search.catch((error) => {
+  const refuseWhenTooLong = (search) => search.catch((error) => {
     throw error.code === MAX_TIME_MS_EXPIRED ? retryAfter(new SearchTooLong()) : error
   })
 
-  /**
-   * @param {object} filter
-   * @param {number} limit
-   */
-  const inOrder = (filter, limit, maxMs = searchMaxMs) => inTime(
+  /** @param {object} filter @param {number} limit */
+  const inOrder = (filter, limit, maxMs = searchMaxMs) => refuseWhenTooLong(
     Pages
       .find({ deleted_at: null, ...filter }, LIST_FIELDS)
       .sort({ title_key: 1, _id: 1 })
@@ -53,39 +46,35 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       .exec()
   )
 
-  /**
-   * @param {object} filter
-   * @param {Part} part
-   */
+  /** @param {object} filter @param {Part} part */
   const listOf = async (filter, { after, limit }) => partOf(
-    await inOrder(after === undefined ? filter : { $and: [filter, behind(after)] }, limit + 1),
+    await inOrder(after === undefined ? filter : { $and: [filter, pagesAfter(after)] }, limit + 1),
     limit
   )
 
   return {
     /**
-     * Lists pages in the order of their titles. With `q`, lists only titles that have it: first those that begin with
-     * it, which an index finds, then those that have it further in, for which the database scans all titles.
-     * @param {Part & {q: string, patienceMs?: number}} options  `q`: '' for all; `patienceMs`: time limit of the scan,
-     *   whose titles are left out when it is exceeded
+     * Lists pages in the order of their titles. With `q`, first those that begin with it, which an index finds, then
+     * those that have it further in, for which the database scans all titles.
+     * @param {Part & {q: string, scanMaxMs?: number}} options  `q`: '' for all; a scan beyond `scanMaxMs` is left out
      * @returns {Promise<Found<PageItem> & {complete: boolean}>}  `complete`: nothing was left out
-     * @throws {Error} 503 when it takes too long; the scan only without `patienceMs`
+     * @throws {Error} 503 when it takes too long; the scan only without `scanMaxMs`
      */
-    async byTitle ({ q, after, limit, patienceMs }) {
+    async byTitle ({ q, after, limit, scanMaxMs }) {
       const groups = searchGroups(titleKey(q))
       const start = after === undefined ? 0 : Math.max(0, groups.findIndex(({ test }) => test(titleKey(after))))
       /** @type {PageItem[]} */
       const found = []
       for (const [index, { filter }] of groups.entries()) {
         if (index < start || found.length > limit) continue
-        const conditions = index === start && after !== undefined ? [filter, behind(after)] : [filter]
-        const furtherIn = index > 0
+        const conditions = index === start && after !== undefined ? [filter, pagesAfter(after)] : [filter]
+        const isScan = index > 0
         const items = await inOrder(
           { $and: conditions },
           limit + 1 - found.length,
-          furtherIn ? patienceMs : undefined
+          isScan ? scanMaxMs : undefined
         ).catch((error) => {
-          if (furtherIn && patienceMs !== undefined && error instanceof SearchTooLong) return null
+          if (isScan && scanMaxMs !== undefined && error instanceof SearchTooLong) return null
           throw error
         })
         if (items === null) return { ...partOf(found, limit), complete: false }
@@ -96,14 +85,14 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
 
     /**
      * Lists pages with words of `q` in their text or title, the best match first. Too many hits are not ranked: then
-     * the best for the first word come first. https://www.mongodb.com/docs/manual/reference/operator/query/text/
+     * the best for the first word come first.
      * @param {{q: string, skip: number, limit: number}} options  `q`: words, "phrases in quotes", -excluded words
      * @returns {Promise<Found<TextHit> & {ranked: boolean}>}
      * @throws {Error} 503 when it takes too long
      */
     async byText ({ q, skip, limit }) {
       const filter = { deleted_at: null, $text: mongoose.trusted({ $search: q }) }
-      const hits = await inTime(
+      const hits = await refuseWhenTooLong(
         Pages.find(filter, { _id: 1 }).limit(RANKED_MAX + 1).maxTimeMS(searchMaxMs).lean().exec()
       )
       const ranked = hits.length <= RANKED_MAX
@@ -111,7 +100,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       const query = Pages.find(filter, /** @type {any} */ ({ ...LIST_FIELDS, content }))
       if (ranked) query.sort(/** @type {any} */ ({ score: { $meta: 'textScore' }, _id: 1 }))
       /** @type {Page[]} */
-      const found = await inTime(query.skip(skip).limit(limit + 1).maxTimeMS(searchMaxMs).lean().exec())
+      const found = await refuseWhenTooLong(query.skip(skip).limit(limit + 1).maxTimeMS(searchMaxMs).lean().exec())
       return {
         ...partOf(
           found.map(({ _id: name, revision, modified_at: modifiedAt, content }) =>
@@ -122,16 +111,12 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       }
     },
 
-    /**
-     * @param {Part & {tag: string}} options
-     * @returns {Promise<Found<PageItem>>}
-     */
+    /** @param {Part & {tag: string}} options @returns {Promise<Found<PageItem>>} */
     byTag: ({ tag, ...part }) => listOf({ tags: tag }, part),
 
     /**
-     * Lists the pages that link to a page or to one of its former names.
-     * @param {Part & {name: string}} options
-     * @returns {Promise<Found<PageItem>>}
+     * Includes links to former names of the page.
+     * @param {Part & {name: string}} options @returns {Promise<Found<PageItem>>}
      */
     async linkingTo ({ name, ...part }) {
       /** @type {{_id: string}[]} */
@@ -144,13 +129,9 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       )
     },
 
-    /**
-     * Lists the pages that no other page links to.
-     * @param {Part} part
-     * @returns {Promise<Found<{name: string}>>}
-     */
+    /** Lists the pages that no other page links to. @param {Part} part */
     async orphaned ({ after, limit }) {
-      /** @type {import('./model.js').Target[]} */
+      /** @type {Target[]} */
       const found = await Targets
         .find({
           is: 'page',
@@ -164,11 +145,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       return partOf(found.map(({ _id: name }) => ({ name })), limit)
     },
 
-    /**
-     * Lists the names that pages link to without a page, those with most links first.
-     * @param {Part} part
-     * @returns {Promise<Found<{name: string, sources: number}>>}
-     */
+    /** Lists the names that pages link to without a page, those with most links first. @param {Part} part */
     async wanted ({ after, limit }) {
       const last = after === undefined ? null : await Targets.findById(after, { sources: 1 }).lean().exec()
       const rest = last === null
@@ -180,7 +157,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
               { _id: mongoose.trusted({ $gt: last._id }) }
             ]
           }
-      /** @type {import('./model.js').Target[]} */
+      /** @type {Target[]} */
       const found = await Targets
         .find({ is: null, ...rest }, { sources: 1 })
         .sort({ sources: -1, _id: 1 })
@@ -190,11 +167,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       return partOf(found.map(({ _id: name, sources }) => ({ name, sources })), limit)
     },
 
-    /**
-     * Lists all tags in alphabetical order.
-     * @param {Part} part
-     * @returns {Promise<Found<{tag: string, pages: number}>>}
-     */
+    /** Lists all tags in alphabetical order. @param {Part} part */
     async tags ({ after, limit }) {
       /** @type {import('./model.js').Tag[]} */
       const found = await Tags
@@ -210,33 +183,17 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
 
 /** @typedef {ReturnType<typeof createSearch>} Search */
 
-/**
- * @typedef {object} Part  of a list
- * @property {string} [after]  the last item of the previous part; it need not exist any more
- * @property {number} limit
- */
+/** `after` need not exist any more. @typedef {{after?: string, limit: number}} Part */
 
-/**
- * @template T
- * @typedef {{items: T[], more: boolean}} Found
- */
+/** @template T @typedef {{items: T[], more: boolean}} Found */
 
 /** A page is rarely renamed more than a few times. */
 const FORMER_NAMES_MAX = 100
 
-/**
- * @template T
- * @param {T[]} found  `limit` + 1 items when there are more
- * @param {number} limit
- * @returns {Found<T>}
- */
+/** @template T @param {T[]} found  `limit` + 1 items when there are more @param {number} limit @returns {Found<T>} */
 const partOf = (found, limit) => ({ items: found.slice(0, limit), more: found.length > limit })
 
-/**
- * Returns the groups of matching titles, in the order in which a search lists them.
- * @param {string} key
- * @returns {{filter: object, test: (title: string) => boolean}[]}
- */
+/** @param {string} key @returns {{filter: object, test: (title: string) => boolean}[]} */
 function searchGroups (key) {
   if (key === '') return [{ filter: {}, test: () => true }]
   const literal = key.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
@@ -247,11 +204,8 @@ function searchGroups (key) {
   ]
 }
 
-/**
- * Returns the filter for the pages after this one in a list.
- * @param {string} name
- */
-function behind (name) {
+/** Returns the filter for the pages after this one in a list. @param {string} name */
+function pagesAfter (name) {
   const key = titleKey(name)
   // The second condition implies the first, which gives the index its start.
   return {

@@ -7,26 +7,25 @@ import { createPageReads } from './read-pages.js'
 import { createRename } from './rename-page.js'
 import { createPreview, createRemove, createSave } from './save-page.js'
 
+/** @import {Renderer} from '../markdown/renderer.js' */
+/** @import {Outbox} from './commit.js' */
+
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
 
-/** For a wiki without caches to purge. @type {import('./commit.js').Outbox} */
+/** For a wiki without caches to purge. @type {Outbox} */
 const SILENT = { add: async () => {}, added: () => {} }
 
 /**
  * Reads the newest state of single pages, and does every write. All names are canonical.
- * @param {object} options
- * @param {ReturnType<typeof import('./model.js').defineModels>} options.models
- * @param {import('../markdown/renderer.js').Renderer} options.renderer
- * @param {import('./commit.js').Outbox} [options.outbox]
- * @param {number} options.readsAtOnce  maximum number of pages in one database read
- * @param {Pick<import('fastify').FastifyBaseLogger, 'warn'>} options.log
+ * @typedef {{models: import('./model.js').Models, renderer: Renderer, outbox?: Outbox, readsAtOnce: number}} Parts
+ * @param {Parts & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
 export function createPageStore ({ models, renderer, outbox = SILENT, readsAtOnce, log }) {
   const { Pages } = models
-  const inTurn = createKeyedMutex()
+  const runExclusive = createKeyedMutex()
   const targets = createLinkTargets(models)
-  const currentHtml = createCurrentHtml({ Pages, targets, renderer, inTurn, log })
-  const context = { models, targets, currentHtml, renderer, outbox, inTurn }
+  const currentHtml = createCurrentHtml({ Pages, targets, renderer, runExclusive, log })
+  const context = { models, targets, currentHtml, renderer, outbox, runExclusive }
   const commit = createCommit(context)
   return {
     ...createPageReads({ Pages, currentHtml, renderer, readsAtOnce }),

@@ -15,10 +15,9 @@ export const TAGS_SCHEMA = {
 }
 
 /**
- * Returns the canonical spelling of tags: NFC, lower case, single spaces, no duplicates, in alphabetical order.
+ * NFC, lower case, single spaces, no duplicates, in alphabetical order.
  * @param {string | string[] | undefined} given
- * @returns {string[] | undefined} at most 20 tags of at most 50 characters; undefined when no tags were given
- * @throws {Error} 400
+ * @returns {string[] | undefined} at most 20 of at most 50 characters; undefined: none given @throws {Error} 400
  */
 export function canonicalTags (given) {
   if (given === undefined) return undefined
@@ -30,11 +29,7 @@ export function canonicalTags (given) {
   return tags
 }
 
-/**
- * @param {string} raw
- * @returns {string} '' for white space alone
- * @throws {Error} 400
- */
+/** @param {string} raw @returns {string} '' for white space alone @throws {Error} 400 */
 export function canonicalTag (raw) {
   if (/[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/u.test(raw)) {
     throw new InvalidTags('one has characters that cannot be shown')

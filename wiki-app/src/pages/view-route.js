@@ -7,6 +7,15 @@ import { PageMissing } from './page-errors.js'
 import { isConditional } from '../http/conditional-request.js'
 import { createCachingOf, View } from './view.js'
 
+/** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
+/** @import {IncomingHttpHeaders} from 'node:http' */
+/** @import {OriginCache} from '../caching/origin-cache.js' */
+/** @import {FastPath} from '../http/fast-path.js' */
+/** @import {Note} from '../observe/request-log.js' */
+/** @import {Services} from '../services.js' */
+/** @import {PageView} from './read-pages.js' */
+/** @import {createSavedNotice} from './saved-notice.js' */
+
 const PAGES = '/wiki/'
 const COUNTER_URL = `${PAGES}${COUNTER_NAME}`
 
@@ -14,18 +23,11 @@ const COUNTER_URL = `${PAGES}${COUNTER_NAME}`
 export const VIEW_ROUTE = `${PAGES}*`
 
 /**
- * Adds `GET /wiki/{name}`. The page is the same for every client, so that caches can serve it.
- * @type {import('fastify').FastifyPluginAsync<{
- *   store: import('./store.js').PageStore,
- *   policy: import('../caching/cache-policy.js').CachePolicy,
- *   savedNotice: ReturnType<typeof import('./saved-notice.js').createSavedNotice>,
- *   cache?: import('../caching/origin-cache.js').OriginCache<View>,
- *   fastPath: import('../http/fast-path.js').FastPath<View | null>,
- *   observe?: import('../observe/request-log.js').Note,
- *   isAvailable: () => boolean,
- *   runNow: <T>(read: () => Promise<T>) => Promise<T> | undefined
- * }>}  `fastPath` answers before Fastify while the database is available; `runNow` starts a read, or returns undefined
- * if it would have to queue
+ * `GET /wiki/{name}`. The page is the same for every client, so that caches can serve it. `fastPath` answers before
+ * Fastify while the database is available; `runNow` starts a read, or returns undefined if it would have to queue.
+ * @typedef {Pick<Services, 'store' | 'policy'> & {cache?: OriginCache<View>, fastPath: FastPath<View | null>}} Sources
+ * @typedef {{savedNotice: ReturnType<typeof createSavedNotice>, observe?: Note, isAvailable: () => boolean}} Others
+ * @type {FastifyPluginAsync<Sources & Others & {runNow: <T>(read: () => Promise<T>) => Promise<T> | undefined}>}
  */
 export async function viewRoute (app, { store, policy, savedNotice, cache, fastPath, observe, isAvailable, runNow }) {
   const cachingOf = createCachingOf(policy)
@@ -50,13 +52,13 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
 
     const saved = savedRevision(request.query)
     // After a save the author must see the new text, and this process may still cache the previous one.
-    const found = fastPath.foundOf(request.raw) ?? (saved === null ? keptOrRead(name, request.headers) : read(name))
+    const found = fastPath.foundOf(request.raw) ?? (saved === null ? cachedOrRead(name, request.headers) : read(name))
     const send = (/** @type {View | null} */ view) => answer(name, saved, view, request, reply)
     // A cached page is answered without a promise: that is the point of caching it.
     return found instanceof Promise ? found.then(send) : send(found)
   })
 
-  /** @param {import('./read-pages.js').PageView | null} page */
+  /** @param {PageView | null} page */
   function viewOf (page) {
     if (page === null) return null
     const view = new View(page, cachingOf)
@@ -69,38 +71,25 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
   /** @param {string} name @returns {Promise<View | null>} */
   const read = (name) => store.findView(name).then(viewOf)
 
-  /**
-   * @param {string} name
-   * @param {import('node:http').IncomingHttpHeaders} headers
-   */
+  /** @param {string} name @param {IncomingHttpHeaders} headers */
   const lookUp = (name, headers) => isConditional(headers) ? revalidated(name, headers) : read(name)
 
-  /**
-   * Reads only the validators first: a conditional request usually has the newest copy, and then needs no text.
-   * @param {string} name
-   * @param {import('node:http').IncomingHttpHeaders} headers
-   * @returns {Promise<View | null>}
-   */
+  /** @param {string} name @param {IncomingHttpHeaders} headers */
   async function revalidated (name, headers) {
     const page = await store.findValidators(name)
     const view = page && new View(page, cachingOf)
     return view !== null && (!view.isThere || view.isCurrentFor(headers)) ? view : read(name)
   }
 
-  /**
-   * @param {string} name
-   * @param {import('node:http').IncomingHttpHeaders} headers
-   */
-  const keptOrRead = (name, headers) => cache === undefined
+  /** @param {string} name @param {IncomingHttpHeaders} headers */
+  const cachedOrRead = (name, headers) => cache === undefined
     ? lookUp(name, headers)
     : cache.get(name) ?? cache.through(name, () => read(name))
 
   /**
    * @param {string} name
-   * @param {number | null} saved  the revision that the client has just saved; null for any other view
-   * @param {View | null} view
-   * @param {import('fastify').FastifyRequest} request
-   * @param {import('fastify').FastifyReply} reply
+   * @param {number | null} saved  the revision that the client has just saved; null for other views
+   * @param {View | null} view @param {FastifyRequest} request @param {FastifyReply} reply
    */
   function answer (name, saved, view, request, reply) {
     const page = view && view.page
@@ -116,7 +105,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
     // Never stored: the URL may have the number of a future edit, and must not keep the text before that edit.
     if (saved !== null) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
-      const whole = /** @type {import('./read-pages.js').PageView} */ (page)
+      const whole = /** @type {PageView} */ (page)
       if (saved > page.revision) return pageDocument(whole)
       return savedNotice(name, saved).then((notice) => pageDocument(whole, notice))
     }
@@ -125,10 +114,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
   }
 }
 
-/**
- * @param {import('fastify').FastifyReply} reply
- * @param {string[]} head  alternating names and values
- */
+/** @param {FastifyReply} reply @param {string[]} head  alternating names and values */
 function withHeaders (reply, head) {
   for (let index = 0; index < head.length; index += 2) reply.header(head[index], head[index + 1])
   return reply
@@ -144,8 +130,8 @@ function decoded (text) {
 }
 
 /**
- * Reads `?saved=`, which the redirect after a save adds. The response to it is not stored, so the author sees the new
- * text through every door.
+ * `?saved=`, which the redirect after a save adds, makes a response that is not stored: the author sees the new text
+ * through every door.
  * @param {unknown} query
  * @returns {number | null} null for anything but a positive integer
  */

@@ -4,20 +4,20 @@ import { HTML } from '../views.js'
 import { entityTag, pageDocument } from './document.js'
 import { hasCurrent, isConditional } from '../http/conditional-request.js'
 
+/** @import {IncomingHttpHeaders} from 'node:http' */
+/** @import {CachePolicy} from '../caching/cache-policy.js' */
+/** @import {Ready} from '../http/fast-path.js' */
+/** @import {PageValidators, PageView} from './read-pages.js' */
+
 const HEAD = Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML }).flat()
 /** Memory of a copy besides its document and its page's strings: head, objects, cache entry (2.4 kB on Node 20). */
 const COPY_OVERHEAD_BYTES = 2_560
 /** Maximum memory of a UTF-16 code unit of a string. */
 const UNIT_BYTES = 2
 
-/** @typedef {import('./read-pages.js').PageView} PageView */
-/** @typedef {import('./read-pages.js').PageValidators} PageValidators */
 /** @typedef {(page: PageValidators) => string[]} CachingOf  alternating names and values of headers */
 
-/**
- * @param {import('../caching/cache-policy.js').CachePolicy} policy
- * @returns {CachingOf} the headers that tell caches what they may do with a page
- */
+/** The headers that tell caches what they may do with a page. @param {CachePolicy} policy @returns {CachingOf} */
 export function createCachingOf (policy) {
   const caching = Object.entries(policy.headers).flat()
   return policy.purgedBy === 'tags' ? (page) => [...caching, 'cache-tag', tagOf(page._id)] : () => caching
@@ -33,7 +33,7 @@ export class View {
   #head
   /** @type {Buffer | undefined} */
   #document
-  /** @type {import('../http/fast-path.js').Ready | undefined} */
+  /** @type {Ready | undefined} */
   #whole
 
   /**
@@ -63,21 +63,18 @@ export class View {
   /** Creates the whole response in advance. */
   prepare () { if (this.isThere) this.#wholeReady() }
 
-  /** @param {import('node:http').IncomingHttpHeaders} headers  of the request */
+  /** @param {IncomingHttpHeaders} headers  of the request */
   isCurrentFor (headers) { return isConditional(headers) && hasCurrent(headers, this.validators) }
 
-  /**
-   * @param {import('node:http').IncomingHttpHeaders} headers  of the request
-   * @returns {import('../http/fast-path.js').Ready | undefined}
-   */
+  /** @param {IncomingHttpHeaders} headers  of the request @returns {Ready | undefined} */
   ready (headers) {
     if (!this.isThere) return undefined
     return this.isCurrentFor(headers) ? { status: 304, head: this.head } : this.#wholeReady()
   }
 
   /**
-   * Returns a copy for a cache, in memory of its own: a page that was read keeps the database's whole reply in memory,
-   * which has up to a hundred pages.
+   * A copy for a cache, in memory of its own: a page as read keeps the database's whole reply, of up to a hundred
+   * pages.
    */
   detached () {
     const { html, ...page } = /** @type {PageView} */ (this.page)
@@ -98,19 +95,13 @@ export class View {
 }
 
 /**
- * @param {PageValidators} page
- * @param {{etag: string, 'last-modified': string}} validators
- * @param {string[]} caching
+ * @param {PageValidators} page @param {{etag: string, 'last-modified': string}} validators @param {string[]} caching
  */
 const headOf = (page, { etag, 'last-modified': modified }, caching) => [
   ...HEAD, 'page-revision', String(page.revision), 'etag', etag, 'last-modified', modified, ...caching
 ]
 
-/**
- * @param {Buffer} document
- * @param {string[]} head  becomes part of the result, and is changed
- * @returns {import('../http/fast-path.js').Ready}
- */
+/** @param {Buffer} document @param {string[]} head  becomes part of the result, and is changed @returns {Ready} */
 function wholeOf (document, head) {
   head.push('content-length', String(document.length))
   return { status: 200, head, document }

@@ -35,64 +35,41 @@ const TURNING = /[\u202A-\u202E\u2066-\u2069]/u
  * @param {string} text
  * @returns {string | null} text for an error message
  */
-export const hiddenIn = (text) => place(text, HIDDEN_HERE)
+export const hiddenIn = (text) => describe(text, HIDDEN_HERE)
 
-/**
- * Checks the name of a new page; an existing page keeps its name until it is renamed.
- * @param {string} name
- * @throws {Error} 400
- */
+/** An existing page keeps its name until it is renamed. @param {string} name  of a new page @throws {Error} 400 */
 export function refuseHiddenName (name) {
   const hidden = hiddenIn(name)
   if (hidden !== null) throw new HiddenInName(hidden)
 }
 
-/**
- * Checks the name unless the page exists.
- * @param {import('./store.js').PageStore} store
- * @param {string} name  canonical
- * @throws {Error} 400
- */
+/** @param {import('./store.js').PageStore} store @param {string} name  canonical @throws {Error} 400 */
 export async function refuseNewHiddenName (store, name) {
   if (hiddenIn(name) !== null && await store.findSource(name) === null) refuseHiddenName(name)
 }
 
-/**
- * @param {string} [author]
- * @returns {string | undefined} without white space around it
- * @throws {Error} 400
- */
+/** @param {string} [author] @returns {string | undefined} trimmed @throws {Error} 400 */
 export function visibleAuthor (author) {
   const hidden = hiddenIn(author ?? '')
   if (hidden !== null) throw new HiddenInAuthor(hidden)
   return author?.trim()
 }
 
-/**
- * @param {string} [summary]
- * @returns {string | undefined} without white space around it
- * @throws {Error} 400
- */
+/** @param {string} [summary] @returns {string | undefined} trimmed @throws {Error} 400 */
 export function readableSummary (summary) {
-  const turning = place(summary ?? '', TURNING)
+  const turning = describe(summary ?? '', TURNING)
   if (turning !== null) throw new TurningSummary(turning)
   return summary?.trim()
 }
 
-/**
- * @param {string} tag
- * @throws {Error} 400
- */
+/** @param {string} tag @throws {Error} 400 */
 export function refuseHiddenTag (tag) {
   const hidden = hiddenIn(tag)
   if (hidden !== null) throw new HiddenInTag(hidden)
 }
 
-/**
- * @param {string} text
- * @param {RegExp} pattern
- */
-function place (text, pattern) {
+/** @param {string} text @param {RegExp} pattern */
+function describe (text, pattern) {
   const found = pattern.exec(text)
   if (found === null) return null
   const code = /** @type {number} */ (found[0].codePointAt(0)).toString(16).toUpperCase().padStart(4, '0')

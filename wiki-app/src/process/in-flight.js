@@ -1,33 +1,30 @@
 /**
- * A collection of items that are added and removed with every request. It is no Set, because a Set replaces its table
- * again and again under such load. An outgrown table still refers to its items and to each later table, and lives until
- * V8 collects old objects: requests would stay in memory for seconds, with all their pages.
+ * Items that are added and removed with every request. No Set: a Set replaces its table again and again under such
+ * load, and an outgrown table refers to each later one until V8 collects old objects. So requests would stay in memory
+ * for seconds, with all their pages.
  * https://github.com/v8/v8/blob/main/src/objects/ordered-hash-table.h (NextTable)
- * @template Item  `place` of it is written here
+ * @template Item  its `index` is written here
  */
 export function createInFlight () {
-  /** @type {(Item & {place?: number})[]} */
+  /** @type {(Item & {index?: number})[]} */
   const items = []
   return {
     get size () { return items.length },
 
-    /** @param {Item & {place?: number}} item */
+    /** @param {Item & {index?: number}} item */
     add (item) {
-      item.place = items.length
+      item.index = items.length
       items.push(item)
     },
 
-    /**
-     * @param {Item & {place?: number}} item
-     * @returns {boolean} whether it was there
-     */
+    /** @param {Item & {index?: number}} item @returns {boolean} whether it was there */
     remove (item) {
-      const place = Number(item.place)
-      if (items[place] !== item) return false
-      const last = /** @type {Item & {place?: number}} */ (items.pop())
+      const index = Number(item.index)
+      if (items[index] !== item) return false
+      const last = /** @type {Item & {index?: number}} */ (items.pop())
       if (last === item) return true
-      items[place] = last
-      last.place = place
+      items[index] = last
+      last.index = index
       return true
     },
 
@@ -36,7 +33,4 @@ export function createInFlight () {
   }
 }
 
-/**
- * @template Item
- * @typedef {ReturnType<typeof createInFlight<Item>>} InFlight
- */
+/** @template Item @typedef {ReturnType<typeof createInFlight<Item>>} InFlight */

@@ -1,5 +1,4 @@
-/** @typedef {import('../counter.js').Count} Count */
-/** @typedef {import('../counter.js').Reading} Reading */
+/** @import {Count, Reading} from '../counter.js' */
 
 /**
  * What a worker sends to its primary.
@@ -25,8 +24,7 @@ const OURS = 'wiki'
 export const wrap = (message) => ({ [OURS]: message })
 
 /**
- * @template {FromWorker | FromPrimary} Message
- * @param {any} message
+ * @template {FromWorker | FromPrimary} Message @param {any} message
  * @returns {Message | undefined} undefined for messages of others
  */
 export const unwrap = (message) => message?.[OURS]

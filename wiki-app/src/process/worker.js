@@ -4,6 +4,8 @@ import { createCount } from '../counter.js'
 import { retryAfter } from '../http/retry-after.js'
 import { unwrap, wrap } from './messages.js'
 
+/** @import {Counter} from '../counter.js' */
+
 const NotCounted = createError(
   'WIKI_NOT_COUNTED',
   'One of the wiki\'s processes does not say what it has counted. Nothing of it is lost; try again in a moment.',
@@ -11,21 +13,18 @@ const NotCounted = createError(
 )
 
 /** @param {import('./messages.js').FromWorker} message @param {() => void} [sent] */
-const tell = (message, sent) => { process.send?.(wrap(message), undefined, undefined, sent) }
+const send = (message, sent) => { process.send?.(wrap(message), undefined, undefined, sent) }
 
 /**
- * Registers this process with its primary, which then asks it for its count.
- * @returns {Promise<{
- *   number: number,
- *   counter: import('../counter.js').Counter,
- *   leave: () => Promise<void>,
- *   onStop: (stop: () => void) => void
- * }>} number: from 1 on, a replacement gets the same; leave: hands over the rest of the count, after the last request
+ * Registers this process with its primary, which then asks it for its count. `number`: from 1 on, a replacement gets
+ * the same; `leave` hands over the rest of the count, after the last request.
+ * @typedef {{number: number, counter: Counter, leave: () => Promise<void>, onStop: (stop: () => void) => void}} Joined
+ * @returns {Promise<Joined>}
  */
 export async function joinPrimary () {
   const { add, take } = createCount()
   /** @type {Map<number, (reading: import('../counter.js').Reading | null) => void>} */
-  const asked = new Map()
+  const pending = new Map()
   let lastRequest = 0
   /** @type {() => void} */
   let stop = () => { process.exit(0) }
@@ -35,14 +34,14 @@ export async function joinPrimary () {
       /** @type {import('./messages.js').FromPrimary | undefined} */
       const message = unwrap(raw)
       if (message?.kind === 'welcome') resolve(message.number)
-      if (message?.kind === 'count') tell({ kind: 'counted', reading: message.reading, count: take() })
+      if (message?.kind === 'count') send({ kind: 'counted', reading: message.reading, count: take() })
       if (message?.kind === 'stop') stop()
       if (message?.kind === 'reading') {
-        asked.get(message.request)?.(message.reading)
-        asked.delete(message.request)
+        pending.get(message.request)?.(message.reading)
+        pending.delete(message.request)
       }
     })
-    tell({ kind: 'join' })
+    send({ kind: 'join' })
   })
 
   return {
@@ -52,26 +51,24 @@ export async function joinPrimary () {
       async read ({ take }) {
         const request = ++lastRequest
         const reading = await new Promise((resolve) => {
-          asked.set(request, resolve)
-          tell({ kind: 'read', request, take })
+          pending.set(request, resolve)
+          send({ kind: 'read', request, take })
         })
         if (reading === null) throw retryAfter(new NotCounted())
         return reading
       }
     },
-    leave: () => new Promise((resolve) => tell({ kind: 'leave', count: take() }, () => resolve(undefined))),
+    leave: () => new Promise((resolve) => send({ kind: 'leave', count: take() }, () => resolve(undefined))),
     onStop: (callback) => { stop = callback }
   }
 }
 
 /** @param {string} address  where it accepts requests from now on */
-export const tellListening = (address) => tell({ kind: 'listening', address })
+export const reportListening = (address) => send({ kind: 'listening', address })
 
 /**
- * Lets the primary show this process's metrics, under a label per worker: sums would fall when a worker dies, which
- * looks like a restart of all.
- * @param {number} number
- * @returns {import('../observe/metrics.js').ShowMetrics}
+ * Shows this process's metrics under a label per worker: sums would fall when a worker dies, like at a restart of all.
+ * @param {number} number @returns {import('../observe/metrics.js').ShowMetrics}
  */
 export const shareMetrics = (number) => ({ registry }) => {
   registry.setDefaultLabels({ worker: String(number) })

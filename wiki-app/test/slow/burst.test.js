@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import test from 'node:test'
 import { startProcess, stopProcess } from '@stevec/harness/processes'
-import { createPlace } from '../../torture/place.js'
+import { createTestbed } from '../../torture/testbed.js'
 import { stored } from '../../torture/torture.js'
 
 const SAVES = 200
@@ -22,15 +22,15 @@ const TEXT = `${'words and words of a page that is a little different each time 
  */
 async function burst (t, settings) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-burst-'))
-  const place = await createPlace({ settings })
+  const testbed = await createTestbed({ settings })
   /** @type {import('@stevec/harness/processes').ProcessIdentity[]} */
   const loops = []
   t.after(async () => {
     for (const loop of loops) await stopProcess(loop)
-    await place.remove()
+    await testbed.remove()
     rmSync(directory, { recursive: true })
   })
-  await place.start()
+  await testbed.start()
   for (let index = 0; index < BUSY_LOOPS; index++) {
     const logFile = path.join(directory, 'log')
     loops.push(await startProcess({ name: 'busy loop', command: process.execPath, args: ['-e', 'for (;;);'], logFile }))
@@ -38,7 +38,7 @@ async function burst (t, settings) {
   const answers = await Promise.all(Array.from({ length: SAVES }, async (_, index) => {
     const start = performance.now()
     const name = `page-${index}`
-    const answer = await fetch(`${place.url}/api/v1/pages/${name}`, {
+    const answer = await fetch(`${testbed.url}/api/v1/pages/${name}`, {
       method: 'PUT',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ content: TEXT + name })
@@ -46,25 +46,25 @@ async function burst (t, settings) {
     await answer.arrayBuffer()
     return { name, status: answer.status, retryAfter: answer.headers.get('retry-after'), ms: performance.now() - start }
   }))
-  const kept = new Set((await stored(place.uri)).pages.map(({ _id }) => _id))
+  const kept = new Set((await stored(testbed.uri)).pages.map(({ _id }) => _id))
   const saved = answers.filter(({ status }) => status === 201)
   const longestMs = Math.max(...answers.map(({ ms }) => ms))
   t.diagnostic(`${saved.length} of ${SAVES} saved, the last answer after ${Math.round(longestMs)} ms`)
   for (const { name, status } of answers) assert.equal(kept.has(name), status === 201, `${name}: ${status}`)
-  return { answers, place }
+  return { answers, testbed }
 }
 
 test('two hundred saves at once on a busy machine are all made when they may wait', { timeout: 300_000 }, async (t) => {
-  const { answers, place } = await burst(t, { QUEUE_WAIT_MAX_MS: String(LONG_WAIT_MS) })
-  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201], place.log())
+  const { answers, testbed } = await burst(t, { QUEUE_WAIT_MAX_MS: String(LONG_WAIT_MS) })
+  assert.deepEqual([...new Set(answers.map(({ status }) => status))], [201], testbed.log())
 })
 
 test('with the default wait each is made, or refused after it, and then not made', { timeout: 300_000 }, async (t) => {
-  const { answers, place } = await burst(t, {})
+  const { answers, testbed } = await burst(t, {})
   const refused = answers.filter(({ status }) => status !== 201)
   const asPromised = (/** @type {typeof answers[0]} */ { status, retryAfter, ms }) =>
     status === 503 && Number(retryAfter) > 0 && ms >= DEFAULT_WAIT_MS
   const wrong = refused.filter((answer) => !asPromised(answer))
-  assert.deepEqual(wrong, [], place.log())
+  assert.deepEqual(wrong, [], testbed.log())
   assert.ok(refused.length < SAVES)
 })

@@ -10,7 +10,7 @@ import { locateTool } from '@stevec/harness/tools/locate'
 import { createClient } from '../../torture/client.js'
 import { createEditors } from '../../torture/editors.js'
 import { holds, judge } from '../../torture/oracle.js'
-import { createPlace } from '../../torture/place.js'
+import { createTestbed } from '../../torture/testbed.js'
 import { stored } from '../../torture/torture.js'
 
 const EDITORS = 8
@@ -61,10 +61,10 @@ test('the clocks of wiki and database are set forth and back under load: no edit
   skip: faketime === null && 'faketime is missing; `./stevec setup --with faketime` installs it'
 }, async (t) => {
   const clock = createClock(t)
-  const place = await createPlace({ env: clock.env })
-  t.after(() => place.remove())
-  await place.start()
-  const client = createClient(place.url, EDITORS + READERS + 1)
+  const testbed = await createTestbed({ env: clock.env })
+  t.after(() => testbed.remove())
+  await testbed.start()
+  const client = createClient(testbed.url, EDITORS + READERS + 1)
   t.after(() => client.close())
   const editors = createEditors({ client, seed: 5, editors: EDITORS, readers: READERS })
   t.after(() => editors.stop())
@@ -91,7 +91,7 @@ test('the clocks of wiki and database are set forth and back under load: no edit
       })
       if (made) return
       assert.equal(status, 503, body)
-      assert.ok(tries < TRIES_MAX, place.log())
+      assert.ok(tries < TRIES_MAX, testbed.log())
       await sleep(Number(headers['retry-after']) * 1000)
     }
   }
@@ -105,7 +105,7 @@ test('the clocks of wiki and database are set forth and back under load: no edit
   for (const [step, hours] of [1, -2, 24, 0].entries()) {
     clock.set(hours * HOUR_S)
     const wanted = editors.acknowledged() + EDITS_BETWEEN
-    assert.ok(await waitUntil(() => editors.acknowledged() >= wanted, WORK_MAX_MS), place.log())
+    assert.ok(await waitUntil(() => editors.acknowledged() >= wanted, WORK_MAX_MS), testbed.log())
 
     await write(`text of step ${step}`)
     const since = await read({ 'if-modified-since': String(copy.headers['last-modified']) })
@@ -121,7 +121,7 @@ test('the clocks of wiki and database are set forth and back under load: no edit
     `${editors.acknowledged()} edits, ${editors.failed.length} told to try again; longest time without one ${editors.gapMs()} ms`
   )
   assert.deepEqual(editors.unexpected, [])
-  assert.deepEqual(place.mistakes(), [])
-  const findings = judge([...editors.edits, ...own], editors.reads, await stored(place.uri))
+  assert.deepEqual(testbed.mistakes(), [])
+  const findings = judge([...editors.edits, ...own], editors.reads, await stored(testbed.uri))
   assert.ok(holds(findings), JSON.stringify(findings))
 })

@@ -4,7 +4,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { createClient } from '../../torture/client.js'
 import { createEditors } from '../../torture/editors.js'
 import { holds, judge } from '../../torture/oracle.js'
-import { createPlace } from '../../torture/place.js'
+import { createTestbed } from '../../torture/testbed.js'
 import { primaryOf } from '../../torture/replica-set.js'
 import { stored } from '../../torture/torture.js'
 
@@ -14,35 +14,35 @@ const WORK_MAX_MS = 90_000
 
 test('three mongods, two wikis: the primary is killed under load, another takes over, ' +
   'and no acknowledged edit is lost', { timeout: 400_000 }, async (t) => {
-  const place = await createPlace({ wikis: 2, members: 3 })
-  t.after(() => place.remove())
-  await place.start()
-  const client = createClient(place.url, EDITORS + READERS)
+  const testbed = await createTestbed({ wikis: 2, members: 3 })
+  t.after(() => testbed.remove())
+  await testbed.start()
+  const client = createClient(testbed.url, EDITORS + READERS)
   t.after(() => client.close())
   const editors = createEditors({ client, seed: 4, editors: EDITORS, readers: READERS })
   t.after(() => editors.stop())
   const reach = async (/** @type {number} */ more) => {
     const wanted = editors.acknowledged() + more
-    assert.ok(await waitUntil(() => editors.acknowledged() >= wanted, WORK_MAX_MS), place.log())
+    assert.ok(await waitUntil(() => editors.acknowledged() >= wanted, WORK_MAX_MS), testbed.log())
   }
 
   editors.start()
   await reach(100)
-  const killed = await primaryOf(place.uri)
+  const killed = await primaryOf(testbed.uri)
   const killedAt = performance.now()
-  await place.killMember(killed)
+  await testbed.killMember(killed)
   const before = editors.acknowledged()
   await reach(1)
   const firstMs = performance.now() - killedAt
   await reach(100)
   await editors.stop()
 
-  assert.notEqual(await primaryOf(place.uri), killed)
+  assert.notEqual(await primaryOf(testbed.uri), killed)
   t.diagnostic(
     `${before} edits before, ${editors.acknowledged() - before} after; the first one ${Math.round(firstMs)} ms after the kill, longest time without one ${editors.gapMs()} ms`
   )
   assert.deepEqual(editors.unexpected, [])
-  assert.deepEqual(place.mistakes(), [])
-  const findings = judge(editors.edits, editors.reads, await stored(place.uri))
+  assert.deepEqual(testbed.mistakes(), [])
+  const findings = judge(editors.edits, editors.reads, await stored(testbed.uri))
   assert.ok(holds(findings), JSON.stringify(findings))
 })

@@ -9,7 +9,7 @@ import { createLimits } from '@stevec/harness/limits'
 import { waitUntil } from '@stevec/harness/processes'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { createClient } from '../../torture/client.js'
-import { createPlace } from '../../torture/place.js'
+import { createTestbed } from '../../torture/testbed.js'
 import { stored } from '../../torture/torture.js'
 
 const LOAD = fileURLToPath(new URL('../../torture/overload.k6.js', import.meta.url))
@@ -41,13 +41,13 @@ test('ten times what the wiki can do: what is too much is refused at once, who i
 }, async (t) => {
   const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null }, () => {})
   if (limits.controllers.cpu === undefined) return t.skip(`the CPU cannot be limited here: ${limits.missing.cpu}`)
-  const place = await createPlace({ behindNginx: true, requestsAtOnceMax: AT_ONCE, cgroups: limits.directories })
+  const testbed = await createTestbed({ behindNginx: true, requestsAtOnceMax: AT_ONCE, cgroups: limits.directories })
   t.after(async () => {
-    await place.remove()
+    await testbed.remove()
     dropGroup(limits.directories)
   })
-  await place.start()
-  const client = createClient(place.url, AT_ONCE)
+  await testbed.start()
+  const client = createClient(testbed.url, AT_ONCE)
   t.after(() => client.close())
   const page = (/** @type {number} */ index) => client.ask('GET', `/wiki/page-${index % PAGES}`)
   const edit = (/** @type {number} */ index) =>
@@ -69,14 +69,14 @@ test('ten times what the wiki can do: what is too much is refused at once, who i
     }
   }))
   const capacity = asked / (performance.now() - start) * 1_000
-  const { pid } = place.wiki() ?? { pid: 0 }
+  const { pid } = testbed.wiki() ?? { pid: 0 }
   const before = residentMib(pid)
 
   const k6Arguments = ['run', '--quiet', '--no-usage-report', '--log-format', 'raw', LOAD]
   const { stdout, stderr } = await promisify(execFile)(requireTool('k6').path, k6Arguments, {
     env: {
       PATH: process.env.PATH,
-      URL: place.url,
+      URL: testbed.url,
       RATE: String(Math.ceil(10 * capacity)),
       DURATION_S: String(DURATION_S),
       PAGES: String(PAGES),
@@ -99,7 +99,7 @@ test('ten times what the wiki can do: what is too much is refused at once, who i
   t.diagnostic(`${capacity.toFixed(0)} a second with ${AT_ONCE} who wait; asked for ${(10 * capacity).toFixed(0)} a second, ${dropped} of which never came: ${(accepted.count / DURATION_S).toFixed(0)} a second answered in ${ms(accepted)}, ` +
     `${(refused.count / DURATION_S).toFixed(0)} refused in ${ms(refused)}, ${other} otherwise; ${before.toFixed(0)} → ${residentMib(pid).toFixed(0)} MiB; well after ${recoveredMs.toFixed(0)} ms`)
   assert.equal(other, 0, 'each is answered or refused')
-  const { made, refusedEdits, findings } = judgeEdits(stderr, (await stored(place.uri)).revisions)
+  const { made, refusedEdits, findings } = judgeEdits(stderr, (await stored(testbed.uri)).revisions)
   t.diagnostic(`of the edits ${made} were made and ${refusedEdits} refused`)
   assert.ok(made > 0 && refusedEdits > 0)
   assert.deepEqual(findings, [])

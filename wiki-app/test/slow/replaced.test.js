@@ -4,7 +4,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { createClient } from '../../torture/client.js'
 import { createEditors } from '../../torture/editors.js'
 import { holds, judge } from '../../torture/oracle.js'
-import { createPlace } from '../../torture/place.js'
+import { createTestbed } from '../../torture/testbed.js'
 import { stored } from '../../torture/torture.js'
 
 const ROUNDS = 2
@@ -16,10 +16,10 @@ const WORK_MAX_MS = 120_000
 test('wikis behind the origin\'s nginx are replaced one by one, many times, under load: no request fails', {
   timeout: 400_000
 }, async (t) => {
-  const place = await createPlace({ wikis: 2 })
-  t.after(() => place.remove())
-  await place.start()
-  const client = createClient(place.url, EDITORS + READERS)
+  const testbed = await createTestbed({ wikis: 2 })
+  t.after(() => testbed.remove())
+  await testbed.start()
+  const client = createClient(testbed.url, EDITORS + READERS)
   t.after(() => client.close())
   const editors = createEditors({ client, seed: 3, editors: EDITORS, readers: READERS })
   t.after(() => editors.stop())
@@ -28,8 +28,8 @@ test('wikis behind the origin\'s nginx are replaced one by one, many times, unde
     for (const index of [0, 1]) {
       const before = editors.answered()
       assert.ok(await waitUntil(() => editors.answered() > before + 200, WORK_MAX_MS))
-      await place.stopWiki(index)
-      await place.startWiki(index, '/readyz')
+      await testbed.stopWiki(index)
+      await testbed.startWiki(index, '/readyz')
     }
   }
   await editors.stop()
@@ -37,8 +37,8 @@ test('wikis behind the origin\'s nginx are replaced one by one, many times, unde
     `${2 * ROUNDS} replacements, ${editors.answered()} requests answered, ${editors.acknowledged()} of them edits, ${editors.failed.length} failed; longest time without an edit ${editors.gapMs()} ms`
   )
   assert.deepEqual(count(editors.failed), {})
-  assert.deepEqual(place.mistakes(), [])
-  const findings = judge(editors.edits, editors.reads, await stored(place.uri))
+  assert.deepEqual(testbed.mistakes(), [])
+  const findings = judge(editors.edits, editors.reads, await stored(testbed.uri))
   assert.ok(holds(findings), JSON.stringify(findings))
 })
 

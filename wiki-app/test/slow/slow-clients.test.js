@@ -5,7 +5,7 @@ import test from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isAlive, waitUntil } from '@stevec/harness/processes'
 import { createClient } from '../../torture/client.js'
-import { createPlace } from '../../torture/place.js'
+import { createTestbed } from '../../torture/testbed.js'
 
 const READERS = 4
 const READ_EVERY_MS = 50
@@ -124,22 +124,22 @@ const CROWDS = [
 
 test('slow clients, idle ones by the thousand, and headers without end: ' +
   'who reads and edits meanwhile does not notice', { timeout: 300_000 }, async (t) => {
-  const place = await createPlace({ behindNginx: true, requestsAtOnceMax: 256 })
-  t.after(() => place.remove())
-  await place.start()
-  const setUp = createClient(place.url, 1)
+  const testbed = await createTestbed({ behindNginx: true, requestsAtOnceMax: 256 })
+  t.after(() => testbed.remove())
+  await testbed.start()
+  const setUp = createClient(testbed.url, 1)
   await setUp.ask('PUT', '/api/v1/pages/small', { json: { content: 'small' } })
   assert.equal((await setUp.ask('PUT', '/api/v1/pages/large', {
     json: { content: 'words and words\n\n'.repeat(LARGE_BYTES / 17) }
   })).status, 201)
   setUp.close()
-  const visitors = createVisitors(place.url)
+  const visitors = createVisitors(testbed.url)
   t.after(() => visitors.close())
   await visitors.visit(READS / 4)
   t.diagnostic(`before: p99 ${visitors.take().p99Ms.toFixed(0)} ms`)
 
   for (const [name, count, begin, goOn] of CROWDS) {
-    const crowd = await keep(place.url, count, begin, goOn)
+    const crowd = await keep(testbed.url, count, begin, goOn)
     t.after(crowd.end)
     // The crowd's requests are work like any other, and during their burst the wiki may refuse some. The test is about
     // the time after it, when the clients do not take the responses.
@@ -154,27 +154,27 @@ test('slow clients, idle ones by the thousand, and headers without end: ' +
     assert.deepEqual(failed, [], name)
     assert.equal(reads, 0.9 * READERS * READS)
     // New connections are served, too.
-    const late = createVisitors(place.url)
+    const late = createVisitors(testbed.url)
     await late.visit(1)
     assert.deepEqual(late.take().failed, [], name)
     late.close()
     crowd.end()
-    assert.ok(isAlive(place.nginx()))
+    assert.ok(isAlive(testbed.nginx()))
     assert.ok(await waitUntil(() => crowd.open() === 0, WAIT_MAX_MS))
   }
 })
 
 test('the wiki itself, should anybody get to it past nginx, ' +
   'keeps answering with ten thousand connections that ask for nothing', { timeout: 300_000 }, async (t) => {
-  const place = await createPlace()
-  t.after(() => place.remove())
-  await place.start()
-  const visitors = createVisitors(place.url)
+  const testbed = await createTestbed()
+  t.after(() => testbed.remove())
+  await testbed.start()
+  const visitors = createVisitors(testbed.url)
   t.after(() => visitors.close())
-  const setUp = createClient(place.url, 1)
+  const setUp = createClient(testbed.url, 1)
   await setUp.ask('PUT', '/api/v1/pages/small', { json: { content: 'small' } })
   setUp.close()
-  const crowd = await keep(place.url, 10_000, (socket) => { socket.resume() })
+  const crowd = await keep(testbed.url, 10_000, (socket) => { socket.resume() })
   t.after(crowd.end)
   await visitors.visit(READS)
   const { failed, p99Ms } = visitors.take()

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { dropGroup, setCpuShare } from '@stevec/harness/cgroup'
 import { createLimits } from '@stevec/harness/limits'
 import { createClient } from '../../torture/client.js'
-import { createPlace } from '../../torture/place.js'
+import { createTestbed } from '../../torture/testbed.js'
 
 /** Half of the share that the profile banana-pi gives the wiki and its database together. */
 const CPU_SHARE = 0.08
@@ -19,15 +19,15 @@ const title = 'with a twelfth of a core an ordinary page is saved, as the first 
 test(title, { skip, timeout: 600_000 }, async (t) => {
   const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null }, () => {})
   if (limits.controllers.cpu === undefined) return t.skip(`the CPU cannot be limited here: ${limits.missing.cpu}`)
-  const place = await createPlace({ cgroups: limits.directories })
+  const testbed = await createTestbed({ cgroups: limits.directories })
   t.after(async () => {
-    await place.remove()
+    await testbed.remove()
     dropGroup(limits.directories)
   })
-  await place.startDatabase()
+  await testbed.startDatabase()
   setCpuShare(limits, CPU_SHARE)
-  await place.startWiki(0, '/readyz')
-  const client = createClient(place.url, 4)
+  await testbed.startWiki(0, '/readyz')
+  const client = createClient(testbed.url, 4)
   t.after(() => client.close())
   const save = (/** @type {string} */ name) =>
     client.ask('PUT', `/api/v1/pages/${name}`, { json: { content: CONTENT } })

@@ -27,7 +27,8 @@ const MISTAKES_MAX = 20
  * @param {boolean} [options.behindNginx]  default: when there are several wikis
  * @param {number} [options.requestsAtOnceMax]  see nginx/src/role.js
  */
-export async function createPlace ({
+// eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
+export async function createTestbed ({
   wikis: count = 1,
   members = 1,
   settings = {},
@@ -36,7 +37,7 @@ export async function createPlace ({
   behindNginx = count > 1,
   requestsAtOnceMax
 } = {}) {
-  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-place-'))
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-testbed-'))
   const [nginxPort, ...ports] = await freePorts(1 + count + members)
   const [wikiPorts, databasePorts] = [ports.slice(0, count), ports.slice(count)]
   const logFile = (/** @type {number} */ index) => path.join(directory, `wiki-${index}.log`)
@@ -179,4 +180,4 @@ export async function createPlace ({
   }
 }
 
-/** @typedef {Awaited<ReturnType<typeof createPlace>>} Place */
+/** @typedef {Awaited<ReturnType<typeof createTestbed>>} Testbed */

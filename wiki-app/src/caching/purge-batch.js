@@ -1,0 +1,100 @@
+/** @import {Stale} from './invalidation.js' */
+/** @import {Entry} from './purge-entries.js' */
+
+/** Purges the caches; rejects with a `PurgeError`. @typedef {(stale: Stale) => Promise<void>} Purge */
+/**
+ * `refused`: the API refuses this content each time, mostly with a 400; `retryAfterMs`: RFC 9110 §10.2.3
+ * @typedef {Error & {refused?: boolean, retryAfterMs?: number}} PurgeError
+ */
+
+/** Beyond these a purge of everything is cheaper for the wiki and the caches. */
+const ITEMS_MAX = 5_000
+const ENTRIES_MAX = 10_000
+/** Calls per batch that search for refused entries: enough to find two among 200. */
+const REFUSALS_PER_BATCH_MAX = 16
+/** A longer Retry-After is a mistake. */
+const RETRY_AFTER_MAX_MS = 3_600_000
+const SHOWN_ITEMS_MAX = 5
+const SHOWN_CHARS_MAX = 200
+
+/**
+ * Purges claimed entries from the caches, and puts off or replaces those that could not be purged.
+ * @typedef {ReturnType<typeof import('./purge-entries.js').createPurgeEntries>} Store
+ * @typedef {{onPurged: () => void, wakeUpIn: (ms: number) => void}} Callbacks
+ * @typedef {{store: Store, purge: Purge, log: Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>}} Parts
+ * @param {Parts & Callbacks & {timing: import('./purge-queue.js').Timing, signal: AbortSignal}} parts
+ */
+export function createBatchPurger ({ store, purge, log, timing, signal, onPurged, wakeUpIn }) {
+  const { repeatAfterMs, retryMs, retryMaxMs, everythingAfterMs } = timing
+  let failures = 0
+
+  /**
+   * Purges the entries, all in one call if that is accepted. A refused call is halved until the refused entry is alone.
+   * @param {Entry[]} entries @returns {Promise<number>} milliseconds until the next call
+   */
+  async function purgeEntries (entries) {
+    const batches = [entries]
+    for (let refusals = 0; batches.length > 0 && !signal.aborted;) {
+      const batch = /** @type {Entry[]} */ (batches.pop())
+      const stale = merged(batch)
+      try {
+        await purge(stale)
+      } catch (thrown) {
+        const error = /** @type {PurgeError} */ (thrown)
+        // A purge of everything names no entry: only the settings can cause its refusal, so no entry is given up.
+        if (error.refused !== true || stale.everything) return postponeFailed([batch, ...batches].flat(), error)
+        refusals += 1
+        if (batch.length === 1 || refusals >= REFUSALS_PER_BATCH_MAX) await replaceRefused(batch, stale, error)
+        else batches.push(batch.slice(batch.length >> 1), batch.slice(0, batch.length >> 1))
+        continue
+      }
+      if (failures > 0) log.warn('the caches take purges again')
+      failures = 0
+      await store.markPurged(batch)
+      onPurged()
+      if (batch.some(({ again }) => !again)) wakeUpIn(repeatAfterMs)
+    }
+    if (batches.length > 0) await store.postpone(batches.flat(), 0)
+    return 0
+  }
+
+  /**
+   * Replaces refused entries by a purge of everything: without it their pages would stay stale for the whole lifetime,
+   * a day with some policies. One covers all entries that are refused within some seconds.
+   * @param {Entry[]} entries @param {Stale & {everything: false}} stale  what they name @param {Error} error
+   */
+  async function replaceRefused (entries, { urls, tags }, error) {
+    const named = [...urls, ...tags]
+    const items = named.slice(0, SHOWN_ITEMS_MAX).map((item) => item.slice(0, SHOWN_CHARS_MAX))
+    log.error({ items, items_count: named.length, entries_count: entries.length },
+      `the caches refuse to purge these, so everything is purged instead: ${error.message}`)
+    await store.replaceByEverything(entries, everythingAfterMs)
+    wakeUpIn(everythingAfterMs)
+  }
+
+  /** @param {Entry[]} entries @param {PurgeError} error @returns {Promise<number>} milliseconds to the next attempt */
+  async function postponeFailed (entries, { message, retryAfterMs = 0 }) {
+    failures += 1
+    // Logs the first, second, fourth, eighth … failure.
+    if (Number.isInteger(Math.log2(failures))) {
+      log.warn(`caches were not purged, retrying (attempt ${failures}): ${message}`)
+    }
+    const backoffMs = Math.min(retryMaxMs, retryMs * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
+    const waitMs = Math.max(backoffMs, Math.min(retryAfterMs, RETRY_AFTER_MAX_MS))
+    // Other processes may reach the caches: they wait no longer than the lease.
+    await store.postpone(entries, waitMs)
+    const all = await store.allIfMoreThan(ENTRIES_MAX)
+    if (all.length > 0) await store.replaceByEverything(all, waitMs)
+    return waitMs
+  }
+
+  return { purgeEntries, isFailing: () => failures > 0 }
+}
+
+/** @param {Entry[]} entries @returns {Stale} */
+function merged (entries) {
+  const urls = [...new Set(entries.flatMap((entry) => entry.urls))]
+  const tags = [...new Set(entries.flatMap((entry) => entry.tags ?? []))]
+  const everything = urls.length + tags.length > ITEMS_MAX || entries.some((entry) => entry.everything)
+  return everything ? { everything } : { everything, urls, tags }
+}
