@@ -43,15 +43,12 @@ import { createServices } from './services.js'
 /** @typedef {import('./http/fast-path.js').FastPath<import('./pages/view.js').View | null>} FastPath */
 
 /**
- * Builds the wiki, ready to `listen` or `inject`. It starts without its database, too, and answers 503 until that is
- * found.
+ * Starts without its database, too, and answers 503 until that is found.
  * @param {Config} config
- * @param {{purge?: Purge, timing?: Partial<Timing>}} [caches]  in front of the wiki, which knows none of them
- * @param {{counter?: Counter, showMetrics?: ShowMetrics, logTo?: NodeJS.WritableStream}} [others]  `counter`: of all
- *   processes that serve the same wiki; `showMetrics`: default on a port of their own
- * @param {Pick<Parameters<typeof createServices>[2], 'makeRenderer' | 'makeOldRevisions'>} [parts]  replacements for
- *   tests
- * @returns {Promise<FastifyInstance>} whose `close` finishes requests in flight, then leaves the database
+ * @param {{purge?: Purge, timing?: Partial<Timing>}} [caches]
+ * @param {{counter?: Counter, showMetrics?: ShowMetrics, logTo?: NodeJS.WritableStream}} [others]  shared `counter`
+ * @param {Pick<Parameters<typeof createServices>[2], 'makeRenderer' | 'makeOldRevisions'>} [parts]  for tests
+ * @returns {Promise<FastifyInstance>} `close` finishes requests in flight
  */
 export async function buildApp (
   config,
@@ -77,7 +74,7 @@ export async function buildApp (
   app.server.maxConnections = CONNECTIONS_MAX
   refuseConnectAndExpect(app.server)
 
-  // Loaded only with METRICS_PORT: loading prom-client makes the start slower.
+  // prom-client makes the start slower.
   const observing = config.METRICS_PORT === undefined ? undefined : await import('./observe/metrics.js')
   const services = createServices(config, app.log, { ...caches, ...parts, createMetrics: observing?.createMetrics })
   const { database, metrics } = services
@@ -88,7 +85,7 @@ export async function buildApp (
   const knownRoutes = recordRoutes(app)
   drainOnClose(app)
   await app.register(limitHandlers, { limits, database })
-  // Before the database: a metrics port that is taken stops the start while nothing is connected yet.
+  // A taken metrics port stops the start before anything is connected.
   await app.register(observation, {
     observe,
     fastPath,

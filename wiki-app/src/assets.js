@@ -22,7 +22,7 @@ export const ICON_URL = icon.url
 export const PAGE_SCRIPT_URL = pageScript.url
 export const EDITOR_SCRIPT_URL = editorScript.url
 
-/** Their URLs change with their content, so caches may keep them for ever (RFC 8246). @type {FastifyPluginAsync} */
+/** URLs change with their content (RFC 8246). @type {FastifyPluginAsync} */
 export async function assetRoutes (app) {
   const config = { database: false }
   for (const { url, type, bytes } of [style, icon, pageScript, editorScript]) {

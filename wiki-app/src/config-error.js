@@ -1,2 +1,2 @@
-/** A setting that is not allowed; the message is one line for the person who set it. */
+/** The message is one line for the operator. */
 export class ConfigError extends Error {}

@@ -12,7 +12,7 @@ const NAMES = /** @type {Setting[]} */ (Object.keys(SETTINGS))
 const HIDDEN = '(not shown, it may hold a password)'
 
 /**
- * Reads the environment; nothing else in the wiki does.
+ * Nothing else reads the environment.
  * @param {Record<string, string | undefined>} [env] @returns {Config}
  * @throws {ConfigError} naming each bad variable, its value and what is allowed
  */

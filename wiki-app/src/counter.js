@@ -3,22 +3,22 @@ import { randomUUID } from 'node:crypto'
 /** @typedef {{requests: number, reads: number, writes: number}} Count */
 
 /**
- * For all processes of this wiki. `instance` changes when something that was counted since the last reading is lost.
+ * `instance` changes when something counted since the last reading is lost.
  * @typedef {{instance: string, count: Count}} Reading
  */
 
 /**
- * `read` returns what was counted since the last reading that took it; `take` starts again at 0.
+ * `take` starts again at 0.
  * @typedef {(options: {take: boolean}) => Reading | Promise<Reading>} ReadCounter
  * @typedef {{add: (method: string) => void, read: ReadCounter}} Counter
  */
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** The last part of the counter's own URL; as a page name it is reserved. */
+/** A reserved page name. */
 export const COUNTER_NAME = 'stevec'
 
-/** Counts requests. Each step is synchronous, so one process loses no request and counts none twice. */
+/** Each step is synchronous, so no request is lost or counted twice. */
 export function createCount () {
   let count = noneCounted()
   return {
@@ -29,7 +29,7 @@ export function createCount () {
       else count.writes++
     },
     peek: () => count,
-    /** @returns {Count} the count, which starts again at 0 */
+    /** @returns {Count} */
     take () {
       const taken = count
       count = noneCounted()
@@ -41,7 +41,7 @@ export function createCount () {
 /** @returns {Count} */
 export const noneCounted = () => ({ requests: 0, reads: 0, writes: 0 })
 
-/** Creates the counter of a wiki that runs as one process. @returns {Counter} */
+/** For a wiki of one process. @returns {Counter} */
 export function createCounter () {
   const { add, peek, take } = createCount()
   const instance = randomUUID()
@@ -49,7 +49,7 @@ export function createCounter () {
 }
 
 /**
- * How many requests reached the application since the last reading, so those that no cache answered.
+ * Requests since the last reading that no cache answered.
  * @type {import('fastify').FastifyPluginAsync<{counter: Counter}>}
  */
 export async function counterRoute (app, { counter }) {

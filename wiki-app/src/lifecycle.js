@@ -1,7 +1,7 @@
 import fp from 'fastify-plugin'
 import { migrate } from './migrations/migrate.js'
 
-/** Connects, warms up and closes the services of the routes. Closing runs in the reverse order of registration. */
+/** Closing runs in the reverse order of registration. */
 export const lifecycle = fp(
   /** @type {import('fastify').FastifyPluginAsync<{services: import('./services.js').Services}>} */
   async function lifecycle (app, { services }) {
@@ -11,7 +11,7 @@ export const lifecycle = fp(
     app.addHook('onClose', database.close)
     app.addHook('onClose', oldRevisions.close)
     app.addHook('onClose', renderer.close).addHook('onClose', store.close)
-    // After listening, and not awaited: the wiki is ready before its rendering thread.
+    // Not awaited: the wiki is ready before its rendering thread.
     app.addHook('onListen', async () => {
       renderer.warm().catch((error) => { app.log.error(`nothing can be rendered: ${error.message}`) })
     })

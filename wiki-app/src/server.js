@@ -7,7 +7,6 @@ import { keepTickShape } from './process/tick-shape.js'
 /** @import {Config} from './settings.js' */
 
 const CLOSE_MAX_MS = 10_000
-/** Signals by which people, terminals and supervisors end a process. */
 const STOP_SIGNALS = /** @type {('SIGHUP' | 'SIGINT' | 'SIGQUIT' | 'SIGTERM')[]} */ (
   ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'])
 
@@ -22,7 +21,7 @@ try {
   process.exit(1)
 }
 
-/** Serves requests until it is stopped. @param {Config} config @returns {Promise<string>} the address */
+/** @param {Config} config @returns {Promise<string>} the address */
 async function serve (config) {
   const app = await buildApp(config, { purge: await purgeOf(config) })
   closeWithGrace({ delay: CLOSE_MAX_MS, logger: app.log }, async ({ err }) => {
@@ -32,7 +31,7 @@ async function serve (config) {
   return app.listen({ host: config.HOST, port: config.PORT })
 }
 
-/** The primary stops it, or a signal, or both (Ctrl-C). @param {Config} config */
+/** Stopped by the primary, a signal, or both (Ctrl-C). @param {Config} config */
 async function serveAsWorker (config) {
   const { joinPrimary, shareMetrics, reportListening } = await import('./process/worker.js')
   const { number, counter, leave, onStop } = await joinPrimary()
@@ -57,15 +56,15 @@ function printListening (address) {
   process.stdout.write(`wiki listening on ${address}\n`)
 }
 
-/** The purge of the caches in front, which the wiki itself knows nothing about. @param {Config} config */
+/** @param {Config} config */
 async function purgeOf ({ PURGE_ZONE: zoneId, PURGE_URL: apiUrl, PURGE_TOKEN: token, PUBLIC_URL: publicUrl }) {
   if (zoneId === undefined || token === undefined || publicUrl === undefined) return undefined
-  // Loaded only where there is a CDN: the SDK is large.
+  // The SDK is large.
   const { createPurgeOf } = await import('@stevec/cdn/wiki')
   return createPurgeOf({ zoneId, apiUrl, token, publicUrl })
 }
 
-/** One line for an error that the person who starts the wiki can fix, and the stack for a bug. @param {any} error */
+/** One line for what the operator can fix, the stack for a bug. @param {any} error */
 function explain (error) {
   if (error instanceof ConfigError) return error.message
   if (error.code === 'EADDRINUSE') {

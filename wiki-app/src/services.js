@@ -33,7 +33,7 @@ const MIB = 1_048_576
 /** @typedef {import('fastify').FastifyBaseLogger} Log */
 
 /**
- * Creates what the routes work with. Nothing is connected or started yet: see lifecycle.js.
+ * Connects and starts nothing: see lifecycle.js.
  * @typedef {{makeRenderer?: typeof createRenderer, makeOldRevisions?: typeof createOldRevisions}} Replacements
  * @typedef {{purge?: Purge, timing?: Partial<Timing>, createMetrics?: typeof createMetrics}} Parts
  * @param {Config} config @param {Log} log @param {Parts & Replacements} parts
@@ -108,7 +108,7 @@ const originCacheOf = ({ ORIGIN_CACHE_MIB: mib }, log, { Pages }, connection) =>
   : createOriginCache({ connection, collection: Pages.collection.name, maxBytes: mib * MIB, log })
 
 /**
- * The same functions, which fail at once while the database is away.
+ * They fail at once while the database is away.
  * @template {Record<string, (...args: any[]) => Promise<any>>} T @param {T} functions @param {Database} database
  * @returns {T}
  */

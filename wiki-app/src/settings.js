@@ -21,7 +21,7 @@ const LOG_LEVELS = /** @type {const} */ (['fatal', 'error', 'warn', 'info', 'deb
 
 /** @template T @typedef {Omit<SettingSpec<T>, 'read' | 'default'> & {default?: T}} Spec  before its reader is known */
 
-/** Every setting of the wiki: types, checks and the table in wiki-app/README.md come from here. */
+/** Types, checks and the table in wiki-app/README.md come from here. */
 export const SETTINGS = {
   HOST: text(isThere, {
     default: '127.0.0.1',
@@ -64,13 +64,13 @@ export const SETTINGS = {
     allowed: 'a whole number of seconds from 0 to 31536000 (a year)',
     does: 'how long after that they may serve it while the wiki does not answer (RFC 5861)'
   }),
-  // A lost purge leaves an old page in the CDN until this lifetime ends.
+  // How long a lost purge leaves an old page in the CDN.
   CACHE_CDN_TTL_S: integer(1, YEAR_S, {
     default: 86_400,
     allowed: 'a whole number of seconds from 1 to 31536000 (a year)',
     does: 'for `purge-url` and `purge-tag`: how long a CDN that gets purges may serve a copy'
   }),
-  // As many as the driver gets in one response, so that no read needs a second one.
+  // As many as the driver gets in one response.
   PAGE_READS_AT_ONCE: integer(1, 100, {
     default: 100,
     allowed: 'a whole number from 1 (a read of the database for each page view) to 100',
@@ -81,7 +81,7 @@ export const SETTINGS = {
     allowed: 'a whole number of MiB from 0 (off) to 16384',
     does: 'memory for pages that are ready to be sent, each until it changes in the database'
   }),
-  // A page's Markdown and its HTML share one MongoDB document of at most 16 MiB.
+  // HTML and Markdown share a MongoDB document of at most 16 MiB.
   PAGE_MAX_BYTES: integer(1, 3 * MIB, {
     default: MIB,
     allowed: 'a whole number of bytes from 1 to 3145728',
@@ -100,26 +100,25 @@ export const SETTINGS = {
     allowed: 'the path of a file that wiki-app/bin/user.js has made; ACCESS=users needs it, and nothing else does',
     does: 'the people of the wiki, see below; read at the start'
   })),
-  // A request does not show whether its client uses https, because TLS may end in front of the wiki. Cookies that are
-  // only for https need this address.
+  // TLS may end in front of the wiki, so no request shows whether its client uses https.
   PUBLIC_URL: optional(text(isOrigin, {
     allowed: 'the address of the wiki as visitors see it, without a path: https://wiki.example',
     does: 'the wiki\'s address as visitors see it; with `https://…` the session\'s cookie is for https alone'
   })),
-  // A person saves a few times a minute; the limit is for programs.
+  // For programs: a person saves a few times a minute.
   WRITES_PER_MINUTE: integer(0, 100_000, {
     default: 60,
     allowed: 'a whole number from 0 (no limit) to 100000',
     does: 'changes that one client may send within a minute, see below for imports; 0: no limit'
   }),
-  // The wait and the work together stay below a second.
+  // Wait and work together stay below a second.
   QUEUE_WAIT_MAX_MS: integer(0, 60_000, {
     default: 500,
     allowed: 'a whole number of milliseconds from 0 (nobody is refused) to 60000',
     does: 'how long a request may wait for its turn before it is refused with 503. Reads, writes and costly reads ' +
       '(searches, whole texts) wait apart, the last ten times as long. 0: no queue, and no refusal'
   }),
-  // By default only nginx on the same machine may name the client: any client can send that header.
+  // Any client can send that header, so only a local proxy is trusted.
   TRUSTED_PROXIES: text((proxies) => trustOf(proxies) !== null, {
     default: 'loopback',
     allowed: 'loopback, linklocal, uniquelocal, addresses or CIDR blocks with commas between, or none',
@@ -153,7 +152,7 @@ export const SETTINGS = {
     shown: 'no metrics',
     does: 'where Prometheus finds `/metrics`'
   })),
-  // Metrics reveal internals, so by default only this machine can read them.
+  // Metrics reveal internals.
   METRICS_HOST: text(isThere, {
     default: '127.0.0.1',
     allowed: 'an address or host name for the metrics to listen on',
@@ -163,7 +162,7 @@ export const SETTINGS = {
     default: 'warn',
     does: '`info` logs requests, and page views as `LOG_VIEWS_PER_S` says'
   }),
-  // A line takes a quarter of the time of a cached response, so a small board can afford few per second.
+  // A line takes a quarter of the time of a cached response.
   LOG_VIEWS_PER_S: integer(0, 1_000_000, {
     default: 10,
     allowed: 'a whole number of lines a second from 0 to 1000000',
@@ -215,7 +214,7 @@ function listed (names) {
   return names.map((name) => `\`${name}\``).join(', ')
 }
 
-/** The driver knows its URIs and options; its constructor parses them without connecting. @param {string} uri */
+/** The driver's constructor parses URIs without connecting. @param {string} uri */
 function isMongodbUri (uri) {
   try {
     return Boolean(new mongoose.mongo.MongoClient(uri))

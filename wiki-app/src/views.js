@@ -6,7 +6,7 @@ import { EDITOR_SCRIPT_URL, ICON_URL, PAGE_SCRIPT_URL, STYLE_URL } from './asset
 const DIRECTORY = new URL('views/', import.meta.url)
 
 const eta = new Eta()
-// Compiled at load, so that a broken template stops the start and no request waits for a disk.
+// At load: a broken template stops the start, and no request waits for a disk.
 for (const file of readdirSync(DIRECTORY)) {
   eta.loadTemplate(`@${file.replace('.eta', '')}`, readFileSync(new URL(file, DIRECTORY), 'utf8'))
 }
@@ -16,7 +16,7 @@ for (const file of readdirSync(DIRECTORY)) {
  *   'changes' | 'compare' | 'feed' | 'past' | 'error' | 'sign-in' | 'revert-author' | 'reverted-author'} View
  */
 
-/** The template escapes everything in `data` unless its name ends in `Html`. @param {View} view @param {object} data */
+/** Templates escape `data`, except what is named `…Html`. @param {View} view @param {object} data */
 export const renderView = (view, data) => eta.render(`@${view}`, {
   ...data,
   styleUrl: STYLE_URL,
@@ -25,12 +25,12 @@ export const renderView = (view, data) => eta.render(`@${view}`, {
   editorScriptUrl: EDITOR_SCRIPT_URL
 })
 
-/** Escapes text that is put into a view after rendering. @param {string} text */
+/** @param {string} text */
 export const escapeHtml = (text) => eta.config.escapeFunction(text)
 
 const ESCAPED_AT_ONCE_CHARS = 65_536
 
-/** The same for a text that may be long: other requests run between its pieces. @param {string} text */
+/** Other requests run between its pieces. @param {string} text */
 export async function escapeLong (text) {
   let escaped = escapeHtml(text.slice(0, ESCAPED_AT_ONCE_CHARS))
   for (let at = ESCAPED_AT_ONCE_CHARS; at < text.length; at += ESCAPED_AT_ONCE_CHARS) {
@@ -42,9 +42,9 @@ export async function escapeLong (text) {
 
 export const HTML = 'text/html; charset=utf-8'
 
-/** Everything below this path is for programs, whatever the client accepts. */
+/** For programs, whatever the client accepts. */
 export const API_PREFIX = '/api/v1'
 
-/** Browsers ask for text/html by name, programs seldom do. @param {import('fastify').FastifyRequest} request */
+/** Browsers ask for text/html by name. @param {import('fastify').FastifyRequest} request */
 export const wantsHtml = ({ headers, url }) =>
   !url.startsWith(`${API_PREFIX}/`) && (headers.accept?.includes('text/html') ?? false)

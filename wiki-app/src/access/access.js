@@ -44,22 +44,19 @@ export const SIGN_IN_URL = '/edit/sign-in'
 /** RFC 6750 §3 */
 const CHALLENGE = { 'www-authenticate': 'Bearer realm="stevec"' }
 
-/** Over https the prefix keeps pages that were loaded over plain http from setting the cookie (RFC 6265bis §4.1.3). */
+/** Over https the prefix bars pages loaded over plain http from setting it (RFC 6265bis §4.1.3). */
 export const sessionCookie = (/** @type {boolean} */ secure) => secure ? '__Secure-session' : 'session'
 
 /** @typedef {{name: string, role: Role}} Person */
 
-/** Null on routes that demand no role, and where writers have no names. @param {FastifyRequest} request */
+/** @param {FastifyRequest} request @returns {Person | null} null: no role is demanded, or writers have no names */
 export const personIn = (request) => /** @type {Person | null} */ (request.getDecorator('person'))
 
 /** @param {FastifyRequest} request @param {string} name  of the cookie */
 export const cookieIn = ({ headers, server }, name) =>
   headers.cookie === undefined ? undefined : server.parseCookie(headers.cookie)[name]
 
-/**
- * Enforces the role that each route demands: `config: { role }`, or a default by its method and URL.
- * Where a route demands none, the client is not identified, so that a cache can answer for it.
- */
+/** Where a route demands no role, the client is not identified, so that a cache can answer for it. */
 export const access = fp(
   /** @type {FastifyPluginAsync<Pick<Services, 'users' | 'sessions'> & {mode: AccessMode, secure: boolean}>} */
   async function access (app, { mode, users, sessions, secure }) {
@@ -67,7 +64,6 @@ export const access = fp(
     const rules = []
     app.decorate('rules', rules)
     app.decorateRequest('person', null)
-    // No hook: cookies are parsed only where they are needed.
     if (mode === 'users') await app.register(cookie, { hook: false })
 
     app.addHook('onRoute', (route) => {
@@ -131,5 +127,5 @@ export const access = fp(
     }
   })
 
-/** @param {string} to  where to return after sign-in */
+/** @param {string} to  after sign-in */
 const signInUrl = (to) => `${SIGN_IN_URL}?${new URLSearchParams({ to })}`

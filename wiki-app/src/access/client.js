@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import proxyAddr from '@fastify/proxy-addr'
 import { normalizeIP } from '@fastify/rate-limit'
 
-/** The prefix that one household, or one server in a data centre, usually gets (RFC 6177). */
+/** What one household usually gets (RFC 6177). */
 const IPV6_PREFIX_BITS = 64
 
 /** @typedef {(address: string, hops: number) => boolean} Trust */
@@ -21,8 +21,7 @@ export function trustOf (proxies) {
 }
 
 /**
- * Identifies clients by their address: the last one on the path here that is not a trusted proxy. No other header of a
- * proxy is read, so a forged host or scheme changes nothing.
+ * The last address on the path here that is no trusted proxy. No other header is read, as it may be forged.
  * @param {string} proxies  by TRUSTED_PROXIES
  * @returns {(request: import('fastify').FastifyRequest) => string} an IPv4 address, or the /64 of an IPv6 address
  */
@@ -30,7 +29,7 @@ export function createClientKey (proxies) {
   const trust = /** @type {Trust} */ (trustOf(proxies))
   return ({ raw }) => {
     const claimed = proxyAddr.all(raw, trust).pop() ?? ''
-    // Only the client itself can have sent a value that is no address. A connection that is already closed has none.
+    // Only the client can have sent a value that is no address. A closed connection has none.
     const address = isIP(claimed) ? claimed : raw.socket.remoteAddress
     return address === undefined ? '' : normalizeIP(address, IPV6_PREFIX_BITS)
   }

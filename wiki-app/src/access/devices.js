@@ -7,10 +7,9 @@ const ID_BYTES = 16
 const FORMAT = /^([\w-]{22})\.([\w-]{43})$/
 
 /**
- * Recognises, by a cookie, browsers that have signed in with a name before. It grants no access: failed sign-ins with
- * it are counted apart, so that failures of others do not lock out its owner.
+ * Recognises browsers that have signed in with a name before: their failures are counted apart. It grants no access.
  * https://owasp.org/www-community/Slow_Down_Online_Guessing_Attacks_with_Device_Cookies
- * The HMAC key is the hash of the user's password: all processes have it, and a new password changes it.
+ * The HMAC key is the hash of the password: all processes have it, and a new password changes it.
  * @param {import('./users.js').Users} users
  */
 export function createDevices (users) {

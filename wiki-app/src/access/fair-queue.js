@@ -1,7 +1,7 @@
 /** @typedef {{run: () => Promise<void>, refuse: () => void}} Waiting */
 
 /**
- * Runs costly tasks one at a time. Keys take turns, so many tasks of one key delay another key by one task only.
+ * Keys take turns, so many tasks of one key delay another key by one task only.
  * @param {{waitingMax: number, waitingPerKeyMax: number}} limits  `waitingMax`: in each of the two queues
  */
 export function createFairQueue ({ waitingMax, waitingPerKeyMax }) {
@@ -21,8 +21,7 @@ export function createFairQueue ({ waitingMax, waitingPerKeyMax }) {
 
   /**
    * @template T @param {string} key @param {() => Promise<T>} task
-   * @param {{first: boolean, refusal: () => Error}} options  `first`: before all tasks that are not; `refusal`: no slot
-   *   is free
+   * @param {{first: boolean, refusal: () => Error}} options  `first`: before the others
    * @returns {Promise<T>}
    */
   return function enqueue (key, task, { first, refusal }) {
@@ -38,7 +37,7 @@ export function createFairQueue ({ waitingMax, waitingPerKeyMax }) {
 
 /** @param {number} waitingMax @param {number} waitingPerKeyMax */
 function createKeyedQueue (waitingMax, waitingPerKeyMax) {
-  /** Waiting tasks by key, the keys in the order of their turns. @type {Map<string, Waiting[]>} */
+  /** By key, in the order of their turns. @type {Map<string, Waiting[]>} */
   const byKey = new Map()
   let count = 0
 
@@ -53,7 +52,7 @@ function createKeyedQueue (waitingMax, waitingPerKeyMax) {
 
   return {
     /**
-     * A full queue drops the newest task of the key that has most, to make room for a key that has fewer.
+     * A full queue drops the newest task of the key with most, for a key with fewer.
      * @param {string} key @param {Waiting} waiting
      */
     add (key, waiting) {
@@ -74,7 +73,6 @@ function createKeyedQueue (waitingMax, waitingPerKeyMax) {
       const [key] = byKey.keys()
       if (key === undefined) return undefined
       const taken = remove(key, 'shift')
-      // The key moves behind all others.
       const left = byKey.get(key)
       if (left !== undefined) {
         byKey.delete(key)

@@ -6,9 +6,9 @@ import { promisify } from 'node:util'
 /** @typedef {(password: string, salt: Buffer, bytes: number, options: ScryptOptions) => Promise<Buffer>} Derive */
 const derive = /** @type {Derive} */ (promisify(scrypt))
 
-/** A third of a second and 32 MiB for each guess (OWASP's Password Storage Cheat Sheet, scrypt). */
+/** A third of a second and 32 MiB a guess (OWASP's Password Storage Cheat Sheet). */
 const COST = { ln: 15, r: 8, p: 3 }
-/** A weaker hash does not protect; a stronger one would let sign-ins exhaust the machine. */
+/** Weaker hashes do not protect; stronger ones let sign-ins exhaust the machine. */
 const LN_MIN = 14
 const LN_MAX = 17
 const R_MAX = 8
@@ -16,7 +16,7 @@ const P_MAX = 8
 const SALT_BYTES = 16
 const KEY_BYTES = 32
 
-/** The PHC string format, `$scrypt$ln=15,r=8,p=3$salt$hash`: https://github.com/P-H-C/phc-string-format */
+/** https://github.com/P-H-C/phc-string-format */
 const FORMAT = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/
 
 /** @param {Buffer} bytes */

@@ -1,11 +1,10 @@
 import { createInterface } from 'node:readline/promises'
 import { Writable } from 'node:stream'
 
-/** More than the one line that is used. */
 const INPUT_MAX_CHARS = 10_000
 
 /**
- * Reads a password: typed twice on a terminal without being shown, or the first line of the input.
+ * On a terminal it is typed twice, unseen; else it is the input's first line.
  * @param {NodeJS.ReadStream} [input] @returns {Promise<string>}
  * @throws {Error} when the two differ, or Ctrl+C is pressed
  */
@@ -28,7 +27,7 @@ export async function readPassword (input = process.stdin) {
 /** @param {NodeJS.ReadStream} input  a terminal @param {string} question */
 async function ask (input, question) {
   process.stderr.write(question)
-  // As a terminal, readline has the usual keys for editing; its output, which would show the password, is dropped.
+  // For readline's editing keys. Its output would show the password, so it is dropped.
   const lines = createInterface({
     input,
     output: new Writable({ write: (_chunk, _encoding, done) => done() }),

@@ -1,10 +1,9 @@
 import { isUnsafe } from '../http/same-origin.js'
 
-/** Who may write. `open`: anyone; `read-only`: nobody; `users`: the users in the users' file, by their role. */
 export const ACCESS_MODES = /** @type {const} */ (['open', 'read-only', 'users'])
 /** @typedef {(typeof ACCESS_MODES)[number]} AccessMode */
 
-/** Each role includes those before it. A reader has an account that may not write. */
+/** Each includes those before it. */
 export const ROLES = /** @type {const} */ (['reader', 'editor', 'admin'])
 /** @typedef {(typeof ROLES)[number]} Role */
 
@@ -13,12 +12,12 @@ export const ROLES = /** @type {const} */ (['reader', 'editor', 'admin'])
 /** @param {Role} role @param {Role} demanded */
 export const suffices = (role, demanded) => ROLES.indexOf(role) >= ROLES.indexOf(demanded)
 
-/** URLs below this are personal: only here cookies count, and caches store nothing. */
+/** Only below this cookies count, and caches store nothing. */
 const PERSONAL = '/edit/'
 
 /** @param {string | undefined} pattern  of a route's URL */
 export const isPersonal = (pattern) => pattern?.startsWith(PERSONAL) ?? false
 
-/** The default of `config: { role }`. @param {string} pattern @param {string | string[]} methods @returns {Demand} */
+/** @param {string} pattern @param {string | string[]} methods @returns {Demand} */
 export const defaultDemand = (pattern, methods) =>
   [methods].flat().some(isUnsafe) || isPersonal(pattern) ? 'editor' : 'anyone'

@@ -4,9 +4,9 @@ import { sha256 } from './users.js'
 
 /** @import {User, Users} from './users.js' */
 
-/** Use does not extend a session: a lookup stays a read, and a stolen session ends in any case. */
+/** Use does not extend it: a lookup stays a read, and a stolen session ends. */
 export const SESSION_S = 14 * 86_400
-/** Browsers of one user; one more signs out the oldest. */
+/** One more signs out the oldest. */
 const SESSIONS_PER_USER_MAX = 20
 const TOKEN_BYTES = 32
 
@@ -23,7 +23,7 @@ const schema = new mongoose.Schema(
   { _id: String, user: String, credential: String, created_at: Date, expires_at: Date },
   { collection: 'sessions', versionKey: false, strict: 'throw', strictQuery: 'throw' }
 )
-// MongoDB deletes expired sessions within about a minute. https://www.mongodb.com/docs/manual/core/index-ttl/
+// MongoDB deletes up to a minute late: https://www.mongodb.com/docs/manual/core/index-ttl/
 schema.index({ expires_at: 1 }, { expireAfterSeconds: 0 })
 schema.index({ user: 1, created_at: -1 })
 

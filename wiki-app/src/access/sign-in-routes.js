@@ -14,21 +14,18 @@ import { NAME_MAX_CHARS, userKey } from './users.js'
 export const SIGN_OUT_URL = '/edit/sign-out'
 
 const WINDOW_MS = 15 * 60_000
-/**
- * Failures per address, or per browser that has signed in with the name before (devices.js): nobody at another address
- * can lock out the owner of a name, and nobody at the owner's address the owner's browser.
- */
+/** Per address, or per browser that has signed in with the name before: nobody else can lock out its owner. */
 const FAILURES_MAX = 10
 /**
- * Failures per name from unknown browsers; beyond these, each address has two guesses. This slows down an attacker with
- * very many addresses, and leaves two guesses to an owner in a new place.
+ * Per name from unknown browsers, against attackers with many addresses. It leaves two guesses to an owner in a new
+ * place.
  */
 const FAILURES_PER_NAME_MAX = 50
 const FAILURES_UNDER_ATTACK_MAX = 2
-/** Each check takes memory and a third of a second, so checks run one after the other. */
+/** Checks run one at a time: each takes memory and a third of a second. */
 const WAITING = { waitingMax: 20, waitingPerKeyMax: 3 }
 const WAITING_RETRY_S = 5
-/** A year; browsers keep no cookie for longer than 400 days. */
+/** Browsers keep no cookie for longer than 400 days. */
 const DEVICE_S = 365 * 86_400
 
 const WrongPassword = createError('WIKI_WRONG_PASSWORD', 'This name and this password do not go together.', 401)
@@ -57,12 +54,11 @@ const SIGN_IN_SCHEMA = {
     }
   }
 }
-/** Enough for every password; these routes take nothing larger. */
 const BODY_MAX_BYTES = 16_384
 
 /**
- * The cookie's path is /edit, so pages stay the same for everybody. SameSite=Strict costs nothing: links from other
- * sites lead to pages, and only links on pages lead to what needs the cookie.
+ * Pages stay the same for everybody, as the cookie's path is /edit. SameSite=Strict costs nothing: links from other
+ * sites lead to pages.
  * @typedef {{users: Users, sessions: Sessions, clientKey: (request: FastifyRequest) => string, secure: boolean}}
  *   Options
  * @type {FastifyPluginAsync<Options>}
@@ -98,7 +94,7 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
     const { name: given, password, to } = /** @type {{name: string, password: string, to?: string}} */ (request.body)
     await refuseGuessing(request)
     const user = await enqueue(guesserOf(request), async () => {
-      // Sign-ins ahead of this one in the queue may have failed meanwhile.
+      // Sign-ins ahead in the queue may have failed meanwhile.
       await refuseGuessing(request)
       const user = await users.check(given, password)
       if (user === null) await countFailure(request)
@@ -118,7 +114,7 @@ export async function signInRoutes (app, { users, sessions, clientKey, secure })
         .type(HTML)
         .send(form({ to: target, name: given, refusal: refusal.message }))
     }
-    // Always a new token: one that an attacker has planted in this browser must not become valid.
+    // Always a new one: an attacker may have planted a token in this browser.
     await end(request)
     reply.setCookie(name, await sessions.begin(user), { ...attributes, maxAge: SESSION_S })
     reply.setCookie(deviceName, devices.begin(user), deviceAttributes)
@@ -181,7 +177,7 @@ const form = (data) => renderView('sign-in', {
   nameMaxChars: NAME_MAX_CHARS
 })
 
-/** A URL of this wiki below /edit/, parsed as browsers do, or '/'. @param {string | undefined} to */
+/** Parsed as browsers do, so that no redirect leads to another site. @param {string | undefined} to */
 function localTarget (to) {
   const base = 'http://wiki.invalid'
   if (to === undefined || !to.startsWith('/edit/') || !URL.canParse(to, base)) return '/'

@@ -10,7 +10,7 @@ import { ROLES } from './roles.js'
  * @property {string} name  what the history shows
  * @property {import('./roles.js').Role} role
  * @property {string} password  a hash from `hashPassword`
- * @property {{label: string, sha256: string}[]} [tokens]  for programs that write in this user's name
+ * @property {{label: string, sha256: string}[]} [tokens]  for programs
  */
 
 const FILE_MAX_BYTES = 4_194_304
@@ -18,19 +18,17 @@ export const NAME_MAX_CHARS = 80
 export const TOKENS_MAX = 20
 const LABEL_MAX_CHARS = 80
 export const LINE_RULE = `a line of 1 to ${NAME_MAX_CHARS} characters without blanks around it or invisible ones in it`
-/** Rights of users other than the owner and the owner's group. */
 const OTHERS_MAY = 0o006
 
 /** @param {string} text  with high entropy, so that one round is enough */
 export const sha256 = (text) => createHash('sha256').update(text).digest('hex')
 
-/** Identifies a user: a change of case cannot make one user look like another. @param {string} name */
+/** Ignores case, so that no user can look like another. @param {string} name */
 export const userKey = (name) => name.normalize('NFC').trim().toLowerCase()
 
 /**
- * Reads the users who may sign in, once at the start.
  * @param {string} file
- * @throws {ConfigError} of one line, when the file cannot be used or is open to everybody on the machine
+ * @throws {ConfigError} of one line
  */
 export function readUsers (file) {
   const users = parseUsers(file)
@@ -42,11 +40,11 @@ export function readUsers (file) {
     /** @param {string} name */
     find: (name) => byKey.get(userKey(name)) ?? null,
 
-    /** Looks up the token's hash, so the time it takes reveals nothing about the token itself. @param {string} token */
+    /** By hash, so that the time it takes reveals nothing about the token. @param {string} token */
     byToken: (token) => byToken.get(sha256(token)) ?? null,
 
     /**
-     * For an unknown name it checks another user's hash, so that the response takes as long as for a known one.
+     * Checks another user's hash for an unknown name, so that the response takes as long.
      * @param {string} name @param {string} password @returns {Promise<User | null>} null when they do not match
      */
     async check (name, password) {
@@ -78,7 +76,7 @@ export function parseUsers (file) {
   try {
     given = JSON.parse(text)
   } catch {
-    // The parser's message quotes the file, and with it hashes.
+    // The parser's message quotes the file's hashes.
     throw refuse('it is not JSON')
   }
   const complaint = complaintAbout(given)

@@ -8,11 +8,11 @@ import { personIn } from './access.js'
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
 
 const MINUTE_MS = 60_000
-/** Previews change nothing, but cost processor time; the editor sends many while an author types. */
+/** The editor sends many while an author types. */
 const PREVIEWS_PER_WRITE = 5
-/** An import has the average rate of other writes, but may write the pages of so many minutes at once. */
+/** An import may write the pages of so many minutes at once. */
 const IMPORT_MINUTES = 10
-/** Clients counted at once (some 100 bytes each); beyond this, the one not seen for longest is dropped. */
+/** Some 100 bytes each; beyond it the least recently seen is dropped. */
 const CLIENTS_MAX = 20_000
 
 const TooManyWrites = createError(
@@ -22,16 +22,16 @@ const TooManyWrites = createError(
 )
 
 /**
- * Counts a page that an import is about to write; null: it may be written. Administrators are not limited.
+ * Counts a page before an import writes it; null: it may be written.
  * @typedef {(request: FastifyRequest) => Promise<Refusal | null>} TakeImport
  * @typedef {{pages: number, retryAfterS: number}} Refusal  pages that an import may write at once
  */
 
-/** Limits how often one client changes something. Reads are not limited, as caches answer most of them. */
+/** Reads are not limited: caches answer most of them. */
 export const writeLimit = fp(
   /** @type {FastifyPluginAsync<{perMinute: number, clientKey: (request: FastifyRequest) => string}>} */
   async function writeLimit (app, { perMinute, clientKey }) {
-    // Sign-in uses this plugin for its own counters, too.
+    // Sign-in has its own counters in this plugin.
     await app.register(rateLimit, {
       global: false,
       max: perMinute,

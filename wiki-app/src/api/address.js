@@ -3,7 +3,7 @@ import { API_PREFIX } from '../views.js'
 
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
 
-/** @param {FastifyRequest} request @returns {string} the name as the client spells it */
+/** @param {FastifyRequest} request @returns {string} as the client spells it */
 export const askedName = ({ params }) => /** @type {{name: string}} */ (params).name
 
 /** @param {FastifyRequest} request @returns {string} canonical @throws {Error} 400 when no page can have this name */
@@ -12,10 +12,7 @@ export const nameIn = (request) => canonicalName(askedName(request))
 /** @param {string} name */
 export const pageUrl = (name) => `${API_PREFIX}/pages/${encodeURIComponent(name)}`
 
-/**
- * Hook that converts digits to numbers where the schema of a path or a query asks for an integer.
- * @param {FastifyRequest} request @param {FastifyReply} _reply @param {() => void} done
- */
+/** @param {FastifyRequest} request @param {FastifyReply} _reply @param {() => void} done */
 export function readNumbers (request, _reply, done) {
   const { params, querystring } =
     /** @type {Record<string, {properties?: Record<string, {type?: string}>} | undefined>} */ (

@@ -6,14 +6,13 @@ import { writeCursor } from './cursor.js'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-/** Version of a page's JSON. It has to change with the format, so that copies of an old format are not revalidated. */
+/** Changes with the format, so that older copies are not revalidated. */
 const FORM_OF_PAGE = 1
 
-/** A strong validator: it and the name determine everything that the API shows of a page. @type {TagOf} */
+/** Strong: with the name it determines all that the API shows. @type {TagOf} */
 export const pageTag = ({ revision }) => `"v${FORM_OF_PAGE}-${revision}"`
 
 /**
- * Sends one part of a list.
  * @template T @param {FastifyRequest} request @param {FastifyReply} reply
  * @param {{cacheControl: string, found: {items: T[], more: boolean}, shown: (item: T) => object, position: (item: T) =>
  *   string | number}} answer  `position`: of an item in the list

@@ -10,7 +10,6 @@ import { CHANGE_FIELDS, otherwise, queryOf, refusals, SECURITY } from './schemas
 /** @import {ZipItem} from '../archive/zip.js' */
 /** @import {Services} from '../services.js' */
 
-/** Maximum of one request; a larger wiki is imported in several requests. */
 const IMPORT_MAX_BYTES = 268_435_456
 const EXPORTS_MAX = 4
 const IMPORTS_MAX = 2
@@ -64,7 +63,6 @@ const SCHEMAS = {
 }
 
 /**
- * Exports the whole wiki as one file, and imports such a file.
  * @type {import('fastify').FastifyPluginAsync<{files: () => AsyncIterable<ZipItem>} & Pick<Services, 'importFiles'>>}
  */
 export async function archiveApi (app, { files, importFiles }) {
@@ -99,7 +97,7 @@ export async function archiveApi (app, { files, importFiles }) {
         attribution: changeIn(request, request.query), onConflict, take: () => takeImport(request)
       })
       const report = Readable.from(asNdjson(lines), { objectMode: false })
-      // Also when the client disconnects before the first line.
+      // Also when the client leaves before the first line.
       report.once('close', () => file.close())
       return reply.type('application/x-ndjson').send(report)
     } catch (error) {

@@ -11,8 +11,7 @@ const InvalidCursor = createError(
 )
 
 /**
- * Encodes where a part of a list ended. A cursor belongs to one list: the same path with the same query. The seal has
- * no secret, so `readCursor` returns a position as untrusted as any other input.
+ * The seal has no secret: `readCursor` returns untrusted input.
  * @param {FastifyRequest} request @param {string | number} position
  */
 export function writeCursor (request, position) {
@@ -20,7 +19,7 @@ export function writeCursor (request, position) {
   return `${Buffer.from(text).toString('base64url')}.${sealOf(request, text)}`
 }
 
-/** @param {FastifyRequest} request @returns {number} maximum number of items */
+/** @param {FastifyRequest} request @returns {number} of items */
 export const limitIn = ({ query }) => /** @type {{limit: number}} */ (query).limit
 
 /**

@@ -5,7 +5,6 @@ import { answer, CHANGE_FIELDS, list, otherwise, partQuery, queryOf, refusals, S
 
 /** @import {Services} from '../services.js' */
 
-/** A database id, which is the position in a cursor. */
 const FILE_ID = /^[0-9a-f]{24}$/
 
 const tags = ['files']
@@ -50,7 +49,6 @@ const SCHEMAS = {
 
 /** @type {import('fastify').FastifyPluginAsync<Pick<Services, 'files' | 'policy'> & {maxBytes: number}>} */
 export async function fileApi (app, { files, maxBytes, policy: { listControl: cacheControl } }) {
-  // The body stays a stream, which the handler reads.
   app.addContentTypeParser(
     /^image\//,
     async (

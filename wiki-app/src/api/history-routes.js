@@ -14,7 +14,7 @@ import {
 /** @import {FastifyPluginAsync, FastifyReply, FastifyRequest} from 'fastify' */
 /** @import {Services} from '../services.js' */
 
-/** An old revision never changes (RFC 8246). */
+/** RFC 8246 */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 const NUMBER = /^[1-9]\d{0,8}$/
@@ -114,7 +114,7 @@ const SCHEMAS = {
 // eslint-disable-next-line max-lines-per-function -- a table of routes
 export async function historyApi (app, { store, history, oldRevisions, policy: { listControl: cacheControl } }) {
   /**
-   * Redirects from a page's former name: a renaming moves the history to the new name.
+   * A renaming moves the history to the new name.
    * @param {FastifyRequest} request @param {FastifyReply} reply
    * @param {string} rest  of the path, in canonical spelling @param {Error} error  thrown when the page was not renamed
    */

@@ -48,11 +48,10 @@ const OPENAPI = {
   ]
 }
 
-/** The documentation page runs its own scripts, which insert one style (the hash), and embeds images in its style. */
+/** The documentation inserts one style (the hash), and its styles embed images. */
 const UI_POLICY = "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; img-src 'self' data:; connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 
 /**
- * The API and its documentation. Caches may store public responses if they revalidate them each time.
  * @typedef {Pick<Services, 'store' | 'history' | 'oldRevisions' | 'search' | 'importFiles' | 'policy'>} Parts
  * @type {import('fastify').FastifyPluginAsync<Parts & {pictures: FileStore, pictureMaxBytes: number, files: () =>
  *   AsyncIterable<import('../archive/zip.js').ZipItem>}>}

@@ -28,7 +28,6 @@ const CHANGE = {
   created_at: TIME
 }
 
-/** Schemas that responses share, each with its name as `$id`. */
 export const SHARED_SCHEMAS = Object.entries({
   Problem: {
     type: 'object',
@@ -125,7 +124,7 @@ const text = (example, description) => ({
   ...(description && { description })
 })
 
-/** Returns the schema of a path with a page's name as one segment. @param {string} example */
+/** @param {string} example */
 export const named = (example) => ({
   type: 'object',
   required: ['name'],
@@ -144,7 +143,6 @@ export const revisionParameter = (example) =>
 
 export const TAG_PARAMETER = { type: 'string', maxLength: 200, examples: ['guide'] }
 
-/** Query parameters of every list. */
 const PART = {
   limit: {
     type: 'integer',
@@ -176,7 +174,6 @@ export const AUTHOR = {
 }
 
 const { author, summary } = CHANGE_PROPERTIES
-/** Fields that every write accepts besides its content. */
 export const CHANGE_FIELDS = {
   author: { ...author, description: 'Your name.' },
   summary: { ...summary, description: 'What you changed and why.' },
@@ -243,12 +240,12 @@ const PROBLEMS = {
 
 /** @typedef {keyof typeof PROBLEMS} Other */
 
-/** Statuses that any request can get. @type {Other[]} */
+/** @type {Other[]} */
 const ALWAYS = [400, 408, 431, 503]
-/** Further statuses of requests that change something or have a body. @type {Other[]} */
+/** @type {Other[]} */
 const WITH_WRITES = [401, 403, 413, 415, 429]
 
-/** Responses other than success. @param {...Other} statuses  besides those that any request can get */
+/** @param {...Other} statuses  besides those that any request can get */
 export const otherwise = (...statuses) => Object.fromEntries([...new Set([...statuses, ...ALWAYS])].map((status) => [
   status,
   status < 400
@@ -256,10 +253,10 @@ export const otherwise = (...statuses) => Object.fromEntries([...new Set([...sta
     : { description: PROBLEMS[status], content: { 'application/problem+json': { schema: { $ref: 'Problem#' } } } }
 ]))
 
-/** Returns the same for writes. @param {...Other} statuses */
+/** @param {...Other} statuses */
 export const refusals = (...statuses) => otherwise(...statuses, ...WITH_WRITES)
 
-/** How programs authenticate (RFC 6750). */
+/** RFC 6750 */
 export const SECURITY_SCHEMES = {
   token: {
     type: /** @type {const} */ ('http'),
@@ -269,5 +266,5 @@ export const SECURITY_SCHEMES = {
   }
 }
 
-/** Writes need a token, or none where anyone may write (ACCESS=open). @type {Record<string, string[]>[]} */
+/** None where anyone may write (ACCESS=open). @type {Record<string, string[]>[]} */
 export const SECURITY = [{ token: [] }, {}]

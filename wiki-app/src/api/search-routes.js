@@ -8,10 +8,10 @@ import { list, named, otherwise, partQuery, QUERY, TAG_PARAMETER } from './schem
 /** @import {FastifyPluginAsync, FastifyRequest} from 'fastify' */
 /** @import {Found, PageItem, Part} from '../pages/search.js' */
 
-/** Clients do not read further, and for each part the database reads all parts before it. */
+/** For each part the database reads all parts before it. */
 const HITS_MAX = 1_000
 
-/** Positions in a cursor that are names or tags: any text will do, because searches treat it as text. */
+/** Any name or tag: searches treat it as text. */
 const ANY = /^[^]{1,1000}$/u
 const HITS = /^[1-9]\d{0,2}$/
 

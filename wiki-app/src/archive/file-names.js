@@ -4,12 +4,12 @@ import { hashOf } from '../http/hash.js'
 const PART_MAX_BYTES = 255
 const EXTENSION = '.md'
 
-/** Characters that Windows forbids, and `%`, which would make our escapes ambiguous. */
+/** Windows forbids these; `%` would make our escapes ambiguous. */
 const NOT_IN_A_NAME = /[<>:"|?*\\%\p{Cc}]/gu
 const DEVICE = /^(?:con|prn|aux|nul|com[\d¹²³]|lpt[\d¹²³])(?:\.|$)/i
 
 /**
- * Turns names of pages into paths that every file system can hold side by side; subpages are in folders.
+ * The paths can stand side by side in every file system.
  * @returns {(name: string) => string} the same names in the same order give the same paths
  */
 export function createFileNames () {
@@ -23,7 +23,7 @@ export function createFileNames () {
   }
 }
 
-/** The name of a page whose file does not contain it. @param {string} path */
+/** @param {string} path */
 export function nameOfFile (path) {
   return path.slice(0, -EXTENSION.length).split('/').map(unescape).join('/')
 }
@@ -45,12 +45,12 @@ function pathOf (name, suffix = '') {
 /** @param {string} part */
 function escape (part) {
   const allowed = part.replace(NOT_IN_A_NAME, percent)
-    // A dot in front hides a file; Windows drops dots and spaces at the end.
+    // A leading dot hides a file; Windows drops trailing dots and spaces.
     .replace(/^\.|[. ]$/g, percent)
   return DEVICE.test(allowed) ? percent(allowed[0]) + allowed.slice(1) : allowed
 }
 
-/** A folder must not have the name of a file beside it. @param {string} part */
+/** It must not be the name of a file beside it. @param {string} part */
 const folder = (part) =>
   isPageFile(part) ? `${part.slice(0, -EXTENSION.length)}%2E${part.slice(1 - EXTENSION.length)}` : part
 
@@ -80,5 +80,5 @@ function unescape (part) {
   }
 }
 
-/** Folds names that some file systems do not distinguish. @param {string} path */
+/** For file systems that do not distinguish such names. @param {string} path */
 const folded = (path) => path.normalize('NFKD').toUpperCase().toLowerCase().normalize('NFKD')

@@ -8,7 +8,7 @@ const InvalidFrontMatter = createError(
   'WIKI_INVALID_FRONT_MATTER', 'The front matter, the part between two lines “---”, cannot be read: %s.', 400
 )
 
-/** Uses a worker thread: 32 KiB of YAML would block page views for too long. @param {Pick<Pool, 'run'>} authors */
+/** In a worker thread: 32 KiB of YAML would block page views for too long. @param {Pick<Pool, 'run'>} authors */
 export function createFrontMatterReader (authors) {
   return {
     /**

@@ -1,10 +1,10 @@
 import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
-/** Loaded on first use and not at each start, as it has many modules. @returns {typeof import('yaml')} */
+/** Loaded on first use, as it has many modules. @returns {typeof import('yaml')} */
 const yaml = () => require('yaml')
 
-/** More than the longest name, all tags and FORMER_NAMES_MAX names need. */
+/** Fits the longest name, all tags and former names. */
 export const FRONT_MATTER_MAX_BYTES = 32_768
 export const FORMER_NAMES_MAX = 20
 
@@ -25,15 +25,13 @@ export function splitFrontMatter (text) {
 }
 
 /**
- * Takes up to 0.3 s for FRONT_MATTER_MAX_BYTES, so only a worker thread may call it.
+ * Takes up to 0.3 s, so only a worker thread may call it.
  * @param {string} text  YAML
- * @returns {Known | null} null when it is no front matter: a text may begin with a horizontal rule and have another one
- *   further down
+ * @returns {Known | null} null: no front matter, but text between two horizontal rules
  * @throws {Error}
  */
 export function parseFrontMatter (text) {
-  // Every value is read as the text that is written there, and aliases are refused.
-  // With uniqueKeys the library compares each key with all others, which takes seconds for a few thousand keys.
+  // `failsafe` keeps values as text; `uniqueKeys` would take seconds for a few thousand keys.
   const document = yaml().parseDocument(text, { schema: 'failsafe', logLevel: 'silent', uniqueKeys: false })
   if (document.errors.length > 0) throw document.errors[0]
   refuseTwice(document.contents)
@@ -45,7 +43,7 @@ export function parseFrontMatter (text) {
   return { name, tags }
 }
 
-/** @param {unknown} contents  of the document @throws {Error} when a key that is used occurs twice */
+/** @param {unknown} contents @throws {Error} */
 function refuseTwice (contents) {
   if (!yaml().isMap(contents)) return
   for (const known of ['name', 'tags']) {

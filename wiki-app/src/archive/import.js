@@ -17,10 +17,10 @@ import { FRONT_MATTER_MAX_BYTES } from './front-matter.js'
 
 const Refused = createError('WIKI_IMPORT_REFUSED', '%s', 400)
 
-/** A save waits for the disk most of the time. */
+/** Saves mostly wait for the disk. */
 const SAVES_AT_ONCE = 4
 const ATTEMPTS_MAX = 3
-/** In one import: an error that every file of a large zip causes must not fill the log. */
+/** An error that every file causes must not fill the log. */
 const CAUSES_LOGGED_MAX = 10
 const UNEXPECTED = 'Something went wrong in the wiki with this file. It has been logged.'
 
@@ -29,40 +29,37 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
 /** @typedef {'replace' | 'keep' | 'fail'} OnConflict  what to do with a page that has another text already */
 
 /**
- * The result for one file.
  * @typedef {{path: string, name?: string, result: Result, revision?: number, reason?: string}} ImportLine
  * @typedef {'created' | 'replaced' | 'unchanged' | 'kept' | 'refused'} Result
  */
 
 /**
- * Not `done`: the import broke off, and can be sent again. `left`: files not imported, as the write limit is reached.
+ * `left`: files beyond the write limit.
  * @typedef {{done: boolean, reason?: string, left?: number, retry_after_s?: number}} Progress
  * @typedef {Record<Result, number> & Progress} ImportTotals
  */
 
 /**
- * Imports files as pages. A page that has the text and tags of its file already stays unchanged, so an import that
- * broke off is completed when it is sent again.
+ * Pages that have the text and tags of their file stay, so a broken-off import can be sent again.
  * @typedef {{store: PageStore, maxBytes: number, frontMatter: FrontMatterReader}} Parts  `maxBytes`: of a page
  * @param {Parts & {isUnavailable: (error: unknown) => boolean, log: Pick<FastifyBaseLogger, 'warn' | 'error'>}} parts
  */
 export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log }) {
   /**
    * @param {AsyncIterable<Unzipped>} files
-   * @param {{attribution: Attribution, onConflict: OnConflict, take: () => Promise<Refusal | null>}} options  `take`
-   *   counts a page to be written
+   * @param {{attribution: Attribution, onConflict: OnConflict, take: () => Promise<Refusal | null>}} options
    * @returns {AsyncGenerator<ImportLine | ImportTotals>} a line for each file, in order; then the totals
    */
   return async function * importFiles (files, { attribution, onConflict, take: allow }) {
     /** @type {ImportTotals} */
     const totals = { done: true, created: 0, replaced: 0, unchanged: 0, kept: 0, refused: 0 }
-    /** Names of pages, so that no file overwrites the page of another. @type {Set<string>} */
+    /** @type {Set<string>} */
     const seen = new Set()
     /** @type {Set<string>} */
     const logged = new Set()
     /** @type {Promise<ImportLine | null>[]} */
     const inFlight = []
-    /** @returns {Promise<ImportLine[]>} empty: the page was not written, as the write limit is reached */
+    /** @returns {Promise<ImportLine[]>} empty: the write limit is reached */
     const next = async () => {
       const line = await inFlight[0]
       inFlight.shift()
@@ -87,7 +84,7 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
         const line = readPage(file, seen, { maxBytes, frontMatter })
           .then((page) => savePage(page, { store, attribution, onConflict, mayWrite }))
           .catch((error) => refusal(file.path, error, logged))
-        // It is awaited later: until then a rejection must not count as unhandled.
+        // Awaited later; until then a rejection must not count as unhandled.
         line.catch(() => {})
         inFlight.push(line)
         if (inFlight.length >= SAVES_AT_ONCE) yield * await next()
@@ -107,9 +104,9 @@ export function createImport ({ store, maxBytes, frontMatter, isUnavailable, log
   }
 
   /**
-   * @param {string} path @param {unknown} error @param {Set<string>} logged  messages, so that each is logged once
+   * @param {string} path @param {unknown} error @param {Set<string>} logged  messages
    * @returns {ImportLine}
-   * @throws errors that affect all files: the database or the machine is not available
+   * @throws what affects all files: the database or the machine is not available
    */
   function refusal (path, error, logged) {
     if (isForClient(error)) return { path, result: 'refused', reason: error.message }
@@ -174,10 +171,7 @@ function pause (totals, { pages, retryAfterS }) {
   Object.assign(totals, { left: 0, retry_after_s: retryAfterS })
 }
 
-/**
- * Yields files up to where the zip breaks off, and records that in the totals.
- * @param {AsyncIterable<Unzipped>} files @param {ImportTotals} totals
- */
+/** @param {AsyncIterable<Unzipped>} files @param {ImportTotals} totals */
 async function * untilBroken (files, totals) {
   try {
     yield * files

@@ -5,11 +5,11 @@ import { FORMER_NAMES_MAX, withFrontMatter } from './front-matter.js'
 
 /** @import {Query} from 'mongoose' */
 
-/** A batch is decoded at once, which blocks other requests, and a page may have 1 MiB. */
+/** A batch is decoded at once, which blocks others; a page may have 1 MiB. */
 const BATCH = 8
 
 /**
- * Yields every page as a file, in the byte order of the names. Each is read when it is its turn.
+ * In the byte order of the names.
  * @param {import('../pages/model.js').Models} models @returns {AsyncGenerator<import('./zip.js').ZipItem>}
  */
 export async function * pageFiles ({ Pages }) {
@@ -38,13 +38,13 @@ export async function * pageFiles ({ Pages }) {
   }
 }
 
-/** Not in Node's buffer pool, which the zip would keep in memory with its list of names. @param {string} text */
+/** Not in Node's buffer pool, which the zip's list of names would keep in memory. @param {string} text */
 function bytesOf (text) {
   const { buffer, byteOffset, byteLength } = new TextEncoder().encode(text)
   return Buffer.from(buffer, byteOffset, byteLength)
 }
 
-/** Reads former names in step with the pages that they redirect to. @param {Query<any, any>} query  sorted by those */
+/** In step with the pages that they redirect to. @param {Query<any, any>} query  sorted by those */
 function inOrder (query) {
   const cursor = query.lean().cursor({ batchSize: BATCH })
   /** @type {{_id: string, redirect_to: string} | null | undefined} */

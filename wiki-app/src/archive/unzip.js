@@ -12,7 +12,7 @@ const Refused = createError('WIKI_ZIP_FILE_REFUSED', '%s', 400)
 
 export const FILES_MAX = 100_000
 
-/** Text seldom compresses to less than a tenth; a zip beyond this factor is a bomb. */
+/** Text seldom compresses below a tenth; a zip beyond this is a bomb. */
 const RATIO_MAX = 200
 const ALWAYS_BYTES = 67_108_864
 
@@ -23,7 +23,6 @@ const SYMBOLIC_LINK = 0o120000
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * A file in a zip, or the reason why it is refused.
  * @typedef {object} Unzipped
  * @property {string} path  relative, without `..`; with an error, as far as it can be read
  * @property {Error} [error]
@@ -31,7 +30,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  */
 
 /**
- * Reads a zip that may be hostile. Nothing is ever written to its paths.
+ * The zip may be hostile: nothing is written to its paths.
  * @param {import('node:fs/promises').FileHandle} file  stays open @param {number} bytes  its length
  * @returns {Promise<AsyncGenerator<Unzipped>>} throws when the zip breaks off
  * @throws {Error} 400 when it is no zip, 413 when it has too many files
@@ -52,7 +51,7 @@ async function * entriesOf (zip, budget) {
   try {
     for await (const entry of zip.eachEntry()) {
       const { path, reason } = pathOf(/** @type {Buffer} */ (/** @type {unknown} */ (entry.fileName)))
-      // Folders need no entry of their own: the paths of the files contain them.
+      // The paths of the files contain their folders.
       if (path.endsWith('/') && reason === null) continue
       const refusal = reason ?? typeRefusal(entry)
       yield {
@@ -86,7 +85,7 @@ function pathOf (raw) {
 
 /** @param {yauzl.Entry} entry */
 function typeRefusal (entry) {
-  // Only Unix stores the file type here. https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT 4.4.15
+  // Only Unix stores it here: https://pkware.cachefly.net/webdocs/casestudies/APPNOTE.TXT 4.4.15
   const type = (entry.externalFileAttributes >>> 16) & FILE_TYPE
   if (type === SYMBOLIC_LINK) return 'It is a symbolic link.'
   if (type !== 0 && type !== REGULAR_FILE) return 'It is not a plain file.'
@@ -103,7 +102,7 @@ async function read (zip, entry, maxBytes, budget) {
   }
   const chunks = []
   let bytes = 0
-  // Counted before the entry is read, as several are read concurrently.
+  // Before the read, as several entries are read concurrently.
   let counted = entry.uncompressedSize
   budget.bytes -= counted
   try {

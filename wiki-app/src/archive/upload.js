@@ -11,7 +11,7 @@ const TooLarge = createError(
 const Interrupted = createError('WIKI_UPLOAD_INTERRUPTED', 'The file did not arrive as a whole. Send it again.', 400)
 
 /**
- * Stores a body in an unlinked temporary file: the system deletes it when it is closed or the process ends.
+ * Unlinked, so the system deletes the file when it is closed or the process ends.
  * @param {import('node:http').IncomingMessage} body @param {number} maxBytes
  * @returns {Promise<{file: import('node:fs/promises').FileHandle, bytes: number}>} the caller closes the file
  * @throws {Error} 400, 413
@@ -21,7 +21,7 @@ export async function saveTemporarily (body, maxBytes) {
   const file = await openNameless()
   try {
     let bytes = 0
-    // The stream must not be destroyed: the response needs its socket.
+    // The response needs the stream's socket.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length
       if (bytes > maxBytes) throw tooLarge(maxBytes)

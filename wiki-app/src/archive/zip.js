@@ -5,7 +5,7 @@ import yazl from 'yazl'
 /** @typedef {{path: string, modifiedAt: Date, open: () => Readable}} ZipItem */
 
 /**
- * Streams a zip: one file at a time is in memory, besides the central directory. The same items give the same bytes.
+ * One file at a time is in memory. Equal items give equal bytes.
  * @param {AsyncIterable<ZipItem>} items  no longer read when the reader closes the stream
  */
 export function zipOf (items) {
@@ -37,7 +37,7 @@ function add (zip, output, { path, modifiedAt, open }) {
     output.once('close', resolve)
     zip.addReadStreamLazy(path, { mtime: shownAs(modifiedAt), forceDosTimestamp: true }, (take) => {
       const stream = /** @type {typeof open} */ (opener)()
-      // The zip keeps this function, and all that it references, until its end.
+      // The zip keeps this function and all that it references.
       opener = null
       stream.once('end', resolve).once('error', reject).once('close', () => output.off('close', resolve))
       take(null, stream)

@@ -1,4 +1,4 @@
-/** The write limit counts preview requests. */
+/** Previews count against the write limit. */
 const PREVIEW_AFTER_MS = 1_000
 const DRAFT_AFTER_MS = 500
 const DRAFT_KEPT_MS = 30 * 86_400_000
@@ -9,11 +9,11 @@ const text = /** @type {HTMLTextAreaElement} */ (form.elements.namedItem('conten
 const base = /** @type {HTMLInputElement} */ (form.elements.namedItem('base_revision'))
 const author = /** @type {HTMLInputElement} */ (form.elements.namedItem('author'))
 const previewButton = /** @type {HTMLButtonElement} */ (form.querySelector('button[formaction]'))
-/** There is one draft per page, as the form's address contains the name. */
+/** The form's address contains the page's name. */
 const draftKey = `draft ${new URL(form.action).pathname}`
 
 let leaving = false
-/** A form that the wiki sent back unsaved differs from the saved text before anybody types. */
+/** A form sent back unsaved differs before anybody types. */
 const differs = () => 'unsaved' in form.dataset || text.value !== text.defaultValue
 
 /**
@@ -35,7 +35,6 @@ function settled (work, afterMs) {
   }
 }
 
-// A status line below the text, which screen readers announce.
 const news = make('p', { className: 'status' })
 news.setAttribute('role', 'status')
 const say = (/** @type {string} */ message, bad = false) => {
@@ -101,7 +100,7 @@ function keepDraft () {
       localStorage.setItem(draftKey, JSON.stringify({ content: text.value, base: base.value, at: Date.now() }))
     } else localStorage.removeItem(draftKey)
   } catch {
-    // Editing also works in a browser that stores nothing or has no space left.
+    // A browser may store nothing, or have no space left.
   }
 }
 
@@ -146,7 +145,7 @@ function offerDraft () {
   offer.append(
     choose('Take it back', () => {
       text.value = draft.content
-      // If somebody has saved since then, the wiki shows both texts.
+      // If somebody has saved since, the wiki shows both texts.
       base.value = draft.base
     }),
     ' ', choose('Forget it', () => {})
@@ -224,7 +223,7 @@ for (const [name, dataOf] of /** @type {[string, (event: any) => DataTransfer | 
 ])) {
   text.addEventListener(name, (event) => {
     const data = dataOf(event)
-    // Office programs copy a picture of the text together with the text.
+    // Office programs copy text as a picture, too.
     if (!data || data.files.length === 0 || data.types.includes('text/plain')) return
     event.preventDefault()
     upload([...data.files])

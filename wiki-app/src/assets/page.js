@@ -14,10 +14,10 @@ function showTimes () {
 showTimes()
 setInterval(showTimes, 60_000)
 
-// Access to storage may throw in private windows.
+// Storage may throw in private windows.
 const remember = (/** @type {Function} */ use) => { try { return use() } catch {} }
 
-// The editor keeps a draft until the wiki confirms the save with `?saved`.
+// The editor keeps a draft until `?saved` confirms the save.
 remember(() => {
   if (!new URLSearchParams(location.search).has('saved') || !sessionStorage.saving) return
   localStorage.removeItem(sessionStorage.saving)

@@ -5,27 +5,23 @@ import { BSON } from 'mongodb'
 const { EJSON } = BSON
 
 /**
- * A backup is a gzip file of lines of JSON; `zcat` shows it, and other programs can read it. The first line is the
- * header, the last has the number of documents of each collection. Each line between is
- * `{"c": collection, "d": document}` in canonical Extended JSON v2, which keeps every BSON type.
- * https://www.mongodb.com/docs/manual/reference/mongodb-extended-json/
+ * Gzipped lines of JSON: the header, `{"c": collection, "d": document}` for each document, the counts.
+ * https://www.mongodb.com/docs/manual/reference/mongodb-extended-json/ (canonical: it keeps every BSON type)
  * @typedef {{format: 'stevec-backup', version: 1, created_at: string, database: string}} Header
  * @typedef {{end: Record<string, number>}} End  documents by collection
  */
 
 /**
- * @typedef {{uri: string, file: string, signal?: AbortSignal, onProgress?: OnProgress}} Source  `uri`: with the
- *   database's name
+ * @typedef {{uri: string, file: string, signal?: AbortSignal, onProgress?: OnProgress}} Source  `uri`: with a database
  * @typedef {(what: string, documents: number) => void} OnProgress
  */
 
 export const FORMAT = 'stevec-backup'
 export const VERSION = 1
 
-/** Sessions are not worth a copy, as people can sign in again; a lease is of the moment. */
+/** People can sign in again; a lease is of the moment. */
 export const LEFT_OUT = new Set(['sessions', 'migration_lease'])
 
-/** A file is no backup, or an incomplete one; the message says which. */
 export class BackupError extends Error {}
 
 /** @param {string} collection @param {Document} document */
@@ -33,10 +29,9 @@ export const lineOf = (collection, document) =>
   `${JSON.stringify({ c: collection, d: EJSON.serialize(document, { relaxed: false }) })}\n`
 
 /**
- * Reads the documents from a backup's lines, in order. When it ends without an error, the backup is complete.
+ * The backup is complete if this ends without an error.
  * @param {AsyncIterable<string>} lines
- * @returns {AsyncGenerator<{collection: string, document: Document}, Record<string, number>>} returns the number of
- *   documents by collection
+ * @returns {AsyncGenerator<{collection: string, document: Document}, Record<string, number>>} returns counts
  * @throws {BackupError}
  */
 export async function * documentsIn (lines) {

@@ -7,16 +7,16 @@ import { BackupError, documentsIn } from './format.js'
 /** @import {Document} from 'mongodb' */
 
 const SELECTION_MS = 5_000
-/** Collections that also a wiki without pages has documents in. */
+/** A wiki without pages has these, too. */
 const OF_MIGRATIONS = new Set(['migrations', 'migration_lease'])
 /** MongoDB takes messages of up to 48 MB. */
 const BATCH_MAX_BYTES = 8_000_000
 const BATCH_MAX_DOCUMENTS = 1_000
 
 /**
- * Restores a backup. The whole file is read and checked before the first document is written.
+ * The whole file is checked before the first write.
  * @param {import('./format.js').Source & {replace?: boolean}} options  without `replace`, only into an empty database
- * @returns {Promise<Record<string, number>>} number of documents by collection
+ * @returns {Promise<Record<string, number>>} documents by collection
  * @throws {BackupError} when the file is not a complete backup, or the database is not empty
  */
 export async function readBackup ({ uri, file, replace = false, signal, onProgress = () => {} }) {
@@ -44,8 +44,7 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
       throw new BackupError(`the database ${db.databaseName} is not empty (${content.join(', ')}); name another one, ` +
         'or say --replace to throw away what is in it')
     }
-    // Collections that the backup does not have are emptied, too: the database becomes the wiki of that moment.
-    // The collections themselves stay, with their indexes, for a wiki that runs on them.
+    // Also those that the backup lacks. Collections stay, with their indexes, for a wiki that runs.
     for (const name of used) await db.collection(name).deleteMany({})
 
     let name = ''

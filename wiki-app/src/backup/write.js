@@ -12,12 +12,10 @@ const SELECTION_MS = 5_000
 const SNAPSHOT_TOO_OLD = new Set([239, 246])
 
 /**
- * Writes a snapshot of a wiki's whole database into one file, while the wiki runs.
- * https://www.mongodb.com/docs/manual/reference/read-concern-snapshot/
+ * The wiki may run meanwhile: https://www.mongodb.com/docs/manual/reference/read-concern-snapshot/
  * @param {import('./format.js').Source} options  the file is created, or replaced, once all of it is written
- * @returns {Promise<Record<string, number>>} number of documents by collection
- * @throws {Error} when the database cannot be reached, or is so large that its snapshot expires (after 5 minutes by
- *   default)
+ * @returns {Promise<Record<string, number>>} documents by collection
+ * @throws {Error} when the database is unreachable, or its snapshot expires (after 5 minutes by default)
  */
 export async function writeBackup ({ uri, file, signal, onProgress = () => {} }) {
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS })
@@ -62,7 +60,7 @@ async function * lines (client, names, counts, onProgress) {
     yield `${JSON.stringify({ format: FORMAT, version: VERSION, created_at: new Date().toISOString(), database: db.databaseName })}\n`
     for (const name of names) {
       counts[name] = 0
-      // Without promotion numbers keep their types: an int32 must not become a double.
+      // Numbers keep their types: an int32 must not become a double.
       for await (
         const document of db.collection(name).find({}, { session, promoteValues: false, promoteBuffers: false })
       ) {
@@ -79,7 +77,7 @@ async function * lines (client, names, counts, onProgress) {
 }
 
 /**
- * Renames the file durably: a file of the final name is complete, even when the machine fails at this moment.
+ * A file of the final name is complete, even after a failure of the machine.
  * @param {string} part @param {string} file
  */
 async function settle (part, file) {

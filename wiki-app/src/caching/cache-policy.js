@@ -1,11 +1,8 @@
 /**
- * How long caches may serve the wiki's responses.
  * @typedef {object} CachePolicy
- * @property {Record<string, string>} headers  of a page: Cache-Control (RFC 9111 §5.2.2, RFC 5861), and
- *   CDN-Cache-Control (RFC 9213) where that differs
- * @property {string} listControl  Cache-Control of responses that show many pages at once
- * @property {number} staleS  seconds after an edit for which a cache may still show the previous text, while the wiki
- *   responds and caches are purged
+ * @property {Record<string, string>} headers  of a page (RFC 9111 §5.2.2, RFC 5861, RFC 9213)
+ * @property {string} listControl  Cache-Control of lists
+ * @property {number} staleS  the longest that a cache shows the text before an edit, while caches are purged
  * @property {number} unpurgedStaleS  the same while caches are not purged
  * @property {null | 'urls' | 'tags'} purgedBy  what a purge names; null: no purges, copies expire by age
  */
@@ -13,10 +10,8 @@
 /**
  * @typedef {object} Lifetimes
  * @property {number} ttlS  freshness lifetime, for the policies that have one
- * @property {number} staleWhileRevalidateS  how long after that a cache may serve its copy while it revalidates, for
- *   the policies that allow it
- * @property {number} staleIfErrorS  how long after that a cache may serve its copy when the wiki does not respond; 0:
- *   not at all
+ * @property {number} staleWhileRevalidateS  how long after that a copy may be served while it is revalidated
+ * @property {number} staleIfErrorS  how long after that a copy may be served when the wiki does not respond
  * @property {number} cdnTtlS  freshness lifetime in a CDN that every edit purges
  */
 
@@ -25,8 +20,7 @@ const NO_COPY = 'private, no-store'
 const ALWAYS_NEW = Object.freeze({ staleS: 0, unpurgedStaleS: 0, purgedBy: null })
 
 /**
- * Only a purged cache keeps a page for long. `s-maxage` would also let shared proxies keep it that are never purged, so
- * the lifetime is in the field that only CDNs read (docs/decisions/0011).
+ * Not `s-maxage`: shared proxies that are never purged would use it, too (docs/decisions/0011).
  * @param {'urls' | 'tags'} purgedBy
  */
 const purged = (purgedBy) => (/** @type {Lifetimes} */ { cdnTtlS }) => ({
@@ -37,8 +31,7 @@ const purged = (purgedBy) => (/** @type {Lifetimes} */ { cdnTtlS }) => ({
   purgedBy
 })
 
-// Any edit can change a list. Copies of lists are revalidated each time, so that authors find there what they just
-// wrote.
+// Authors look in lists for what they just wrote.
 /** @satisfies {Record<string, (lifetimes: Lifetimes) => CachePolicy>} */
 const POLICIES = {
   ttl: ({ ttlS }) => ({
@@ -65,14 +58,14 @@ const POLICIES = {
 
 export const CACHE_POLICY_NAMES = /** @type {CachePolicyName[]} */ (Object.keys(POLICIES))
 
-/** @param {string} name @returns {boolean} whether the policy of this name needs purges */
+/** @param {string} name @returns {boolean} */
 export const needsPurges = (name) => name === 'purge-url' || name === 'purge-tag'
 
 /** @param {CachePolicyName} name @param {Lifetimes} lifetimes @returns {CachePolicy} */
 export function cachePolicy (name, lifetimes) {
   const policy = POLICIES[name](lifetimes)
   if (name === 'no-store' || lifetimes.staleIfErrorS === 0) return policy
-  // A CDN that reads CDN-Cache-Control ignores Cache-Control (RFC 9213 §2.2).
+  // CDNs that read CDN-Cache-Control ignore Cache-Control (RFC 9213 §2.2).
   const headers = Object.fromEntries(
     Object.entries(policy.headers).map(([field, value]) =>
       [field, `${value}, stale-if-error=${lifetimes.staleIfErrorS}`])

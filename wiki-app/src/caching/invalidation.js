@@ -5,13 +5,12 @@ import { LINKING_MAX } from '../pages/link-targets.js'
 /** @import {Commit} from '../pages/commit.js' */
 
 /**
- * What to purge: these paths (with query, without scheme and host) and all responses with one of these tags.
+ * `urls`: with query, without scheme and host.
  * @typedef {{everything: false, urls: string[], tags: string[]} | {everything: true}} Stale
  */
 
 /**
- * Every URL that an edit makes stale and that can be named. Later parts of lists, searches and the API cannot be named:
- * caches revalidate these each time.
+ * Caches revalidate the rest: later parts of lists, searches, the API.
  * @param {Commit} commit @returns {Stale}
  */
 export function urlsFor ({ name, authors, tags, linking, links, listed }) {
@@ -30,14 +29,14 @@ export function urlsFor ({ name, authors, tags, linking, links, listed }) {
   }
 }
 
-/** The same as tags. Only pages have them, because only pages can be stored. @param {Commit} commit @returns {Stale} */
+/** Only pages can be stored. @param {Commit} commit @returns {Stale} */
 export function tagsFor ({ name, linking }) {
   if (linking.length > LINKING_MAX) return { everything: true }
   return { everything: false, urls: [], tags: [...new Set([name, ...linking].map(tagOf))] }
 }
 
-/** The URLs and tags that find a purge entry of an edit of one of these pages. @param {string[]} names */
+/** @param {string[]} names */
 export const purgeKeysOf = (names) => ({ urls: names.map(viewUrl), tags: names.map(tagOf) })
 
-/** Cloudflare's tags ignore case, and have no spaces: a hash fits any name. @param {string} name */
+/** Cloudflare's tags ignore case and have no spaces. @param {string} name */
 export const tagOf = (name) => `page-${hashOf(name)}`

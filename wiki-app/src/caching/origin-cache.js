@@ -4,23 +4,21 @@ import { LRUCache } from 'lru-cache'
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Connection} from 'mongoose' */
 
-/** How long the database may wait for a change before it reports that there was none. */
+/** The database reports after so long that nothing has changed. */
 const AWAIT_MS = 500
-/** How long copies stay valid after the last report: a silent database may have changes to report. */
+/** How long copies outlive the last report: a silent database may have changes. */
 const SILENCE_MAX_MS = 1_500
 const RETRY_MS = 500
-/** After so many waits without a read, the stream closes and all copies are dropped until the next read. */
+/** After so many waits without a read the stream closes. */
 const IDLE_WAITS_MAX = 20
-/** The stream does not report a change that a failover rolls back: a copy read before that expires by age. */
+/** A change that a failover rolls back is not reported: copies of it expire by age. */
 const COPY_MAX_MS = 60_000
 
 /**
- * Caches pages in this process's memory, ready to be sent, each until the database's change stream reports a change of
- * it. Between an edit's acknowledgement and that report a client may get the previous page, mostly for milliseconds, at
- * most for SILENCE_MAX_MS + AWAIT_MS. https://www.mongodb.com/docs/manual/changeStreams/
+ * Keeps pages until the change stream reports their change; until then, at most for SILENCE_MAX_MS + AWAIT_MS, a client
+ * may get the previous page. https://www.mongodb.com/docs/manual/changeStreams/
  * @template {{detached: () => View, held_bytes: number}} View  `detached`: a copy that holds no memory but its own
- * @param {{connection: Connection, collection: string, maxBytes: number, log: FastifyBaseLogger}} options  the
- *   documents' _id are the keys; the least recently used pages are evicted first
+ * @param {{connection: Connection, collection: string, maxBytes: number, log: FastifyBaseLogger}} options  keyed by _id
  */
 // eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
 export function createOriginCache ({ connection, collection, maxBytes, log }) {
@@ -34,7 +32,6 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
   let freshUntilMs = 0
   let outageLogged = false
   let watching = Promise.resolve()
-  /** Waits for a change since the last read from this cache. */
   let idleWaits = 0
   let wake = () => {}
 
@@ -68,14 +65,13 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
       while (!closing.signal.aborted && idleWaits < IDLE_WAITS_MAX) {
         const change = /** @type {null | {operationType: string, documentKey?: {_id: string}}} */ (
           /** @type {unknown} */ (await stream.tryNext()))
-        // The collection is gone and the stream has ended. The driver would go on to report, without any wait, that
-        // nothing has changed.
+        // The collection is gone: the driver would report no change, without any wait.
         if (change?.operationType === 'invalidate' || stream.closed) return
         if (change?.documentKey) evict(change.documentKey._id)
         else if (change) evictAll()
         else idleWaits += 1
         freshUntilMs = performance.now() + SILENCE_MAX_MS
-        // A stream that breaks again at once belongs to the same outage.
+        // A stream that breaks at once is in the same outage.
         if (performance.now() - sinceMs > SILENCE_MAX_MS) outageLogged = false
       }
     } finally {
@@ -95,7 +91,6 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
           continue
         }
       } catch (error) {
-        // Logged once per outage; pages are read from the database meanwhile.
         if (!outageLogged && !closing.signal.aborted) {
           log.warn(`the change stream reports no changes, so no pages are cached: ${/** @type {Error} */ (error).message}`)
         }
@@ -109,7 +104,7 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
     /** @param {string} name */
     get: (name) => isFresh() ? copies.get(name) : undefined,
 
-    /** Not cached if it changes meanwhile. @param {string} name @param {() => Promise<View | null>} read */
+    /** @param {string} name @param {() => Promise<View | null>} read */
     async through (name, read) {
       if (!isFresh()) return read()
       const flight = { overtaken: false }
@@ -127,7 +122,6 @@ export function createOriginCache ({ connection, collection, maxBytes, log }) {
       }
     },
 
-    /** Follows the changes as soon as there is a database. */
     async open () { watching = watchUntilClosed() },
     async close () {
       closing.abort()

@@ -1,16 +1,16 @@
 /** @import {Stale} from './invalidation.js' */
 /** @import {Entry} from './purge-entries.js' */
 
-/** Purges the caches; rejects with a `PurgeError`. @typedef {(stale: Stale) => Promise<void>} Purge */
+/** @typedef {(stale: Stale) => Promise<void>} Purge  rejects with a PurgeError */
 /**
- * `refused`: the API refuses this content each time, mostly with a 400; `retryAfterMs`: RFC 9110 §10.2.3
+ * `refused`: each time, mostly with a 400; `retryAfterMs`: RFC 9110 §10.2.3
  * @typedef {Error & {refused?: boolean, retryAfterMs?: number}} PurgeError
  */
 
-/** Beyond these a purge of everything is cheaper for the wiki and the caches. */
+/** Beyond these a purge of everything is cheaper. */
 const ITEMS_MAX = 5_000
 const ENTRIES_MAX = 10_000
-/** Calls per batch that search for refused entries: enough to find two among 200. */
+/** Calls that search for refused entries: enough for two among 200. */
 const REFUSALS_PER_BATCH_MAX = 16
 /** A longer Retry-After is a mistake. */
 const RETRY_AFTER_MAX_MS = 3_600_000
@@ -18,7 +18,6 @@ const SHOWN_ITEMS_MAX = 5
 const SHOWN_CHARS_MAX = 200
 
 /**
- * Purges claimed entries from the caches, and puts off or replaces those that could not be purged.
  * @typedef {ReturnType<typeof import('./purge-entries.js').createPurgeEntries>} Store
  * @typedef {{onPurged: () => void, wakeUpIn: (ms: number) => void}} Callbacks
  * @typedef {{store: Store, purge: Purge, log: Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>}} Parts
@@ -29,7 +28,7 @@ export function createBatchPurger ({ store, purge, log, timing, signal, onPurged
   let failures = 0
 
   /**
-   * Purges the entries, all in one call if that is accepted. A refused call is halved until the refused entry is alone.
+   * A refused call is halved until the refused entry is alone.
    * @param {Entry[]} entries @returns {Promise<number>} milliseconds until the next call
    */
   async function purgeEntries (entries) {
@@ -41,7 +40,7 @@ export function createBatchPurger ({ store, purge, log, timing, signal, onPurged
         await purge(stale)
       } catch (thrown) {
         const error = /** @type {PurgeError} */ (thrown)
-        // A purge of everything names no entry: only the settings can cause its refusal, so no entry is given up.
+        // It names no entry: only the settings can cause its refusal.
         if (error.refused !== true || stale.everything) return postponeFailed([batch, ...batches].flat(), error)
         refusals += 1
         if (batch.length === 1 || refusals >= REFUSALS_PER_BATCH_MAX) await replaceRefused(batch, stale, error)
@@ -59,8 +58,7 @@ export function createBatchPurger ({ store, purge, log, timing, signal, onPurged
   }
 
   /**
-   * Replaces refused entries by a purge of everything: without it their pages would stay stale for the whole lifetime,
-   * a day with some policies. One covers all entries that are refused within some seconds.
+   * Otherwise their pages would stay stale for up to a day. One purge covers several refusals.
    * @param {Entry[]} entries @param {Stale & {everything: false}} stale  what they name @param {Error} error
    */
   async function replaceRefused (entries, { urls, tags }, error) {
@@ -75,7 +73,6 @@ export function createBatchPurger ({ store, purge, log, timing, signal, onPurged
   /** @param {Entry[]} entries @param {PurgeError} error @returns {Promise<number>} milliseconds to the next attempt */
   async function postponeFailed (entries, { message, retryAfterMs = 0 }) {
     failures += 1
-    // Logs the first, second, fourth, eighth … failure.
     if (Number.isInteger(Math.log2(failures))) {
       log.warn(`caches were not purged, retrying (attempt ${failures}): ${message}`)
     }

@@ -7,7 +7,7 @@ import { purgeKeysOf } from './invalidation.js'
  * @property {boolean} everything
  * @property {string[]} urls
  * @property {string[]} [tags]  absent in entries of an earlier version
- * @property {boolean} again  whether the caches are already purged once
+ * @property {boolean} again  purged once already
  * @property {Date} due_at  while an entry is claimed: the end of the claim
  * @property {mongoose.Types.ObjectId | null} [claim]  the queue that purges it now
  */
@@ -22,7 +22,7 @@ const schema = new mongoose.Schema({
 schema.index({ due_at: 1 })
 
 /**
- * Each queue claims the entries that it works on. When the lease ends, the entries of a dead process are due again.
+ * The entries of a dead process are due again when its claim ends.
  * @param {mongoose.Connection} connection @param {{leaseMs: number, repeatAfterMs: number}} timing
  */
 export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
@@ -32,8 +32,7 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
   const inMs = (/** @type {number} */ ms) => new Date(Date.now() + ms)
   /** @param {Pick<Entry, '_id'>[]} entries */
   const withIds = (entries) => ({ _id: mongoose.trusted({ $in: entries.map(({ _id }) => _id) }) })
-  // No entry is postponed for longer than half of this: a later date comes from a clock that was far ahead, or was set
-  // back since. The other half is for hosts whose clocks differ.
+  // Twice the longest delay, as hosts' clocks differ; a later date comes from a clock that was wrong.
   const aheadMs = 2 * Math.max(leaseMs, repeatAfterMs)
   const due = () => ({
     $or: [{ due_at: mongoose.trusted({ $lte: new Date() }) }, { due_at: mongoose.trusted({ $gt: inMs(aheadMs) }) }]
@@ -46,17 +45,17 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
       await Entries.insertMany(entries, { session, lean: true })
     },
 
-    /** Claims entries that are due. @param {number} max @returns {Promise<Entry[]>} */
+    /** @param {number} max @returns {Promise<Entry[]>} */
     async claim (max) {
       /** @type {Pick<Entry, '_id'>[]} */
       const found = await Entries.find(due(), { _id: 1 }).sort({ due_at: 1 }).limit(max).lean().exec()
       if (found.length === 0) return []
-      // An update takes no limit, hence the ids. An entry that another queue has claimed meanwhile is no longer due.
+      // An update takes no limit. What another queue has claimed meanwhile is no longer due.
       await Entries.updateMany({ $and: [withIds(found), due()] }, { claim, due_at: inMs(leaseMs) }).exec()
       return Entries.find({ ...withIds(found), claim }).lean().exec()
     },
 
-    /** Entries that another queue has claimed after the lease are left to it. @param {Entry[]} entries */
+    /** @param {Entry[]} entries  those that another queue has claimed meanwhile are left to it */
     async markPurged (entries) {
       const [twice, once] = [entries.filter(({ again }) => again), entries.filter(({ again }) => !again)]
       if (twice.length > 0) await Entries.deleteMany({ ...withIds(twice), claim }).exec()
@@ -79,11 +78,11 @@ export function createPurgeEntries (connection, { leaseMs, repeatAfterMs }) {
     },
 
     /**
-     * Replaces these entries by one purge of everything, unless such a purge is already queued.
+     * Adds no purge of everything when one is queued.
      * @param {Pick<Entry, '_id'>[]} entries @param {number} ms  until it is due
      */
     async replaceByEverything (entries, ms) {
-      // Writes the covering entry first: a crash in between leaves one entry too many.
+      // First: a crash in between leaves one entry too many.
       const { _id } = await Entries.findOneAndUpdate(
         { everything: true, again: false, claim: null },
         { $setOnInsert: { urls: [], tags: [], due_at: inMs(Math.min(ms, leaseMs)) } },

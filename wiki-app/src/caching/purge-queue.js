@@ -10,8 +10,7 @@ import { createPurgeEntries } from './purge-entries.js'
 /**
  * @typedef {object} Timing
  * @property {number} gatherMs  edits within this time are batched
- * @property {number} repeatAfterMs  a cache may store a response that was in flight during the first purge: the second
- *   purge follows after the longest such flight
+ * @property {number} repeatAfterMs  the longest flight of a response, which the first purge misses
  * @property {number} retryMs  the first pause after a failure; doubles up to `retryMaxMs`
  * @property {number} retryMaxMs
  * @property {number} confirmMs  the longest that an author waits for the caches' confirmation
@@ -32,12 +31,11 @@ const TIMING = {
 }
 const ENTRIES_PER_BATCH = 200
 const CLOSE_MAX_MS = 2_000
-/** How often the wait for a confirmation checks for purges by other processes. */
+/** How often a wait checks for purges by other processes. */
 const CONFIRMATION_CHECK_MS = 200
 
 /**
- * Purges from the caches in front of the wiki what edits make stale. An entry is written in the transaction of its
- * edit, and deleted when the caches are purged twice: a crash loses no purge, and no edit waits for a cache.
+ * An edit's transaction writes its entry: a crash loses no purge, and no edit waits for a cache.
  * @typedef {{connection: Connection, purge: Purge, staleOf: (commit: Commit) => Stale}} Parts
  * @param {Parts & {log: Pick<import('fastify').FastifyBaseLogger, 'warn' | 'error'>, timing?: Partial<Timing>}} parts
  */
@@ -63,7 +61,6 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
       unreadable = false
       return { found: entries.length > 0, waitMs }
     } catch (error) {
-      // Logged once per outage; claimed entries are due again when the lease ends.
       if (!unreadable && !closing.signal.aborted) {
         log.warn(`the queue of purges cannot be read or written, still trying: ${/** @type {Error} */ (error).message}`)
       }
@@ -75,26 +72,26 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
   async function work () {
     while (!closing.signal.aborted) {
       const { found, waitMs } = await purgeBatch()
-      // The added time covers a timer that fires early: postponed entries must be due when the pause ends.
+      // Timers may fire early: entries must be due when the pause ends.
       if (waitMs > 0) await waker.pause(waitMs + gatherMs)
-      // Random, so that processes that started together do not check together.
+      // Random, so that processes do not check together.
       else if (!found) await waker.idle(checkMs * (1 + Math.random() / 2))
     }
   }
 
   return {
-    /** Call this within the transaction of an edit. @param {Commit[]} commits @param {ClientSession} session */
+    /** @param {Commit[]} commits @param {ClientSession} session */
     add: (commits, session) => store.add(commits.map(staleOf), session),
     /** Call this after the transaction. */
     added: waker.wakeUp,
     isPurged: store.isPurged,
-    /** Waits until purges are confirmed, at most `confirmMs`, and not while purges fail. @param {string[]} names */
+    /** At most `confirmMs`, and not while purges fail. @param {string[]} names */
     async waitUntilPurged (names) {
       const endsAt = performance.now() + confirmMs
       const purgesSucceed = () => !purger.isFailing() && !closing.signal.aborted
       while (purgesSucceed() && performance.now() < endsAt) {
         const confirmation = confirmations.next(Math.min(CONFIRMATION_CHECK_MS, endsAt - performance.now()))
-        // The edit is stored, so losing the database now must not fail this response.
+        // The edit is stored: losing the database now must not fail the response.
         if (await store.isPurged(names).catch(() => true)) return
         await confirmation
       }
@@ -102,7 +99,6 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
     async open () {
       running = work()
     },
-    /** Entries that are left are purged after the next start. */
     async close () {
       closing.abort()
       await Promise.race([running, sleep(CLOSE_MAX_MS, undefined, { ref: false })])
@@ -112,7 +108,7 @@ export function createPurgeQueue ({ connection, purge, staleOf, log, timing = {}
 
 /** @typedef {ReturnType<typeof createPurgeQueue>} PurgeQueue */
 
-/** Entries that come within `gatherMs` are purged together. @param {{signal: AbortSignal, gatherMs: number}} options */
+/** @param {{signal: AbortSignal, gatherMs: number}} options */
 function createWaker ({ signal, gatherMs }) {
   let wake = () => {}
   let woken = false
@@ -145,7 +141,7 @@ function createWaker ({ signal, gatherMs }) {
 }
 
 function createConfirmations () {
-  /** Callbacks that end the waits for the next confirmation. @type {Set<() => void>} */
+  /** @type {Set<() => void>} */
   const waits = new Set()
   return {
     /** @param {number} ms  at most */

@@ -6,25 +6,23 @@ import { createInFlight } from '../process/in-flight.js'
 const { mongo } = mongoose
 
 /**
- * Ticks count instead of time: the event loop reads all input between two ticks, so a process that was busy for a
- * second does not mistake its own silence for the database's.
+ * Ticks, not time: input is read between two, so a busy process does not mistake its own silence for the database's.
  */
 const TICK_MS = 50
-/** After this much silence the database is asked for a sign of life. A wiki with many requests never asks. */
+/** After these the database is asked for a sign of life. */
 const ASK_TICKS = 4
-/** A request that arrives just before the silence begins is still answered within 1 s. */
+/** A request just before the silence is still answered within 1 s. */
 const SILENT_TICKS_MAX = 18
 
 /**
- * Detects whether the database that takes writes is available, even if its connections stay open but carry nothing: the
- * driver notices that only when they time out. Every response is a sign of life. Ticks are counted only while a request
- * waits for the database, or while there is a doubt, so an idle process does nothing.
+ * The driver notices connections that carry nothing only when they time out. Ticks need a waiting request or a doubt,
+ * so an idle process does nothing.
  * @param {{found: () => void, lost: () => void}} on
  */
 // eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
 export function createAvailability ({ found, lost }) {
   let available = false
-  /** Whether the driver has seen the servers change since the last sign of life. */
+  /** Servers have changed since the last sign of life. */
   let doubted = false
   let primary = ''
   let silentTicks = 0
@@ -34,7 +32,7 @@ export function createAvailability ({ found, lost }) {
   let stopped = false
   /** @type {NodeJS.Timeout | undefined} */
   let timer
-  /** Calls that wait for the database. @type {InFlight<{refuse: (error: Error) => void}>} */
+  /** @type {InFlight<{refuse: (error: Error) => void}>} */
   const waiting = createInFlight()
 
   function onSignOfLife () {
@@ -83,8 +81,7 @@ export function createAvailability ({ found, lost }) {
         primary = connectionId
         onSignOfLife()
       })
-      // Failed connections return to the pool as well, so a returned connection does not prove that a lost database is
-      // back.
+      // Failed connections return, too: this does not prove that a lost database is back.
       client.on('connectionCheckedIn', ({ address }) => {
         if (available && (primary === '' || address === primary)) onSignOfLife()
       })
@@ -102,8 +99,7 @@ export function createAvailability ({ found, lost }) {
     isAvailable: () => available,
 
     /**
-     * Wraps a function: it throws at once while the database is away, and rejects as soon as the database is lost. Work
-     * that has started continues: a transaction is aborted before its commit, unless the commit is already sent.
+     * Throws at once while the database is away, and rejects once it is lost. A commit that is sent may still succeed.
      * @template {any[]} Args @template T @template This
      * @param {(this: This, ...args: Args) => T | Promise<T>} work
      * @returns {(this: This, ...args: Args) => T | Promise<T>}
@@ -133,8 +129,7 @@ export function createAvailability ({ found, lost }) {
 }
 
 /**
- * Ways to ask for a sign of life: `beside` on its own connection, as a slow database may keep the whole pool busy;
- * `through` the client, whose connections must work again before the database counts as found.
+ * `beside`: on a connection of its own, as the pool may be busy; `through`: on the pool, which has to work again.
  * @typedef {{beside: () => Promise<unknown>, through: () => Promise<unknown>}} Asking
  */
 

@@ -1,8 +1,7 @@
 import DataLoader from 'dataloader'
 
 /**
- * Batches the reads of one turn of the event loop, because the cost of a read is mostly the round trip to the database.
- * A caller never gets data from before its call: the read starts after the last call of the turn; nothing is cached.
+ * A read costs mostly its round trip: the calls of one turn share one. No data is from before the call.
  * @template Value
  * @param {object} options
  * @param {(keys: string[]) => Promise<Map<string, Value>>} options.readMany  omits keys that do not exist

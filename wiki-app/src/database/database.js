@@ -7,33 +7,31 @@ import { createAvailability } from './availability.js'
 
 const { mongo } = mongoose
 
-/** Objects with `$` keys in a filter are values, never operators, unless wrapped in `trusted`. */
+/** `$` keys in a filter are values, unless wrapped in `trusted`. */
 mongoose.set('sanitizeFilter', true)
 
 /** https://www.mongodb.com/docs/drivers/node/current/connect/connection-options/ */
 const OPTIONS = {
-  // Only a start waits this long: database/availability.js refuses requests within a second.
+  // At a start; availability.js refuses requests sooner.
   serverSelectionTimeoutMS: 5_000,
-  // Servers report their changes at once; this only bounds how long silent connections are kept.
+  // Servers report changes at once; this bounds the life of silent connections.
   heartbeatFrequencyMS: 5_000,
-  // The driver closes its connections when a heartbeat is this late; a busy event loop must not cause that.
+  // A busy event loop must not delay a heartbeat for so long: connections close then.
   connectTimeoutMS: 5_000,
-  // Longer than any response takes under load, so that only a hung server is given up.
+  // Longer than any response under load: only a hung server is given up.
   socketTimeoutMS: 30_000,
   maxPoolSize: 100,
-  // A write is acknowledged once a majority of the members has it on disk.
   writeConcern: { w: /** @type {const} */ ('majority'), journal: true, wtimeoutMS: 5_000 },
   promoteBuffers: true
 }
-/** Models do nothing on their own. https://mongoosejs.com/docs/guide.html#options */
+/** https://mongoosejs.com/docs/guide.html#options */
 const MONGOOSE_OPTIONS = { bufferCommands: false, autoIndex: false, autoCreate: false }
-/** How often the driver checks the pool for connections that have ended. It also checks each one that it uses. */
+/** The driver also checks each connection that it uses. */
 const POOL_CHECK_MS = 60_000
 const MONITOR_HEARTBEAT_MS = 10_000
 const RETRY_AFTER_MS = 500
 const PING_TIMEOUT_MS = 1_000
 
-/** What the driver throws when it finds no usable server, as opposed to a server that refuses a command. */
 const UNREACHABLE = [
   mongo.MongoNetworkError,
   mongo.MongoSystemError,
@@ -44,17 +42,16 @@ const UNREACHABLE = [
   mongo.MongoOperationTimeoutError,
   mongoose.Error.MongooseServerSelectionError
 ]
-/** Further errors of a connection or a pool that is just being closed. */
 const CLOSED_CODES = new Set(['EPIPE', 'ECONNRESET'])
 const CLOSED_NAMES = new Set(['MongoPoolClosedError'])
 /**
- * MaxTimeMSExpired, WriteConcernFailed, and a server that is stopping or no longer primary.
+ * MaxTimeMSExpired, WriteConcernFailed, a server that stops or is no longer primary.
  * https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml
  */
 const TEMPORARY_CODES = new Set([50, 64, 91, 189, 10_107, 11_600, 11_602, 13_435, 13_436])
 
 /**
- * For several writes in one command the driver also wraps errors that no server has reported.
+ * In bulk writes the driver also wraps errors that no server has reported.
  * @param {unknown} error @returns {unknown} the error itself
  */
 export const causeOf = (error) =>
@@ -63,13 +60,13 @@ export const causeOf = (error) =>
 /** @type {WeakMap<Connection, number>} */
 const losses = new WeakMap()
 
-/** Each loss refuses all waiting calls, so no client gets the result of earlier work. @param {Connection} connection */
+/** Each loss refuses all waiting calls: no client gets earlier results. @param {Connection} connection */
 export const lossesOf = (connection) => losses.get(connection) ?? 0
 
 /** @param {string} uri @param {import('mongodb').MongoClientOptions} options */
 function createClient (uri, options) {
   const client = new mongo.MongoClient(uri, options)
-  // The driver has no such option. Its default, ten checks a second, takes 0.2 % of a core (test/idle.test.js).
+  // Not an option. The default, ten checks a second, takes 0.2 % of a core (test/idle.test.js).
   Object.assign(client.options, { minPoolSizeCheckFrequencyMS: POOL_CHECK_MS })
   return client
 }
@@ -77,7 +74,7 @@ function createClient (uri, options) {
 /** @param {import('mongodb').MongoClient} client */
 async function refuseLoneServer (client) {
   const { setName, msg } = await client.db().command({ hello: 1 })
-  // The router of a sharded cluster answers `isdbgrid`. https://www.mongodb.com/docs/manual/reference/command/hello/
+  // A sharded cluster's router: https://www.mongodb.com/docs/manual/reference/command/hello/
   if (setName !== undefined || msg === 'isdbgrid') return
   throw new Error(
     'it is a lone server, and edits need the transactions of a replica set; ' +
@@ -85,7 +82,7 @@ async function refuseLoneServer (client) {
   )
 }
 
-/** After that the driver looks for lost servers itself. @param {Connection} connection @param {string} uri */
+/** @param {Connection} connection @param {string} uri */
 async function open (connection, uri) {
   if (connection.db !== undefined) return
   const client = createClient(uri, OPTIONS)
@@ -105,7 +102,6 @@ const ping = (/** @type {Db} */ db) => db.command({ ping: 1 }, { timeoutMS: PING
 export function createDatabase (uri, log) {
   const connection = mongoose.createConnection()
   for (const [name, value] of Object.entries(MONGOOSE_OPTIONS)) connection.set(name, value)
-  // A separate connection for pings: a slow database may keep the whole pool busy.
   const monitor = createClient(uri, { ...OPTIONS, maxPoolSize: 1, heartbeatFrequencyMS: MONITOR_HEARTBEAT_MS })
   const closing = new AbortController()
   let retrying = Promise.resolve()
@@ -126,21 +122,20 @@ export function createDatabase (uri, log) {
   async function attempt () {
     try {
       await open(connection, uri)
-      // Connects the monitor now, because connecting takes longer than the pings that come later.
+      // Connecting takes longer than later pings.
       await monitor.db().command({ ping: 1 })
       await Promise.all(Object.values(connection.models).map((model) => model.createIndexes()))
       await prepare(own())
       availability.watch(connection.getClient(), { beside: () => ping(monitor.db()), through: () => ping(own()) })
       return true
     } catch (error) {
-      // Logged once, not at each attempt.
       if (!outageLogged) log.warn(`database not usable, still trying: ${/** @type {Error} */ (error).message}`)
       outageLogged = true
       return false
     }
   }
 
-  // mongoose reconnects by itself, but gives up when the first connection fails.
+  // mongoose gives up when the first connection fails.
   async function retry () {
     do {
       await sleep(RETRY_AFTER_MS, undefined, { signal: closing.signal }).catch(() => {})
@@ -149,10 +144,7 @@ export function createDatabase (uri, log) {
 
   return {
     connection,
-    /**
-     * If the first attempt fails, attempts continue in the background, and the application answers 503 meanwhile.
-     * @param {typeof prepare} [first]  runs before any request is answered, again at each attempt
-     */
+    /** @param {typeof prepare} [first]  runs before any request is answered, again at each attempt */
     async connect (first = prepare) {
       prepare = first
       if (!await attempt()) retrying = retry()
@@ -165,7 +157,6 @@ export function createDatabase (uri, log) {
     },
     /** @throws when the database does not answer within a second */
     async ping () {
-      // Before the first connection there is no `db`.
       if (connection.db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
       await ping(connection.db)
     },
@@ -177,13 +168,13 @@ export function createDatabase (uri, log) {
 
 /** @typedef {ReturnType<typeof createDatabase>} Database */
 
-/** Whether the database's absence caused an error. @param {Connection} connection @param {unknown} thrown */
+/** @param {Connection} connection @param {unknown} thrown */
 function isUnavailable (connection, thrown) {
   const error = causeOf(thrown)
   if (error instanceof mongo.MongoServerError) {
     return TEMPORARY_CODES.has(Number(error.code)) || error.hasErrorLabel('TransientTransactionError')
   }
-  // Before the first connection mongoose throws a plain MongooseError.
+  // mongoose then throws a plain MongooseError.
   const neverConnected = connection.db === undefined && error instanceof mongoose.MongooseError
   const { code, name } = /** @type {{code?: string, name?: string}} */ (error ?? {})
   return neverConnected || CLOSED_CODES.has(String(code)) || CLOSED_NAMES.has(String(name)) ||

@@ -12,10 +12,10 @@ const { MongoNetworkTimeoutError, MongoServerError } = mongoose.mongo
 /** A proxy waits 30 s for a response. */
 const DEADLINE_MS = 20_000
 const PAUSE_MAX_MS = 20
-/** How long one retry may block the next: enough for many attempts, even slow ones. */
+/** Enough for many attempts; the next retry waits. */
 const RETRY_MAX_MS = 3_000
 const DUPLICATE_KEY = 11_000
-/** The server aborts a transaction beyond its time limit (60 s by default), not always labelled as transient. */
+/** The server aborts it after 60 s by default, not always labelled as transient. */
 const TRANSACTION_EXPIRED = 290
 const TRANSIENT_CODES = new Set([DUPLICATE_KEY, TRANSACTION_EXPIRED])
 
@@ -25,11 +25,11 @@ const WriteConflict = createError(
   503
 )
 
-/** Retries after a write conflict are serialised per process: in parallel they would keep aborting each other. */
+/** In parallel, retries would keep aborting each other. */
 const retryExclusive = createKeyedMutex({ maxMs: RETRY_MAX_MS })
 
 /**
- * Call this when the request arrives: losing the database refuses all waiting requests.
+ * Call it when the request arrives: a loss refuses all waiting requests.
  * @param {Connection} connection
  */
 export function stillWanted (connection) {
@@ -38,14 +38,12 @@ export function stillWanted (connection) {
 }
 
 /**
- * Runs database work as a whole or not at all; it is durable when this returns. The driver's own `withTransaction`
- * waits up to two minutes for a server that is away; this throws at once.
+ * Durable on return. The driver's `withTransaction` would wait two minutes for a server that is away.
  * @template T
  * @param {Connection} connection  to a replica set: a lone server has no transactions
  * @param {(session: ClientSession) => Promise<T>} work  may run several times
  * @param {() => boolean} [wanted]  false: the client has got a refusal, so nothing is committed
- * @throws {Error} what `work` throws; the driver's error, also if the database was away meanwhile; 503 after 20 s of
- *   write conflicts
+ * @throws {Error} what `work` throws; the driver's error; 503 after 20 s of write conflicts
  */
 export async function inTransaction (connection, work, wanted = stillWanted(connection)) {
   const deadline = performance.now() + DEADLINE_MS
@@ -77,7 +75,7 @@ async function attempt (connection, work, wanted) {
     return { result }
   } catch (error) {
     const aborted = abort(session)
-    // The client does not wait for the abort: the database may be away.
+    // Without waiting for the abort: the database may be away.
     if (!isTransient(causeOf(error))) throw error
     await aborted
     return { lost: true }
@@ -90,7 +88,7 @@ async function abort (session) {
   await session.endSession().catch(() => {})
 }
 
-/** Whether the same work may succeed now, for example because another writer was first. @param {unknown} error */
+/** @param {unknown} error */
 function isTransient (error) {
   return error instanceof MongoServerError &&
     (error.hasErrorLabel('TransientTransactionError') || TRANSIENT_CODES.has(Number(error.code)))

@@ -1,26 +1,23 @@
 import { setImmediate } from 'node:timers/promises'
 
 const NONE = Buffer.alloc(0)
-/** Far more than a long animation needs. Each read costs the main thread the same, even one of three bytes. */
+/** More than a long animation needs. A read of three bytes costs as much as any. */
 const READS_MAX = 100_000
-/** Reads of buffered bytes do not yield to the event loop by themselves. */
+/** Reads of buffered bytes do not yield to the event loop. */
 const READS_PER_TURN = 500
 
-/** The message says what is wrong with a picture, as the middle of a sentence. */
+/** The message is the middle of a sentence about a picture. */
 export class Broken extends Error {}
 
-/** Connects a parser that pulls bytes with a sender that pushes them in pieces. Only unread bytes are buffered. */
+/** Only unread bytes are buffered. */
 export class Bytes {
   /** @type {Buffer} */
   #rest = NONE
   #ended = false
   #reads = 0
-  /** Wakes the parser. */
   #wakeParser = () => {}
-  /** Wakes the sender. */
   #wakeSender = () => {}
 
-  /** Bytes that the parser has not read. */
   get left () { return this.#rest.length }
 
   /** @param {Buffer} piece @returns {Promise<void>} when the parser has read it and wants more */
@@ -43,7 +40,7 @@ export class Bytes {
     return this.#take(count)
   }
 
-  /** Like `read`, but does not consume the bytes. @param {number} count */
+  /** @param {number} count */
   async peek (count) {
     while (this.#rest.length < count) await this.#more()
     return this.#rest.subarray(0, count)
@@ -65,9 +62,8 @@ export class Bytes {
   }
 
   /**
-   * Reads many tiny parts without a promise for each, which would cost more than reading them.
-   * @param {(unread: Buffer) => {read: number, done: boolean}} look  gets again, with more, the bytes that it does not
-   *   read
+   * A promise for each tiny part would cost more than reading it.
+   * @param {(unread: Buffer) => {read: number, done: boolean}} look  gets unread bytes again, with more
    */
   async pass (look) {
     for (;;) {

@@ -17,7 +17,7 @@ export async function parseGif (bytes, acceptSize) {
       await bytes.read(1)
     } else if (kind === FRAME) {
       const frame = await bytes.read(9)
-      // Browsers enlarge the screen to the size of the first frame.
+      // Browsers enlarge the screen to the first frame's size.
       const size = {
         width: Math.max(screen.readUInt16LE(6), frame.readUInt16LE(0) + frame.readUInt16LE(4)),
         height: Math.max(screen.readUInt16LE(8), frame.readUInt16LE(2) + frame.readUInt16LE(6))

@@ -7,7 +7,7 @@ import { parseWebp } from './webp.js'
 
 /** @typedef {{type: string, extension: string, width: number, height: number}} Image  width and height in pixels */
 /** @typedef {(size: {width: number, height: number}) => void} AcceptSize  throws when it is too large */
-/** Throws Broken. @typedef {(bytes: Bytes, acceptSize: AcceptSize) => Promise<void>} Parser */
+/** @typedef {(bytes: Bytes, acceptSize: AcceptSize) => Promise<void>} Parser  throws Broken */
 
 export const NotAnImage = createError('WIKI_NOT_AN_IMAGE', 'This is no picture that the wiki takes: ' +
   'PNG, JPEG, WebP or GIF, whole and by their content, whatever the name says.', 415)
@@ -27,10 +27,7 @@ const KINDS = [
   { name: 'GIF', type: 'image/gif', extension: 'gif', signature: 'GIF8', parse: parseGif }
 ]
 
-/**
- * Inspects a picture while it arrives. Bytes behind its end are cut off: they could hold a page or an archive, which
- * browsers and unpackers would find.
- */
+/** Bytes behind the end could hold a page or an archive, which browsers and unpackers would find. */
 export function inspectImage () {
   const bytes = new Bytes()
   /** @type {Image | undefined} */
@@ -46,7 +43,7 @@ export function inspectImage () {
       return image === undefined ? piece : piece.subarray(0, piece.length - bytes.left)
     },
 
-    /** Ends the inspection, also of an upload that broke off. */
+    /** Also of an upload that broke off. */
     stop () { bytes.end() },
 
     /** @throws {Error} 413, 415 */

@@ -11,13 +11,13 @@ const DAC = 0xcc
 const JPG = 0xc8
 const isRestart = (/** @type {number} */ marker) => marker >= 0xd0 && marker <= 0xd7
 const isFrame = (/** @type {number} */ marker) => marker >= 0xc0 && marker <= 0xcf && ![DHT, JPG, DAC].includes(marker)
-/** Browsers read only Huffman coding. From SOF9 on it is arithmetic; from SOF3 on, lossless or in layers. */
+/** Not lossless or in layers (SOF3 on), not arithmetic (SOF9 on): browsers do not read these. */
 const SHOWN = [0xc0, 0xc1, 0xc2]
 
-/** Reads the segments and scans up to the end. ITU-T T.81 §B.1, §B.2 @type {import('./image.js').Parser} */
+/** ITU-T T.81 §B.1, §B.2 @type {import('./image.js').Parser} */
 export async function parseJpeg (bytes, acceptSize) {
   await bytes.read(2)
-  /** Numbers of the components. @type {Set<number> | undefined} */
+  /** @type {Set<number> | undefined} */
   let components
   let [tables, codes, scans] = [false, false, 0]
   for (let marker = await nextMarker(bytes); marker !== EOI;) {
@@ -77,7 +77,7 @@ function checkScan (scan, components) {
   }
 }
 
-/** Skips entropy-coded bytes, in which 00 follows each FF. @param {Buffer} unread */
+/** In entropy-coded data 00 follows each FF. @param {Buffer} unread */
 function passScan (unread) {
   for (let at = unread.indexOf(0xff); at !== -1; at = unread.indexOf(0xff, at)) {
     const next = unread[at + 1]

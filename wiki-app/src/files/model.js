@@ -5,15 +5,13 @@ import mongoose from 'mongoose'
 export const BUCKET = 'files'
 
 /**
- * An uploaded picture as GridFS stores it. It never changes.
  * https://github.com/mongodb/specifications/blob/master/source/gridfs/gridfs-spec.md
  * @typedef {object} StoredFile
  * @property {import('mongoose').Types.ObjectId} _id  increases with time, so the list of uploads is sorted by it
  * @property {string} filename  the first 32 hexadecimal digits of its SHA-256
  * @property {number} length  bytes
  * @property {Date} uploadDate
- * @property {{type: string, extension: string, width: number, height: number, author: string}} metadata  `author` is ''
- *   when no name was given
+ * @property {{type: string, extension: string, width: number, height: number, author: string}} metadata
  */
 
 const fileSchema = new mongoose.Schema({
@@ -25,7 +23,7 @@ const fileSchema = new mongoose.Schema({
 }, { collection: `${BUCKET}.files`, versionKey: false, strict: 'throw', strictQuery: 'throw' })
 // The same content twice is one file.
 fileSchema.index({ filename: 1 }, { unique: true })
-// The driver would create this index and that of the chunks at the first upload.
+// Otherwise the driver creates these at the first upload.
 fileSchema.index({ filename: 1, uploadDate: 1 })
 
 const chunkSchema = new mongoose.Schema(

@@ -2,22 +2,21 @@ import { once } from 'node:events'
 import { crc32, createInflate } from 'node:zlib'
 import { Broken } from './bytes.js'
 
-/** By colour type: the samples in a pixel, then the possible bits of a sample (PNG §11.2.1). */
+/** By colour type: samples of a pixel, possible bits of a sample (PNG §11.2.1). */
 const COLOURS = new Map([
   [0, [1, 1, 2, 4, 8, 16]], [2, [3, 8, 16]], [3, [1, 1, 2, 4, 8]], [4, [2, 8, 16]], [6, [4, 8, 16]]
 ])
 const PALETTE = 3
-/** Start (x, y) and steps (x, y) of each pass of an interlaced picture (PNG §8.2). */
+/** Start (x, y) and steps (x, y) of each interlace pass (PNG §8.2). */
 const PASSES = [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]]
-/** Encoders write some hundred chunks for a large picture; a million tiny ones would block the process. */
+/** Encoders write some hundred; a million tiny ones would block the process. */
 const CHUNKS_MAX = 20_000
 const OUTPUT_CHUNK_BYTES = 262_144
 const NO_ORDER = 'its chunks are in no order'
 const ONCE = new Set(['IHDR', 'PLTE', 'IEND'])
 
 /**
- * Verifies each checksum, and unpacks the pixels, in zlib's threads, to check that there are as many as the header
- * says.
+ * Unpacks the pixels, in zlib's threads, to count them.
  * https://www.w3.org/TR/png-3/
  * @type {import('./image.js').Parser}
  */
@@ -56,7 +55,7 @@ export async function parsePng (bytes, acceptSize) {
         await bytes.skip(length, (piece) => { sum = crc32(piece, sum); return write(piece) })
       } else {
         if (pixels !== undefined) pixelsEnded = true
-        // A lower-case first letter marks a chunk that a decoder may skip.
+        // Lower case: a decoder may skip the chunk.
         if (type !== 'IEND' && type[0] < 'a') throw new Broken(`nobody knows its chunk ${type}`)
         await bytes.skip(length, (piece) => { sum = crc32(piece, sum) })
       }
@@ -83,7 +82,7 @@ function headerOf (data, length) {
   return { width, height, colour, bitsPerPixel: samples * depth, interlaced: interlace === 1 }
 }
 
-/** Returns the unpacked length of the pixels. Each row begins with a byte for the filter. @param {Header} header */
+/** Each row begins with a filter byte. @param {Header} header */
 function rawBytes ({ width, height, bitsPerPixel, interlaced }) {
   const rowBytes = (/** @type {number} */ columns) => columns === 0 ? 0 : 1 + Math.ceil(columns * bitsPerPixel / 8)
   const steps = (/** @type {number} */ length, /** @type {number} */ step) => Math.max(0, Math.ceil(length / step))
@@ -111,7 +110,7 @@ function unpack (expectedBytes) {
   return {
     /** @param {Buffer} piece */
     async write (piece) {
-      // Bytes behind the end of the stream hold no pixels.
+      // Bytes behind the end hold no pixels.
       if (!ended && !failure && !inflate.write(piece)) {
         await Promise.race([once(inflate, 'drain').catch(() => {}), closed])
       }

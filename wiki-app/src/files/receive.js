@@ -9,17 +9,16 @@ import { FileTooLarge } from './store.js'
 
 const Broken = createError('WIKI_BROKEN_UPLOAD', 'The file did not arrive whole. Send it again.', 400)
 
-/** Space for what a form has around its file. */
 const FORM_BYTES = 4_096
 
-/** Refuses by Content-Length, before the body is read. @param {number} maxBytes @returns {onRequestHookHandler} */
+/** @param {number} maxBytes @returns {onRequestHookHandler} */
 export const refuseLarger = (maxBytes) => (request, reply, done) => {
   reply.header('cache-control', 'private, no-store')
   done(Number(request.headers['content-length'] ?? 0) > maxBytes + FORM_BYTES ? new FileTooLarge(maxBytes) : undefined)
 }
 
 /**
- * Stores a picture. Where people sign in, its author is the signed-in user, whatever the form says.
+ * The author is the signed-in user, whatever the form says.
  * @param {FileStore} files @param {FastifyRequest} request @param {AsyncIterable<Buffer>} source @param {string} author
  * @returns {Promise<{item: ReturnType<typeof shown>, created: boolean}>} not created: it was there already
  * @throws {Error} 400 when it breaks off, 413, 415
@@ -30,16 +29,13 @@ export async function receive (files, request, source, author) {
     const { file, created } = await files.save(whole(source), by)
     return { item: shown(file), created }
   } catch (error) {
-    // The body is read to its end, or the client would not read the response.
+    // A client that still sends would not read the response.
     request.raw.resume()
     throw error
   }
 }
 
-/**
- * Errors of the form parser become 4xx, as the client can correct them.
- * @param {Error & {statusCode?: number}} error @returns {never}
- */
+/** @param {Error & {statusCode?: number}} error @returns {never} */
 export function asRefusal (error) {
   throw error.statusCode === undefined ? new Broken() : error
 }
@@ -53,7 +49,7 @@ async function * whole (source) {
   }
 }
 
-/** Returns a file as responses show it. @param {import('./model.js').StoredFile} file */
+/** @param {import('./model.js').StoredFile} file */
 export function shown ({ filename, length, uploadDate, metadata: { type, extension, width, height, author } }) {
   const url = `/files/${filename}.${extension}`
   const at = uploadDate.toISOString()

@@ -21,9 +21,9 @@ const InvalidAuthor = createError('WIKI_INVALID_AUTHOR', 'A name has at most 80 
 const FILES_PER_PART = 24
 const AUTHOR_MAX_BYTES = 4 * AUTHOR_SCHEMA.maxLength
 
-/** The URL of a file contains the hash of its content (RFC 8246). */
+/** RFC 8246 */
 const FOR_EVER = 'public, max-age=31536000, immutable'
-/** A picture loads and runs nothing, whatever a browser takes it for. */
+/** It loads and runs nothing, whatever a browser takes it for. */
 const FILE_SECURITY = "default-src 'none'; sandbox"
 
 const LIST_SCHEMA = {
@@ -33,10 +33,9 @@ const LIST_SCHEMA = {
 /** @type {import('fastify').FastifyPluginAsync<Pick<Services, 'files' | 'policy'> & {maxBytes: number}>} */
 export async function fileRoutes (app, { files, maxBytes, policy }) {
   app.addHook('onRequest', redirectUnknownQuery)
-  // The body stays a stream.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', async () => { throw new NotAnImage() })
-  // The parser's limit is one byte higher than ours, so that ours is exceeded first.
+  // One byte above ours, so that ours is exceeded first.
   await app.register(multipart, {
     limits: { files: 1, fileSize: maxBytes + 1, fields: 1, fieldSize: AUTHOR_MAX_BYTES, parts: 2 },
     throwFileSizeLimit: false

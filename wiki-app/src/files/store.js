@@ -17,18 +17,17 @@ export const FileTooLarge = createError(
   413
 )
 const CHUNK_BYTES = 1_048_576
-/** Each buffers a megabyte, for as long as its client takes to send it: 30 s at most. */
+/** Each buffers a megabyte while its client sends: 30 s at most. */
 const ARRIVING_MAX = 16
 const DUPLICATE_KEY = 11_000
 
 /**
- * Stores pictures in GridFS, by the hash of their content: a URL always has the same bytes.
+ * Named by the hash of the content: a URL always has the same bytes.
  * @param {{models: ReturnType<typeof defineFileModels>, maxBytes: number}} options  `maxBytes`: of one file
  */
 export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
   function bucket () {
     const { db } = Files.db
-    // There is no `db` before the first connection.
     if (db === undefined) throw new mongo.MongoNotConnectedError('not connected yet')
     return new mongo.GridFSBucket(db, { bucketName: BUCKET, chunkSizeBytes: CHUNK_BYTES })
   }
@@ -42,11 +41,10 @@ export function createFileStore ({ models: { Files, Chunks }, maxBytes }) {
     find,
 
     /**
-     * Stores a picture while it arrives, without the bytes behind its end. Nothing stays of one that is refused.
+     * Nothing stays of a picture that is refused.
      * @param {AsyncIterable<Buffer>} source @param {string} author
      * @returns {Promise<{file: StoredFile, created: boolean}>} not created: it was there already
-     * @throws {Error} 413 too many bytes or pixels, 415 no picture or a damaged one, 429 too many at once; errors of
-     *   `source`
+     * @throws {Error} 413 too many bytes or pixels, 415 no whole picture, 429 too many at once; errors of `source`
      */
     async save (source, author) {
       const hash = createHash('sha256')

@@ -6,7 +6,7 @@ const FRAME_BYTES = 16
 
 /** @typedef {{width: number, height: number}} Size */
 
-/** Reads the chunks. Their lengths must add up to the file's. RFC 9649 §2 @type {import('./image.js').Parser} */
+/** The chunks' lengths add up to the file's. RFC 9649 §2 @type {import('./image.js').Parser} */
 export async function parseWebp (bytes, acceptSize) {
   const file = await bytes.read(12)
   if (file.toString('latin1', 8) !== 'WEBP') throw new Broken('it holds something else')
@@ -43,7 +43,7 @@ const fits = ({ width, height }, canvas, kind) =>
     ? width <= canvas.width && height <= canvas.height
     : width === canvas.width && height === canvas.height
 
-/** Bytes at the beginning of a chunk that hold the picture's size. @type {Record<string, number>} */
+/** @type {Record<string, number>} */
 const READ_BYTES = { VP8X: 10, VP8L: 5, 'VP8 ': 10, ANMF: FRAME_BYTES }
 
 /** @type {Record<string, (bytes: Bytes, length: number) => Promise<Size>>} */
@@ -52,14 +52,14 @@ const SIZES = {
     const data = await beginning(bytes, 'VP8X', length)
     return { width: data.readUIntLE(4, 3) + 1, height: data.readUIntLE(7, 3) + 1 }
   },
-  // RFC 9649 §3.4: width and height have 14 bits each; then come one for alpha and three for the version, which is 0.
+  // RFC 9649 §3.4: 14 bits each for width and height, 1 for alpha, 3 for the version: 0.
   async VP8L (bytes, length) {
     const data = await beginning(bytes, 'VP8L', length)
     const bits = data.readUInt32LE(1)
     if (data[0] !== 0x2f || bits >>> 29 !== 0) throw new Broken('its pixels cannot be unpacked')
     return { width: (bits & 0x3fff) + 1, height: (bits >>> 14 & 0x3fff) + 1 }
   },
-  // RFC 6386 §9.1: it must be a key frame that contains its first partition.
+  // RFC 6386 §9.1: a key frame that contains its first partition.
   async 'VP8 ' (bytes, length) {
     const data = await beginning(bytes, 'VP8 ', length)
     const tag = data.readUIntLE(0, 3)

@@ -4,17 +4,10 @@ import { retryAfter } from './retry-after.js'
 
 /** @import {RouteHandlerMethod} from 'fastify' */
 
-/** A view takes a few milliseconds. */
 const READS = { first: 64, workMs: 100, workMaxMs: 1_000 }
-/**
- * A save also waits for the disk and for a rendering thread. More saves at once do not finish sooner, and their
- * transactions then take so long that the database aborts them.
- */
+/** More saves at once do not finish sooner, and the database aborts such long transactions. */
 const WRITES = { first: 32, workMs: 500, workMaxMs: 5_000 }
-/**
- * Ten texts of 1 MiB at once block the main thread until all are sent, and ten searches block the database (`make
- * bench-dearest`). Few run at once, so these requests may wait longer than others.
- */
+/** Ten texts of 1 MiB block the main thread, ten searches the database (`make bench-dearest`). */
 const COSTLY = { first: 2, running: { min: 2, max: 2 }, workMs: 100, workMaxMs: 5_000 }
 const COSTLY_WAIT_FACTOR = 10
 const SAFE = new Set(['GET', 'HEAD', 'OPTIONS'])
@@ -26,10 +19,8 @@ const Busy = createError(
 )
 
 /**
- * Limits how many handlers run at once to what finishes within a short time. The others wait in three queues (reads,
- * costly reads, writes), so a burst of edits does not block readers. See docs/decisions/0016.
- * @param {{waitMaxMs: number, workMaxMs?: number}} options  `waitMaxMs` 0: no queues and no limits; `workMaxMs`: after
- *   this time a running handler frees its slot
+ * Three queues (reads, costly reads, writes), so that edits do not block readers (docs/decisions/0016).
+ * @param {{waitMaxMs: number, workMaxMs?: number}} options  `waitMaxMs` 0: no limits
  */
 export function createConcurrencyLimits ({ waitMaxMs, workMaxMs }) {
   const busy = retryAfter(new Busy())
@@ -43,7 +34,7 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs }) {
     runNow: (read) => waitMaxMs === 0 ? read() : reads.runNow(read),
 
     /**
-     * Makes a handler wait for a slot. A request whose connection closes meanwhile is dropped.
+     * Drops queued requests whose connection closes.
      * @param {RouteHandlerMethod} handler @param {{isCostly?: boolean}} [options] @returns {RouteHandlerMethod}
      * @throws {Error} 503 when no slot is free in time
      */
@@ -52,7 +43,7 @@ export function createConcurrencyLimits ({ waitMaxMs, workMaxMs }) {
       const readsOf = isCostly ? costly : reads
       return function (request, reply) {
         const queue = SAFE.has(request.method) ? readsOf : writes
-        // `request.raw.destroyed` does not work here: it is true once a body has been read.
+        // `request.raw.destroyed` is already true once a body has been read.
         return queue.run(() => handler.call(this, request, reply), () => request.raw.socket.destroyed)
       }
     }

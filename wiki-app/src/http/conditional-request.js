@@ -3,8 +3,8 @@ import fresh from 'fresh'
 /** @import {IncomingHttpHeaders} from 'node:http' */
 
 /**
- * Whether the client has the current response (RFC 9110 §13.1.2, §13.1.3). A date counts only if it equals the one
- * sent, like nginx's `if_modified_since exact`: after a clock was set back, a newer text has an earlier date.
+ * RFC 9110 §13.1.2, §13.1.3. A date must equal the one sent: after a clock was set back, a newer text has an earlier
+ * date.
  * @param {IncomingHttpHeaders} headers @param {{etag: string, 'last-modified': string}} validators
  */
 export function hasCurrent (headers, validators) {
@@ -12,6 +12,6 @@ export function hasCurrent (headers, validators) {
     (headers['if-none-match'] !== undefined || headers['if-modified-since'] === validators['last-modified'])
 }
 
-/** RFC 9110 §13.1 @param {IncomingHttpHeaders} headers  of the request */
+/** RFC 9110 §13.1 @param {IncomingHttpHeaders} headers */
 export const isConditional = (headers) =>
   headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined

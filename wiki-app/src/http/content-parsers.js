@@ -11,13 +11,13 @@ const UnknownType = createError(
 )
 const NotUtf8 = createError('WIKI_NOT_UTF8', 'The text is not valid UTF-8.', 400)
 
-/** Longer forms are parsed one at a time, and other requests run in between. */
+/** One at a time, so that other requests run in between. */
 const LONG_FORM_BYTES = 65_536
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * An empty body counts as no body, so that the route says what it expects.
+ * For an empty body the route says what it expects.
  * @param {import('fastify').FastifyInstance} app @returns {import('fastify').FastifyBodyParser<string>}
  */
 export function jsonParser (app) {
@@ -25,14 +25,14 @@ export function jsonParser (app) {
   return (request, body, done) => body === '' ? done(null, undefined) : parse(request, body, done)
 }
 
-/** Each way to send a text becomes a body of `{content}`. Not text/plain: any site can make a browser send it. */
+/** Not text/plain: any site can make a browser send it. */
 export const contentParsers = fp(
   /** @type {import('fastify').FastifyPluginAsync<{maxBytes: number}>} */
   async function contentParsers (app, { maxBytes }) {
     app.removeContentTypeParser(['text/plain', 'application/json'])
     app.addContentTypeParser('application/json', { parseAs: 'string' }, jsonParser(app))
     app.addContentTypeParser('*', async () => { throw new UnknownType() })
-    // Markdown arrives unencoded, so the limit is that of the page itself.
+    // Unencoded, so the limit is the page's own.
     app.addContentTypeParser(
       'text/markdown',
       { parseAs: 'buffer', bodyLimit: maxBytes },

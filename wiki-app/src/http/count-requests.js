@@ -4,7 +4,7 @@ import { SECURITY_HEADERS } from './security-headers.js'
 /** @import {Counter} from '../counter.js' */
 /** @import {FastPath} from './fast-path.js' */
 
-/** Counts each request once, except those that the fast path counts, and adds the security headers. */
+/** The fast path counts its own requests. */
 export const countRequests = fp(
   /** @type {import('fastify').FastifyPluginAsync<{counter: Counter, fastPath: Pick<FastPath<any>, 'hasStarted'>}>} */
   async function countRequests (app, { counter, fastPath }) {

@@ -1,13 +1,13 @@
 import { Server } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 
-/** Below CLOSE_MAX_MS of server.js, after which the process exits anyway. */
+/** Below CLOSE_MAX_MS of server.js. */
 const DRAIN_MAX_MS = 8_000
-/** How long open connections may still deliver requests that a proxy sent before it noticed the shutdown. */
+/** For requests that a proxy sent before it noticed the shutdown. */
 const LAST_REQUESTS_MS = 500
 
 /**
- * Makes `close` wait only for requests in flight, also on the network.
+ * `close` waits only for requests in flight, also on the network.
  * @param {import('fastify').FastifyInstance} app
  */
 export function drainOnClose (app) {
@@ -21,7 +21,7 @@ export function drainOnClose (app) {
     socket.once('close', () => sockets.delete(socket))
   })
 
-  /** Closing the server resets connections that only the kernel has accepted. Each turn of the loop accepts one. */
+  /** Closing resets connections that only the kernel has accepted; each turn accepts one. */
   async function acceptPending () {
     const deadline = performance.now() + LAST_REQUESTS_MS
     let before
@@ -34,16 +34,15 @@ export function drainOnClose (app) {
   app.addHook('preClose', async () => {
     const timer = setTimeout(() => server.closeAllConnections(), DRAIN_MAX_MS)
     await acceptPending()
-    // Stops new connections only. The server's own `close` would also close connections that look idle, and with them a
-    // request that is not read yet, which a proxy may not resend if it is a POST. From now on each response says
-    // `Connection: close`.
+    // The server's own `close` also closes connections that look idle, and with them an unread request, which a proxy
+    // may not resend if it is a POST.
     const ended = new Promise((resolve) => Server.prototype.close.call(server, resolve))
     if (sockets.size > 0) await sleep(LAST_REQUESTS_MS)
-    // `setImmediate` continues right after the event loop has read all connections, so no arrived request is missed.
+    // `setImmediate` runs after the event loop has read all connections.
     await nextTurn()
-    // Otherwise a connection whose last request is answered after this point would stay open for another one.
+    // Ends a connection whose last request is answered after this point.
     server.keepAliveTimeout = 1
-    // Browsers open connections in advance, and Node counts these as busy.
+    // Browsers open connections in advance; Node counts them as busy.
     for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy()
     server.closeIdleConnections()
     await ended

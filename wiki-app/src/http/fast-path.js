@@ -6,30 +6,23 @@ import { createServer } from 'node:http'
 
 /**
  * @template Found
- * @typedef {object} Finder
- * @property {(request: IncomingMessage) => Found | Promise<Found> | undefined} find  undefined: the framework handles
- *   the request alone
- * @property {(found: Found, headers: import('node:http').IncomingHttpHeaders) => Ready | undefined} ready  undefined:
- *   the framework responds
- * @property {(request: IncomingMessage, status: number, duration_ms: number) => void} [answered]  called for requests
- *   that the framework does not see
+ * @typedef {object} Finder  undefined: the framework responds
+ * @property {(request: IncomingMessage) => Found | Promise<Found> | undefined} find
+ * @property {(found: Found, headers: import('node:http').IncomingHttpHeaders) => Ready | undefined} ready
+ * @property {(request: IncomingMessage, status: number, duration_ms: number) => void} [answered]
  */
 
 /**
- * Answers some requests before the framework, because Fastify's overhead per request exceeds the cost of a cached
- * response. Neither routes nor hooks see these requests. See docs/decisions/0017.
+ * Fastify's overhead exceeds the cost of a cached response (docs/decisions/0017). Routes and hooks do not see these
+ * requests.
  * @template Found
- * @param {{onStart: (method: string) => void}} on  called for each request for which `find` returns something
+ * @param {{onStart: (method: string) => void}} on  when `find` returns something
  */
 export function createFastPath ({ onStart }) {
   /** @type {Finder<Found>} */
   let finder = { find: () => undefined, ready: () => undefined }
-  /**
-   * Requests that the fast path left to the framework.
-   * @type {WeakMap<IncomingMessage, {found: Found | Promise<Found>, lead_ms: number}>}
-   */
+  /** @type {WeakMap<IncomingMessage, {found: Found | Promise<Found>, lead_ms: number}>} */
   const passedOn = new WeakMap()
-  // The clock is read only if `answered` needs the duration.
   const now = () => finder.answered === undefined ? 0 : performance.now()
 
   /** @param {Found} found @param {IncomingMessage} request */
@@ -37,23 +30,23 @@ export function createFastPath ({ onStart }) {
     try {
       return finder.ready(found, request.headers)
     } catch {
-      // The framework runs into the same error, and its error handler responds.
+      // The framework meets the same error, and its handler responds.
       return undefined
     }
   }
 
   return {
-    /** @param {Finder<Found>} only  before this call the framework answers everything */
+    /** @param {Finder<Found>} only */
     use (only) { finder = only },
 
     /**
      * https://fastify.dev/docs/latest/Reference/Server/#serverfactory
      * @param {import('fastify').FastifyServerFactoryHandler} byFramework
-     * @param {Record<string, any>} options  Fastify does not apply these to a server that it did not create
+     * @param {Record<string, any>} options  Fastify does not apply them to a server of ours
      */
     serverFactory (byFramework, { keepAliveTimeout, requestTimeout }) {
       const server = createServer((request, response) => {
-        // While the server closes, each response needs `Connection: close`, which the framework adds.
+        // While closing, the framework adds `Connection: close`.
         const found = server.listening ? finder.find(request) : undefined
         if (found === undefined) return byFramework(request, response)
         const since = now()
@@ -74,7 +67,7 @@ export function createFastPath ({ onStart }) {
       return Object.assign(server, { keepAliveTimeout, requestTimeout })
     },
 
-    /** @param {IncomingMessage} request @returns {Found | Promise<Found> | undefined} what `find` returned for it */
+    /** @param {IncomingMessage} request @returns {Found | Promise<Found> | undefined} */
     foundOf: (request) => passedOn.get(request)?.found,
     /** @param {IncomingMessage} request @returns {number} ms before the framework got it */
     leadOf: (request) => passedOn.get(request)?.lead_ms ?? 0,

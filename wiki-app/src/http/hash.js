@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 
-/** Short enough for a header, long enough that no two texts share it: 96 bits. @param {(string | Buffer)[]} parts */
+/** 96 bits: no two texts share it. @param {(string | Buffer)[]} parts */
 export function hashOf (...parts) {
   const hash = createHash('sha256')
   for (const part of parts) hash.update(part)

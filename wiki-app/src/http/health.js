@@ -1,9 +1,6 @@
-/**
- * `/healthz`: the process is alive. `/readyz`: it can serve requests.
- * @type {import('fastify').FastifyPluginAsync<{database: import('../database/database.js').Database}>}
- */
+/** @type {import('fastify').FastifyPluginAsync<{database: import('../database/database.js').Database}>} */
 export async function healthRoutes (app, { database }) {
-  // Health probes are not visitors, so the counter ignores them.
+  // Probes are not visitors.
   const config = { counted: false }
 
   app.get('/healthz', { config: { ...config, database: false } }, async (_request, reply) => {

@@ -1,15 +1,14 @@
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
 
-/** Scheme and host of a request target, which the router accepts too (RFC 9112 §3.2.2). */
+/** Scheme and host of a request target (RFC 9112 §3.2.2). */
 const AUTHORITY = /^https?:\/\/.*?\//
 
 /**
- * Redirects a request with unknown query parameters to the URL without them: caches would store `/revision/a/1?r=2`
- * beside `/revision/a/1`, and no purge would name it. A route's schema lists the known parameters.
+ * Otherwise caches store `/revision/a/1?r=2`, which no purge names.
  * @param {FastifyRequest} request @param {FastifyReply} reply @param {() => void} done
  */
 export function redirectUnknownQuery ({ method, url: target, routeOptions }, reply, done) {
-  // Removed first: the authority may contain a question mark.
+  // First: the authority may contain a question mark.
   const url = target.replace(AUTHORITY, '/')
   const start = url.indexOf('?')
   if (start === -1 || (method !== 'GET' && method !== 'HEAD')) return done()
@@ -18,9 +17,9 @@ export function redirectUnknownQuery ({ method, url: target, routeOptions }, rep
   const known = Object.keys(properties)
   const knownQuery = query.split('&').filter((pair) => known.includes(keyOf(pair))).join('&')
   if (knownQuery === query && query !== '') return done()
-  // The router has matched this path, so the redirect cannot name another host.
+  // Matched by the router, so it cannot name another host.
   const path = url.slice(0, start)
-  // Not stored: the number of such URLs is unlimited, and they would fill a cache.
+  // Not stored: unlimited in number, these URLs would fill a cache.
   reply.header('cache-control', 'no-store').redirect(knownQuery === '' ? path : `${path}?${knownQuery}`, 301)
 }
 

@@ -3,10 +3,7 @@ import fp from 'fastify-plugin'
 /** @import {Database} from '../database/database.js' */
 /** @import {ConcurrencyLimits} from './concurrency-limits.js' */
 
-/**
- * Makes each route's handler wait for a slot and then check that the database is available, in this order because a
- * queued request has not started. Routes with `config: { database: false }` skip both.
- */
+/** A slot first: a queued request has not started. `config: { database: false }` skips both. */
 export const limitHandlers = fp(
   /** @type {import('fastify').FastifyPluginAsync<{limits: ConcurrencyLimits, database: Database}>} */
   async function limitHandlers (app, { limits, database }) {
@@ -15,7 +12,7 @@ export const limitHandlers = fp(
         /** @type {{database?: boolean, waitsItself?: boolean, isCostly?: boolean}} */ (route.config ?? {})
       if (!needed) return
       const handler = /** @type {import('fastify').RouteHandlerMethod} */ (database.whileAvailable(route.handler))
-      // A handler that reads its body as it arrives would hold a slot for as long as the client likes.
+      // A handler that reads its body as it arrives could hold a slot for ever.
       route.handler = waitsItself ? handler : limits.limited(handler, { isCostly })
     })
   }

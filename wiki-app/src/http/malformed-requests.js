@@ -8,7 +8,7 @@ const BROKEN = { status: 400, detail: 'This is no request of HTTP/1.1 (RFC 9112)
 const CONNECT = { status: 501, detail: 'CONNECT is not possible: this is a wiki, and no proxy.' }
 const EXPECTATION = { status: 417, detail: 'Only “100-continue” can be expected. Leave the header Expect out.' }
 
-/** Keys: error codes of Node's parser (llhttp's `HPE_…`) and of its timers. https://nodejs.org/api/errors.html */
+/** Error codes of Node's parser and timers. https://nodejs.org/api/errors.html */
 const REFUSALS = new Map(Object.entries({
   HPE_HEADER_OVERFLOW: { status: 431, detail: `The header has over ${maxHeaderSize} bytes. Send shorter fields.` },
   HPE_INVALID_METHOD: { status: 501, detail: 'The wiki knows GET, HEAD, POST, PUT and DELETE, not this method.' },
@@ -17,13 +17,13 @@ const REFUSALS = new Map(Object.entries({
   ERR_HTTP_REQUEST_TIMEOUT: { status: 408, detail: 'The request did not arrive in time. Send it again.' }
 }))
 
-/** For input that is no request. @param {Error & {code?: string}} error @param {Socket} socket */
+/** @param {Error & {code?: string}} error @param {Socket} socket */
 export function answerMalformed (error, socket) {
   if (error.code === 'ECONNRESET') socket.destroy()
   else refuse(socket, REFUSALS.get(error.code ?? '') ?? BROKEN)
 }
 
-/** Answers requests that Node does not pass to request listeners. @param {import('node:http').Server} server */
+/** Node does not pass these to request listeners. @param {import('node:http').Server} server */
 export function refuseConnectAndExpect (server) {
   server.on('connect', (_request, socket) => refuse(/** @type {Socket} */ (socket), CONNECT))
   server.on('checkExpectation', (_request, response) => {
@@ -34,7 +34,7 @@ export function refuseConnectAndExpect (server) {
 
 /** @param {Socket} socket @param {typeof BROKEN} refusal */
 function refuse (socket, refusal) {
-  // A response has already started, to this request or an earlier one: a second head would become part of its body.
+  // A response has already started: a second head would become part of its body.
   const { _httpMessage: current } = /** @type {{_httpMessage?: {_headerSent?: boolean} | null}} */ (
     /** @type {unknown} */ (socket))
   if (!socket.writable || current?._headerSent) return socket.destroy()

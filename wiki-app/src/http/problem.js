@@ -14,14 +14,13 @@ const NotFound = createError('WIKI_NOT_FOUND', 'There is nothing at this address
 const MethodNotAllowed = createError('WIKI_METHOD_NOT_ALLOWED', '%s is not possible here, only %s.%s', 405)
 
 /**
- * The URLs offer a person the next step.
  * @typedef {{createUrl?: string, historyUrl?: string, signInUrl?: string, currentRevision?: number}} Details
  * @typedef {Error & Details & {statusCode?: number, headers?: Record<string, string>}} AnswerableError
  */
 
 /**
- * Not stored, because one URL gives people a page and programs an RFC 9457 problem.
- * @param {(error: unknown) => boolean} isUnavailable  whether the database's absence is the cause
+ * Not stored: one URL gives people a page and programs an RFC 9457 problem.
+ * @param {(error: unknown) => boolean} isUnavailable
  */
 export function createErrorHandler (isUnavailable) {
   /** @param {AnswerableError} error @param {FastifyRequest} request @param {import('fastify').FastifyReply} reply */
@@ -49,22 +48,21 @@ export function createErrorHandler (isUnavailable) {
     if (isUnavailable(error)) {
       return { status: 503, detail: 'The wiki cannot reach its database. Try again in a moment.', headers: { 'retry-after': String(RETRY_AFTER_S) } }
     }
-    // Internal details go to the log only.
+    // Details go to the log only.
     return { status: 500, detail: 'Something went wrong in the wiki. It has been logged.', headers: {} }
   }
 }
 
-/** Returns a problem document (RFC 9457). @param {number} status @param {string} detail  a sentence */
+/** RFC 9457 @param {number} status @param {string} detail  a sentence */
 export const problemOf = (status, detail) =>
   ({ type: 'about:blank', title: STATUS_CODES[status] ?? 'Error', status, detail })
 
-/** Handler for requests that match no route. */
+/** @throws {Error} 404 */
 export function answerNotFound () {
   throw new NotFound()
 }
 
 /**
- * Records the URL pattern of each route that is registered from now on.
  * @param {FastifyInstance} app
  * @returns {Map<string, string>} by URL pattern, what a 405 response adds for other methods; '' for nothing
  */
@@ -78,8 +76,7 @@ export function recordRoutes (app) {
 }
 
 /**
- * Makes every recorded URL answer 405 with Allow to methods that it does not support (RFC 9110 §15.5.6); Fastify
- * answers 404. A route for each method that Node can parse would take a tenth of the start time, and of the memory.
+ * 405 with Allow (RFC 9110 §15.5.6), not Fastify's 404. Routes for all methods would take a tenth of the start time.
  * @param {FastifyInstance} app @param {ReturnType<typeof recordRoutes>} known @param {{maxParamLength: number}} options
  */
 export function refuseOtherMethods (app, known, { maxParamLength }) {
@@ -107,7 +104,7 @@ export function refuseOtherMethods (app, known, { maxParamLength }) {
 
   const config = { role: 'anyone' }
   for (const [url, reason] of [...known]) {
-    // A wider pattern has routes for these methods, which must not answer for this URL.
+    // A wider pattern's routes must not answer for this URL.
     const elsewhere = methods.filter((method) => !has(method, url) && find(method, url) !== undefined)
     if (elsewhere.length === 0) continue
     for (const method of elsewhere) add(method, url, { allowed: false, reason })
@@ -119,7 +116,7 @@ export function refuseOtherMethods (app, known, { maxParamLength }) {
       handler: answerNotFound
     })
   }
-  // In `onRequest`, because the body need not be read.
+  // The body need not be read.
   app.addHook('onRequest', (request, _reply, done) => { done(request.is404 ? refusal(request) : undefined) })
 }
 

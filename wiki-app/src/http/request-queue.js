@@ -1,6 +1,5 @@
 import { createInFlight } from '../process/in-flight.js'
 
-/** How often running and queued work is checked, while anything is queued. */
 const CHECK_MS = 50
 const LIMITS = { min: 8, max: 1_024 }
 const WAITING_MAX = 4_096
@@ -8,7 +7,7 @@ const WAITING_MAX = 4_096
 /** @typedef {{since: number, checks: number}} Running */
 
 /**
- * Limits how much work of one kind runs at once to what finishes within a short time. The rest waits in one queue.
+ * As much work runs at once as finishes within a short time; the rest waits.
  * @typedef {object} Options
  * @property {number} waitMaxMs  after this time queued work is refused
  * @property {number} first  limit of running work before anything is measured
@@ -18,11 +17,11 @@ const WAITING_MAX = 4_096
  * @property {() => Error} refusal
  * @param {Options} options
  */
-// eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
+// eslint-disable-next-line max-lines-per-function -- the closure is the object
 export function createRequestQueue ({ waitMaxMs, first, running: bounds = LIMITS, workMs, workMaxMs, refusal }) {
   let limit = first
   /**
-   * Checks count instead of time: a process that got no CPU for a second must not mistake its work for work that hangs.
+   * Checks count instead of time: a process without CPU must not mistake its work for hanging.
    * @type {import('../process/in-flight.js').InFlight<Running>}
    */
   const running = createInFlight()
@@ -62,7 +61,7 @@ export function createRequestQueue ({ waitMaxMs, first, running: bounds = LIMITS
     timer = undefined
   }
 
-  /** Adapts the limit by Little's law: as much work runs at once as finishes within `workMs`. */
+  /** Little's law. */
   function adaptLimit () {
     if (done === 0) return
     limit = doneMs / done > workMs
@@ -103,7 +102,7 @@ export function createRequestQueue ({ waitMaxMs, first, running: bounds = LIMITS
 
     /**
      * @template T @param {() => T | Promise<T>} work
-     * @param {() => boolean} isGone  whether the client has disconnected: then the work is dropped
+     * @param {() => boolean} isGone  the client has disconnected: drops the work
      * @returns {T | Promise<T>}
      * @throws {Error} the refusal, when no slot is free in time or the queue is full
      */

@@ -14,8 +14,7 @@ const OtherBody = createError('WIKI_OTHER_BODY', '%s', 415)
 const JSON_TYPE = 'application/json'
 
 /**
- * Refuses a body of another kind (fields, or a stream) than the route's schema describes. Fastify validates by media
- * type, so a body that is missing, or of another type, would reach the handler unchecked.
+ * Fastify validates by media type: a missing or other body would reach the handler unchecked.
  * @param {FastifyRequest} request @param {FastifyReply} _reply @param {(error?: Error) => void} done
  */
 export function requireBody ({ body, headers, routeOptions }, _reply, done) {

@@ -10,13 +10,12 @@ const CrossSite = createError(
 
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
-/** Returns whether a request may change something (RFC 9110 §9.2.1). @param {string} method */
+/** RFC 9110 §9.2.1 @param {string} method */
 export const isUnsafe = (method) => !SAFE_METHODS.has(method)
 
 /**
- * Refuses changes that another site's page sends through a visitor's browser (cross-site request forgery). Browsers
- * name the source in Sec-Fetch-Site (W3C Fetch Metadata); older ones, and all over plain http, only in Origin (RFC 6454
- * §7). Programs send neither and pass: no browser adds a visitor's credentials to their requests.
+ * Older browsers, and all over plain http, send only Origin (RFC 6454 §7), not Sec-Fetch-Site (W3C Fetch Metadata).
+ * Programs send neither and pass: no browser adds credentials to their requests.
  * @param {FastifyRequest} request @param {FastifyReply} _reply @param {(error?: Error) => void} done
  */
 export function refuseCrossSite ({ method, headers }, _reply, done) {

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module'
 const require = createRequire(import.meta.url)
 
 /**
- * Compiles each schema when it is first needed: Ajv and its compiling are a sixth of the wiki's start time, and most
- * requests for a page send nothing to validate. https://fastify.dev/docs/latest/Reference/Server/#schemacontroller
+ * Compiled when first needed: Ajv takes a sixth of the wiki's start time.
+ * https://fastify.dev/docs/latest/Reference/Server/#schemacontroller
  */
 export const schemaCompilers = {
   /** @param {unknown} sharedSchemas @param {any} options  Ajv's */
@@ -26,7 +26,7 @@ export const schemaCompilers = {
       return /** @type {any} */ (check)
     }
   },
-  // Schemas of responses only document them; a test checks the responses against their schemas.
+  // Response schemas only document; a test checks the responses.
   buildSerializer: () => () => JSON.stringify
 }
 

@@ -5,7 +5,7 @@ const TooMany = createError('WIKI_TOO_MANY', 'Too many of these run at the same 
 
 const RETRY_AFTER_S = 5
 
-/** Limits how many costly operations run at once. @param {number} max */
+/** @param {number} max */
 export function createSemaphore (max) {
   let taken = 0
   return {

@@ -4,7 +4,7 @@ import { hashOf } from './hash.js'
 /** @import {FastifyReply, FastifyRequest} from 'fastify' */
 
 /**
- * Sends a response that any edit may change: caches revalidate it each time, and get 304 while its validator matches.
+ * Caches revalidate each time: any edit may change the response.
  * @param {FastifyRequest} request @param {FastifyReply} reply
  * @param {{cacheControl: string, type: string, body: string}} answer
  */

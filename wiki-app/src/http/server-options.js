@@ -6,11 +6,11 @@ import { schemaCompilers } from './schema-compilers.js'
 /** @import {IncomingMessage} from 'node:http' */
 /** @import {Config} from '../settings.js' */
 
-/** Percent-encoding, JSON escapes and form encoding make a text longer; its own length is checked after decoding. */
+/** Encoding makes a text longer; its own length is checked after decoding. */
 const ENCODED_BODY_FACTOR = 3
-/** Longer than the header section may be, so that the rule for page names refuses a long name. */
+/** Longer than the header, so that the rule for page names refuses long names. */
 export const PARAMETER_MAX_CHARS = 20_000
-/** As many as nginx keeps; a connection without a request takes a few kB. */
+/** As many as nginx keeps; an idle connection takes a few kB. */
 export const CONNECTIONS_MAX = 12_288
 
 /**
@@ -21,25 +21,24 @@ export const CONNECTIONS_MAX = 12_288
  * @param {Hooks & {config: Config, logTo: NodeJS.WritableStream, onFrameworkError: OnFrameworkError}} options
  */
 export const serverOptions = ({ config, logTo, requestIds, serverFactory, onFrameworkError }) => ({
-  // Standard output is for the one line that says where the wiki listens.
+  // Standard output has only the line with the address.
   logger: { level: config.LOG_LEVEL, stream: logTo },
-  // Few requests log a line, so a logger for each would be wasted.
+  // Few requests log a line.
   childLoggerFactory: (/** @type {import('fastify').FastifyBaseLogger} */ logger) => logger,
   logController,
   genReqId: requestIds,
   serverFactory,
   bodyLimit: ENCODED_BODY_FACTOR * config.PAGE_MAX_BYTES,
-  // nginx keeps idle connections for 600 s. It must close them first, because it may be sending a request on one.
+  // nginx keeps idle connections for 600 s, and must close first: it may be sending a request.
   keepAliveTimeout: 660_000,
   requestTimeout: 30_000,
-  // The first start on a large database waits for its indexes to be built.
+  // Building the indexes of a large database takes long.
   pluginTimeout: 300_000,
   return503OnClosing: false,
   trustProxy: false,
   routerOptions: { maxParamLength: PARAMETER_MAX_CHARS },
   schemaController: { compilersFactory: schemaCompilers },
-  // A schema refuses what it does not describe; Ajv drops and converts nothing silently. A test validates the schemas
-  // themselves, so a start need not.
+  // Ajv must drop and convert nothing silently. A test validates the schemas themselves.
   ajv: {
     customOptions: {
       removeAdditional: /** @type {false} */ (false),

@@ -48,9 +48,8 @@ const LANGUAGES = {
   xml,
   yaml
 }
-/** Longer code does not need colours. */
 const CODE_MAX_BYTES = 50_000
-/** The grammars' regular expressions take quadratic time on a long line, or on many words without a sign between. */
+/** The grammars take quadratic time on a long line, or on many words without a sign between. */
 const LINE_MAX_CHARS = 300
 const WORDS_MAX_CHARS = 500
 const SIGN = /[^\p{L}\p{N}\s_$]/u
@@ -59,7 +58,7 @@ for (const [name, language] of Object.entries(LANGUAGES)) hljs.registerLanguage(
 
 /**
  * @param {string} code @param {string} language  as the author named it
- * @returns {string} HTML with highlight.js's classes; '' when the code is to be shown without colours
+ * @returns {string} HTML; '' without colours
  */
 export function highlight (code, language) {
   if (hljs.getLanguage(language) === undefined || Buffer.byteLength(code) > CODE_MAX_BYTES) return ''

@@ -4,14 +4,13 @@
 /** @typedef {import('markdown-it').Token} Token */
 /** @typedef {{tokens: Token[], number: number, references: number}} Note  `number` is 0 until there is a reference */
 
-/** The bound prevents a long search at each of many brackets. */
+/** Bounded, against long searches at many brackets. */
 const LABEL = /\[\^([^\s[\]]{1,64})\]/y
 const INDENT = 4
 
 /**
- * Adds footnotes: `[^label]` refers to the note that `[^label]: text` defines; its further paragraphs are indented.
- * Notes are defined outside of lists, quotes and other notes, and shown at the end, in the order of their first
- * references. Their ids contain a colon, which no section's id does.
+ * `[^label]` refers to `[^label]: text`, defined outside of lists, quotes and other notes. The ids of notes have a
+ * colon, which no section's id has.
  * @param {MarkdownIt} markdownIt
  */
 export function footnotes (markdownIt) {
@@ -33,7 +32,7 @@ function addDefinitions (markdownIt) {
 
     const { blkIndent } = state
     const [start, shift, indent] = [state.bMarks[startLine], state.tShift[startLine], state.sCount[startLine]]
-    // The rest of this line is parsed like a separate line, indented like the lines that follow.
+    // The rest of this line is parsed like the indented lines that follow.
     state.blkIndent += INDENT
     state.bMarks[startLine] = Math.min(state.skipSpaces(labelEnd + 1), state.eMarks[startLine])
     state.tShift[startLine] = 0
@@ -116,7 +115,7 @@ function labelAt (src, at) {
 /** @param {number} number  of the note @param {number} reference  1 for the first to this note */
 const referenceId = (number, reference) => reference === 1 ? `fnref:${number}` : `fnref:${number}:${reference}`
 
-/** Of several notes with one label, only the first counts. @param {Token[]} tokens */
+/** Of notes with one label, the first counts. @param {Token[]} tokens */
 function separated (tokens) {
   /** @type {Token[]} */
   const text = []
@@ -135,7 +134,7 @@ function separated (tokens) {
 }
 
 /**
- * Numbers first the references in the text, then those in the notes themselves.
+ * Numbers references in the text before those in notes.
  * @param {Token[]} text @param {Map<string, Note>} notes @returns {Note[]} the notes that have references
  */
 function numbered (text, notes) {

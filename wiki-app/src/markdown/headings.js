@@ -6,12 +6,10 @@ import { createSlugs, slugOf } from './slug.js'
 /** @typedef {{depth: number, id: string, text: string}} Heading  with `depth` from 2 to 6 */
 
 const DEEPEST = 6
-/** Headings; a page with fewer needs no table of contents. */
 const CONTENTS_MIN = 3
 
 /**
- * Lowers headings by one level, as the page's title is the h1. Each gets an id and a link to itself. A table of
- * contents lists those outside of lists, quotes and notes.
+ * The page's title is the h1. Headings in lists, quotes and notes are not in the contents.
  * @param {MarkdownIt} markdownIt
  */
 export function headings (markdownIt) {
@@ -41,7 +39,7 @@ export function headings (markdownIt) {
   rules.heading_open = (tokens, index, options, _env, self) =>
     `<div class="heading">${self.renderToken(tokens, index, options)}`
 
-  // The link is beside the heading: within it, it would become part of the heading's accessible name.
+  // Beside the heading: within it, the link would be part of its accessible name.
   rules.heading_close = (tokens, index) => {
     const { tag, meta } = tokens[index]
     const { id, text } = /** @type {Heading} */ (/** @type {unknown} */ (meta))
@@ -55,7 +53,7 @@ export function headings (markdownIt) {
 
   /** @param {Heading[]} listed */
   function nestedList (listed) {
-    /** Depths of the headings whose lists are open. @type {number[]} */
+    /** Depths of open lists. @type {number[]} */
     const open = []
     let html = ''
     for (const { depth, id, text } of listed) {
@@ -63,7 +61,7 @@ export function headings (markdownIt) {
         html += '<ol>\n<li>'
         open.push(depth)
       } else {
-        // The outermost list stays open, even when a later heading has a higher level than its first one.
+        // The outermost list stays open, even for a later heading of a higher level.
         while (open.length > 1 && open[open.length - 2] >= depth) {
           html += '</li>\n</ol>\n'
           open.pop()

@@ -9,24 +9,20 @@ import { tables } from './tables.js'
 import { taskLists } from './task-lists.js'
 import { wikiLinks } from './wiki-links.js'
 
-/** Nested lists and quotes; deeper nesting only serves to slow down rendering. */
+/** Deeper nesting only slows down rendering. */
 const NESTING_MAX = 40
 
-/**
- * CommonMark with extensions, no raw HTML, no automatic links for bare URLs. Footnotes come before the rules that
- * process the text in the order in which it is shown.
- */
+/** Footnotes come before the rules that need the text in its shown order. */
 const markdownIt = new MarkdownIt('commonmark', { html: false, maxNesting: NESTING_MAX, xhtmlOut: false, highlight })
   .enable(['table', 'strikethrough'])
   .use(tables).use(wikiLinks).use(footnotes).use(links).use(headings).use(taskLists)
 
 /**
- * Names of the pages linked, labels of the notes defined.
+ * Names of linked pages, labels of defined notes.
  * @typedef {{links: Set<string>, footnotes: Set<string>}} PageEnv
  */
 
 /**
- * Renders Markdown, in a worker thread.
  * @param {{markdown: string, maxBytes: number}} task  `maxBytes` of HTML with all its links marked as missing
  * @returns {{bytes: number, html: string, links: string[]}} `html`: safe to show; '' when `bytes` exceeds the limit
  */

@@ -1,6 +1,6 @@
 /** @import {Token} from 'markdown-it' */
 
-/** Returns the text of inline tokens without markup. @param {Token[]} tokens */
+/** @param {Token[]} tokens */
 export const inlineText = (tokens) => tokens.map(textOf).join('').trim()
 
 /** @param {Token} token @returns {string} */

@@ -11,8 +11,7 @@ const SCHEMES = new Set(['http', 'https', 'mailto'])
 const UPLOAD = /^\/files\/[0-9a-f]{32}\.(?:png|jpg|webp|gif)$/
 
 /**
- * Allows links to web and mail addresses and into the wiki, and images only of the wiki's own uploads. Other images
- * become links: an image with the counter's URL would reset the counter whenever the page is read.
+ * Images only of the wiki's own uploads: one with the counter's URL would reset the counter at each view.
  * @param {MarkdownIt} markdownIt
  */
 export function links (markdownIt) {
@@ -41,7 +40,7 @@ function rewrite (tokens, state) {
   const kept = []
   let depth = 0
   for (const token of tokens) {
-    // Skips an automatic link within a link, which HTML does not allow.
+    // HTML allows no link within a link.
     if (token.type === 'link_open' && depth++ > 0) continue
     if (token.type === 'link_close' && --depth > 0) continue
     if (token.type === 'link_open') token.attrSet('href', recordLink(String(token.attrGet('href')), state))

@@ -1,30 +1,29 @@
 import { viewUrl } from '../pages/name.js'
 
 const PAGES = '/wiki/'
-// No author's text can contain these: the renderer escapes `<` in texts and `"` in attributes.
+// No author's text contains these: the renderer escapes `<` in texts and `"` in attributes.
 const LINK = `<a href="${PAGES}`
 const TITLE = ' title="'
-// Stored pages contain these marks: with another form, the marks in them would no longer be found.
+// Stored pages contain these marks, which another form would no longer find.
 const MARK = ' class="missing"'
 const NOTE = 'not written yet'
 const NOTE_AFTER_TITLE = ` – ${NOTE}`
 const MARK_BYTES_MAX = Buffer.byteLength(`${MARK}${TITLE}${NOTE_AFTER_TITLE}"`)
 
 /**
- * Marks the links to missing pages, and unmarks all others. A marked link keeps its address: the page may exist by
- * then.
+ * A marked link keeps its address: the page may exist by then.
  * @param {string} html  from the renderer, or from this function @param {Set<string>} missing  canonical names
  * @returns {Buffer} in UTF-8
  */
 export function withMissing (html, missing) {
   if (missing.size === 0 && !html.includes(MARK)) return Buffer.from(html)
-  // Of the characters that HTML escapes in an attribute, the wiki's addresses contain only this.
+  // The only character of the wiki's addresses that HTML escapes.
   const ends = new Set([...missing].map((name) => viewUrl(name).slice(PAGES.length).replaceAll('&', '&amp;')))
   const [before, ...links] = html.split(LINK)
   return Buffer.from([before, ...links.map((link) => marked(link, ends))].join(LINK))
 }
 
-/** The most bytes that marks can add. @param {string} html  from the renderer */
+/** @param {string} html */
 export const markBytesMax = (html) => MARK_BYTES_MAX * (html.split(LINK).length - 1)
 
 /** @param {string} link  what follows LINK @param {Set<string>} missing  ends of addresses */

@@ -1,6 +1,6 @@
 import { viewUrl, writableName } from '../pages/name.js'
 
-/** Relative addresses are resolved as on a page whose name has no slash, on every page. */
+/** Relative addresses resolve as on a page without a slash in its name. */
 const BASE = 'http://wiki.invalid/wiki/'
 const PAGES = '/wiki/'
 const NOT_RELATIVE = /^(?:[a-z][a-z\d+.-]*:|\/\/|[#?]|$)/i
@@ -14,10 +14,7 @@ export function pageName (raw) {
   }
 }
 
-/**
- * Resolves an address to one that is the same on every page, and finds the page that it links to.
- * @param {string} href
- */
+/** @param {string} href */
 export function resolveAddress (href) {
   if (NOT_RELATIVE.test(href) || !URL.canParse(href, BASE)) return { href, name: null }
   const { pathname, search, hash } = new URL(href, BASE)

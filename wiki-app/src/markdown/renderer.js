@@ -18,24 +18,23 @@ const TooComplicated = createError(
   422
 )
 
-/** A page's HTML shares a MongoDB document of at most 16 MiB with its Markdown. */
+/** HTML and Markdown share one MongoDB document of at most 16 MiB. */
 export const HTML_FACTOR_MAX = 4
 /**
- * Limit for short texts. Ordinary pages have up to 6 times their Markdown, tables of single digits 11 times, short
- * lines of coloured JSON 25, headings of one letter 29; reference links reach 330.
+ * Ordinary pages have up to 6 times their Markdown, tables of single digits 11 times, coloured JSON 25, headings of one
+ * letter 29; reference links reach 330.
  */
 const SHORT_HTML_FACTOR_MAX = 32
 const SHORT_HTML_BYTES = 65_536
 
-/** Longer texts yield, so that a short one gets a thread however many long ones wait. */
+/** Longer texts leave a thread to short ones. */
 const SHORT_MAX_BYTES = 65_536
 
 /** @typedef {{contentBytes: number, html: string, links: string[]}} Rendered */
 
 /**
- * Renders Markdown in worker threads: a slow text delays only its author.
- * @param {{maxBytes: number, cpuMaxMs?: number, pool?: Pool}} options  `maxBytes`: of the Markdown; `cpuMaxMs`: for one
- *   text
+ * A slow text delays only its author.
+ * @param {{maxBytes: number, cpuMaxMs?: number, pool?: Pool}} options  `maxBytes`: of the Markdown
  */
 export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = createAuthorsPool({ cpuMaxMs }) }) {
   return {
@@ -43,8 +42,8 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = create
 
     /**
      * @param {string} markdown
-     * @param {{yields?: boolean}} [options]  texts that yield leave a thread free for short edits
-     * @returns {Promise<Rendered>} HTML that is safe to show, and the canonical names of at most 500 linked pages
+     * @param {{yields?: boolean}} [options]  `yields`: to short edits
+     * @returns {Promise<Rendered>} safe HTML, and canonical names of at most 500 linked pages
      * @throws {Error} 413 when Markdown or HTML is too large, 422 when it takes too long, 503 when the machine is busy
      */
     async render (markdown, { yields = false } = {}) {
@@ -60,19 +59,14 @@ export function createRenderer ({ maxBytes, cpuMaxMs = CPU_MAX_MS, pool = create
       return { contentBytes, html, links }
     },
 
-    /** Loads what rendering needs in advance. */
     warm: pool.warm,
 
-    /** Aborts renderings in flight. */
     close: pool.close
   }
 }
 
 /** @typedef {ReturnType<typeof createRenderer>} Renderer */
 
-/**
- * The most bytes that the HTML of such a text may have.
- * @param {number} contentBytes @param {number} contentMaxBytes
- */
+/** @param {number} contentBytes @param {number} contentMaxBytes */
 export const htmlBytesMax = (contentBytes, contentMaxBytes) =>
   Math.min(HTML_FACTOR_MAX * contentMaxBytes, Math.max(SHORT_HTML_BYTES, SHORT_HTML_FACTOR_MAX * contentBytes))

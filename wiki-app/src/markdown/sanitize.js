@@ -35,10 +35,10 @@ const ALLOWED = {
   allowedSchemes: ['http', 'https', 'mailto'],
   allowedSchemesByTag: { img: [] },
   allowProtocolRelative: false,
-  // Drops images that have lost their source, and boxes that have lost `disabled`.
+  // Drops what has lost its source or its `disabled`.
   exclusiveFilter: (/** @type {{tag: string, attribs: Record<string, string>}} */ { tag, attribs }) =>
     (tag === 'img' && attribs.src === undefined) || (tag === 'input' && attribs.disabled === undefined)
 }
 
-/** Sanitises the renderer's HTML, as a second line of defence. @param {string} html */
+/** A second line of defence. @param {string} html */
 export const sanitize = (html) => sanitizeHtml(html, ALLOWED)

@@ -1,9 +1,8 @@
 const SLUG_MAX_CHARS = 80
-/** The rest of a longer text cannot matter, and is not processed. */
 const TEXT_MAX_UNITS = 1_000
 
 /**
- * Turns a text into a part of a URL: letters and digits of any script, with single hyphens between.
+ * Letters and digits of any script, with single hyphens between.
  * @param {string} text @returns {string} of at most 80 characters, never empty; its slug is itself
  */
 export function slugOf (text) {
@@ -16,11 +15,11 @@ export function slugOf (text) {
   return [...words].slice(0, SLUG_MAX_CHARS).join('').replace(/-$/, '') || 'section'
 }
 
-/** Makes slugs unique by numbers. @returns {(slug: string) => string} never returns the same slug twice */
+/** @returns {(slug: string) => string} never returns the same slug twice */
 export function createSlugs () {
   const taken = new Set()
   /**
-   * The next number to try for each slug: a thousand equal headings must not try each other's.
+   * A thousand equal headings must not try each other's numbers.
    * @type {Map<string, number>}
    */
   const next = new Map()

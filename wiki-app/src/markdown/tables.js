@@ -1,5 +1,5 @@
 /**
- * The security policy forbids style attributes, so alignment becomes a class.
+ * The security policy forbids style attributes.
  * @param {import('markdown-it').MarkdownIt} markdownIt
  */
 export function tables (markdownIt) {

@@ -1,7 +1,7 @@
 const MARK = /^\[([ xX])\][ \u00A0]/
 
 /**
- * `- [ ] to do` and `- [x] done` become labelled, disabled checkboxes.
+ * `- [ ] to do`, `- [x] done`
  * @param {import('markdown-it').MarkdownIt} markdownIt
  */
 export function taskLists (markdownIt) {

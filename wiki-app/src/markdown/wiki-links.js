@@ -4,11 +4,11 @@ import { slugOf } from './slug.js'
 
 /** @import {MarkdownIt} from 'markdown-it' */
 
-/** Name, section and label. The bounds prevent a long search at each of many brackets. */
+/** Bounded, against long searches at many brackets. */
 const WIKI_LINK = /\[\[([^[\]|#\n]{0,500})(?:#([^[\]|\n]{1,500}))?(?:\|([^[\]\n]{1,500}))?\]\]/y
 
 /**
- * `[[Name]]`, `[[Name#section]]`, `[[#section]]`, each also with `|label`. Invalid names stay text.
+ * `[[Name]]`, `[[Name#section]]`, `[[#section]]`, each also with `|label`.
  * @param {MarkdownIt} markdownIt
  */
 export function wikiLinks (markdownIt) {

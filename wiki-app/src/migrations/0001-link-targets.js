@@ -4,13 +4,10 @@ import { nullWhenRefused } from '../pages/current-html.js'
 import { HEAD_FIELDS, kindOf, linkTargetsOf } from '../pages/head.js'
 
 const UPGRADED_AT_ONCE = 100
-/** Earlier versions of the wiki did not store the links of pages. */
+/** Earlier versions stored no links. */
 const OF_EARLIER_VERSIONS = { links: mongoose.trusted({ $exists: false }) }
 
-/**
- * Stores the links of each page, and what exists under each name.
- * @param {import('../pages/commit.js').WriteContext} context @returns {import('./migrate.js').Migration}
- */
+/** @param {import('../pages/commit.js').WriteContext} context @returns {import('./migrate.js').Migration} */
 export function linkTargets ({ models: { Pages }, targets, currentHtml, renderer }) {
   /** @returns {Promise<number>} number of changed pages */
   async function run () {
@@ -22,7 +19,7 @@ export function linkTargets ({ models: { Pages }, targets, currentHtml, renderer
     }
   }
 
-  /** Stores a page's links, and registers the page as a link target. @param {string} name */
+  /** @param {string} name */
   async function upgradePage (name) {
     const old = { _id: name, ...OF_EARLIER_VERSIONS }
     const source = await Pages.findOne(old, { content: 1, revision: 1, deleted_at: 1 }).lean().exec()
@@ -30,7 +27,7 @@ export function linkTargets ({ models: { Pages }, targets, currentHtml, renderer
     const rendered = source.deleted_at != null
       ? null
       : await renderer.render(source.content, { yields: true }).catch(nullWhenRefused)
-    // A text that can no longer be rendered has no links and keeps its stored HTML.
+    // A text that can no longer be rendered keeps its stored HTML.
     const links = rendered?.links ?? []
     await inTransaction(Pages.db, async (session) => {
       const same = { ...old, revision: source.revision }

@@ -1,8 +1,8 @@
 import { linkTargets } from './0001-link-targets.js'
 
 /**
- * A new one gets the next number, a file of its own, a fixture of the version before it and a test
- * (test/upgrade.test.js). An applied one is never changed.
+ * A new one gets the next number, a fixture of the version before it and a test (test/upgrade.test.js). An applied one
+ * never changes.
  * @param {import('../pages/commit.js').WriteContext} context @returns {import('./migrate.js').Migration[]}
  */
 export const migrationsOf = (context) => [linkTargets(context)]

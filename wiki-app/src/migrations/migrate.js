@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** @import {FastifyBaseLogger} from 'fastify' */
 /** @import {Collection, Db} from 'mongodb' */
 
-/** Longer than a process is ever held up, so that a living process does not lose its lease. */
+/** Longer than a process is ever held up. */
 const LEASE_MS = 30_000
 const RENEWALS_PER_LEASE = 3
 const CHECK_MS = 500
@@ -12,8 +12,8 @@ const LEASE = /** @type {const} */ ('lease')
 const DUPLICATE_KEY = 11_000
 
 /**
- * `run` changes the documents that need it and returns how many. It continues after a crash, and may run twice at the
- * same time, when a process that was held up loses its lease.
+ * `run` returns the number of changed documents. It continues after a crash, and may run twice at once when a process
+ * loses its lease.
  * @typedef {{number: number, name: string, run: () => Promise<number>}} Migration
  */
 
@@ -23,8 +23,7 @@ const DUPLICATE_KEY = 11_000
  */
 
 /**
- * Runs the migrations that have no record, each in one process at a time; the others wait for it. The record is written
- * when the last document is changed.
+ * Each migration runs in one process at a time; the others wait.
  * @param {{db: Db, migrations: Migration[], log: Pick<FastifyBaseLogger, 'warn'>, leaseMs?: number}} options
  * @throws {Error} what a migration throws; the next call continues it
  */
@@ -55,7 +54,7 @@ async function applyOnce (records, lease, { number, name, run }, log) {
     await sleep(CHECK_MS)
   }
   try {
-    // Another process may have applied it since this one looked.
+    // Another process may have applied it meanwhile.
     if (await isApplied()) return
     const documents = await run()
     const record = { name, documents, applied_at: new Date() }
@@ -66,7 +65,7 @@ async function applyOnce (records, lease, { number, name, run }, log) {
   }
 }
 
-/** Renewed while it is held. The server's clock decides. @param {Collection<Lease>} leases @param {number} leaseMs */
+/** The server's clock decides. @param {Collection<Lease>} leases @param {number} leaseMs */
 function createLease (leases, leaseMs) {
   const owner = randomUUID()
   const untilFromNow = [{ $set: { owner, until: { $add: ['$$NOW', leaseMs] } } }]
@@ -87,7 +86,6 @@ function createLease (leases, leaseMs) {
       return true
     },
 
-    /** Lets the next process begin at once. */
     async release () {
       clearInterval(renewal)
       await leases.updateOne({ _id: LEASE, owner }, { $set: { until: new Date(0) } }).catch(() => {})

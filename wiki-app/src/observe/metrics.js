@@ -10,14 +10,14 @@ import { createRequestDurations } from './request-durations.js'
 /** From a cached page to a database that hardly responds. */
 const DURATION_BUCKETS_S = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-/** The default, a sample every 10 ms, takes 1 % of a core in an idle process, and reports the 10 ms as lag. */
+/** The default, a sample every 10 ms, takes 1 % of an idle core, and reports the 10 ms as lag. */
 const NEVER_MS = 2 ** 31 - 1
 const SAMPLED_LAGS = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99']
   .map((name) => `nodejs_eventloop_lag_${name}_seconds`)
 const CONNECTIONS_MAX = 16
 const REQUEST_TIMEOUT_MS = 5_000
 
-/** Every label has few values, whatever clients send. @param {{ping: () => Promise<void>}} database */
+/** Labels have few values, whatever clients send. @param {{ping: () => Promise<void>}} database */
 export function createMetrics ({ ping }) {
   const registers = [new Registry()]
   const requests = createRequestDurations({
@@ -47,7 +47,6 @@ export function createMetrics ({ ping }) {
   return {
     registry: registers[0],
 
-    /** Adds what Node and the kernel know of this process. */
     addProcess () {
       collectDefaultMetrics({ register: registers[0], eventLoopMonitoringPrecision: NEVER_MS })
       for (const name of SAMPLED_LAGS) registers[0].removeSingleMetric(name)
@@ -60,7 +59,6 @@ export function createMetrics ({ ping }) {
     },
 
     /**
-     * Counts and times renders.
      * @template {{render: (markdown: string, options?: {yields?: boolean}) => Promise<any>}} Renderer
      * @param {Renderer} renderer @returns {Renderer}
      */
@@ -72,7 +70,7 @@ export function createMetrics ({ ping }) {
       }
     }),
 
-    /** Wraps a page store: counts its changes and its conflicts. @param {PageStore} store @returns {PageStore} */
+    /** @param {PageStore} store @returns {PageStore} */
     counted (store) {
       const counting = CHANGES.map((kind) => [kind, async (/** @type {any[]} */ ...args) => {
         try {
@@ -111,7 +109,6 @@ const activeLoopCounter = () => new Counter({
   }
 })
 
-/** The page store's methods that change pages. */
 const CHANGES = /** @type {const} */ (['save', 'remove', 'rename'])
 
 /** @param {any} error */
@@ -123,7 +120,7 @@ const isConflict = ({ statusCode }) => statusCode === 409 || statusCode === 412
  */
 
 /**
- * Serves `GET /metrics` on an address of its own, so that no door of the wiki leads there.
+ * On an address of its own, so that no door of the wiki leads there.
  * @param {{registry: {contentType: string, metrics: () => Promise<string>}}} metrics
  * @param {{host: string, port: number}} where
  */

@@ -11,7 +11,7 @@ const LOGS_REQUESTS = new Set(['info', 'debug', 'trace'])
 /**
  * @param {import('../settings.js').Config} config @param {FastifyBaseLogger} log
  * @param {{requestIds: (raw: any) => string, viewRoute: string, metrics?: Metrics}} options
- * @returns {Note | undefined} for the request log and the metrics; undefined if both are off
+ * @returns {Note | undefined} undefined: log and metrics are off
  */
 export function createObserver (config, log, { requestIds, viewRoute, metrics }) {
   /** @type {Note[]} */
@@ -24,7 +24,6 @@ export function createObserver (config, log, { requestIds, viewRoute, metrics })
   return (request, route, status, durationMs) => { for (const note of notes) note(request, route, status, durationMs) }
 }
 
-/** Observes the responses of the framework, and serves the metrics on a port of their own. */
 export const observation = fp(
   /**
    * @typedef {{observe?: Note, fastPath: Pick<FastPath<any>, 'leadOf'>, metrics?: Metrics, showMetrics?: ShowMetrics}}

@@ -1,12 +1,11 @@
 /** Not cumulative; the last count is for longer durations. @typedef {{counts: Float64Array, sum_s: number}} Series */
 
 /**
- * A histogram that is cheap enough for every request: prom-client's own builds a string from the labels to find a
- * series; this one does three lookups. prom-client needs no more of a metric than `get`.
+ * prom-client's own histogram builds a string from the labels to find a series. prom-client needs only `get`.
  * @param {{name: string, help: string, buckets_s: number[]}} options  buckets: upper bounds, ascending
  */
 export function createRequestDurations ({ name, help, buckets_s: bounds }) {
-  /** By route, method, and first digit of the status. @type {Map<string, Map<string, Series[]>>} */
+  /** By route, method, first digit of the status. @type {Map<string, Map<string, Series[]>>} */
   const routes = new Map()
 
   /** @param {string} route @param {string} method @param {number} digit */
@@ -22,7 +21,7 @@ export function createRequestDurations ({ name, help, buckets_s: bounds }) {
     name,
 
     /**
-     * Each value of `route` and `method` stays in memory: there must be few.
+     * `route` and `method` must have few values: all stay in memory.
      * @param {string} route @param {string} method @param {number} status @param {number} durationS
      */
     observe (route, method, status, durationS) {
@@ -34,7 +33,6 @@ export function createRequestDurations ({ name, help, buckets_s: bounds }) {
       series.sum_s += durationS
     },
 
-    /** Called by prom-client's registry, also to aggregate several processes. */
     get: async () => ({ name, help, type: 'histogram', aggregator: 'sum', values: values() })
   }
 

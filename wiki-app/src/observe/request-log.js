@@ -1,29 +1,28 @@
 import { randomBytes } from 'node:crypto'
 import Fastify from 'fastify'
 
-/** Longer paths are cut: a URL may have thousands of characters. */
 const PATH_MAX_CHARS = 500
 
 const SECOND_MS = 1_000
 
 /**
- * Records a response. The request is Node's or Fastify's; the route is its pattern, null for none.
+ * `route`: pattern, null for none.
  * @typedef {{id?: string, method?: string, url?: string}} Noted
  * @typedef {(request: Noted, route: string | null, status: number, duration_ms: number) => void} Note
  */
 
-/** Ids that cannot break out of a log line, a page or a search in either. */
+/** Cannot break out of a log line, a page or a search. */
 const HARMLESS_ID = /^[A-Za-z0-9._-]{1,64}$/
 
-/** Fastify's own two lines per request would contain what a log must not have, for example queries. */
+/** Fastify's own lines would contain queries. */
 export const logController = Object.assign(new Fastify.LogController(), {
   incomingRequest () {},
   requestCompleted () {}
 })
 
-/** Takes the proxy's id, if that is harmless. @returns {(raw: import('node:http').IncomingMessage) => string} */
+/** @returns {(raw: import('node:http').IncomingMessage) => string} */
 export function createRequestIds () {
-  // Two processes, or one before and after a restart, must not give the same id.
+  // Two processes, or one before and after a restart, must not share ids.
   const process = randomBytes(4).toString('hex')
   let count = 0
   return ({ headers: { 'x-request-id': given } }) =>
@@ -31,11 +30,9 @@ export function createRequestIds () {
 }
 
 /**
- * Logs one line per request, at the level info. Lines for successful page views are limited per second, because a line
- * takes a quarter of the time of a cached response; `unlogged` counts the views without a line.
+ * `unlogged` counts views without a line.
  * @param {import('fastify').FastifyBaseLogger} log
- * @param {{idOf: (raw: any) => string, viewRoute: string, viewsPerS: number}} options  `idOf`: for requests that have
- *   no id yet
+ * @param {{idOf: (raw: any) => string, viewRoute: string, viewsPerS: number}} options  `idOf`: where none is
  * @returns {Note}
  */
 export function createRequestLog (log, { idOf, viewRoute, viewsPerS }) {
@@ -71,5 +68,5 @@ export function createRequestLog (log, { idOf, viewRoute, viewsPerS }) {
   }
 }
 
-/** Not the query, which holds what people search for. @param {{url?: string}} request */
+/** The query holds what people search for. @param {{url?: string}} request */
 export const pathOf = ({ url = '' }) => url.split('?', 1)[0].slice(0, PATH_MAX_CHARS)

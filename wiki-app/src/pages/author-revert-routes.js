@@ -34,7 +34,7 @@ const REVERT_SCHEMA = {
 
 /** @typedef {{author?: string, since?: string, after?: string, limit?: string | number}} Asked  see PROPERTIES */
 
-/** For administrators. @type {import('fastify').FastifyPluginAsync<{authorRevert: AuthorRevert}>} */
+/** @type {import('fastify').FastifyPluginAsync<{authorRevert: AuthorRevert}>} */
 export async function authorRevertRoutes (app, { authorRevert }) {
   app.addHook('onRequest', (_request, reply, done) => {
     reply.header('cache-control', 'private, no-store')
@@ -90,7 +90,7 @@ function optionsIn (request, { author = '', since = '', after = '', limit = '' }
 
 /** @param {string} text */
 function timeIn (text) {
-  // A date without a time is UTC already (ECMA-262, "Date Time String Format").
+  // A date without a time is UTC already (ECMA-262).
   const time = new Date(text.includes('T') && !text.endsWith('Z') ? `${text}Z` : text)
   if (Number.isNaN(time.getTime())) throw new InvalidTime(text)
   return time

@@ -5,36 +5,32 @@ import { StaleEdit } from './preconditions.js'
 /** @import {Models} from './model.js' */
 
 export const PAGES_MAX = 1_000
-/** Less than the time that proxies wait for a response. */
+/** Less than the time that proxies wait. */
 const WORK_MAX_MS = 20_000
 
 /**
- * How one page is reverted: its newest revision, which is the author's; the revision to restore, null to delete the
- * page; why there is nothing to do, null when there is.
+ * `target` null: delete the page; `unneeded`: why there is nothing to do.
  * @typedef {{name: string, newest: number, target: number | null, unneeded: string | null}} Plan
  */
 
 /**
- * `reason`: why it was skipped.
  * @typedef {'reverted' | 'deleted' | 'skipped'} Result
  * @typedef {{name: string, outcome: Result, revision?: number, target?: number | null, reason?: string}} Outcome
  */
 
 /**
- * Author '': changes without a name; `since`: earlier changes stay; `after`: only pages with later names.
+ * Author '': without a name; `since`: earlier changes stay; `after`: only later page names.
  * @typedef {{author: string, since?: Date, after?: string, limit: number}} Selection
  */
 
 /**
- * Reverts the changes of one author, page by page, where the author's revision is still the newest. Nothing is lost:
- * each revert is a new revision.
+ * Only where the author's revision is the newest. Each revert is a new revision.
  * @param {{models: Models, store: import('./store.js').PageStore, history: import('./history.js').History}} parts
  */
 export function createAuthorRevert ({ models: { Pages, Revisions }, store, history }) {
   /**
    * @param {Selection} selection
-   * @returns {Promise<{plans: Plan[], next: string | null}>} in the order of page names; `next`: `after` for the rest,
-   *   null for none
+   * @returns {Promise<{plans: Plan[], next: string | null}>} by page name; `next`: `after` for the rest
    */
   async function plan (selection) {
     const { author, since, limit } = selection
@@ -65,7 +61,7 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
         return { name, outcome: 'skipped', reason: 'someone changed it in the meantime' }
       }
       const { statusCode, message } = /** @type {{statusCode?: number, message: string}} */ (error)
-      // A text that was accepted once may exceed the limits of today.
+      // An old text may exceed the limits of today.
       if (statusCode !== undefined && statusCode < 500) return { name, outcome: 'skipped', reason: message }
       throw error
     }
@@ -99,7 +95,7 @@ export function createAuthorRevert ({ models: { Pages, Revisions }, store, histo
 /** @typedef {ReturnType<typeof createAuthorRevert>} AuthorRevert */
 
 /**
- * A pipeline on revisions: the pages of which the newest revision is the author's.
+ * Pages whose newest revision is the author's.
  * @param {Selection} selection @param {string} pages  name of the collection
  * @returns {import('mongoose').PipelineStage[]}
  */

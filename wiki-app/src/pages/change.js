@@ -6,16 +6,15 @@ import { readableSummary, visibleAuthor } from './visible.js'
 /** @import {Attribution, Precondition} from './commit.js' */
 /** @import {TagOf} from './preconditions.js' */
 
-/** Text on one line: no control characters, no lone surrogates, nothing that XML forbids (XML 1.0 §2.2). */
+/** One line, without what XML forbids (XML 1.0 §2.2). */
 export const LINE = '^[^\\p{Cc}\\p{Cs}\\uFFFE\\uFFFF]*$'
 
-/** A revision number: forms send a string of digits, programs a number. */
+/** Forms send digits, programs a number. */
 export const REVISION_SCHEMA = {
   anyOf: [{ type: 'integer', minimum: 0, maximum: 999_999_999 }, { type: 'string', pattern: '^\\d{1,9}$' }]
 }
 export const AUTHOR_SCHEMA = { type: 'string', maxLength: 80, pattern: LINE }
 
-/** Fields that every write accepts besides its content. */
 export const CHANGE_PROPERTIES = {
   author: AUTHOR_SCHEMA,
   summary: { type: 'string', maxLength: 200, pattern: LINE },
@@ -27,7 +26,7 @@ export const CHANGE_PROPERTIES = {
 /**
  * A signed-in user cannot claim another name.
  * @param {FastifyRequest} request @param {unknown} [given]  checked against CHANGE_PROPERTIES @returns {Attribution}
- * @throws {Error} 400 when the name or the summary has characters that hide or change how it reads
+ * @throws {Error} 400 for characters that hide, or change how a text reads
  */
 export function changeIn (request, given = request.body) {
   const { author, summary } = /** @type {Change} */ (given ?? {})

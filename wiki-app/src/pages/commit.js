@@ -13,7 +13,7 @@ import { titleKey } from './name.js'
 /** Both may be ''. @typedef {{author?: string, summary?: string}} Attribution */
 
 /**
- * Throws to refuse a write; gets the newest state within the transaction.
+ * Gets the newest state within the transaction; throws to refuse.
  * @typedef {(head: Head | null) => void} Precondition
  */
 
@@ -27,26 +27,24 @@ import { titleKey } from './name.js'
  */
 
 /**
- * The effects of an edit, for purging the copies that it made stale.
+ * What an edit made stale.
  * @typedef {object} Commit
  * @property {string} name
  * @property {number} revision
  * @property {string[]} authors  those whose list of changes grew
  * @property {string[]} tags  of the page, before and after
- * @property {string[]} linking  pages that show their link to this page differently now; if there are more than
- *   LINKING_MAX, the list may be incomplete
+ * @property {string[]} linking  pages whose link to this one looks different now; may be incomplete above LINKING_MAX
  * @property {string[]} links  names that the page started or stopped linking to
  * @property {boolean} listed  whether the page entered or left the lists of pages
  */
 
 /**
- * `add` runs within the transaction, so that commits are stored if and only if the edit is; `added` once it is durable.
+ * `add` runs within the transaction, `added` once it is durable.
  * @typedef {(commits: Commit[], session: ClientSession) => Promise<void>} AddCommits
  * @typedef {{add: AddCommits, added: () => void}} Outbox
  */
 
 /**
- * `runExclusive` serialises the writes to a page.
  * @typedef {{models: Models, targets: LinkTargets, currentHtml: import('./current-html.js').CurrentHtml}} Stored
  * @typedef {Stored & {renderer: Renderer, outbox: Outbox, runExclusive: KeyedMutex}} WriteContext
  */
@@ -56,10 +54,9 @@ import { titleKey } from './name.js'
 /** @param {WriteContext} context */
 export function createCommit ({ models: { Pages, Revisions }, targets, currentHtml, outbox, runExclusive }) {
   /**
-   * Changes a page's text; nothing else does. Writes the newest state and its revision, both or neither, durable when
-   * this returns. The mutex serialises writes of this process, the transaction detects those of others.
+   * Durable once it resolves. The mutex serialises writes of this process, the transaction detects those of others.
    * @param {Edit} edit
-   * @param {() => boolean} [wanted]  created when the request arrived: the request may be refused while this is queued
+   * @param {() => boolean} [wanted]  created when the request arrived
    */
   async function commit (edit, wanted = stillWanted(Pages.db)) {
     const written = await runExclusive(edit.name, () =>
@@ -74,7 +71,7 @@ export function createCommit ({ models: { Pages, Revisions }, targets, currentHt
     const deleted = rendered === null
     const now = new Date()
     const links = rendered?.links ?? []
-    // Read and written in one step: if the precondition throws, the transaction undoes the write.
+    // If the precondition throws, the transaction undoes the write.
     const before = await replaceHead(name, await stateAfter(edit, now, session), now, session)
     precondition(before)
     const revision = (before?.revision ?? 0) + 1
@@ -112,9 +109,9 @@ export function createCommit ({ models: { Pages, Revisions }, targets, currentHt
   }
 
   /**
-   * Writes a page's newest state, increments its revision, and returns the state before.
+   * Increments the revision.
    * @param {string} name @param {Partial<Page>} state @param {Date} now @param {ClientSession} session
-   * @returns {Promise<Head | null>}
+   * @returns {Promise<Head | null>} the state before
    */
   async function replaceHead (name, state, now, session) {
     const onInsert = { created_at: now, ...state.tags === undefined && { tags: [] } }
@@ -132,7 +129,7 @@ function revisionOf ({ name, change, attribution: { author = '', summary = '' },
   return {
     page: name,
     revision: after.revision,
-    // The revisions of a renamed page moved to its new name.
+    // A renamed page's revisions moved to its new name.
     follows: before === null || before.redirect_to ? null : before.revision,
     content: change.content,
     content_bytes: change.contentBytes,

@@ -9,21 +9,19 @@ import { inTransaction } from '../database/transaction.js'
 /** @import {Page} from './model.js' */
 /** @import {PageView} from './read-pages.js' */
 
-/** Maximum number of pages queued for rendering. A page that finds no room is queued by its next reader. */
+/** A page that finds no room is queued by its next reader. */
 const WAITING_MAX = 1_000
 
 /**
- * Keeps the stored HTML of pages up to date. Readers never wait for the renderer: HTML of an older renderer is rendered
- * again outside of their requests (docs/decisions/0018).
- * @typedef {{Pages: Model<Page>, targets: LinkTargets, renderer: Renderer, runExclusive: KeyedMutex}} Parts  the mutex
- *   serialises writes to a page
+ * Readers never wait: HTML of an older renderer is rendered again later (docs/decisions/0018).
+ * @typedef {{Pages: Model<Page>, targets: LinkTargets, renderer: Renderer, runExclusive: KeyedMutex}} Parts
  * @param {Parts & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
-// eslint-disable-next-line max-lines-per-function -- a closure that is the object: its methods share private state
+// eslint-disable-next-line max-lines-per-function -- the closure is the object
 export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log }) {
-  /** Names of pages to render again, one at a time. @type {Set<string>} */
+  /** To render again, one at a time. @type {Set<string>} */
   const waiting = new Set()
-  /** Corrections of links in flight, by page and mark. @type {Map<string, Promise<any>>} */
+  /** Corrections in flight, by page and mark. @type {Map<string, Promise<any>>} */
   const relinking = new Map()
   let rendering = false
   let failing = false
@@ -57,7 +55,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log
     rendering = false
   }
 
-  /** The page's next reader causes another attempt. @param {string} name @param {Error} error */
+  /** The page's next reader tries again. @param {string} name @param {Error} error */
   function failed (name, error) {
     if (!failing && !closed) log.warn(`“${name}” could not be updated, and stays as stored: ${error.message}`)
     failing = true
@@ -72,7 +70,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log
     const same = { ...there, revision: source.revision, renderer: source.renderer ?? null }
     const rendered = await renderer.render(source.content, { yields: true }).catch(nullWhenRefused)
     if (rendered === null) {
-      // A text that this version refuses keeps its stored HTML.
+      // A text that this version refuses keeps its HTML.
       await Pages.updateOne(same, { $set: { renderer: renderer.version } }).exec()
       return
     }
@@ -92,7 +90,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log
    * @returns {Promise<View | null>} null when the page changed meanwhile
    */
   function relinked (page) {
-    // Each change of the links sets a new mark, so readers of the same mark share one result.
+    // Each change of the links sets a new mark.
     const key = `${page.links_outdated} ${page.revision} ${page._id}`
     const correction = relinking.get(key) ?? relink(page, () => relinking.delete(key))
     relinking.set(key, correction)
@@ -130,7 +128,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log
 
     /**
      * @template {PageView} View @param {View} page
-     * @returns {View | Promise<View | null>} the page as readers get it; null when it changed meanwhile
+     * @returns {View | Promise<View | null>} null when it changed meanwhile
      */
     upToDate (page) {
       if (page.deleted_at != null) return page
@@ -143,7 +141,6 @@ export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log
       if (isOlder(page)) renderBehind(page._id)
     },
 
-    /** Drops the queue: its pages are queued again by their next readers. */
     close () {
       closed = true
       waiting.clear()
@@ -151,7 +148,7 @@ export function createCurrentHtml ({ Pages, targets, renderer, runExclusive, log
   }
 }
 
-/** The same HTML of the same edit keeps its hash and its tag. @param {Buffer} html @param {Date} modifiedAt */
+/** The same HTML of the same edit keeps its tag. @param {Buffer} html @param {Date} modifiedAt */
 const made = (html, modifiedAt) =>
   ({ html, html_hash: hashOf(html, modifiedAt.toISOString()), rendered_at: new Date() })
 

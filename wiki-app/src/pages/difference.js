@@ -1,25 +1,24 @@
 import { diffArrays } from 'diff'
 
-/** Maximum lines removed and added in a minimal difference: work and memory grow with the square of their number. */
+/** Work and memory grow with the square of the edits. */
 const EDITS_MAX = 1_000
-/** Unchanged lines around a change. */
 const CONTEXT_LINES = 3
-/** Maximum lines shown of one change, which leaves room for the changes after it. */
+/** Leaves room for later changes. */
 const CHANGE_LINES_MAX = 500
 const LINES_MAX = 2_000
 const LINE_MAX_CHARS = 10_000
 const CHARS_MAX = 100_000
 
 /**
- * `gap`: unchanged lines that are left out; `cut`: others, because there are too many to show.
+ * `gap`: unchanged lines left out; `cut`: too many to show.
  * @typedef {{kind: 'same' | 'added' | 'removed', text: string} | {kind: 'gap' | 'cut', lines: number}} DifferenceLine
  */
 
 /** @typedef {{lines: DifferenceLine[], truncated: boolean}} Difference */
 
 /**
- * Compares two texts line by line, in a worker thread: 1 MiB of short lines takes half a second. Work, memory and
- * output are bounded: if two texts have little in common, everything between their first and last change is replaced.
+ * 1 MiB of short lines takes half a second. Of texts with little in common, everything between the first and the last
+ * change is replaced.
  * @param {{before: string, after: string}} texts
  */
 export default function difference ({ before, after }) {
@@ -43,7 +42,7 @@ export default function difference ({ before, after }) {
 /** @param {string} text @returns {string[]} each with its line break, so that `a` differs from `a\n` */
 const linesOf = (text) => text.match(/[^\n]*\n|[^\n]+/g) ?? []
 
-/** A removal precedes the lines added in its place. @param {string[]} oldLines @param {string[]} newLines */
+/** Removals precede additions. @param {string[]} oldLines @param {string[]} newLines */
 function changesOf (oldLines, newLines) {
   const shorter = Math.min(oldLines.length, newLines.length)
   let head = 0
@@ -57,7 +56,7 @@ function changesOf (oldLines, newLines) {
 }
 
 /**
- * Compares numbers instead of lines: this is as fast for long lines as for short ones, and copies no line.
+ * Numbers compare as fast for long lines as for short ones, and copy no line.
  * @param {string[]} removed @param {string[]} added @returns {Part[]}
  */
 function finest (removed, added) {
@@ -73,7 +72,6 @@ function finest (removed, added) {
   return found.map((part) => ({ kind: part.added ? 'added' : part.removed ? 'removed' : 'same', count: part.count }))
 }
 
-/** Collects as many lines of a difference as can be shown. */
 function createOutput () {
   /** @type {DifferenceLine[]} */
   const lines = []
@@ -129,7 +127,7 @@ function createOutput () {
   }
 }
 
-/** Adds an ellipsis if it cuts; no surrogate pair is split. @param {string} text @param {number} charsMax */
+/** No surrogate pair is split. @param {string} text @param {number} charsMax */
 function beginningOf (text, charsMax) {
   return text.length <= charsMax ? text : `${text.slice(0, charsMax).replace(/[\uD800-\uDBFF]$/, '')} …`
 }

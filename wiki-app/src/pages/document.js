@@ -4,9 +4,9 @@ import { editUrl, encodeName, historyUrl, linksUrl, namesAbove, rawUrl, revision
 
 /** @import {PageView} from './read-pages.js' */
 
-/** Delimits fields: no template can contain it. */
+/** No template can contain it. */
 const MARK = '\u0000'
-/** The template is rendered with this name; each page's own name replaces it in all URLs. */
+/** Each page's own name replaces it in all URLs. */
 const NAME = 'name-of-the-page'
 
 /**
@@ -15,7 +15,7 @@ const NAME = 'name-of-the-page'
  */
 const mark = (/** @type {Field} */ field) => `${MARK}${field}${MARK}`
 
-/** Constant text and names of fields alternate. @type {(Buffer | Field)[]} */
+/** Constant text and fields alternate. @type {(Buffer | Field)[]} */
 const PIECES = renderView('page', {
   ...Object.fromEntries(
     /** @type {Field[]} */ ([
@@ -32,7 +32,7 @@ const PIECES = renderView('page', {
   .split(MARK)
   .map((piece, index) => index % 2 === 0 ? Buffer.from(piece) : /** @type {Field} */ (piece))
 const CONSTANT_BYTES = PIECES.reduce((sum, piece) => typeof piece === 'string' ? sum : sum + piece.length, 0)
-/** A UTF-16 code unit takes at most this many bytes in UTF-8. */
+/** UTF-8 of a UTF-16 code unit. */
 const UNIT_BYTES_MAX = 3
 
 /**
@@ -60,7 +60,7 @@ export function pageDocument ({
   let bytesMax = CONSTANT_BYTES + html.length
   for (const piece of PIECES) if (typeof piece === 'string') bytesMax += UNIT_BYTES_MAX * texts[piece].length
 
-  // Written into the buffer that is sent: a string joined first would create garbage twice.
+  // Written in place: a joined string would create garbage twice.
   const document = Buffer.allocUnsafe(bytesMax)
   let end = 0
   for (const piece of PIECES) {
@@ -92,7 +92,7 @@ const tagsHtml = (tags) => tags.length === 0
   ? ''
   : `<p class="tags">Tags: ${tags.map((tag) => link(tagUrl(tag), tag)).join(', ')}</p>\n`
 
-/** Changes with the templates, the style sheet and the formatting of data. */
+/** Changes with templates, style sheet and formats. */
 const LAYOUT_HASH = hashOf(pageDocument({
   _id: 'a/b',
   tags: ['a', 'b'],
@@ -102,7 +102,7 @@ const LAYOUT_HASH = hashOf(pageDocument({
   modified_at: new Date(0)
 }))
 
-/** Strong (RFC 9110 §8.8.3), for a page without a notice. @param {Pick<PageView, 'revision' | 'html_hash'>} page */
+/** Strong (RFC 9110 §8.8.3). @param {Pick<PageView, 'revision' | 'html_hash'>} page */
 export const entityTag = (page) => `"${page.revision}-${page.html_hash}-${LAYOUT_HASH}"`
 
 /** @param {string} isoTime */

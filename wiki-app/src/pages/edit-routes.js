@@ -22,7 +22,7 @@ const CONTENT_SCHEMA = {
   additionalProperties: false,
   properties: { content: { type: 'string', minLength: 1 }, tags: TAGS_SCHEMA, ...CHANGE_PROPERTIES }
 }
-/** A preview saves nothing, so only the length of the tags is checked. */
+/** A preview saves no tags, so only their length is checked. */
 const PREVIEW_SCHEMA = {
   type: 'object',
   required: ['content'],
@@ -45,24 +45,23 @@ const REVERT_SCHEMA = {
 const NAME_SCHEMA = { type: 'object', properties: { name: { type: 'string' } } }
 
 /**
- * All routes that change pages, for programs and for browsers without JavaScript. No response may be stored.
- * @typedef {(names: string[]) => Promise<void>} WaitUntilPurged  resolves when the caches have purged these pages, or
- *   late
+ * For programs, and browsers without JavaScript.
+ * @typedef {(names: string[]) => Promise<void>} WaitUntilPurged  once the caches have purged, or late
  * @type {FastifyPluginAsync<Pick<Services, 'store' | 'history' | 'oldRevisions'> & {waitUntilPurged?:
  *   WaitUntilPurged}>}
  */
 export async function editRoutes (app, { store, history, oldRevisions, waitUntilPurged = async () => {} }) {
-  /** Names of changed pages, by the reply to the change. @type {WeakMap<FastifyReply, string[]>} */
+  /** @type {WeakMap<FastifyReply, string[]>} */
   const changed = new WeakMap()
-  // In a hook, because a handler that waits counts as work (docs/decisions/0020).
+  // A handler that waits would count as work (docs/decisions/0020).
   app.addHook('onSend', async (_request, reply) => {
     const names = changed.get(reply)
     if (names !== undefined) await waitUntilPurged(names)
   })
 
   /**
-   * Redirects away from a form, after the caches have purged the previous text of these pages.
-   * @param {FastifyReply} reply @param {string} url @param {...string} names  of the pages that changed
+   * After the caches have purged the previous text.
+   * @param {FastifyReply} reply @param {string} url @param {...string} names  of changed pages
    */
   function leave (reply, url, ...names) {
     changed.set(reply, names)
@@ -113,7 +112,7 @@ function addSave (app, { store, oldRevisions, leave }) {
         title: `Two edits of “${name}”`,
         historyUrl: historyUrl(name),
         currentHtml: await escapeLong(current),
-        // The author's text is shown even if the comparison fails.
+        // Shows the text even if the comparison fails.
         difference: await oldRevisions.compare(current, content).catch(() => null),
         ...await editor(name, {
           baseRevision: currentRevision(newest),
@@ -128,7 +127,7 @@ function addSave (app, { store, oldRevisions, leave }) {
       }))
     }
   }
-  // For programs, and for forms, where /edit/ tells caches that the response is for one person.
+  // Forms post to /edit/, whose responses are for one person.
   for (const url of ['/wiki/*', '/edit/text/*']) app.post(url, { schema: { body: CONTENT_SCHEMA } }, saveText)
 }
 
@@ -170,7 +169,7 @@ function addRemove (app, { store, leave }) {
     return reply.code(204).header('page-revision', revision).send()
   })
 
-  // HTML forms can send only GET and POST.
+  // HTML forms send only GET and POST.
   app.post('/edit/delete/*', { schema: { body: CHANGE_SCHEMA } }, async (request, reply) => {
     const name = writableName(nameIn(request))
     await store.remove(name, changeIn(request), preconditionOf(request))
@@ -243,7 +242,7 @@ function addForms (app, { store }) {
 }
 
 /**
- * The data of the edit form. Without a base revision, saving over an existing page is a conflict.
+ * Without a base revision, saving over an existing page is a conflict.
  * @typedef {{baseRevision?: string | number, content: string, tags: string}} Text
  * @param {string} name
  * @param {Text & Attribution & {person?: ReturnType<typeof personIn>}} typed  `person`: the signed-in user
@@ -265,6 +264,6 @@ const editor = async (name, { baseRevision = 0, content, tags, author = '', summ
 /** @param {FastifyRequest} request @returns {string} Markdown */
 function textIn ({ body, mediaType }) {
   const content = markdownIn(/** @type {{content: string}} */ (body).content)
-  // Forms always send CRLF (HTML, "Constructing the entry list"); an edit must not change every line.
+  // Forms send CRLF (HTML, "Constructing the entry list"); an edit must not change every line.
   return mediaType === FORM ? content.replaceAll('\r\n', '\n') : content
 }

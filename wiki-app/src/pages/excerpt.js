@@ -3,13 +3,12 @@ const BEFORE_CHARS = 60
 const AFTER_CHARS = 180
 
 /**
- * The part of a text around the first of the words that were searched for.
  * @param {string} content  Markdown @param {string} q  as for `search.byText`
  * @returns {{text: string, hit: boolean}[]} in their order, not escaped
  */
 export function excerpt (content, q) {
   const words = (q.match(/[\p{L}\p{N}]+/gu) ?? []).slice(0, WORDS_MAX)
-  // Words have only letters and digits, so they need no escaping in a pattern.
+  // Only letters and digits: nothing to escape.
   const pattern = words.length === 0
     ? null
     : new RegExp(`(?<![\\p{L}\\p{N}])(?:${words.join('|')})(?![\\p{L}\\p{N}])`, 'giu')

@@ -2,8 +2,8 @@ const [AND, EQUALS, PLUS, SPACE, PERCENT] = Buffer.from('&=+ %')
 const FIELDS_MAX = 100
 
 /**
- * Reads application/x-www-form-urlencoded (https://url.spec.whatwg.org/#urlencoded-parsing). Parsers that build a value
- * from many strings keep the garbage collector busy for 0.1 s with a text of 1 MiB; this one decodes in place.
+ * https://url.spec.whatwg.org/#urlencoded-parsing. Decodes in place: parsers that build a value from many strings cost
+ * 0.1 s of garbage collection for 1 MiB.
  * @param {Buffer} body  is overwritten
  * @returns {Record<string, string | string[]>} without a prototype; at most 100 fields; a repeated field is an array
  */

@@ -1,6 +1,6 @@
 /** @import {Page} from './model.js' */
 
-/** The part of a page that decides what a write does. @typedef {Pick<Page, '_id' | keyof typeof HEAD_FIELDS>} Head */
+/** @typedef {Pick<Page, '_id' | keyof typeof HEAD_FIELDS>} Head */
 
 export const HEAD_FIELDS = { revision: 1, html_hash: 1, deleted_at: 1, redirect_to: 1, tags: 1, links: 1 }
 
@@ -14,7 +14,7 @@ export function kindOf (head) {
 }
 
 /**
- * Without the page itself; of a former name, the new name.
+ * Without itself; of a former name, the new name.
  * @param {Pick<Head, '_id' | 'links'> & Partial<Head> | null} head
  */
 export function linkTargetsOf (head) {

@@ -21,7 +21,7 @@ const NoRevision = createError(
 const ITEMS_PER_PART = 50
 const FEED_ITEMS = 30
 
-/** An old revision never changes (RFC 8246). */
+/** Old revisions never change (RFC 8246). */
 const FOR_EVER = 'public, max-age=31536000, immutable'
 
 const NUMBER = { type: 'string', pattern: '^[1-9]\\d{0,8}$' }
@@ -50,7 +50,7 @@ export async function historyRoutes (app, { store, history, oldRevisions, policy
 /** @param {import('./store.js').PageStore} store @param {string} cacheControl */
 function createRedirects (store, cacheControl) {
   /**
-   * Redirects a URL with a page's former name: a renaming moves the history to the new name.
+   * A renaming moves the history to the new name.
    * @param {FastifyReply} reply @param {string} name @param {(name: string) => string} url
    * @param {Error} error  thrown when the page was not renamed
    */

@@ -9,7 +9,6 @@ export const RevisionIsDeletion = createError(
   'WIKI_REVISION_IS_DELETION', 'Revision %s of “%s” is its deletion; it has no text.', 404
 )
 
-/** All fields except the text. */
 const ITEM_FIELDS = {
   page: 1,
   revision: 1,
@@ -23,7 +22,7 @@ const ITEM_FIELDS = {
 }
 /** @typedef {Omit<Revision, 'content'>} RevisionItem */
 
-/** Reads the revisions of pages. Only the page store adds to them. @param {Models} models */
+/** Only the page store adds revisions. @param {Models} models */
 export function createHistory ({ Revisions }) {
   return {
     /** @param {string} page @param {number} revision @returns {Promise<Revision | null>} */
@@ -33,15 +32,14 @@ export function createHistory ({ Revisions }) {
     findItem: (page, revision) => Revisions.findOne({ page, revision }, ITEM_FIELDS).lean().exec(),
 
     /**
-     * A revision's text as the database sends it, for another thread: creating a string of 1 MiB here would delay all
-     * other requests by some milliseconds.
+     * A string of 1 MiB here would delay all other requests by milliseconds.
      * @param {import('mongoose').Types.ObjectId} id  of an existing revision
      * @returns {Promise<Uint8Array>} BSON with `content`, Markdown
      */
     async textAsBson (id) {
       const options = { projection: { _id: 0, content: 1 }, raw: true }
       const bson = /** @type {any} */ (await Revisions.collection.findOne({ _id: id }, options))
-      // In memory of its own: otherwise the database's whole reply would be copied to the thread with it.
+      // Otherwise the database's whole reply would be copied to the thread.
       return new Uint8Array(bson)
     },
 

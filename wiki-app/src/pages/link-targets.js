@@ -4,10 +4,10 @@ import mongoose from 'mongoose'
 /** @import {ClientSession} from 'mongoose' */
 /** @import {Models, Target} from './model.js' */
 
-/** Maximum number of pages with a link to one page that are listed one by one; with more, everything is purged. */
+/** With more linking pages, everything is purged. */
 export const LINKING_MAX = 1_000
 
-/** Always in the transaction that changes a page. @param {Models} models */
+/** Within the transaction that changes a page. @param {Models} models */
 export function createLinkTargets ({ Pages, Targets, Tags }) {
   return {
     /**
@@ -29,8 +29,7 @@ export function createLinkTargets ({ Pages, Targets, Tags }) {
     },
 
     /**
-     * Records what exists under a name now. If links to it become missing, or stop being so, the pages with such a link
-     * are marked: their HTML still shows the link as before.
+     * Pages whose link becomes missing, or stops being so, are marked: their HTML shows it as before.
      * @param {ClientSession} session @param {string} name @param {Target['is']} is @param {Target['is']} was
      * @returns {Promise<string[]>} names of those pages, at most LINKING_MAX + 1, without the page itself
      */
@@ -73,7 +72,7 @@ export function createLinkTargets ({ Pages, Targets, Tags }) {
  */
 async function recount ({ Model, field, onInsert }, session, before, after) {
   const [gone, added] = [minus(before, after), minus(after, before)]
-  // In a fixed order, so that two writers do not wait for each other.
+  // A fixed order, so that two writers do not wait for each other.
   const steps = [
     ...gone.map((name) => ({ name, by: -1 })),
     ...added.map((name) => ({ name, by: 1 }))
@@ -91,7 +90,7 @@ async function recount ({ Model, field, onInsert }, session, before, after) {
 
 /** @typedef {ReturnType<typeof createLinkTargets>} LinkTargets */
 
-/** Differs each time, so that a correction of a page's links notices if they change again meanwhile. */
+/** Differs each time: a correction notices that links changed again. */
 export const outdatedMark = () => randomUUID()
 
 /** @param {string[]} names @param {string[]} others */

@@ -3,7 +3,7 @@ import mongoose from 'mongoose'
 /** @import {Model} from 'mongoose' */
 
 /**
- * A page as stored. A deleted page keeps its document, so that its revision goes on growing if it is created again.
+ * A deleted page keeps its document, so that its revision goes on growing.
  * @typedef {object} Page
  * @property {string} _id  the name
  * @property {string} title_key  the name, normalised for sorting and searching
@@ -15,8 +15,7 @@ import mongoose from 'mongoose'
  * @property {Buffer} html  the rendered Markdown, with missing links marked
  * @property {string} html_hash  of `html` and `modified_at`: rendering the same HTML again gives the same hash
  * @property {number} renderer  version of the renderer of `html`; a string or no value is older than all numbers
- * @property {string | null} [links_outdated]  unique mark: linked pages were created or removed, and `html` still
- *   shows the links to them as before
+ * @property {string | null} [links_outdated]  unique mark: `html` shows links as before a linked page's change
  * @property {Date} rendered_at  when `html` last changed
  * @property {Date} created_at
  * @property {Date} modified_at
@@ -25,7 +24,7 @@ import mongoose from 'mongoose'
  */
 
 /**
- * One state of a page: kept for ever, never changed. A deletion is a revision too, without a text.
+ * Kept for ever, never changed. A deletion is a revision without a text.
  * @typedef {object} Revision
  * @property {import('mongoose').Types.ObjectId} _id  grows with time, so lists of changes are sorted by it
  * @property {string} page  name of the page
@@ -59,15 +58,12 @@ const pageSchema = new mongoose.Schema({
   redirect_to: String
 }, { collection: 'pages', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 
-// Serves the list of pages in its order, and lets a title search read index keys instead of pages.
+// A title search reads index keys instead of pages.
 pageSchema.index({ deleted_at: 1, title_key: 1, _id: 1 })
-// Pages that link to a page, and pages that have a tag.
 pageSchema.index({ links: 1, deleted_at: 1, title_key: 1, _id: 1 })
 pageSchema.index({ tags: 1, deleted_at: 1, title_key: 1, _id: 1 })
-// Former names.
 pageSchema.index({ redirect_to: 1 }, { partialFilterExpression: { redirect_to: { $gt: '' } } })
-// Words as written, in any language: stems and stop words would be those of one language. A collection can have only
-// one text index.
+// As written, in any language: stems would be those of one. A collection has only one text index.
 pageSchema.index(
   { deleted_at: 1, title_key: 'text', content: 'text' },
   { name: 'full_text', default_language: 'none', weights: { title_key: 10, content: 1 } }
@@ -86,15 +82,12 @@ const revisionSchema = new mongoose.Schema({
   created_at: Date
 }, { collection: 'revisions', versionKey: false, strict: 'throw', strictQuery: 'throw' })
 
-// A page's history. Unique, so that the history is linear: no two revisions of a page have the same number.
 revisionSchema.index({ page: 1, revision: -1 }, { unique: true })
-// Changes by one author.
 revisionSchema.index({ author: 1, _id: -1 })
 
 /**
- * A name that a page has or links to: what exists under it, and how many other pages link to it. An index on it finds
- * orphaned pages (without incoming links) and wanted names (linked to, but not written). It also makes two transactions
- * conflict if one links to the page that the other creates.
+ * Finds orphaned pages (without incoming links) and wanted names (linked to, not written). Two transactions conflict if
+ * one links to the page that the other creates.
  * @typedef {object} Target
  * @property {string} _id  the name
  * @property {'page' | 'redirect' | null} is  what exists under the name

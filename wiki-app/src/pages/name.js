@@ -2,21 +2,21 @@ import createError from '@fastify/error'
 import { COUNTER_NAME } from '../counter.js'
 
 const NAME_MAX_CHARS = 200
-/** A longer name is refused before normalising: no sensible one would become short enough. */
+/** Refused before normalising: no sensible name is so long. */
 const RAW_MAX_CHARS = 20_000
 
 const InvalidName = createError('WIKI_INVALID_NAME', 'This cannot be the name of a page: %s.', 400)
 
-/** Control characters, those that change the direction of text, and those that XML, and so the feed, forbids. */
+/** Control characters, changes of direction, and what XML, and so the feed, forbids. */
 const CONTROL = /[\p{Cc}\u202A-\u202E\u2066-\u2069\uFFFE\uFFFF]/u
 const LONE_SURROGATE = /\p{Cs}/u
 const VISIBLE = /[\p{L}\p{N}\p{P}\p{S}]/u
-/** Most names are like this: they need neither normalising nor encoding. */
+/** Most names: no normalising, no encoding. */
 const PLAIN = /^(?=.{1,200}$)[A-Za-z0-9_-]+(?:\/[A-Za-z0-9_-]+)*$/
 
 /**
- * The canonical spelling of a page's name: Unicode NFC (UAX #15), no white space around it or around a slash, single
- * spaces within. A slash makes a subpage: `a/b` is a page of its own below `a`, which need not exist.
+ * Unicode NFC (UAX #15), no white space around it or around a slash, single spaces within. `a/b` is a page of its own,
+ * and `a` need not exist.
  * @param {string} raw  as a client sent it, percent-decoded @returns {string} at most 200 characters
  * @throws {Error} 400 when no page can have this name
  */
@@ -30,7 +30,7 @@ export function canonicalName (raw) {
     if (!VISIBLE.test(part)) {
       throw new InvalidName(parts.length === 1 ? 'it is empty' : 'a part before or after a slash is empty')
     }
-    // Browsers and proxies resolve these as relative path segments before they send a request.
+    // Browsers and proxies resolve these as path segments.
     if (part === '.' || part === '..') throw new InvalidName('it means a place, not a page')
   }
   const name = parts.join('/')
@@ -38,26 +38,26 @@ export function canonicalName (raw) {
   return name
 }
 
-/** The same for a page to write. @param {string} raw @throws {Error} 400 also when the name is reserved */
+/** @param {string} raw @throws {Error} 400 also when the name is reserved */
 export function writableName (raw) {
   const name = canonicalName(raw)
   if (name === COUNTER_NAME) throw new InvalidName(`“${COUNTER_NAME}” is reserved for the counter of requests`)
   return name
 }
 
-/** Returns the names above a subpage, the topmost first: `a` and `a/b` for `a/b/c`. @param {string} name */
+/** Topmost first: `a` and `a/b` for `a/b/c`. @param {string} name */
 export const namesAbove = (name) => name
   .split('/')
   .slice(0, -1)
   .map((_, index, parts) => parts.slice(0, index + 1).join('/'))
 
-/** Returns the key by which titles are sorted and searched. @param {string} text */
+/** @param {string} text */
 export const titleKey = (text) => text.normalize('NFC').toLowerCase()
 
-/** The last result is cached: a page's document has its name in six URLs. */
+/** A page's document has its name in six URLs. */
 let [lastName, lastEncoded] = ['', '']
 
-/** Leaves characters that RFC 3986 §3.3 allows in a path, because people read URLs, too. @param {string} name */
+/** Leaves what RFC 3986 §3.3 allows in a path: people read URLs. @param {string} name */
 export function encodeName (name) {
   if (name === lastName) return lastEncoded
   lastEncoded = PLAIN.test(name)
@@ -88,7 +88,7 @@ export const differenceUrl = (name, from, to) => `/difference/${encodeName(name)
 /** @param {string} tag */
 export const tagUrl = (tag) => `/tags/${encodeName(tag)}`
 
-// Responses below /edit/ are for one person and never stored, so one rule of a CDN can exclude them all.
+// Never stored: one rule of a CDN can exclude all below /edit/.
 
 /** @param {string} name */
 export const editUrl = (name) => `/edit/text/${encodeName(name)}`

@@ -7,7 +7,7 @@ const encoder = new TextEncoder()
 /** @typedef {string | Uint8Array} Text  Markdown, or a BSON document with Markdown as `content` */
 
 /**
- * A task of the readers' thread. Large values are passed as bytes, which cost the main thread least.
+ * Bytes cost the main thread least.
  * @param {{markdown: Text, htmlMaxBytes: number} | {before: Text, after: Text}} task
  * @returns {{html: Uint8Array | null} | import('./difference.js').Difference} null when the HTML would be too long
  */

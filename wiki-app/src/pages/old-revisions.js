@@ -10,19 +10,19 @@ const Busy = createError('WIKI_PAST_BUSY', 'Many old texts are being looked at j
 const TooCostly = createError('WIKI_PAST_TOO_COSTLY', 'This takes more work than the wiki does for a reader. ' +
   'The Markdown of each revision is at /api/v1/pages/{name}/revisions/{number}.', 422)
 
-/** One task runs while the texts of the next one are read, so that the thread does not wait for them. */
+/** The texts of the next task are read meanwhile. */
 const RUNNING_MAX = 2
-/** In a longer queue a request would wait longer than its reader does. */
+/** No reader waits longer. */
 const WAITING_MAX = 16
 const CACHE_MAX_BYTES = 16 * 1_048_576
-/** Overhead of an entry: a short Buffer may keep 8 KiB of Node's pool in memory. */
+/** A short Buffer may keep 8 KiB of Node's pool. */
 const ENTRY_BYTES = 8_192
 const LINE_BYTES = 128
-/** A text that is too costly mostly stays so, but a quieter machine or a newer renderer may manage it. */
+/** A quieter machine or a newer renderer may manage it. */
 const REFUSED_TTL_MS = 600_000
 const POOL = {
   filename: new URL('old-revisions-work.js', import.meta.url).href,
-  // No thread before the first request: most readers never open an old revision.
+  // Most readers never open an old revision.
   threads: { min: 0, max: 1 },
   cpuMaxMs: 5_000,
   wallMaxMs: 60_000,
@@ -30,8 +30,7 @@ const POOL = {
 }
 
 /**
- * Renders and compares old texts in a thread that serves only readers. Concurrent requests for the same result share
- * one task. Results are cached in memory, never in the database (docs/decisions/0019).
+ * The thread serves only readers. Results are never in the database (docs/decisions/0019).
  * @typedef {{run: (task: any, options?: {bytes?: number}) => Promise<any>, close: () => Promise<void>}} Pool
  * @typedef {Pick<import('./store.js').PageStore, 'findUnmarkedHtml'>} Store
  * @param {{history: History, store: Store, htmlMaxBytes: number, pool?: Pool}} options
@@ -42,7 +41,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
     maxSize: CACHE_MAX_BYTES,
     sizeCalculation: (value) => ENTRY_BYTES + sizeOf(value),
     ttlAutopurge: false,
-    // If an entry is evicted before its result is ready, the requests that wait for it still get the result.
+    // Waiting requests get the result even of an evicted entry.
     ignoreFetchAbort: true,
     fetchMethod: (_key, _stale, { options, context: work }) => work().catch((error) => {
       if (error.statusCode !== 422) throw error
@@ -64,7 +63,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
     return /** @type {T} */ (value)
   }
 
-  /** A queued task reads its texts when it starts. @template T @param {() => Promise<T>} work */
+  /** @template T @param {() => Promise<T>} work */
   async function withSlot (work) {
     if (waiting.length >= WAITING_MAX) {
       throw retryAfter(new Busy())
@@ -85,7 +84,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
 
   return {
     /**
-     * Missing links are not marked in it, so it never changes.
+     * Without marks of missing links, so it never changes.
      * @param {RevisionItem} revision @returns {Promise<Buffer>}
      * @throws {Error} 422 when it is too costly, 503 when the queue is full
      */
@@ -104,7 +103,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
       return compare(before, after)
     }),
 
-    /** The texts need not be stored. @param {string} before @param {string} after @throws {Error} as `html` */
+    /** @param {string} before @param {string} after @throws {Error} as `html` */
     compare: (before, after) => withSlot(() => compare(before, after)),
 
     close: () => pool.close()
@@ -113,7 +112,7 @@ export function createOldRevisions ({ history, store, htmlMaxBytes, pool = creat
 
 /** @typedef {ReturnType<typeof createOldRevisions>} OldRevisions */
 
-/** Cached in place of a result that was too costly, so that requests do not retry it soon. */
+/** Cached, so that requests do not retry it soon. */
 class Refusal {}
 
 /** @param {Buffer | Difference | Refusal} value */

@@ -11,7 +11,6 @@ const PreconditionFailed = createError(
   'WIKI_PRECONDITION_FAILED', 'The page is not as you expect it: %s. Nothing was changed.', 412
 )
 
-/** The form was opened on a text that is no longer the newest. */
 export const StaleEdit = createError(
   'WIKI_STALE_EDIT',
   'Someone changed the page in the meantime. Nothing of yours was saved; ' +
@@ -20,16 +19,16 @@ export const StaleEdit = createError(
 )
 
 /**
- * The conditional headers of a write (RFC 9110 §13.1.1, §13.1.2, §13.2.2).
+ * RFC 9110 §13.1.1, §13.1.2, §13.2.2
  * @param {import('node:http').IncomingHttpHeaders} headers
- * @param {TagOf} [tagOf]  the entity tag of the representation that the request is about
+ * @param {TagOf} [tagOf]  of the requested representation
  * @returns {Precondition}  throws 412
  */
 export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNoneMatch }, tagOf = entityTag) {
   return (head) => {
     const revision = currentRevision(head)
     const now = revision === 0 ? 'it does not exist' : `it is at revision ${revision}`
-    // Strong comparison: a weak tag does not identify the exact text that is to be replaced.
+    // Strong: a weak tag does not identify the exact text to replace.
     const refused = (ifMatch !== undefined && !matches(ifMatch, head, tagOf, (tag, current) => tag === current)) ||
       (ifNoneMatch !== undefined &&
         matches(ifNoneMatch, head, tagOf, (tag, current) => tag.replace(/^W\//, '') === current))
@@ -38,7 +37,6 @@ export function headerPrecondition ({ 'if-match': ifMatch, 'if-none-match': ifNo
 }
 
 /**
- * The text is still the one that the form was opened with.
  * @param {number | undefined} baseRevision  0: there was no page; undefined: no condition
  * @returns {Precondition}  throws StaleEdit
  */

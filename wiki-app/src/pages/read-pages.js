@@ -13,7 +13,7 @@ const VALIDATOR_FIELDS = {
 const VIEW_FIELDS = { ...VALIDATOR_FIELDS, html: 1, content_bytes: 1, modified_at: 1, tags: 1 }
 const SOURCE_FIELDS = { revision: 1, content: 1, html_hash: 1, deleted_at: 1, tags: 1, modified_at: 1 }
 const UNMARKED_MAX_BYTES = 65_536
-/** A page that changes during each correction of its links is shown as stored. */
+/** Then a page with changing links is shown as stored. */
 const READ_ATTEMPTS_MAX = 3
 
 /** @typedef {Pick<Page, '_id' | keyof typeof VIEW_FIELDS>} PageView */
@@ -22,7 +22,7 @@ const READ_ATTEMPTS_MAX = 3
 
 /**
  * @typedef {{Pages: Model<Page>, currentHtml: CurrentHtml, renderer: Renderer, readsAtOnce: number}} Parts
- * @param {Parts} parts  `readsAtOnce`: maximum number of pages in one database read
+ * @param {Parts} parts  `readsAtOnce`: pages in one database read
  */
 export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) {
   /** @type {(name: string) => Promise<PageView | null>} */
@@ -44,17 +44,15 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
   }
 
   /**
-   * Runs a find without the driver's cursor, which costs a tenth of a page view and keeps the reply in memory until V8
-   * collects old objects.
+   * The driver's cursor costs a tenth of a page view, and keeps the reply in memory until V8 collects old objects.
    * @param {object} filter @param {Record<string, number>} projection @param {number} pagesMax
-   * @returns {Promise<any[] | null>} null: the pages exceed one reply (16 MiB), or the command failed, which is not
-   *   retried
+   * @returns {Promise<any[] | null>} null: more than one reply (16 MiB), or a failure, not retried
    */
   async function readBatch (filter, projection, pagesMax) {
     const { db } = /** @type {{db: import('mongodb').Db}} */ (/** @type {unknown} */ (Pages.db))
     const find = Pages.collection.name
     try {
-      // With a batch size above the possible number of pages, the reply says that it is the last (id 0).
+      // Above the possible number, so the reply says that it is the last (id 0).
       const command = { find, filter, projection, batchSize: pagesMax + 1 }
       const { cursor: { id, firstBatch } } = await db.command(command, { promoteBuffers: true })
       if (Number(id) === 0) return firstBatch
@@ -64,7 +62,7 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
   }
 
   return {
-    /** Deleted and renamed pages have a `deleted_at`. @param {string} name @returns {Promise<PageView | null>} */
+    /** Also deleted and renamed pages. @param {string} name @returns {Promise<PageView | null>} */
     async findView (name) {
       for (let attempt = 1; ; attempt++) {
         const page = await readView(name)
@@ -74,7 +72,6 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
     },
 
     /**
-     * A client with the newest copy needs no text.
      * @param {string} name
      * @returns {Promise<PageValidators | null>} null also when links in the page have changed
      */
@@ -86,10 +83,9 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
     },
 
     /**
-     * The HTML of a page's newest text without the marks of missing links.
+     * Without the marks of missing links.
      * @param {string} name @param {number} revision
-     * @returns {Promise<Buffer | null>} null when that is not the newest revision, or the HTML is long: removing the
-     *   marks is then work for another thread, which can just as well render it
+     * @returns {Promise<Buffer | null>} null: not the newest revision, or long HTML, which another thread renders
      */
     async findUnmarkedHtml (name, revision) {
       const newest = { _id: name, revision, renderer: renderer.version, deleted_at: null }
@@ -98,7 +94,7 @@ export function createPageReads ({ Pages, currentHtml, renderer, readsAtOnce }) 
       return withMissing(found.html.toString(), new Set())
     },
 
-    /** Returns a page's Markdown with its metadata. @param {string} name @returns {Promise<PageSource | null>} */
+    /** @param {string} name @returns {Promise<PageSource | null>} */
     findSource: (name) => Pages.findOne({ _id: name, deleted_at: null }, SOURCE_FIELDS).lean().exec(),
 
     /** @param {string} name @returns {Promise<string | null>} the current name of a page that was renamed */

@@ -10,9 +10,9 @@ import { NameTaken, PageMissing } from './page-errors.js'
 /** @param {import('./commit.js').WriteContext} context */
 export function createRename ({ models: { Pages, Revisions }, targets, outbox, runExclusive }) {
   /**
-   * Renames a page and its history. The old name redirects to the new one until someone creates a page there.
+   * The old name redirects until someone creates a page there.
    * @param {string} name @param {string} target @param {Attribution} [attribution] @param {Precondition} [precondition]
-   * @returns {Promise<number>} the revision number of the renaming
+   * @returns {Promise<number>} revision of the renaming
    * @throws {Error} 404 when there is no such page, 409 when the new name is taken; what `precondition` throws
    */
   async function rename (name, target, attribution = {}, precondition = () => {}) {
@@ -35,7 +35,7 @@ export function createRename ({ models: { Pages, Revisions }, targets, outbox, r
     const history = await Revisions.findOne({ page: target }, { _id: 1 }, { session }).lean().exec()
     if (name === target || currentRevision(existing) !== 0 || history !== null) throw new NameTaken(target)
 
-    // Revision numbers must grow, for both names.
+    // Must grow, for both names.
     const revision = Math.max(page.revision, existing?.revision ?? 0) + 1
     const now = new Date()
     const linking = await targets.setKind(session, target, 'page', kindOf(existing))
@@ -49,7 +49,7 @@ export function createRename ({ models: { Pages, Revisions }, targets, outbox, r
       revision,
       html_hash: hashOf(page.html, now.toISOString()),
       modified_at: now,
-      // Links to the new name in the page's own text are no longer missing ones.
+      // The page's own links to its new name are no longer missing.
       links_outdated: outdatedMark()
     }
     await Pages.replaceOne({ _id: target }, state, { session, upsert: true }).exec()

@@ -8,7 +8,7 @@ import { PageMissing } from './page-errors.js'
 /** @param {WriteContext} context @param {CommitPage} commit */
 export const createSave = ({ models: { Pages }, renderer }, commit) =>
   /**
-   * Creates or replaces a page. All costly work for showing it is done here.
+   * All costly work for showing a page is done here.
    * @param {string} name
    * @param {{content: string, tags?: string[]}} text  Markdown; without `tags` the page keeps its tags
    * @param {Attribution} [attribution] @param {Precondition} [precondition]
@@ -25,9 +25,9 @@ export const createSave = ({ models: { Pages }, renderer }, commit) =>
 /** @param {CommitPage} commit */
 export const createRemove = (commit) =>
   /**
-   * Deletes a page. Its revisions stay, and any of them can be restored.
+   * Its revisions stay, and can be restored.
    * @param {string} name @param {Attribution} [attribution] @param {Precondition} [precondition]
-   * @returns {Promise<number>} the revision number of the deletion
+   * @returns {Promise<number>} revision of the deletion
    * @throws {Error} 404 when there is no such page; what `precondition` throws
    */
   async function remove (name, attribution = {}, precondition = () => {}) {

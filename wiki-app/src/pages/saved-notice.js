@@ -1,9 +1,8 @@
 /** @import {CachePolicy} from '../caching/cache-policy.js' */
 
 /**
- * The notice above a page that was just saved: when the author and others will see the new text.
- * @typedef {(names: string[]) => Promise<boolean>} IsPurged  whether the caches have confirmed the purges of these
- *   pages
+ * When the author and others will see the new text.
+ * @typedef {(names: string[]) => Promise<boolean>} IsPurged  whether the caches have confirmed
  * @param {{policy: CachePolicy, isPurged?: IsPurged}} options
  * @returns {(name: string, revision: number) => Promise<string>} HTML
  */
@@ -23,7 +22,7 @@ function untilExpiry ({ staleS }) {
     `${staleS} s: caches keep it, your browser’s among them.`
 }
 
-/** @param {CachePolicy} policy @param {boolean} confirmed  whether the caches have confirmed the purge */
+/** @param {CachePolicy} policy @param {boolean} confirmed */
 function afterPurge ({ unpurgedStaleS }, confirmed) {
   if (confirmed) return `The caches have forgotten the previous text. ${EVERYBODY}`
   return 'This address shows it. The caches have not confirmed yet that they forgot the previous text: ' +

@@ -15,9 +15,9 @@ import { canonicalTag } from './tags.js'
 const PAGES_PER_PART = 50
 const TITLES_PER_SEARCH = 10
 const TEXTS_PER_PART = 20
-/** Time limit of the scan for titles that have the words further in, when a text search runs beside it. */
+/** For titles, beside a text search. */
 const TITLES_SCAN_MAX_MS = 200
-/** Readers do not go further, and for each part the database reads all parts before it. */
+/** For each part the database reads all parts before it. */
 const TEXT_PARTS_MAX = 50
 
 const TEXT = { type: 'string', maxLength: 200, pattern: LINE }
@@ -185,7 +185,6 @@ function addLinks (app, search, answer) {
 }
 
 /**
- * The links between the parts of a list.
  * @param {string} path @param {Record<string, string>} query  of the list
  * @param {string | undefined} after @param {string | null} last  the last item of this part; null: there are no more
  */

@@ -15,21 +15,20 @@ const SearchTooLong = createError(
   503
 )
 
-/** A search may not take all of the server's time. */
 export const SEARCH_MAX_MS = 1_000
 /** https://github.com/mongodb/mongo/blob/master/src/mongo/base/error_codes.yml */
 const MAX_TIME_MS_EXPIRED = 50
-/** Ranking reads every hit. For words with more hits than this, the order of the index is good enough. */
+/** Ranking reads every hit. */
 const RANKED_MAX = 1_000
-/** An excerpt comes from this beginning of a text. With whole texts, one part of a list would read up to 100 MiB. */
+/** With whole texts, one part of a list would read up to 100 MiB. */
 const EXCERPT_FROM_CHARS = 32_768
 
-/** Every list is read from an index. @param {Models} models @param {{searchMaxMs?: number}} [limits] */
-// eslint-disable-next-line max-lines-per-function -- an object of independent queries
+/** Every list comes from an index. @param {Models} models @param {{searchMaxMs?: number}} [limits] */
+// eslint-disable-next-line max-lines-per-function -- independent queries
 export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_MAX_MS } = {}) {
   /**
    * @template T @param {Promise<T>} search
-   * @throws {Error} 503 when the database gave up: its limit is wall time, so the query is costly or the machine busy
+   * @throws {Error} 503 for a costly query or a busy machine: the limit is wall time
    */
   const refuseWhenTooLong = (search) => search.catch((error) => {
     throw error.code === MAX_TIME_MS_EXPIRED ? retryAfter(new SearchTooLong()) : error
@@ -54,8 +53,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
 
   return {
     /**
-     * Lists pages in the order of their titles. With `q`, first those that begin with it, which an index finds, then
-     * those that have it further in, for which the database scans all titles.
+     * First titles that begin with `q`, from an index, then those that have it further in, from a scan.
      * @param {Part & {q: string, scanMaxMs?: number}} options  `q`: '' for all; a scan beyond `scanMaxMs` is left out
      * @returns {Promise<Found<PageItem> & {complete: boolean}>}  `complete`: nothing was left out
      * @throws {Error} 503 when it takes too long; the scan only without `scanMaxMs`
@@ -84,8 +82,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
     },
 
     /**
-     * Lists pages with words of `q` in their text or title, the best match first. Too many hits are not ranked: then
-     * the best for the first word come first.
+     * The best match first; of too many hits, the best for the first word.
      * @param {{q: string, skip: number, limit: number}} options  `q`: words, "phrases in quotes", -excluded words
      * @returns {Promise<Found<TextHit> & {ranked: boolean}>}
      * @throws {Error} 503 when it takes too long
@@ -115,7 +112,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
     byTag: ({ tag, ...part }) => listOf({ tags: tag }, part),
 
     /**
-     * Includes links to former names of the page.
+     * Includes links to former names.
      * @param {Part & {name: string}} options @returns {Promise<Found<PageItem>>}
      */
     async linkingTo ({ name, ...part }) {
@@ -129,7 +126,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       )
     },
 
-    /** Lists the pages that no other page links to. @param {Part} part */
+    /** @param {Part} part */
     async orphaned ({ after, limit }) {
       /** @type {Target[]} */
       const found = await Targets
@@ -145,7 +142,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       return partOf(found.map(({ _id: name }) => ({ name })), limit)
     },
 
-    /** Lists the names that pages link to without a page, those with most links first. @param {Part} part */
+    /** Those with most links first. @param {Part} part */
     async wanted ({ after, limit }) {
       const last = after === undefined ? null : await Targets.findById(after, { sources: 1 }).lean().exec()
       const rest = last === null
@@ -167,7 +164,7 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
       return partOf(found.map(({ _id: name, sources }) => ({ name, sources })), limit)
     },
 
-    /** Lists all tags in alphabetical order. @param {Part} part */
+    /** @param {Part} part */
     async tags ({ after, limit }) {
       /** @type {import('./model.js').Tag[]} */
       const found = await Tags
@@ -187,7 +184,6 @@ export function createSearch ({ Pages, Targets, Tags }, { searchMaxMs = SEARCH_M
 
 /** @template T @typedef {{items: T[], more: boolean}} Found */
 
-/** A page is rarely renamed more than a few times. */
 const FORMER_NAMES_MAX = 100
 
 /** @template T @param {T[]} found  `limit` + 1 items when there are more @param {number} limit @returns {Found<T>} */
@@ -204,10 +200,10 @@ function searchGroups (key) {
   ]
 }
 
-/** Returns the filter for the pages after this one in a list. @param {string} name */
+/** @param {string} name */
 function pagesAfter (name) {
   const key = titleKey(name)
-  // The second condition implies the first, which gives the index its start.
+  // Implied by the second condition; gives the index its start.
   return {
     title_key: mongoose.trusted({ $gte: key }),
     $or: [

@@ -12,11 +12,11 @@ import { createPreview, createRemove, createSave } from './save-page.js'
 
 /** @typedef {ReturnType<typeof createPageStore>} PageStore */
 
-/** For a wiki without caches to purge. @type {Outbox} */
+/** @type {Outbox} */
 const SILENT = { add: async () => {}, added: () => {} }
 
 /**
- * Reads the newest state of single pages, and does every write. All names are canonical.
+ * All names are canonical.
  * @typedef {{models: import('./model.js').Models, renderer: Renderer, outbox?: Outbox, readsAtOnce: number}} Parts
  * @param {Parts & {log: Pick<import('fastify').FastifyBaseLogger, 'warn'>}} parts
  */
@@ -34,7 +34,7 @@ export function createPageStore ({ models, renderer, outbox = SILENT, readsAtOnc
     rename: createRename(context),
     preview: createPreview(context),
     migrations: migrationsOf(context),
-    /** Pages still queued for rendering stay as they are stored. */
+    /** Queued pages stay as stored. */
     close: async () => currentHtml.close()
   }
 }

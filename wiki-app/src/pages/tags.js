@@ -6,7 +6,7 @@ const InvalidTags = createError('WIKI_INVALID_TAGS', 'These cannot be the tags o
 const TAGS_MAX = 20
 const TAG_MAX_CHARS = 50
 
-/** Forms send one line with commas, programs an array. */
+/** Forms send a line with commas, programs an array. */
 export const TAGS_SCHEMA = {
   anyOf: [
     { type: 'string', maxLength: 2 * TAGS_MAX * TAG_MAX_CHARS },
@@ -15,7 +15,7 @@ export const TAGS_SCHEMA = {
 }
 
 /**
- * NFC, lower case, single spaces, no duplicates, in alphabetical order.
+ * NFC, lower case, single spaces, no duplicates, sorted.
  * @param {string | string[] | undefined} given
  * @returns {string[] | undefined} at most 20 of at most 50 characters; undefined: none given @throws {Error} 400
  */

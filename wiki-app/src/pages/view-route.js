@@ -19,12 +19,10 @@ import { createCachingOf, View } from './view.js'
 const PAGES = '/wiki/'
 const COUNTER_URL = `${PAGES}${COUNTER_NAME}`
 
-/** The route pattern of page views, and their label in metrics and log lines. */
 export const VIEW_ROUTE = `${PAGES}*`
 
 /**
- * `GET /wiki/{name}`. The page is the same for every client, so that caches can serve it. `fastPath` answers before
- * Fastify while the database is available; `runNow` starts a read, or returns undefined if it would have to queue.
+ * `runNow` returns undefined if the read would have to queue.
  * @typedef {Pick<Services, 'store' | 'policy'> & {cache?: OriginCache<View>, fastPath: FastPath<View | null>}} Sources
  * @typedef {{savedNotice: ReturnType<typeof createSavedNotice>, observe?: Note, isAvailable: () => boolean}} Others
  * @type {FastifyPluginAsync<Sources & Others & {runNow: <T>(read: () => Promise<T>) => Promise<T> | undefined}>}
@@ -37,7 +35,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
       if (method !== 'GET' || !url.startsWith(PAGES) || url === COUNTER_URL || url.includes('?')) return undefined
       if (!isAvailable()) return undefined
       const name = decoded(url.slice(PAGES.length))
-      // Only the canonical URL takes the fast path: any other spelling gets a redirect.
+      // Other spellings get a redirect.
       if (viewUrl(name) !== url) return undefined
       return cache === undefined ? runNow(() => lookUp(name, headers)) : cache.get(name)
     },
@@ -47,14 +45,14 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
 
   app.get(VIEW_ROUTE, (request, reply) => {
     const name = nameIn(request)
-    // One URL per page: otherwise caches would hold copies of a page that differ in age.
+    // Otherwise caches would hold copies that differ in age.
     if (isMisspelt(request, viewUrl(name))) return reply.headers(policy.headers).redirect(viewUrl(name), 301)
 
     const saved = savedRevision(request.query)
-    // After a save the author must see the new text, and this process may still cache the previous one.
+    // After a save, this process may still cache the previous text.
     const found = fastPath.foundOf(request.raw) ?? (saved === null ? cachedOrRead(name, request.headers) : read(name))
     const send = (/** @type {View | null} */ view) => answer(name, saved, view, request, reply)
-    // A cached page is answered without a promise: that is the point of caching it.
+    // No promise for a cached page: that is the point of caching it.
     return found instanceof Promise ? found.then(send) : send(found)
   })
 
@@ -62,8 +60,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
   function viewOf (page) {
     if (page === null) return null
     const view = new View(page, cachingOf)
-    // One database read returns several pages. Preparing all responses before the first is sent lets them leave in a
-    // row, so that a client does not have to wake up for each.
+    // Responses of one read leave in a row: a client need not wake up for each.
     view.prepare()
     return view
   }
@@ -88,12 +85,12 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
 
   /**
    * @param {string} name
-   * @param {number | null} saved  the revision that the client has just saved; null for other views
+   * @param {number | null} saved  the revision just saved; null for other views
    * @param {View | null} view @param {FastifyRequest} request @param {FastifyReply} reply
    */
   function answer (name, saved, view, request, reply) {
     const page = view && view.page
-    // Not 301 (permanent): someone may create a page under the old name again.
+    // Not 301 (permanent): someone may create a page under the old name.
     if (page?.redirect_to) {
       withHeaders(reply, cachingOf(page)).header('page-revision', page.revision)
       return reply.redirect(viewUrl(page.redirect_to), 302)
@@ -102,7 +99,7 @@ export async function viewRoute (app, { store, policy, savedNotice, cache, fastP
       const urls = { createUrl: editUrl(name), ...(page && { historyUrl: historyUrl(name) }) }
       throw Object.assign(new PageMissing(name), urls)
     }
-    // Never stored: the URL may have the number of a future edit, and must not keep the text before that edit.
+    // The URL may have the number of a future edit, and must not keep the text before it.
     if (saved !== null) {
       reply.type(HTML).headers({ 'page-revision': page.revision, 'cache-control': 'private, no-store' })
       const whole = /** @type {PageView} */ (page)
@@ -130,8 +127,7 @@ function decoded (text) {
 }
 
 /**
- * `?saved=`, which the redirect after a save adds, makes a response that is not stored: the author sees the new text
- * through every door.
+ * Not stored: the author sees the new text through every door.
  * @param {unknown} query
  * @returns {number | null} null for anything but a positive integer
  */

@@ -10,20 +10,19 @@ import { hasCurrent, isConditional } from '../http/conditional-request.js'
 /** @import {PageValidators, PageView} from './read-pages.js' */
 
 const HEAD = Object.entries({ ...SECURITY_HEADERS, 'content-type': HTML }).flat()
-/** Memory of a copy besides its document and its page's strings: head, objects, cache entry (2.4 kB on Node 20). */
+/** Head, objects, cache entry (2.4 kB on Node 20). */
 const COPY_OVERHEAD_BYTES = 2_560
-/** Maximum memory of a UTF-16 code unit of a string. */
+/** The most for a UTF-16 code unit. */
 const UNIT_BYTES = 2
 
 /** @typedef {(page: PageValidators) => string[]} CachingOf  alternating names and values of headers */
 
-/** The headers that tell caches what they may do with a page. @param {CachePolicy} policy @returns {CachingOf} */
+/** @param {CachePolicy} policy @returns {CachingOf} */
 export function createCachingOf (policy) {
   const caching = Object.entries(policy.headers).flat()
   return policy.purgedBy === 'tags' ? (page) => [...caching, 'cache-tag', tagOf(page._id)] : () => caching
 }
 
-/** A page with the parts of its responses, each created on first use. */
 export class View {
   /** @type {CachingOf} */
   #cachingOf
@@ -45,7 +44,7 @@ export class View {
     this.#cachingOf = cachingOf
   }
 
-  /** False: the page was deleted or renamed, and there is nothing to send. */
+  /** False: deleted or renamed. */
   get isThere () { return this.page.deleted_at == null && !this.page.redirect_to }
   get validators () {
     return (this.#validators ??= { etag: entityTag(this.page), 'last-modified': this.page.rendered_at.toUTCString() })
@@ -53,40 +52,35 @@ export class View {
 
   get document () { return (this.#document ??= pageDocument(/** @type {PageView} */ (this.page))) }
 
-  /** Alternating names and values of all response headers except Content-Length. */
+  /** Without Content-Length; names and values alternate. */
   get head () { return (this.#head ??= headOf(this.page, this.validators, this.#cachingOf(this.page))) }
 
   #wholeReady () {
     return (this.#whole ??= wholeOf(this.document, headOf(this.page, this.validators, this.#cachingOf(this.page))))
   }
 
-  /** Creates the whole response in advance. */
   prepare () { if (this.isThere) this.#wholeReady() }
 
-  /** @param {IncomingHttpHeaders} headers  of the request */
+  /** @param {IncomingHttpHeaders} headers */
   isCurrentFor (headers) { return isConditional(headers) && hasCurrent(headers, this.validators) }
 
-  /** @param {IncomingHttpHeaders} headers  of the request @returns {Ready | undefined} */
+  /** @param {IncomingHttpHeaders} headers @returns {Ready | undefined} */
   ready (headers) {
     if (!this.isThere) return undefined
     return this.isCurrentFor(headers) ? { status: 304, head: this.head } : this.#wholeReady()
   }
 
-  /**
-   * A copy for a cache, in memory of its own: a page as read keeps the database's whole reply, of up to a hundred
-   * pages.
-   */
+  /** A page as read keeps the database's whole reply, of up to a hundred pages. */
   detached () {
     const { html, ...page } = /** @type {PageView} */ (this.page)
     const copy = new View(page, this.#cachingOf)
     if (!this.isThere) return copy
-    // Not part of Node's pool of small buffers, and not longer than its content.
+    // Not in Node's pool, and not longer than its content.
     copy.#document = Buffer.allocUnsafeSlow(this.document.length)
     copy.#document.set(this.document)
     return copy
   }
 
-  /** Memory that a detached view occupies. */
   get held_bytes () {
     const { _id: name, tags = [] } = /** @type {PageView} */ (this.page)
     const units = tags.reduce((sum, tag) => sum + tag.length, name.length)

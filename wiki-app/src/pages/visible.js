@@ -5,9 +5,9 @@ const HiddenInAuthor = createError('WIKI_HIDDEN_IN_AUTHOR', 'This cannot be the 
 const TurningSummary = createError('WIKI_TURNING_SUMMARY', 'This cannot be the summary of a change: it has %s.', 400)
 const HiddenInTag = createError('WIKI_HIDDEN_IN_TAG', 'These cannot be the tags of a page: one has %s.', 400)
 
-/** Characters that are invisible or change the direction of the text around them (UTS #39 §5.4, UAX #9, UAX #44). */
+/** Invisible, or changing the direction of the text around (UTS #39 §5.4, UAX #9, UAX #44). */
 const HIDDEN = '[\\p{Default_Ignorable_Code_Point}\\p{Bidi_Control}\\p{Zl}\\p{Zp}\\u2800\\uFFF9-\\uFFFB]'
-/** Scripts in which a joiner or a non-joiner changes the word (RFC 5892 Appendix A.1 and A.2). */
+/** Scripts in which joiners change the word (RFC 5892 Appendix A.1, A.2). */
 const JOINING = [
   'Arab', 'Syrc', 'Mand', 'Mong', 'Nkoo', 'Phag', 'Deva', 'Beng', 'Guru', 'Gujr', 'Orya', 'Taml', 'Telu', 'Knda',
   'Mlym', 'Sinh', 'Khmr', 'Mymr', 'Tibt'
@@ -15,7 +15,7 @@ const JOINING = [
 const LETTER = `[${JOINING.map((script) => `\\p{Script=${script}}`).join('')}]`
 const EMOJI = '\\p{Extended_Pictographic}'
 
-/** Places where such a character has a visible effect: within a word or an emoji, never at its beginning. */
+/** Where these have a visible effect: within a word or an emoji, never at its beginning. */
 const SEEN = [
   `(?<=${LETTER}\\p{M}*)[\\u200C\\u200D](?=${LETTER})`,
   `(?<=${EMOJI}(?:\\uFE0F|\\p{Emoji_Modifier})?)\\u200D(?=${EMOJI})`,
@@ -25,19 +25,17 @@ const SEEN = [
   '(?<=\\p{Script=Mong})[\\u180B-\\u180D\\u180F]'
 ].join('|')
 const HIDDEN_HERE = new RegExp(`(?!${SEEN})${HIDDEN}`, 'u')
-/** Direction controls that act beyond their own word; the marks U+200E, U+200F and U+061C do not. */
+/** Act beyond their own word, unlike the marks U+200E, U+200F and U+061C. */
 const TURNING = /[\u202A-\u202E\u2066-\u2069]/u
 
 /**
- * Describes the first character that is invisible or changes the direction of the text, because names that look the
- * same must be the same. Joiners are allowed between letters of the scripts that need them and within emoji, variation
- * selectors after the character that they vary.
+ * Names that look the same must be the same.
  * @param {string} text
- * @returns {string | null} text for an error message
+ * @returns {string | null}
  */
 export const hiddenIn = (text) => describe(text, HIDDEN_HERE)
 
-/** An existing page keeps its name until it is renamed. @param {string} name  of a new page @throws {Error} 400 */
+/** An existing page keeps its name. @param {string} name  of a new page @throws {Error} 400 */
 export function refuseHiddenName (name) {
   const hidden = hiddenIn(name)
   if (hidden !== null) throw new HiddenInName(hidden)

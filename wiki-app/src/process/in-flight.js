@@ -1,7 +1,6 @@
 /**
- * Items that are added and removed with every request. No Set: a Set replaces its table again and again under such
- * load, and an outgrown table refers to each later one until V8 collects old objects. So requests would stay in memory
- * for seconds, with all their pages.
+ * No Set: it would often replace its table, and each old table refers to the next until V8 collects old objects, so
+ * requests would stay in memory for seconds.
  * https://github.com/v8/v8/blob/main/src/objects/ordered-hash-table.h (NextTable)
  * @template Item  its `index` is written here
  */

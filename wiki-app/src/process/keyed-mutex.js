@@ -1,13 +1,12 @@
-/** Far longer than an edit takes, also on a busy machine: only work whose response was lost runs for so long. */
+/** Far longer than an edit, unless its response was lost. */
 const HOLD_MAX_MS = 5_000
 
 /**
- * Serialises work of the same key. Within one process this keeps writers of the same page from aborting each other's
- * transactions again and again. It is no lock: after `maxMs` the next work starts although the previous one still runs.
+ * Keeps writers of a page from aborting each other's transactions. After `maxMs` the next one starts anyway.
  * @param {{maxMs?: number}} [options]
  */
 export function createKeyedMutex ({ maxMs = HOLD_MAX_MS } = {}) {
-  /** By key: resolves when the newest work is over, or overtaken. @type {Map<string, Promise<void>>} */
+  /** @type {Map<string, Promise<void>>} */
   const last = new Map()
 
   /** @template T @param {string} key @param {() => Promise<T>} work */

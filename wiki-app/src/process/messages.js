@@ -1,7 +1,6 @@
 /** @import {Count, Reading} from '../counter.js' */
 
 /**
- * What a worker sends to its primary.
  * @typedef {{kind: 'join'}
  *   | {kind: 'listening', address: string}
  *   | {kind: 'read', request: number, take: boolean}
@@ -10,14 +9,13 @@
  */
 
 /**
- * What a primary sends to a worker.
  * @typedef {{kind: 'welcome', number: number}
  *   | {kind: 'count', reading: number}
  *   | {kind: 'reading', request: number, reading: Reading | null}
  *   | {kind: 'stop'}} FromPrimary
  */
 
-/** Marks our messages: Node and prom-client send theirs on the same channel. */
+/** Node and prom-client use the same channel. */
 const OURS = 'wiki'
 
 /** @param {FromWorker | FromPrimary} message */

@@ -7,9 +7,9 @@ import { createMetricsServer } from '../observe/metrics.js'
 import { unwrap, wrap } from './messages.js'
 import { createTally } from './tally.js'
 
-/** Longer than CLOSE_MAX_MS of server.js, after which a worker exits anyway. */
+/** Longer than CLOSE_MAX_MS of server.js. */
 const STOP_MAX_MS = 12_000
-/** Delay before the restart of a dead worker; doubles with each one that dies soon after its start. */
+/** Before a dead worker's restart; doubles with each early death. */
 const PAUSE_MIN_MS = 100
 const PAUSE_MAX_MS = 10_000
 const SETTLED_MS = 60_000
@@ -17,8 +17,7 @@ const SETTLED_MS = 60_000
 /** @typedef {{number: number, earlyExits: number}} Slot  earlyExits: consecutive workers that died soon after start */
 
 /**
- * Accepts the connections and hands each to one of the workers (this same program) in turn. It does nothing else, so no
- * connection waits for a process that is busy with a page.
+ * Only hands connections to the workers in turn, so none waits for a busy process.
  * https://nodejs.org/docs/latest-v20.x/api/cluster.html#how-it-works
  * @param {import('../settings.js').Config} config @returns {Promise<string>} the address, once all workers listen
  * @throws {Error} when the metrics cannot be served
@@ -28,7 +27,6 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
   const log = pino({ level }, process.stderr)
   const tally = createTally()
   let stopping = false
-  /** Whether the first worker listens, and whether all do. */
   let [firstListens, allListen] = [false, false]
 
   /**
@@ -61,11 +59,11 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
         if (message?.kind === 'leave') tally.leave(member, message.count)
       })
     })
-    // Not on `exit`: messages that are already sent arrive until the channel ends.
+    // Not on `exit`: sent messages arrive until the channel ends.
     worker.on('disconnect', () => tally.lose(member))
     worker.on('exit', (code, signal) => {
       if (stopping) return
-      // The first worker has logged the reason, and all others would fail as well, for example on a port that is taken.
+      // The reason is logged, and others would fail as well, as on a taken port.
       if (!firstListens) process.exit(code || 1)
       slot.earlyExits = performance.now() - startedAt < SETTLED_MS ? slot.earlyExits + 1 : 0
       const pauseMs = Math.min(PAUSE_MAX_MS, PAUSE_MIN_MS * 2 ** Math.max(0, slot.earlyExits - 1))
@@ -89,7 +87,7 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
   })
 
   const slots = Array.from({ length: count }, (_, index) => ({ number: index + 1, earlyExits: 0 }))
-  // The first one starts alone, because it may upgrade the database.
+  // Alone, because it may upgrade the database.
   const address = await start(slots[0])
   firstListens = true
   await Promise.all(slots.slice(1).map(start))
@@ -98,7 +96,7 @@ export async function leadWorkers ({ WORKERS: count, LOG_LEVEL: level, METRICS_P
 }
 
 /**
- * A dead worker cannot be messaged, so errors are ignored; its `exit` event is handled elsewhere.
+ * A dead worker cannot be messaged; its `exit` is handled elsewhere.
  * @param {import('node:cluster').Worker} worker @param {import('./messages.js').FromPrimary} message
  */
 const send = (worker, message) => { worker.send(wrap(message), () => {}) }
@@ -109,7 +107,7 @@ async function stopWorkers () {
     const ended = once(worker, 'exit')
     send(worker, { kind: 'stop' })
     const [code, signal] = await ended
-    // SIGTERM kills a worker that has only just started and handles no signals yet.
+    // SIGTERM kills a worker that handles no signals yet.
     return signal === 'SIGTERM' ? 0 : code
   }))
   if (codes.some((code) => code !== 0)) throw new Error('not every worker has ended in order')

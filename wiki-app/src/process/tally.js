@@ -3,17 +3,16 @@ import { noneCounted } from '../counter.js'
 
 /** @import {Count, Reading} from '../counter.js' */
 
-/** A worker that does not report its count within this time is stuck. */
+/** Beyond it a worker is stuck. */
 const ANSWER_MAX_MS = 5_000
-/** Readings in flight, limited so that they do not pile up while a worker is stuck. */
+/** They would pile up while a worker is stuck. */
 const READINGS_MAX = 1_000
 
-/** When asked, it reports once what it has counted. @typedef {{ask: (reading: number) => void}} Member */
+/** @typedef {{ask: (reading: number) => void}} Member  reports once each time */
 
 /**
- * Adds up what several processes count, so that each request is in exactly one reading. A reading asks all members;
- * what they report, in time or not, stays in the total until a reading takes it. So nothing is counted twice, and a
- * count is lost only if its process dies: then `instance` changes.
+ * Each request is in exactly one reading: late reports go to the next one. A count is lost only if its process dies;
+ * then `instance` changes.
  * @param {{answerMaxMs?: number}} [options]
  */
 export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
@@ -22,7 +21,7 @@ export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
   let lastReading = 0
   /** @type {Set<Member>} */
   const members = new Set()
-  /** By number: called when a member has reported, or cannot report. @type {Map<number, (member: Member) => void>} */
+  /** By number; called when a member has reported, or cannot. @type {Map<number, (member: Member) => void>} */
   const readings = new Map()
 
   /** @param {Count} part */
@@ -38,7 +37,7 @@ export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
   const stopAwaiting = (member) => { for (const onReport of readings.values()) onReport(member) }
 
   return {
-    /** Call this before the member counts anything. @param {Member} member */
+    /** Before it counts anything. @param {Member} member */
     join: (member) => { members.add(member) },
 
     /** @param {Member} member @param {number} reading  for which the member was asked @param {Count} part */
@@ -47,14 +46,14 @@ export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
       readings.get(reading)?.(member)
     },
 
-    /** A member ends in order. @param {Member} member @param {Count} part  all that it has not reported yet */
+    /** @param {Member} member @param {Count} part  not yet reported */
     leave (member, part) {
       add(part)
       members.delete(member)
       stopAwaiting(member)
     },
 
-    /** A member is gone. Does nothing if it has left before. @param {Member} member */
+    /** @param {Member} member */
     lose (member) {
       if (!members.delete(member)) return
       instance = randomUUID()
@@ -63,8 +62,7 @@ export function createTally ({ answerMaxMs = ANSWER_MAX_MS } = {}) {
 
     /**
      * @param {{take: boolean}} options
-     * @returns {Promise<Reading | null>} null when a member does not report in time; the next reading has the other
-     *   reports
+     * @returns {Promise<Reading | null>} null: a member does not report in time
      */
     read: ({ take }) => new Promise((resolve) => {
       if (readings.size >= READINGS_MAX) return resolve(null)

@@ -16,8 +16,7 @@ const NotCounted = createError(
 const send = (message, sent) => { process.send?.(wrap(message), undefined, undefined, sent) }
 
 /**
- * Registers this process with its primary, which then asks it for its count. `number`: from 1 on, a replacement gets
- * the same; `leave` hands over the rest of the count, after the last request.
+ * `number`: from 1, kept by a replacement; `leave`: hands over the rest, after the last request.
  * @typedef {{number: number, counter: Counter, leave: () => Promise<void>, onStop: (stop: () => void) => void}} Joined
  * @returns {Promise<Joined>}
  */
@@ -67,7 +66,7 @@ export async function joinPrimary () {
 export const reportListening = (address) => send({ kind: 'listening', address })
 
 /**
- * Shows this process's metrics under a label per worker: sums would fall when a worker dies, like at a restart of all.
+ * A label per worker: sums would fall when a worker dies.
  * @param {number} number @returns {import('../observe/metrics.js').ShowMetrics}
  */
 export const shareMetrics = (number) => ({ registry }) => {

@@ -2,10 +2,9 @@ import { parseFrontMatter } from '../archive/front-matter.js'
 import toHtml from '../markdown/html.js'
 
 /**
- * Runs one task of the threads for authors: renders Markdown, or parses front matter.
  * @param {{markdown: string, maxBytes: number} | {yaml: string}} task
  * @returns {ReturnType<typeof toHtml> | {known: import('../archive/front-matter.js').Known | null} | {refusal: string}}
- *   a refusal is text, because errors lose their class between threads
+ *   text: errors lose their class between threads
  */
 export default function work (task) {
   if ('markdown' in task) return toHtml(task)

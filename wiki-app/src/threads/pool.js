@@ -3,7 +3,7 @@ import { Piscina } from 'piscina'
 import { retryAfter } from '../http/retry-after.js'
 import { cpuTicks, MS_PER_TICK } from './thread-time.js'
 
-/** A task takes more CPU time, or memory, than it may: the fault of its input. */
+/** The fault of its input. */
 export const TooCostly = createError(
   'WIKI_TASK_TOO_COSTLY', 'This takes more than %s s of processor time, or too much memory.', 422
 )
@@ -11,7 +11,6 @@ const Busy = createError(
   'WIKI_THREADS_BUSY', 'The machine is too busy for this just now. Nothing was done; try again in a moment.', 503
 )
 
-/** How often tasks are checked. */
 const CHECK_INTERVAL_MS = 50
 const THREAD = new URL('thread.js', import.meta.url).href
 const IDLE_MS = 30_000
@@ -19,19 +18,18 @@ const MIB = 1_048_576
 const HEAP = { oldMib: 256, youngMib: 16 }
 
 /**
- * A task that waits or runs.
  * @typedef {object} Job
  * @property {any} task
  * @property {number} bytes
  * @property {boolean} yields
  * @property {number} deadlineMs  of wall time
- * @property {boolean} checked  it was there at a check: it has waited, or run, for a while
+ * @property {boolean} checked  has waited, or run, since a check
  * @property {Slot | undefined} slot  while it runs
  * @property {(result: any) => void} resolve
  * @property {(error: unknown) => void} reject
  */
 /**
- * What a running task needs beside Piscina's part. Slots are used again, as creating one costs tens of microseconds.
+ * Used again: creating one costs tens of microseconds.
  * @typedef {object} Slot
  * @property {Int32Array} threadId  the kernel's, shared with the thread; 0 before the task starts, -1 without /proc
  * @property {AbortController} abort
@@ -39,30 +37,25 @@ const HEAP = { oldMib: 256, youngMib: 16 }
  */
 
 /**
- * Runs one function in other threads, with limits for each task. The CPU limit covers the task alone: waiting for a
- * thread, loading modules and other programs on the machine do not count (docs/decisions/0018). It starts with the
- * first check, so a task may take up to 50 ms more.
+ * The CPU limit covers the task alone, from the first check on: 50 ms more at most (docs/decisions/0018).
  * @param {object} options
- * @param {string} options.filename  URL of the module whose default export runs a task and returns a cloneable value
+ * @param {string} options.filename  URL; the default export runs a task and returns a cloneable value
  * @param {{min: number, max: number}} options.threads  `min` are kept
  * @param {number} options.cpuMaxMs  CPU time of one task; wall time where there is no /proc
- * @param {number} options.wallMaxMs  from `run` on, including the wait: only a far too busy machine needs so long
+ * @param {number} options.wallMaxMs  including the wait
  * @param {number} options.waitingMax  running and queued tasks
  * @param {number} [options.waitingMaxBytes]  of all of them
  * @param {number} [options.idleMs]  after which threads beyond `min` end
  * @param {{oldMib: number, youngMib: number}} [options.heap]  of each thread
  */
-// eslint-disable-next-line max-lines-per-function -- the closure is the object: its functions share the queue's state
+// eslint-disable-next-line max-lines-per-function -- the closure is the object
 export function createPool ({
   filename, threads, cpuMaxMs, wallMaxMs, waitingMax, waitingMaxBytes = 64 * MIB, idleMs = IDLE_MS, heap = HEAP
 }) {
   /** @type {Piscina | undefined} */
   let piscina
   let closed = false
-  /**
-   * Running and queued jobs.
-   * @type {Set<Job>}
-   */
+  /** @type {Set<Job>} */
   const jobs = new Set()
   /** @type {Job[]} */
   const waiting = []
@@ -77,8 +70,7 @@ export function createPool ({
 
   const yieldingMax = Math.max(1, threads.max - 1)
 
-  // Errors of idle threads are ignored: a dead one is replaced. If a thread dies during a task, the task rejects with
-  // the reason.
+  // A dead idle thread is replaced. A task whose thread dies rejects with the reason.
   const start = () => (piscina ??= new Piscina({
     filename: THREAD,
     workerData: { filename },
@@ -89,8 +81,7 @@ export function createPool ({
     resourceLimits: { maxOldGenerationSizeMb: heap.oldMib, maxYoungGenerationSizeMb: heap.youngMib }
   }).on('error', noop))
 
-  // Short tasks share one thread, whose compiled code stays warm. A task that is there for longer than a check opens
-  // another thread.
+  // Short tasks share a thread, whose code stays warm. A task still there at a check opens another.
   function next () {
     while (running < Math.min(threads.max, 1 + checked) && waiting.length > 0) {
       const index = waiting.findIndex((job) => !job.yields || yielding < yieldingMax)
@@ -112,7 +103,7 @@ export function createPool ({
     forget(job)
     running--
     if (job.yields) yielding--
-    // The thread of an aborted task may still write to its slot.
+    // An aborted task's thread may still write to its slot.
     if (!slot.abort.signal.aborted) freeSlots.push(reset(slot))
     next()
   }
@@ -124,7 +115,6 @@ export function createPool ({
     if (job.checked) checked--
   }
 
-  /** Aborts each task that has used up its CPU time or its wall time. */
   function check () {
     const nowMs = performance.now()
     for (const job of jobs) {
@@ -156,11 +146,9 @@ export function createPool ({
   /**
    * @template Result
    * @param {any} task  a cloneable value
-   * @param {{bytes?: number, yields?: boolean}} [options]  `bytes`: held while it waits; tasks that yield leave one of
-   *   several threads to the others
+   * @param {{bytes?: number, yields?: boolean}} [options]  `yields`: leaves a thread to the others
    * @returns {Promise<Result>}
-   * @throws {Error} 422 when it takes too much CPU time or memory; 503 when too many wait, or it is not done in
-   *   `wallMaxMs`; what the task throws
+   * @throws {Error} 422: too much CPU time or memory; 503: too many wait, or too long; what the task throws
    */
   function run (task, { bytes = 0, yields = false } = {}) {
     if (closed || jobs.size >= waitingMax || (jobs.size > 0 && bytesNow + bytes > waitingMaxBytes)) {
@@ -181,14 +169,13 @@ export function createPool ({
   return {
     run,
 
-    /** Resolves when the threads that are kept have loaded their modules. */
+    /** Loads the modules of the threads that are kept. */
     async warm () {
       if (closed) return
       const ready = Array.from({ length: threads.min }, () => start().run(null))
       await Promise.all(ready).catch((error) => { if (!closed) throw error })
     },
 
-    /** Aborts running and queued tasks. */
     async close () {
       closed = true
       clearInterval(timer)

@@ -1,6 +1,6 @@
 import { readFileSync, readlinkSync } from 'node:fs'
 
-/** USER_HZ, which is 100 on every Linux that Node runs on (proc(5), sysconf(3)). */
+/** USER_HZ, 100 on every Linux with Node (proc(5), sysconf(3)). */
 const TICKS_PER_S = 100
 
 export const MS_PER_TICK = 1000 / TICKS_PER_S
@@ -15,7 +15,7 @@ export function ownThreadId () {
 }
 
 /**
- * Returns the CPU time of a thread. Node 20 knows only that of the whole process; the kernel knows each thread's.
+ * Node 20 knows only the time of the whole process.
  * @param {number} id  of a thread of this process
  * @returns {number} ticks of 10 ms in user and system mode (proc(5), fields 14 and 15 of stat)
  * @throws {Error} when the thread is gone
