@@ -21,7 +21,10 @@ export default [
   {
     files: ['**/*.js'],
     ignores: ['**/test/**'],
-    rules: { 'max-lines': ['error', 300] }
+    rules: {
+      'max-lines': ['error', 300],
+      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }]
+    }
   },
   {
     files: ['wiki-app/src/assets/**', 'wiki-app/test/browser/**'],

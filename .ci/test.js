@@ -1,9 +1,10 @@
 // Runs a suite of checks, shows their output, and ends with the numbers of passed and failed tests.
 // `node .ci/test.js [all|slow]`
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { readProcessStat } from '@stevec/harness/proc'
 import { commandCheck, testFilesCheck } from './checks.js'
 
 /** @typedef {import('./checks.js').Check} Check */
@@ -15,8 +16,6 @@ const venv = (/** @type {string} */ name) => path.join(ROOT, '.venv/bin', name)
 const command = (name, file, args) => commandCheck(name, ROOT, file, args)
 
 const SLOWEST_SHOWN = 20
-/** Linux's USER_HZ, the unit of /proc/<pid>/stat. */
-const TICKS_PER_S = 100
 
 /** More than the cores: most tests mainly wait, for a database, a timer or a lifetime. */
 const FILES_AT_ONCE = Math.min(6, os.availableParallelism() + 2)
@@ -108,14 +107,8 @@ function readPytest (output) {
 
 /** @returns {number | null} CPU time of this process and all its ended children; null without /proc */
 function processorSeconds () {
-  try {
-    const stat = readFileSync('/proc/self/stat', 'latin1')
-    // utime, stime, cutime, cstime: fields 14 to 17 of proc(5); field 3 follows the name.
-    const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 15).map(Number)
-    return ticks.reduce((sum, each) => sum + each, 0) / TICKS_PER_S
-  } catch {
-    return null
-  }
+  const stat = readProcessStat('self')
+  return stat === null ? null : stat.cpu_s + stat.ended_children_cpu_s
 }
 
 /** @type {{check: Check, result: import('./checks.js').Result}[]} */

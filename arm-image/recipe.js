@@ -20,7 +20,7 @@ export const PARAMETERS = {
   SECURITY_MIRROR: {
     default: 'none',
     allowed: /^(none|https?:\/\/[^\s'"]+)$/,
-    says: 'the http(s) address of a mirror of Debian\'s security updates to build with, or none'
+    says: 'the http(s) address of a mirror of Debian\'s security updates, or none'
   },
   BOARD_HOSTNAME: {
     default: 'stevec',

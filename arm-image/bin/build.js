@@ -7,21 +7,26 @@ import { BuildError } from '../src/run.js'
 
 const HELP = `Usage: [PARAMETER=value …] arm-image/bin/build.js [--xz] [--locked | --renew-lock]
 
-Builds a card image of the wiki's origin for a Banana Pi, as root. The result is in arm-image/build/<BOARD>/ (or below STEVEC_IMAGE):
-stevec.img, manifest.json, SHA256SUMS, packages.txt, files.jsonl, and the kernel for QEMU.
+Builds a card image of the wiki's origin for a Banana Pi, as root. Writes to
+arm-image/build/<BOARD>/ (or below STEVEC_IMAGE): stevec.img, manifest.json, SHA256SUMS,
+packages.txt, files.jsonl, and kernel and initrd for QEMU.
 
-  --xz           also make stevec.img.xz
-  --locked       fail when Debian has other versions than packages.lock.json; otherwise they are told and noted in the manifest
-  --renew-lock   take the versions of today into packages.lock.json
+  --xz           also makes stevec.img.xz
+  --locked       fails if Debian's package versions differ from packages.lock.json; without it, they
+                 are listed, and recorded in the manifest
+  --renew-lock   writes today's versions to packages.lock.json
 
-Parameters:
+Exit code: 0 built, 1 failed, 2 wrong usage.
+
+Parameters, as environment variables:
 ${Object.entries(PARAMETERS)
   .map(([name, { default: fallback, says }]) => `  ${name.padEnd(16)} ${says}\n${' '.repeat(19)}default ${fallback}`)
   .join('\n')}
 
 Examples:
   make image
-  make image BOARD=bananapi SSH_KEY=~/.ssh/id_ed25519.pub MONGODB_URI='mongodb://192.168.1.10:27017/stevec?replicaSet=stevec'
+  make image BOARD=bananapi SSH_KEY=~/.ssh/id_ed25519.pub
+  make image MONGODB_URI='mongodb://192.168.1.10:27017/stevec?replicaSet=stevec'
 `
 
 try {

@@ -5,11 +5,13 @@ import { parseTree, treeDifferences } from '../src/tree.js'
 
 const HELP = `Usage: arm-image/bin/compare.js FIRST SECOND
 
-Lists what differs between two builds' root filesystems, file by file: content, rights, owner, time.
-FIRST and SECOND are folders of builds, or their files.jsonl. Ends with 0 when nothing differs, 1 when something does.
+Lists the differences between the root filesystems of two builds, file by file: content, rights,
+owner, time. FIRST and SECOND are folders of builds, or their files.jsonl.
+Exit code: 0 no difference, 1 differences, 2 wrong usage.
 
 Example:
-  STEVEC_IMAGE=/tmp/again make image && arm-image/bin/compare.js arm-image/build/lamobo-r1 /tmp/again/lamobo-r1
+  STEVEC_IMAGE=/tmp/again make image
+  arm-image/bin/compare.js arm-image/build/lamobo-r1 /tmp/again/lamobo-r1
 `
 
 const args = process.argv.slice(2)
@@ -17,8 +19,8 @@ if (args.includes('--help') || args.length !== 2) {
   process.stdout.write(HELP)
   process.exitCode = args.includes('--help') ? 0 : 2
 } else {
-  const lists = args.map((place) =>
-    existsSync(place) && statSync(place).isDirectory() ? path.join(place, 'files.jsonl') : place
+  const lists = args.map((build) =>
+    existsSync(build) && statSync(build).isDirectory() ? path.join(build, 'files.jsonl') : build
   )
   const missing = lists.find((file) => !existsSync(file))
   if (missing !== undefined) {

@@ -10,11 +10,15 @@ import { buildDirectory } from '../src/parameters.js'
 
 const HELP = `Usage: arm-image/flash DEVICE [--board NAME] [--yes]
 
-Writes an image to a card and reads it back. Everything on the card is lost. It refuses what is not removable, too small,
-in use, or holds the running system, and asks for the device's name before it writes.
+Writes an image to a card and reads it back. All data on the card is lost. Refuses a device that is
+not removable, too small or in use, or that holds the running system. Before it writes, it asks for
+the name of the device.
 
-  --board NAME   whose image: ${Object.keys(BOARDS).join(', ')}; default ${PARAMETERS.BOARD.default}
-  --yes          do not ask
+  --board NAME   board of the image (default ${PARAMETERS.BOARD.default}):
+                 ${Object.keys(BOARDS).join(', ')}
+  --yes          does not ask
+
+Exit code: 0 written and verified, 1 refused or failed, 2 wrong usage.
 
 Examples:
   lsblk                                  # which one is the card
@@ -28,7 +32,7 @@ try {
     options: { board: { type: 'string' }, yes: { type: 'boolean' }, help: { type: 'boolean', short: 'h' } }
   })
   if (values.help) process.stdout.write(HELP)
-  else if (positionals.length !== 1) throw Object.assign(new FlashError(`name one device\n\n${HELP}`), { usage: true })
+  else if (positionals.length !== 1) throw Object.assign(new FlashError(`name exactly one device\n\n${HELP}`), { usage: true })
   else await flash(positionals[0], values.board ?? PARAMETERS.BOARD.default, values.yes === true)
 } catch (error) {
   const { message, code, usage } = /** @type {any} */ (error)
@@ -84,9 +88,9 @@ async function flash (device, board, sure) {
 
 /** @param {string} device */
 async function confirmed (device) {
-  if (!process.stdin.isTTY) throw new FlashError('there is nobody to ask; give --yes when you are sure')
+  if (!process.stdin.isTTY) throw new FlashError('confirmation needs a terminal; without one, confirm with --yes')
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
-  const answer = await terminal.question(`Everything on it will be lost. Type ${device} to go on: `)
+  const answer = await terminal.question(`Everything on it will be lost. Type ${device} to continue: `)
   terminal.close()
   return answer.trim() === device
 }

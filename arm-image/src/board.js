@@ -24,7 +24,8 @@ export class BoardError extends Error {}
 /**
  * @param {string} buildDirectory  of images
  * @param {Machine} machine
- * @returns {{directory: string, manifest: import('./build.js').ImageManifest}} the newest image that this machine boots
+ * @returns {{directory: string, manifest: import('./image-files.js').ImageManifest}} the newest image that this
+ *   machine boots
  * @throws {BoardError} when none is built
  */
 export function findImage (buildDirectory, machine) {
@@ -135,7 +136,7 @@ export function readImageFile (card, file) {
  */
 export function qemuArguments ({ machine, directory, card, consoleSocket, consoleLog, httpPort, sshPort }) {
   if (Buffer.byteLength(consoleSocket) > SOCKET_PATH_MAX_BYTES) {
-    throw new BoardError(`${consoleSocket} is too long a path for a socket; name a shorter folder in STEVEC_STATE`)
+    throw new BoardError(`${consoleSocket} is too long a path for a socket; choose a shorter folder in STEVEC_STATE`)
   }
   const forward = `hostfwd=tcp:127.0.0.1:${httpPort}-:80,hostfwd=tcp:127.0.0.1:${sshPort}-:22,ipv6=off`
   const quoted = (/** @type {string} */ file) => file.replaceAll(',', ',,')

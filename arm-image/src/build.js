@@ -1,35 +1,36 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
-  copyFileSync, existsSync, lutimesSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync,
-  writeFileSync
+  existsSync, lutimesSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync
 } from 'node:fs'
 import path from 'node:path'
-import { BOARDS } from '../recipe.js'
 import { baseName, installedPackages, packageDifferences, provideBase } from './base.js'
-import { makeCard } from './card.js'
+import { describeImage, makeImage } from './image-files.js'
 import { HERE, ParameterError, ROOT } from './parameters.js'
 import { BuildError, createRun } from './run.js'
-import { line, listTree, sha256File, treeDigest } from './tree.js'
+import { line, listTree, treeDigest } from './tree.js'
 import { layWiki, provideNodeModules } from './wiki.js'
 
 const LOCK_FILE = path.join(HERE, 'packages.lock.json')
+const BASE_OVERLAY = path.join(HERE, 'overlays/base')
 const BINFMT = '/proc/sys/fs/binfmt_misc'
 const PUBLIC_KEY =
   /^(ssh-ed25519|ecdsa-sha2-nistp\d+|ssh-rsa|sk-ssh-ed25519@openssh\.com|sk-ecdsa-sha2-nistp256@openssh\.com) [A-Za-z0-9+/=]+( .*)?$/
 
+/** null outside a checkout @typedef {{commit: string, dirty: boolean} | null} GitState */
+
 /**
- * The description of an image, stored next to it.
- * @typedef {object} ImageManifest
- * @property {1} schema_version
- * @property {string} board
- * @property {string} image  file name
- * @property {number} size_bytes
- * @property {string} sha256  of the image
- * @property {string} rootfs_sha256  of the list of all files; equal for equal inputs
- * @property {number} source_date_epoch_s
- * @property {Record<string, string>} parameters  without the database's URI, which may hold a password
- * @property {{commit: string, dirty: boolean} | null} git
- * @property {{count: number, differences_from_lock: string[]}} packages
+ * One build in progress.
+ * @typedef {object} Build
+ * @property {Record<string, string>} parameters
+ * @property {{source_date_epoch: number, packages: Record<string, string>}} lock  packages.lock.json
+ * @property {number} epoch  modification time of every file in the image, seconds since 1970
+ * @property {string} cache  folder that later builds use again
+ * @property {string} output  folder of the image and of the files beside it
+ * @property {string} work  temporary folder, on the same disk as `output`, so that files can be moved there
+ * @property {string} tree  folder of the root filesystem, in `work`
+ * @property {import('./run.js').Run} run
+ * @property {(text: string) => void} write  reports, with line breaks
+ * @property {(title: string) => void} step  reports the beginning of a step
  */
 
 /**
@@ -40,7 +41,7 @@ const PUBLIC_KEY =
  * @param {(text: string) => void} options.write
  * @param {'warn' | 'refuse' | 'renew'} [options.lock]  what to do if Debian's versions differ from packages.lock.json
  * @param {boolean} [options.compress]  also make an .xz
- * @returns {Promise<{image: string, manifest: ImageManifest}>}
+ * @returns {Promise<{image: string, manifest: import('./image-files.js').ImageManifest}>}
  */
 export async function buildImage ({ parameters, directory, write, lock: onDifference = 'warn', compress = false }) {
   const startedAt = performance.now()
@@ -48,123 +49,133 @@ export async function buildImage ({ parameters, directory, write, lock: onDiffer
   if (process.getuid?.() !== 0) {
     throw new BuildError('only root can build an image, because its files belong to root and to the users of its services; run: sudo make image')
   }
+  const build = beginBuild({ parameters, directory, write })
+  try {
+    const { packages, differences, nodeModules } = await unpackBase(build, onDifference)
+    const git = gitState()
+    installWiki(build, { keys, nodeModules, packages, git })
+    const digest = digestTree(build)
+    const image = await makeImage(build, digest)
+    const manifest = await describeImage(build, { image, digest, packages, differences, git, compress })
+    const shown = path.relative(process.cwd(), image)
+    write(`${shown}: done in ${secondsSince(startedAt)} s, SHA-256 ${manifest.sha256}\n`)
+    return { image, manifest }
+  } finally {
+    rmSync(build.work, { recursive: true, force: true })
+  }
+}
+
+/**
+ * @param {{parameters: Record<string, string>, directory: string, write: (text: string) => void}} options
+ * @returns {Build} the caller removes its folder `work`
+ */
+function beginBuild ({ parameters, directory, write }) {
   const output = path.join(directory, parameters.BOARD)
   const cache = path.join(directory, 'cache')
   mkdirSync(cache, { recursive: true })
   mkdirSync(output, { recursive: true })
   const logFile = path.join(directory, 'build.log')
   rmSync(logFile, { force: true })
-  const run = createRun(logFile, (text) => { if (text.startsWith('I: ')) write(`    ${text.slice(3)}\n`) })
   const lock = JSON.parse(readFileSync(LOCK_FILE, 'utf8'))
-  const overlay = path.join(HERE, 'overlays/base')
-  const epoch = lock.source_date_epoch
-  // On the same disk as the result, so that files can be moved there; used by this build only.
   const work = mkdtempSync(path.join(directory, 'work-'))
-  const tree = path.join(work, 'tree')
-  const image = path.join(output, 'stevec.img')
+  const startedAt = performance.now()
   let count = 0
-  const step = (/** @type {string} */ says) =>
-    write(`[${++count}] ${says} (${Math.round((performance.now() - startedAt) / 1000)} s so far)\n`)
-  try {
-    step(`Debian ${parameters.SUITE} for ARM (armhf), every package but not the wiki`)
-    enableArm()
-    const base = await provideBase({ parameters, lock, overlay, directory: cache, run, anew: onDifference === 'renew' })
-    if (base.cached) write(`    taken from the cache, ${path.basename(base.tar)}: nothing of it has changed\n`)
-
-    step('npm packages of the wiki, by the lock file')
-    const nodeModules = await provideNodeModules({ directory: cache, run })
-
-    step('unpack')
-    mkdirSync(tree)
-    await run('tar', [
-      '--extract', '--file', base.tar, '--directory', tree, '--numeric-owner', '--same-permissions', '--exclude=./dev/*'
-    ])
-    const packages = installedPackages(tree)
-    if (onDifference === 'renew') {
-      lock.packages = packages
-      writeFileSync(LOCK_FILE, `${JSON.stringify(lock, null, 2)}\n`)
-      renameSync(base.tar, path.join(cache, baseName({ parameters, lock, overlay })))
-    }
-    const differences = packageDifferences(lock.packages, packages)
-    if (differences.length > 0) {
-      const text = `${differences.length} packages are not those of packages.lock.json:\n${
-        differences.map((difference) => `      ${difference}`).join('\n')
-      }`
-      if (onDifference === 'refuse') {
-        throw new BuildError(`${text}\nDebian has moved on; renew the lock with \`make image-lock\`, or name in MIRROR one that keeps old versions`)
-      }
-      write(`    note: ${text}\n`)
-    }
-
-    step('the wiki, its services and settings')
-    const { write: lay } = layWiki({ tree, parameters, keys, nodeModules, epoch })
-    const git = gitState()
-    const packageList = Object.entries(packages).map(([name, version]) => `${name}=${version}\n`).join('')
-    lay('/usr/share/stevec/packages.txt', packageList)
-    lay('/usr/share/stevec/build.json', `${JSON.stringify({ git, source_date_epoch_s: epoch }, null, 2)}\n`)
-
-    step('list and digest every file')
-    const entries = listTree(tree)
-    // Installing files changed the modification times of their folders.
-    // https://reproducible-builds.org/specs/source-date-epoch/
-    for (const entry of entries.filter((candidate) => candidate.modified_s > epoch)) {
-      lutimesSync(path.join(tree, entry.path), epoch, epoch)
-      entry.modified_s = epoch
-    }
-    lutimesSync(tree, epoch, epoch)
-    const digest = treeDigest(entries)
-    writeFileSync(path.join(output, 'files.jsonl'), entries.map((entry) => `${line(entry)}\n`).join(''))
-    writeFileSync(path.join(output, 'packages.txt'), packageList)
-
-    step(`the card: boot loader of ${BOARDS[parameters.BOARD].name}, ext4, ${parameters.IMAGE_SIZE}`)
-    const made = path.join(work, 'card', 'stevec.img')
-    mkdirSync(path.dirname(made))
-    await makeCard({ tree, digest, parameters, epoch, work, output: made, run })
-    for (
-      const file of /** @type {const} */ (['vmlinuz', 'initrd.img'])
-    ) copyFileSync(bootFile(tree, file), path.join(output, file))
-
-    step('manifest and SHA-256')
-    rmSync(`${image}.xz`, { force: true })
-    renameSync(made, image)
-    const { SSH_KEY, MONGODB_URI: _, ...shown } = parameters
-    /** @type {ImageManifest} */
-    const manifest = {
-      schema_version: 1,
-      board: parameters.BOARD,
-      image: path.basename(image),
-      size_bytes: statSync(image).size,
-      sha256: sha256File(image),
-      rootfs_sha256: digest,
-      source_date_epoch_s: epoch,
-      parameters: { ...shown, SSH_KEY: SSH_KEY === 'none' ? 'none' : 'given' },
-      git,
-      packages: { count: Object.keys(packages).length, differences_from_lock: differences }
-    }
-    writeFileSync(path.join(output, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`)
-    if (compress) {
-      step('xz, for download')
-      await run('xz', ['--keep', '--force', '--threads=0', '-6', image])
-    }
-    const sums = [
-      'stevec.img', 'vmlinuz', 'initrd.img', 'manifest.json', 'packages.txt', 'files.jsonl',
-      ...(compress ? ['stevec.img.xz'] : [])
-    ]
-    writeFileSync(
-      path.join(output, 'SHA256SUMS'),
-      sums
-        .map((file) => `${file === 'stevec.img' ? manifest.sha256 : sha256File(path.join(output, file))}  ${file}\n`)
-        .join('')
-    )
-    write(
-      `${path.relative(process.cwd(), image)}: done in ${
-        Math.round((performance.now() - startedAt) / 1000)
-      } s, SHA-256 ${manifest.sha256}\n`
-    )
-    return { image, manifest }
-  } finally {
-    rmSync(work, { recursive: true, force: true })
+  return {
+    parameters,
+    lock,
+    epoch: lock.source_date_epoch,
+    cache,
+    output,
+    work,
+    tree: path.join(work, 'tree'),
+    run: createRun(logFile, (text) => { if (text.startsWith('I: ')) write(`    ${text.slice(3)}\n`) }),
+    write,
+    step: (title) => write(`[${++count}] ${title} (${secondsSince(startedAt)} s so far)\n`)
   }
+}
+
+/**
+ * Unpacks the root filesystem without the wiki, and compares its packages with the lock file.
+ * @param {Build} build
+ * @param {'warn' | 'refuse' | 'renew'} onDifference
+ * @returns {Promise<{packages: Record<string, string>, differences: string[], nodeModules: string}>} `nodeModules`: the
+ *   folder of the wiki's npm packages
+ */
+async function unpackBase (build, onDifference) {
+  const { parameters, lock, cache, tree, run, write, step } = build
+  step(`Debian ${parameters.SUITE} for ARM (armhf), every package but not the wiki`)
+  enableArm()
+  const base = await provideBase({
+    parameters, lock, overlay: BASE_OVERLAY, directory: cache, run, anew: onDifference === 'renew'
+  })
+  if (base.cached) write(`    taken from the cache, ${path.basename(base.tar)}: its inputs have not changed\n`)
+
+  step('npm packages of the wiki, by the lock file')
+  const nodeModules = await provideNodeModules({ directory: cache, run })
+
+  step('unpack')
+  mkdirSync(tree)
+  await run('tar', [
+    '--extract', '--file', base.tar, '--directory', tree, '--numeric-owner', '--same-permissions', '--exclude=./dev/*'
+  ])
+  const packages = installedPackages(tree)
+  if (onDifference === 'renew') {
+    lock.packages = packages
+    writeFileSync(LOCK_FILE, `${JSON.stringify(lock, null, 2)}\n`)
+    renameSync(base.tar, path.join(cache, baseName({ parameters, lock, overlay: BASE_OVERLAY })))
+  }
+  const differences = packageDifferences(lock.packages, packages)
+  reportDifferences(differences, { refuse: onDifference === 'refuse', write })
+  return { packages, differences, nodeModules }
+}
+
+/**
+ * @param {string[]} differences  from packages.lock.json
+ * @param {{refuse: boolean, write: (text: string) => void}} options
+ * @throws {BuildError} when there are any and `refuse` is set
+ */
+function reportDifferences (differences, { refuse, write }) {
+  if (differences.length === 0) return
+  const text = `${differences.length} packages are not those of packages.lock.json:\n${
+    differences.map((difference) => `      ${difference}`).join('\n')
+  }`
+  if (refuse) {
+    throw new BuildError(`${text}\nDebian has newer versions; renew the lock file with \`make image-lock\`, or set MIRROR to a mirror that keeps old versions`)
+  }
+  write(`    note: ${text}\n`)
+}
+
+/**
+ * Adds the wiki, its services and settings to the root filesystem.
+ * @param {Build} build
+ * @param {{keys: string, nodeModules: string, packages: Record<string, string>, git: GitState}} contents
+ */
+function installWiki ({ parameters, tree, epoch, output, step }, { keys, nodeModules, packages, git }) {
+  step('the wiki, its services and settings')
+  const { write: lay } = layWiki({ tree, parameters, keys, nodeModules, epoch })
+  const packageList = Object.entries(packages).map(([name, version]) => `${name}=${version}\n`).join('')
+  lay('/usr/share/stevec/packages.txt', packageList)
+  lay('/usr/share/stevec/build.json', `${JSON.stringify({ git, source_date_epoch_s: epoch }, null, 2)}\n`)
+  writeFileSync(path.join(output, 'packages.txt'), packageList)
+}
+
+/**
+ * Sets reproducible modification times, and lists every file.
+ * @param {Build} build
+ * @returns {string} the digest of the list
+ */
+function digestTree ({ tree, epoch, output, step }) {
+  step('list and digest every file')
+  const entries = listTree(tree)
+  // Installing files changed the modification times of their folders.
+  // https://reproducible-builds.org/specs/source-date-epoch/
+  for (const entry of entries.filter((candidate) => candidate.modified_s > epoch)) {
+    lutimesSync(path.join(tree, entry.path), epoch, epoch)
+    entry.modified_s = epoch
+  }
+  lutimesSync(tree, epoch, epoch)
+  writeFileSync(path.join(output, 'files.jsonl'), entries.map((entry) => `${line(entry)}\n`).join(''))
+  return treeDigest(entries)
 }
 
 /**
@@ -207,22 +218,10 @@ function enableArm () {
   }
 }
 
-/**
- * @param {string} tree
- * @param {'vmlinuz' | 'initrd.img'} name
- * @returns {string} the path of this file of the only kernel in /boot
- */
-function bootFile (tree, name) {
-  const [found, ...more] = listTree(path.join(tree, 'boot')).filter(
-    (entry) => entry.type === 'file' && entry.path.startsWith(`${name}-`)
-  )
-  if (found === undefined || more.length > 0) {
-    throw new BuildError(`the root filesystem has ${found ? 'more than one' : 'no'} /boot/${name}-*`)
-  }
-  return path.join(tree, 'boot', found.path)
-}
+/** @param {number} startedAt */
+const secondsSince = (startedAt) => Math.round((performance.now() - startedAt) / 1000)
 
-/** @returns {{commit: string, dirty: boolean} | null} null outside a checkout */
+/** @returns {GitState} */
 function gitState () {
   const git = (/** @type {string[]} */ ...args) => spawnSync('git', ['-C', ROOT, ...args], { encoding: 'utf8' })
   const commit = git('rev-parse', 'HEAD')

@@ -45,7 +45,7 @@ export async function startBoard ({ directory, imageDirectory, machine, mongodbU
   const qemu = requireTool('qemu')
   const machines = spawnSync(qemu.path, ['-M', 'help'], { encoding: 'utf8' }).stdout
   if (!machines.split('\n').some((row) => row.startsWith(`${machine} `))) {
-    throw new BoardError(`QEMU ${qemu.version} (${qemu.path}) has no machine ${machine}; it takes 8.1 or newer, which in Debian 12 is in bookworm-backports`)
+    throw new BoardError(`QEMU ${qemu.version} (${qemu.path}) has no machine ${machine}; install QEMU 8.1 or newer (in Debian 12 from bookworm-backports)`)
   }
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const { publicKey } = provideKey(directory)
@@ -109,7 +109,7 @@ export async function boardReady (directory, { signal, onProgress = () => {}, pa
   const ready = await waitUntil(async () => {
     signal?.throwIfAborted()
     if (!state.processes.every(isAlive)) {
-      throw new BoardError(`the board, or its database, ended by itself:\n${consoleTail(directory)}\n${logTail(path.join(directory, 'qemu.log'))}`)
+      throw new BoardError(`the board or its database ended unexpectedly:\n${consoleTail(directory)}\n${logTail(path.join(directory, 'qemu.log'))}`)
     }
     const last = consoleTail(directory, 1)
     if (last !== said) onProgress(said = last)

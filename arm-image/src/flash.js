@@ -36,9 +36,9 @@ export const KERNEL = Object.freeze({ sys: '/sys', mountinfo: '/proc/self/mounti
  */
 export function checkDisk (name, imageBytes, kernel = KERNEL) {
   const folder = path.join(kernel.sys, 'class/block', name)
-  if (!existsSync(folder)) throw new FlashError(`the kernel knows no disk ${name}`)
+  if (!existsSync(folder)) throw new FlashError(`there is no disk ${name}`)
   if (existsSync(path.join(folder, 'partition'))) {
-    throw new FlashError(`${name} is a partition; name the whole disk, ${path.basename(path.dirname(realpathSync(folder)))}`)
+    throw new FlashError(`${name} is a partition; use the whole disk, ${path.basename(path.dirname(realpathSync(folder)))}`)
   }
   // Before the other checks, so that the message names this reason.
   const uses = usesOf(name, kernel)
@@ -55,9 +55,9 @@ export function checkDisk (name, imageBytes, kernel = KERNEL) {
   if (sizeBytes < imageBytes) {
     throw new FlashError(`${name} has ${gigabytes(sizeBytes)}, and the image needs ${gigabytes(imageBytes)}`)
   }
-  if (sizeBytes > SIZE_MAX_BYTES) throw new FlashError(`${name} has ${gigabytes(sizeBytes)}: that is no card`)
+  if (sizeBytes > SIZE_MAX_BYTES) throw new FlashError(`${name} has ${gigabytes(sizeBytes)}, too much for a card`)
   if (uses.length > 0) {
-    throw new FlashError(`${name} is in use (${uses.map(({ device, where }) => `${device} is ${where}`).join(', ')}); umount it first`)
+    throw new FlashError(`${name} is in use (${uses.map(({ device, where }) => `${device} is ${where}`).join(', ')}); unmount it first`)
   }
   return {
     sizeBytes,
@@ -182,6 +182,6 @@ export function writeImage ({ image, sha256, target, onProgress = () => {} }) {
   if (isDevice) execFileSync('blockdev', ['--flushbufs', target])
   const found = sha256File(target, (doneBytes) => onProgress('verify', doneBytes, totalBytes), totalBytes)
   if (written.digest('hex') !== sha256 || found !== sha256) {
-    throw new FlashError(`${target} does not give back what was written to it: the card is worn out or counterfeit, or the reader bad`)
+    throw new FlashError(`${target} returned other data than was written: the card is worn out or counterfeit, or the card reader is faulty`)
   }
 }

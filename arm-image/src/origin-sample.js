@@ -158,7 +158,7 @@ function reading (line) {
 function number (text, line) {
   const value = Number(text)
   if (text === undefined || text === '' || !Number.isFinite(value)) {
-    throw new Error(`the origin's sampler printed something else: ${line.slice(0, 200)}`)
+    throw new Error(`the origin's sampler printed an unexpected line: ${line.slice(0, 200)}`)
   }
   return value
 }

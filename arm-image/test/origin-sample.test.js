@@ -62,10 +62,10 @@ test('bytes that pass the switch and its bridge count once, ' +
 })
 
 test('something else than samples is an error, and so is a sampler that ends by itself', async () => {
-  assert.throws(() => parsed(['0.00 0.00', 'Last login: yesterday']), /printed something else: Last login/)
+  assert.throws(() => parsed(['0.00 0.00', 'Last login: yesterday']), /printed an unexpected line: Last login/)
   await assert.rejects(
     sampleOrigin({ command: 'sh', args: ['-c', 'echo Welcome; exec sleep 60'], onSample: () => {} }).ended,
-    /printed something else: Welcome/
+    /printed an unexpected line: Welcome/
   )
   await assert.rejects(
     sampleOrigin({ command: 'sh', args: ['-c', 'echo no route >&2; exit 255'], onSample: () => {} }).ended,

@@ -239,7 +239,7 @@ for (const [what, change] of /** @type {[string, (fake: import('./fake/cloudflar
     change(fake)
     await assert.rejects(
       carryOut(client, WISH, plan),
-      /the zone has changed since the plan was made, so nothing was done; make the plan again/
+      /nothing was done: the zone has changed since the plan was made; make a new plan/
     )
     assert.deepEqual(fake.writes(), [])
   })
@@ -341,7 +341,7 @@ test('what cannot be wished for is said before anybody is called', async (t) => 
     [{ names: 'a.b,nocache,source' }, /three different labels/],
     [{ names: '*,nocache,source' }, /three different labels/],
     [{ zone: 'example.com" or true' }, /the zone is a domain/],
-    [{ zone: 'other.org' }, /the token sees no zone other\.org/]
+    [{ zone: 'other.org' }, /the token has access to no zone other\.org/]
   ])) {
     await assert.rejects(makePlan(client, 'apply', { ...WISH, ...wish }), message)
   }

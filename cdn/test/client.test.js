@@ -36,13 +36,13 @@ describe('an API call', { concurrency: true }, () => {
     test(`${what}, twice: the third attempt is as if nothing had been`, async (t) => {
       const fake = await startFake(t)
       /** @type {string[]} */
-      const told = []
+      const messages = []
       fake.fail({ match: ZONES, times: 2, ...fault, how: fault.how ?? 'status' })
-      const zone = await findZone(clientOf(fake, { onRetry: (message) => told.push(message) }), 'example.com')
+      const zone = await findZone(clientOf(fake, { onRetry: (message) => messages.push(message) }), 'example.com')
       assert.equal(zone.id, fake.zone.id)
       assert.equal(fake.requests.length, 3)
-      assert.equal(told.length, 2)
-      for (const message of told) assert.match(message, /^look for the zone example\.com: .*; again in 0\.\d s$/)
+      assert.equal(messages.length, 2)
+      for (const message of messages) assert.match(message, /^look for the zone example\.com: .*; retrying in 0\.\d s$/)
     })
   }
 })
@@ -66,7 +66,7 @@ test('it gives up after so many attempts, with the kind of the error and the nex
       error instanceof CloudflareError &&
       error.kind === 'rate_limited' &&
       error.retryAfterMs === 300_000 &&
-      /patience, try again then/.test(error.message)
+      /; try again in \d+ s$/.test(error.message)
   )
   assert.equal(limited.requests.length, 1)
   assert.ok(performance.now() - startedAt < 300_000)
@@ -88,7 +88,7 @@ test('what will be refused again is not tried again, and said with its reason', 
       'token',
       /Invalid API Token \(1000\); is the token right/
     ],
-    [() => findZone(clientOf(fake), 'example.org'), 'not_found', /the token sees no zone example\.org/]
+    [() => findZone(clientOf(fake), 'example.org'), 'not_found', /the token has access to no zone example\.org/]
   ])) {
     const before = fake.requests.length
     await assert.rejects(
@@ -204,7 +204,7 @@ test('a token with more rights than are needed is warned about, as far as the AP
     zones: fake.zones.map(({ id }) => id)
   })
   assert.deepEqual(await warningsOf(), [
-    'the token never expires; give it an end',
+    'the token never expires; set an end for it',
     'the token may do more than is needed: #worker:edit, #user_tokens:read',
     'the token is for more zones than example.com; limit it to that one',
     'the token may read API tokens, which nothing here needs'

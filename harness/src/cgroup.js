@@ -10,8 +10,8 @@ const REMOVE_TIMEOUT_MS = 5_000
 /** @typedef {'cpu' | 'memory'} Controller */
 
 /**
- * The directory in which a controller's groups can be created, or the reason why they cannot (a sentence).
- * @typedef {{version: 1 | 2, directory: string} | {reason: string}} Place
+ * The cgroup below which a controller's groups can be created, or the reason why there is none (a sentence).
+ * @typedef {{version: 1 | 2, directory: string} | {reason: string}} ParentGroup
  */
 
 /**
@@ -28,10 +28,10 @@ const REMOVE_TIMEOUT_MS = 5_000
  * "no internal processes").
  * @param {string} mountinfo  content of /proc/self/mountinfo, proc_pid_mountinfo(5)
  * @param {string} membership  content of /proc/self/cgroup, cgroups(7)
- * @param {(directory: string) => string} [handedDown]  reads cgroup.subtree_control of a directory
- * @returns {Record<Controller, Place>}
+ * @param {(directory: string) => string} [readDelegated]  reads cgroup.subtree_control of a directory
+ * @returns {Record<Controller, ParentGroup>}
  */
-export function placesFrom (mountinfo, membership, handedDown = readSubtreeControl) {
+export function parentGroupsFrom (mountinfo, membership, readDelegated = readSubtreeControl) {
   const mounts = mountinfo.trim().split('\n').flatMap((line) => {
     const [before, after] = line.split(' - ')
     const [, , , root, point, options] = before.split(' ')
@@ -50,10 +50,10 @@ export function placesFrom (mountinfo, membership, handedDown = readSubtreeContr
     const [, controllers, ...rest] = line.split(':')
     return { controllers: controllers.split(','), path: rest.join(':') }
   })
-  return { cpu: place('cpu'), memory: place('memory') }
+  return { cpu: parentOf('cpu'), memory: parentOf('memory') }
 
-  /** @param {Controller} controller @returns {Place} */
-  function place (controller) {
+  /** @param {Controller} controller @returns {ParentGroup} */
+  function parentOf (controller) {
     const first = mounts.find(({ type, controllers }) => type === 'cgroup' && controllers.includes(controller))
     const mount = first ?? mounts.find(({ type }) => type === 'cgroup2')
     if (mount === undefined) return { reason: `no cgroup filesystem with the controller ${controller} is mounted` }
@@ -66,9 +66,9 @@ export function placesFrom (mountinfo, membership, handedDown = readSubtreeContr
     const own = within.startsWith('..') ? mount.point : path.join(mount.point, within)
     if (first) return { version: 1, directory: own }
     for (let directory = own; ; directory = path.dirname(directory)) {
-      if (handedDown(directory).split(/\s+/).includes(controller)) return { version: 2, directory }
+      if (readDelegated(directory).split(/\s+/).includes(controller)) return { version: 2, directory }
       if (directory === mount.point || directory === '/') {
-        return { reason: `no cgroup above this process hands the controller ${controller} down to new ones (cgroup.subtree_control)` }
+        return { reason: `no cgroup above this process delegates the controller ${controller} to new ones (cgroup.subtree_control)` }
       }
     }
   }
@@ -83,12 +83,12 @@ function readSubtreeControl (directory) {
   }
 }
 
-/** @returns {Record<Controller, Place>} */
-export function findPlaces () {
+/** @returns {Record<Controller, ParentGroup>} */
+export function findParentGroups () {
   if (!existsSync('/proc/self/cgroup')) {
     return { cpu: { reason: 'this kernel has no cgroups' }, memory: { reason: 'this kernel has no cgroups' } }
   }
-  return placesFrom(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync('/proc/self/cgroup', 'utf8'))
+  return parentGroupsFrom(readFileSync('/proc/self/mountinfo', 'utf8'), readFileSync('/proc/self/cgroup', 'utf8'))
 }
 
 /**
@@ -96,28 +96,28 @@ export function findPlaces () {
  * @param {Controller[]} wanted
  * @param {(directories: string[]) => void} onPlan  called before the first directory is created, so that the caller can
  *   record all of them for the clean-up
- * @param {Record<Controller, Place>} [places]
+ * @param {Record<Controller, ParentGroup>} [parents]
  * @returns {Group}
  */
-export function createGroup (wanted, onPlan, places = findPlaces()) {
+export function createGroup (wanted, onPlan, parents = findParentGroups()) {
   /** @type {Group} */
   const group = { controllers: {}, directories: [], missing: {} }
   // Unique: a pid may be reused, but not with the same start time.
   const name = `stevec-${process.pid}-${startTicks(process.pid)}-${nextNumber++}`
   const planned = wanted.flatMap((controller) => {
-    const place = places[controller]
-    if ('reason' in place) {
-      group.missing[controller] = place.reason
+    const parent = parents[controller]
+    if ('reason' in parent) {
+      group.missing[controller] = parent.reason
       return []
     }
-    return [{ controller, version: place.version, directory: path.join(place.directory, name) }]
+    return [{ controller, version: parent.version, directory: path.join(parent.directory, name) }]
   })
   if (planned.length > 0) onPlan([...new Set(planned.map(({ directory }) => directory))])
   for (const { controller, version, directory } of planned) {
     try {
       mkdirSync(directory, { recursive: true })
       // On a plain file system mkdir also succeeds, but the directory limits nothing.
-      if (!existsSync(path.join(directory, 'cgroup.procs'))) throw new Error('it is no cgroup filesystem')
+      if (!existsSync(path.join(directory, 'cgroup.procs'))) throw new Error('it is not a cgroup filesystem')
       if (!group.directories.includes(directory)) group.directories.push(directory)
       group.controllers[controller] = { version, directory }
     } catch (error) {
@@ -140,7 +140,7 @@ let nextNumber = 1
 export function quotaFor (share) {
   const period = Math.max(QUOTA_MIN_US, Math.ceil(QUOTA_MIN_US / share))
   if (period > PERIOD_MAX_US) {
-    throw new RangeError(`${share} of a core is less than the kernel can hold a process to (0.001)`)
+    throw new RangeError(`${share} of a core is less than the smallest share that the kernel can enforce (0.001)`)
   }
   return { quota_us: Math.round(share * period), period_us: period }
 }
@@ -215,7 +215,7 @@ function write (directory, file, value) {
   try {
     writeFileSync(path.join(directory, file), value)
   } catch (error) {
-    throw new Error(`${path.join(directory, file)} does not take "${value}" (${reasonOf(error)})`)
+    throw new Error(`${path.join(directory, file)} rejects the value "${value}" (${reasonOf(error)})`)
   }
 }
 

@@ -8,10 +8,10 @@ import { createGroup, dropGroup, setCpuShare, setMemoryLimit } from './cgroup.js
  * preparation are quick.
  * @param {Limits} limits
  * @param {(directories: string[]) => void} onPlan  see createGroup
- * @param {Parameters<typeof createGroup>[2]} [places]
+ * @param {Parameters<typeof createGroup>[2]} [parents]
  * @returns {import('./cgroup.js').Group}  limits that could not be set are in `missing`
  */
-export function createLimits ({ cpu_share: cpuShare, memory_bytes: memoryBytes }, onPlan, places) {
+export function createLimits ({ cpu_share: cpuShare, memory_bytes: memoryBytes }, onPlan, parents) {
   /** @type {Partial<Record<Controller, (group: import('./cgroup.js').Group) => void>>} */
   const set = {}
   if (cpuShare !== null) {
@@ -24,7 +24,7 @@ export function createLimits ({ cpu_share: cpuShare, memory_bytes: memoryBytes }
   if (memoryBytes !== null) set.memory = (group) => setMemoryLimit(group, memoryBytes)
 
   const wanted = /** @type {Controller[]} */ (Object.keys(set))
-  const group = createGroup(wanted, onPlan, places)
+  const group = createGroup(wanted, onPlan, parents)
   for (const name of wanted) {
     try {
       set[name]?.(group)

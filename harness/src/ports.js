@@ -27,7 +27,7 @@ export function isFree (port) {
  * @param {number} port
  * @returns {Promise<boolean>} false if another process, or this one before, has reserved the port
  */
-function speakFor (port) {
+function reserve (port) {
   return new Promise((resolve) => {
     const socket = createSocket('udp4')
     socket.once('error', () => resolve(false))
@@ -50,7 +50,7 @@ export async function freePorts (count, except = []) {
   const found = []
   for (let attempt = 0; attempt < ATTEMPTS_MAX && found.length < count; attempt++) {
     const port = FREE_RANGE.first + Math.floor(Math.random() * (FREE_RANGE.last - FREE_RANGE.first + 1))
-    if (!except.includes(port) && await isFree(port) && await speakFor(port)) found.push(port)
+    if (!except.includes(port) && await isFree(port) && await reserve(port)) found.push(port)
   }
   if (found.length < count) {
     throw new Error(`fewer than ${count} free ports between ${FREE_RANGE.first} and ${FREE_RANGE.last}`)

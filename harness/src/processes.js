@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { childPids, readProcessStat } from './proc.js'
 
 const GONE_TIMEOUT_MS = 10_000
 
@@ -9,25 +10,19 @@ const GONE_TIMEOUT_MS = 10_000
  * @typedef {object} ProcessIdentity
  * @property {string} name
  * @property {number} pid
- * @property {number} start_ticks  field 22 of /proc/<pid>/stat, in clock ticks since boot
+ * @property {number} start_ticks  in clock ticks since boot
  */
 
 /**
- * Returns the start time of a living process, from /proc/<pid>/stat (proc(5)).
+ * Returns the start time of a living process.
  * @param {number} pid
  * @returns {number | null} clock ticks since boot; null if the process has ended or is a zombie without other threads
  */
 export function startTicks (pid) {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    // After a kill, the first thread is a zombie while other threads, which still hold ports and locks, are ending.
-    // Field 20 counts the threads.
-    const ended = (fields[0] === 'Z' || fields[0] === 'X') && Number(fields[17]) <= 1
-    return ended ? null : Number(fields[19])
-  } catch {
-    return null
-  }
+  const stat = readProcessStat(pid)
+  // After a kill, the first thread is a zombie while other threads, which still hold ports and locks, are ending.
+  const ended = stat === null || (['Z', 'X'].includes(stat.state) && stat.threads <= 1)
+  return ended ? null : stat.start_ticks
 }
 
 /**
@@ -87,10 +82,10 @@ export async function startProcess (
  * @param {number} [timeoutMs]
  */
 export async function stopProcess (identity, timeoutMs = 15_000) {
-  for (const [signal, patienceMs] of /** @type {const} */ ([['SIGTERM', timeoutMs], ['SIGKILL', 5_000]])) {
+  for (const [signal, waitMaxMs] of /** @type {const} */ ([['SIGTERM', timeoutMs], ['SIGKILL', 5_000]])) {
     if (!isAlive(identity)) return
     try { process.kill(identity.pid, signal) } catch { return }
-    await waitUntil(() => !isAlive(identity), patienceMs)
+    await waitUntil(() => !isAlive(identity), waitMaxMs)
   }
 }
 
@@ -103,7 +98,7 @@ export async function killGroup (identity) {
   const all = [identity, ...descendants(identity)]
   if (isAlive(identity)) process.kill(-identity.pid, 'SIGKILL')
   const gone = await waitUntil(() => all.every((each) => !isAlive(each)), GONE_TIMEOUT_MS, 1)
-  if (!gone) throw new Error(`${identity.name} (${identity.pid}) does not die`)
+  if (!gone) throw new Error(`${identity.name} (${identity.pid}) does not end after SIGKILL`)
 }
 
 /**
@@ -111,14 +106,8 @@ export async function killGroup (identity) {
  * @returns {ProcessIdentity[]}
  */
 function descendants ({ name, pid }) {
-  let children = ''
-  try {
-    children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  } catch {
-    // The process has already ended.
-  }
-  return children.trim().split(' ').filter(Boolean)
-    .map((child) => ({ name, pid: Number(child), start_ticks: startTicks(Number(child)) ?? -1 }))
+  return childPids(pid)
+    .map((child) => ({ name, pid: child, start_ticks: startTicks(child) ?? -1 }))
     .flatMap((child) => [child, ...descendants(child)])
 }
 

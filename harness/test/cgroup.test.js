@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import {
-  createGroup, dropGroup, findPlaces, placesFrom, quotaFor, removeGroups, setCpuShare, setMemoryLimit
+  createGroup, dropGroup, findParentGroups, parentGroupsFrom, quotaFor, removeGroups, setCpuShare, setMemoryLimit
 } from '../src/cgroup.js'
 import { createLimits } from '../src/limits.js'
 import { startProcess, stopProcess, waitUntil } from '../src/processes.js'
@@ -66,10 +66,10 @@ describe('the place for groups of our own', () => {
       {},
       {
         cpu: {
-          reason: 'no cgroup above this process hands the controller cpu down to new ones (cgroup.subtree_control)'
+          reason: 'no cgroup above this process delegates the controller cpu to new ones (cgroup.subtree_control)'
         },
         memory: {
-          reason: 'no cgroup above this process hands the controller memory down to new ones (cgroup.subtree_control)'
+          reason: 'no cgroup above this process delegates the controller memory to new ones (cgroup.subtree_control)'
         }
       }
     ],
@@ -95,7 +95,7 @@ describe('the place for groups of our own', () => {
     ]
   ])
   for (const [what, mountinfo, membership, handedDown, expected] of cases) {
-    test(what, () => assert.deepEqual(placesFrom(mountinfo, membership, (group) => handedDown[group] ?? ''), expected))
+    test(what, () => assert.deepEqual(parentGroupsFrom(mountinfo, membership, (group) => handedDown[group] ?? ''), expected))
   }
 })
 
@@ -103,7 +103,7 @@ test('a share becomes the shortest period that the kernel takes', () => {
   assert.deepEqual(quotaFor(0.04), { quota_us: 1_000, period_us: 25_000 })
   assert.deepEqual(quotaFor(2), { quota_us: 2_000, period_us: 1_000 })
   assert.deepEqual(quotaFor(0.001), { quota_us: 1_000, period_us: 1_000_000 })
-  assert.throws(() => quotaFor(0.0005), /less than the kernel can hold a process to/)
+  assert.throws(() => quotaFor(0.0005), /less than the smallest share that the kernel can enforce/)
 })
 
 describe('a group of our own', { skip }, () => {
@@ -168,9 +168,9 @@ describe('a group of our own', { skip }, () => {
   })
 
   test('of someone else is left alone, whatever a state file says', async () => {
-    const place = findPlaces().cpu
-    assert.ok('directory' in place)
-    const others = path.join(place.directory, `others-${process.pid}`)
+    const parent = findParentGroups().cpu
+    assert.ok('directory' in parent)
+    const others = path.join(parent.directory, `others-${process.pid}`)
     mkdirSync(others)
     assert.deepEqual(await removeGroups([others]), [])
     assert.ok(existsSync(others))

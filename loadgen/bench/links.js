@@ -61,7 +61,7 @@ try {
     await replaceToxics(api, { 'client-origin': toxics({ client_origin_rtt_ms: rtt }) })
     for (const reuse of [true, false]) {
       const { p50, p99 } = await quantiles(listen, reuse)
-      console.log(`round trip of ${rtt} ms, ${reuse ? 'open' : 'new'} connection: asked ${rtt * (reuse ? 1 : 2)} ms, p50 ${ms(p50)}, p99 ${ms(p99)}`)
+      console.log(`round trip of ${rtt} ms, ${reuse ? 'open' : 'new'} connection: expected ${rtt * (reuse ? 1 : 2)} ms, p50 ${ms(p50)}, p99 ${ms(p99)}`)
     }
   }
   await replaceToxics(api, { 'client-origin': toxics({ uplink_mbit_per_s: 50 }) })

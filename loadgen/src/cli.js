@@ -58,7 +58,7 @@ export async function main (argv, early = {}) {
   }
   try {
     if (!Object.hasOwn(COMMANDS, name)) {
-      throw new UsageError(`there is no command "${name}"; there is: ${Object.keys(COMMANDS).join(', ')}`)
+      throw new UsageError(`there is no command "${name}"; the commands are: ${Object.keys(COMMANDS).join(', ')}`)
     }
     const command = await COMMANDS[name]()
     const { values, positionals } = parse(rest, command.options)
@@ -103,7 +103,7 @@ function parse (args, options) {
 
 async function overview () {
   const lines = [
-    'stevec: a wiki built to be cached, three doors to it, and a lab that measures what caching buys',
+    'stevec: a wiki built to be cached, four doors to it, and a lab that measures what caching buys',
     '',
     'Usage: stevec <command> [options]',
     ''
@@ -113,5 +113,5 @@ async function overview () {
     const summary = await load().then((command) => command.summary, () => '(run `make setup` first)')
     lines.push(`  ${name.padEnd(10)} ${summary}`)
   }
-  return `${lines.join('\n')}\n\nEach command says more with --help.\n`
+  return `${lines.join('\n')}\n\nstevec <command> --help describes a command, with examples.\n`
 }

@@ -32,7 +32,7 @@ test('what is asked of a board that is not up is answered so, and a second `down
   }
   assert.deepEqual(await place.stevec(['board', 'down'], place.env), {
     exitCode: 0,
-    stdout: 'no board was up\n',
+    stdout: 'no board was running\n',
     stderr: ''
   })
   assert.equal((await place.stevec(['board', 'status'], place.env)).stdout, 'no board is up\n')
@@ -41,11 +41,11 @@ test('what is asked of a board that is not up is answered so, and a second `down
 test('what cannot be understood is refused with what can', async (t) => {
   const place = await sandbox(t)
   for (const [args, expected] of /** @type {[string[], RegExp][]} */ ([
-    [[], /say what: up, down, status, ssh, console/],
-    [['explode'], /say what: up, down/],
+    [[], /the action is missing or unknown; use one of up, down, status, ssh, console/],
+    [['explode'], /use one of up, down/],
     [['up', '--machine', 'pdp11'], /--machine is virt or bpim2u, not "pdp11"/],
     [['up', '--port', '0'], /--port must be a port/],
-    [['down', 'now'], /"now" is one argument too many/]
+    [['down', 'now'], /unexpected argument "now"/]
   ])) {
     const { exitCode, stderr } = await place.stevec(['board', ...args], place.env)
     assert.notEqual(exitCode, 0)

@@ -26,17 +26,17 @@ test('plan, apply with the id of the plan, apply again, destroy: each says what 
   const planned = await stevec(['plan', ...ZONE])
   assert.equal(planned.exitCode, 0, planned.stderr)
   assert.match(planned.stdout, /\+ DNS record wiki\.example\.com\n {4}type: A\n {4}content: 203\.0\.113\.7\n/)
-  const [, line] = /to do exactly this: stevec cloudflare (.+)/.exec(planned.stdout) ?? []
+  const [, line] = /to execute exactly this plan: stevec cloudflare (.+)/.exec(planned.stdout) ?? []
   assert.equal(fake.snapshot(), before)
 
   const unasked = await stevec(['apply', ...ZONE])
   assert.equal(unasked.exitCode, 1)
-  assert.match(unasked.stderr, /nothing was done; agree with --yes, or with --expect/)
+  assert.match(unasked.stderr, /nothing was done: confirm with --yes, or with --expect/)
   const other = await stevec([
     'apply', '--zone', 'example.com', '--origin', '203.0.113.8', '--expect', line.split(' ').at(-1) ?? ''
   ])
   assert.equal(other.exitCode, 1)
-  assert.match(other.stderr, /is not what it was in that plan, so nothing was done/)
+  assert.match(other.stderr, /nothing was done: the zone or the options have changed since that plan/)
   assert.deepEqual(fake.writes(), [])
 
   const applied = await stevec(line.split(' '))
@@ -119,20 +119,20 @@ test('purge takes URLs and lists', async (t) => {
 test('what was not understood, and what is missing, is said with the next step', async (t) => {
   const { fake, stevec } = await setUp(t)
   for (const [args, extra, exitCode, message] of /** @type {[string[], Record<string, string>, number, RegExp][]} */ ([
-    [[], {}, 2, /say what to do: plan, apply, destroy, verify, purge, analytics/],
-    [['remove', '--zone', 'example.com'], {}, 2, /say what to do/],
-    [['plan'], {}, 2, /name the zone: --zone/],
-    [['plan', '--zone', 'example.com'], {}, 2, /name the machine with the wiki: --origin/],
+    [[], {}, 2, /use one of plan, apply, destroy, verify, purge, analytics/],
+    [['remove', '--zone', 'example.com'], {}, 2, /the action is missing or unknown/],
+    [['plan'], {}, 2, /--zone is missing/],
+    [['plan', '--zone', 'example.com'], {}, 2, /--origin is missing: the machine with the wiki/],
     [['plan', '--zone', 'example.com', '--origin', '10.0.0.1'], {}, 2, /cannot be reached from the internet/],
     [['plan', '--zone', 'example .com', '--origin', '203.0.113.7'], {}, 2, /the zone is a domain/],
-    [['plan', ...ZONE, 'more'], {}, 2, /one argument too many/],
+    [['plan', ...ZONE, 'more'], {}, 2, /unexpected argument "more"/],
     [['plan', ...ZONE], { CLOUDFLARE_API_TOKEN: '' }, 1, /no API token: set CLOUDFLARE_API_TOKEN/],
     [['plan', ...ZONE, '--api-url', 'http://cdn.example'], {}, 2, /must be an https URL/],
     [['verify', '--zone', 'example.com', '--doors', 'cached=http://a'], {}, 2, /--doors is cached=URL/],
-    [['purge', '--zone', 'example.com'], {}, 2, /name URLs, --tags/],
-    [['purge', '--zone', 'example.com', '--everything', 'https://wiki.example.com/'], {}, 2, /or --everything alone/],
+    [['purge', '--zone', 'example.com'], {}, 2, /purge needs URLs, --tags/],
+    [['purge', '--zone', 'example.com', '--everything', 'https://wiki.example.com/'], {}, 2, /or --everything without any of these/],
     [['purge', '--zone', 'example.com', '/wiki/a'], {}, 2, /a URL to purge begins with/],
-    [['analytics', '--zone', 'example.com'], {}, 2, /name the folder of a run/],
+    [['analytics', '--zone', 'example.com'], {}, 2, /--run is missing: the folder of a run/],
     [['analytics', '--zone', 'example.com', '--run', '/nowhere'], {}, 1, /is not the folder of a run/]
   ])) {
     const done = await stevec(args, extra)
@@ -188,7 +188,7 @@ test('analytics of a run: what Cloudflare counted in each trial\'s time stands b
   assert.equal(done.exitCode, 0, done.stderr)
   assert.match(
     done.stdout,
-    /1 of 3 trials have the very number of requests that we sent\nof 1 Cloudflare says nothing yet/
+    /in 1 of 3 trials Cloudflare counted exactly the requests that we sent\nCloudflare has no counts of 1 trials yet/
   )
   const { trials } = JSON.parse(readFileSync(path.join(run, 'cloudflare.json'), 'utf8'))
   assert.deepEqual(
@@ -226,7 +226,7 @@ test('an experiment runs only on a zone that was verified, lately and with succe
   const state = path.join(sandbox().directory, 'state')
   assert.throws(
     () => requireVerified(state, 'example.com'),
-    /nobody has verified the zone example\.com yet: stevec cloudflare verify --zone example\.com/
+    /the zone example\.com is not verified yet; run: stevec cloudflare verify --zone example\.com/
   )
   const doors = {
     cached: 'https://wiki.example.com',

@@ -51,7 +51,7 @@ describe('a tool', () => {
     )
     assert.throws(
       () => locateTool('k6', readConfig({ K6_BIN: '/nowhere/k6' })),
-      /K6_BIN=\/nowhere\/k6 is no k6 that runs here/
+      /K6_BIN=\/nowhere\/k6 is not a k6 that runs here/
     )
   })
 
@@ -71,7 +71,7 @@ describe('a tool', () => {
     })
     assert.throws(
       () => locateTool('chromium', readConfig({ CHROMIUM_BIN: '/nowhere/chromium' })),
-      /CHROMIUM_BIN=\/nowhere\/chromium is no chromium that runs here/
+      /CHROMIUM_BIN=\/nowhere\/chromium is not a chromium that runs here/
     )
   })
 

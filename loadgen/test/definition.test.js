@@ -86,7 +86,7 @@ describe('an experiment', () => {
     )
     assert.throws(
       () => loadDefinition('read-hot', 'quick', { only: { size: ['1'] } }),
-      /there is no factor "size" to choose from; there is: door/
+      /there is no factor "size"; the factors are: door/
     )
   })
 
@@ -110,7 +110,7 @@ describe('an experiment', () => {
     for (const name of ['read-cold', '../package', '', 'experiment.schema']) {
       assert.throws(
         () => loadDefinition(name, 'quick'),
-        (error) => error instanceof DefinitionError && /there is: .*read-hot/.test(error.message)
+        (error) => error instanceof DefinitionError && /the experiments are: .*read-hot/.test(error.message)
       )
     }
   })
@@ -207,16 +207,16 @@ describe('an experiment', () => {
               duration_max_s: 3
             }
           },
-          /the fault ends after 3 s, and the trial after 3 s: nobody would see the recovery/
+          /the fault ends after 3 s, and the trial after 3 s: no request would show the recovery/
         ],
         [
           { settings: { fault: { kind: 'fire', from_s: 1, for_s: 2 } } },
           /fault\/kind must be equal to one of the allowed values/
         ],
-        [{ settings: { cache: 'squid' } }, /cache says who stands at the door cached, not at source/],
+        [{ settings: { cache: 'squid' } }, /cache sets the cache at the door cached, and the door is source/],
         [
           { settings: { cache: 'squid', door: 'cached', collapsing: false }, factors: { vus: [1] } },
-          /only the edge can be told not to collapse/
+          /only the edge can switch request collapsing off/
         ],
         [{ settings: { popularity: { zipf: 0 } } }, /popularity\/zipf must be > 0/],
         [{ settings: { popularity: 'zipf' } }, /popularity must be equal to one of the allowed values/],

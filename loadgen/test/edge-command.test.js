@@ -113,17 +113,17 @@ test('stevec edge deletes nothing that it has not made', async () => {
 test('stevec edge says what is wrong with its options', async () => {
   const sandbox = await createSandbox()
   for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
-    [[], /name the application/],
+    [[], /--origin is missing/],
     [['--origin', 'ftp://x'], /--origin is an http or https URL/],
     [['--origin', 'http://127.0.0.1:1/path'], /without a path/],
-    [['--origin', 'https://127.0.0.1:1'], /named by its host name/],
+    [['--origin', 'https://127.0.0.1:1'], /needs the host name of its certificate/],
     [['--origin', 'http://127.0.0.1:1', '--origin-ca', 'ca.pem'], /for an https origin/],
     [['--origin', 'https://localhost:1', '--origin-ca', 'nowhere.pem'], /there is no file nowhere\.pem/],
-    [['--origin', 'http://nowhere.invalid'], /nowhere\.invalid is not known/],
+    [['--origin', 'http://nowhere.invalid'], /nowhere\.invalid cannot be resolved/],
     [['--origin', 'http://127.0.0.1:1', '--profile', 'squid'], /--profile is cloudflare or rfc9111/],
     [['--origin', 'http://127.0.0.1:1', '--listen', 'nowhere'], /--listen is an IP address and a port/],
     [['--origin', 'http://127.0.0.1:1', '--max-size', 'big'], /--max-size is a number of bytes/],
-    [['--origin', 'http://127.0.0.1:1', '--plan', 'gold'], /--plan is free/]
+    [['--origin', 'http://127.0.0.1:1', '--plan', 'gold'], /--plan can only be free, not "gold"/]
   ])) {
     const { exitCode, stderr } = await sandbox.stevec(['edge', ...args])
     assert.equal(exitCode, 2, args.join(' '))

@@ -149,7 +149,7 @@ describe('a trial', () => {
     [
       'whose purges were not all told',
       { purges: { told: false, calls: 1, failed: 0, urls: 1, tags: 0, hosts: 0 } },
-      /had not told the edge of every edit/
+      /had not purged every edit from the edge/
     ],
     [
       'whose edits were not purged',
@@ -263,7 +263,7 @@ describe('a trial in which the origin was killed', () => {
       { logLines: { edge: 999, origin: 100, local: 0 } },
       /the edge log has 999 lines, expected 1000/
     ],
-    ['had no fault', { fault: null }, /the fault that was asked for did not happen/],
+    ['had no fault', { fault: null }, /the planned fault did not happen/],
     [
       'was written to by somebody else',
       { counter: { requests: 102, reads: 101, writes: 1 } },

@@ -36,7 +36,7 @@ describe('limits that cannot be had', () => {
     const plain = /** @type {const} */ ({ version: 1, directory })
     const { applied, missing } = tryLimits(ORIGIN, true, { cpu: plain, memory: plain })
     assert.deepEqual(applied, { cpu: false, memory: false })
-    assert.match(missing[0], /refuses a new cgroup \(it is no cgroup filesystem\)/)
+    assert.match(missing[0], /refuses a new cgroup \(it is not a cgroup filesystem\)/)
   })
 
   test('are each told for a user who may not make groups', {

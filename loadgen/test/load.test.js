@@ -78,7 +78,7 @@ describe('stevec load', () => {
   test('refuses a host that is not this machine until the user says that it is theirs, ' +
     'and what it cannot understand', async () => {
     for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
-      [[], /say where to: --url/],
+      [[], /--url is missing/],
       [['--url', 'http://192.0.2.1'], /192\.0\.2\.1 is not this machine.*--i-run-that-host/],
       [['--url', 'http://[2001:db8::1]:80'], /is not this machine/],
       [
@@ -89,12 +89,12 @@ describe('stevec load', () => {
         ['--url', 'http://192.0.2.1', '--i-run-that-host', '--requests', '20001'],
         /--requests must be a whole number from 1 to 20000/
       ],
-      [['--url', 'http://localhost.example.invalid'], /is not known/],
+      [['--url', 'http://localhost.example.invalid'], /cannot be resolved/],
       [['--url', 'http://localhost/wiki/'], /without a path/],
       [['--url', 'file:///etc'], /http or https URL/],
       [['--url', url, '--method', 'DELETE'], /--method is GET or POST, not "DELETE"/],
       [['--url', url, '--pause', 'long'], /--pause must be a number from 0 to 3600, not "long"/],
-      [['--url', url, '--length', '100'], /--length is of what a POST writes/]
+      [['--url', url, '--length', '100'], /--length is for --method POST/]
     ])) {
       const { exitCode, stderr } = await sandbox.stevec(['load', ...args])
       assert.match(stderr, message)

@@ -51,7 +51,7 @@ test('a profile that slows this machine down does not go with an origin that is 
   })
   assert.throws(
     () => refuseTwiceLimited(profile('banana-pi'), 'board'),
-    /banana-pi makes this machine as slow as a board, and --origin board is one/
+    /banana-pi limits CPU, memory or delay of this machine, but with --origin board the wiki runs on another/
   )
   refuseTwiceLimited(profile('banana-pi'), 'local')
   refuseTwiceLimited(profile('none'), 'board')
@@ -75,7 +75,7 @@ test('a machine of one\'s own needs a database that it reaches, too', async (t) 
   for (const env of /** @type {Record<string, string>[]} */ ([{}, { MONGODB_URI: 'mongodb://localhost:27017/x' }])) {
     const { exitCode, stderr } = await place.stevec(['run', 'read-hot', '--origin', 'ssh://stevec.invalid'], env)
     assert.equal(exitCode, 1)
-    assert.match(stderr, /needs a database that both it and this machine reach: set MONGODB_URI/)
+    assert.match(stderr, /needs a database that both machines reach: set MONGODB_URI/)
   }
 })
 
@@ -99,10 +99,10 @@ test('a run is gone on with at the origin where it began', async (t) => {
   manifest('board')
   assert.match(
     (await place.stevec(['run', '--resume', path.basename(run), '--origin', 'local'])).stderr,
-    /the origin of this run was board, so it cannot be gone on with at local/
+    /the origin of this run was board, so it cannot be resumed at local/
   )
   manifest('ssh')
-  assert.match((await place.stevec(['run', '--resume', path.basename(run)])).stderr, /name it again with --origin ssh:/)
+  assert.match((await place.stevec(['run', '--resume', path.basename(run)])).stderr, /repeat its address with --origin ssh:/)
 })
 
 test('what a process of this machine and its children use is seen once a second, ' +

@@ -22,7 +22,7 @@ describe('the own edit, in a wiki that `stevec up` has started', () => {
     sandbox = await createSandbox()
     const up = await sandbox.stevec(['up'], { WRITES_PER_MINUTE: '0' })
     assert.equal(up.exitCode, 0, up.stderr)
-    assert.match(up.stdout, /cached under the policy purge-tag: an edit shows at once/)
+    assert.match(up.stdout, /cache policy purge-tag: an edit shows at once/)
     doors = JSON.parse((await sandbox.stevec(['status', '--json'])).stdout).doors
   })
   after(async () => {
@@ -130,7 +130,7 @@ describe('the own edit, in a wiki that `stevec up` has started', () => {
   test('`up` with another policy says that the wiki is up with this one', async () => {
     const other = await sandbox.stevec(['up', '--policy', 'ttl'])
     assert.equal(other.exitCode, 2)
-    assert.match(other.stderr, /already up, with the policy purge-tag; `stevec down` first/)
+    assert.match(other.stderr, /already up, with the policy purge-tag; run `stevec down` first/)
     assert.equal((await sandbox.stevec(['up', '--policy', 'purge-tag'])).exitCode, 0)
     const unknown = await sandbox.stevec(['up', '--policy', 'never'])
     assert.equal(unknown.exitCode, 2)

@@ -74,9 +74,9 @@ describe('a profile', () => {
     [
       'has the name of one that comes along',
       { ...none, name: 'banana-pi' },
-      /the name "banana-pi" belongs to a profile that comes along/
+      /the name "banana-pi" is that of a bundled profile/
     ],
-    ['is far too long', `"${'x'.repeat(70_000)}"`, /is longer than 65536 bytes/]
+    ['is far too long', `"${'x'.repeat(70_000)}"`, /is larger than 65536 bytes/]
   ])) {
     test(`that ${what} is refused with the reason`, () => {
       assert.throws(() => readProfile(file(content)), message)
@@ -88,7 +88,7 @@ describe('a profile', () => {
     for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
       [
         ['up', '--profile', 'raspberry'],
-        /there is no profile "raspberry"; there is: banana-pi, none, or the path of a file/
+        /there is no profile "raspberry"; the profiles are: banana-pi, none, or the path of a file/
       ],
       [['up', '--profile', './nowhere.json'], /there is no profile file \.\/nowhere\.json/],
       [['calibrate', '--profile', 'none'], /the profile none has no "calibration"/]
@@ -150,7 +150,7 @@ describe('a wiki that is up with a profile', () => {
     }
     const other = await sandbox.stevec(['up', '--profile', 'none'])
     assert.equal(other.exitCode, 2)
-    assert.match(other.stderr, /already up, with the profile far; `stevec down` first/)
+    assert.match(other.stderr, /already up, with the profile far; run `stevec down` first/)
     assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
     sandbox.remove()
   })

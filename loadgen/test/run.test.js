@@ -5,6 +5,8 @@ import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { createSandbox, json, trialsOf } from './helper.js'
 
+const HELP_COLUMNS = 100
+
 describe('a run of read-hot', () => {
   /** @type {Awaited<ReturnType<typeof createSandbox>>} */
   let sandbox
@@ -278,8 +280,8 @@ describe('a run that cannot begin', () => {
   test('says which experiments, presets and seeds there are', async () => {
     const sandbox = await createSandbox()
     for (const [args, message, code] of /** @type {[string[], RegExp, number][]} */ ([
-      [['run'], /name an experiment: .*read-hot/, 2],
-      [['run', 'nothing'], /there is no experiment "nothing"; there is: .*read-hot/, 1],
+      [['run'], /which experiment\? Name one of .*read-hot/, 2],
+      [['run', 'nothing'], /there is no experiment "nothing"; the experiments are: .*read-hot/, 1],
       [['run', 'none.json'], /there is no file none\.json/, 1],
       [['run', 'study', '--only', 'E9'], /the study has no "E9"; it has: E1 read-hot/, 2],
       [['run', 'read-hot', '--only', 'source'], /--only of an experiment is factor=level/, 2],
@@ -317,11 +319,16 @@ describe('a run that cannot begin', () => {
 test('every command helps', async () => {
   const sandbox = await createSandbox()
   const { stdout } = await sandbox.stevec(['--help'])
-  for (const name of ['setup', 'up', 'down', 'status', 'run', 'load', 'report']) {
+  for (const name of [
+    'setup', 'up', 'edge', 'board', 'down', 'status', 'run', 'calibrate', 'load', 'report', 'cloudflare', 'backup',
+    'restore', 'verify'
+  ]) {
     assert.match(stdout, new RegExp(`^  ${name} `, 'm'))
     const help = await sandbox.stevec([name, '--help'])
     assert.equal(help.exitCode, 0)
     assert.match(help.stdout, new RegExp(`^Usage: stevec ${name}`))
+    assert.match(help.stdout, /^Examples?:$/m)
+    assert.deepEqual(help.stdout.split('\n').filter((line) => line.length > HELP_COLUMNS), [], name)
   }
   sandbox.remove()
 })

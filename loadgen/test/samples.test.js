@@ -81,7 +81,7 @@ describe('samples', () => {
     const source = write('other.csv.gz', gzipSync('metric,time\nstevec_request,1'))
     await assert.rejects(
       extractSamples({ source, target: path.join(directory, 'other-out.csv.gz'), plan }),
-      /columns that are not known/
+      /unexpected columns/
     )
   })
 })

@@ -80,7 +80,7 @@ test('set-up needs no package, and names what it needs', (t) => {
 test('what cannot begin after set-up is refused with what can', () => {
   const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--', 'report'], { encoding: 'utf8' })
   assert.equal(status, 2)
-  assert.match(stderr, /setup begins up or run, not "report"/)
+  assert.match(stderr, /setup can start up or run, not "report"/)
 })
 
 describe('a set-up of several steps', () => {
@@ -96,7 +96,7 @@ describe('a set-up of several steps', () => {
     purpose: 'a test',
     how: 'sh',
     browsing: false,
-    patient: false,
+    lowPriority: false,
     needs: [],
     after: [],
     present: () => null,
@@ -128,7 +128,7 @@ describe('a set-up of several steps', () => {
     const first = step('first', `touch ${directory}/first`)
     const early = { needs: [first], browsing: true }
     const wiki = step('wiki', `[ -e ${directory}/first ] && nice >${directory}/wiki`, early)
-    const rest = step('rest', `nice >${directory}/rest; ${until('go-on')}`, { after: [wiki], patient: true })
+    const rest = step('rest', `nice >${directory}/rest; ${until('go-on')}`, { after: [wiki], lowPriority: true })
     const setUp = beginSetUp({ write, wanted: [rest, wiki] })
     await setUp.browsing
     assert.deepEqual(setUp.left(), ['rest'])
@@ -144,10 +144,10 @@ describe('a set-up of several steps', () => {
   test('goes on when one fails, says so at once, and names the log in the end', async () => {
     const bad = step('bad', 'echo no room; exit 3')
     const setUp = beginSetUp({ write, wanted: [bad, step('good', until('go-on'), { browsing: true })] })
-    assert.ok(await waitUntil(() => /bad: failed after \d+ s; the others go on/.test(output), WAIT_MAX_MS))
+    assert.ok(await waitUntil(() => /bad: failed after \d+ s; the other steps continue/.test(output), WAIT_MAX_MS))
     writeFileSync(path.join(directory, 'go-on'), '')
     await setUp.browsing
-    const failure = /exit 3 failed \(exit code 3\), all of its output is in \S*setup-bad\.log:\nno room\nMend the cause/
+    const failure = /exit 3 failed \(exit code 3\), all of its output is in \S*setup-bad\.log:\nno room\nRemove the cause/
     await assert.rejects(setUp.all, failure)
     assert.equal(readFileSync(path.join(directory, 'setup-bad.log'), 'utf8'), 'no room\n')
   })
@@ -220,7 +220,7 @@ cp ${requireTool('k6').path} "$GOBIN/k6"
     const both = [sandbox.start(['setup'], env), sandbox.start(['setup'], env)]
     const outcomes = await Promise.all(both.map(({ done }) => done))
     for (const outcome of outcomes) assert.equal(outcome.exitCode, 0, outcome.stderr)
-    const waited = outcomes.filter(({ stdout }) => /toxiproxy: another set-up \(process \d+\) is at it/.test(stdout))
+    const waited = outcomes.filter(({ stdout }) => /toxiproxy: another set-up \(process \d+\) installs it/.test(stdout))
     assert.equal(waited.length, 1)
     assert.deepEqual(partials(), [])
     assert.match((await sandbox.stevec(['setup'], env)).stdout, /^found: .*toxiproxy [\d.]+-\w+ \(\.tools\).*\n$/)
@@ -233,7 +233,7 @@ cp ${requireTool('k6').path} "$GOBIN/k6"
       await sandbox.stevec(['down'])
     })
     const first = sandbox.start(['setup', '--', 'up'], env)
-    const open = /The wiki can be browsed\. Still to come, for experiments: k6\. Ctrl-C/
+    const open = /The wiki is ready\. Still being installed, for experiments: k6\. Ctrl-C/
     const saysOpen = () => open.test(first.output.stdout)
     assert.ok(await waitUntil(() => saysOpen() || first.child.exitCode !== null, WAIT_MAX_MS), first.output.stderr)
     assert.match(first.output.stdout, /to install: k6, for the load of experiments[^]*up:\n {2}cached +http/)
@@ -244,7 +244,7 @@ cp ${requireTool('k6').path} "$GOBIN/k6"
     assert.equal((await sandbox.stevec(['status'])).exitCode, 0)
 
     const second = sandbox.start(['setup', '--', 'up'], env)
-    const saysStillOpen = () => /already up since[^]*Still to come/.test(second.output.stdout)
+    const saysStillOpen = () => /already up since[^]*Still being installed/.test(second.output.stdout)
     assert.ok(await waitUntil(saysStillOpen, WAIT_MAX_MS), second.output.stderr)
     goOn()
     const { exitCode, stdout } = await second.done

@@ -76,7 +76,7 @@ describe('an experiment through a zone', () => {
     assert.equal(oneCaching([hot, loadDefinition('read-sparse', 'quick')]).ttl_s, 180)
     assert.throws(
       () => oneCaching([hot, loadDefinition('mixed-write', 'quick')]),
-      /read-hot \(door=source\) wants a wiki with CACHE_TTL_S=180, mixed-write \(.*\) one with CACHE_TTL_S=2, and a run never restarts the wiki behind a zone/
+      /read-hot \(door=source\) needs a wiki with CACHE_TTL_S=180, mixed-write \(.*\) one with CACHE_TTL_S=2, and a run never restarts the wiki behind a zone/
     )
     assert.throws(
       () => oneCaching([{ ...hot, factors: { policy: ['ttl', 'revalidate'] } }]),
@@ -157,7 +157,7 @@ describe('the budget', () => {
     site.ended(trials[0], 4000)
     await assert.rejects(
       async () => site.admit(trials[1]),
-      /4000 requests are sent, the next trial may take 1108, and the run may send 5000: what is measured is kept; go on with stevec run --resume --max-requests N/
+      /4000 requests are sent, the next trial may take 1108, and the run may send 5000: finished trials are kept; resume with stevec run --resume --max-requests N/
     )
     await site.close()
   })
@@ -207,7 +207,7 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
       [
         ['read-hot', ...zone],
         1,
-        /nobody has verified the zone example\.com yet: stevec cloudflare verify --zone example\.com/
+        /the zone example\.com is not verified yet; run: stevec cloudflare verify --zone example\.com/
       ]
     ])
     keepVerified(state(), {
@@ -226,7 +226,7 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
         /would send about \d+ requests \(24000 by the probes, .*and may send 24000/
       ],
       [['overload', ...zone], 1, /about \d+ by the background, .*may send 50000/],
-      [['study', ...zone, '--repetitions', '1', '--max-requests', '1000000'], 1, /run them apart with --only/]
+      [['study', ...zone, '--repetitions', '1', '--max-requests', '1000000'], 1, /run them separately with --only/]
     ])
     await refuse([[['read-hot', '--target', 'cloudflare'], 1, /no API token: set CLOUDFLARE_API_TOKEN/]], {
       CLOUDFLARE_API_TOKEN: ''

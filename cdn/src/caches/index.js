@@ -8,7 +8,7 @@ import { trafficserver } from './trafficserver.js'
 import { varnish } from './varnish.js'
 
 /**
- * @typedef {object} Place
+ * @typedef {object} CacheOptions
  * @property {string} directory  for this cache alone; its content is replaced
  * @property {number} port  to listen on, at 127.0.0.1
  * @property {number} originPort  at 127.0.0.1
@@ -21,7 +21,7 @@ import { varnish } from './varnish.js'
  * @typedef {{files: Record<string, string>, directories?: string[], args: string[], user?: string}} Configuration
  */
 
-/** @typedef {(place: Place) => Configuration} Configure */
+/** @typedef {(options: CacheOptions) => Configuration} Configure */
 
 const CONFIGURES = { varnish, trafficserver, squid }
 
@@ -32,7 +32,7 @@ export const OTHER_CACHES = /** @type {OtherCache[]} */ (Object.keys(CONFIGURES)
 /**
  * Writes a cache's configuration into an emptied folder; data of an earlier process is removed.
  * @param {OtherCache} name
- * @param {Omit<Place, 'memoryBytes'> & {binary: string, memoryBytes?: number}} place
+ * @param {Omit<CacheOptions, 'memoryBytes'> & {binary: string, memoryBytes?: number}} options
  * @returns {{command: string, args: string[], sha256: string}}
  * @throws {Error} when the cache's user does not exist
  */

@@ -84,14 +84,14 @@ async function readSome (client, zoneId, windows) {
     const refused = answer.errors.some((/** @type {any} */ { extensions }) => extensions?.code === 'authz')
     throw new CloudflareError(
       `read the analytics: ${answer.errors.map((/** @type {any} */ { message }) => message).join(', ')}${
-        refused ? '; has the token Analytics:Read for the zone?' : ''
+        refused ? '; check that the token has Analytics:Read for the zone' : ''
       }`,
       { kind: refused ? 'permission' : 'refused' }
     )
   }
   const zone = answer.data?.viewer?.zones?.[0]
   if (zone === undefined) {
-    throw new CloudflareError('read the analytics: the answer has no zone; has the token Analytics:Read for it?', { kind: 'permission' })
+    throw new CloudflareError('read the analytics: the response has no zone; check that the token has Analytics:Read for it', { kind: 'permission' })
   }
   return windows.map((_window, index) => zone[`w${index}`].map((/** @type {any} */ group) => /** @type {Group} */ ({
     host: group.dimensions.clientRequestHTTPHost,

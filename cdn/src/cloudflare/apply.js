@@ -51,7 +51,7 @@ export async function carryOut (client, wish, planned, { onStep = () => {} } = {
   const zone = await findZone(client, wish.zone)
   const plan = await planFor(client, planned.kind, wish, zone)
   if (plan.fingerprint !== planned.fingerprint) {
-    throw new Error('the zone has changed since the plan was made, so nothing was done; make the plan again and look at it')
+    throw new Error('nothing was done: the zone has changed since the plan was made; make a new plan and check it')
   }
   if (plan.conflicts.length > 0) throw new Error(`nothing was done: ${plan.conflicts.join('; ')}`)
   for (const step of plan.steps) {
@@ -62,7 +62,7 @@ export async function carryOut (client, wish, planned, { onStep = () => {} } = {
   }
   const left = (await planFor(client, planned.kind, wish, zone)).steps.flatMap(({ changes }) => changes)
   if (left.length > 0) {
-    throw new Error(`done, yet the zone is not as planned: ${left.map(({ action, what }) => `${action} ${what}`).join(', ')} is still to do. Somebody else may be changing it`)
+    throw new Error(`the changes were made, but the zone is not as planned; still to do: ${left.map(({ action, what }) => `${action} ${what}`).join(', ')}. Somebody else may be changing it; run apply again`)
   }
   return plan
 }

@@ -10,9 +10,6 @@ const PAUSE_MS = 500
 
 /** @typedef {import('cloudflare').Cloudflare} Sdk */
 
-/** Imported on the first call: loading its 2 000 files takes a second. */
-const sdk = () => import('cloudflare').then((module) => module.Cloudflare)
-
 /**
  * Creates the only client of Cloudflare's API, or of a server that speaks it. It uses the official SDK. Its time limit
  * holds until the last byte, its errors are typed and hold no credentials, and it retries after a pause with jitter
@@ -43,21 +40,7 @@ export function createClient ({
   /** @type {Promise<Sdk> | undefined} */
   let loading
   const load = () => {
-    loading ??= sdk().then((Cloudflare) => new Cloudflare({
-      apiToken: token,
-      // Otherwise the SDK reads older credentials from the environment and sends them, too.
-      apiKey: null,
-      apiEmail: null,
-      userServiceKey: null,
-      baseURL,
-      // The SDK would wait for as long as Retry-After says, without a limit.
-      maxRetries: 0,
-      timeout: timeoutMs,
-      logLevel: 'off',
-      // The API never redirects, and the token must not reach another server.
-      fetchOptions: { redirect: 'error' },
-      fetch: fetchJson
-    }))
+    loading ??= createSdk({ token, baseURL, timeoutMs })
     return loading
   }
 
@@ -87,7 +70,7 @@ export function createClient ({
         } catch (cause) {
           signal?.throwIfAborted()
           error = timeout.aborted
-            ? new CloudflareError(`${what}: no whole answer within ${timeoutMs / 1000} s`, { kind: 'unreachable' })
+            ? new CloudflareError(`${what}: no complete response within ${timeoutMs / 1000} s`, { kind: 'unreachable' })
             : explain(cause, what, redact)
         }
         if (!error.passing || attempt >= attemptsMax) throw error
@@ -96,11 +79,11 @@ export function createClient ({
         const waitMs = error.retryAfterMs === undefined ? backoffMs : error.retryAfterMs + Math.random() * pauseMs
         if (waitedMs + waitMs > waitMaxMs) {
           throw new CloudflareError(
-            `${error.message}; it wants ${Math.ceil(waitMs / 1000)} s of patience, try again then`,
+            `${error.message}; try again in ${Math.ceil(waitMs / 1000)} s`,
             error
           )
         }
-        onRetry(`${error.message}; again in ${(waitMs / 1000).toFixed(1)} s`)
+        onRetry(`${error.message}; retrying in ${(waitMs / 1000).toFixed(1)} s`)
         waitedMs += waitMs
         await sleep(waitMs, undefined, { signal })
       }
@@ -111,6 +94,30 @@ export function createClient ({
 /** @typedef {ReturnType<typeof createClient>} Client */
 
 /**
+ * @param {{token: string, baseURL: string | undefined, timeoutMs: number}} options
+ * @returns {Promise<Sdk>}
+ */
+async function createSdk ({ token, baseURL, timeoutMs }) {
+  // Imported on the first call: loading its 2 000 files takes a second.
+  const { Cloudflare } = await import('cloudflare')
+  return new Cloudflare({
+    apiToken: token,
+    // Otherwise the SDK reads older credentials from the environment and sends them, too.
+    apiKey: null,
+    apiEmail: null,
+    userServiceKey: null,
+    baseURL,
+    // The SDK would wait for as long as Retry-After says, without a limit.
+    maxRetries: 0,
+    timeout: timeoutMs,
+    logLevel: 'off',
+    // The API never redirects, and the token must not reach another server.
+    fetchOptions: { redirect: 'error' },
+    fetch: fetchJson
+  })
+}
+
+/**
  * Refuses a response that is not JSON: a captive portal's page would otherwise pass for an empty list.
  * @param {Parameters<typeof fetch>[0]} input
  * @param {Parameters<typeof fetch>[1]} [init]
@@ -119,7 +126,7 @@ async function fetchJson (input, init) {
   const response = await fetch(input, init)
   const type = response.headers.get('content-type') ?? ''
   if (response.ok && response.status !== 204 && !type.includes('json')) {
-    throw new CloudflareError(`what answers is not Cloudflare's API (it sent ${type || 'no Content-Type'})`, { kind: 'refused' })
+    throw new CloudflareError(`the server is not Cloudflare's API (it sent ${type || 'no Content-Type'})`, { kind: 'refused' })
   }
   return response
 }

@@ -56,7 +56,7 @@ export function explain (cause, what, redact) {
     const truncated = cause instanceof SyntaxError || /terminated|aborted/i.test(cause?.message ?? '')
     const reason = cause?.cause?.cause?.code ?? cause?.cause?.code ?? cause?.cause?.message ?? cause?.message
     return new CloudflareError(
-      redact(`${what}: ${truncated ? 'the answer did not come whole' : 'no answer'} (${reason})`),
+      redact(`${what}: ${truncated ? 'the response was cut off' : 'no answer'} (${reason})`),
       { kind: truncated ? 'unavailable' : 'unreachable' }
     )
   }

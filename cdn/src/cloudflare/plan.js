@@ -199,7 +199,7 @@ const settingStep = (id, before, value, why) => ({
 function recordSteps (present, wanted, conflicts) {
   /** @type {Step[]} */
   const steps = []
-  const kept = new Set()
+  const matched = new Set()
   for (const record of wanted) {
     const there = present.filter(({ name }) => name === record.name)
     const foreign = there.find(
@@ -218,7 +218,7 @@ function recordSteps (present, wanted, conflicts) {
         changes: [{ action: 'create', what, before: null, after: pick(record, RECORD_FIELDS) }]
       })
     } else {
-      kept.add(own.id)
+      matched.add(own.id)
       const [before, after] = [pick(own, RECORD_FIELDS), pick(record, RECORD_FIELDS)]
       if (!isDeepStrictEqual(before, after)) {
         steps.push({ kind: 'record', id: own.id, record, changes: [{ action: 'update', what, before, after }] })
@@ -226,7 +226,7 @@ function recordSteps (present, wanted, conflicts) {
     }
   }
   // Deletions first: a name cannot hold its old record and a new one of another type at the same time.
-  const gone = present.filter((record) => isOurs(record) && !kept.has(record.id))
+  const gone = present.filter((record) => isOurs(record) && !matched.has(record.id))
   return [
     ...gone.map((record) => ({
       kind: /** @type {const} */ ('record'),

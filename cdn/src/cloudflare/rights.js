@@ -15,7 +15,7 @@ export async function tokenWarnings (client, zone) {
   const warnings = []
   const token = await client.call('verify the token', (api, options) => api.user.tokens.verify(options))
   if (token.status !== 'active') throw new CloudflareError(`the token is ${token.status}`, { kind: 'token' })
-  if (token.expires_on === undefined) warnings.push('the token never expires; give it an end')
+  if (token.expires_on === undefined) warnings.push('the token never expires; set an end for it')
   if (zone === undefined) return warnings
   const more = (zone.permissions ?? []).filter((permission) => !NEEDED.test(permission))
   if (more.length > 0) warnings.push(`the token may do more than is needed: ${more.join(', ')}`)

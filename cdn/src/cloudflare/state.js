@@ -67,7 +67,7 @@ export async function readRuleset (client, zone) {
  */
 export function rulesetFrom (answer) {
   if (typeof answer?.id !== 'string' || typeof answer.version !== 'string') {
-    throw new CloudflareError('the cache rules came in a form that is not known', { kind: 'refused' })
+    throw new CloudflareError('the API returned cache rules in an unknown form', { kind: 'refused' })
   }
   // The API omits the list of an empty ruleset.
   return { ...answer, rules: answer.rules ?? [] }

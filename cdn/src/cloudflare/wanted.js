@@ -97,13 +97,13 @@ export function originOf (origin, hosts) {
     throw new RangeError(`the origin is a public IP address or a host name, not "${origin}"`)
   }
   if (Object.values(hosts).includes(host)) {
-    throw new RangeError(`the origin ${host} is one of the doors; name the machine itself`)
+    throw new RangeError(`the origin ${host} is one of the doors; use the address of the machine itself`)
   }
   return { type: 'CNAME', content: host }
 }
 
 /**
- * Returns the DNS records of the three doors.
+ * Returns the DNS records of the doors.
  * @param {Hosts} hosts
  * @param {string} origin
  * @returns {Record[]}

@@ -46,8 +46,8 @@ export async function writeRules (client, zone, { ruleset, ours }) {
     attempt = next
   }
   const { replaced } = attempt
-  const look = replaced.length === 0 ? '' : `look at ${textOf(replaced)} of them, which ours may have replaced, and `
-  throw new Error(`somebody else is changing the cache rules at this moment; ${look}apply again`)
+  const advice = replaced.length === 0 ? '' : `look at ${textOf(replaced)} of them, which ours may have replaced, and `
+  throw new Error(`somebody else is changing the cache rules at this moment; ${advice}apply again`)
 }
 
 /**
@@ -127,7 +127,7 @@ async function putRuleset (client, zone, { base, goal: { others, ...about }, rep
       return api.rulesets.phases.update(PHASE, body, options)
     }))
     if (!isDeepStrictEqual(othersOf(now).map(contentOf), others)) {
-      throw new Error('the rules of others came back changed from being written; compare them in the dashboard')
+      throw new Error('Cloudflare changed rules of others while it stored them; compare them in the dashboard')
     }
     return { now, written: true, repeats: sent - 1, rules }
   } catch (error) {
@@ -152,8 +152,8 @@ async function versionsBetween (client, zone, base, now) {
   const last = Number(now.version) - 1
   if (last - first >= VERSIONS_MAX) {
     const what = `somebody else has written the cache rules more than ${VERSIONS_MAX} times meanwhile`
-    const look = `look at versions ${first} to ${last} of them, which ours may have replaced`
-    throw new Error(`${what}; ${look}, and apply again`)
+    const advice = `look at versions ${first} to ${last} of them, which ours may have replaced`
+    throw new Error(`${what}; ${advice}, and apply again`)
   }
   // Deleting the ruleset removed all its rules.
   /** @type {Ruleset[]} */

@@ -28,7 +28,7 @@ export async function findZone (client, name) {
   )
   const zone = found.find((/** @type {any} */ candidate) => candidate.name === name)
   if (zone === undefined) {
-    throw new CloudflareError(`the token sees no zone ${name}: is it spelt as Cloudflare has it, and has the token Zone:Read for it?`, { kind: 'not_found' })
+    throw new CloudflareError(`the token has access to no zone ${name}; check its spelling, and that the token has Zone:Read for it`, { kind: 'not_found' })
   }
   const legacyId = String(zone.plan?.legacy_id ?? 'free')
   const plan = /** @type {Zone['plan']} */ (legacyId in CACHE_RULES_MAX ? legacyId : 'free')

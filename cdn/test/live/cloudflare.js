@@ -1,4 +1,4 @@
-// Runs against a real zone: `make test-cloudflare`. Sets up three doors under unused names, purges one, removes all of
+// Runs against a real zone: `make test-cloudflare`. Sets up the doors under unused names, purges one, removes all of
 // them, and compares the zone with its state before.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
@@ -36,7 +36,7 @@ if (!zoneName || !(token || file)) {
     onRetry: (message) => process.stderr.write(`${message}\n`)
   })
 
-  test(`the three doors on ${zoneName}: set up, nothing to do, purged, taken down, and the rest as it was`, async (t) => {
+  test(`the doors on ${zoneName}: set up, nothing to do, purged, taken down, and the rest as it was`, async (t) => {
     const zone = await findZone(client, zoneName)
     for (const warning of await tokenWarnings(client, zone)) t.diagnostic(warning)
     const label = `t${randomBytes(4).toString('hex')}`

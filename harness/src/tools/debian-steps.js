@@ -4,7 +4,7 @@ import path from 'node:path'
 import { aptBlocked, aptInstall } from './apt.js'
 import { TOOLS } from './catalog.js'
 import { locateTool, ToolError } from './locate.js'
-import { ALONE, toolText } from './step.js'
+import { STEP_DEFAULTS, toolText } from './step.js'
 
 /** @typedef {import('./step.js').Step} Step */
 /** @typedef {import('../config.js').Config} Config */
@@ -26,7 +26,7 @@ const IMAGE_PACKAGES = Object.freeze({
 /** @param {Config} config @returns {Step} */
 export function nginx (config) {
   return {
-    ...ALONE,
+    ...STEP_DEFAULTS,
     name: 'nginx',
     purpose: 'the caches and proxies of the doors',
     browsing: true,
@@ -57,7 +57,7 @@ export function nginx (config) {
  */
 export function testTool (name, what, purpose) {
   return (config) => ({
-    ...ALONE,
+    ...STEP_DEFAULTS,
     name,
     purpose,
     how: 'a Debian package, apt-get',
@@ -79,7 +79,7 @@ export function image (config) {
   const there = (/** @type {string} */ program) =>
     directories.some((directory) => directory !== '' && existsSync(path.join(directory, program)))
   return {
-    ...ALONE,
+    ...STEP_DEFAULTS,
     name: 'what builds and boots images',
     purpose: 'the image of the board',
     how: 'Debian packages, apt-get',

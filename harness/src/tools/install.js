@@ -10,7 +10,7 @@ import { steps } from './steps.js'
 /** Longer silence looks like a hang. */
 const HEARTBEAT_MS = 15_000
 /** Interval of checks whether another set-up has finished a step. */
-const OTHERS_LOOK_MS = 500
+const LOCK_POLL_MS = 500
 
 /** @typedef {import('./step.js').Step} Step */
 
@@ -46,45 +46,45 @@ export function beginSetUp ({ write, optional = [], onlyBrowsing = false, signal
   for (const { name, purpose, how } of missing) write(`to install: ${name}, for ${purpose} (${how})\n`)
 
   /** The start time of each running step. @type {Map<Step, number>} */
-  const underWay = new Map()
+  const running = new Map()
   /** @type {Set<Step>} */
   const done = new Set()
   /** @type {Map<Step, Promise<void>>} */
-  const begun = new Map()
+  const started = new Map()
 
   /** @param {Step} step @returns {Promise<void>} */
-  function begin (step) {
-    const outcome = begun.get(step) ?? afterOthers(step)
-    begun.set(step, outcome)
+  function start (step) {
+    const outcome = started.get(step) ?? installAfterOthers(step)
+    started.set(step, outcome)
     return outcome
   }
 
   /** @param {Step} step */
-  async function afterOthers (step) {
-    await Promise.all([...step.needs, ...step.after].filter((other) => missing.includes(other)).map(begin))
+  async function installAfterOthers (step) {
+    await Promise.all([...step.needs, ...step.after].filter((other) => missing.includes(other)).map(start))
     const reason = needed.includes(step) ? null : step.blocked()
     if (reason !== null) throw new ToolError(reason)
     const startedAt = performance.now()
-    underWay.set(step, startedAt)
+    running.set(step, startedAt)
     try {
       await installOnce(step, { write, signal })
     } catch (error) {
-      const others = underWay.size > 1 ? '; the others go on' : ''
+      const others = running.size > 1 ? '; the other steps continue' : ''
       if (!signal?.aborted) write(`  ${step.name}: failed after ${seconds(startedAt)} s${others}\n`)
       throw error
     } finally {
-      underWay.delete(step)
+      running.delete(step)
     }
     done.add(step)
     write(`  ${step.name}: done in ${seconds(startedAt)} s\n`)
   }
 
   const heartbeat = setInterval(() => {
-    const now = [...underWay].map(([{ name, purpose }, begunAt]) => `${name}, for ${purpose} (${seconds(begunAt)} s)`)
+    const now = [...running].map(([{ name, purpose }, startedAt]) => `${name}, for ${purpose} (${seconds(startedAt)} s)`)
     write(`  … waiting for ${now.join('; ')}\n`)
   }, HEARTBEAT_MS)
-  const all = allOf(missing.map(begin)).finally(() => clearInterval(heartbeat))
-  const browsing = Promise.all(missing.filter(({ browsing }) => browsing).map(begin)).then(() => {})
+  const all = allOf(missing.map(start)).finally(() => clearInterval(heartbeat))
+  const browsing = Promise.all(missing.filter(({ browsing }) => browsing).map(start)).then(() => {})
   // A step may fail before the caller awaits these; that must not be an unhandled rejection.
   for (const promise of [all, browsing]) promise.catch(() => {})
   return { browsing, all, left: () => missing.filter((step) => !done.has(step)).map(({ name }) => name) }
@@ -110,7 +110,7 @@ async function allOf (outcomes) {
   const interrupted = reasons.find(({ name }) => name === 'AbortError')
   if (interrupted !== undefined) throw interrupted
   const messages = new Set(reasons.map(({ message }) => message))
-  throw new ToolError(`${[...messages].join('\n')}\nMend the cause and run it again: what is done stays done.`)
+  throw new ToolError(`${[...messages].join('\n')}\nRemove the cause and run it again; finished steps are not repeated.`)
 }
 
 /**
@@ -126,7 +126,7 @@ async function installOnce (step, { write, signal }) {
   try {
     if (waited && step.present() !== null) return
     rmSync(`${file}.log`, { force: true })
-    await step.install(createRunner(`${file}.log`, { signal, patient: step.patient }))
+    await step.install(createRunner(`${file}.log`, { signal, lowPriority: step.lowPriority }))
   } finally {
     release()
   }
@@ -142,8 +142,8 @@ async function lockStep (file, step, { write, signal }) {
     signal?.throwIfAborted()
     const { release, holder } = tryLock(file)
     if (release !== null) return { release, waited }
-    if (!waited) write(`  ${step.name}: another set-up (process ${holder}) is at it, which this one waits for\n`)
-    await sleep(OTHERS_LOOK_MS, undefined, { signal })
+    if (!waited) write(`  ${step.name}: another set-up (process ${holder}) installs it; waiting for that\n`)
+    await sleep(LOCK_POLL_MS, undefined, { signal })
   }
 }
 

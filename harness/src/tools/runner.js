@@ -21,13 +21,13 @@ const INTERRUPTED_MS = 2_000
  * @param {string} logFile  gets all output
  * @param {object} [options]
  * @param {AbortSignal} [options.signal]  stops the command
- * @param {boolean} [options.patient]  true: the command runs with a lower CPU priority
+ * @param {boolean} [options.lowPriority]  true: the command runs with a lower CPU priority
  * @returns {Runner}
  */
-export function createRunner (logFile, { signal, patient = false } = {}) {
+export function createRunner (logFile, { signal, lowPriority = false } = {}) {
   return async (command, args, env = {}) => {
     signal?.throwIfAborted()
-    const [program, ...rest] = patient ? ['nice', '-n', String(NICENESS), command, ...args] : [command, ...args]
+    const [program, ...rest] = lowPriority ? ['nice', '-n', String(NICENESS), command, ...args] : [command, ...args]
     const options = { cwd: ROOT, env: { ...process.env, ...env } }
     const child = spawn(program, rest, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     /** @type {NodeJS.Timeout | undefined} */

@@ -10,7 +10,7 @@ import { locateTool } from './locate.js'
  * @property {string} purpose  why it is needed; shown during its installation
  * @property {string} how  how it is installed; shown before
  * @property {boolean} browsing  true: the wiki cannot be browsed without it
- * @property {boolean} patient  true: it runs with a lower CPU priority than other steps
+ * @property {boolean} lowPriority  true: it runs with a lower CPU priority than other steps
  * @property {Step[]} needs  steps that must be done before
  * @property {Step[]} after  steps that go first if both are missing
  * @property {() => string | null} present  what is installed ("nginx 1.22.1, PATH"), or null if it must be installed
@@ -18,8 +18,8 @@ import { locateTool } from './locate.js'
  * @property {(run: Runner) => Promise<void>} install
  */
 
-/** Defaults of a step. */
-export const ALONE = Object.freeze({ browsing: false, patient: false, needs: [], after: [] })
+/** Of a step that nothing else depends on. */
+export const STEP_DEFAULTS = Object.freeze({ browsing: false, lowPriority: false, needs: [], after: [] })
 
 /**
  * @param {string} name

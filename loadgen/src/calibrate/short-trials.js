@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createEdge } from '@stevec/cdn/edge'
 import { pageName } from '../../scenarios/plan.js'
+import { readProcessorTimes } from '@stevec/harness/proc'
 import { request } from '@stevec/harness/request'
 
 /** Each a tenth of E1's, so that a tenth of the requests misses the cache, as there. */
@@ -91,22 +91,23 @@ export async function capacity (stack, signal) {
 }
 
 /**
- * Measures the machine's load from /proc/stat (proc_stat(5)).
+ * Measures the machine's load.
  * @param {number} periodMs
  * @param {AbortSignal} signal
  * @returns {Promise<number>} share of all cores that was not idle, 0 to 1
  */
 export async function busyShare (periodMs, signal) {
-  const before = cpuTimes()
+  const before = processorTimes()
   await delay(periodMs, undefined, { signal })
-  const after = cpuTimes()
-  return 1 - (after.idle - before.idle) / Math.max(1, after.total - before.total)
+  const after = processorTimes()
+  const idleS = after.idle_s - before.idle_s
+  const totalS = idleS + after.busy_s - before.busy_s
+  // A kernel that reports no times at all counts as busy.
+  return 1 - idleS / Math.max(0.01, totalS)
 }
 
-function cpuTimes () {
-  const times = readFileSync('/proc/stat', 'utf8').split('\n')[0].trim().split(/\s+/).slice(1, 9).map(Number)
-  return { idle: times[3] + times[4], total: times.reduce((sum, ticks) => sum + ticks, 0) }
-}
+const processorTimes = () =>
+  /** @type {import('@stevec/harness/proc').ProcessorTimes} */ (readProcessorTimes())
 
 /**
  * @param {string} url

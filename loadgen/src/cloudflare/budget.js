@@ -87,3 +87,26 @@ export function checkBudget (requests, maxRequests) {
   if (total(requests) <= maxRequests) return
   throw new BudgetError(`the run would send about ${total(requests)} requests (${inWords(requests)}), and may send ${maxRequests}: choose fewer --repetitions, with --only fewer cells, or allow more with --max-requests ${total(requests)}`)
 }
+
+/**
+ * Counts the requests that a run has sent.
+ * @param {number} maxRequests
+ */
+export function createBudget (maxRequests) {
+  let spent = 0
+  return {
+    spent: () => spent,
+    /** @param {number} requests */
+    spend (requests) {
+      spent += requests
+    },
+    /**
+     * @param {number} next  requests that the next trial may send
+     * @throws {BudgetError} when they would exceed the budget
+     */
+    refuseExcess (next) {
+      if (spent + next <= maxRequests) return
+      throw new BudgetError(`${spent} requests are sent, the next trial may take ${next}, and the run may send ${maxRequests}: finished trials are kept; resume with stevec run --resume --max-requests N`)
+    }
+  }
+}

@@ -30,7 +30,7 @@ function inability (name, value) {
     return 'the door local stands on the client\'s machine and is none of a zone\'s'
   }
   if (name === 'policy' && !POLICIES.includes(String(value))) {
-    return `what is sent on its own under the policy ${value} cannot be told from the run's requests without the edge's log`
+    return `under the policy ${value}, the cache or the wiki sends requests of its own, which only the edge's log could tell from the run's`
   }
   if (
     !ABLE.has(name) && !isDeepStrictEqual(value, /** @type {Record<string, unknown>} */ (DEFAULT_SETTINGS)[name])
@@ -90,7 +90,7 @@ export function oneCaching (definitions) {
   const [one, two] = [first, other].map(
     ({ name, cell }) => `${name} (${Object.entries(cell).map((entry) => entry.join('=')).join(' ')})`
   )
-  throw new DefinitionError(`${one} wants a wiki with ${difference(first.settings, other.settings)}, ${two} one with ${difference(other.settings, first.settings)}, and a run never restarts the wiki behind a zone: run them apart with --only, and restart the wiki in between`)
+  throw new DefinitionError(`${one} needs a wiki with ${difference(first.settings, other.settings)}, ${two} one with ${difference(other.settings, first.settings)}, and a run never restarts the wiki behind a zone: run them separately with --only, and restart the wiki in between`)
 }
 
 /**

@@ -15,7 +15,7 @@ import { createZoneSite, pagesInWords, WARM_UP_REQUESTS } from './zone-site.js'
  * One purge per trial soon reaches the limit of a small plan, which is one purge per 12 s. Long waits are fine, as no
  * user sits at a terminal and waits for the next purge.
  */
-const PATIENCE = Object.freeze({ attemptsMax: 12, waitMaxMs: 300_000 })
+const RETRIES = Object.freeze({ attemptsMax: 12, waitMaxMs: 300_000 })
 
 /**
  * Opens a zone as the site of runs. Refuses before the first request to a door: a zone that is not verified, a plan
@@ -45,7 +45,7 @@ export async function openZone ({ config, zone, runs, seed, maxRequests, signal,
     apiUrl: config.cloudflare.apiUrl,
     signal,
     onRetry: progress.note,
-    ...PATIENCE
+    ...RETRIES
   })
   const purge = createPurge({ client, zoneId: await purgeZoneId(client, zone) })
 

@@ -51,14 +51,14 @@ export function requireVerified (stateDirectory, zone) {
   try {
     verified = JSON.parse(readFileSync(fileOf(stateDirectory, zone), 'utf8'))
   } catch {
-    throw new Error(`nobody has verified the zone ${zone} yet: ${command}`)
+    throw new Error(`the zone ${zone} is not verified yet; run: ${command}`)
   }
   const failed = verified.checks.filter(({ outcome }) => outcome === 'failed').map(({ id }) => id)
   if (!verified.ok) {
-    throw new Error(`the zone ${zone} failed its verification (${failed.join(', ')}): mend it, then ${command}`)
+    throw new Error(`the zone ${zone} failed its verification (${failed.join(', ')}): correct it, then run: ${command}`)
   }
   if (!(Date.now() - Date.parse(verified.verified_at) < HOLDS_MS)) {
-    throw new Error(`the zone ${zone} was verified more than a day ago: ${command}`)
+    throw new Error(`the zone ${zone} was verified more than a day ago; run: ${command}`)
   }
   return verified
 }

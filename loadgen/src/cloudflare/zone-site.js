@@ -1,17 +1,15 @@
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ask } from '@stevec/cdn/cloudflare/door'
-import { cachePolicy } from '@stevec/wiki-app/cache-policy'
 import { pageName } from '../../scenarios/plan.js'
-import { PROBE_PAGE, PROBE_TEXT } from '../lab/cold.js'
+import { PROBE_PAGE } from '../lab/cold.js'
 import { acquireLock } from '../lab/lock.js'
 import { NO_LOGS } from '../lab/logs.js'
 import { createPageSizes } from '../lab/page-sizes.js'
-import { PageRefused, writePages } from '../lab/pages.js'
-import { cachingFor } from '../lab/wiki-settings.js'
+import { writePages } from '../lab/pages.js'
 import { storesPages } from '../lab/storing.js'
 import { warmUp } from '../lab/warm-up.js'
-import { BudgetError, requestsOfTrial, total } from './budget.js'
+import { createBudget, requestsOfTrial, total } from './budget.js'
+import { checkWiki, PROBE_PATH, withAdvice } from './check-wiki.js'
 import { createCloudflareTarget } from './target.js'
 
 /** Enough for a wiki that already serves requests; each one counts against the budget of the trials. */
@@ -19,7 +17,6 @@ export const WARM_UP_REQUESTS = 300
 /** The longest wait for the wiki's rate limit, whatever its `Retry-After`. */
 const LIMIT_WAIT_MAX_S = 120
 const SECOND_MS = 1000
-const PROBE_PATH = `/wiki/${PROBE_PAGE}`
 
 /** @typedef {import('../lab/definition.js').Settings} Settings */
 
@@ -38,6 +35,7 @@ const PROBE_PATH = `/wiki/${PROBE_PAGE}`
  * @returns {import('../lab/site.js').Site}
  * @throws {import('../lab/lock.js').LockedError} when another run is in progress
  */
+// eslint-disable-next-line max-lines-per-function -- the closure is the site: its methods share one budget
 export function createZoneSite ({ config, seed, verified, purge, maxRequests, edits, signal, progress }) {
   const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
   const { zone, doors: urls, verified_at: verifiedAt, checks } = verified
@@ -47,49 +45,19 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
   const zoneDoors =
     /** @type {Record<import('../stack/doors.js').DoorName, import('../stack/doors.js').Door>} */ (doors())
   const sizes = createPageSizes(seed)
-  let spent = 0
+  const onLimit = waitAtLimit({ sourceUrl: urls.source, edits, signal, progress })
+  const budget = createBudget(maxRequests)
   let warmUpRequests = 0
-  let looked = false
+  let isChecked = false
   let ranBefore = false
-
-  /**
-   * Checks the wiki once; creates the probe page if it is missing.
-   * @param {Settings} settings
-   * @throws {Error} when the wiki's caching settings are not those of the experiment
-   */
-  async function look (settings) {
-    if (looked) return
-    const read = () => ask(urls.source + PROBE_PATH)
-    let answer = await read()
-    if (answer.status === 404) {
-      const { status, body } = await ask(urls.source + PROBE_PATH, {
-        method: 'POST',
-        headers: { 'content-type': 'text/markdown' },
-        body: PROBE_TEXT
-      })
-      if (status !== 201 && status !== 200) throw explained(new PageRefused(PROBE_PAGE, status, body))
-      answer = await read()
-      spent += 2
-    }
-    spent += 1
-    if (answer.status !== 200) throw new Error(`the wiki at ${urls.source} answers ${answer.status} for ${PROBE_PATH}`)
-    const {
-      policy, ttl_s: ttlS, stale_while_revalidate_s: staleWhileRevalidateS, stale_if_error_s: staleIfErrorS
-    } = settings
-    // Any cdnTtlS will do: the lifetime in a CDN that receives purges is not part of Cache-Control.
-    const wanted = cachePolicy(policy, { ttlS, staleWhileRevalidateS, staleIfErrorS, cdnTtlS: 0 })
-      .headers['cache-control']
-    const found = String(answer.headers['cache-control'] ?? 'none')
-    if (found !== wanted) {
-      throw new Error(`the experiment wants pages with "Cache-Control: ${wanted}", and the wiki at ${urls.source} sends "${found}". A run never restarts a wiki that is not its own: start it with ${Object.entries(cachingFor(settings)).filter(([name]) => name.startsWith('CACHE_')).map((entry) => entry.join('=')).join(' ')}, then run again`)
-    }
-    looked = true
-  }
 
   /** @param {Settings} settings */
   async function start (settings) {
-    if (!looked) progress.doors(doors())
-    await look(settings)
+    if (!isChecked) {
+      progress.doors(doors())
+      await checkWiki(urls.source, settings, budget.spend)
+      isChecked = true
+    }
     return { doors: zoneDoors, config_hashes: {} }
   }
 
@@ -111,10 +79,10 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
       await start(settings)
       const missing = sizes.missing(settings)
       if (missing.length > 0) progress.note(`writing ${missing.length} pages`)
-      await writePages({ wikiUrl: urls.source, seed, pages: missing, signal, onLimit: whenLimited })
-        .catch((error) => { throw explained(error) })
+      await writePages({ wikiUrl: urls.source, seed, pages: missing, signal, onLimit })
+        .catch((error) => { throw withAdvice(error) })
       sizes.wrote(missing)
-      spent += missing.length
+      budget.spend(missing.length)
       if (warmUpRequests === 0) {
         // Bypasses Cloudflare, so that Cloudflare does not count the warm-up.
         warmUpRequests = await warmUp({
@@ -123,14 +91,14 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
           requests: WARM_UP_REQUESTS,
           signal
         })
-        spent += warmUpRequests
+        budget.spend(warmUpRequests)
         progress.ready(missing.length, warmUpRequests)
       }
       return { doors: zoneDoors, warmUpRequests }
     },
 
     async causeFault () {
-      throw new Error('nothing behind a zone is made to fail')
+      throw new Error('a fault needs a stack of the lab\'s own: the wiki behind a zone is not killed')
     },
 
     // Only the wiki knows where it sends purges.
@@ -142,20 +110,17 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
         PROBE_PATH,
         { hits: storesPages(zoneDoors[settings.door], settings) }
       )
-      spent += proof.observed.length + 2
+      budget.spend(proof.observed.length + 2)
       return proof
     },
 
     async readCounter () {
-      spent += 1
+      budget.spend(1)
       return readCounter()
     },
 
     async admit (trial) {
-      const next = total(requestsOfTrial(trial)) + sizes.missing(trial.settings).length
-      if (spent + next > maxRequests) {
-        throw new BudgetError(`${spent} requests are sent, the next trial may take ${next}, and the run may send ${maxRequests}: what is measured is kept; go on with stevec run --resume --max-requests N`)
-      }
+      budget.refuseExcess(total(requestsOfTrial(trial)) + sizes.missing(trial.settings).length)
       // Cloudflare counts by whole seconds, so two trials must not share a second.
       if (ranBefore) {
         await sleep(SECOND_MS * (Math.ceil(Date.now() / SECOND_MS) + 1) - Date.now(), undefined, { signal })
@@ -165,35 +130,36 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
     ended (trial, requestsSent) {
       ranBefore = true
       sizes.edited(trial)
-      spent += requestsSent
+      budget.spend(requestsSent)
     },
 
     async close () {
       release()
       progress.note(
-        `sent ${spent} requests of at most ${maxRequests}; the pages stay in the wiki, nothing else of it was changed`
+        `sent ${budget.spent()} requests of at most ${maxRequests}; the pages stay in the wiki, nothing else in it was changed`
       )
     }
-  }
-
-  /** @param {number} retryAfterS */
-  async function whenLimited (retryAfterS) {
-    if (edits) {
-      throw new Error(`the wiki at ${urls.source} limits how often it is written to, and the trials of this experiment write: start it with WRITES_PER_MINUTE=0, then run again`)
-    }
-    const waitS = Math.min(retryAfterS, LIMIT_WAIT_MAX_S)
-    progress.note(`the wiki limits how often it is written to: waiting ${waitS} s (WRITES_PER_MINUTE=0 spares that)`)
-    await sleep(SECOND_MS * waitS, undefined, { signal })
   }
 }
 
 /**
- * @param {unknown} error
- * @returns {unknown} the error, with advice if the wiki requires a login
+ * Returns a function that waits when the wiki limits how often it is written to.
+ * @param {object} options
+ * @param {string} options.sourceUrl
+ * @param {boolean} options.edits  whether trials also write: then a limit would distort them
+ * @param {AbortSignal} options.signal
+ * @param {import('../lab/progress.js').Progress} options.progress
+ * @returns {(retryAfterS: number) => Promise<void>}
  */
-function explained (error) {
-  if (!(error instanceof PageRefused) || (error.status !== 401 && error.status !== 403)) return error
-  return new Error(`${error.message}. Experiments write their pages without a name: for the time of the run the wiki must be started with ACCESS=open WRITES_PER_MINUTE=0, and its address be known to nobody else`)
+function waitAtLimit ({ sourceUrl, edits, signal, progress }) {
+  return async (retryAfterS) => {
+    if (edits) {
+      throw new Error(`the wiki at ${sourceUrl} limits how often it is written to, and the trials of this experiment write: start it with WRITES_PER_MINUTE=0, then run again`)
+    }
+    const waitS = Math.min(retryAfterS, LIMIT_WAIT_MAX_S)
+    progress.note(`the wiki limits how often it is written to: waiting ${waitS} s (WRITES_PER_MINUTE=0 lifts the limit)`)
+    await sleep(SECOND_MS * waitS, undefined, { signal })
+  }
 }
 
 /**

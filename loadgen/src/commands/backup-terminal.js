@@ -14,7 +14,7 @@ export function wikiUri (given, { mongodbUri, ports }) {
     mongodbUri ??
     `mongodb://127.0.0.1:${ports.mongod ?? DEFAULT_PORTS.mongod}/stevec?replicaSet=stevec`
   if (!/^mongodb(\+srv)?:\/\/[^/]+\/[^/?]+/.test(uri)) {
-    throw new UsageError('the URI has to be mongodb://host[:port]/database, with the name of the wiki’s database')
+    throw new UsageError('the URI must be mongodb://host[:port]/database, with the name of the wiki’s database')
   }
   return uri
 }

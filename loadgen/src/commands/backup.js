@@ -8,14 +8,16 @@ export const command = {
   summary: 'write all of a wiki into one file, while it runs',
   help: `Usage: stevec backup [FILE] [options]
 
-Writes the wiki's database, as it is at one moment, into one gzip file of JSON lines: pages, every revision, pictures. The wiki goes on meanwhile. Who was
-signed in is left out. FILE is \`wiki-<time>.stevec.gz\` unless given; it appears when it is whole. The file can be read by everybody who has it: keep it as the wiki.
+Writes the wiki's database, as it is at one moment, into one gzip file of JSON lines: pages, every
+revision, pictures, accounts. Sessions are left out. The wiki keeps running meanwhile. FILE appears
+when it is complete (default wiki-<time>.stevec.gz). Protect it as you protect the wiki.
 
   --uri URI    the database (default MONGODB_URI, then the wiki of \`stevec up\`)
 
 Examples:
   stevec backup
-  stevec backup monday.stevec.gz --uri 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec'
+  stevec backup monday.stevec.gz
+  stevec backup --uri 'mongodb://127.0.0.1:27027/stevec?replicaSet=stevec'
   zcat monday.stevec.gz | head -2`,
   options: { uri: { type: 'string' } },
   async run ({ values, positionals }) {

@@ -21,22 +21,26 @@ const VERBS = { up, down, status, ssh, console: attach }
 /** @type {import('../cli.js').Command} */
 export const command = {
   summary: 'boot the Banana Pi\'s root filesystem in QEMU',
-  help: `Usage: stevec board up [--machine NAME] [--port N] | down | status | ssh [-- COMMAND …] | console
+  help: `Usage: stevec board up [--machine NAME] [--port N]
+       stevec board down | status | console
+       stevec board ssh [-- COMMAND …]
 
-Boots an image that \`make image\` built: nginx and the wiki on an emulated ARM board with two Cortex-A7 and 1 GB, their database on this machine.
-An emulated CPU is no measure of a real one: requests a second of it are not the board's.
+Boots an image that \`make image\` built, in QEMU: nginx and the wiki on an emulated ARM board with
+two Cortex-A7 and 1 GB of memory. Its database runs on this machine. Request rates of an emulated
+CPU are not those of a real board.
 
-  up               switch it on and wait until the wiki has its database (some minutes)
-  down             switch it off; what was written to its card is forgotten
-  status           whether it is up, and where
-  ssh              a shell on it, as root; or run COMMAND there
-  console          its serial line; Ctrl-] leaves
+  up               switches it on and waits until the wiki has its database (some minutes)
+  down             switches it off; everything written to its card is lost
+  status           shows whether it is up, and its address; exit code 1 if it is not up
+  ssh              opens a shell on it as root, or runs COMMAND there
+  console          shows its serial line; Ctrl-] leaves
 
-  --machine NAME   virt (default): the image's kernel and root filesystem, the quicker way
-                   bpim2u: Banana Pi M2 Ultra, from the card through SPL and U-Boot (QEMU 8.1 or newer, an image with BOARD=bpi-m2-ultra)
-  --port N         of the board's nginx on 127.0.0.1; default: a free one
+  --machine NAME   virt (default): boots the image's kernel directly, which is quicker
+                   bpim2u: Banana Pi M2 Ultra, boots from the card through SPL and U-Boot; needs
+                   QEMU 8.1 or newer, and an image with BOARD=bpi-m2-ultra
+  --port N         of the board's nginx on 127.0.0.1 (default a free one)
 
-Environment: MONGODB_URI (your own database instead of one of ours), QEMU_BIN, STEVEC_IMAGE (where images are).
+Environment: MONGODB_URI (your own database), QEMU_BIN, STEVEC_IMAGE (folder of images).
 
 Examples:
   stevec board up
@@ -46,7 +50,7 @@ Examples:
   async run ({ values, positionals }) {
     const [verb, ...rest] = positionals
     if (verb === undefined || !Object.hasOwn(VERBS, verb)) {
-      throw new UsageError(`say what: ${Object.keys(VERBS).join(', ')}`)
+      throw new UsageError(`the action is missing or unknown; use one of ${Object.keys(VERBS).join(', ')}`)
     }
     if (verb !== 'ssh') refuseMore(rest, 0)
     return VERBS[verb](values, rest)
@@ -120,7 +124,7 @@ function progress (startedAt) {
 }
 
 async function down () {
-  process.stdout.write(await stopBoard(directoryOf()) ? 'the board is off\n' : 'no board was up\n')
+  process.stdout.write(await stopBoard(directoryOf()) ? 'the board is off\n' : 'no board was running\n')
   return 0
 }
 
@@ -131,7 +135,7 @@ async function status () {
     ? 'no board is up\n'
     : running
       ? `up since ${state.started_at}: ${state.url}/ (machine ${state.machine}, emulated)\n`
-      : 'the board, or its database, ended by itself; `stevec board up` starts it again\n')
+      : 'the board or its database ended unexpectedly; `stevec board up` starts it again\n')
   return running ? 0 : 1
 }
 

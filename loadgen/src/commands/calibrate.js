@@ -7,15 +7,21 @@ export const command = {
   summary: 'fit a profile to experiment E1 on this machine',
   help: `Usage: stevec calibrate [options]
 
-Starts a stack of its own and repeats short trials like E1's (cold caches, one reader, a fresh connection for each request) until the mean times at the doors
-source, local and cached are those of the study, and the origin answers as many pages a second as its cores can at that time a page.
-Fits the CPU share of the origin's processes, the rest of a page's time at the origin, the client's own time, and the round trip to the edge; to E1 alone:
-what other experiments then show under this profile are predictions. Takes one to four minutes, best on a quiet machine.
+Fits a profile to experiment E1 on this machine: repeats short trials (cold caches, one reader, a
+new connection for each request) on a stack of its own, until the mean times at the doors source,
+local and cached and the capacity of the origin are those of the study. It fits the CPU share of the
+origin, the rest of a page's time there, the client's own time and the round trip to the edge. Under
+the fitted profile, the results of all other experiments are predictions. Takes one to four minutes;
+a quiet machine gives the best fit.
 
-Writes .stevec/profiles/<name>.json, with the data and what deviates; \`--profile <name>\` of other commands takes it from there on this machine.
+Writes .stevec/profiles/<name>.json, with the data and the deviations. Then \`--profile <name>\` of
+other commands uses it on this machine.
 
   --profile NAME       default banana-pi; or a file of your own with a "calibration"
 ${PORT_HELP}
+
+Exit code: 0 written, 1 no fit within 20 % or it could not be measured, 2 wrong usage,
+130 interrupted.
 
 Examples:
   stevec calibrate

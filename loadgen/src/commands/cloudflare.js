@@ -18,33 +18,36 @@ import { interruptSignal, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
 export const command = {
-  summary: 'the three doors on Cloudflare: set up, verify, purge, take down',
+  summary: 'the doors on Cloudflare: set up, verify, purge, take down',
   help: `Usage: stevec cloudflare plan|apply|destroy|verify|purge|analytics --zone DOMAIN [options]
 
-  plan       what apply would change; changes nothing
-  apply      the DNS records and cache rules of the three doors; keeps all others
-  destroy    removes what apply has made, and nothing else
-  verify     whether the doors do what the experiments assume; each check with what it saw
-  purge      URLs, or --tags, --hosts, --prefixes, --everything
-  analytics  what Cloudflare counted during a run, into the run's folder; the report then reconciles it
+  plan       shows what apply would change; changes nothing
+  apply      creates the DNS records and cache rules of the doors; keeps all others
+  destroy    removes what apply has created, and nothing else
+  verify     checks that the doors behave as the experiments assume
+  purge      purges URLs, --tags, --hosts, --prefixes, or --everything
+  analytics  adds Cloudflare's own counts to the folder of a run; then repeat stevec report
 
-  --zone DOMAIN        the domain, as Cloudflare has it
+  --zone DOMAIN        the domain of the zone
   --origin ADDRESS     public IP address or host name of the machine with the wiki (plan, apply)
-  --names A,B,C        of the doors cached, nocache, source; default wiki,nocache,source
-  --tune               also switch off what rewrites pages or distorts sizes (plan, apply); destroy undoes it
-  --expect ID          do exactly the plan of that id (apply, destroy)
-  --yes                do not ask (apply, destroy)
-  --doors LIST         verify these instead: cached=URL,nocache=URL,source=URL
-  --page PATH          verify with this page; default ${PAGE}, which is written when it is not there
-  --everything         the whole zone: with purge, and with verify its purge as well
-  --tags, --hosts, --prefixes LIST   to purge, with commas between
-  --soft               purge: mark as stale instead of removing
-  --run DIR            analytics: the folder of a run or study through the zone
+  --names A,B,C        of the doors cached, nocache, source (default wiki,nocache,source)
+  --tune               also switches off settings that rewrite pages or change their size (plan,
+                       apply); destroy restores them
+  --expect ID          executes exactly the plan with that id (apply, destroy)
+  --yes                does not ask for confirmation (apply, destroy)
+  --doors LIST         verifies other addresses: cached=URL,nocache=URL,source=URL
+  --page PATH          page to verify with (default ${PAGE}, created if it is missing)
+  --everything         purges the whole zone (purge, verify)
+  --tags LIST, --hosts LIST, --prefixes LIST
+                       to purge, with commas between
+  --soft               marks copies as stale instead of removing them (purge)
+  --run DIR            folder of a run or study through the zone (analytics)
   --api-url URL        another server that speaks the API; also CLOUDFLARE_API_URL
-  --json               for programs
+  --json               JSON output
 
-The token is in CLOUDFLARE_API_TOKEN, or in a file of mode 600 that CLOUDFLARE_API_TOKEN_FILE names. What it has to be allowed to: README.
-Exit code: 0 done, or all is well; 1 not.
+The token is read from CLOUDFLARE_API_TOKEN, or from the file of mode 600 that
+CLOUDFLARE_API_TOKEN_FILE names. cdn/README.md lists the permissions that it needs.
+Exit code: 0 done, or every check passed; 1 failed; 2 wrong usage; 130 interrupted.
 
 Examples:
   stevec cloudflare plan --zone example.com --origin 203.0.113.7
@@ -74,9 +77,9 @@ Examples:
   },
   async run ({ values, positionals }) {
     const [verb, ...rest] = positionals
-    if (!Object.hasOwn(VERBS, verb ?? '')) throw new UsageError(`say what to do: ${Object.keys(VERBS).join(', ')}`)
+    if (!Object.hasOwn(VERBS, verb ?? '')) throw new UsageError(`the action is missing or unknown; use one of ${Object.keys(VERBS).join(', ')}`)
     if (verb !== 'purge') refuseMore(rest, 0)
-    if (values.zone === undefined) throw new UsageError('name the zone: --zone example.com')
+    if (values.zone === undefined) throw new UsageError('--zone is missing, for example --zone example.com')
     const { cloudflare } = readConfig()
     return usable(async () => {
       const client = createClient({
@@ -100,7 +103,7 @@ const VERBS = {
     const plan = await makePlan(client, 'apply', wish)
     showPlan(plan, values.json)
     if (!values.json && plan.steps.length > 0 && plan.conflicts.length === 0) {
-      print(`to do exactly this: stevec cloudflare apply --zone ${wish.zone} --origin ${wish.origin}${wish.names ? ` --names ${wish.names}` : ''}${wish.tune ? ' --tune' : ''} --expect ${plan.fingerprint}`)
+      print(`to execute exactly this plan: stevec cloudflare apply --zone ${wish.zone} --origin ${wish.origin}${wish.names ? ` --names ${wish.names}` : ''}${wish.tune ? ' --tune' : ''} --expect ${plan.fingerprint}`)
     }
     return plan.conflicts.length === 0 ? 0 : 1
   },
@@ -148,7 +151,7 @@ const VERBS = {
     const lists = { tags: listOf(values.tags), hosts: listOf(values.hosts), prefixes: listOf(values.prefixes) }
     const named = urls.length + lists.tags.length + lists.hosts.length + lists.prefixes.length
     if (values.everything ? named > 0 || values.soft : named === 0) {
-      throw new UsageError('name URLs, --tags, --hosts or --prefixes; or --everything alone')
+      throw new UsageError('purge needs URLs, --tags, --hosts or --prefixes; or --everything without any of these')
     }
     for (const url of urls) {
       if (!URL.canParse(url) || !/^https?:/.test(url)) {
@@ -171,7 +174,7 @@ const VERBS = {
 
   /** @param {Client} client @param {Record<string, any>} values */
   async analytics (client, values) {
-    if (values.run === undefined) throw new UsageError('name the folder of a run: --run results/<run>')
+    if (values.run === undefined) throw new UsageError('--run is missing: the folder of a run, such as --run results/<run>')
     const folders = runFolders(path.resolve(values.run))
     const zone = await findZone(client, values.zone)
     for (const directory of folders) {
@@ -179,8 +182,8 @@ const VERBS = {
       if (values.json) printJson(found)
       else if (found.trials === 0) print(`${found.file}: no trial went through Cloudflare`)
       else {
-        print(`${found.file}: ${found.agree} of ${found.trials} trials have the very number of requests that we sent${found.sampled ? '; Cloudflare has sampled, so its numbers are estimates' : ''}`)
-        if (found.missing > 0) print(`of ${found.missing} Cloudflare says nothing yet: try again in some minutes`)
+        print(`${found.file}: in ${found.agree} of ${found.trials} trials Cloudflare counted exactly the requests that we sent${found.sampled ? '; it sampled, so its numbers are estimates' : ''}`)
+        if (found.missing > 0) print(`Cloudflare has no counts of ${found.missing} trials yet: try again in some minutes`)
       }
     }
     return 0
@@ -197,13 +200,13 @@ async function change (client, kind, values) {
   await warn(client, values.zone)
   const plan = await makePlan(client, kind, wish)
   if (values.expect !== undefined && values.expect !== plan.fingerprint) {
-    throw new Error('the zone, or what you ask for, is not what it was in that plan, so nothing was done; make the plan again and look at it')
+    throw new Error('nothing was done: the zone or the options have changed since that plan; run stevec cloudflare plan again')
   }
   if (!values.json) showPlan(plan, false)
   if (plan.conflicts.length > 0) throw new Error(`nothing was done: ${plan.conflicts.join('; ')}`)
   if (plan.steps.length > 0) {
     if (values.expect === undefined && !values.yes && !await agreed(kind)) {
-      throw new Error('nothing was done; agree with --yes, or with --expect and the id of a plan')
+      throw new Error('nothing was done: confirm with --yes, or with --expect and the id of a plan')
     }
     await carryOut(client, wish, plan, { onStep: ({ action, what }) => say(`${action} ${what}`) })
   }
@@ -219,7 +222,7 @@ async function change (client, kind, values) {
  * @param {boolean} needsOrigin
  */
 function wishOf ({ zone, origin, names, tune }, needsOrigin) {
-  if (needsOrigin && origin === undefined) throw new UsageError('name the machine with the wiki: --origin 203.0.113.7')
+  if (needsOrigin && origin === undefined) throw new UsageError('--origin is missing: the machine with the wiki, such as --origin 203.0.113.7')
   return { zone, origin, names, tune: Boolean(tune) }
 }
 
@@ -227,7 +230,7 @@ function wishOf ({ zone, origin, names, tune }, needsOrigin) {
 async function agreed (kind) {
   if (!process.stdin.isTTY) return false
   const lines = createInterface({ input: process.stdin, output: process.stderr })
-  const answer = await lines.question(`${kind} this? Only "yes" will do: `)
+  const answer = await lines.question(`${kind} this? Type "yes" to confirm: `)
   lines.close()
   return answer.trim() === 'yes'
 }

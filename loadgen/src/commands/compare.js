@@ -17,7 +17,7 @@ export const command = {
   },
   async run ({ values, positionals }) {
     refuseMore(positionals, 2)
-    if (positionals.length < 2) throw new UsageError('name two runs: folders of results/, or latest')
+    if (positionals.length < 2) throw new UsageError('which two runs? Name folders of results/, or latest')
     const { resultsDirectory } = configWith({})
     const runs = positionals.map((name) => findUsable(resultsDirectory, name))
     const flags = Object.entries(values).map(([name, value]) => value === true ? `--${name}` : `--${name}=${value}`)

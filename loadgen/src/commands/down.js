@@ -8,11 +8,14 @@ import { configWith, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
 export const command = {
-  summary: 'stop what `up` started; what was written in the wiki is kept',
+  summary: 'stop what `up` started; the pages are kept',
   help: `Usage: stevec down
 
-Stops the processes that \`stevec up\` started, and no others, and removes what a run that was killed left of its control groups.
-Does nothing when there are none.`,
+Stops the processes that \`stevec up\` started, and no others. The pages of the wiki are kept. Also
+removes processes and control groups that a killed run has left. Does nothing if nothing runs.
+
+Example:
+  stevec down`,
   options: {},
   async run ({ values, positionals }) {
     refuseMore(positionals, 0)
@@ -22,7 +25,7 @@ Does nothing when there are none.`,
     const stopped = await stopStack(directory)
     if (booted && await stopBoard(boardDirectory(stateDirectory))) stopped.push('the board')
     await clearDeadLab(stateDirectory)
-    process.stdout.write(stopped.length > 0 ? `stopped ${stopped.join(', ')}\n` : 'nothing was up\n')
+    process.stdout.write(stopped.length > 0 ? `stopped ${stopped.join(', ')}\n` : 'nothing was running\n')
     return 0
   }
 }

@@ -23,32 +23,37 @@ export const command = {
   summary: 'put the emulated CDN edge in front of any HTTP application',
   help: `Usage: stevec edge --origin URL [options]
 
-A cache in front of your application that behaves like Cloudflare's edge (CF-Cache-Status, Cache-Tag, purge API) with a Cache
-Rule that makes every GET eligible, or, with --profile rfc9111, as the HTTP caching standard has it. Runs until Ctrl-C. What it stored is forgotten when it starts again.
+Starts a cache in front of any HTTP application. It behaves like Cloudflare's edge (CF-Cache-Status,
+Cache-Tag, purge API) with a Cache Rule that makes every GET eligible; with --profile rfc9111 it
+follows the HTTP caching standard. Runs until Ctrl-C. Stored responses are lost at the next start.
 
-  --origin URL         http or https, scheme, host and port only; a host's addresses are looked up once, and tried in turn
-  --origin-ca FILE     certificates (PEM) to trust an https origin by, instead of the system's
+  --origin URL         http or https with host and port only; the addresses of the host are
+                       resolved once and tried in turn
+  --origin-ca FILE     certificates (PEM) to trust for an https origin, instead of the system's
   --listen HOST:PORT   default 127.0.0.1:8080
   --profile NAME       cloudflare (default) or rfc9111
-  --cache DIR          folder for what is stored (answers/), the logs and control.json, of one running edge only;
-                       default .stevec/edge-PORT
-  --max-size SIZE      of what is stored, e.g. 500m or 2g; default 1g
-  --plan free          refuse purge calls beyond the limits of that plan (429)
-  --control-port N     of the purge API, on 127.0.0.1; default: a free one
-  --json               the addresses and the token as one line of JSON
+  --cache DIR          folder of one running edge, with stored responses (answers/), logs and
+                       control.json; default .stevec/edge-PORT
+  --max-size SIZE      of stored responses, in bytes or with k, m, g: 500m, 2g (default 1g)
+  --plan free          refuses purge calls beyond the limits of that plan (429)
+  --control-port N     of the purge API, on 127.0.0.1 (default a free one)
+  --json               addresses and token as one line of JSON
 
-One worker answers everything: simultaneous requests for one URL meet in its memory (docs/edge-speed.md has its speed).
+The purge API has the form of Cloudflare's. Its address and token are printed, and stored in
+control.json in the folder of --cache.
 
-Each start empties DIR/answers. A folder of this name that no edge has made (see its CACHEDIR.TAG) is an error instead.
-
-The purge API has the form of Cloudflare's. Its address and token are printed, and are in control.json below --cache.
+One worker process serves all requests, so that simultaneous requests for one URL share a fetch
+(docs/edge-speed.md). Each start empties DIR/answers; a folder of that name that no edge has made
+(see its CACHEDIR.TAG) is an error.
+Exit code: 0 stopped by Ctrl-C, 1 nginx did not start or ended, 2 wrong usage.
 
 Examples:
   stevec edge --origin http://127.0.0.1:3000
-  stevec edge --origin https://example.org --listen 127.0.0.1:9000 --profile rfc9111 --max-size 200m
-  stevec edge --origin https://staging.internal:8443 --origin-ca staging-ca.pem
+  stevec edge --origin https://example.org --listen 127.0.0.1:9000 --profile rfc9111
+  stevec edge --origin https://staging.internal:8443 --origin-ca staging-ca.pem --max-size 200m
   stevec edge --origin 'http://[::1]:3000'
-  curl -X POST -H "Authorization: Bearer $TOKEN" --data '{"purge_everything":true}' $CONTROL/client/v4/zones/any/purge_cache`,
+  curl -X POST -H "Authorization: Bearer $TOKEN" --data '{"purge_everything":true}' \\
+    $CONTROL/client/v4/zones/any/purge_cache`,
   options: {
     origin: { type: 'string' },
     'origin-ca': { type: 'string' },
@@ -68,12 +73,12 @@ Examples:
       throw new UsageError(`--profile is cloudflare or rfc9111, not "${profile}"`)
     }
     if (values.plan !== undefined && values.plan !== 'free') {
-      throw new UsageError(`--plan is free or not given, not "${values.plan}"`)
+      throw new UsageError(`--plan can only be free, not "${values.plan}"`)
     }
     const maxSizeBytes = values['max-size'] === undefined ? undefined : parseSize(values['max-size'])
-    const askedControlPort = integerOption(values['control-port'], '--control-port', { least: 1, most: 65535 })
+    const requestedControlPort = integerOption(values['control-port'], '--control-port', { least: 1, most: 65535 })
     if (values.origin === undefined) {
-      throw new UsageError('name the application to stand in front of: --origin http://127.0.0.1:3000')
+      throw new UsageError('--origin is missing: the address of the application, such as http://127.0.0.1:3000')
     }
     const origin = await parseOrigin(values.origin, values['origin-ca'])
     const nginx = requireTool('nginx')
@@ -83,7 +88,7 @@ Examples:
     const options = { port, listenAddress: host, origin, profile, plan: values.plan, maxSizeBytes }
     const release = await takeFolder(directory, signal)
     try {
-      const controlPort = askedControlPort ?? (await freePorts(1, [port]))[0]
+      const controlPort = requestedControlPort ?? (await freePorts(1, [port]))[0]
       const control = { url: `http://127.0.0.1:${controlPort}`, token: randomBytes(16).toString('hex') }
       const prepared = await prepareRole(
         { role: 'edge', controlPort, controlToken: control.token, ...options },
@@ -208,10 +213,10 @@ async function parseOrigin (text, ca) {
   if (ca !== undefined && !existsSync(ca)) throw new UsageError(`--origin-ca: there is no file ${ca}`)
   // nginx's Lua module compares a certificate only with host names, not with addresses.
   if (tls && isIP(host) !== 0) {
-    throw new UsageError(`--origin: an https origin is named by its host name, which its certificate must have, not by the address ${host}`)
+    throw new UsageError(`--origin: an https origin needs the host name of its certificate, not the address ${host}`)
   }
   const found = await lookup(host, { all: true })
-    .catch((error) => { throw new UsageError(`--origin: ${host} is not known (${error.code})`) })
+    .catch((error) => { throw new UsageError(`--origin: ${host} cannot be resolved (${error.code})`) })
   return {
     addresses: [...new Set(found.map(({ address }) => address))],
     host,

@@ -21,29 +21,33 @@ LOOPBACK.addAddress('::1', 'ipv6')
 
 /** @type {import('../cli.js').Command} */
 export const command = {
-  summary: 'send the study\'s load to a wiki, and say how it did',
+  summary: 'send the study\'s load to a wiki, and show response times',
   help: `Usage: stevec load --url URL [options]
 
-The load scripts of the study. One after the other (the default), or --parallel N requests at a time, again and again until --requests or --duration is
-reached, to pages drawn at random from /wiki/page-000001 … below the URL. Each request has a connection of its own.
+Sends the load of the study to a wiki: requests to pages drawn at random from /wiki/page-000001 …
+below the URL, each on a connection of its own. By default one request follows the other; with
+--parallel N, N clients send at the same time. Ends after --requests or --duration.
 
   --url URL            of a door, such as http://wiki.localhost:8080
-  --pages N            number of different pages; default 100
-  --requests N         default 1000, or with --duration no bound
-  --pause SECONDS      of each client after each request, may be fractional; default 0
+  --pages N            number of different pages (default 100)
+  --requests N         requests of all clients together (default 1000; unlimited with --duration)
+  --pause SECONDS      of each client after each request; may be fractional (default 0)
   --method GET|POST    read pages (default), or create and replace them
-  --length N           characters of a POST; default 5000
-  --parallel N         clients at a time; default 1
-  --duration SECONDS   stop then; requests that are under way are waited for
-  --seed N             default 1; the same seed asks for the same pages in the same order
-  --json               the outcome as JSON
-  --i-run-that-host    needed when URL is not this machine: only ever load what is yours. Then at most ${ELSEWHERE.requests} requests, ${ELSEWHERE.parallel} at a time, ${ELSEWHERE.duration_s} s
+  --length N           characters of each POST (default 5000)
+  --parallel N         clients (default 1)
+  --duration SECONDS   time after which no request starts; requests in flight are awaited
+  --seed N             the same seed requests the same pages in the same order (default 1)
+  --json               the result as JSON
+  --i-run-that-host    confirms that a URL on another machine is yours; the load is then at most
+                       ${ELSEWHERE.requests} requests, ${ELSEWHERE.parallel} clients, ${ELSEWHERE.duration_s} seconds
 
-A POST changes pages of the wiki that it is sent to.
-Exit code: 0 done, also when requests failed; 1 the load could not be sent; 2 not understood; 130 interrupted.
+A POST changes pages of the wiki.
+Exit code: 0 done, even if requests failed; 1 the load could not be sent; 2 wrong usage;
+130 interrupted.
 
 Examples:
-  stevec up && stevec load --url http://source.localhost:8081 --method POST --pages 100 --length 5000 --requests 300
+  stevec up
+  stevec load --url http://source.localhost:8081 --method POST --pages 100 --requests 300
   stevec load --url http://wiki.localhost:8080 --pages 100 --requests 1000
   stevec load --url http://wiki.localhost:8080 --parallel 50 --duration 10 --json`,
   options: {
@@ -64,7 +68,7 @@ Examples:
     const url = parseUrl(values.url)
     const elsewhere = !await isLoopback(url.hostname)
     if (elsewhere && !values['i-run-that-host']) {
-      throw new UsageError(`${url.hostname} is not this machine. Load only what is yours: if it is, say so with --i-run-that-host`)
+      throw new UsageError(`${url.hostname} is not this machine. Load only machines that are yours; if it is yours, add --i-run-that-host`)
     }
     const most = elsewhere ? ELSEWHERE : { requests: 10_000_000, parallel: 2_000, duration_s: DURATION_MAX_S }
     const method = values.method ?? 'GET'
@@ -84,7 +88,7 @@ Examples:
     }
     const seed = integerOption(values.seed, '--seed', { least: 0, most: 2 ** 32 - 1 }) ?? 1
     if (values.length !== undefined && method === 'GET') {
-      throw new UsageError('--length is of what a POST writes; a GET reads what is there')
+      throw new UsageError('--length is for --method POST; a GET reads pages as they are')
     }
 
     if (!values.json) {
@@ -171,14 +175,14 @@ function inWords (outcome) {
     `response      mean ${outcome.duration_mean_ms} ms, ${Object.entries(outcome.duration_percentiles_ms).map(([name, value]) => `${name} ${value}`).join(', ')}, max ${outcome.duration_max_ms}`,
     `cache status  ${statuses}`,
     ...(outcome.generator_limited
-      ? ['The load generator used more than 70 % of this machine\'s cores: it may be what was measured.']
+      ? ['The load generator used more than 70 % of this machine\'s cores: the times may be its own.']
       : [])
   ]
 }
 
 /** @param {string | undefined} text */
 function parseUrl (text) {
-  if (text === undefined) throw new UsageError('say where to: --url http://wiki.localhost:8080')
+  if (text === undefined) throw new UsageError('--url is missing, for example --url http://wiki.localhost:8080')
   const url = URL.canParse(text) ? new URL(text) : null
   if (
     url === null ||
@@ -207,6 +211,6 @@ async function isLoopback (hostname) {
   const addresses = isIP(host)
     ? [{ address: host, family: isIP(host) }]
     : await lookup(host, { all: true })
-      .catch((error) => { throw new UsageError(`--url: ${host} is not known (${error.code})`) })
+      .catch((error) => { throw new UsageError(`--url: ${host} cannot be resolved (${error.code})`) })
   return addresses.every(({ address, family }) => LOOPBACK.check(address, family === 6 ? 'ipv6' : 'ipv4'))
 }

@@ -7,8 +7,24 @@ export const PORT_OPTIONS = Object.fromEntries(
 )
 
 export const PORT_HELP = Object.entries(DEFAULT_PORTS)
-  .map(([name, port]) => `  --${`${name}-port N`.padEnd(16)} default ${port}; also ${name.toUpperCase()}_PORT`)
+  .map(([name, port]) => `  --${`${name}-port N`.padEnd(18)} default ${port}; also ${name.toUpperCase()}_PORT`)
   .join('\n')
+
+const HELP_COLUMNS = 100
+
+/**
+ * @param {string[]} names
+ * @returns {string} indented lines of a help text, with commas between the names
+ */
+export function nameLines (names) {
+  const lines = ['']
+  for (const [index, name] of names.entries()) {
+    const text = index === names.length - 1 ? name : `${name},`
+    if (`  ${lines[lines.length - 1]} ${text}`.length > HELP_COLUMNS) lines.push('')
+    lines[lines.length - 1] = `${lines[lines.length - 1]} ${text}`.trim()
+  }
+  return lines.map((line) => `  ${line}`).join('\n')
+}
 
 /**
  * Returns the environment's configuration; ports of the command line override its ports.
@@ -61,7 +77,7 @@ export function numberOption (text, flag, { least, most }) {
  * @throws {UsageError}
  */
 export function refuseMore (positionals, most) {
-  if (positionals.length > most) throw new UsageError(`"${positionals[most]}" is one argument too many`)
+  if (positionals.length > most) throw new UsageError(`unexpected argument "${positionals[most]}"`)
 }
 
 /**

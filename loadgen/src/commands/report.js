@@ -8,9 +8,9 @@ export const command = {
   summary: 'tables, figures and one HTML file from a run or study',
   help: `Usage: stevec report <run|latest>
 
-Reads results/<run>/ and writes results/<run>/report/; anything there before is replaced. A study's folder
-gets one report on all of its runs, with a verdict on each hypothesis. \`latest\` is the newest run or study
-that is complete.
+Reads results/<run>/ and writes results/<run>/report/: tables (CSV), figures (SVG, PNG) and
+index.html. An earlier report there is replaced. The folder of a study gets one report on all of its
+runs, with a verdict on each hypothesis. \`latest\` is the newest complete run or study.
 
 Examples:
   stevec report latest
@@ -19,7 +19,7 @@ Examples:
   options: {},
   async run ({ values, positionals }) {
     refuseMore(positionals, 1)
-    if (positionals.length === 0) throw new UsageError('name a run: a folder of results/, or latest')
+    if (positionals.length === 0) throw new UsageError('which run? Name a folder of results/, or latest')
     await writeReport(findRun(configWith(values).resultsDirectory, positionals[0]))
     return 0
   }

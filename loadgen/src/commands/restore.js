@@ -9,11 +9,12 @@ export const command = {
   summary: 'put a backup of a wiki into a database',
   help: `Usage: stevec restore FILE [options]
 
-Checks that FILE, which \`stevec backup\` wrote, is whole, and puts it into an empty database. Nothing is written when the file is damaged. Edits that people make
-during a restore are not kept, so stop the wiki before, or restore into a database of another name and start a wiki on it.
+Checks that FILE, written by \`stevec backup\`, is complete, and puts it into an empty database.
+Writes nothing if FILE is damaged. Edits made during a restore are lost: stop the wiki first, or
+restore into a database of another name and start a wiki on it.
 
   --uri URI    the database (default MONGODB_URI, then the wiki of \`stevec up\`)
-  --replace    throw away what is in the database
+  --replace    deletes the present contents of the database
 
 Examples:
   stevec restore monday.stevec.gz --uri 'mongodb://127.0.0.1:27027/restored?replicaSet=stevec'
@@ -22,7 +23,7 @@ Examples:
   async run ({ values, positionals }) {
     refuseMore(positionals, 1)
     const [file] = positionals
-    if (file === undefined) throw new UsageError('which FILE?')
+    if (file === undefined) throw new UsageError('FILE is missing, for example monday.stevec.gz')
     if (!existsSync(file)) throw new UsageError(`there is no file ${file}`)
     const progress = progressLine()
     const counts = await readBackup({

@@ -4,7 +4,7 @@ import { experimentNames, loadDefinition } from '../lab/definition.js'
 import { gitState, readManifest } from '../lab/manifest.js'
 import { leaveOutMissing } from '../lab/missing-caches.js'
 import { experimentOf, findRun, findUnfinished, runName } from '../lab/results.js'
-import { refuseOtherwise } from '../lab/resume.js'
+import { refuseDifferences } from '../lab/resume.js'
 import { runExperiment } from '../lab/run.js'
 import { runDirectory, runStudy, STUDY } from '../lab/study.js'
 import { loadProfile } from '../profile/profile.js'
@@ -14,7 +14,7 @@ import { UsageError } from '../usage-error.js'
 
 /**
  * Options of the command line.
- * @typedef {object} Asked
+ * @typedef {object} RequestedOptions
  * @property {Target} [target]
  * @property {'quick' | 'full'} [preset]
  * @property {number} [seed]
@@ -41,7 +41,7 @@ import { UsageError } from '../usage-error.js'
  * Returns the job of a new run.
  * @param {ReturnType<typeof import('./options.js').configWith>} config
  * @param {string | undefined} name
- * @param {Asked} asked
+ * @param {RequestedOptions} requested
  * @returns {Job}
  */
 export function startedJob (
@@ -59,7 +59,7 @@ export function startedJob (
   }
 ) {
   if (name === undefined) {
-    throw new UsageError(`name an experiment: ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
+    throw new UsageError(`which experiment? Name one of ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
   }
   const common = { preset, seed, profile, target, origin }
   const fit = fitTo(target)
@@ -109,14 +109,14 @@ const studyJob = (job, definitions, repetitions) => ({
  * Returns the job of an unfinished run or study, from its manifest. Options on the command line must match it.
  * @param {ReturnType<typeof import('./options.js').configWith>} config
  * @param {string | undefined} name  of an experiment or a run; undefined: the newest unfinished one
- * @param {Asked} asked
+ * @param {RequestedOptions} requested
  * @returns {Job}
  * @throws {import('../lab/results.js').ResultsError} when there is none, or an option does not match
  */
-export function resumedJob ({ resultsDirectory }, name, asked) {
+export function resumedJob ({ resultsDirectory }, name, requested) {
   const isExperiment = name !== undefined &&
     (name === 'study' || name.endsWith('.json') || experimentNames().includes(name))
-  const ownFile = isExperiment && name.endsWith('.json') ? loadDefinition(name, asked.preset ?? 'quick') : null
+  const ownFile = isExperiment && name.endsWith('.json') ? loadDefinition(name, requested.preset ?? 'quick') : null
   const directory = name === undefined || isExperiment
     ? findUnfinished(resultsDirectory, ownFile?.name ?? name)
     : findRun(resultsDirectory, name)
@@ -124,26 +124,26 @@ export function resumedJob ({ resultsDirectory }, name, asked) {
   const { preset, seed, profile } = manifest
   /** @type {Target} */
   const target = manifest.target ? { kind: manifest.target.kind, zone: manifest.target.zone } : null
-  refuseOtherwise(
+  refuseDifferences(
     directory,
     { ...manifest, target },
-    { preset: asked.preset, seed: asked.seed, profile: asked.profile, target: asked.target }
+    { preset: requested.preset, seed: requested.seed, profile: requested.profile, target: requested.target }
   )
   const common = {
     directory,
     preset,
     seed,
-    profile: asked.profile ?? profile,
+    profile: requested.profile ?? profile,
     target,
-    origin: sameOrigin(manifest, asked.origin)
+    origin: sameOrigin(manifest, requested.origin)
   }
   const fit = fitTo(target)
   if (manifest.kind === 'study') {
     const names = manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => experiment)
-    if (asked.only !== undefined) {
-      refuseOtherwise(directory, { ...manifest, only: names }, { only: studyNames(asked.only) })
+    if (requested.only !== undefined) {
+      refuseDifferences(directory, { ...manifest, only: names }, { only: studyNames(requested.only) })
     }
-    const repetitions = asked.repetitions ?? manifest.repetitions ?? undefined
+    const repetitions = requested.repetitions ?? manifest.repetitions ?? undefined
     return studyJob(
       common,
       names.map((/** @type {string} */ each) => fit(loadDefinition(each, preset, { repetitions }))),
@@ -157,9 +157,9 @@ export function resumedJob ({ resultsDirectory }, name, asked) {
   const known = isExperiment || experimentNames().includes(file)
   const definition = known
     ? loadDefinition(file, preset, {
-      repetitions: asked.repetitions ?? before.repetitions,
-      vus: asked.vus ?? before.settings.vus,
-      only: cellsOption(asked.only) ?? levelsOf(before.factors)
+      repetitions: requested.repetitions ?? before.repetitions,
+      vus: requested.vus ?? before.settings.vus,
+      only: cellsOption(requested.only) ?? levelsOf(before.factors)
     })
     : before
   return experimentJob(common, fit(definition))
@@ -167,19 +167,19 @@ export function resumedJob ({ resultsDirectory }, name, asked) {
 
 /**
  * @param {Record<string, any>} manifest  of the resumed run
- * @param {string | undefined} asked  --origin
+ * @param {string | undefined} requested  --origin
  * @returns {string} --origin of the resumed run
  * @throws {UsageError} when they differ, or when only the user knows the address
  */
-function sameOrigin (manifest, asked) {
+function sameOrigin (manifest, requested) {
   const kind = manifest.origin?.kind ?? 'local'
-  if (asked !== undefined && asked.split(':')[0] !== kind) {
-    throw new UsageError(`the origin of this run was ${kind}, so it cannot be gone on with at ${asked}`)
+  if (requested !== undefined && requested.split(':')[0] !== kind) {
+    throw new UsageError(`the origin of this run was ${kind}, so it cannot be resumed at ${requested}`)
   }
-  if (asked === undefined && kind === 'ssh') {
-    throw new UsageError('the origin of this run was a machine of your own; name it again with --origin ssh://…')
+  if (requested === undefined && kind === 'ssh') {
+    throw new UsageError('the origin of this run was a machine of your own; repeat its address with --origin ssh://…')
   }
-  return asked ?? kind
+  return requested ?? kind
 }
 
 /**

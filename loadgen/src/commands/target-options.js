@@ -10,9 +10,9 @@ export const TARGET_OPTIONS = {
   'max-requests': { type: 'string' }
 }
 
-export const TARGET_HELP = `  --target NAME        what is measured: stack (default: one of its own), or cloudflare: the doors of a zone, and the wiki behind them
-  --zone DOMAIN        of --target cloudflare; default the zone that stevec cloudflare verify has verified, when it is one
-  --max-requests N     of --target cloudflare: refuse to send more; default ${MAX_REQUESTS}`
+export const TARGET_HELP = `  --target NAME        stack (default, a stack of its own), or cloudflare (the doors of a zone)
+  --zone DOMAIN        for --target cloudflare; default the only verified zone
+  --max-requests N     for --target cloudflare: the most requests to send (default ${MAX_REQUESTS})`
 
 /** @typedef {{kind: 'cloudflare', zone: string}} ZoneTarget */
 
@@ -39,7 +39,7 @@ export function targetOption (values, stateDirectory) {
   }
   const foreign = ['profile', 'origin', ...Object.keys(PORT_OPTIONS)].find((name) => values[name] !== undefined)
   if (foreign !== undefined) {
-    throw new UsageError(`--${foreign} is for a stack of one's own: origin and client of a zone stand where they stand`)
+    throw new UsageError(`--${foreign} is for a stack of one's own; it cannot be used with --target cloudflare`)
   }
   return { target: { kind: 'cloudflare', zone: values.zone ?? onlyZone(stateDirectory) }, maxRequests }
 }

@@ -23,27 +23,34 @@ export const command = {
   summary: 'start the wiki with all its doors, to browse',
   help: `Usage: stevec up [options]
 
-Starts mongod, the wiki, nginx in its three roles and the links between them, waits until every door answers, and leaves them running.
-What you write is kept in .stevec/ over \`stevec down\`.
+Starts mongod, the wiki, nginx in its three roles (origin, edge, local) and the links between them.
+Waits until every door answers, then leaves them running. Pages are kept in .stevec/ after
+\`stevec down\`.
 
-  --origin WHERE     where the wiki and its nginx run: local (default), board (in QEMU: found, or switched on until \`stevec down\`),
-                     or ssh://[user@]host[:port], a board of your own
-  --profile NAME     where the origin and the client stand: ${profileNames().join(', ')}, or a file of your own (default none)
-  --policy NAME      how pages are cached: ${CACHE_POLICY_NAMES.join(', ')} (default ${POLICY}; also CACHE_POLICY)
+  --origin WHERE       where the wiki and its nginx run (default local):
+                         local                     this machine
+                         board                     the emulated board; if it is off, it is switched
+                                                   on until \`stevec down\`
+                         ssh://[user@]host[:port]  a board of your own
+  --profile NAME       limits and links of origin and client (default none):
+                       ${profileNames().join(', ')}, or a file of your own
+  --policy NAME        cache policy (default ${POLICY}; also CACHE_POLICY):
+                       ${CACHE_POLICY_NAMES.join(', ')}
 ${PORT_HELP}
 
-With purge-tag and purge-url each edit purges the emulated edge, so the new text shows at once through every door.
-Experiments use the study's ttl unless they compare policies, and --policy ttl shows it: a page may be as old as
-CACHE_TTL_S (180). If PURGE_ZONE names a zone of yours, edits purge that zone instead, and the default is ttl.
+With purge-tag and purge-url, each edit purges the emulated edge: the new text shows at once through
+every door. With ttl, the policy of the study, a page may be CACHE_TTL_S seconds old (default 180).
+If PURGE_ZONE names a zone of yours, edits purge that zone instead, and the default policy is ttl.
 
-Environment: MONGODB_URI (your own database instead of ours), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN, and the wiki's
-CACHE_POLICY, CACHE_TTL_S, PAGE_MAX_BYTES.
+Environment: MONGODB_URI (your own database), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN; settings of the
+wiki such as CACHE_POLICY, CACHE_TTL_S (seconds) and PAGE_MAX_BYTES.
+Exit code: 0 up, 1 could not start, 2 wrong usage, 130 interrupted.
 
 Examples:
   stevec up
   stevec up --edge-port 9080
   stevec up --origin board
-  stevec up --profile banana-pi        # after \`stevec calibrate\`, as slow as the study's board
+  stevec up --profile banana-pi        # as slow as the study's board; first: stevec calibrate
   CACHE_TTL_S=10 stevec up --policy ttl`,
   options: { profile: { type: 'string' }, origin: { type: 'string' }, policy: { type: 'string' }, ...PORT_OPTIONS },
   async run ({ values, positionals, signal = interruptSignal() }) {
@@ -58,16 +65,16 @@ Examples:
     if (present !== null && isRunning(present)) {
       const other = values.profile !== undefined && present.profile?.name !== profile.name
       if (other) {
-        throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; \`stevec down\` first`)
+        throw new UsageError(`already up, with the profile ${present.profile?.name ?? 'none'}; run \`stevec down\` first`)
       }
       const elsewhere = values.origin !== undefined &&
         (present.origin?.facts.kind ?? 'local') !== values.origin.split(':')[0]
       if (elsewhere) {
-        throw new UsageError(`already up, with the origin ${present.origin?.facts.kind ?? 'local'}; \`stevec down\` first`)
+        throw new UsageError(`already up, with the origin ${present.origin?.facts.kind ?? 'local'}; run \`stevec down\` first`)
       }
       const before = present.cache_policy ?? ZONE_POLICY
       const otherPolicy = values.policy !== undefined && before !== policy
-      if (otherPolicy) throw new UsageError(`already up, with the policy ${before}; \`stevec down\` first`)
+      if (otherPolicy) throw new UsageError(`already up, with the policy ${before}; run \`stevec down\` first`)
       process.stdout.write(
         `already up since ${present.started_at}:\n${doorLines(present.doors).map((line) => `  ${line}\n`).join('')}`
       )
@@ -93,7 +100,7 @@ Examples:
       await origin.close()
       throw error
     })
-    if (origin.facts.emulated) say('the origin is emulated: how fast it answers says nothing of a real board')
+    if (origin.facts.emulated) say('the origin is emulated: its response times are not those of a real board')
     if (values.profile !== undefined) for (const line of profileLines(profile)) process.stderr.write(`${line}\n`)
     process.stdout.write([
       'up:',
@@ -106,19 +113,19 @@ Examples:
 }
 
 /**
- * @param {string | undefined} asked  --policy
+ * @param {string | undefined} requested  --policy
  * @param {Record<string, string>} environment  the wiki's settings in this command's environment
  * @returns {string}
  * @throws {UsageError}
  */
-function policyOption (asked, { CACHE_POLICY: inherited, PURGE_ZONE: zone }) {
-  const known = asked === undefined || CACHE_POLICY_NAMES.some((name) => name === asked)
-  if (!known) throw new UsageError(`--policy must be one of ${CACHE_POLICY_NAMES.join(', ')}, not "${asked}"`)
-  return asked ?? (inherited || (zone === undefined ? POLICY : ZONE_POLICY))
+function policyOption (requested, { CACHE_POLICY: inherited, PURGE_ZONE: zone }) {
+  const known = requested === undefined || CACHE_POLICY_NAMES.some((name) => name === requested)
+  if (!known) throw new UsageError(`--policy must be one of ${CACHE_POLICY_NAMES.join(', ')}, not "${requested}"`)
+  return requested ?? (inherited || (zone === undefined ? POLICY : ZONE_POLICY))
 }
 
 /** @param {string} policy */
 function policyLine (policy) {
-  if (!needsPurges(policy)) return `cached under the policy ${policy}; wiki-app/README.md says when an edit shows`
-  return `cached under the policy ${policy}: an edit shows at once (the study's policy: stevec up --policy ttl)`
+  if (!needsPurges(policy)) return `cache policy ${policy}; wiki-app/README.md says when an edit shows`
+  return `cache policy ${policy}: an edit shows at once (the study's policy: stevec up --policy ttl)`
 }

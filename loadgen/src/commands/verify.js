@@ -5,21 +5,22 @@ import { interruptSignal, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
 export const command = {
-  summary: 'measure what is known, to see that the lab can be trusted',
+  summary: 'measure servers of known behaviour, to test the lab itself',
   help: `Usage: stevec verify [--short] [--json]
 
-Runs the lab and the analysis on servers whose answers are known, and prints what is known beside what was measured:
-an origin of known capacity, a cache of known hit ratio, a history of known staleness, a generator that is the limit,
-and counts, logs, samples and clocks that are wrong and must be found out.
+Tests the lab and the analysis on servers whose answers are known, and prints known and measured
+values side by side: an origin of known capacity, a cache of known hit ratio, a history of known
+staleness, a generator that is the bottleneck, and counts, logs, samples and clocks that are wrong
+and must be detected.
 
   --short   smaller loads, in a fraction of the time
   --json    {"pass": …, "rows": […]} instead of a table
 
-Nothing of it is kept. The origin is timed and the generator takes most of the machine for some seconds, so that
-nothing else should measure at the same time. What is timed and does not hold while others work on the machine is
-measured again, three times at most; that it was so is said ("disturbance" in a row of --json).
-With CI=true, as continuous integration sets it, what is timed is shown but not judged ("judged": false).
-Exit code: 0 all of it holds, 1 something does not or could not be run, 130 interrupted.
+Nothing is kept. The generator takes most of the machine for some seconds, so nothing else should
+measure at the same time. If other processes disturb a timed test, it is repeated, at most three
+times, and the output says so ("disturbance" in a row of --json). With CI=true, timed tests are
+shown but not judged ("judged": false).
+Exit code: 0 all tests hold, 1 one does not or could not run, 2 wrong usage, 130 interrupted.
 
 Examples:
   stevec verify

@@ -19,7 +19,7 @@ const DURATION_BEYOND_PROBE_S = 900
  * @param {AbortSignal} options.signal
  */
 export async function startBackground ({ generators, probe, vus, directory, signal }) {
-  const switchboard = await listenForEnd()
+  const endSignal = await listenForEnd()
   try {
     const generator = await generators.start({
       name: 'background',
@@ -32,40 +32,40 @@ export async function startBackground ({ generators, probe, vus, directory, sign
         vus,
         pause_s: 0,
         duration_max_s: probe.duration_max_s + DURATION_BEYOND_PROBE_S,
-        until_url: switchboard.url
+        until_url: endSignal.url
       }
     })
     let ended = false
     const done = generator.done.finally(() => {
       ended = true
-      switchboard.close()
+      endSignal.close()
     })
-    await waitUntil(() => ended || signal.aborted || switchboard.answered() >= vus, FIRST_ROUND_TIMEOUT_MS)
+    await waitUntil(() => ended || signal.aborted || endSignal.answered() >= vus, FIRST_ROUND_TIMEOUT_MS)
     return {
       csvFile: generator.csvFile,
       cpuSeconds: generator.cpuSeconds,
       /** Ends the background; each reader still gets its last response. */
       async stop () {
-        switchboard.tell()
+        endSignal.send()
         return done
       }
     }
   } catch (error) {
-    switchboard.close()
+    endSignal.close()
     throw error
   }
 }
 
-/** Listens on loopback: `/until` stays open until `tell()`; `/until/answered` counts calls and responds at once. */
+/** Listens on loopback: `/until` stays open until `send()`; `/until/answered` counts calls and responds at once. */
 async function listenForEnd () {
   /** @type {Set<import('node:http').ServerResponse>} */
   const waiting = new Set()
-  let told = false
+  let isOver = false
   let answered = 0
   const server = createServer((request, response) => {
     const counts = request.url === '/until/answered'
     if (counts) answered += 1
-    if (told || counts) response.end()
+    if (isOver || counts) response.end()
     else waiting.add(response)
   })
   await new Promise((resolve, reject) => {
@@ -75,8 +75,8 @@ async function listenForEnd () {
   return {
     url: `http://127.0.0.1:${/** @type {import('node:net').AddressInfo} */ (server.address()).port}/until`,
     answered: () => answered,
-    tell () {
-      told = true
+    send () {
+      isOver = true
       for (const response of waiting) response.end()
     },
     close () {

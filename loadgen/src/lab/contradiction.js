@@ -24,7 +24,7 @@ export function contradiction (settings) {
     page_size_chars: size
   } = settings
   if (model === 'open' && rate === null) return 'the open model needs rate_per_s'
-  if (model === 'open' && pause > 0) return 'in the open model nobody pauses: pause_s must be 0'
+  if (model === 'open' && pause > 0) return 'the open model has no pauses: pause_s must be 0'
   if (model === 'closed' && rate !== null) return 'rate_per_s is for the open model; the closed one has vus and pause_s'
   if (burst !== null && (model !== 'open' || bound !== 'either')) {
     return 'burst is for the open model, bound by "either"'
@@ -33,14 +33,14 @@ export function contradiction (settings) {
     return `the burst ends after ${endOf(burst)} s, beyond duration_max_s = ${duration}`
   }
   if (settings.cache !== 'edge' && settings.door !== 'cached') {
-    return `cache says who stands at the door cached, not at ${settings.door}`
+    return `cache sets the cache at the door cached, and the door is ${settings.door}`
   }
-  if (settings.cache !== 'edge' && !settings.collapsing) return 'only the edge can be told not to collapse'
+  if (settings.cache !== 'edge' && !settings.collapsing) return 'only the edge can switch request collapsing off'
   if (fault !== null && (model !== 'open' || bound !== 'either' || background > 0)) {
     return 'fault is for the open model without a background, bound by "either"'
   }
   if (fault !== null && fault.from_s + fault.for_s >= duration) {
-    return `the fault ends after ${fault.from_s + fault.for_s} s, and the trial after ${duration} s: nobody would see the recovery`
+    return `the fault ends after ${fault.from_s + fault.for_s} s, and the trial after ${duration} s: no request would show the recovery`
   }
   if (rate !== null && bound === 'requests' && requests / rate > duration) {
     return `${requests} requests at ${rate} a second take longer than duration_max_s = ${duration}; raise it, or bound the trial by "either"`

@@ -129,7 +129,7 @@ export function loadDefinition (name, preset, overrides = {}) {
   if (own && !existsSync(name)) throw new DefinitionError(`there is no file ${name}`)
   if (!own && !experimentNames().includes(name)) {
     throw new DefinitionError(
-      `there is no experiment "${name}"; there is: ${experimentNames().join(', ')}, or name a .json file of your own`
+      `there is no experiment "${name}"; the experiments are: ${experimentNames().join(', ')}, or name a .json file of your own`
     )
   }
   const file = own ? name : path.join(DIRECTORY, `${name}.json`)
@@ -235,12 +235,12 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {} })
  * @throws {DefinitionError} for an unknown factor or level
  */
 function keepOnly (factors, only) {
-  const kept = { ...factors }
+  const selected = { ...factors }
   for (const [name, wanted] of Object.entries(only)) {
     const factor = factors[name]
     if (factor === undefined) {
       throw new DefinitionError(
-        `there is no factor "${name}" to choose from; there is: ${Object.keys(factors).join(', ')}`
+        `there is no factor "${name}"; the factors are: ${Object.keys(factors).join(', ')}`
       )
     }
     const levels = levelsOf(name, factor).map(({ level }) => String(level))
@@ -248,11 +248,11 @@ function keepOnly (factors, only) {
     if (unknown !== undefined) {
       throw new DefinitionError(`the factor ${name} has no level "${unknown}"; it has: ${levels.join(', ')}`)
     }
-    kept[name] = Array.isArray(factor)
+    selected[name] = Array.isArray(factor)
       ? factor.filter((level) => wanted.includes(String(level)))
       : Object.fromEntries(Object.entries(factor).filter(([level]) => wanted.includes(level)))
   }
-  return kept
+  return selected
 }
 
 /** Compiled once: a run checks each cell. @type {Ajv | undefined} */

@@ -33,15 +33,15 @@ const CLOCK_RESOLUTION_US = 1000
  * @param {Fault} options.fault
  * @param {import('../stack/origin/origin.js').Origin} options.origin
  * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door  one that leads straight to the origin
- * @param {() => Promise<boolean>} options.begun  whether a request of the trial has a response
+ * @param {() => Promise<boolean>} options.hasResponse  whether a request of the trial has a response
  * @param {() => void} options.onKill  called just before the kill
  * @param {AbortSignal} options.signal
  * @returns {Promise<FaultTimes>}
  * @throws {Error} when no request arrives, or the origin does not die or does not answer again
  */
-export async function causeFault ({ fault, origin, door, begun, onKill, signal }) {
-  if (!await waitUntil(async () => signal.aborted || await begun(), BEGIN_TIMEOUT_MS)) {
-    throw new Error('no request came for the fault to begin with')
+export async function causeFault ({ fault, origin, door, hasResponse, onKill, signal }) {
+  if (!await waitUntil(async () => signal.aborted || await hasResponse(), BEGIN_TIMEOUT_MS)) {
+    throw new Error('the fault did not begin: no request of the trial got a response')
   }
   await delay(fault.from_s * 1000, undefined, { signal })
   onKill()

@@ -3,23 +3,26 @@ import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { readConfig } from '../config.js'
 import { ROOT } from '@stevec/harness/config'
+import { readProcessorTimes, readProcessStat } from '@stevec/harness/proc'
 import { startProcess, stopProcess } from '@stevec/harness/processes'
 import { requireTool } from '@stevec/harness/tools/locate'
+
+/** @typedef {import('@stevec/harness/proc').ProcessStat} ProcessStat */
 
 /** Above this share of all cores, a trial may measure the generators instead of the server. */
 export const GENERATOR_LIMIT = 0.7
 /** Suffix of k6's own sample files, which are too large to keep. */
 export const RAW_SUFFIX = '-raw.csv.gz'
-/** Linux's USER_HZ, the unit of /proc/<pid>/stat; 100 on every supported architecture. */
-const TICKS_PER_S = 100
+const SCRIPT = path.join(ROOT, 'loadgen/scenarios/requests.js')
+const STOP_TIMEOUT_MS = 5_000
 
 /**
  * The input of loadgen/scenarios/requests.js.
- * @typedef {import('./definition.js').Settings & ToldBesides & {summary_file: string}} GeneratorSettings
+ * @typedef {import('./definition.js').Settings & DoorSettings & {summary_file: string}} GeneratorSettings
  */
 
 /**
- * @typedef {object} ToldBesides
+ * @typedef {object} DoorSettings
  * @property {string} url  of the door
  * @property {import('../../scenarios/plan.js').Plan} plan
  * @property {string} mark  prefix of each edit's text; unique to each trial of a run
@@ -40,6 +43,14 @@ const TICKS_PER_S = 100
  */
 
 /**
+ * @typedef {object} GeneratorOptions
+ * @property {string} name  of the files <name>-raw.csv.gz and <name>.log
+ * @property {string} directory
+ * @property {Omit<GeneratorSettings, 'summary_file'>} settings
+ * @property {number} [watchPort]  of k6's dashboard
+ */
+
+/**
  * @typedef {object} Generator
  * @property {Promise<GeneratorFacts>} done
  * @property {() => number} cpuSeconds  used so far; 0 after its end
@@ -56,43 +67,15 @@ export function createGenerators (signal) {
   let attributedS = childrenCpuSeconds()
   return {
     /**
-     * @param {object} options
-     * @param {string} options.name  of the files <name>-raw.csv.gz and <name>.log
-     * @param {string} options.directory
-     * @param {Omit<GeneratorSettings, 'summary_file'>} options.settings
-     * @param {number} [options.watchPort]  for k6's dashboard
+     * @param {GeneratorOptions} options
      * @returns {Promise<Generator>}
      */
-    async start ({ name, directory, settings, watchPort }) {
-      const summaryFile = path.join(directory, `${name}-summary.json`)
-      const csvFile = path.join(directory, `${name}${RAW_SUFFIX}`)
-      const logFile = path.join(directory, `${name}.log`)
+    async start (options) {
+      const files = filesOf(options)
       const startedAt = performance.now()
       const stolenBeforeS = stolenCpuSeconds()
-      const k6 = await startProcess({
-        name: 'k6',
-        command: requireTool('k6').path,
-        args: [
-          'run',
-          '--quiet',
-          '--no-color',
-          '--no-usage-report',
-          '--address',
-          '',
-          '--out',
-          `csv=${csvFile}`,
-          path.join(ROOT, 'loadgen/scenarios/requests.js')
-        ],
-        logFile,
-        // Settings go into the environment: every user of the machine can read a process's arguments.
-        env: {
-          ...readConfig().childEnvironment,
-          K6_CSV_TIME_FORMAT: 'unix_micro',
-          STEVEC_GENERATOR: JSON.stringify({ ...settings, summary_file: summaryFile }),
-          ...dashboard(watchPort)
-        }
-      })
-      const onAbort = () => { stopProcess(k6, 5_000) }
+      const k6 = await startK6(options, files)
+      const onAbort = () => { stopProcess(k6, STOP_TIMEOUT_MS) }
       signal.addEventListener('abort', onAbort)
       if (signal.aborted) onAbort()
       let ended = false
@@ -104,21 +87,16 @@ export function createGenerators (signal) {
         const totalS = childrenCpuSeconds()
         const cpuS = totalS - attributedS
         attributedS = totalS
-        if (statSync(logFile).size === 0) rmSync(logFile)
-        const ofCores = (/** @type {number} */ seconds) => round(seconds / (wallS * availableParallelism()))
-        const share = ofCores(cpuS)
-        const stolenS = stolenCpuSeconds()
+        if (statSync(files.log).size === 0) rmSync(files.log)
+        const stolenAfterS = stolenCpuSeconds()
+        const stolenS = stolenAfterS === null || stolenBeforeS === null ? null : stolenAfterS - stolenBeforeS
         return {
           exit_code: exitCode,
-          dropped_iterations: droppedIterations(summaryFile),
-          wall_s: round(wallS),
-          generator_cpu_s: round(cpuS),
-          generator_cpu_share: share,
-          generator_limited: share > GENERATOR_LIMIT,
-          stolen_cpu_share: stolenS === null || stolenBeforeS === null ? null : ofCores(stolenS - stolenBeforeS)
+          dropped_iterations: droppedIterations(files.summary),
+          ...cpuFacts({ wallS, cpuS, stolenS })
         }
       })
-      return { done, cpuSeconds: () => ended ? 0 : cpuSeconds(k6.pid), csvFile }
+      return { done, cpuSeconds: () => ended ? 0 : cpuSeconds(k6.pid), csvFile: files.csv }
     },
     /**
      * Call just before another child of this process ends: excludes its CPU time.
@@ -131,6 +109,46 @@ export function createGenerators (signal) {
 }
 
 /** @typedef {ReturnType<typeof createGenerators>} Generators */
+
+/** @param {Pick<GeneratorOptions, 'name' | 'directory'>} options */
+const filesOf = ({ name, directory }) => ({
+  summary: path.join(directory, `${name}-summary.json`),
+  csv: path.join(directory, `${name}${RAW_SUFFIX}`),
+  log: path.join(directory, `${name}.log`)
+})
+
+/**
+ * @param {GeneratorOptions} options
+ * @param {ReturnType<typeof filesOf>} files
+ */
+function startK6 ({ settings, watchPort }, files) {
+  return startProcess({
+    name: 'k6',
+    command: requireTool('k6').path,
+    args: ['run', '--quiet', '--no-color', '--no-usage-report', '--address', '', '--out', `csv=${files.csv}`, SCRIPT],
+    logFile: files.log,
+    // Settings go into the environment: every user of the machine can read a process's arguments.
+    env: {
+      ...readConfig().childEnvironment,
+      K6_CSV_TIME_FORMAT: 'unix_micro',
+      STEVEC_GENERATOR: JSON.stringify({ ...settings, summary_file: files.summary }),
+      ...dashboard(watchPort)
+    }
+  })
+}
+
+/** @param {{wallS: number, cpuS: number, stolenS: number | null}} times */
+function cpuFacts ({ wallS, cpuS, stolenS }) {
+  const ofCores = (/** @type {number} */ seconds) => round(seconds / (wallS * availableParallelism()))
+  const share = ofCores(cpuS)
+  return {
+    wall_s: round(wallS),
+    generator_cpu_s: round(cpuS),
+    generator_cpu_share: share,
+    generator_limited: share > GENERATOR_LIMIT,
+    stolen_cpu_share: stolenS === null ? null : ofCores(stolenS)
+  }
+}
 
 /**
  * https://grafana.com/docs/k6/latest/results-output/web-dashboard/
@@ -149,48 +167,17 @@ function dashboard (port) {
       }
 }
 
-/** CPU time of children that have ended and were waited for (proc(5): cutime and cstime). */
-export const childrenCpuSeconds = () => statTimes('self', 13)
+/** CPU time of children that have ended and were waited for, seconds. */
+export const childrenCpuSeconds = () => /** @type {ProcessStat} */ (readProcessStat('self')).ended_children_cpu_s
 
 /**
- * CPU time of all threads of a living process (proc(5): utime and stime).
  * @param {number} pid
+ * @returns {number} CPU time of all threads of a living process, seconds; 0 after its end
  */
-function cpuSeconds (pid) {
-  try {
-    return statTimes(String(pid), 11)
-  } catch {
-    return 0
-  }
-}
+const cpuSeconds = (pid) => readProcessStat(pid)?.cpu_s ?? 0
 
-/**
- * @param {string} process
- * @param {number} index  of the first of two fields; 0 is the field after the process's name
- */
-function statTimes (process, index) {
-  const stat = readFileSync(`/proc/${process}/stat`, 'latin1')
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-  return (Number(fields[index]) + Number(fields[index + 1])) / TICKS_PER_S
-}
-
-function stolenCpuSeconds () {
-  try {
-    return stolenSecondsIn(readFileSync('/proc/stat', 'latin1'))
-  } catch {
-    return null
-  }
-}
-
-/**
- * @param {string} stat  /proc/stat
- * @returns {number | null} time that a virtual machine wanted and its host did not give, since boot, all cores together
- *   (proc(5): steal)
- */
-export function stolenSecondsIn (stat) {
-  const ticks = /^cpu +(?:\d+ +){7}(\d+)/m.exec(stat)?.[1]
-  return ticks === undefined ? null : Number(ticks) / TICKS_PER_S
-}
+/** CPU time that this virtual machine wanted and its host did not give, seconds since boot; null: not reported. */
+const stolenCpuSeconds = () => readProcessorTimes()?.stolen_s ?? null
 
 /** @param {string} summaryFile */
 function droppedIterations (summaryFile) {

@@ -14,7 +14,7 @@ const AGE_RESOLUTION_S = 1
  * After waiting this long for another request's fetch, a request starts its own (docs/decisions/0005). So does nginx's
  * own cache (proxy_cache_lock_timeout).
  */
-const COLLAPSE_PATIENCE_MS = 5_000
+const COLLAPSE_WAIT_MAX_MS = 5_000
 
 /** @typedef {import('./samples.js').Counts} Counts */
 
@@ -33,7 +33,7 @@ const COLLAPSE_PATIENCE_MS = 5_000
  *   got a stale copy although the wiki may have counted them
  * @property {import('./counter.js').Counter} counter
  * @property {number} refreshes  requests that the edge sent by itself, to renew a copy that it had served (UPDATING)
- * @property {null | (import('./purges.js').Purges & {told: boolean})} purges  null: the policy has none
+ * @property {null | import('./purges.js').TrialPurges} purges  null: the policy has none
  * @property {import('./logs.js').PerRole} logLines
  * @property {import('./logs.js').PerRole} logLinesExpected
  * @property {number} wallS
@@ -53,7 +53,7 @@ export function expectedCounter ({ trial: { settings, plan }, stores, severalCac
   if (settings.background_vus > 0 || settings.bound === 'either' || settings.fault !== null) return null
   if (!stores || (plan.reads === 0 && settings.edit === 'post')) return httpRequestsPlanned({ settings, plan })
   const outlives = needsPurges(settings.policy) || k6.wall_s < settings.ttl_s - AGE_RESOLUTION_S
-  if ((samples?.duration_max_ms ?? 0) >= COLLAPSE_PATIENCE_MS) return null
+  if ((samples?.duration_max_ms ?? 0) >= COLLAPSE_WAIT_MAX_MS) return null
   return outlives && !severalCaches && plan.writes === 0 ? plan.distinct_pages : null
 }
 
@@ -67,24 +67,28 @@ function httpRequestsPlanned ({ settings, plan }) {
  * @returns {string[]} why the trial is invalid, in sentences; empty for a valid trial
  */
 export function problemsOf (findings) {
-  const {
-    trial,
-    coldProof,
-    k6,
-    samples,
-    background,
-    overlap,
-    counter,
-    refreshes,
-    purges,
-    logLines,
-    logLinesExpected,
-    wallS,
-    monotonicS
-  } = findings
-  /** @type {string[]} */
-  const problems = []
-  const say = (/** @type {boolean} */ wrong, /** @type {() => string} */ text) => { if (wrong) problems.push(text()) }
+  const { trial, samples, background, overlap } = findings
+  const problems = problemsOfConditions(findings)
+  // Without samples, no count can be checked.
+  if (samples === null || background?.samples === null) return problems
+
+  problems.push(...problemsOfProbe(findings, samples), ...problemsOfWiki(findings))
+  const totals = totalsOf(samples, background?.samples ?? null)
+  if (trial.settings.fault !== null) {
+    const answered = totals.sent - totals.served - samples.requests_failed
+    return [...problems, ...problemsOfFault(findings, answered)]
+  }
+  problems.push(...problemsOfSums(findings, samples, totals), ...problemsOfLogs(findings))
+  if (overlap?.proved === false) problems.push('the background did not run before, during and after the probe')
+  return problems
+}
+
+/**
+ * Checks that the caches were cold, k6 ended well and nobody set the clock.
+ * @param {Findings} findings
+ */
+function problemsOfConditions ({ coldProof, k6, background, wallS, monotonicS }) {
+  const { problems, say } = listProblems()
   say(
     !coldProof.cold,
     () => `the caches were not cold: the probe saw ${coldProof.observed.map((status) => status || 'no cache').join(', ')} and ${coldProof.origin_requests} requests reached the origin`
@@ -99,8 +103,17 @@ export function problemsOf (findings) {
     Math.abs(wallS - monotonicS) > CLOCK_STEP_S,
     () => `the clock was set during the trial: it says ${wallS.toFixed(2)} s have passed, but ${monotonicS.toFixed(2)} s have`
   )
-  if (samples === null || background?.samples === null) return problems
+  return problems
+}
 
+/**
+ * Checks that the probe sent what was planned, and that the counter is what theory says.
+ * @param {Findings} findings
+ * @param {Counts} samples  of the probe
+ */
+function problemsOfProbe (findings, samples) {
+  const { trial, k6, counter } = findings
+  const { problems, say } = listProblems()
   const planned = httpRequestsPlanned(trial)
   say(
     trial.settings.bound === 'requests' && samples.requests_sent !== planned,
@@ -112,23 +125,33 @@ export function problemsOf (findings) {
     expected !== null && counter.requests !== expected,
     () => `the counter says ${counter.requests}, expected ${expected}`
   )
+  return problems
+}
 
-  const sent = samples.requests_sent + (background?.samples.requests_sent ?? 0)
-  const served = samples.served_by_cache + (background?.samples.served_by_cache ?? 0)
-  const unanswered = samples.requests_unanswered + (background?.samples.requests_unanswered ?? 0)
-  const hint = unanswered > 0 ? ` (${unanswered} had no answer: whether they reached it is not known)` : ''
+/** @param {Findings} findings */
+function problemsOfWiki ({ counter, purges }) {
+  const { problems, say } = listProblems()
   say(
     counter.reads + counter.writes !== counter.requests,
     () => `the counter says ${counter.requests} requests, but ${counter.reads} reads and ${counter.writes} writes`
   )
-  say(purges?.told === false, () => 'the wiki had not told the edge of every edit within a minute after the trial')
+  say(purges?.told === false, () => 'the wiki had not purged every edit from the edge within a minute after the trial')
   say(
     purges !== null && counter.writes > 0 && purges.calls === purges.failed,
     () => `${counter.writes} edits, but no purge reached the edge`
   )
-  if (trial.settings.fault !== null) {
-    return [...problems, ...problemsOfFault(findings, sent - served - samples.requests_failed)]
-  }
+  return problems
+}
+
+/**
+ * Checks: sent = served by cache + counter.
+ * @param {Findings} findings
+ * @param {Counts} samples  of the probe
+ * @param {ReturnType<typeof totalsOf>} totals
+ */
+function problemsOfSums ({ counter, refreshes }, samples, { sent, served, unanswered }) {
+  const { problems, say } = listProblems()
+  const hint = unanswered > 0 ? ` (${unanswered} had no answer: whether they reached it is not known)` : ''
   const own = refreshes > 0 ? ` + ${refreshes} of the edge's own` : ''
   say(
     sent + refreshes !== served + counter.requests,
@@ -138,14 +161,39 @@ export function problemsOf (findings) {
     samples.writes_sent !== counter.writes,
     () => `${samples.writes_sent} writes sent ≠ ${counter.writes} writes at the origin${hint}`
   )
+  return problems
+}
+
+/** @param {Findings} findings */
+function problemsOfLogs ({ logLines, logLinesExpected }) {
+  const { problems, say } = listProblems()
   for (const role of /** @type {(keyof typeof logLines)[]} */ (Object.keys(logLines))) {
     say(
       logLines[role] !== logLinesExpected[role],
       () => `the ${role} log has ${logLines[role]} lines, expected ${logLinesExpected[role]}`
     )
   }
-  say(overlap !== null && !overlap.proved, () => 'the background did not run before, during and after the probe')
   return problems
+}
+
+/**
+ * @param {Counts} probe
+ * @param {Counts | null} background
+ */
+const totalsOf = (probe, background) => ({
+  sent: probe.requests_sent + (background?.requests_sent ?? 0),
+  served: probe.served_by_cache + (background?.served_by_cache ?? 0),
+  unanswered: probe.requests_unanswered + (background?.requests_unanswered ?? 0)
+})
+
+/** Returns a list, and a function that adds a sentence to it if something is wrong. */
+function listProblems () {
+  /** @type {string[]} */
+  const problems = []
+  return {
+    problems,
+    say (/** @type {boolean} */ wrong, /** @type {() => string} */ text) { if (wrong) problems.push(text()) }
+  }
 }
 
 /**
@@ -157,11 +205,9 @@ export function problemsOf (findings) {
  * @param {number} answered  requests that the origin must have answered
  */
 function problemsOfFault ({ fault, samples, counter, refreshes, logLines, logLinesExpected }, answered) {
-  /** @type {string[]} */
-  const problems = []
-  const say = (/** @type {boolean} */ wrong, /** @type {() => string} */ text) => { if (wrong) problems.push(text()) }
+  const { problems, say } = listProblems()
   const cutOff = fault?.cut_off ?? 0
-  say(!fault, () => 'the fault that was asked for did not happen')
+  say(!fault, () => 'the planned fault did not happen')
   const own = refreshes > 0 ? `, and the edge sent ${refreshes} of its own` : ''
   say(
     counter.requests < answered || counter.requests > answered + cutOff + refreshes,

@@ -26,6 +26,16 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
 const cacheOf = ({ cache, collapsing }) => ({ cache, collapsing })
 
 /**
+ * @param {Record<string, string>} caching
+ * @param {ReturnType<typeof cacheOf>} cache
+ */
+const stackOptions = (caching, { cache, collapsing }) => ({
+  wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
+  edgeOptions: { collapse: collapsing },
+  cache
+})
+
+/**
  * Manages the lab's stack: between trials the stack keeps running, its wiki restarts with other settings, or a new
  * stack replaces it.
  * @param {object} options
@@ -38,6 +48,9 @@ const cacheOf = ({ cache, collapsing }) => ({ cache, collapsing })
  * @param {import('./progress.js').Progress} options.progress
  */
 export function createLabStack ({ directory, database, ports, origin, profile, signal, progress }) {
+  const fixed = {
+    directory, mongodbUri: database?.uri, ports, origin, profile, engage: false, signal, onProgress: progress.part
+  }
   /** @type {Running | null} */
   let running = null
 
@@ -73,19 +86,7 @@ export function createLabStack ({ directory, database, ports, origin, profile, s
       await database?.drop()
     }
     const [caching, cache] = [cachingFor(settings), cacheOf(settings)]
-    const state = await startStack({
-      directory,
-      mongodbUri: database?.uri,
-      ports,
-      origin,
-      wikiEnvironment: { ...caching, ...OPEN_TO_TRIALS },
-      edgeOptions: { collapse: cache.collapsing },
-      cache: cache.cache,
-      profile,
-      engage: false,
-      signal,
-      onProgress: progress.part
-    })
+    const state = await startStack({ ...fixed, ...stackOptions(caching, cache) })
     running = { state, caching, cache, engagedDelayMs: null }
     progress.doors(state.doors)
   }

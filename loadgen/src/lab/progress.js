@@ -2,6 +2,7 @@ import path from 'node:path'
 import { cellsOf } from './definition.js'
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */
+/** @typedef {{preset: string, seed: number, trials: number, done: number}} RunSize */
 
 /**
  * Reports a run's progress on a text stream, for people only.
@@ -20,29 +21,19 @@ export function createProgress (write) {
      * @param {number} number
      * @param {number} of
      */
-    experiment (number, of) {
-      line(`\nexperiment ${number} of ${of}`)
-    },
+    experiment: (number, of) => line(`\nexperiment ${number} of ${of}`),
     /**
      * @param {import('./definition.js').Definition} definition
-     * @param {{preset: string, seed: number, trials: number, done: number}} run
+     * @param {RunSize} run
      */
-    starting (definition, { preset, seed, trials, done }) {
-      const factors = Object.entries(definition.factors)
-        .map(([name, factor]) => `${name} ${(Array.isArray(factor) ? factor : Object.keys(factor)).join(', ')}`)
-      line(`${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`)
-      line(`  ${factors.join(' × ')} × ${definition.repetitions} repetitions = ${trials} trials${done > 0 ? `, ${done} of which are there already` : ''}`)
-      for (const { reason } of definition.left_out ?? []) line(`  left out: ${reason}`)
+    starting (definition, run) {
+      for (const text of startingLines(definition, run)) line(text)
       cellWidth = 0
       withFaults = cellsOf(definition).some(({ settings }) => settings.fault !== null)
     },
-    moved () {
-      line('a usual port is taken (perhaps by `make up`), so the stack uses free ones')
-    },
+    moved: () => line('a default port is taken (perhaps by `make up`), so the stack uses free ones'),
     /** @param {number} port */
-    watching (port) {
-      line(`watch the probe of each trial while it runs: http://127.0.0.1:${port}/`)
-    },
+    watching: (port) => line(`watch the probe of each trial while it runs: http://127.0.0.1:${port}/`),
     /** @param {string} part */
     part (part) {
       write(stackStarting ? `, ${part}` : `starting ${part}`)
@@ -58,16 +49,12 @@ export function createProgress (write) {
      * @param {number} written
      * @param {number} of
      */
-    writing (written, of) {
-      line(`  … ${written} of ${of} pages written`)
-    },
+    writing: (written, of) => line(`  … ${written} of ${of} pages written`),
     /**
      * @param {number} pages
-     * @param {number} warmUpRequests
+     * @param {number} requests  that warmed the wiki up
      */
-    ready (pages, warmUpRequests) {
-      line(`wrote ${pages} pages and read them ${warmUpRequests} times to warm up`)
-    },
+    ready: (pages, requests) => line(`wrote ${pages} pages and read them ${requests} times to warm up`),
     /** @param {number} trials */
     trialsBegin (trials) {
       trialsStartedAt = performance.now()
@@ -81,9 +68,7 @@ export function createProgress (write) {
     trial (result, total) {
       trialsDone += 1
       const leftS = (performance.now() - trialsStartedAt) / 1000 / trialsDone * (trialsToDo - trialsDone)
-      const cell = Object.entries(result.cell)
-        .map(([name, level]) => name === 'door' ? level : `${name}=${level}`)
-        .join(' ')
+      const cell = cellText(result)
       cellWidth = Math.max(cellWidth, cell.length)
       const verdict = result.valid ? 'ok' : `INVALID: ${result.invalid_reasons.join('; ')}`
       line(`trial ${String(result.trial).padStart(String(total).length)} of ${total}  ${cell.padEnd(cellWidth)}  ${found(result).join(', ')}  ${verdict}${leftS >= 1 ? `  (about ${timeLeft(leftS)} left)` : ''}`)
@@ -91,8 +76,8 @@ export function createProgress (write) {
     /** @param {{directory: string, trials: number, invalid: number}} run */
     finished ({ directory, trials, invalid }) {
       line(invalid === 0
-        ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what theory says where it says something${withFaults ? '; where the origin was killed, but for what was under way' : ''}`
-        : `${invalid} of ${trials} trials are INVALID; each says why in its trial.json`)
+        ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what theory says where it says something${withFaults ? '; where the origin was killed, except for requests in flight' : ''}`
+        : `${invalid} of ${trials} trials are INVALID; each gives its reasons in its trial.json`)
       line(`results: ${relative(directory)}`)
     },
     /** @param {{directory: string, trials: number, invalid: number, experiments: number, seconds: number}} study */
@@ -101,19 +86,36 @@ export function createProgress (write) {
       line(`results: ${relative(directory)}`)
     },
     /** @param {string} message */
-    note (message) {
-      line(message)
-    },
+    note: (message) => line(message),
     /** @param {string} message */
-    warn (message) {
-      line(`warning: ${message}`)
-    },
+    warn: (message) => line(`warning: ${message}`),
     stopped () {
       if (stackStarting) write('\n')
       line('stack stopped')
     }
   }
 }
+
+/**
+ * @param {import('./definition.js').Definition} definition
+ * @param {RunSize} run
+ * @returns {string[]}
+ */
+function startingLines (definition, { preset, seed, trials, done }) {
+  const factors = Object.entries(definition.factors)
+    .map(([name, factor]) => `${name} ${(Array.isArray(factor) ? factor : Object.keys(factor)).join(', ')}`)
+  const already = done > 0 ? `, ${done} of which are done already` : ''
+  return [
+    `${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`,
+    `  ${factors.join(' × ')} × ${definition.repetitions} repetitions = ${trials} trials${already}`,
+    ...(definition.left_out ?? []).map(({ reason }) => `  left out: ${reason}`)
+  ]
+}
+
+/** @param {import('./trial.js').TrialResult} result */
+const cellText = ({ cell }) => Object.entries(cell)
+  .map(([name, level]) => name === 'door' ? level : `${name}=${level}`)
+  .join(' ')
 
 /**
  * Describes what a trial found.

@@ -5,7 +5,7 @@ import { MongoClient } from 'mongodb'
 import { waitUntil } from '@stevec/harness/processes'
 
 /** Longer than the wiki needs to send all purges of a trial, each edit's twice, to caches that respond. */
-const TOLD_WITHIN_MS = 60_000
+const QUEUE_EMPTY_TIMEOUT_MS = 60_000
 
 /**
  * The purges that the wiki sent to the edge during a trial.
@@ -18,15 +18,20 @@ const TOLD_WITHIN_MS = 60_000
  */
 
 /**
+ * A trial's `purges` (docs/results-format.md). `told`: whether the wiki's queue of purges became empty in time.
+ * @typedef {Purges & {told: boolean}} TrialPurges
+ */
+
+/**
  * Waits until the wiki has sent every edit's purges twice, so that nothing of one trial reaches into the next.
  * @param {string} mongodbUri  of the wiki's database, which has its queue of purges
  * @returns {Promise<boolean>} whether the queue became empty within a minute
  */
-export async function waitUntilTold (mongodbUri) {
-  const client = new MongoClient(mongodbUri, { serverSelectionTimeoutMS: TOLD_WITHIN_MS })
+export async function waitUntilPurged (mongodbUri) {
+  const client = new MongoClient(mongodbUri, { serverSelectionTimeoutMS: QUEUE_EMPTY_TIMEOUT_MS })
   try {
     const queue = client.db().collection('purges')
-    return await waitUntil(async () => await queue.countDocuments() === 0, TOLD_WITHIN_MS, 50) ?? false
+    return await waitUntil(async () => await queue.countDocuments() === 0, QUEUE_EMPTY_TIMEOUT_MS, 50) ?? false
   } finally {
     await client.close()
   }

@@ -35,8 +35,8 @@ export async function reconcile ({ directory, doorRole, counter }) {
 
 /** @param {Parameters<typeof reconcile>[0]} options */
 async function compare ({ directory, doorRole, counter }) {
-  const kept = (/** @type {string} */ role) => existsSync(path.join(directory, `${role}.log.gz`))
-  if (!kept('origin')) return []
+  const isStored = (/** @type {string} */ role) => existsSync(path.join(directory, `${role}.log.gz`))
+  if (!isStored('origin')) return []
   const client = await readSamples(directory)
   const origin = await readLog(directory, 'origin')
   /** @type {string[]} */
@@ -49,7 +49,7 @@ async function compare ({ directory, doorRole, counter }) {
   }
   const door = doorRole === 'origin'
     ? origin
-    : doorRole !== null && kept(doorRole)
+    : doorRole !== null && isStored(doorRole)
       ? await readLog(directory, doorRole)
       : null
   if (door !== null) {

@@ -22,6 +22,6 @@ export async function writeReport (runDirectory) {
     child.once('error', reject)
     child.once('close', resolve)
   })
-  if (exitCode !== 0) throw new ResultsError('no report was written')
+  if (exitCode !== 0) throw new ResultsError('no report was written; the output above says why')
   process.stdout.write(`report: ${path.relative(process.cwd(), output.trim().split('\n').at(-1) ?? '')}\n`)
 }

@@ -6,16 +6,16 @@ import { ResultsError } from './results.js'
  * Refuses to resume a run or study with other settings: all trials of a run are compared with each other.
  * @param {string} directory  for the message
  * @param {Record<string, any>} manifest  of the run or study to resume
- * @param {Record<string, unknown>} asked  by field of the manifest; undefined: unchanged
+ * @param {Record<string, unknown>} requested  by field of the manifest; undefined: unchanged
  * @throws {ResultsError} naming each difference
  */
-export function refuseOtherwise (directory, manifest, asked) {
+export function refuseDifferences (directory, manifest, requested) {
   if (manifest.schema_version !== SCHEMA_VERSION) {
     throw new ResultsError(
-      `${directory} has results of version ${manifest.schema_version}, this writes version ${SCHEMA_VERSION}: it cannot be gone on with`
+      `${directory} has results of version ${manifest.schema_version}, this program writes version ${SCHEMA_VERSION}: it cannot be resumed`
     )
   }
-  const differences = Object.entries(asked).flatMap(([name, value]) => {
+  const differences = Object.entries(requested).flatMap(([name, value]) => {
     const before = manifest[name]
     if (value === undefined || isDeepStrictEqual(JSON.parse(JSON.stringify(value)), before)) return []
     if (name !== 'experiment') return [`${name} was ${short(before)} and is now ${short(value)}`]
@@ -26,13 +26,13 @@ export function refuseOtherwise (directory, manifest, asked) {
   })
   if (differences.length > 0) {
     throw new ResultsError(
-      `${directory} cannot be gone on with: ${differences.join('; ')}. Start a new run, or resume without what is different`
+      `${directory} cannot be resumed: ${differences.join('; ')}. Start a new run, or resume with the same options`
     )
   }
 }
 
 /** @param {unknown} value */
 function short (value) {
-  const text = JSON.stringify(value) ?? 'not there'
+  const text = JSON.stringify(value) ?? 'absent'
   return text.length > 200 ? `${text.slice(0, 200)}…` : text
 }

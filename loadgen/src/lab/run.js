@@ -4,127 +4,160 @@ import { hostFacts } from '@stevec/harness/host'
 import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning } from './manifest.js'
 import { planRun } from './matrix.js'
 import { createRunDirectory, ResultsError } from './results.js'
-import { refuseOtherwise } from './resume.js'
+import { refuseDifferences } from './resume.js'
 import { runTrial, trialName } from './trial.js'
+
+/** @typedef {import('./matrix.js').PlannedTrial} PlannedTrial */
 
 /** After this many consecutive trials that could not run at all, the run fails: the next would fail too. */
 const BROKEN_IN_A_ROW_MAX = 3
 
 /**
+ * @typedef {object} RunOptions
+ * @property {import('./definition.js').Definition} definition
+ * @property {string} directory  of the run; a manifest in it means that the run is resumed
+ * @property {'quick' | 'full'} preset
+ * @property {number} seed
+ * @property {string} command  as typed, for the manifest
+ * @property {import('../profile/profile.js').Profile} profile
+ * @property {import('./site.js').Site} site  the wiki under test
+ * @property {AbortSignal} signal
+ * @property {import('./progress.js').Progress} progress
+ * @property {number} [watchPort]  of k6's dashboard
+ * @property {() => number} [wallClockMs]  see TrialContext
+ */
+
+/** @typedef {Record<string, any> & {status: import('./manifest.js').RunStatus}} RunManifest */
+
+/**
  * Runs an experiment, or the rest of a started run: its finished trials are kept, valid or not.
- * @param {object} options
- * @param {import('./definition.js').Definition} options.definition
- * @param {string} options.directory  of the run; a manifest in it means that the run is resumed
- * @param {'quick' | 'full'} options.preset
- * @param {number} options.seed
- * @param {string} options.command  as typed, for the manifest
- * @param {import('../profile/profile.js').Profile} options.profile
- * @param {import('./site.js').Site} options.site  the wiki under test
- * @param {AbortSignal} options.signal
- * @param {import('./progress.js').Progress} options.progress
- * @param {number} [options.watchPort]
- * @param {() => number} [options.wallClockMs]  see TrialContext
+ * @param {RunOptions} options
  * @returns {Promise<{trials: number, invalid: number}>} numbers of all trials of the run and of invalid ones
  * @throws {Error} when the stack does not start, a trial is not admitted, or consecutive trials break; the manifest
  *   then says `failed` or `interrupted`
  */
-export async function runExperiment ({
-  definition,
-  directory,
-  preset,
-  seed,
-  command,
-  profile,
-  site,
-  signal,
-  progress,
-  watchPort,
-  wallClockMs
-}) {
-  const { trials, plans, hash } = planRun(definition, seed)
-  const trialsDirectory = path.join(directory, 'trials')
+export async function runExperiment (options) {
+  const { definition, directory, preset, seed, signal, progress } = options
+  const run = planRun(definition, seed)
+  const { trials } = run
   const before = readManifest(directory)
-  if (before !== null) {
-    refuseOtherwise(directory, before, {
-      experiment: definition,
-      preset,
-      seed,
-      plan_hash: hash,
-      profile,
-      ...site.identity
-    })
-  }
-  const done = before === null ? new Map() : finishedTrials(trialsDirectory)
+  if (before !== null) refuseDifferences(directory, before, identityOf(options, run.hash))
+  const done = before === null ? new Map() : finishedTrials(path.join(directory, 'trials'))
   progress.starting(definition, { preset, seed, trials: trials.length, done: done.size })
 
   const rest = trials.filter(({ trial }) => !done.has(trial))
-  const manifest = before ?? await begin()
-  let invalid = [...done.values()].filter(({ valid }) => !valid).length
+  const manifest = before ?? await newManifest(options, run)
   if (before !== null) {
-    const { commit } = gitState()
-    if (commit !== manifest.git?.commit) {
-      progress.warn(
-        `the code has changed since this run began (${manifest.git?.commit?.slice(0, 7)}, now ${commit?.slice(0, 7)})`
-      )
-    }
+    warnOfOtherCode(manifest, progress)
     if (rest.length > 0) manifest.resumed_at.push(new Date().toISOString())
   }
+  let invalid = [...done.values()].filter(({ valid }) => !valid).length
   await whileRunning({ directory, manifest, signal }, async () => {
-    let brokenInARow = 0
-    if (rest.length > 0) {
-      await site.start(rest[0].settings)
-      // Before the first trial: the estimate of the remaining time excludes the preparation.
-      const { warmUpRequests } = await site.prepare(rest[0].settings)
-      manifest.warm_up_requests = warmUpRequests
-    }
-    progress.trialsBegin(rest.length)
-    for (const trial of rest) {
-      signal.throwIfAborted()
-      await site.admit(trial)
-      const result = await runTrial({ site, trialsDirectory, signal, watchPort, wallClockMs }, trial)
-      if (!result.valid) invalid += 1
-      progress.trial(result, trials.length)
-      brokenInARow = result.requests_sent === 0 && !result.valid ? brokenInARow + 1 : 0
-      if (brokenInARow === BROKEN_IN_A_ROW_MAX) {
-        throw new Error(
-          `${brokenInARow} trials in a row could not be done; the last: ${result.invalid_reasons.join('; ')}`
-        )
-      }
-    }
+    manifest.warm_up_requests = await prepareFirst(options.site, rest) ?? manifest.warm_up_requests
+    invalid += await runTrials(options, rest, trials.length)
   })
   progress.finished({ directory, trials: trials.length, invalid })
   return { trials: trials.length, invalid }
+}
 
-  /** @returns {Promise<Record<string, any> & {status: import('./manifest.js').RunStatus}>} */
-  async function begin () {
-    const host = hostFacts()
-    // The folder is created only once the site is up: a run that cannot start leaves none.
-    const { config_hashes: configHashes, doors } = await site.start(trials[0].settings)
-    createRunDirectory(directory)
-    return {
-      schema_version: SCHEMA_VERSION,
-      kind: 'run',
-      status: 'running',
-      experiment: definition,
-      preset,
-      command,
-      seed,
-      started_at: new Date().toISOString(),
-      finished_at: null,
-      resumed_at: [],
-      plan_hash: hash,
-      plans: plans.map(({ plan, ...facts }) => ({ ...facts, requests: plan.requests })),
-      trials_planned: trials.length,
-      profile,
-      warm_up_requests: 0,
-      git: gitState(),
-      versions: versions(),
-      host,
-      config_hashes: configHashes,
-      doors,
-      ...site.facts
+/**
+ * Returns the manifest's fields that must be unchanged when a run resumes.
+ * @param {RunOptions} options
+ * @param {string} planHash
+ */
+const identityOf = ({ definition, preset, seed, profile, site }, planHash) => ({
+  experiment: definition,
+  preset,
+  seed,
+  plan_hash: planHash,
+  profile,
+  ...site.identity
+})
+
+/**
+ * Starts the site and creates the run's folder.
+ * @param {RunOptions} options
+ * @param {ReturnType<typeof planRun>} run
+ * @returns {Promise<RunManifest>}
+ */
+async function newManifest ({ definition, directory, preset, seed, command, profile, site }, { trials, plans, hash }) {
+  const host = hostFacts()
+  // The folder is created only once the site is up: a run that cannot start leaves none.
+  const { config_hashes: configHashes, doors } = await site.start(trials[0].settings)
+  createRunDirectory(directory)
+  return {
+    schema_version: SCHEMA_VERSION,
+    kind: 'run',
+    status: 'running',
+    experiment: definition,
+    preset,
+    command,
+    seed,
+    started_at: new Date().toISOString(),
+    finished_at: null,
+    resumed_at: [],
+    plan_hash: hash,
+    plans: plans.map(({ plan, ...facts }) => ({ ...facts, requests: plan.requests })),
+    trials_planned: trials.length,
+    profile,
+    warm_up_requests: 0,
+    git: gitState(),
+    versions: versions(),
+    host,
+    config_hashes: configHashes,
+    doors,
+    ...site.facts
+  }
+}
+
+/**
+ * @param {RunManifest} manifest  of a resumed run
+ * @param {import('./progress.js').Progress} progress
+ */
+function warnOfOtherCode ({ git }, progress) {
+  const { commit } = gitState()
+  if (commit === git?.commit) return
+  progress.warn(`the code has changed since this run began (${git?.commit?.slice(0, 7)}, now ${commit?.slice(0, 7)})`)
+}
+
+/**
+ * Prepares the site before the first trial: the estimate of the remaining time excludes the preparation.
+ * @param {import('./site.js').Site} site
+ * @param {PlannedTrial[]} trials
+ * @returns {Promise<number | null>} warm-up requests; null without a trial
+ */
+async function prepareFirst (site, [first]) {
+  if (first === undefined) return null
+  await site.start(first.settings)
+  return (await site.prepare(first.settings)).warmUpRequests
+}
+
+/**
+ * @param {RunOptions} options
+ * @param {PlannedTrial[]} rest  trials that are not done yet
+ * @param {number} total  trials of the run
+ * @returns {Promise<number>} invalid ones among `rest`
+ * @throws {Error} when three trials in a row could not run at all
+ */
+async function runTrials ({ directory, site, signal, progress, watchPort, wallClockMs }, rest, total) {
+  const context = { site, trialsDirectory: path.join(directory, 'trials'), signal, watchPort, wallClockMs }
+  let invalid = 0
+  let brokenInARow = 0
+  progress.trialsBegin(rest.length)
+  for (const trial of rest) {
+    signal.throwIfAborted()
+    await site.admit(trial)
+    const result = await runTrial(context, trial)
+    if (!result.valid) invalid += 1
+    progress.trial(result, total)
+    brokenInARow = result.requests_sent === 0 && !result.valid ? brokenInARow + 1 : 0
+    if (brokenInARow === BROKEN_IN_A_ROW_MAX) {
+      throw new Error(
+        `${brokenInARow} trials in a row could not be done; the last: ${result.invalid_reasons.join('; ')}`
+      )
     }
   }
+  return invalid
 }
 
 /**
@@ -143,7 +176,7 @@ function finishedTrials (trialsDirectory) {
       const trial = JSON.parse(readFileSync(path.join(trialsDirectory, name, 'trial.json'), 'utf8'))
       if (trialName(trial.trial) === name) found.set(trial.trial, trial)
     } catch (error) {
-      throw new ResultsError(`${path.join(trialsDirectory, name)} cannot be read (${/** @type {Error} */ (error).message}); remove that folder, and the trial is done again`)
+      throw new ResultsError(`${path.join(trialsDirectory, name)} cannot be read (${/** @type {Error} */ (error).message}); remove that folder to repeat the trial`)
     }
   }
   return found

@@ -5,6 +5,7 @@ import { pageName, requestAt } from '../../scenarios/plan.js'
 
 const METRIC = 'stevec_request'
 const COLUMNS = 'sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision'
+const NEEDED_COLUMNS = ['metric_name', 'timestamp', 'metric_value', 'method', 'status', 'extra_tags', 'metadata']
 /** Cache statuses without a request to the origin: for UPDATING, another request refreshes the served copy. */
 export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 
@@ -27,6 +28,22 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 /** @typedef {{doneAtUs: number, durationMs: number, status: number, cacheStatus: string}} Sample */
 
 /**
+ * A request, as k6 reports it.
+ * @typedef {object} RequestSample
+ * @property {number} sentAtUs
+ * @property {number} doneAtUs
+ * @property {number} durationMs
+ * @property {number} iteration
+ * @property {string} method
+ * @property {number} status  0: no response
+ * @property {string} cacheStatus
+ * @property {string} errorCode
+ * @property {string} sizeBytes
+ * @property {string} revision
+ * @property {string} pop  point of presence that responded, '' for none
+ */
+
+/**
  * Converts k6's CSV, with a dozen metrics per request, to one row per request, and counts.
  * @param {object} options
  * @param {string} options.source  k6's csv.gz
@@ -38,6 +55,87 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @throws {Error} when the file is truncated or its columns are not k6's
  */
 export async function extractSamples ({ source, target, plan, withPop = false, onSample = () => {} }) {
+  const counting = startCounting()
+
+  /** @param {AsyncIterable<Buffer>} chunks */
+  async function * rows (chunks) {
+    yield withPop ? `${COLUMNS},pop\n` : `${COLUMNS}\n`
+    /** @type {((line: string) => RequestSample) | undefined} */
+    let parse
+    for await (const lines of linesOf(chunks)) {
+      let text = ''
+      for (const line of lines) {
+        if (parse === undefined) parse = parserOf(line)
+        else if (line.startsWith(`${METRIC},`)) {
+          const sample = parse(line)
+          counting.add(sample)
+          onSample(sample)
+          text += rowOf(sample, plan, withPop)
+        }
+      }
+      if (text !== '') yield text
+    }
+  }
+
+  try {
+    await pipeline(createReadStream(source), createGunzip(), rows, createGzip(), createWriteStream(target))
+  } catch (error) {
+    rmSync(target, { force: true })
+    throw error
+  }
+  const { counts, pops } = counting.result()
+  return withPop ? { ...counts, pops } : counts
+}
+
+/**
+ * @param {string} header  the first line of k6's CSV
+ * @returns {(line: string) => RequestSample}
+ * @throws {Error} when a needed column is missing
+ */
+function parserOf (header) {
+  const columns = new Map(header.split(',').map((name, index) => [name, index]))
+  if (!NEEDED_COLUMNS.every((name) => columns.has(name))) {
+    throw new Error(`k6 wrote unexpected columns: ${header}`)
+  }
+  return (line) => {
+    const cells = line.split(',')
+    const cell = (/** @type {string} */ name) => cells[columns.get(name) ?? -1]
+    const tags = new URLSearchParams(cell('extra_tags'))
+    const metadata = new URLSearchParams(cell('metadata'))
+    const fact = (/** @type {string} */ name) => metadata.get(name) ?? ''
+    const durationMs = Number(cell('metric_value'))
+    // k6 stamps a sample when it is added: at the end of the request.
+    const doneAtUs = Number(cell('timestamp'))
+    return {
+      sentAtUs: doneAtUs - Math.round(durationMs * 1000),
+      doneAtUs,
+      durationMs,
+      iteration: Number(fact('iteration')),
+      method: cell('method'),
+      status: Number(cell('status')),
+      cacheStatus: tags.get('cache_status') ?? '',
+      errorCode: fact('error_code'),
+      sizeBytes: fact('size_bytes'),
+      revision: fact('revision'),
+      pop: fact('pop')
+    }
+  }
+}
+
+/**
+ * @param {RequestSample} sample
+ * @param {import('../../scenarios/plan.js').Plan} plan
+ * @param {boolean} withPop
+ * @returns {string} a line of CSV, in the order of COLUMNS
+ */
+function rowOf (sample, plan, withPop) {
+  const { sentAtUs, iteration, method, status, errorCode, cacheStatus, durationMs, sizeBytes, revision, pop } = sample
+  const page = pageName(requestAt(plan, iteration).page)
+  return `${sentAtUs},${iteration},${page},${method},${status},${errorCode},${cacheStatus},${durationMs},${sizeBytes},${revision}${withPop ? `,${pop}` : ''}\n`
+}
+
+/** Counts samples: `add` each, then read the `result`. */
+function startCounting () {
   /** @type {Counts} */
   const counts = {
     requests_sent: 0,
@@ -55,72 +153,27 @@ export async function extractSamples ({ source, target, plan, withPop = false, o
   /** @type {Record<string, number>} */
   const pops = {}
   let totalMs = 0
-  /** @type {Map<string, number> | undefined} */
-  let columns
-
-  /** @param {AsyncIterable<Buffer>} chunks */
-  async function * rows (chunks) {
-    yield withPop ? `${COLUMNS},pop\n` : `${COLUMNS}\n`
-    for await (const lines of linesOf(chunks)) {
-      let text = ''
-      for (const line of lines) text += row(line)
-      if (text !== '') yield text
+  return {
+    /** @param {RequestSample} sample */
+    add ({ sentAtUs, doneAtUs, durationMs, method, status, cacheStatus, pop }) {
+      counts.requests_sent += 1
+      if (method === 'GET') counts.reads_sent += 1
+      else counts.writes_sent += 1
+      if (status === 0 || status >= 400) counts.requests_failed += 1
+      if (status === 0) counts.requests_unanswered += 1
+      if (SERVED_BY_CACHE.has(cacheStatus)) counts.served_by_cache += 1
+      counts.cache_statuses[cacheStatus] = (counts.cache_statuses[cacheStatus] ?? 0) + 1
+      totalMs += durationMs
+      counts.duration_max_ms = Math.max(counts.duration_max_ms ?? 0, durationMs)
+      counts.first_sent_at_us = Math.min(counts.first_sent_at_us ?? Infinity, sentAtUs)
+      counts.last_done_at_us = Math.max(counts.last_done_at_us ?? 0, doneAtUs)
+      if (pop !== '') pops[pop] = (pops[pop] ?? 0) + 1
+    },
+    result () {
+      if (counts.requests_sent > 0) counts.duration_mean_ms = totalMs / counts.requests_sent
+      return { counts, pops }
     }
   }
-
-  /**
-   * @param {string} line
-   * @returns {string} '' for a line without a request
-   */
-  function row (line) {
-    if (columns === undefined) {
-      columns = new Map(line.split(',').map((name, index) => [name, index]))
-      if (
-        !['metric_name', 'timestamp', 'metric_value', 'method', 'status', 'extra_tags', 'metadata']
-          .every((name) => columns?.has(name))
-      ) {
-        throw new Error(`k6 wrote columns that are not known here: ${line}`)
-      }
-      return ''
-    }
-    if (!line.startsWith(`${METRIC},`)) return ''
-    const cells = line.split(',')
-    const cell = (/** @type {string} */ name) => cells[/** @type {Map<string, number>} */ (columns).get(name) ?? -1]
-    const tags = new URLSearchParams(cell('extra_tags'))
-    const metadata = new URLSearchParams(cell('metadata'))
-    const fact = (/** @type {string} */ name) => metadata.get(name) ?? ''
-    const iteration = Number(fact('iteration'))
-    const durationMs = Number(cell('metric_value'))
-    const status = Number(cell('status'))
-    const cacheStatus = tags.get('cache_status') ?? ''
-    // k6 stamps a sample when it is added: at the end of the request.
-    const doneAtUs = Number(cell('timestamp'))
-    const sentAtUs = doneAtUs - Math.round(durationMs * 1000)
-    counts.requests_sent += 1
-    if (cell('method') === 'GET') counts.reads_sent += 1
-    else counts.writes_sent += 1
-    if (status === 0 || status >= 400) counts.requests_failed += 1
-    if (status === 0) counts.requests_unanswered += 1
-    if (SERVED_BY_CACHE.has(cacheStatus)) counts.served_by_cache += 1
-    counts.cache_statuses[cacheStatus] = (counts.cache_statuses[cacheStatus] ?? 0) + 1
-    totalMs += durationMs
-    counts.duration_max_ms = Math.max(counts.duration_max_ms ?? 0, durationMs)
-    counts.first_sent_at_us = Math.min(counts.first_sent_at_us ?? Infinity, sentAtUs)
-    counts.last_done_at_us = Math.max(counts.last_done_at_us ?? 0, doneAtUs)
-    onSample({ doneAtUs, durationMs, status, cacheStatus })
-    const pop = withPop ? fact('pop') : ''
-    if (pop !== '') pops[pop] = (pops[pop] ?? 0) + 1
-    return `${sentAtUs},${iteration},${pageName(requestAt(plan, iteration).page)},${cell('method')},${status},${fact('error_code')},${cacheStatus},${durationMs},${fact('size_bytes')},${fact('revision')}${withPop ? `,${pop}` : ''}\n`
-  }
-
-  try {
-    await pipeline(createReadStream(source), createGunzip(), rows, createGzip(), createWriteStream(target))
-  } catch (error) {
-    rmSync(target, { force: true })
-    throw error
-  }
-  if (counts.requests_sent > 0) counts.duration_mean_ms = totalMs / counts.requests_sent
-  return withPop ? { ...counts, pops } : counts
 }
 
 /**

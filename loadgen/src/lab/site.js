@@ -13,7 +13,7 @@ import { createLabStack } from './lab-stack.js'
 import { acquireLock } from './lock.js'
 import { createLogs } from './logs.js'
 import { createPreparation } from './preparation.js'
-import { purgeLogEnd, purgesSince, waitUntilTold } from './purges.js'
+import { purgeLogEnd, purgesSince, waitUntilPurged } from './purges.js'
 import { storesPages } from './storing.js'
 
 /** Of the logs and the database, whose history keeps every edit; beyond this, the next trial starts a new stack. */
@@ -50,9 +50,36 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
     release()
     throw error
   })
-  const logs = createLogs(directory, () => origin.fetchLog(directory))
   const stack = createLabStack({ directory, database, ports, origin, profile, signal, progress })
   const preparation = createPreparation({ wikiUrl, seed, emulated: origin.facts.emulated === true, signal, progress })
+  const mongodbUri = database?.uri ?? mongodUri(ports.mongod)
+  const site = createStackSite({ directory, wikiUrl, mongodbUri, origin, stack, preparation, signal })
+  return {
+    ...site,
+    async close () {
+      await stack.stop()
+      await origin.close()
+      await database?.drop()
+        .catch((error) => progress.warn(`the run's database could not be dropped: ${error.message}`))
+      release()
+      progress.stopped()
+    }
+  }
+}
+
+/**
+ * @param {object} options
+ * @param {string} options.directory  of the stack
+ * @param {string} options.wikiUrl  the wiki itself, past every cache
+ * @param {string} options.mongodbUri  of its database
+ * @param {import('../stack/origin/origin.js').Origin} options.origin
+ * @param {ReturnType<typeof createLabStack>} options.stack
+ * @param {ReturnType<typeof createPreparation>} options.preparation
+ * @param {AbortSignal} options.signal
+ * @returns {Omit<Site, 'close'>}
+ */
+function createStackSite ({ directory, wikiUrl, mongodbUri, origin, stack, preparation, signal }) {
+  const logs = createLogs(directory, () => origin.fetchLog(directory))
 
   /** @param {Settings} settings */
   async function start (settings) {
@@ -66,7 +93,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
    * @returns {Promise<boolean>} whether the wiki's queue of purges became empty in time
    */
   const purgesSent = async ({ policy }) =>
-    !needsPurges(policy) || await waitUntilTold(database?.uri ?? mongodUri(ports.mongod))
+    !needsPurges(policy) || await waitUntilPurged(mongodbUri)
 
   return {
     // Any new stack can continue a run.
@@ -95,7 +122,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
       const warmUpRequests = await preparation.prepare(settings, doors)
       // A purge during the trial would empty the caches in the middle of it.
       if (!await purgesSent(settings)) {
-        throw new Error('the wiki could not purge the pages that were written from the edge; see wiki.log of the stack')
+        throw new Error('the wiki could not purge the written pages from the edge; wiki.log in the stack\'s folder says why')
       }
       await stack.engage(settings.origin_delay_ms)
       return { doors, warmUpRequests }
@@ -114,12 +141,12 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
       })
     },
 
-    async causeFault (fault, { generators, begun }) {
+    async causeFault (fault, { generators, hasResponse }) {
       const onKill = () => {
         const pid = origin.nginxPid()
         if (pid !== null) generators.disregard(pid)
       }
-      return causeFault({ fault, origin, door: stack.state().doors.source, signal, begun, onKill })
+      return causeFault({ fault, origin, door: stack.state().doors.source, signal, hasResponse, onKill })
     },
 
     readCounter: () => readCounter(wikiUrl),
@@ -127,16 +154,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
     // The lab's own stack accepts any trial.
     async admit () {},
 
-    ended: preparation.ended,
-
-    async close () {
-      await stack.stop()
-      await origin.close()
-      await database?.drop()
-        .catch((error) => progress.warn(`the run's database could not be dropped: ${error.message}`))
-      release()
-      progress.stopped()
-    }
+    ended: preparation.ended
   }
 }
 
@@ -158,11 +176,11 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
  * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold
  *   empties the caches and proves it at the trial's door; leaves the counter at 0
  * @property {(settings: import('./definition.js').Settings) =>
- *   () => Promise<(import('./purges.js').Purges & {told: boolean}) | null>} watchPurges  counts the wiki's purges from
+ *   () => Promise<import('./purges.js').TrialPurges | null>} watchPurges  counts the wiki's purges from
  *   now on; the returned function, called after the trial, waits until all are sent. null: no purges, or unknown
  * @property {(fault: NonNullable<import('./definition.js').Settings['fault']>,
- *   during: {generators: import('./generator.js').Generators, begun: () => Promise<boolean>}) =>
- *   Promise<import('./fault.js').FaultTimes>} causeFault  `begun`: whether a request of the trial has a response
+ *   during: {generators: import('./generator.js').Generators, hasResponse: () => Promise<boolean>}) =>
+ *   Promise<import('./fault.js').FaultTimes>} causeFault  `hasResponse`: whether a request of the trial has a response
  * @property {() => Promise<import('./counter.js').Counter>} readCounter  and resets it to 0
  * @property {(trial: import('./matrix.js').PlannedTrial) => Promise<void>} admit  resolves when the trial may begin;
  *   throws when it may not

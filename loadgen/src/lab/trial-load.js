@@ -37,11 +37,11 @@ async function runGenerators ({ site, settings, probeSettings, logStarts, direct
     : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
   const backgroundCpuS = background?.cpuSeconds() ?? 0
   const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
-  const begun = async () => {
+  const hasResponse = async () => {
     await site.logs.fetch()
     return totalOf(site.logs.ends()) > totalOf(logStarts)
   }
-  const fault = planned === null ? null : site.causeFault(planned, { generators, begun })
+  const fault = planned === null ? null : site.causeFault(planned, { generators, hasResponse })
   const [k6, faultTimes] = await Promise.all([probe.done, fault])
   // Both shares cover only the time in which the probe ran, without the background's start and end.
   const backgroundShare = background === null

@@ -1,6 +1,6 @@
 import { accessSync, constants, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { findPlaces } from '@stevec/harness/cgroup'
+import { findParentGroups } from '@stevec/harness/cgroup'
 import { hostFacts } from '@stevec/harness/host'
 
 /**
@@ -35,7 +35,7 @@ export function hostFingerprint () {
 
 /** Without control groups, the fitted delay accounts for all of the slowness, so it fits no other machine. */
 function canLimitCpu () {
-  const { cpu } = findPlaces()
+  const { cpu } = findParentGroups()
   if ('reason' in cpu) return false
   try {
     accessSync(cpu.directory, constants.W_OK)

@@ -14,11 +14,11 @@ const WITHOUT = {
  * Tries which of an origin's limits this machine supports.
  * @param {Limits} origin
  * @param {boolean} ownMongod  whether the database will be one of our processes
- * @param {Parameters<typeof createLimits>[2]} [places]
+ * @param {Parameters<typeof createLimits>[2]} [parents]
  * @returns {{applied: Record<Controller, boolean>, missing: string[]}} `missing` in sentences
  */
-export function tryLimits (origin, ownMongod, places) {
-  const group = createLimits(origin, () => {}, places)
+export function tryLimits (origin, ownMongod, parents) {
+  const group = createLimits(origin, () => {}, parents)
   dropGroup(group.directories)
   const applied = { cpu: group.controllers.cpu !== undefined, memory: group.controllers.memory !== undefined }
   const missing = Object.entries(group.missing)

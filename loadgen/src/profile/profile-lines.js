@@ -15,6 +15,6 @@ export function profileLines ({ asked, applied, missing, calibration }) {
   return [
     `profile ${asked.name}: ${asked.title}${parts.length > 0 ? ` (${parts.join(', ')})` : ''}`,
     ...(calibration ? [`calibrated on ${calibration.experiment}, ${calibration.run}`] : []),
-    ...missing.map((sentence) => `not as it should be: ${sentence}`)
+    ...missing.map((sentence) => `limitation: ${sentence}`)
   ]
 }

@@ -112,13 +112,13 @@ export function readProfile (nameOrFile) {
   const isFile = nameOrFile.endsWith('.json') || nameOrFile.includes('/')
   if (!isFile && !profileNames().includes(nameOrFile)) {
     throw new ProfileError(
-      `there is no profile "${nameOrFile}"; there is: ${profileNames().join(', ')}, or the path of a file of your own (…/name.json)`
+      `there is no profile "${nameOrFile}"; the profiles are: ${profileNames().join(', ')}, or the path of a file of your own (…/name.json)`
     )
   }
   const file = isFile ? path.resolve(nameOrFile) : path.join(DIRECTORY, `${nameOrFile}.json`)
   if (!existsSync(file) || !statSync(file).isFile()) throw new ProfileError(`there is no profile file ${nameOrFile}`)
   if (statSync(file).size > FILE_MAX_BYTES) {
-    throw new ProfileError(`${nameOrFile} is longer than ${FILE_MAX_BYTES} bytes; that is no profile`)
+    throw new ProfileError(`${nameOrFile} is larger than ${FILE_MAX_BYTES} bytes, too large for a profile`)
   }
   /** @type {any} */
   let value
@@ -137,7 +137,7 @@ export function readProfile (nameOrFile) {
     const own = readProfile(profile.name)
     if (JSON.stringify(own.profile) !== JSON.stringify(profile)) {
       throw new ProfileError(
-        `${nameOrFile}: the name "${profile.name}" belongs to a profile that comes along; give yours another`
+        `${nameOrFile}: the name "${profile.name}" is that of a bundled profile; choose another`
       )
     }
   }

@@ -13,13 +13,13 @@ const variableOf = (/** @type {string} */ name) => `${name.toUpperCase()}_PORT`
  * replaced.
  * @returns {Promise<{ports: Ports, moved: boolean}>}
  */
-export async function flexiblePorts (asked = readConfig().ports) {
-  const open = NAMES.filter((name) => asked[name] === undefined)
+export async function flexiblePorts (requested = readConfig().ports) {
+  const open = NAMES.filter((name) => requested[name] === undefined)
   const free = await Promise.all(open.map((name) => isFree(DEFAULT_PORTS[name])))
-  if (free.every(Boolean)) return { ports: { ...DEFAULT_PORTS, ...asked }, moved: false }
-  const found = await freePorts(open.length, Object.values(asked))
+  if (free.every(Boolean)) return { ports: { ...DEFAULT_PORTS, ...requested }, moved: false }
+  const found = await freePorts(open.length, Object.values(requested))
   const others = Object.fromEntries(open.map((name, index) => [name, found[index]]))
-  return { ports: { ...DEFAULT_PORTS, ...asked, ...others }, moved: true }
+  return { ports: { ...DEFAULT_PORTS, ...requested, ...others }, moved: true }
 }
 
 /**

@@ -140,7 +140,7 @@ function limitOrigin (state, directory) {
   })
   const { controllers, missing } = state.limits
   const lost = /** @type {const} */ (['cpu', 'memory']).find((name) => profile.applied[name] && !controllers[name])
-  if (lost) throw new StackError(`the profile ${profile.name} cannot be held to any more: ${missing[lost]}`)
+  if (lost) throw new StackError(`the profile ${profile.name} cannot be applied any more: ${missing[lost]}`)
 }
 
 /**

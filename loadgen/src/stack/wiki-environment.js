@@ -11,28 +11,28 @@ const NO_PURGES = Object.freeze({
 /**
  * Returns the settings of a stack's wiki: the caller's, the profile's for its host, and where to send purges.
  * @param {StackState} state
- * @param {Record<string, string>} asked
+ * @param {Record<string, string>} requested
  * @param {boolean} [keepsZone]  see startStack
  * @returns {WikiEnvironment}
  */
-export function wikiEnvironmentOf (state, asked, keepsZone = false) {
+export function wikiEnvironmentOf (state, requested, keepsZone = false) {
   const { page_reads_at_once: readsAtOnce } = state.profile.asked.origin
   const placed = readsAtOnce === undefined ? {} : { PAGE_READS_AT_ONCE: String(readsAtOnce) }
-  return { ...asked, ...placed, ...purgeSettings(state, asked, keepsZone, readConfig().childEnvironment) }
+  return { ...requested, ...placed, ...purgeSettings(state, requested, keepsZone, readConfig().childEnvironment) }
 }
 
 /**
  * Under a policy with purges, edits purge the stack's own edge. Only a wiki for browsing purges a zone that the
  * environment names instead: an experiment never purges a user's zone.
  * @param {StackState} state
- * @param {Record<string, string>} asked
+ * @param {Record<string, string>} requested
  * @param {boolean} keepsZone
  * @param {NodeJS.ProcessEnv} inherited
  * @returns {WikiEnvironment}
  */
-function purgeSettings ({ controls: { edge }, doors }, asked, keepsZone, inherited) {
+function purgeSettings ({ controls: { edge }, doors }, requested, keepsZone, inherited) {
   if (keepsZone && inherited.PURGE_ZONE !== undefined) return {}
-  if (!needsPurges(asked.CACHE_POLICY ?? inherited.CACHE_POLICY ?? '')) return NO_PURGES
+  if (!needsPurges(requested.CACHE_POLICY ?? inherited.CACHE_POLICY ?? '')) return NO_PURGES
   return {
     ...NO_PURGES,
     PURGE_ZONE: 'stevec',

@@ -32,9 +32,9 @@ export async function doKnownRun (
   { name, settings, factors, repetitions = 1, behaviour, lean = false, wallClockMs },
   { directory, signal }
 ) {
-  const place = path.join(directory, name)
-  mkdirSync(place, { recursive: true })
-  const file = path.join(place, `${name}.json`)
+  const ownDirectory = path.join(directory, name)
+  mkdirSync(ownDirectory, { recursive: true })
+  const file = path.join(ownDirectory, `${name}.json`)
   const { door = 'source' } = settings
   writeFileSync(file, JSON.stringify({
     id: 'V',
@@ -48,13 +48,13 @@ export async function doKnownRun (
     presets: { quick: { repetitions } }
   }))
   const definition = loadDefinition(file, 'quick')
-  const stackDirectory = path.join(place, 'stack')
+  const stackDirectory = path.join(ownDirectory, 'stack')
   const server = new KnownServer(stackDirectory, door === 'cached', behaviour)
   const { url, close } = await (lean ? server.listenLean() : server.listen())
-  const run = path.join(place, 'run')
+  const run = path.join(ownDirectory, 'run')
   try {
     const site = knownSite({ url, stackDirectory, caching: server.caching })
-    const profile = loadProfile('none', { stateDirectory: place })
+    const profile = loadProfile('none', { stateDirectory: ownDirectory })
     await runExperiment({
       definition,
       directory: run,
@@ -96,7 +96,7 @@ function knownSite ({ url, stackDirectory, caching }) {
       wikiUrl: url
     }),
     readCounter: () => readCounter(url),
-    causeFault: async () => { throw new Error('a server of known answers is not made to fail') },
+    causeFault: async () => { throw new Error('the servers of `stevec verify` have no faults') },
     watchPurges: () => async () => null,
     admit: async () => {},
     ended () {},

@@ -1,12 +1,8 @@
-import { readFileSync } from 'node:fs'
 import os from 'node:os'
 import { Worker } from 'node:worker_threads'
+import { readProcessorTimes } from '@stevec/harness/proc'
 import { childrenCpuSeconds } from '../lab/generator.js'
 
-/** Linux's USER_HZ, the unit of /proc/stat. */
-const TICKS_PER_S = 100
-/** Columns of /proc/stat in which the processors are idle: idle, iowait (proc(5)). */
-const IDLE = [3, 4]
 /** Share of the cores, or of the time: if other processes take more, measured times differ from the known ones. */
 const DISTURBED_SHARE = 0.1
 /** A thread that wakes up later than this was stalled; shorter delays are normal for a timer. */
@@ -53,12 +49,11 @@ export function watchMachine () {
 }
 
 function read () {
-  const times = readFileSync('/proc/stat', 'latin1').split('\n', 1)[0].split(/\s+/).slice(1, 9).map(Number)
-  const busy = times.reduce((sum, ticks, column) => IDLE.includes(column) ? sum : sum + ticks, 0)
+  const processors = /** @type {import('@stevec/harness/proc').ProcessorTimes} */ (readProcessorTimes())
   const own = process.cpuUsage()
   return {
     atS: performance.now() / 1000,
-    busyS: busy / TICKS_PER_S,
+    busyS: processors.busy_s,
     oursS: (own.user + own.system) / 1e6 + childrenCpuSeconds()
   }
 }

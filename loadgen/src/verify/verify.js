@@ -38,15 +38,15 @@ export async function verify ({ short, signal, say, cases = CASES, watch = watch
         measured.push({ ...result, case: each, disturbance: endWatch() })
         say(`${each.title}  (${((performance.now() - startedMs) / 1000).toFixed(1)} s)`)
       }
-      const asked = measured.flatMap(({ ask }) => ask)
-      const said = asked.length === 0
+      const questions = measured.flatMap(({ ask }) => ask)
+      const answers = questions.length === 0
         ? {}
         : JSON.parse(await analysisOutput(
           'stevec_verify',
-          asked.map(({ run, limitMs }) => `${run}@${limitMs ?? ''}`)
+          questions.map(({ run, limitMs }) => `${run}@${limitMs ?? ''}`)
         ))
       for (const { case: each, rows, disturbance } of measured) {
-        rowsOf.set(each, rows((run) => said[run]).map((row) => {
+        rowsOf.set(each, rows((run) => answers[run]).map((row) => {
           if (row.timed && !judgeTimed) return { ...row, judged: /** @type {const} */ (false) }
           return row.timed && !row.pass && disturbance ? { ...row, disturbance } : row
         }))
@@ -54,7 +54,7 @@ export async function verify ({ short, signal, say, cases = CASES, watch = watch
       due = due.filter((each) => rowsOf.get(each)?.some(({ disturbance }) => disturbance))
       for (const each of due) {
         const [{ check, measured: what, disturbance }] = (rowsOf.get(each) ?? []).filter((row) => row.disturbance)
-        say(`${each.title}: ${check} is ${what}, but ${disturbance}${attempt < ATTEMPTS_MAX ? '; once more' : ''}`)
+        say(`${each.title}: ${check} is ${what}, but ${disturbance}${attempt < ATTEMPTS_MAX ? '; measuring again' : ''}`)
       }
     }
     return cases.flatMap((each) => rowsOf.get(each) ?? [])

@@ -38,7 +38,7 @@ describe('a run that is interrupted', () => {
       assert.ok(whole.length >= 2 && whole.length < 6)
       const times = whole.map((entry) => statSync(path.join(directory, 'trials', entry, 'trial.json')).mtimeMs)
       for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
-        [['--seed', '4'], /cannot be gone on with: seed was 3 and is now 4/],
+        [['--seed', '4'], /cannot be resumed: seed was 3 and is now 4/],
         [['--repetitions', '2', file], /the experiment's repetitions was 3 and is now 2/]
       ])) {
         const refused = await sandbox.stevec(['run', '--resume', ...args])
@@ -49,7 +49,7 @@ describe('a run that is interrupted', () => {
         signal === 'SIGINT' ? ['run', '--resume'] : ['run', file, '--resume', '--seed', '3']
       )
       assert.equal(resumed.exitCode, 0, resumed.stdout + resumed.stderr)
-      assert.match(resumed.stdout, new RegExp(`${whole.length} of which are there already`))
+      assert.match(resumed.stdout, new RegExp(`${whole.length} of which are done already`))
       assert.deepEqual(readdirSync(path.join(directory, 'trials')).sort(), [
         '0001', '0002', '0003', '0004', '0005', '0006'
       ])

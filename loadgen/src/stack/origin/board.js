@@ -18,8 +18,8 @@ export async function openBoard ({ config, stack, outlive = false, signal, onPro
   const other = readState(path.join(config.stateDirectory, stack === 'lab' ? 'wiki' : 'lab'))
   if (other !== null && isRunning(other) && other.origin?.facts.kind === 'board') {
     throw new OriginError(stack === 'lab'
-      ? 'the board serves the wiki of `stevec up`; `stevec down` first'
-      : 'the board serves a run that is under way; wait for it')
+      ? 'the board serves the wiki of `stevec up`; run `stevec down` first'
+      : 'the board serves a run in progress; wait for its end')
   }
   const directory = boardDirectory(config.stateDirectory)
   const booted = !readBoardState(directory)?.processes.every(isAlive)

@@ -42,7 +42,7 @@ export function parseHost (text) {
 export async function openHost ({ user, host, sshPort, httpPort }, { config, onProgress }) {
   if (config.mongodbUri === undefined || LOOPBACK.includes(new URL(config.mongodbUri).hostname)) {
     throw new OriginError(
-      'an origin elsewhere needs a database that both it and this machine reach: set MONGODB_URI to such an address'
+      'an origin on another machine needs a database that both machines reach: set MONGODB_URI to its address'
     )
   }
   const ssh = sshArguments({ user, host: host.replace(/^\[|\]$/g, ''), port: sshPort })

@@ -13,71 +13,32 @@ import { sampleProcesses } from './process-samples.js'
 const READY_TIMEOUT_MS = 60_000
 
 /** @typedef {import('@stevec/harness/processes').ProcessIdentity} ProcessIdentity */
+/** @typedef {import('./origin.js').OriginStart} OriginStart */
 
 /**
  * Runs the wiki and its nginx as processes of this machine.
  * @returns {import('./origin.js').Origin}
  */
 export function createLocalOrigin () {
-  const facts = {
-    kind: /** @type {const} */ ('local'),
-    emulated: false,
-    machine: null,
-    kernel: `${os.type()} ${os.release()} ${os.arch()}`,
-    cores: os.availableParallelism(),
-    memory_bytes: os.totalmem(),
-    image_sha256: null
-  }
+  const facts = localFacts()
   /** @type {{wiki: ProcessIdentity | null, nginx: ProcessIdentity | null}} */
   const running = { wiki: null, nginx: null }
-  /** Of the last start. @type {import('./origin.js').OriginStart} */
+  /** Of the last start. @type {OriginStart} */
   let options
   /** @type {{command: string, args: string[]}} */
-  let prepared
+  let preparedNginx
 
   /** @param {import('./origin.js').WikiEnvironment} wikiEnvironment */
   async function startWiki (wikiEnvironment) {
-    const { directory, mongodbUri, wikiPort, outlive, cgroups, onStart } = options
-    const logFile = path.join(directory, 'wiki.log')
-    const wiki = await startProcess({
-      name: 'wiki',
-      command: process.execPath,
-      args: [...WIKI_ARGUMENTS],
-      logFile,
-      outlive,
-      cgroups,
-      env: {
-        ...readConfig().childEnvironment,
-        NODE_ENV: 'production',
-        ...WIKI_ENVIRONMENT,
-        ...wikiEnvironment,
-        HOST: '127.0.0.1',
-        PORT: String(wikiPort),
-        MONGODB_URI: mongodbUri
-      }
-    })
-    running.wiki = wiki
-    onStart(wiki)
-    const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`, { timeoutMs: 2_000 })
-      .then(({ status }) => status === 200, () => false)
-    const ready = await waitUntil(async () => !isAlive(wiki) || await isReady(), READY_TIMEOUT_MS, 50)
-    if (!ready || !isAlive(wiki)) {
-      throw new OriginError(
-        `the wiki did not become ready on port ${wikiPort}:\n${logTail(logFile) || `(its log ${logFile} is empty)`}`
-      )
-    }
+    running.wiki = await startWikiProcess(options, wikiEnvironment)
+    options.onStart(running.wiki)
+    await waitUntilReady(running.wiki, options)
   }
 
   async function startNginx () {
     const { directory, outlive, cgroups, onStart } = options
-    running.nginx = await startProcess({
-      name: 'nginx origin',
-      command: prepared.command,
-      args: prepared.args,
-      logFile: path.join(directory, 'nginx-origin.log'),
-      outlive,
-      cgroups
-    })
+    const logFile = path.join(directory, 'nginx-origin.log')
+    running.nginx = await startProcess({ name: 'nginx origin', ...preparedNginx, logFile, outlive, cgroups })
     onStart(running.nginx)
   }
 
@@ -90,11 +51,11 @@ export function createLocalOrigin () {
       mkdirSync(directory, { recursive: true, mode: 0o700 })
       onPart('wiki')
       await startWiki(wikiEnvironment)
-      const { sha256, ...nginx } = await prepareRole(
+      const { sha256, command, args } = await prepareRole(
         { role: 'origin', port: nginxPort, wikiPort, requestsAtOnceMax },
         { directory: path.join(directory, 'origin'), binary: requireTool('nginx').path, modulesDirectory: '' }
       )
-      prepared = nginx
+      preparedNginx = { command, args }
       await startNginx()
       return { address: `127.0.0.1:${nginxPort}`, configHash: sha256 }
     },
@@ -119,3 +80,54 @@ export function createLocalOrigin () {
     async close () {}
   }
 }
+
+const localFacts = () => ({
+  kind: /** @type {const} */ ('local'),
+  emulated: false,
+  machine: null,
+  kernel: `${os.type()} ${os.release()} ${os.arch()}`,
+  cores: os.availableParallelism(),
+  memory_bytes: os.totalmem(),
+  image_sha256: null
+})
+
+/**
+ * @param {OriginStart} options
+ * @param {import('./origin.js').WikiEnvironment} wikiEnvironment
+ */
+const startWikiProcess = ({ directory, mongodbUri, wikiPort, outlive, cgroups }, wikiEnvironment) => startProcess({
+  name: 'wiki',
+  command: process.execPath,
+  args: [...WIKI_ARGUMENTS],
+  logFile: wikiLog(directory),
+  outlive,
+  cgroups,
+  env: {
+    ...readConfig().childEnvironment,
+    NODE_ENV: 'production',
+    ...WIKI_ENVIRONMENT,
+    ...wikiEnvironment,
+    HOST: '127.0.0.1',
+    PORT: String(wikiPort),
+    MONGODB_URI: mongodbUri
+  }
+})
+
+/**
+ * @param {ProcessIdentity} wiki
+ * @param {OriginStart} options
+ * @throws {OriginError} when the wiki ends, or is not ready in time
+ */
+async function waitUntilReady (wiki, { directory, wikiPort }) {
+  const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`, { timeoutMs: 2_000 })
+    .then(({ status }) => status === 200, () => false)
+  const ready = await waitUntil(async () => !isAlive(wiki) || await isReady(), READY_TIMEOUT_MS, 50)
+  if (ready && isAlive(wiki)) return
+  const logFile = wikiLog(directory)
+  throw new OriginError(
+    `the wiki did not become ready on port ${wikiPort}:\n${logTail(logFile) || `(its log ${logFile} is empty)`}`
+  )
+}
+
+/** @param {string} directory  of the stack */
+const wikiLog = (directory) => path.join(directory, 'wiki.log')

@@ -100,5 +100,5 @@ export function refuseTwiceLimited ({ name, asked }, origin) {
   if (origin === undefined || origin === 'local') return
   const { cpu_share: cpuShare, memory_bytes: memoryBytes, delay_ms: delayMs } = asked.origin
   if (cpuShare === null && memoryBytes === null && delayMs === 0) return
-  throw new UsageError(`the profile ${name} makes this machine as slow as a board, and --origin ${origin} is one: leave one of the two out, or take a profile that has links only`)
+  throw new UsageError(`the profile ${name} limits CPU, memory or delay of this machine, but with --origin ${origin} the wiki runs on another: leave one of the two out, or use a profile with links only`)
 }

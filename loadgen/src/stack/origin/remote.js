@@ -28,6 +28,9 @@ const OUTPUT_MAX_BYTES = 64 * 1024 ** 2
 /** Longest path of a Unix socket (unix(7), sun_path), less the suffix that ssh adds while it creates the socket. */
 const SOCKET_PATH_MAX_BYTES = 107 - 18
 
+/** @typedef {import('@stevec/harness/processes').ProcessIdentity} ProcessIdentity */
+/** How far a log was read. @typedef {{inode: number, offset: number}} LogPosition */
+
 /**
  * Runs a script on a remote machine.
  * @param {string[]} ssh  arguments that reach the machine
@@ -38,7 +41,7 @@ const SOCKET_PATH_MAX_BYTES = 107 - 18
  * @returns {Promise<Buffer>} its standard output
  * @throws {OriginError} with its errors, or ssh's
  */
-export function runThere (ssh, script, { input = '', timeoutMs = COMMAND_TIMEOUT_MS } = {}) {
+export function runRemotely (ssh, script, { input = '', timeoutMs = COMMAND_TIMEOUT_MS } = {}) {
   return new Promise((resolve, reject) => {
     const child = execFile(
       'ssh',
@@ -68,8 +71,8 @@ export function runThere (ssh, script, { input = '', timeoutMs = COMMAND_TIMEOUT
  * @throws {OriginError} when it cannot be an origin; the message says what to do
  */
 export async function inspectHost (ssh) {
-  const text = String(await runThere(ssh, `
-[ "$(id -u)" = 0 ] || { echo 'log in as root: the wiki is to be set for each trial' >&2; exit 1; }
+  const text = String(await runRemotely(ssh, `
+[ "$(id -u)" = 0 ] || { echo 'log in as root: the lab changes the settings of the wiki for each trial' >&2; exit 1; }
 for unit in stevec-wiki stevec-nginx; do
   systemctl is-active --quiet $unit || { echo "the service $unit does not run there; write an image of \\\`make image\\\` to its card, or look at systemctl status $unit" >&2; exit 1; }
 done
@@ -85,7 +88,7 @@ systemctl --failed --no-legend --plain | cut -d' ' -f1`))
     .filter((line, index) => line !== '' || index === 0)
   const facts = { machine, kernel, cores: Number(cores), memory_bytes: Number(kibibytes) * 1024 }
   if (!(facts.cores > 0) || !(facts.memory_bytes > 0)) {
-    throw new OriginError(`${ssh.at(-1)} answered something else than was asked: ${text.slice(0, 200)}`)
+    throw new OriginError(`${ssh.at(-1)} sent an unexpected answer: ${text.slice(0, 200)}`)
   }
   // systemd-detect-virt says `qemu` for QEMU without an accelerator.
   return { ...facts, emulated: virtualised === 'qemu', failedUnits }
@@ -96,7 +99,7 @@ systemctl --failed --no-legend --plain | cut -d' ' -f1`))
  * @param {string[]} ssh
  */
 export async function restoreOrigin (ssh) {
-  await runThere(ssh, `[ -e ${WIKI_DROP_IN} ] || exit 0; rm -f ${WIKI_DROP_IN} ${NGINX_DROP_IN} ${SETTINGS} && systemctl daemon-reload && systemctl start stevec-nginx && systemctl restart stevec-wiki`)
+  await runRemotely(ssh, `[ -e ${WIKI_DROP_IN} ] || exit 0; rm -f ${WIKI_DROP_IN} ${NGINX_DROP_IN} ${SETTINGS} && systemctl daemon-reload && systemctl start stevec-nginx && systemctl restart stevec-wiki`)
 }
 
 /**
@@ -115,77 +118,17 @@ export async function restoreOrigin (ssh) {
 export function createRemoteOrigin ({ facts, address, ssh, seenFromThere, inherited, booted, close }) {
   /** Arguments that use the connection of a started stack, which needs no new key exchange. */
   let shared = ssh
-  /** How far its log was read. @type {{inode: number, offset: number}} */
-  let read = { inode: 0, offset: 0 }
+  /** @type {LogPosition} */
+  let position = { inode: 0, offset: 0 }
   /** Of the last start. @type {import('./origin.js').OriginStart} */
   let options
-  /** @type {import('@stevec/harness/processes').ProcessIdentity} */
+  /** @type {ProcessIdentity} */
   let link
-
-  /** @param {string} directory  of the stack */
-  async function connect (directory) {
-    const { wikiPort, purgePort, outlive, signal, onStart } = options
-    const socket = path.join(directory, 'ssh')
-    if (Buffer.byteLength(socket) > SOCKET_PATH_MAX_BYTES) {
-      throw new OriginError(`${socket} is too long a path for a socket; name a shorter folder in STEVEC_STATE`)
-    }
-    const logFile = path.join(directory, 'ssh.log')
-    // The wiki listens on its own machine's loopback only. The first forward is for writing pages and reading the
-    // counter, past every cache and log. The second one carries the wiki's purges to the edge here, which no other
-    // machine can reach either.
-    const forwards = [
-      '-L',
-      `127.0.0.1:${wikiPort}:127.0.0.1:${WIKI_PORT}`,
-      '-R',
-      `127.0.0.1:${purgePort}:127.0.0.1:${purgePort}`
-    ]
-    link = await startProcess({
-      name: 'ssh',
-      command: 'ssh',
-      args: [
-        '-M',
-        '-S',
-        socket,
-        '-N',
-        '-o',
-        `ConnectTimeout=${CONNECT_TIMEOUT_S}`,
-        '-o',
-        'ExitOnForwardFailure=yes',
-        '-o',
-        'ServerAliveInterval=30',
-        ...forwards,
-        ...ssh
-      ],
-      logFile,
-      outlive
-    })
-    onStart(link)
-    shared = ['-S', socket, '-o', 'ControlMaster=no', ...ssh]
-    const isLinked = () => runThere(['-O', 'check', ...shared], '').then(() => true, () => false)
-    await waitUntil(async () => !isAlive(link) || await isLinked(), CONNECT_TIMEOUT_S * 1000, 100)
-    signal?.throwIfAborted()
-    if (!isAlive(link) || !await isLinked()) {
-      throw new OriginError(`there is no connection to ${ssh.at(-1)}:\n${logTail(logFile)}`)
-    }
-  }
 
   /** @param {import('./origin.js').WikiEnvironment} wikiEnvironment */
   async function restartWiki (wikiEnvironment) {
-    const { wikiPort, mongodbUri, signal } = options
-    await setWiki(shared, { ...inherited, ...wikiEnvironment, MONGODB_URI: seenFromThere(mongodbUri) })
-    const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`)
-      .then(({ status }) => status === 200, () => false)
-    const ready = await waitUntil(
-      async () => signal?.aborted || !isAlive(link) || await isReady(),
-      READY_TIMEOUT_MS,
-      250
-    )
-    signal?.throwIfAborted()
-    if (!ready || !isAlive(link)) {
-      const said = await runThere(ssh, 'journalctl --unit stevec-wiki --lines 12 --no-pager --output cat')
-        .catch((error) => error.message)
-      throw new OriginError(`the wiki on ${ssh.at(-1)} did not become ready with its database:\n${said}`)
-    }
+    await setWiki(shared, { ...inherited, ...wikiEnvironment, MONGODB_URI: seenFromThere(options.mongodbUri) })
+    await waitUntilReady(ssh, link, options)
   }
 
   return {
@@ -195,44 +138,128 @@ export function createRemoteOrigin ({ facts, address, ssh, seenFromThere, inheri
       options = given
       const { directory, wikiEnvironment, onPart } = given
       onPart(`the wiki on ${facts.kind === 'board' ? 'the board' : ssh.at(-1)}`)
-      await connect(directory)
+      const connection = await connect(ssh, given)
+      link = connection.link
+      shared = connection.shared
       await restartWiki(wikiEnvironment)
       mkdirSync(path.join(directory, 'origin'), { recursive: true, mode: 0o700 })
       writeFileSync(path.join(directory, 'origin/access.log'), '', { mode: 0o600 })
-      const [inode, size] = String(await runThere(shared, `stat -c '%i %s' ${LOG}`)).split(' ').map(Number)
-      read = { inode, offset: size }
+      position = await logEnd(shared)
       return { address, configHash: null }
     },
 
     restartWiki,
     async killNginx () {
-      await runThere(
+      await runRemotely(
         shared,
         'systemctl kill --signal=KILL stevec-nginx; ' +
           'while systemctl is-active --quiet stevec-nginx; do sleep 0.1; done'
       )
     },
     async startNginx () {
-      await runThere(shared, 'systemctl start stevec-nginx')
+      await runRemotely(shared, 'systemctl start stevec-nginx')
     },
     nginxPid: () => null,
 
     async fetchLog (directory) {
-      const output = await runThere(shared, `
-now=$(stat -c %i ${LOG}) || exit 1
-if [ "$now" = ${read.inode} ]; then echo "$now same"; tail -c +${read.offset + 1} ${LOG}
-elif [ "$(stat -c %i ${LOG}.1 2>/dev/null)" = ${read.inode} ]; then echo "$now $(($(stat -c %s ${LOG}.1) - ${read.offset}))"; tail -c +${read.offset + 1} ${LOG}.1; cat ${LOG}
-else echo "$now 0"; cat ${LOG}; fi`)
-      const head = output.indexOf(10)
-      const [inode, old] = output.subarray(0, head).toString().split(' ')
-      const rows = output.subarray(head + 1)
+      const { rows, end } = await readLog(shared, position)
       appendFileSync(path.join(directory, 'origin/access.log'), rows)
-      read = { inode: Number(inode), offset: old === 'same' ? read.offset + rows.length : rows.length - Number(old) }
+      position = end
     },
 
     sample: (onSample) => sampleOrigin({ command: 'ssh', args: shared, onSample }),
     close
   }
+}
+
+/**
+ * Opens the connection that all later commands and forwards share.
+ * @param {string[]} ssh
+ * @param {import('./origin.js').OriginStart} options
+ * @returns {Promise<{link: ProcessIdentity, shared: string[]}>} `shared`: arguments that use the connection
+ * @throws {OriginError} when there is no connection within a minute
+ */
+async function connect (ssh, { directory, wikiPort, purgePort, outlive, signal, onStart }) {
+  const socket = path.join(directory, 'ssh')
+  if (Buffer.byteLength(socket) > SOCKET_PATH_MAX_BYTES) {
+    throw new OriginError(`${socket} is too long a path for a socket; choose a shorter folder in STEVEC_STATE`)
+  }
+  const logFile = path.join(directory, 'ssh.log')
+  // The wiki listens on its own machine's loopback only. The first forward is for writing pages and reading the
+  // counter, past every cache and log. The second one carries the wiki's purges to the edge here, which no other
+  // machine can reach either.
+  const forwards = [
+    '-L',
+    `127.0.0.1:${wikiPort}:127.0.0.1:${WIKI_PORT}`,
+    '-R',
+    `127.0.0.1:${purgePort}:127.0.0.1:${purgePort}`
+  ]
+  const settings = [`ConnectTimeout=${CONNECT_TIMEOUT_S}`, 'ExitOnForwardFailure=yes', 'ServerAliveInterval=30']
+  const link = await startProcess({
+    name: 'ssh',
+    command: 'ssh',
+    args: ['-M', '-S', socket, '-N', ...settings.flatMap((setting) => ['-o', setting]), ...forwards, ...ssh],
+    logFile,
+    outlive
+  })
+  onStart(link)
+  const shared = ['-S', socket, '-o', 'ControlMaster=no', ...ssh]
+  const isLinked = () => runRemotely(['-O', 'check', ...shared], '').then(() => true, () => false)
+  await waitUntil(async () => !isAlive(link) || await isLinked(), CONNECT_TIMEOUT_S * 1000, 100)
+  signal?.throwIfAborted()
+  if (!isAlive(link) || !await isLinked()) {
+    throw new OriginError(`there is no connection to ${ssh.at(-1)}:\n${logTail(logFile)}`)
+  }
+  return { link, shared }
+}
+
+/**
+ * @param {string[]} ssh
+ * @param {ProcessIdentity} link  the connection
+ * @param {import('./origin.js').OriginStart} options
+ * @throws {OriginError} when the wiki is not ready in time, or the connection ends
+ */
+async function waitUntilReady (ssh, link, { wikiPort, signal }) {
+  const isReady = () => request(`http://127.0.0.1:${wikiPort}/readyz`)
+    .then(({ status }) => status === 200, () => false)
+  const ready = await waitUntil(
+    async () => signal?.aborted || !isAlive(link) || await isReady(),
+    READY_TIMEOUT_MS,
+    250
+  )
+  signal?.throwIfAborted()
+  if (ready && isAlive(link)) return
+  const said = await runRemotely(ssh, 'journalctl --unit stevec-wiki --lines 12 --no-pager --output cat')
+    .catch((error) => error.message)
+  throw new OriginError(`the wiki on ${ssh.at(-1)} did not become ready with its database:\n${said}`)
+}
+
+/**
+ * @param {string[]} ssh
+ * @returns {Promise<LogPosition>}
+ */
+async function logEnd (ssh) {
+  const [inode, offset] = String(await runRemotely(ssh, `stat -c '%i %s' ${LOG}`)).split(' ').map(Number)
+  return { inode, offset }
+}
+
+/**
+ * Reads nginx's log from a position on, also across one rotation.
+ * @param {string[]} ssh
+ * @param {LogPosition} position
+ * @returns {Promise<{rows: Buffer, end: LogPosition}>}
+ */
+async function readLog (ssh, { inode, offset }) {
+  const output = await runRemotely(ssh, `
+now=$(stat -c %i ${LOG}) || exit 1
+if [ "$now" = ${inode} ]; then echo "$now same"; tail -c +${offset + 1} ${LOG}
+elif [ "$(stat -c %i ${LOG}.1 2>/dev/null)" = ${inode} ]; then echo "$now $(($(stat -c %s ${LOG}.1) - ${offset}))"; tail -c +${offset + 1} ${LOG}.1; cat ${LOG}
+else echo "$now 0"; cat ${LOG}; fi`)
+  const head = output.indexOf(10)
+  const [inodeNow, oldBytes] = output.subarray(0, head).toString().split(' ')
+  const rows = output.subarray(head + 1)
+  const readBytes = oldBytes === 'same' ? offset + rows.length : rows.length - Number(oldBytes)
+  return { rows, end: { inode: Number(inodeNow), offset: readBytes } }
 }
 
 /**
@@ -245,11 +272,11 @@ async function setWiki (ssh, environment) {
   const unset = Object.keys(environment).filter((name) => environment[name] === undefined)
   const bad = set.find(([, value]) => /['\n\\]/.test(value))
   if (bad !== undefined) {
-    throw new OriginError(`${bad[0]} has a quote, a backslash or a line break in it, which cannot be passed on`)
+    throw new OriginError(`${bad[0]} contains a quote, a backslash or a line break, which the settings file on the origin cannot hold`)
   }
   const input = set.map(([name, value]) => `${name}='${value}'\n`).join('')
   // By standard input: a database's address may hold a password, and every user can read a process's arguments.
-  await runThere(ssh, `set -e; umask 077; cat >${SETTINGS}; umask 022; mkdir -p ${path.posix.dirname(WIKI_DROP_IN)} ${path.posix.dirname(NGINX_DROP_IN)}
+  await runRemotely(ssh, `set -e; umask 077; cat >${SETTINGS}; umask 022; mkdir -p ${path.posix.dirname(WIKI_DROP_IN)} ${path.posix.dirname(NGINX_DROP_IN)}
 printf '[Service]\\nEnvironmentFile=${SETTINGS}\\nUnsetEnvironment=${unset.join(' ')}\\n' >${WIKI_DROP_IN}; printf '${NGINX_SETTINGS}' >${NGINX_DROP_IN}
 systemctl daemon-reload; systemctl restart stevec-wiki`, { input })
 }
