@@ -22,14 +22,16 @@ EPILOG = """\
 A gate is a JSON file of limits, for all cells or for some:
   { "mean_ratio_max": 1.1, "p95_ratio_max": 1.2, "failures_max": 0,
     "cells": [{ "where": { "door": "cached" }, "hit_ratio_min": 0.9, "stale_ratio_max": 0.01 }] }
-A ratio violates its limit when its whole interval does; "undecided": "fail" also refuses what cannot be told. A cell
-that a limit is for, and of which B has no valid trial, violates it. All of it: docs/comparing.md.
+A ratio violates its limit when its whole interval does; with "undecided": "fail" also when part of
+its interval does. A cell that has a limit, and no valid trial in B, violates it. docs/comparing.md
+has all limits.
 
 examples:
   stevec compare results/before results/after
   stevec compare results/before latest --gate gate.json --svg compare.svg
 
-Exit status: 0 compared and no gate violated, 1 a gate is violated, 2 wrong use or incomparable runs, 3 a defect.
+Exit status: 0 compared and no gate violated, 1 a gate is violated, 2 wrong use or incomparable
+runs, 3 a defect.
 """
 DEFECT = 3
 COLUMNS = (("mean_ms", "mean"), ("p95_ms", "p95"), ("hit_ratio", "hit ratio"), ("stale_ratio", "stale reads"))

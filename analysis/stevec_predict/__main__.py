@@ -17,8 +17,8 @@ EXAMPLES = """\
 examples:
   stevec predict --pages 100 --rate 1000 --edits 0.05 --ttl 180 --requests 10000
   stevec predict --pages 100000 --zipf 0.8 --rate 500 --edits 0.0026 --ttl 3600
-  stevec predict --pages 10000000 --zipf 0.8 --rate 50000 --edits 0.0026 --ttl 300 --pops 300 --tiered
-  stevec predict --pages 5000 --zipf 0.7 --rate 100 --edits 0.01 --policy purge-url --purge-delay 0.2
+  stevec predict --pages 10000000 --zipf 0.8 --rate 50000 --ttl 300 --pops 300 --tiered
+  stevec predict --pages 5000 --rate 100 --edits 0.01 --policy purge-url --purge-delay 0.2
   stevec predict --pages 5000 --zipf 0.7 --rate 100 --ttl 60 --prices analysis/prices/2026-11.json
 
 The formulas and where they hold: docs/prediction.md.
