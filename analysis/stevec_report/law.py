@@ -65,11 +65,11 @@ def check_law(run: Run, stats: Mapping[int, TrialStats]) -> LawCheck:
 
 
 def check_witness(record: TrialRecord, stats: TrialStats | None) -> list[str]:
-    """Compare the counter with its witness, the log of the nginx in front of the origin; return sentences.
+    """Compare the counter with the log of the nginx in front of the origin; return a sentence for each difference.
 
-    A difference does not break the law. It means that one of the two counts is wrong, or the split of the log into
-    trials, so the trial is not to be trusted. A request that the client gave up may be in the log but not in the
-    counter, so a trial with unanswered requests is not checked against its witness.
+    A difference does not break the law. It means that one of the two counts is wrong, or that the log was split into
+    trials at the wrong place, so the trial is not to be trusted. A request that the client gave up may be in the log
+    but not in the counter: a trial with such requests is not checked, and a trial with a fault has bounds.
     """
     lines = record.log_lines.get("origin")
     if record.fault is not None and lines is not None:

@@ -58,9 +58,9 @@ def read_origin(manifest: dict[str, Any]) -> Origin:
 
 
 def read_samples(path: Path) -> OriginSamples | None:
-    """Return the `OriginSamples` in the file `path`, or None where there is none.
+    """Return the `OriginSamples` in the file `path`, or None if there is no such file.
 
-    ValueError with a sentence if it is damaged, too long, or no table of samples.
+    ValueError if it is damaged, too long, or no table of samples; its text goes behind the file's name.
     """
     if not path.is_file():
         return None

@@ -1,4 +1,4 @@
-"""What `make bench-cost` measured becomes points with intervals, and a picture."""
+"""The CSV of `make bench-cost` becomes points with intervals, and an SVG."""
 
 import sys
 from pathlib import Path

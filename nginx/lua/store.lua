@@ -193,7 +193,7 @@ function _M.has_body(entry)
   return file ~= nil
 end
 
---- Removes an entry, unless another one has taken its place.
+--- Removes an entry, unless a newer one is stored under its key.
 function _M.forget(entry)
   if index:get(entry.key) == entry.place then index:delete(entry.key) end
 end

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
 import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
-/** Of lua/store.lua: the number of parsed entries that a worker keeps. */
+/** The number of parsed entries that a worker keeps; the same as in lua/store.lua. */
 const PARSED_MAX = 512
 const AT_ONCE = 20
 

@@ -129,8 +129,8 @@ function pageOf (name, content, revision) {
 }
 
 /**
- * Returns the requests of an anonymous client that are costly, or look so. Where possible, each request is another one,
- * so that no cache answers it.
+ * Returns requests that an anonymous client can send and that are costly, or look so, and cheap ones to compare. Where
+ * possible, each call returns a different request, so that no cache answers it.
  * @param {number} pages  of the filled wiki
  * @returns {{title: string, request: () => Request}[]}
  */

@@ -111,7 +111,7 @@ export const SETTINGS = {
     allowed: 'a whole number from 0 (no limit) to 100000',
     does: 'changes that one client may send within a minute, see below for imports; 0: no limit'
   }),
-  // Wait and work together stay below a second.
+  // With the default a page is served or refused within a second, even on a busy machine.
   QUEUE_WAIT_MAX_MS: integer(0, 60_000, {
     default: 500,
     allowed: 'a whole number of milliseconds from 0 (nobody is refused) to 60000',

@@ -124,12 +124,12 @@ export async function createTestbed ({
     killMember: (port) => kill(`mongod ${port}`),
     killWiki: (index = 0) => kill(`wiki ${index}`),
     /**
-     * Kills one worker of the first wiki, which starts another in its place.
-     * @param {number} chance  from 0 to 1
+     * Kills one worker of the first wiki; the wiki's primary process starts another in its place.
+     * @param {number} draw  a random number that chooses the worker, from 0 to below 1
      */
-    killWorker (chance) {
+    killWorker (draw) {
       const workers = this.workers()
-      process.kill(workers[Math.floor(chance * workers.length)], 'SIGKILL')
+      process.kill(workers[Math.floor(draw * workers.length)], 'SIGKILL')
     },
 
     /**

@@ -71,7 +71,8 @@ export function planApply ({ zone, state, origin, names, tune = false }) {
   }
 
   const records = recordSteps(state.records, recordsOf(hosts, origin), conflicts)
-  // Rules first: they store the previous settings, and no door opens before its cache rules exist.
+  // Rules first: the first rule's description stores the zone's previous settings, and no host name gets its DNS record
+  // before its cache rules exist.
   const steps = [
     ...rules,
     ...changed.map((setting) => settingStep(setting.id, state.settings[setting.id], setting.value, setting.why)),

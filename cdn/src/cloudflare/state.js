@@ -4,7 +4,7 @@ import { RECORD_MARK, SETTINGS, TIERED_CACHE } from './wanted.js'
 
 export const PHASE = 'http_request_cache_settings'
 const RECORDS_PER_PAGE = 100
-/** Far more than three names and our mark can have. */
+/** Far more DNS records than can exist at the doors' host names or carry our mark. */
 const RECORDS_MAX = 1_000
 
 /**

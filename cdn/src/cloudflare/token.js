@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs'
 
 /** Mode bits of group and others. */
 const OTHERS_MAY = 0o077
-/** Cloudflare's tokens have 40 characters, the emulated edge's 32. */
+/** Both kinds fit: Cloudflare's tokens have 40 characters, those of the lab's emulated edge 32. */
 const TOKEN_FORM = /^[\w.-]{8,512}$/
 
 /** The token is missing or cannot be used. The message never holds it. */

@@ -6,8 +6,8 @@ import { cachingFor } from '../lab/wiki-settings.js'
 /** @typedef {import('../lab/definition.js').Settings} Settings */
 
 /**
- * Settings that a run through a zone supports: those that k6 implements and those that the wiki gets at its start. Any
- * other setting needs a stack of the lab's own, unless it has its default value.
+ * Settings that a run through the user's Cloudflare zone may vary: k6 implements them, or the user starts the wiki with
+ * them. `inability` refuses some of their values. Any other setting must have its default value.
  */
 const ABLE = new Set([
   'door', 'pages', 'page_size_chars', 'popularity', 'requests', 'edit_ratio', 'edit_popularity', 'edit',

@@ -22,8 +22,8 @@ export function wikiEnvironmentOf (state, requested, keepsZone = false) {
 }
 
 /**
- * Under a policy with purges, edits purge the stack's own edge. Only a wiki for browsing purges a zone that the
- * environment names instead: an experiment never purges a user's zone.
+ * Under a policy with purges, edits purge the stack's own edge. `stevec up` keeps the zone that the environment names
+ * (PURGE_ZONE); an experiment ignores it, so it never purges a user's zone.
  * @param {StackState} state
  * @param {Record<string, string>} requested
  * @param {boolean} keepsZone

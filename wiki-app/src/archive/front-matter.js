@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 
 const require = createRequire(import.meta.url)
-/** Loaded on first use, as it has many modules. @returns {typeof import('yaml')} */
+/** Loaded on first use: its many modules would delay the wiki's start. @returns {typeof import('yaml')} */
 const yaml = () => require('yaml')
 
 /** Fits the longest name, all tags and former names. */
