@@ -61,3 +61,16 @@ test('a read is bounded, however many ask', async () => {
   for (const { keys, answer } of reads) answer(Object.fromEntries(keys.map((key) => [key, key])))
   assert.deepEqual(await asked, ['a', 'b', 'c', 'd', 'e'])
 })
+
+test('many requests for one page are one read, and later ones read anew', async () => {
+  const { read, reads } = slowReader(1)
+  const first = Array.from({ length: 50 }, () => read('a'))
+  await nextTurn()
+  const later = read('a')
+  await nextTurn()
+  assert.deepEqual(reads.map(({ keys }) => keys), [['a'], ['a']])
+  reads[0].answer({ a: 'old' })
+  reads[1].answer({ a: 'new' })
+  assert.deepEqual(new Set(await Promise.all(first)), new Set(['old']))
+  assert.equal(await later, 'new')
+})

@@ -62,7 +62,7 @@ export async function carryOut (client, wish, planned, { onStep = () => {} } = {
   }
   const left = (await planFor(client, planned.kind, wish, zone)).steps.flatMap(({ changes }) => changes)
   if (left.length > 0) {
-    throw new Error(`the changes were made, but the zone is not as planned; still to do: ${left.map(({ action, what }) => `${action} ${what}`).join(', ')}. Somebody else may be changing it; run apply again`)
+    throw new Error(`the changes were made, but the zone is not as planned; still to do: ${left.map(({ action, what }) => `${action} ${what}`).join(', ')}. Somebody else may be changing it; run ${planned.kind} again`)
   }
   return plan
 }

@@ -14,7 +14,8 @@ const VENV = path.join(ROOT, '.venv')
 export const VENV_PYTHON = path.join(VENV, 'bin/python')
 export const PIP_OPTIONS = ['--disable-pip-version-check', '--require-hashes']
 
-const npmDigest = () => digest(['package-lock.json', '.npmrc'], process.version)
+// Not of Node's version: no package is compiled, and tests with another Node (make test NODE=24) use the same packages.
+const npmDigest = () => digest(['package-lock.json', '.npmrc'])
 
 /** @returns {Step} */
 export function npmPackages () {
@@ -60,7 +61,7 @@ export function npmTestPackages (npm) {
 }
 
 /** Of the pinned packages: when they change, set-up recreates the environment. */
-const packagesDigest = () => digest(['analysis/requirements.txt'], '')
+const packagesDigest = () => digest(['analysis/requirements.txt'])
 const packagesStamp = path.join(VENV, '.stevec-stamp')
 
 /** The environment with pip, without packages. @returns {Step} */
@@ -128,12 +129,9 @@ function findPython () {
   return null
 }
 
-/**
- * @param {string[]} files  of the checkout
- * @param {string} extra
- */
-function digest (files, extra) {
-  const hash = createHash('sha256').update(extra)
+/** @param {string[]} files  of the checkout */
+function digest (files) {
+  const hash = createHash('sha256')
   for (const file of files) hash.update(readFileSync(path.join(ROOT, file)))
   return hash.digest('hex')
 }

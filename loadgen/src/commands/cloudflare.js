@@ -200,7 +200,8 @@ async function change (client, kind, values) {
   await warn(client, values.zone)
   const plan = await makePlan(client, kind, wish)
   if (values.expect !== undefined && values.expect !== plan.fingerprint) {
-    throw new Error('nothing was done: the zone or the options have changed since that plan; run stevec cloudflare plan again')
+    const again = kind === 'apply' ? 'run stevec cloudflare plan again' : 'run it without --expect, which shows the plan'
+    throw new Error(`nothing was done: the zone or the options have changed since that plan; ${again}`)
   }
   if (!values.json) showPlan(plan, false)
   if (plan.conflicts.length > 0) throw new Error(`nothing was done: ${plan.conflicts.join('; ')}`)

@@ -45,7 +45,8 @@ control.json in the folder of --cache.
 One worker process serves all requests, so that simultaneous requests for one URL share a fetch
 (docs/edge-speed.md). Each start empties DIR/answers; a folder of that name that no edge has made
 (see its CACHEDIR.TAG) is an error.
-Exit code: 0 stopped by Ctrl-C, 1 nginx did not start or ended, 2 wrong usage.
+Exit code: 0 stopped by Ctrl-C, 1 nginx did not start or ended, 2 wrong usage, 130 stopped by
+Ctrl-C before it was ready.
 
 Examples:
   stevec edge --origin http://127.0.0.1:3000

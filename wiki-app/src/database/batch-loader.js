@@ -11,9 +11,11 @@ import DataLoader from 'dataloader'
 export function createBatchLoader ({ readMany, keysMax }) {
   /** @type {(keys: readonly string[]) => Promise<(Value | null)[]>} */
   const readAll = async (keys) => {
-    const found = await readMany([...new Set(keys)])
+    // The cache only joins equal keys of one turn.
+    loader.clearAll()
+    const found = await readMany([...keys])
     return keys.map((key) => found.get(key) ?? null)
   }
-  const loader = new DataLoader(readAll, { cache: false, batchScheduleFn: setImmediate, maxBatchSize: keysMax })
+  const loader = new DataLoader(readAll, { batchScheduleFn: setImmediate, maxBatchSize: keysMax })
   return (key) => loader.load(key)
 }

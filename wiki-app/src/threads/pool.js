@@ -22,8 +22,8 @@ const HEAP = { oldMib: 256, youngMib: 16 }
  * @property {any} task
  * @property {number} bytes
  * @property {boolean} yields
- * @property {number} deadlineMs  of wall time
- * @property {boolean} checked  has waited, or run, since a check
+ * @property {number} sinceMs  when it was queued
+ * @property {boolean} isLong  a check found it waiting or running for CHECK_INTERVAL_MS
  * @property {Slot | undefined} slot  while it runs
  * @property {(result: any) => void} resolve
  * @property {(error: unknown) => void} reject
@@ -63,7 +63,7 @@ export function createPool ({
   const freeSlots = []
   let running = 0
   let yielding = 0
-  let checked = 0
+  let long = 0
   let bytesNow = 0
   /** @type {NodeJS.Timeout | undefined} */
   let timer
@@ -83,7 +83,7 @@ export function createPool ({
 
   // Short tasks share a thread, whose code stays warm. A task still there at a check opens another.
   function next () {
-    while (running < Math.min(threads.max, 1 + checked) && waiting.length > 0) {
+    while (running < Math.min(threads.max, 1 + long) && waiting.length > 0) {
       const index = waiting.findIndex((job) => !job.yields || yielding < yieldingMax)
       if (index === -1) return
       begin(waiting.splice(index, 1)[0])
@@ -112,15 +112,17 @@ export function createPool ({
   function forget (job) {
     jobs.delete(job)
     bytesNow -= job.bytes
-    if (job.checked) checked--
+    if (job.isLong) long--
   }
 
   function check () {
     const nowMs = performance.now()
     for (const job of jobs) {
-      if (!job.checked) checked++
-      job.checked = true
-      if (nowMs > job.deadlineMs) giveUp(job)
+      if (!job.isLong && nowMs - job.sinceMs >= CHECK_INTERVAL_MS) {
+        job.isLong = true
+        long++
+      }
+      if (nowMs - job.sinceMs > wallMaxMs) giveUp(job)
       else if (job.slot && cpuMs(job.slot) > cpuMaxMs) job.slot.abort.abort(new TooCostly(cpuMaxMs / 1000))
     }
     next()
@@ -140,7 +142,7 @@ export function createPool ({
   /** @param {Slot} slot */
   function reasonOf ({ abort: { signal } }, /** @type {any} */ error) {
     if (signal.aborted) return signal.reason
-    return error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new TooCostly(cpuMaxMs / 1000) : error
+    return error?.code === 'ERR_WORKER_OUT_OF_MEMORY' ? new TooCostly(cpuMaxMs / 1000) : error
   }
 
   /**
@@ -155,9 +157,9 @@ export function createPool ({
       return Promise.reject(busy())
     }
     return new Promise((resolve, reject) => {
-      const deadlineMs = performance.now() + wallMaxMs
+      const sinceMs = performance.now()
       /** @type {Job} */
-      const job = { task, bytes, yields, deadlineMs, checked: false, slot: undefined, resolve, reject }
+      const job = { task, bytes, yields, sinceMs, isLong: false, slot: undefined, resolve, reject }
       jobs.add(job)
       bytesNow += bytes
       timer ??= setInterval(check, CHECK_INTERVAL_MS).unref()
