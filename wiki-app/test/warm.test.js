@@ -11,8 +11,8 @@ import { useWiki } from './helper.js'
 
 const wiki = useWiki()
 const PATIENCE_MS = 120_000
-/** Node's own program has 10 to 12 MB more in memory since version 22 (RssFile in /proc/PID/status), its heap 6 MB. */
-const NODE_MORE_MB = Number.parseInt(process.versions.node) > 20 ? 20 : 0
+/** Since version 22, Node's own program has 10 to 12 MB more in memory (RssFile in /proc/PID/status), and its heaps. */
+const NODE_MORE_MB = Number.parseInt(process.versions.node) > 20 ? 30 : 0
 const MEMORY_ALONE_MAX_MB = 120 + NODE_MORE_MB
 const MEMORY_MAX_MB = 180 + NODE_MORE_MB
 const PAGES = Array.from({ length: 50 }, (_, index) => index)
