@@ -18,8 +18,8 @@ and must be detected.
 
 Nothing is kept. The generator takes most of the machine for some seconds, so nothing else should
 measure at the same time. If other processes disturb a timed test, it is measured again, at most
-three times in all, and the output says so ("disturbance" in a row of --json). With CI=true, timed tests are
-shown but not judged ("judged": false).
+three times in all, and the output says so ("disturbance" in a row of --json). With CI=true, timed
+tests are shown but not judged ("judged": false).
 Exit code: 0 all tests hold, 1 one does not or could not run, 2 wrong usage, 130 interrupted.
 
 Examples:
