@@ -26,7 +26,7 @@ test: ## lint, types and all tests; NODE=22 or NODE=24: with that Node
 	@./stevec setup --with chromium
 	@.ci/with-node "$(NODE)" node .ci/test.js
 
-test-slow: ## runs that are interrupted, killed and gone on with, a study, a run through a zone, failover, a full disk, clocks that are set
+test-slow: ## runs that are interrupted, killed and resumed, a study, a run through a zone, failover, a full disk, clocks that are set
 	@./stevec setup --with faketime
 	@.ci/with-node "$(NODE)" node .ci/test.js slow
 

@@ -29,7 +29,7 @@ const SignInFirst = createError(
 const TokenNeeded = createError(
   'WIKI_TOKEN_NEEDED',
   'Only those whom the wiki knows may write here. ' +
-    'Send the header “Authorization: Bearer” with your token; whoever runs the wiki can give you one.',
+    'Send the header “Authorization: Bearer” with your token; an administrator of the wiki can give you one.',
   401
 )
 const TokenUnknown = createError('WIKI_TOKEN_UNKNOWN', 'The wiki does not know this token.', 401)
