@@ -1,4 +1,7 @@
-import DataLoader from 'dataloader'
+/**
+ * @template Value
+ * @typedef {{resolve: (value: Value | null) => void, reject: (error: unknown) => void}} Waiter
+ */
 
 /**
  * A read costs mostly its round trip: the calls of one turn share one. No data is from before the call.
@@ -9,13 +12,33 @@ import DataLoader from 'dataloader'
  * @returns {(key: string) => Promise<Value | null>} callers of the same key in the same turn get the same object
  */
 export function createBatchLoader ({ readMany, keysMax }) {
-  /** @type {(keys: readonly string[]) => Promise<(Value | null)[]>} */
-  const readAll = async (keys) => {
-    // The cache only joins equal keys of one turn.
-    loader.clearAll()
-    const found = await readMany([...keys])
-    return keys.map((key) => found.get(key) ?? null)
+  /** @type {Map<string, Waiter<Value>[]>} */
+  let waiting = new Map()
+
+  function readAll () {
+    const batch = waiting
+    waiting = new Map()
+    const keys = [...batch.keys()]
+    for (let first = 0; first < keys.length; first += keysMax) read(keys.slice(first, first + keysMax), batch)
   }
-  const loader = new DataLoader(readAll, { batchScheduleFn: setImmediate, maxBatchSize: keysMax })
-  return (key) => loader.load(key)
+
+  /** @param {string[]} keys @param {Map<string, Waiter<Value>[]>} batch */
+  async function read (keys, batch) {
+    const settle = (/** @type {(waiter: Waiter<Value>, key: string) => void} */ each) => {
+      for (const key of keys) for (const waiter of /** @type {Waiter<Value>[]} */ (batch.get(key))) each(waiter, key)
+    }
+    try {
+      const found = await readMany(keys)
+      settle((waiter, key) => waiter.resolve(found.get(key) ?? null))
+    } catch (error) {
+      settle((waiter) => waiter.reject(error))
+    }
+  }
+
+  return (key) => new Promise((resolve, reject) => {
+    if (waiting.size === 0) setImmediate(readAll)
+    const waiters = waiting.get(key)
+    if (waiters === undefined) waiting.set(key, [{ resolve, reject }])
+    else waiters.push({ resolve, reject })
+  })
 }
