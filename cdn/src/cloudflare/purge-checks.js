@@ -3,7 +3,7 @@ import { ask } from './door.js'
 
 const LATENCY_MAX_MS = 30_000
 const POLL_MS = 20
-const TODO = 'check that the token may purge (Cache Purge), and that the purged URL is exactly the one that clients request'
+const NEXT_STEP = 'check that the token may purge (Cache Purge), and that the purged URL is exactly the one that clients request'
 
 /** @typedef {'url' | 'tag' | 'host' | 'prefix' | 'everything'} PurgeKind */
 /** @typedef {import('./verify.js').CheckDefinition} CheckDefinition */
@@ -51,7 +51,7 @@ const skipped = (kind, reason) => ({
  */
 const purgeCheck = (kind, purge) => ({
   ...headOf(kind),
-  todo: TODO,
+  todo: NEXT_STEP,
   async observe ({ unseenUrl }) {
     const url = unseenUrl()
     await ask(url)
