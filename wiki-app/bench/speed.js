@@ -70,11 +70,12 @@ async function inTurns (servers, mongod, other, { rounds, seconds }) {
   const turns = await measureInTurns({ directory: servers.directory, variants, rounds, seconds, note })
 
   const watching = compare(turns, WATCHED_NAME, UNWATCHED_NAME)
-  console.log(`\nprocessor time a request, metrics and request logs on ÷ off\n${watching.text}`)
+  console.log('\nprocessor time a request (µs) and memory (MB), ' +
+    `metrics and request logs on ÷ off\n${watching.text}`)
   if (!other) return { on_to_off: watching.ratios }
   const trees = compare(turns, UNWATCHED_NAME, OTHER_NAME)
-  console.log(`\nprocessor time a request, this tree ÷ ${other.name}, both without metrics and request logs\n` +
-    trees.text)
+  console.log(`\nprocessor time a request (µs) and memory (MB), this tree ÷ ${other.name}, ` +
+    `both without metrics and request logs\n${trees.text}`)
   return { on_to_off: watching.ratios, off_to_other: trees.ratios }
 }
 

@@ -1,4 +1,5 @@
 import { load } from './load.js'
+import { residentMb } from './process.js'
 import { pairedRatio, median } from './ratio.js'
 import { knownOf, readPages, saves, VIEWS } from './workload.js'
 import { loadWithWrk } from './wrk.js'
@@ -16,7 +17,7 @@ const KNOWN_PAGES = 200
  * @property {(settings?: Record<string, string>) => Promise<import('./servers.js').Server>} start
  */
 /**
- * µs of processor time a request: by line, by variant, one value per round
+ * µs of processor time a request, or MB: by line, by variant, one value per round
  * @typedef {Record<string, Record<string, number[]>>} Turns
  */
 
@@ -24,7 +25,7 @@ const KNOWN_PAGES = 200
  * Measures the processor time of a request in the wiki's process, for several wikis in turns of a second: A B C, A B C,
  * … A shared machine changes its speed within seconds, so wikis measured one after the other would not have the same
  * conditions. Each round restarts all wikis, as a process keeps V8's compiled code for as long as it lives. The unit is
- * the start, and its value the median of its turns.
+ * the start, and its value the median of its turns. Resident memory is measured after the lines, saves among them.
  * @param {object} options
  * @param {string} options.directory  for the load's script
  * @param {Variant[]} options.variants
@@ -36,6 +37,9 @@ const KNOWN_PAGES = 200
 export async function measureInTurns ({ directory, variants, rounds, seconds, note }) {
   /** @type {Turns} */
   const found = {}
+  const keep = (/** @type {string} */ line, /** @type {string} */ name, /** @type {number} */ value) => {
+    ((found[line] ??= {})[name] ??= []).push(value)
+  }
   for (let round = 0; round < rounds; round++) {
     const order = [...variants.slice(round % variants.length), ...variants.slice(0, round % variants.length)]
     for (const { settings, lines } of groups(directory)) {
@@ -54,12 +58,15 @@ export async function measureInTurns ({ directory, variants, rounds, seconds, no
             turns[index].push((await measure(wiki, pages)).cpu_us[0])
           }
         }
-        for (const [index, { name }] of wikis.entries()) ((found[line] ??= {})[name] ??= []).push(median(turns[index]))
+        for (const [index, { name }] of wikis.entries()) keep(line, name, median(turns[index]))
       }
-      for (const { wiki } of wikis) await wiki.stop()
+      for (const { name, wiki } of wikis) {
+        if (!settings.ORIGIN_CACHE_MIB) keep('resident_mb', name, residentMb(wiki.pid))
+        await wiki.stop()
+      }
     }
     const seen = Object.entries(found).map(([line, times]) =>
-      `${line} ${variants.map(({ name }) => times[name][round].toFixed(0)).join(' ')} µs`)
+      `${line} ${variants.map(({ name }) => times[name][round].toFixed(0)).join(' ')}`)
     note(`round ${round + 1} of ${rounds}: ${seen.join(', ')}`)
   }
   return found
@@ -113,7 +120,7 @@ export function compare (turns, ours, base) {
     ({ line, times, ...pairedRatio(times[ours], times[base]) }))
   return {
     text: [
-      'what               ratio (95 % interval)      n       µs   base µs',
+      'what               ratio (95 % interval)      n   median   of base',
       ...lines.map(({ line, times, ratio, low, high, n }) =>
         `${line.padEnd(19)}${ratio.toFixed(3)} (${low.toFixed(3)} … ${high.toFixed(3)})`.padEnd(43) +
         `${String(n).padStart(4)}${median(times[ours]).toFixed(0).padStart(9)}` +
