@@ -1,6 +1,6 @@
 // Runs a suite of checks, shows their output, and ends with the numbers of passed and failed tests.
 // `node .ci/test.js [all|slow]`
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -37,8 +37,6 @@ const LONG = [
   'wiki-app/test/server.test.js'
 ]
 
-const PYTEST = ['-m', 'pytest', '--quiet', `--durations=${SLOWEST_SHOWN}`, 'analysis/tests']
-
 /** Files that measure times or take most of the machine: nothing runs at the same time. */
 const ALONE = [
   'loadgen/test/verify.test.js',
@@ -70,7 +68,7 @@ const SUITES = {
           command('vet Go', 'go', ['vet', '-C', path.join(ROOT, 'harness/links'), './...']),
           command('types', bin('tsc'), ['--project', 'tsconfig.json']),
           command('types in the browser', bin('tsc'), ['--project', 'wiki-app/src/assets']),
-          commandCheck('tests Python', ROOT, venv('python'), PYTEST, readPytest)
+          pytestCheck()
         ]
       ],
       alone: [testFilesCheck('tests JavaScript, alone', ROOT, files.alone, 1)]
@@ -95,14 +93,23 @@ function testFiles (folders) {
   return { beside: [...long, ...other], alone: all.filter((file) => ALONE.includes(file)) }
 }
 
-/** @param {string} output */
-function readPytest (output) {
-  const last = output.trimEnd().split('\n').at(-1) ?? ''
-  /** @type {(counts: RegExp) => number} */
-  const sum = (counts) => [...last.matchAll(counts)].reduce((all, [, count]) => all + Number(count), 0)
-  const durations = [...output.matchAll(/^(\d+\.\d+)s (?:call|setup|teardown) +(\S+)$/gm)]
-    .map(([, seconds, name]) => ({ name, duration_s: Number(seconds) }))
-  return { passed: sum(/(\d+) passed/g), failed: sum(/(\d+) (?:failed|error)/g), durations }
+/** https://docs.pytest.org/en/stable/how-to/output.html#creating-junitxml-format-files */
+function pytestCheck () {
+  const junitFile = path.join(os.tmpdir(), `stevec-pytest-${process.pid}.xml`)
+  const args = ['-m', 'pytest', '--quiet', `--junitxml=${junitFile}`, 'analysis/tests']
+  return commandCheck('tests Python', ROOT, venv('python'), args, () => readJunit(junitFile))
+}
+
+/** @param {string} file  removed; absent if pytest did not start */
+function readJunit (file) {
+  const xml = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  rmSync(file, { force: true })
+  const [suite = ''] = /<testsuite .*?>/s.exec(xml) ?? []
+  const count = (/** @type {string} */ name) => Number(new RegExp(` ${name}="(\\d+)"`).exec(suite)?.[1] ?? 0)
+  const failed = count('failures') + count('errors')
+  const durations = [...xml.matchAll(/<testcase classname="(.*?)" name="(.*?)" time="(.*?)"/gs)]
+    .map(([, file, name, seconds]) => ({ name: `${file}: ${name}`, duration_s: Number(seconds) }))
+  return { passed: count('tests') - failed - count('skipped'), failed, durations }
 }
 
 /** @returns {number | null} CPU time of this process and all its ended children; null without /proc */
