@@ -17,8 +17,8 @@ const skip =
   missing.length > 0 && `${missing.join(', ')} missing; \`./stevec setup --with image\` installs what is needed`
 const EPOCH = 1_700_000_000
 
-test('a card is laid out as the boards boot it, the same each time, ' +
-  'and takes the settings of one board without being mounted', { skip }, async (t) => {
+test('a card has the layout that the boards boot, is reproducible, ' +
+  'and takes the settings of one board without a mount', { skip }, async (t) => {
   const place = mkdtempSync(path.join(tmpdir(), 'stevec-card-'))
   t.after(() => rmSync(place, { recursive: true, force: true }))
   const tree = path.join(place, 'tree')
@@ -62,7 +62,7 @@ test('a card is laid out as the boards boot it, the same each time, ' +
   for (const file of readdirSync(tree, { recursive: true, encoding: 'utf8' })) {
     utimesSync(path.join(tree, file), readAt, statSync(path.join(tree, file)).mtime)
   }
-  assert.equal(spawnSync('cmp', [image, await make('second')]).status, 0, 'the same inputs, the same bytes')
+  assert.equal(spawnSync('cmp', [image, await make('second')]).status, 0, 'equal inputs give equal bytes')
 
   const card = path.join(place, 'card')
   prepareCard({ image, card, mongodbUri: 'mongodb://h/x', publicKey: 'ssh-ed25519 AAAA me\n', work: place })
@@ -70,5 +70,5 @@ test('a card is laid out as the boards boot it, the same each time, ' +
   assert.match(readImageFile(card, '/etc/stevec/wiki.env'), /^MONGODB_URI='mongodb:\/\/h\/x'$/m)
   assert.equal(readImageFile(card, '/root/.ssh/authorized_keys'), 'ssh-ed25519 AAAA me\n')
   assert.match(debugfs(card, ['stat /root/.ssh/authorized_keys']), /Mode: +0600 [^]*User: +0 +Group: +0 /)
-  assert.match(readImageFile(image, '/etc/stevec/wiki.env'), /built-in/, 'the image itself is as it was built')
+  assert.match(readImageFile(image, '/etc/stevec/wiki.env'), /built-in/, 'the image itself is unchanged')
 })

@@ -18,7 +18,7 @@ function temporary (t) {
 }
 
 /**
- * Creates a machine as /sys and /proc show it: an encrypted system disk, a USB card reader, a built-in one.
+ * Creates a machine as /sys and /proc show it: an encrypted system disk, a USB card reader, a built-in card reader.
  * @param {import('node:test').TestContext} t
  */
 function machine (t) {
@@ -70,14 +70,13 @@ function machine (t) {
   }
 }
 
-test('a card in a USB reader or a built-in one is taken, and named', (t) => {
+test('checkDisk accepts a card in a USB or a built-in reader and returns its model and size', (t) => {
   const { kernel } = machine(t)
   assert.deepEqual(checkDisk('sdb', GIB, kernel), { model: 'Generic SD/MMC', sizeBytes: 32 * GIB })
   assert.deepEqual(checkDisk('mmcblk0', GIB, kernel), { model: 'SU08G', sizeBytes: 8 * GIB })
 })
 
-test('the disk of the running system is refused, also through encryption, ' +
-  'swap and filesystems with numbers of their own', (t) => {
+test('checkDisk refuses the system disk, also if encrypted, used as swap, or with btrfs device numbers', (t) => {
   const { kernel, mount } = machine(t)
   mount('254:0', '/')
   assert.throws(() => checkDisk('sda', GIB, kernel), /sda holds the running system \(dm-0 is \/\)/)
@@ -87,15 +86,14 @@ test('the disk of the running system is refused, also through encryption, ' +
   assert.throws(
     () => checkDisk('sdb', GIB, kernel),
     /sdb holds the running system/,
-    'a system may be on something removable'
+    'the system may be on a removable disk'
   )
   mount('254:9', '/')
   writeFileSync(kernel.swaps, 'Filename Type Size Used Priority\n/dev/sda2 partition 1 0 -2\n')
   assert.throws(() => checkDisk('sda', GIB, kernel), /sda holds the running system \(sda2 is swap\)/)
 })
 
-test('what is not a whole, removable, writable, empty-handed card of the right size ' +
-  'is refused with its reason', (t) => {
+test('checkDisk refuses a disk that is not whole, removable, writable, unmounted and of a usable size', (t) => {
   const { kernel, mount, set } = machine(t)
   assert.throws(() => checkDisk('sda', GIB, kernel), /sda is not removable/)
   assert.throws(() => checkDisk('sdb1', GIB, kernel), /sdb1 is a partition; use the whole disk, sdb/)
@@ -112,7 +110,7 @@ test('what is not a whole, removable, writable, empty-handed card of the right s
   assert.throws(() => checkDisk('mmcblk0', GIB, kernel), /too much for a card/)
 })
 
-test('this very machine\'s disks are all refused', (t) => {
+test('checkDisk refuses the system disk of this machine', (t) => {
   const { stdout } = spawnSync('findmnt', ['--noheadings', '--output', 'MAJ:MIN', '/'], { encoding: 'utf8' })
   const root = spawnSync('sh', ['-c', 'basename "$(readlink -f "/sys/dev/block/$1")"', 'sh', stdout.trim()], {
     encoding: 'utf8'
@@ -121,7 +119,7 @@ test('this very machine\'s disks are all refused', (t) => {
   assert.throws(() => checkDisk(root, 1), /holds the running system|is a partition/)
 })
 
-test('what is written is read back, and progress goes to the end twice', (t) => {
+test('writeImage writes and verifies the image, and reports the progress of both phases', (t) => {
   const directory = temporary(t)
   const image = path.join(directory, 'image')
   const target = path.join(directory, 'card')
@@ -138,13 +136,13 @@ test('what is written is read back, and progress goes to the end twice', (t) => 
   })
   const card = readFileSync(target)
   assert.ok(card.subarray(0, content.length).equals(content))
-  assert.ok(card.subarray(content.length).every((byte) => byte === 7), 'what lies behind the image stays')
+  assert.ok(card.subarray(content.length).every((byte) => byte === 7), 'the bytes after the image are unchanged')
   for (const phase of ['write', 'verify']) {
     assert.deepEqual(seen.filter(([name]) => name === phase).at(-1), [phase, content.length, content.length])
   }
 })
 
-test('a damaged image is not written, and a card that forgets is found out', (t) => {
+test('writeImage refuses a damaged image, and detects a card that loses data', (t) => {
   const directory = temporary(t)
   const image = path.join(directory, 'image')
   const target = path.join(directory, 'card')
@@ -162,7 +160,7 @@ test('a damaged image is not written, and a card that forgets is found out', (t)
   assert.throws(() => writeImage({ image, sha256, target, onProgress: spoil }), /returned other data than was written/)
 })
 
-test('a file is not a disk, and the command says so and ends with 1', (t) => {
+test('a regular file is not a disk; the command reports it and exits with 1', (t) => {
   const file = path.join(temporary(t), 'file')
   writeFileSync(file, '')
   assert.throws(() => blockDeviceName(file), /is not a disk/)

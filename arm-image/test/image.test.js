@@ -16,7 +16,7 @@ const ROOTFS_MAX_BYTES = 600 * 1024 ** 2
 const directory = buildDirectory()
 const built = Object.keys(BOARDS).filter((board) => existsSync(path.join(directory, board, 'manifest.json')))
 if (built.length === 0) {
-  test('the structure of an image', { skip: 'no image is built; `sudo make image` builds one' }, () => {})
+  test('the structure of an image', { skip: 'no image exists; `sudo make image` builds one' }, () => {})
 }
 
 for (const board of built) {
@@ -28,7 +28,7 @@ for (const board of built) {
   /** @param {string} file */
   const has = (file) => files.has(file.replace(/^\//, ''))
 
-  test(`${board}: it is what its manifest and SHA256SUMS say`, () => {
+  test(`${board}: the image matches its manifest and SHA256SUMS`, () => {
     const sums = readFileSync(path.join(here, 'SHA256SUMS'), 'utf8').trimEnd().split('\n').map((row) => row.split('  '))
     assert.ok(sums.length >= 6)
     for (const [sum, file] of sums) assert.equal(sha256File(path.join(here, file)), sum, file)
@@ -36,7 +36,7 @@ for (const board of built) {
     assert.equal(treeDigest(entries), manifest.rootfs_sha256)
   })
 
-  test(`${board}: its size is a power of two, with one bootable Linux partition from 4 MiB to the end`, () => {
+  test(`${board}: the size is a power of two, with one bootable Linux partition from 4 MiB to the end`, () => {
     const { size } = statSync(image)
     assert.equal(size, manifest.size_bytes)
     assert.equal(Math.log2(size) % 1, 0)
@@ -50,7 +50,7 @@ for (const board of built) {
     assert.equal(bytes(image, ROOT_OFFSET_BYTES + 1024 + 56, 2).readUInt16LE(), 0xef53, 'ext4')
   })
 
-  test(`${board}: the first stage is where the CPU's ROM looks for it`, {
+  test(`${board}: the first stage of the boot loader is where the CPU's ROM expects it`, {
     skip: BOARDS[board].uBoot === null && 'QEMU virt has no boot loader'
   }, () => {
     assert.equal(bytes(image, SPL_OFFSET_BYTES + 4, 8).toString('latin1'), 'eGON.BT0')
@@ -60,7 +60,7 @@ for (const board of built) {
     assert.ok(SPL_OFFSET_BYTES + loader.size_bytes <= ROOT_OFFSET_BYTES)
   })
 
-  test(`${board}: U-Boot's menu leads to a kernel, an initramfs and the device trees of all boards`, () => {
+  test(`${board}: U-Boot's menu names a kernel, an initramfs and the device trees of all boards`, () => {
     const menu = readImageFile(image, '/boot/extlinux/extlinux.conf')
     const named = (/** @type {string} */ word) => new RegExp(`^\\s*${word}\\s+(\\S+)`, 'm').exec(menu)?.[1] ?? ''
     assert.ok(has(named('linux')), menu)
@@ -73,7 +73,7 @@ for (const board of built) {
     assert.match(readImageFile(image, '/etc/fstab'), /^LABEL=stevec +\/ +ext4 .*x-systemd\.growfs/m)
   })
 
-  test(`${board}: the wiki, nginx, ssh, network and time start, and nginx's own service does not`, () => {
+  test(`${board}: the units of wiki, nginx, ssh, network and time are enabled, nginx.service is masked`, () => {
     const wants = 'etc/systemd/system'
     for (const unit of [
       'multi-user.target.wants/stevec-wiki.service', 'multi-user.target.wants/stevec-nginx.service',
@@ -102,12 +102,12 @@ for (const board of built) {
     for (const [, include] of configuration.matchAll(/include "([^"]+)"/g)) assert.ok(has(include), include)
   })
 
-  test(`${board}: whatever the wiki imports is on it`, (t) => {
+  test(`${board}: the image has all packages that the wiki imports`, (t) => {
     const opt = '/opt/stevec'
     if (
       files.get('opt/stevec/wiki-app/package.json')?.sha256 !== sha256File(path.join(ROOT, 'wiki-app/package.json'))
     ) {
-      return t.skip('built from another state of the wiki; `sudo make image` renews it')
+      return t.skip('the image was built from another version of the wiki; `sudo make image` builds a new one')
     }
     assert.equal(files.get('opt/stevec/node_modules/@stevec/cdn')?.target, '../../cdn')
     const sources = [...files.keys()].filter(
@@ -130,7 +130,7 @@ for (const board of built) {
     }
   })
 
-  test(`${board}: it holds no secret, no password and no identity that two boards would share`, () => {
+  test(`${board}: the image has no secret, no password and no identity that boards would share`, () => {
     const shadow = readImageFile(image, '/etc/shadow').trimEnd().split('\n').map((row) => row.split(':'))
     assert.ok(shadow.length > 10)
     for (const [name, password] of shadow) assert.match(password, /^[!*]/, name)
@@ -152,7 +152,7 @@ for (const board of built) {
     )
   })
 
-  test(`${board}: no compiler, no npm and no other CPU's code is left on it, and it is small`, () => {
+  test(`${board}: the image has no compiler, npm or build files, and stays below its maximum size`, () => {
     const packages = readFileSync(path.join(here, 'packages.txt'), 'utf8')
     assert.equal(readImageFile(image, '/usr/share/stevec/packages.txt'), packages)
     assert.equal(packages.trimEnd().split('\n').length, manifest.packages.count)

@@ -9,7 +9,7 @@ function parsed (lines) {
   return lines.map((line) => parse(line)).filter((sample) => sample !== null)
 }
 
-test('a busy loop on this machine is seen, once a second', async () => {
+test('sampleOrigin reports one sample a second and sees the load of a busy loop', async () => {
   /** @type {import('../src/origin-sample.js').OriginSample[]} */
   const samples = []
   await new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ test('a busy loop on this machine is seen, once a second', async () => {
   assert.ok(Number(second.received_bytes) >= 0 && Number(second.sent_bytes) >= 0)
 })
 
-test('what happened in a second is the difference of two readings', () => {
+test('a sample is the difference of two consecutive readings', () => {
   assert.deepEqual(parsed([
     '100.50 180.00',
     '100.50 10 0 10 80 0 0 0 0 1000 600 45123 eth0:1000:2000',
@@ -48,8 +48,7 @@ test('what happened in a second is the difference of two readings', () => {
   }])
 })
 
-test('bytes that pass the switch and its bridge count once, ' +
-  'a counter that began anew counts nothing, and no thermometer is null', () => {
+test('bytes count once behind a bridge, a restarted counter counts 0, and a missing thermometer gives null', () => {
   const [sample] = parsed([
     '0.00 0.00',
     '1.00 0 0 0 1 0 0 0 0 1000 600 - eth0:100:100 lan1:90:90 switch:80:4000000000',
@@ -61,7 +60,7 @@ test('bytes that pass the switch and its bridge count once, ' +
   )
 })
 
-test('something else than samples is an error, and so is a sampler that ends by itself', async () => {
+test('unexpected output is an error, and so is a sampler that ends by itself', async () => {
   assert.throws(() => parsed(['0.00 0.00', 'Last login: yesterday']), /printed an unexpected line: Last login/)
   await assert.rejects(
     sampleOrigin({ command: 'sh', args: ['-c', 'echo Welcome; exec sleep 60'], onSample: () => {} }).ended,

@@ -29,7 +29,7 @@ function temporary (t) {
   return directory
 }
 
-test('every parameter has a default that is allowed, and a bad one is refused by name with what is', () => {
+test('every parameter has a valid default; the error for a bad value names the parameter and what is valid', () => {
   assert.deepEqual(Object.keys(readParameters({})), Object.keys(PARAMETERS))
   assert.equal(readParameters({ BOARD: 'bananapi' }).BOARD, 'bananapi')
   for (const [name, bad] of Object.entries({
@@ -43,14 +43,14 @@ test('every parameter has a default that is allowed, and a bad one is refused by
   })) assert.throws(() => readParameters({ [name]: bad }), new RegExp(`^Error: ${name}=.* is not allowed: it must be `), name)
 })
 
-test('a bad address of the database is not shown: it may hold a password', () => {
+test('the error for a bad MONGODB_URI does not show the value, which may hold a password', () => {
   assert.throws(
     () => readParameters({ MONGODB_URI: 'mongodb://me:hunter2 @host/' }),
     (error) => !(/** @type {Error} */ (error).message.includes('hunter2'))
   )
 })
 
-test('only public keys get into an image', (t) => {
+test('readKeys accepts only files of public keys', (t) => {
   const file = path.join(temporary(t), 'key')
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file])
   assert.equal(readKeys('none'), '')
@@ -59,7 +59,7 @@ test('only public keys get into an image', (t) => {
   assert.throws(() => readKeys(`${file}.missing`), /cannot be read/)
 })
 
-test('the lock has every package that is asked for, and tells what has changed', () => {
+test('the lock has every requested package, and packageDifferences lists each change', () => {
   assert.deepEqual(PACKAGES.filter((name) => !(name in lock.packages)), [])
   assert.deepEqual(packageDifferences({ a: '1', b: '1' }, { b: '2', c: '1' }), [
     'a 1 → (not installed)',
@@ -68,7 +68,7 @@ test('the lock has every package that is asked for, and tells what has changed',
   ])
 })
 
-test('the base is made anew for other packages, versions, files and mirrors, and for nothing else', (t) => {
+test('the base gets a new name for another release, mirror, package version or file, and for nothing else', (t) => {
   const overlay = path.join(temporary(t), 'overlay')
   cpSync(path.join(HERE, 'overlays/base'), overlay, { recursive: true, verbatimSymlinks: true })
   const name = (/** @type {Record<string, string>} */ env, locked = lock) =>
@@ -85,7 +85,7 @@ test('the base is made anew for other packages, versions, files and mirrors, and
   assert.notEqual(name({}), plain)
 })
 
-test('security updates are built in when a mirror of them is named', () => {
+test('security updates are included if SECURITY_MIRROR is set', () => {
   const sources = (/** @type {Record<string, string>} */ env) =>
     mmdebstrapArguments(readParameters(env), '/o', '/t').filter((argument) => argument.startsWith('deb '))
   assert.deepEqual(sources({}), ['deb http://deb.debian.org/debian trixie main'])
@@ -94,7 +94,7 @@ test('security updates are built in when a mirror of them is named', () => {
   ])
 })
 
-test('what is laid down is the same whoever owns the checkout and whatever their umask', (t) => {
+test('layOver copies files with metadata that do not depend on the checkout\'s owner and umask', (t) => {
   const directory = temporary(t)
   const from = path.join(directory, 'from')
   mkdirSync(path.join(from, 'etc/left-out'), { recursive: true, mode: 0o700 })
@@ -121,7 +121,7 @@ test('what is laid down is the same whoever owns the checkout and whatever their
 /** @param {string} file */
 const statMode = (file) => (statSync(file).mode & 0o7777).toString(8).padStart(4, '0')
 
-test('two root filesystems are the same by their digest, or each difference is told', (t) => {
+test('equal root filesystems have equal digests; treeDifferences lists each difference of others', (t) => {
   const directory = temporary(t)
   const one = path.join(directory, 'one')
   mkdirSync(path.join(one, 'etc'), { recursive: true })
@@ -157,7 +157,7 @@ test('npm packages with machine code for another CPU are refused', (t) => {
   refuseForeignCode(directory)
 })
 
-test('the boot loader lies outside the partition table, where each board looks for it, and QEMU virt has none', () => {
+test('the boot loader is at 8 KiB, outside the partition table, and QEMU virt has none', () => {
   const card = { name: 'stevec.img', rootfs: '/w/rootfs.ext4', signature: '0a0b0c0d' }
   const text = genimageConfiguration({ ...card, loader: '/w/spl.bin' })
   assert.match(text, /partition boot-loader \{\n {4}in-partition-table = false\n {4}offset = 8192\n/)
@@ -166,7 +166,7 @@ test('the boot loader lies outside the partition table, where each board looks f
   assert.deepEqual(Object.keys(BOARDS).filter((name) => BOARDS[name].uBoot === null), ['qemu-virt'])
 })
 
-test('services have no rights that they do not use, and together leave the board a third of its memory', () => {
+test('the services are sandboxed, and their memory limits add up to at most 70 % of the board\'s memory', () => {
   let mebibytes = 0
   for (const name of ['stevec-wiki.service', 'stevec-nginx.service']) {
     const unit = readFileSync(path.join(UNITS, name), 'utf8')
@@ -187,7 +187,7 @@ test('services have no rights that they do not use, and together leave the board
   assert.ok(mebibytes <= 1024 * 0.7, `${mebibytes} MiB`)
 })
 
-test('the board starts its wiki with the settings of V8 and of memory that it has elsewhere', () => {
+test('the board starts the wiki with the same V8 arguments and memory settings as other machines', () => {
   const unit = readFileSync(path.join(UNITS, 'stevec-wiki.service'), 'utf8')
   const command = /^ExecStart=(.+)$/m.exec(unit)?.[1].split(' ') ?? []
   const settings = WIKI_ARGUMENTS.slice(0, -1)
@@ -197,7 +197,7 @@ test('the board starts its wiki with the settings of V8 and of memory that it ha
   assert.deepEqual(environment.filter((setting) => wanted.includes(setting)), wanted)
 })
 
-test('every unit of ours that wants to start does, and none of its links leads nowhere', () => {
+test('exactly our units with WantedBy are enabled, and all their links lead to files', () => {
   const enabled = readdirSync(UNITS, { recursive: true, encoding: 'utf8' }).filter((file) => file.includes('.wants/'))
   for (const file of readdirSync(UNITS).filter((entry) => entry.startsWith('stevec-'))) {
     const wantedBy = /^WantedBy=(\S+)$/m.exec(readFileSync(path.join(UNITS, file), 'utf8'))?.[1]
@@ -208,7 +208,7 @@ test('every unit of ours that wants to start does, and none of its links leads n
   }
 })
 
-test('nobody can log in by password, and nothing laid down holds a secret', () => {
+test('login by password is off, and no overlay file holds a secret', () => {
   const sshd = readFileSync(path.join(SYSTEM, 'etc/ssh/sshd_config.d/stevec.conf'), 'utf8')
   for (const setting of [
     'PasswordAuthentication no',
@@ -227,7 +227,7 @@ test('nobody can log in by password, and nothing laid down holds a secret', () =
   }
 })
 
-test('systemd reads the settings of the wiki as they were given', () => {
+test('wikiSettings quotes the MongoDB URI so that systemd reads it unchanged', () => {
   assert.match(
     wikiSettings('mongodb://me:p%40ss$word@h:1/x?a=b&c=d'),
     /^MONGODB_URI='mongodb:\/\/me:p%40ss\$word@h:1\/x\?a=b&c=d'$/m

@@ -24,7 +24,7 @@ async function start (t) {
   return { fake, client, count, zoneId: fake.zone.id }
 }
 
-test('windows with more groups than one answer holds come back whole, each in its place', async (t) => {
+test('windows with more groups than one response holds are read completely and stay in order', async (t) => {
   const { fake, client, count, zoneId } = await start(t)
   const hosts = Array.from({ length: 60 }, (_host, index) => `h${index}.example.com`)
   // Windows with 60 hosts alternate with windows with one host.
@@ -41,11 +41,11 @@ test('windows with more groups than one answer holds come back whole, each in it
     assert.deepEqual(found.sort(), expected.sort(), `window ${minute}`)
   }
   const sizes = fake.requests.map(({ body }) => body.query.match(/httpRequestsAdaptiveGroups/g).length)
-  assert.ok(Math.max(...sizes) <= WINDOWS_PER_QUERY, `windows of each query: ${sizes}`)
-  assert.equal(sizes.reduce((sum, size) => sum + size, 0), 5 + 3 * (2 + 4), 'only what is not whole is asked for again')
+  assert.ok(Math.max(...sizes) <= WINDOWS_PER_QUERY, `windows per query: ${sizes}`)
+  assert.equal(sizes.reduce((sum, size) => sum + size, 0), 5 + 3 * (2 + 4), 'only incomplete windows are queried again')
 })
 
-test('a host that is named twice is counted once', async (t) => {
+test('a host that is listed twice is counted once', async (t) => {
   const { client, count, zoneId } = await start(t)
   const hosts = Array.from({ length: 25 }, (_host, index) => `h${index}.example.com`)
   for (const host of hosts) for (const status of STATUSES) count(0, host, status)
@@ -53,7 +53,7 @@ test('a host that is named twice is counted once', async (t) => {
   assert.equal(groups.length, 100)
 })
 
-test('more groups of one host than an answer holds are an error, not a part of them', async (t) => {
+test('more groups of one host than a response holds are an error, not a partial result', async (t) => {
   const { client, count, zoneId } = await start(t)
   for (let number = 0; number < 120; number++) count(0, 'a.example.com', `status${number}`)
   count(0, 'b.example.com', 'hit')

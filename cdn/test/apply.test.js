@@ -21,7 +21,7 @@ const clientOf = (fake, options = {}) => createClient({ token: TOKEN, apiUrl: fa
  */
 const doIt = async (client, kind, wish = WISH) => carryOut(client, wish, await makePlan(client, kind, wish))
 
-/** Adds rules and records of other people. @param {import('./fake/cloudflare.js').Fake} fake */
+/** Adds rules and records that are not ours. @param {import('./fake/cloudflare.js').Fake} fake */
 function furnish (fake) {
   fake.addRecord({ type: 'A', name: 'example.com', content: '198.51.100.1', proxied: true, ttl: 1 })
   fake.addRecord({ type: 'MX', name: 'example.com', content: 'mail.example.com', ttl: 3600, priority: 10 })
@@ -57,7 +57,7 @@ function furnish (fake) {
   ], { description: 'the rules of the shop' })
 }
 
-test('plan shows all that is to do and changes nothing; apply does it; a second apply has nothing to do', async (t) => {
+test('plan lists all changes but makes none; apply makes them; a second apply has nothing to do', async (t) => {
   const fake = await startFake(t)
   const client = clientOf(fake)
   const plan = await makePlan(client, 'apply', WISH)
@@ -99,7 +99,7 @@ test('plan shows all that is to do and changes nothing; apply does it; a second 
     ]
   )
   assert.equal(fake.zone.tiered, 'off')
-  assert.equal(fake.zone.settings.brotli, 'on', 'not without --tune')
+  assert.equal(fake.zone.settings.brotli, 'on', 'unchanged without --tune')
 
   const before = fake.snapshot()
   const writes = fake.writes().length
@@ -110,7 +110,7 @@ test('plan shows all that is to do and changes nothing; apply does it; a second 
 })
 
 for (const tune of [false, true]) {
-  test(`destroy after apply${tune ? ' --tune' : ''} leaves everybody else's rules, records and settings byte by byte as they were`, async (t) => {
+  test(`destroy after apply${tune ? ' --tune' : ''} restores rules, records and settings byte for byte`, async (t) => {
     const fake = await startFake(t)
     furnish(fake)
     const before = fake.snapshot()
@@ -126,11 +126,11 @@ for (const tune of [false, true]) {
     await doIt(client, 'apply', wish)
     await doIt(client, 'destroy', wish)
     assert.equal(fake.snapshot(), before)
-    assert.deepEqual((await doIt(client, 'destroy', wish)).steps, [], 'nothing more to destroy')
+    assert.deepEqual((await doIt(client, 'destroy', wish)).steps, [], 'a second destroy has nothing to do')
   })
 }
 
-test('a zone without cache rules has none again after destroy', async (t) => {
+test('a zone that had no cache rules before apply has none after destroy', async (t) => {
   const fake = await startFake(t)
   const before = fake.snapshot()
   const client = clientOf(fake)
@@ -140,8 +140,7 @@ test('a zone without cache rules has none again after destroy', async (t) => {
   assert.deepEqual(fake.zone.rulesets, [])
 })
 
-test('what somebody changed by hand is put right, and moved to its place; ' +
-  'destroy restores settings, whoever changed them since', async (t) => {
+test('apply corrects manual changes and moves our rules to the end; destroy restores the settings', async (t) => {
   const fake = await startFake(t)
   const client = clientOf(fake)
   await doIt(client, 'apply', { ...WISH, tune: true })
@@ -160,7 +159,7 @@ test('what somebody changed by hand is put right, and moved to its place; ' +
     plan.steps.flatMap(({ changes }) => changes.map(({ action, what }) => `${action} ${what}`)),
     ['update cache rule stevec_cached', 'update DNS record wiki.example.com']
   )
-  assert.equal(fake.zone.rulesets.at(-1).rules.at(-1).ref, 'stevec_nocache', 'ours have the last word')
+  assert.equal(fake.zone.rulesets.at(-1).rules.at(-1).ref, 'stevec_nocache', 'our rules are the last ones')
 
   const rules = fake.zone.rulesets.at(-1).rules
   fake.writeRules([...rules.slice(1), rules[0]], { description: 'made by stevec' })
@@ -177,10 +176,10 @@ test('what somebody changed by hand is put right, and moved to its place; ' +
   assert.equal(fake.zone.settings.brotli, 'on')
   assert.equal(fake.zone.settings.email_obfuscation, 'on')
   assert.deepEqual(destroyed.conflicts, [])
-  assert.equal(fake.zone.rulesets.at(-1).rules.length, 1, 'the rule of somebody else stays')
+  assert.equal(fake.zone.rulesets.at(-1).rules.length, 1, 'the rule that is not ours stays')
 })
 
-test('the doors move to other names, and to another kind of origin', async (t) => {
+test('apply moves the doors to other names and to other types of origin', async (t) => {
   const fake = await startFake(t)
   const client = clientOf(fake)
   await doIt(client, 'apply')
@@ -199,8 +198,7 @@ test('the doors move to other names, and to another kind of origin', async (t) =
   assert.deepEqual((await makePlan(client, 'apply', { ...WISH, origin: '2001:db8::7' })).steps, [])
 })
 
-test('a name that somebody else uses, and a plan without room for our rules, ' +
-  'are conflicts: nothing is done', async (t) => {
+test('a name in use, or too little room for our rules, is a conflict, and nothing is written', async (t) => {
   const fake = await startFake(t)
   fake.addRecord({ type: 'A', name: 'wiki.example.com', content: '198.51.100.9' })
   fake.writeRules(
@@ -227,12 +225,12 @@ for (const [what, change] of /** @type {[string, (fake: import('./fake/cloudflar
       fake.writeRules([{ action: 'set_cache_settings', expression: 'ssl', action_parameters: { cache: false } }])
   ],
   [
-    'a record at one of our names',
+    'a DNS record with one of our names',
     (fake) => fake.addRecord({ type: 'TXT', name: 'source.example.com', content: 'new' })
   ],
   ['a setting', (fake) => { fake.zone.settings.brotli = 'off' }]
 ])) {
-  test(`${what} that changed between plan and apply: refused, and nothing is done`, async (t) => {
+  test(`apply writes nothing if ${what} has changed since the plan`, async (t) => {
     const fake = await startFake(t)
     const client = clientOf(fake)
     const plan = await makePlan(client, 'apply', WISH)
@@ -246,7 +244,7 @@ for (const [what, change] of /** @type {[string, (fake: import('./fake/cloudflar
 }
 
 for (const created of [false, true]) {
-  test(`a rule that somebody adds in the very moment between our reading and our writing is not lost${created ? ', nor when it is the first of the zone' : ''}`, async (t) => {
+  test(`a rule added between our read and write is kept${created ? ' (first in the zone)' : ''}`, async (t) => {
     const fake = await startFake(t)
     if (!created) furnish(fake)
     const others = () =>
@@ -275,13 +273,13 @@ for (const created of [false, true]) {
   })
 }
 
-test('killed between any two calls, apply and then destroy come to the same end when they are run again', async (t) => {
+test('apply and destroy that are interrupted at any write reach the same state when they run again', async (t) => {
   const whole = await startFake(t)
   furnish(whole)
   const untouched = whole.snapshot()
   await doIt(clientOf(whole), 'apply')
   const writes = whole.writes().length
-  /** Returns the zone without times and order. @param {import('./fake/cloudflare.js').Fake} fake */
+  /** Returns the zone without ids, versions and times. @param {import('./fake/cloudflare.js').Fake} fake */
   const state = (fake) => ({
     records: fake.zone.records.map(({ name, type, content, proxied, ttl, comment }) =>
       ({ name, type, content, proxied, ttl, comment })),
@@ -312,7 +310,7 @@ test('killed between any two calls, apply and then destroy come to the same end 
       assert.deepEqual(
         state(fake),
         state(whole),
-        `killed at write ${kill + 1}, ${done ? 'after' : 'before'} it was done`
+        `apply interrupted at write ${kill + 1}, ${done ? 'after' : 'before'} it was done`
       )
 
       if (!done) {
@@ -322,13 +320,13 @@ test('killed between any two calls, apply and then destroy come to the same end 
       fake.fail({ match: /^(PUT|POST|PATCH|DELETE) /, skip: kill, how: 'lost' })
       await doIt(clientOf(fake, { attemptsMax: 1 }), 'destroy', WISH).catch(() => {})
       await doIt(clientOf(fake), 'destroy', WISH)
-      assert.equal(fake.snapshot(), untouched, `destroyed, broken at write ${kill + 1}`)
+      assert.equal(fake.snapshot(), untouched, `destroy interrupted at write ${kill + 1}`)
       await fake.stop()
     }
   }
 })
 
-test('what cannot be wished for is said before anybody is called', async (t) => {
+test('invalid parameters are refused before any write', async (t) => {
   const fake = await startFake(t)
   const client = clientOf(fake)
   for (const [wish, message] of /** @type {[Partial<typeof WISH> & {names?: string}, RegExp][]} */ ([

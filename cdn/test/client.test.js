@@ -28,12 +28,12 @@ describe('an API call', { concurrency: true }, () => {
     ['500', { how: 'status', status: 500 }],
     ['503', { how: 'status', status: 503, headers: { 'retry-after': '0' } }],
     ['429', { how: 'status', status: 429, headers: { 'retry-after': '0' } }],
-    ['a connection that breaks before the answer', { how: 'lost' }],
-    ['half an answer on a connection that stays open', { how: 'half' }],
-    ['no answer at all', { how: 'stall' }],
-    ['an answer that is too slow', { how: 'slow', delayMs: 12_000 }]
+    ['a connection that breaks before the response', { how: 'lost' }],
+    ['half a response on a connection that stays open', { how: 'half' }],
+    ['no response', { how: 'stall' }],
+    ['a response that is too slow', { how: 'slow', delayMs: 12_000 }]
   ])) {
-    test(`${what}, twice: the third attempt is as if nothing had been`, async (t) => {
+    test(`succeeds at the third attempt after two failures: ${what}`, async (t) => {
       const fake = await startFake(t)
       /** @type {string[]} */
       const messages = []
@@ -47,8 +47,7 @@ describe('an API call', { concurrency: true }, () => {
   }
 })
 
-test('it gives up after so many attempts, with the kind of the error and the next step, ' +
-  'and waits no longer than it may', async (t) => {
+test('a call fails with a typed error after attemptsMax attempts, or if Retry-After exceeds waitMaxMs', async (t) => {
   const fake = await startFake(t)
   fake.fail({ match: ZONES, times: 99, how: 'status', status: 502 })
   await assert.rejects(
@@ -72,7 +71,7 @@ test('it gives up after so many attempts, with the kind of the error and the nex
   assert.ok(performance.now() - startedAt < 300_000)
 })
 
-test('what will be refused again is not tried again, and said with its reason', async (t) => {
+test('permanent errors are not retried and give their reason', async (t) => {
   const fake = await startFake(t)
   const purge = createPurge({ client: clientOf(fake), zoneId: fake.zone.id })
   for (const [attempt, kind, message] of /** @type {[() => Promise<unknown>, string, RegExp][]} */ ([
@@ -97,7 +96,7 @@ test('what will be refused again is not tried again, and said with its reason', 
       String(message)
     )
     const { refused } = /** @type {any} */ (await attempt().catch((error) => error))
-    assert.equal(refused, kind === 'refused', 'what the call names is at fault only where the API says so')
+    assert.equal(refused, kind === 'refused', '`refused` is true only if the API refuses an item of the call')
     assert.equal(fake.requests.length, before + 2)
   }
   fake.fail({ match: ZONES, how: 'text' })
@@ -106,7 +105,7 @@ test('what will be refused again is not tried again, and said with its reason', 
   })
 })
 
-test('an interrupted call ends at once', async (t) => {
+test('an aborted call ends without waiting for the next attempt', async (t) => {
   const fake = await startFake(t)
   fake.fail({ match: ZONES, times: 99, how: 'status', status: 503, headers: { 'retry-after': '60' } })
   const controller = new AbortController()
@@ -117,8 +116,7 @@ test('an interrupted call ends at once', async (t) => {
   await assert.rejects(running, { name: 'AbortError' })
 })
 
-test('the token is in the Authorization header and nowhere else: no error, no stack, no object shows it, ' +
-  'and other credentials of the environment are not sent', async (t) => {
+test('the token is only in the Authorization header, and other credentials are not sent', async (t) => {
   const fake = await startFake(t)
   const secret = `${TOKEN}-hunter2`
   for (const [name, value] of [
@@ -154,7 +152,7 @@ test('the token is in the Authorization header and nowhere else: no error, no st
   assert.ok(!fake.requests.some(({ path }) => path.includes('hunter2')))
 })
 
-test('a token goes to https alone, or to this machine', () => {
+test('the API URL must use https or this machine, and must not hold credentials or a query', () => {
   assert.equal(parseApiUrl(), 'https://api.cloudflare.com/client/v4')
   assert.equal(parseApiUrl('https://api.example/'), 'https://api.example/client/v4')
   assert.equal(parseApiUrl('http://127.0.0.1:8000/client/v4/'), 'http://127.0.0.1:8000/client/v4')
@@ -170,7 +168,7 @@ test('a token goes to https alone, or to this machine', () => {
   }
 })
 
-test('the token comes from the environment, or from a file that nobody else may read', (t) => {
+test('the token comes from the environment, or from a file that only its owner may read', (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-token-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const file = path.join(directory, 'token')
@@ -193,7 +191,7 @@ test('the token comes from the environment, or from a file that nobody else may 
   assert.throws(() => readToken({ file: path.join(directory, 'none') }), /cannot be read: ENOENT/)
 })
 
-test('a token with more rights than are needed is warned about, as far as the API tells', async (t) => {
+test('tokenWarnings names rights that are not needed, as far as the API reports them', async (t) => {
   const fake = await startFake(t, { zones: [{ name: 'example.com' }, { name: 'example.org' }] })
   const warningsOf = async () => tokenWarnings(clientOf(fake), await findZone(clientOf(fake), 'example.com'))
   assert.deepEqual(await warningsOf(), [])
@@ -222,7 +220,7 @@ test('a token with more rights than are needed is warned about, as far as the AP
   )
 })
 
-test('purges go in calls of 100 items, each item once, and wait for the plan\'s limit', async (t) => {
+test('purges are split into calls of 100 distinct items and wait for the plan\'s rate limit', async (t) => {
   const fake = await startFake(t, { limits: { calls_bucket: 1, calls_per_s: 4 } })
   const purge = createPurge({ client: clientOf(fake, { waitMaxMs: 5_000 }), zoneId: fake.zone.id })
   const urls = Array.from({ length: 250 }, (_url, index) => `https://wiki.example.com/wiki/${index}`)
@@ -230,7 +228,7 @@ test('purges go in calls of 100 items, each item once, and wait for the plan\'s 
   assert.deepEqual(fake.zone.purges.map((body) => (body.files ?? body.tags).length), [100, 100, 50, 2])
   await purge.purgeHosts(['wiki.example.com'])
   await purge.purgeUrls(['https://wiki.example.com/'], { soft: true })
-  assert.ok(fake.requests.length > 6, 'the limit was met')
+  assert.ok(fake.requests.length > 6, 'a call exceeded the rate limit and was repeated')
   assert.deepEqual(fake.zone.purges.slice(4), [
     { hosts: ['wiki.example.com'], soft: false },
     { files: ['https://wiki.example.com/'], soft: true }
@@ -240,5 +238,5 @@ test('purges go in calls of 100 items, each item once, and wait for the plan\'s 
   assert.equal(fake.requests.length, before)
   fake.fail({ match: PURGE, how: 'lost' })
   await purge.purgeUrls(['https://wiki.example.com/again'])
-  assert.equal(fake.zone.purges.length, 8, 'purged twice is purged')
+  assert.equal(fake.zone.purges.length, 8, 'a purge whose response was lost is sent again')
 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createEdge } from '@stevec/cdn/edge'
 import { cacheStatus, startRole } from '@stevec/nginx/test/helper'
 
-test('purges the emulated edge through its control listener', async () => {
+test('createEdge purges the emulated edge through its control listener', async () => {
   const edge = await startRole('edge', (_incoming, response) =>
     response.setHeader('Cache-Control', 'public, max-age=60').end('page')
   )
@@ -19,7 +19,7 @@ test('purges the emulated edge through its control listener', async () => {
   }
 })
 
-test('says why the edge refused, without the token', async () => {
+test('the error of a refused purge gives the reason of the edge and does not show the token', async () => {
   const edge = await startRole('edge', (_incoming, response) => response.end())
   try {
     await assert.rejects(createEdge({ ...edge.control, token: 'not-the-token' }).purgeEverything(), (error) => {
@@ -32,7 +32,7 @@ test('says why the edge refused, without the token', async () => {
   }
 })
 
-test('fails clearly where nobody listens', async () => {
+test('a purge at a port without a listener fails with ECONNREFUSED', async () => {
   const server = http.createServer().listen(0, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
   const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
@@ -43,7 +43,7 @@ test('fails clearly where nobody listens', async () => {
   )
 })
 
-test('purges by URL, tag, host and prefix, more items than one call takes, and softly', async () => {
+test('createEdge purges by URL, tag, host and prefix, splits long lists, and can purge softly', async () => {
   const edge = await startRole('edge', (_incoming, response) =>
     response.setHeader('Cache-Control', 'public, max-age=60').setHeader('Cache-Tag', 'a').end('page')
   )

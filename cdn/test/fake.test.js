@@ -1,4 +1,4 @@
-// The fake must refuse what Cloudflare refuses; otherwise the tests that use it prove little.
+// The fake must refuse what Cloudflare refuses; otherwise tests that use it prove little.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Cloudflare from 'cloudflare'
@@ -7,7 +7,7 @@ import { startFake, TOKEN } from './fake/cloudflare.js'
 
 const RULE = { action: 'set_cache_settings', expression: 'true', action_parameters: { cache: true } }
 
-test('expressions are parsed', () => {
+test('the fake accepts valid expressions and refuses invalid ones', () => {
   for (const good of [
     'true', 'ssl', 'not ssl', '(http.host eq "a")',
     'http.host == "a" and (http.request.uri.path in {"/a" "/b"} ' +
@@ -41,7 +41,7 @@ test('expressions are parsed', () => {
   }
 })
 
-test('rules, records and settings that Cloudflare would not take are refused with its error envelope', async (t) => {
+test('the fake refuses what Cloudflare refuses, with Cloudflare\'s status, code and error envelope', async (t) => {
   const fake = await startFake(t)
   const api = new Cloudflare({ apiToken: TOKEN, baseURL: `${fake.url}/client/v4`, maxRetries: 0 })
   const zoneId = fake.zone.id
@@ -102,7 +102,7 @@ test('rules, records and settings that Cloudflare would not take are refused wit
   }
 })
 
-test('lists come in pages, and a limit that was met says when to come back', async (t) => {
+test('lists are paginated, and a call over the rate limit gets 429 with Retry-After', async (t) => {
   const fake = await startFake(t, { limits: { calls_bucket: 1, calls_per_s: 0.1 } })
   for (let index = 0; index < 45; index++) {
     fake.addRecord({ type: 'A', name: `h${index}.example.com`, content: '203.0.113.1' })

@@ -27,8 +27,7 @@ async function run (environment) {
   return { exitCode, output }
 }
 
-test('the test for a real zone wants credentials, leaves a zone as it was, ' +
-  'and does not touch doors that are in use', async (t) => {
+test('the live test requires credentials, restores the zone, and refuses a zone with doors in use', async (t) => {
   const refused = await run({})
   assert.equal(refused.exitCode, 1)
   assert.match(refused.output, /it wants CLOUDFLARE_TEST_ZONE=example\.com, and CLOUDFLARE_API_TOKEN/)

@@ -1,4 +1,4 @@
-// Others write the cache rules at the same time, and responses to our writes are lost.
+// Other users write the cache rules at the same time, and responses to our writes are lost.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { carryOut, makePlan } from '../src/cloudflare/apply.js'
@@ -52,33 +52,34 @@ async function startWith (t, names) {
 /** @param {import('../src/cloudflare/client.js').Client} client @param {'apply' | 'destroy'} kind */
 const doIt = async (client, kind) => carryOut(client, WISH, await makePlan(client, kind, WISH))
 
-/** @typedef {{how: 'lost' | 'before', edits: Edit[]}} Write  others' edits before a write of ours, and how it ends */
+/** @typedef {{how: 'lost' | 'before', edits: Edit[]}} Write  edits by others before our write; how it ends */
 
 /** @param {...Edit} edits @returns {Write} */
 const lost = (...edits) => ({ how: 'lost', edits })
 /** @param {...Edit} edits @returns {Write} */
 const answered = (...edits) => ({ how: 'before', edits })
 
-describe('others write before our first write, and between it and its repetition', { concurrency: 2 }, () => {
+describe('other users write the cache rules before our write or our retry', { concurrency: 2 }, () => {
   // An exclamation mark after a name means that the rule is changed.
   for (const [what, writes, expected] of /** @type {[string, Write[], string[]][]} */ ([
-    ['they add a rule before', [lost(add('new'))], ['a', 'b', 'new']],
-    ['they add a rule between', [lost(), answered(add('new'))], ['a', 'b', 'new']],
-    ['they add one before and one between', [lost(add('one')), answered(add('two'))], ['a', 'b', 'one', 'two']],
-    ['they add one before each of three', [lost(add('x')), lost(add('y')), answered(add('z'))], [...'abxyz']],
-    ['they add two in turn before', [lost(add('one'), add('two'))], ['a', 'b', 'one', 'two']],
-    ['they put a rule before all others', [lost((rules) => [rule('new'), ...rules])], ['new', 'a', 'b']],
-    ['they put a rule between others', [lost(([a, ...rest]) => [a, rule('new'), ...rest])], ['a', 'new', 'b']],
-    ['they move a rule before', [lost(([a, b, ...rest]) => [b, a, ...rest])], ['b', 'a']],
-    ['they change a rule before', [lost(change('a'))], ['a!', 'b']],
-    ['they change a rule between', [lost(), answered(change('a'))], ['a!', 'b']],
-    ['they change one before, another between', [lost(change('a')), answered(change('b'))], ['a!', 'b!']],
-    ['they remove a rule before', [lost(remove('a'))], ['b']],
-    ['they remove a rule between', [lost(), answered(remove('a'))], ['b']],
-    ['they remove one before and add one between', [lost(remove('a')), answered(add('new'))], ['b', 'new']],
-    ['they add a rule between and remove it again', [lost(), answered(add('new'), remove('new'))], ['a', 'b']],
-    ['they remove a rule while we bring it back', [answered(add('new')), lost(), lost(remove('new'))], ['a', 'b']],
-    ['they change a rule while we bring it back', [answered(add('n')), lost(), lost(change('n'))], ['a', 'b', 'n!']]
+    ['they add a rule before our write', [lost(add('new'))], ['a', 'b', 'new']],
+    ['they add a rule before our retry', [lost(), answered(add('new'))], ['a', 'b', 'new']],
+    ['they add rules before our write and retry', [lost(add('one')), answered(add('two'))], ['a', 'b', 'one', 'two']],
+    ['they add a rule before each of three writes', [lost(add('x')), lost(add('y')), answered(add('z'))], [...'abxyz']],
+    ['they add two rules one after the other', [lost(add('one'), add('two'))], ['a', 'b', 'one', 'two']],
+    ['they add a rule as the first one', [lost((rules) => [rule('new'), ...rules])], ['new', 'a', 'b']],
+    ['they add a rule between two others', [lost(([a, ...rest]) => [a, rule('new'), ...rest])], ['a', 'new', 'b']],
+    ['they move a rule before our write', [lost(([a, b, ...rest]) => [b, a, ...rest])], ['b', 'a']],
+    ['they change a rule before our write', [lost(change('a'))], ['a!', 'b']],
+    ['they change a rule before our retry', [lost(), answered(change('a'))], ['a!', 'b']],
+    ['they change rules before our write and retry', [lost(change('a')), answered(change('b'))], ['a!', 'b!']],
+    ['they remove a rule before our write', [lost(remove('a'))], ['b']],
+    ['they remove a rule before our retry', [lost(), answered(remove('a'))], ['b']],
+    ['they remove a rule before our write and add one before our retry', [lost(remove('a')), answered(add('new'))],
+      ['b', 'new']],
+    ['they add a rule before our retry and remove it again', [lost(), answered(add('new'), remove('new'))], ['a', 'b']],
+    ['they remove a rule while we restore it', [answered(add('new')), lost(), lost(remove('new'))], ['a', 'b']],
+    ['they change a rule while we restore it', [answered(add('n')), lost(), lost(change('n'))], ['a', 'b', 'n!']]
   ])) {
     test(what, async (t) => {
       const { fake, client } = await startWith(t, ['a', 'b'])
@@ -98,7 +99,7 @@ describe('others write before our first write, and between it and its repetition
   }
 })
 
-test('a rule added to a zone without any, before a write whose answer is lost, stays', async (t) => {
+test('the first rule of a zone is kept when it is added before a write whose response is lost', async (t) => {
   const { fake, client } = await startWith(t, [])
   fake.fail({ match: PUT, how: 'lost', run: () => edit(fake, add('new')) })
   await doIt(client, 'apply')
@@ -107,7 +108,7 @@ test('a rule added to a zone without any, before a write whose answer is lost, s
 })
 
 for (const count of [2, 0]) {
-  test(`the list of ${count} rules is deleted and made anew before our write: only the new ones stay`, async (t) => {
+  test(`a ruleset of ${count} rules deleted and recreated before our write has only its new rules`, async (t) => {
     const { fake, client } = await startWith(t, ['a', 'b'])
     edit(fake, (rules) => rules.slice(0, count))
     const anew = () => {
@@ -124,7 +125,7 @@ for (const [times, message] of /** @type {[number, RegExp | null][]} */ ([
   [20, null],
   [21, /more than 20 times meanwhile; look at versions 2 to 22 of them, .*, and apply again/]
 ])) {
-  test(`${times} versions of others are ${message === null ? 'merged' : 'too many: an error says so'}`, async (t) => {
+  test(`${times} versions by others are ${message === null ? 'merged' : 'too many and cause an error'}`, async (t) => {
     const { fake, client } = await startWith(t, ['a', 'b'])
     const run = () => {
       edit(fake, add('new'))
@@ -137,7 +138,7 @@ for (const [times, message] of /** @type {[number, RegExp | null][]} */ ([
   })
 }
 
-test('when others do not stop, the error names the version that ours replaced', async (t) => {
+test('if others do not stop writing, the error names the version that our write replaced', async (t) => {
   const { fake, client } = await startWith(t, ['a'])
   let number = 0
   const run = () => edit(fake, (rules) => [...remove(`new${number}`)(rules), rule(`new${++number}`)])
@@ -146,14 +147,14 @@ test('when others do not stop, the error names the version that ours replaced', 
   await assert.rejects(doIt(client, 'apply'), message)
 })
 
-test('when the plan has no room for what others added, the error names the version that has it', async (t) => {
+test('if the plan has no room for a rule that others added, the error names the version that has it', async (t) => {
   const { fake, client } = await startWith(t, ['a', 'b', 'c', 'd', 'e', 'f', 'g'])
   fake.fail({ match: PUT, how: 'before', run: () => edit(fake, add('new')) })
   const message = /again, with the changes of version 2, which ours may have replaced: 400, exceeded maximum number/
   await assert.rejects(doIt(client, 'apply'), message)
 })
 
-test('destroy deletes no list of rules to which somebody has just added one, however often it changes', async (t) => {
+test('destroy does not delete a ruleset that others change one to three times during the call', async (t) => {
   for (const changes of [1, 2, 3]) {
     const { fake, client } = await startWith(t, [])
     await doIt(client, 'apply')
@@ -168,7 +169,7 @@ test('destroy deletes no list of rules to which somebody has just added one, how
   }
 })
 
-test('what others changed is brought into what is to be written', () => {
+test('mergeRules applies the changes of others to the rules that we write', () => {
   // The letters are the rule's ref; each ! stands for other content.
   const parse = (/** @type {string} */ text) =>
     text.split(' ').map((word) => ({ ref: word.replaceAll('!', ''), description: word }))
@@ -193,5 +194,5 @@ test('what others changed is brought into what is to be written', () => {
   }
   const [one, two] = [{ id: '1', description: 'one' }, { id: '2', description: 'two' }]
   const without = mergeRules([{ description: 'one' }, { description: 'two' }], [one, two], [{ ...two, id: '3' }])
-  assert.deepEqual(without, [{ description: 'two' }], 'a rule without a ref is its content')
+  assert.deepEqual(without, [{ description: 'two' }], 'a rule without a ref is identified by its content')
 })

@@ -16,7 +16,7 @@ const { directories, missing } = createLimits({ cpu_share: 0.1, memory_bytes: 10
 dropGroup(directories)
 const skip = Object.keys(missing).length === 0
   ? false
-  : `no control groups can be made here: ${Object.values(missing).join('; ')}`
+  : `cgroups cannot be created here: ${Object.values(missing).join('; ')}`
 
 /** @param {string} groupDirectory */
 const pidsIn = (groupDirectory) => readFileSync(path.join(groupDirectory, 'cgroup.procs'), 'utf8')
@@ -24,10 +24,10 @@ const pidsIn = (groupDirectory) => readFileSync(path.join(groupDirectory, 'cgrou
   .filter(Boolean)
   .map(Number)
 
-describe('the place for groups of our own', () => {
+describe('the parent cgroup for new cgroups', () => {
   const cases = /** @type {[string, string, string, Record<string, string>, unknown][]} */ ([
     [
-      'v1 is below the own group of each controller',
+      'in v1 is this process\'s own cgroup, for each controller',
       '33 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime - cgroup cgroup rw,cpu,cpuacct\n' +
       '34 31 0:30 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n' +
       '35 31 0:31 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw',
@@ -39,7 +39,7 @@ describe('the place for groups of our own', () => {
       }
     ],
     [
-      'v1 in a container is where its own group is mounted',
+      'in v1 in a container is the mount point of the container\'s cgroup',
       '33 31 0:29 /docker/ab /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu\n' +
       '34 31 0:30 /docker/ab /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory',
       '4:memory:/docker/ab\n2:cpu:/',
@@ -50,7 +50,7 @@ describe('the place for groups of our own', () => {
       }
     ],
     [
-      'v2 is the nearest group above that hands its controllers down',
+      'in v2 is the nearest ancestor that delegates the controller',
       '30 24 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate',
       '0::/user.slice/user-0.slice/session-1.scope',
       { '/sys/fs/cgroup': 'cpu memory pids', '/sys/fs/cgroup/user.slice': 'memory pids' },
@@ -60,7 +60,7 @@ describe('the place for groups of our own', () => {
       }
     ],
     [
-      'v2 is nowhere when none hands them down',
+      'in v2 is missing if no ancestor delegates the controller',
       '30 24 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw',
       '0::/',
       {},
@@ -74,7 +74,7 @@ describe('the place for groups of our own', () => {
       }
     ],
     [
-      'is nowhere when it is read-only',
+      'is missing if the mount is read-only',
       '30 24 0:26 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup2 rw',
       '0::/',
       { '/sys/fs/cgroup': 'cpu memory' },
@@ -84,7 +84,7 @@ describe('the place for groups of our own', () => {
       }
     ],
     [
-      'is nowhere when nothing is mounted',
+      'is missing if no cgroup filesystem is mounted',
       '22 1 254:0 / / rw - ext4 /dev/root rw',
       '0::/',
       {},
@@ -99,17 +99,17 @@ describe('the place for groups of our own', () => {
   }
 })
 
-test('a share becomes the shortest period that the kernel takes', () => {
+test('quotaFor returns the shortest period that the kernel accepts for a share', () => {
   assert.deepEqual(quotaFor(0.04), { quota_us: 1_000, period_us: 25_000 })
   assert.deepEqual(quotaFor(2), { quota_us: 2_000, period_us: 1_000 })
   assert.deepEqual(quotaFor(0.001), { quota_us: 1_000, period_us: 1_000_000 })
   assert.throws(() => quotaFor(0.0005), /less than the smallest share that the kernel can enforce/)
 })
 
-describe('a group of our own', { skip }, () => {
+describe('a new cgroup', { skip }, () => {
   const group = () => createGroup(['cpu', 'memory'], () => {})
 
-  test('is told before it is made, made, and removed when its last process is gone', async () => {
+  test('is announced before it is created, and removed after its last process has ended', async () => {
     /** @type {string[]} */
     let planned = []
     const { directories } = createGroup(['cpu', 'memory'], (all) => {
@@ -131,7 +131,7 @@ describe('a group of our own', { skip }, () => {
     assert.deepEqual(directories.filter(existsSync), [])
   })
 
-  test('holds a process that never rests to its share of a core', async () => {
+  test('limits a busy process to its share of a core', async () => {
     const made = group()
     setCpuShare(made, 0.1)
     const logFile = path.join(directory, 'busy')
@@ -153,7 +153,7 @@ describe('a group of our own', { skip }, () => {
     await removeGroups(made.directories)
   })
 
-  test('has the memory that was asked for, and a share that can be taken off again', async () => {
+  test('has the requested memory limit, and a CPU limit that can be removed', async () => {
     const made = group()
     setMemoryLimit(made, 1024 ** 3)
     setCpuShare(made, 0.1)
@@ -167,7 +167,7 @@ describe('a group of our own', { skip }, () => {
     await removeGroups(made.directories)
   })
 
-  test('of someone else is left alone, whatever a state file says', async () => {
+  test('that createGroup did not create is not removed by removeGroups', async () => {
     const parent = findParentGroups().cpu
     assert.ok('directory' in parent)
     const others = path.join(parent.directory, `others-${process.pid}`)

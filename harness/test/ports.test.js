@@ -4,14 +4,14 @@ import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { freePorts, isFree } from '../src/ports.js'
 
-test('free ports are different, can be bound, and are none of those that are spoken for', async () => {
+test('freePorts returns distinct ports that can be bound and are not in the list of exceptions', async () => {
   const spokenFor = Array.from({ length: 5_000 }, (_, index) => 20_000 + index)
   const ports = await freePorts(20, spokenFor)
   assert.equal(new Set(ports).size, 20)
   for (const port of ports) assert.ok(port >= 25_000 && await isFree(port))
 })
 
-test('a port that somebody listens on is not free', async () => {
+test('a port with a listener is not free', async () => {
   const [port] = await freePorts(1)
   const server = createServer().listen(port, '127.0.0.1')
   await new Promise((resolve) => server.once('listening', resolve))
@@ -20,8 +20,7 @@ test('a port that somebody listens on is not free', async () => {
   assert.equal(await isFree(port), true)
 })
 
-test('a port given out is given to nobody else while its process lives, ' +
-  'although nobody listens on it yet', async () => {
+test('a port that freePorts has returned is reserved while this process lives, even without a listener', async () => {
   const [given] = await freePorts(1)
   const another = `
     import { freePorts, isFree } from ${JSON.stringify(new URL('../src/ports.js', import.meta.url).href)}

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { childPids, parseProcessorTimes, parseProcessStat, readProcessorTimes, readProcessStat } from '../src/proc.js'
 
-test('a process is read whatever its name contains', () => {
+test('parseProcessStat accepts any process name, and returns null for incomplete text', () => {
   const text = '4711 (a ) R 9 (b) S 1 4711 4711 0 -1 4194560 2000 0 0 0 150 50 300 100 20 0 7 0 123456 5000000 321 1844\n'
   assert.deepEqual(parseProcessStat(text), {
     state: 'S', threads: 7, start_ticks: 123456, cpu_s: 2, ended_children_cpu_s: 4, resident_pages: 321
@@ -12,22 +12,22 @@ test('a process is read whatever its name contains', () => {
   assert.equal(parseProcessStat('4711 (cut off) S 1 2'), null)
 })
 
-test('the times are those of all processors; stolen time counts as busy', () => {
+test('parseProcessorTimes reads the times of all processors and counts stolen time as busy', () => {
   const text = 'cpu  400 100 200 1000 50 10 40 150 90 9\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n'
   assert.deepEqual(parseProcessorTimes(text), { busy_s: 9, idle_s: 10.5, stolen_s: 1.5 })
 })
 
-test('what the host of this machine gave to others is the eighth of the kernel\'s times, of all cores', () => {
+test('stolen time is the eighth number in the line of all processors', () => {
   const text = 'cpu  4606750 674707 607677 4162098 48158 0 74539 233677 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n'
   assert.equal(parseProcessorTimes(text)?.stolen_s, 2336.77)
 })
 
-test('an old kernel reports no stolen time, and a text without the line has no times', () => {
+test('stolen time is null for an old kernel; text without the line of all processors gives null', () => {
   assert.deepEqual(parseProcessorTimes('cpu  1 2 3 4\n'), { busy_s: 0.06, idle_s: 0.04, stolen_s: null })
   for (const text of ['', 'cpu0 1 2 3 4 5 6 7 8 9 10\n']) assert.equal(parseProcessorTimes(text), null)
 })
 
-test('a living process and its children are there, a process that has ended is not', async () => {
+test('a running process and its children can be read; for an ended process the result is null', async () => {
   const child = spawn('sleep', ['300'])
   await once(child, 'spawn')
   const pid = /** @type {number} */ (child.pid)
@@ -41,7 +41,7 @@ test('a living process and its children are there, a process that has ended is n
   assert.ok(!childPids(process.pid).includes(pid))
 })
 
-test('the processors of this machine have been busy and idle', () => {
+test('readProcessorTimes reports busy and idle time of this machine', () => {
   const times = readProcessorTimes()
   assert.ok(times !== null && times.busy_s > 0 && times.idle_s > 0)
 })

@@ -22,7 +22,7 @@ describe('a started process', () => {
     assert.ok(!isAlive(identity))
   })
 
-  test('is left alone when its pid belongs to someone else by now', async () => {
+  test('is not stopped if the identity has its pid but another start time', async () => {
     const stranger = await sleeper()
     const stale = { ...stranger, start_ticks: stranger.start_ticks - 1 }
     await stopProcess(stale)
@@ -42,7 +42,7 @@ describe('a started process', () => {
     assert.ok(!isAlive(stubborn))
   })
 
-  test('that cannot be started is an error that names it', async () => {
+  test('that cannot be started causes an error with its name', async () => {
     await assert.rejects(
       startProcess({ name: 'k6', command: '/nowhere/k6', args: [], logFile, outlive: true }),
       /k6 could not be started/
@@ -50,8 +50,8 @@ describe('a started process', () => {
   })
 
   for (const [outlive, what] of /** @type {const} */ ([
-    [false, 'ends with the process that started it, even when that is killed'],
-    [true, 'goes on when it was meant to']
+    [false, 'ends with its parent, even if the parent is killed'],
+    [true, 'survives its parent with the option outlive']
   ])) {
     test(what, async () => {
       const script = `import { startProcess } from ${JSON.stringify(new URL('../src/processes.js', import.meta.url).href)}

@@ -30,7 +30,7 @@ export function createRawClient (port) {
     socket = opened
   }
 
-  /** @param {string} method @returns {Answer | null} null while it is not whole */
+  /** @param {string} method @returns {Answer | null} null while it is incomplete */
   function takeAnswer (method) {
     const end = text.indexOf('\r\n\r\n')
     if (end === -1) {
@@ -41,7 +41,7 @@ export function createRawClient (port) {
     const field = (/** @type {string} */ name) => new RegExp(`^${name}: *(.*)$`, 'im').exec(head)?.[1]
     const from = end + 4
     const length = method === 'HEAD' ? 0 : Number(field('Content-Length') ?? 0)
-    // Nothing else in these answers looks like the last chunk.
+    // Nothing else in these responses looks like the last chunk.
     const to = field('Transfer-Encoding') ? text.indexOf(LAST_CHUNK, from) + LAST_CHUNK.length : from + length
     if (to < from || text.length < to) return null
     text = text.slice(to)

@@ -9,7 +9,7 @@ const AT_ONCE = 16
 const CODING = /^(br|gzip|zstd|deflate|x-gzip|dcb|dcz|compress|\*)$/
 
 /** @typedef {import('./requests.js').Request} Request */
-/** @typedef {{cases: number, found: string | null}} Outcome  found: a pair that breaks a promise, and which promise */
+/** @typedef {{cases: number, found: string | null}} Outcome  found: a pair that violates a rule, and the rule */
 
 /**
  * Sends pairs of requests for one address through a real edge. For the second request of a pair, the origin must see
@@ -18,7 +18,7 @@ const CODING = /^(br|gzip|zstd|deflate|x-gzip|dcb|dcz|compress|\*)$/
  * @param {'cloudflare' | 'rfc9111'} options.profile
  * @param {number} options.cases  pairs; rounded up to a multiple of 16
  * @param {number} options.seed
- * @param {import('./holes.js').Hole['edits']} [options.edits]  of a copy of lua/
+ * @param {import('./holes.js').Hole['edits']} [options.edits]  replacements in a copy of lua/
  * @param {boolean} [options.smallest]  default true: when a pair was found, looks for the smallest one
  * @param {(done: number) => void} [options.onProgress]  called with the number of pairs sent so far
  * @returns {Promise<Outcome>}
@@ -52,7 +52,7 @@ let addresses = 0
  * @param {[Request, Request]} pair
  * @param {string} host
  * @param {'cloudflare' | 'rfc9111'} profile
- * @throws {Error} that names the broken promise
+ * @throws {Error} that names the violated rule and both requests
  */
 async function check (client, [first, second], host, profile) {
   const address = `/${++addresses}`
@@ -64,7 +64,7 @@ async function check (client, [first, second], host, profile) {
     if (!canDecode(request, answer.coding)) throw told(`a body in ${answer.coding} for a client that cannot decode it`)
     return answer
   }
-  // The second answer takes another path out of the cache than the third.
+  // Twice: the first HIT of an entry takes other code than the later ones, see lua/fast_path.lua.
   for (let time = 0; time < 2; time++) await send(first, address)
   const shared = await send(second, address)
   const alone = await send(second, `${address}-alone`)
@@ -75,8 +75,8 @@ async function check (client, [first, second], host, profile) {
 }
 
 /**
- * The part of a request that its answer may depend on, in one spelling.
- * @param {string | null} text  the request as the origin saw it; null: it was not asked
+ * Returns the part of a request that its response may depend on, in one spelling.
+ * @param {string | null} text  the request as the origin saw it; null: no response from the origin
  * @param {'cloudflare' | 'rfc9111'} profile
  */
 function effective (text, profile) {
@@ -87,7 +87,7 @@ function effective (text, profile) {
 
 /**
  * An origin that echoes the request as it arrived. At every other address the response also has a Vary, so that it
- * depends on more than a cache has to know by itself.
+ * depends on more headers than the keyed ones.
  * @param {'cloudflare' | 'rfc9111'} profile
  * @returns {http.RequestListener}
  */

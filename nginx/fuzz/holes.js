@@ -5,7 +5,7 @@
 
 /** @type {Record<string, Hole>} */
 export const HOLES = {
-  'what Connection lists is left out of what is forwarded, not of the key': {
+  'headers that Connection lists are not forwarded, but are part of the key': {
     profile: 'cloudflare',
     edits: [
       [
@@ -25,11 +25,11 @@ export const HOLES = {
       ]
     ]
   },
-  'an empty first line hides the others': {
+  'an empty first line of a header hides its other lines from the fast path': {
     profile: 'rfc9111',
     edits: [['request.lua', 'fields[name] = first ~= "" and joined(value) or nil', 'fields[name] = joined(value)']]
   },
-  'parts of the key have no length before them': {
+  'the parts of the key have no length before them': {
     profile: 'rfc9111',
     edits: [[
       'request.lua',
@@ -37,7 +37,7 @@ export const HOLES = {
       'parts[#parts + 1] = name .. "=" .. value'
     ]]
   },
-  'the origin is told of codings that are no part of the key': {
+  'the origin gets codings in Accept-Encoding that are not part of the key': {
     profile: 'cloudflare',
     edits: [
       ['request.lua', 'fields["accept-encoding"] = encodings.asked(joined(fields["accept-encoding"]))', ''],
@@ -50,7 +50,7 @@ export const HOLES = {
       ]
     ]
   },
-  'only the first of several lines is part of the key': {
+  'only the first of several lines of a header is part of the key': {
     profile: 'cloudflare',
     edits: [[
       'request.lua',

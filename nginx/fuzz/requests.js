@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** The headers that an application may use for its answer, see src/request-headers.js. */
+/** The keyed headers, which an application may use for its response; see src/request-headers.js. */
 export const KEYED = Object.freeze([
   'x-forwarded-host', 'x-host', 'x-forwarded-scheme', 'x-forwarded-proto', 'x-forwarded-port', 'x-forwarded-prefix',
   'x-forwarded-server', 'x-original-url', 'x-rewrite-url', 'forwarded',
@@ -47,7 +47,7 @@ const listed = fc.array(
 )
   .map((names) => names.join(', '))
 
-/** One line, or two of one name, of which the first may hide the second. @type {fc.Arbitrary<[string, string][]>} */
+/** One header line, or two with one name: the first may hide the second. @type {fc.Arbitrary<[string, string][]>} */
 const group = fc.oneof(
   {
     weight: 6,
@@ -125,8 +125,8 @@ export function bytesOf ({ method, host, absolute, lines: header }, path, edgeHo
 }
 
 /**
- * Whether a client that sends this request can read a body in some coding. A client without Accept-Encoding is taken
- * at its word: it cannot. RFC 9110 §12.5.3.
+ * Returns whether a client that sends this request can decode a coding. Without Accept-Encoding it counts as one that
+ * decodes none, although RFC 9110 §12.5.3 allows any coding then.
  * @param {Request} request
  * @param {string} coding
  */

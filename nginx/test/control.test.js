@@ -31,7 +31,7 @@ describe('the control listener', () => {
     return { status: response.status, answer: /** @type {any} */ (await response.json()) }
   }
 
-  test('empties the cache for every request that follows, in the form of Cloudflare\'s API', async () => {
+  test('purges the whole cache and answers in the format of Cloudflare\'s API', async () => {
     const page = `${edge.url('wiki.localhost')}/page`
     await cacheStatus(page)
     assert.equal(await cacheStatus(page), 'HIT')
@@ -44,17 +44,17 @@ describe('the control listener', () => {
 
   for (const [what, options, expected] of /** @type {[string, Parameters<typeof call>[0], number][]} */ ([
     ['a wrong token', { token: 'wrong' }, 401],
-    ['another path', { path: '/purge' }, 404],
-    ['another method', { method: 'GET' }, 405],
+    ['an unknown path', { path: '/purge' }, 404],
+    ['the method GET', { method: 'GET' }, 405],
     ['a body that is not JSON', { body: '{' }, 400],
-    ['a body that is no object', { body: '7' }, 400],
+    ['a JSON body that is not an object', { body: '7' }, 400],
     ['an empty body', { body: '' }, 400],
-    ['a purge of what is no URL', { body: '{"files":["/page"]}' }, 400],
-    ['a purge of nothing', { body: '{"tags":[]}' }, 400],
-    ['a purge of two kinds at once', { body: '{"tags":["a"],"hosts":["b"]}' }, 400],
-    ['a purge of everything and more', { body: '{"purge_everything":true,"tags":["a"]}' }, 400]
+    ['a purge of a path instead of a URL', { body: '{"files":["/page"]}' }, 400],
+    ['a purge with an empty list', { body: '{"tags":[]}' }, 400],
+    ['a purge by tag and by host in one call', { body: '{"tags":["a"],"hosts":["b"]}' }, 400],
+    ['a purge of everything together with tags', { body: '{"purge_everything":true,"tags":["a"]}' }, 400]
   ])) {
-    test(`refuses ${what} with ${expected}, and keeps the cache`, async () => {
+    test(`refuses ${what} with ${expected} and purges nothing`, async () => {
       const page = `${edge.url('wiki.localhost')}/kept-${expected}`
       await cacheStatus(page)
       const { status, answer } = await call(options)
@@ -65,7 +65,7 @@ describe('the control listener', () => {
     })
   }
 
-  test('is not reachable through the doors', async () => {
+  test('is not reachable through the door cached', async () => {
     const path = '/client/v4/zones/any/purge_cache'
     const page = `${edge.url('wiki.localhost')}/through`
     await cacheStatus(page)
@@ -78,7 +78,7 @@ describe('the control listener', () => {
   })
 })
 
-test('a path that would break out of nginx\'s quotes is refused', () => {
+test('render refuses a path that would end a quoted string in nginx\'s configuration', () => {
   assert.throws(
     () => render({ role: 'origin', port: 1, wikiPort: 2 }, { directory: '/tmp/a";evil', modulesDirectory: '' }),
     /cannot use a path with quotes/

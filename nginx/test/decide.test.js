@@ -63,51 +63,53 @@ const ANY_PROFILE = [
   ['a stale response without a validator', UNVALIDATABLE, get(), 'fetch: GET, entry, collapsing, may wait'],
   ['a soft purge makes a response stale', entry(10, { stale_since_s: NOW_S - 1 }), get(),
     'revalidate: GET, entry, collapsing, may wait'],
-  ['no-cache of the origin', entry(10, { always_validate: true }), get(),
+  ['no-cache from the origin', entry(10, { always_validate: true }), get(),
     'revalidate: GET, entry, collapsing, may wait'],
   ['stale-while-revalidate', WHILE_REVALIDATING, get(), 'serve_while_revalidating: UPDATING, GET, entry, collapsing'],
-  ['stale-while-revalidate, at its end', entry(80, { stale_while_revalidate_s: 20 }), get(),
+  ['the last second of stale-while-revalidate', entry(80, { stale_while_revalidate_s: 20 }), get(),
     'serve_while_revalidating: UPDATING, GET, entry, collapsing'],
-  ['stale-while-revalidate, over', entry(81, { stale_while_revalidate_s: 20 }), get(),
+  ['after the end of stale-while-revalidate', entry(81, { stale_while_revalidate_s: 20 }), get(),
     'revalidate: GET, entry, collapsing, may wait'],
-  ['must-revalidate beside stale-while-revalidate', { ...WHILE_REVALIDATING, stale_forbidden: true }, get(),
+  ['must-revalidate together with stale-while-revalidate', { ...WHILE_REVALIDATING, stale_forbidden: true }, get(),
     'revalidate: GET, entry, collapsing, may wait'],
-  ['stale-if-error counts after an error only', entry(70, { stale_if_error_s: 600 }), get(),
+  ['stale-if-error has no effect before an error', entry(70, { stale_if_error_s: 600 }), get(),
     'revalidate: GET, entry, collapsing, may wait'],
   ['a condition on a fresh response', FRESH, UNCHANGED, 'serve_fresh: HIT'],
   ['a condition on a stale response', STALE, UNCHANGED, 'fetch_whole: GET, entry, collapsing, may wait'],
   ['a range of a fresh response', FRESH, RANGE, 'serve_fresh: HIT'],
   ['a range of a stale response', UNVALIDATABLE, RANGE, 'fetch_whole: GET, entry, collapsing, may wait'],
   ['a HEAD on a fresh response', FRESH, head(), 'serve_fresh: HIT'],
-  ['a client that is signed in, a fresh response', FRESH, get({ authorization: 'x' }), 'serve_fresh: HIT'],
-  ['a client that is signed in', null, get({ authorization: 'x' }), 'fetch: GET'],
-  ['a client that is signed in, a stale response', STALE, get({ authorization: 'x' }), 'revalidate: GET, entry'],
-  ['a client that is signed in, with a condition', STALE, get({ ...UNCHANGED.fields, authorization: 'x' }),
+  ['Authorization, a fresh response', FRESH, get({ authorization: 'x' }), 'serve_fresh: HIT'],
+  ['Authorization, nothing stored', null, get({ authorization: 'x' }), 'fetch: GET'],
+  ['Authorization, a stale response', STALE, get({ authorization: 'x' }), 'revalidate: GET, entry'],
+  ['Authorization and a condition, a stale response', STALE, get({ ...UNCHANGED.fields, authorization: 'x' }),
     'revalidate: GET, entry'],
-  ['a client that is signed in, with a range, without a validator', UNVALIDATABLE,
+  ['Authorization and a range, a stale response without a validator', UNVALIDATABLE,
     get({ ...RANGE.fields, authorization: 'x' }), 'forward: GET, own_conditions, no_store']
 ]
 
 /** @type {Case[]} */
 const RFC_9111 = [
   ['no-cache', FRESH, wants('no-cache'), 'revalidate: GET, entry, collapsing, may wait'],
-  ['no-cache, spelled as Pragma', FRESH, get({ pragma: 'No-Cache' }), 'revalidate: GET, entry, collapsing, may wait'],
-  ['Pragma beside Cache-Control', FRESH, get({ pragma: 'no-cache', 'cache-control': 'max-age=60' }),
+  ['no-cache in Pragma', FRESH, get({ pragma: 'No-Cache' }), 'revalidate: GET, entry, collapsing, may wait'],
+  ['Pragma is ignored beside Cache-Control', FRESH, get({ pragma: 'no-cache', 'cache-control': 'max-age=60' }),
     'serve_fresh: HIT'],
-  ['max-age, younger', FRESH, wants('max-age=10'), 'serve_fresh: HIT'],
-  ['max-age, older', FRESH, wants('max-age=9'), 'revalidate: GET, entry, collapsing, may wait'],
-  ['max-age, unreadable', FRESH, wants('max-age=x'), 'revalidate: GET, entry, collapsing, may wait'],
+  ['max-age, the response is younger', FRESH, wants('max-age=10'), 'serve_fresh: HIT'],
+  ['max-age, the response is older', FRESH, wants('max-age=9'), 'revalidate: GET, entry, collapsing, may wait'],
+  ['max-age, malformed', FRESH, wants('max-age=x'), 'revalidate: GET, entry, collapsing, may wait'],
   ['max-age on several lines', FRESH, wants(['no-transform', 'max-age=9']),
     'revalidate: GET, entry, collapsing, may wait'],
-  ['min-fresh, enough', FRESH, wants('min-fresh=50'), 'serve_fresh: HIT'],
-  ['min-fresh, too little', FRESH, wants('min-fresh=51'), 'revalidate: GET, entry, collapsing, may wait'],
-  ['max-stale, any', STALE, wants('max-stale'), 'serve_stale: STALE'],
-  ['max-stale, enough', STALE, wants('max-stale=10'), 'serve_stale: STALE'],
-  ['max-stale, too little', STALE, wants('max-stale=9'), 'revalidate: GET, entry, collapsing, may wait'],
-  ['max-stale, unreadable', STALE, wants('max-stale=x'), 'revalidate: GET, entry, collapsing, may wait'],
-  ['max-stale against must-revalidate', entry(70, { stale_forbidden: true }), wants('max-stale'),
+  ['min-fresh, enough lifetime is left', FRESH, wants('min-fresh=50'), 'serve_fresh: HIT'],
+  ['min-fresh, too little lifetime is left', FRESH, wants('min-fresh=51'),
     'revalidate: GET, entry, collapsing, may wait'],
-  ['max-stale beside max-age', STALE, wants('max-stale, max-age=60'), 'revalidate: GET, entry, collapsing, may wait'],
+  ['max-stale without a value', STALE, wants('max-stale'), 'serve_stale: STALE'],
+  ['max-stale, not exceeded', STALE, wants('max-stale=10'), 'serve_stale: STALE'],
+  ['max-stale, exceeded', STALE, wants('max-stale=9'), 'revalidate: GET, entry, collapsing, may wait'],
+  ['max-stale, malformed', STALE, wants('max-stale=x'), 'revalidate: GET, entry, collapsing, may wait'],
+  ['must-revalidate overrides max-stale', entry(70, { stale_forbidden: true }), wants('max-stale'),
+    'revalidate: GET, entry, collapsing, may wait'],
+  ['max-stale, the response exceeds max-age', STALE, wants('max-stale, max-age=60'),
+    'revalidate: GET, entry, collapsing, may wait'],
   ['only-if-cached, fresh', FRESH, wants('only-if-cached'), 'serve_fresh: HIT'],
   ['only-if-cached, stale', STALE, wants('only-if-cached'), 'gateway_timeout'],
   ['only-if-cached, stale, with max-stale', STALE, wants('only-if-cached, max-stale'), 'serve_stale: STALE'],
@@ -127,14 +129,14 @@ const RFC_9111 = [
 
 /** @type {Case[]} */
 const CLOUDFLARE = [
-  ['directives of the request do not count', FRESH, wants('no-cache, no-store, max-age=0'), 'serve_fresh: HIT'],
-  ['nor does Pragma', FRESH, get({ pragma: 'no-cache' }), 'serve_fresh: HIT'],
-  ['nor does only-if-cached', null, wants('only-if-cached'), 'fetch: GET, collapsing, may wait'],
-  ['nor does max-stale', STALE, wants('max-stale'), 'revalidate: GET, entry, collapsing, may wait'],
+  ['Cache-Control of the request is ignored', FRESH, wants('no-cache, no-store, max-age=0'), 'serve_fresh: HIT'],
+  ['Pragma is ignored', FRESH, get({ pragma: 'no-cache' }), 'serve_fresh: HIT'],
+  ['only-if-cached is ignored', null, wants('only-if-cached'), 'fetch: GET, collapsing, may wait'],
+  ['max-stale is ignored', STALE, wants('max-stale'), 'revalidate: GET, entry, collapsing, may wait'],
   ['a HEAD fetches the whole response', null, head(), 'fetch: GET, collapsing, may wait'],
   ['a condition, nothing stored', null, UNCHANGED, 'fetch_whole: GET, collapsing, may wait'],
   ['a range, nothing stored', null, RANGE, 'fetch_whole: GET, collapsing, may wait'],
-  ['a HEAD with a condition, signed in', null, head({ 'if-none-match': '"1"', authorization: 'x' }),
+  ['a HEAD with a condition and Authorization', null, head({ 'if-none-match': '"1"', authorization: 'x' }),
     'forward: HEAD, own_conditions, no_store']
 ]
 
@@ -145,15 +147,15 @@ const ALONE = [
   ['a stale response', STALE, get(), 'revalidate: GET, entry'],
   ['a condition, with a validator', STALE, UNCHANGED, 'revalidate: GET, entry'],
   ['a condition, without a validator', UNVALIDATABLE, UNCHANGED, 'forward: GET, own_conditions, no_store'],
-  ['a refresh in the background', WHILE_REVALIDATING, get(),
+  ['a background refresh', WHILE_REVALIDATING, get(),
     'serve_while_revalidating: UPDATING, GET, entry, collapsing']
 ]
 
 const TABLES = [
   { name: 'rfc9111', cases: [...ANY_PROFILE, ...RFC_9111], rules: { cloudflare: false, collapse: true } },
   { name: 'cloudflare', cases: [...ANY_PROFILE, ...CLOUDFLARE], rules: { cloudflare: true, collapse: true } },
-  { name: 'rfc9111, alone', cases: ALONE, rules: { cloudflare: false, collapse: false } },
-  { name: 'cloudflare, alone', cases: ALONE, rules: { cloudflare: true, collapse: false } }
+  { name: 'rfc9111, without collapsing', cases: ALONE, rules: { cloudflare: false, collapse: false } },
+  { name: 'cloudflare, without collapsing', cases: ALONE, rules: { cloudflare: true, collapse: false } }
 ]
 
 /** @param {Record<string, any>} action */

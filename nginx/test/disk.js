@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 
 /**
- * Mounts a small disk and removes it after the test; null where none can be mounted.
+ * Mounts a small disk and removes it after the test; returns null without the right to mount.
  * @param {import('node:test').TestContext} t
  * @param {number} bytes
  */

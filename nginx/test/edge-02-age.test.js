@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { httpDate, passing, startEdge } from './edge-helper.js'
 
-test('Age is the time since the origin made the answer, to the second', async (t) => {
+test('Age is the time in seconds since the origin created the response', async (t) => {
   const edge = await startEdge(t, (request, response) => {
     if (request.url === '/aged') response.setHeader('Age', '100')
     if (request.url === '/dated') response.setHeader('Date', httpDate(-50))
@@ -17,7 +17,7 @@ test('Age is the time since the origin made the answer, to the second', async (t
   await passing(2_050)
   const hits = await Promise.all(['/plain', '/aged', '/dated'].map((url) => edge.get(url)))
   assert.deepEqual(hits.map(({ cache }) => cache), ['HIT', 'HIT', 'HIT'])
-  // One second more where the second of Date ended before the response arrived.
+  // An age can be one second higher: Date is in whole seconds.
   const mostS = Math.ceil((performance.now() - startedAt) / 1000)
   for (const [index, base] of [0, 100, 50].entries()) {
     const age = Number(hits[index].age) - base
@@ -26,7 +26,7 @@ test('Age is the time since the origin made the answer, to the second', async (t
   assert.equal(hits[2].headers.date, misses[2].headers.date)
 })
 
-test('the age that an answer arrived with is handed on in rfc9111, and not in cloudflare', async (t) => {
+test('on a miss or a write, rfc9111 forwards the origin\'s Age, cloudflare does not', async (t) => {
   for (const [profile, age] of /** @type {['rfc9111' | 'cloudflare', number | undefined][]} */ ([
     ['rfc9111', 100],
     ['cloudflare', undefined]
@@ -40,7 +40,7 @@ test('the age that an answer arrived with is handed on in rfc9111, and not in cl
   }
 })
 
-test('an answer is fresh for its lifetime less the age it came with', async (t) => {
+test('the origin\'s Age shortens the freshness lifetime', async (t) => {
   const edge = await startEdge(t, (_request, response) => {
     response.setHeader('Cache-Control', 'max-age=65').setHeader('Age', '60').end('body')
   })
@@ -50,7 +50,7 @@ test('an answer is fresh for its lifetime less the age it came with', async (t) 
   assert.equal((await edge.get('/')).cache, 'EXPIRED')
 })
 
-test('an answer without a date gets one', async (t) => {
+test('the edge adds a Date to a response without one, and stores it', async (t) => {
   const edge = await startEdge(t, (_request, response) => {
     response.sendDate = false
     response.setHeader('Cache-Control', 'max-age=60').end('body')

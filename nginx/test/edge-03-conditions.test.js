@@ -4,7 +4,7 @@ import { passing, startEdge } from './edge-helper.js'
 
 const MODIFIED = 'Mon, 02 Jun 2025 10:00:00 GMT'
 
-describe('a condition on a stored answer', () => {
+describe('a condition on a stored response', () => {
   /** @type {Awaited<ReturnType<typeof startEdge>>} */
   let edge
   before(async () => {
@@ -53,7 +53,7 @@ describe('a condition on a stored answer', () => {
 })
 
 for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
-  test(`a condition on what is not stored: ${profile}`, async (t) => {
+  test(`a matching condition on a page that is not stored gets a 304: ${profile}`, async (t) => {
     const edge = await startEdge(t, (request, response) => {
       response.setHeader('ETag', '"one"').setHeader('Cache-Control', 'max-age=60')
       if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end()
@@ -68,7 +68,7 @@ for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
     assert.equal((await edge.get('/', { 'if-none-match': '"other"' })).body, 'body')
   })
 
-  test(`a 304 updates what is stored and its age: ${profile}`, async (t) => {
+  test(`a 304 updates headers and age of the stored response: ${profile}`, async (t) => {
     const edge = await startEdge(t, (request, response, count) => {
       response.setHeader('ETag', '"one"')
         .setHeader('Cache-Control', count === 1 ? 'max-age=1' : 'max-age=60')
@@ -100,7 +100,7 @@ for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
   })
 }
 
-test('a client\'s condition is judged by what a revalidation has shown', async (t) => {
+test('the edge revalidates with its own ETag and then evaluates the client\'s condition', async (t) => {
   const edge = await startEdge(t, (request, response) => {
     response.setHeader('ETag', '"one"').setHeader('Cache-Control', 'max-age=1')
     if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end()
@@ -115,7 +115,7 @@ test('a client\'s condition is judged by what a revalidation has shown', async (
 for (const [status, headers] of /** @type {[number, Record<string, string>][]} */ ([
   [412, { 'if-match': '"other"' }], [416, { range: 'bytes=100-' }]
 ])) {
-  test(`a ${status} is for one client alone`, async (t) => {
+  test(`a ${status} for one client is not served to others`, async (t) => {
     const edge = await startEdge(t, (request, response) => {
       const isRefused = request.headers['if-match'] !== undefined || request.headers.range !== undefined
       response.writeHead(isRefused ? status : 200, { 'cache-control': 'max-age=60', etag: '"one"' }).end('body')
@@ -126,7 +126,7 @@ for (const [status, headers] of /** @type {[number, Record<string, string>][]} *
   })
 }
 
-test('a 304 that names another representation does not bring the stored one back', async (t) => {
+test('after a 304 with another ETag the edge fetches the response again', async (t) => {
   const edge = await startEdge(t, (request, response, count) => {
     response.setHeader('ETag', `"${count}"`).setHeader('Cache-Control', 'max-age=1')
     if (request.headers['if-none-match']) response.writeHead(304).end()
@@ -137,7 +137,7 @@ test('a 304 that names another representation does not bring the stored one back
   assert.equal((await edge.get('/')).body, 'body 3')
 })
 
-test('no-cache is stored in rfc9111 and validated each time', async (t) => {
+test('rfc9111 stores a response with no-cache and revalidates it on each request', async (t) => {
   const edge = await startEdge(t, (request, response) => {
     response.setHeader('ETag', '"one"').setHeader('Cache-Control', 'no-cache, max-age=60')
     if (request.headers['if-none-match'] === '"one"') response.writeHead(304).end()

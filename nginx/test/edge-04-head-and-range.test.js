@@ -6,7 +6,7 @@ const LARGE = Buffer.alloc(300_000, '0123456789').toString()
 
 /** @typedef {[headers: Record<string, string>, status: number, body: string, contentRange?: string]} RangeCase */
 
-describe('a range of a stored answer', () => {
+describe('a range of a stored response', () => {
   /** @type {Awaited<ReturnType<typeof startEdge>>} */
   let edge
   before(async () => {
@@ -45,7 +45,7 @@ describe('a range of a stored answer', () => {
     })
   }
 
-  test('also of one that is too large for memory', async () => {
+  test('a range of a body that is too large for memory', async () => {
     const answer = await edge.get('/large', { range: 'bytes=150001-290000' })
     assert.equal(answer.status, 206)
     assert.equal(answer.body, LARGE.slice(150_001, 290_001))
@@ -54,7 +54,7 @@ describe('a range of a stored answer', () => {
   })
 })
 
-test('in cloudflare, a range or a HEAD of what is not stored fetches and stores the whole', async (t) => {
+test('cloudflare fetches and stores the whole page for a range or a HEAD of a page that is not stored', async (t) => {
   const edge = await startEdge(
     t,
     (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end('0123456789')
@@ -72,7 +72,7 @@ test('in cloudflare, a range or a HEAD of what is not stored fetches and stores 
   )
 })
 
-test('a range of what must not be stored is the origin\'s to answer, and not stored', async (t) => {
+test('the origin answers a range of a private page, and nothing is stored', async (t) => {
   const edge = await startEdge(t, (request, response) => {
     if (request.headers.range) {
       response.writeHead(206, { 'content-range': 'bytes 2-4/10', 'cache-control': 'private' }).end('234')
@@ -83,7 +83,7 @@ test('a range of what must not be stored is the origin\'s to answer, and not sto
   assert.equal((await edge.get('/')).body, '0123456789')
 })
 
-test('HEAD is answered from a stored GET, and in rfc9111 an expired one is asked for as HEAD', async (t) => {
+test('rfc9111 serves a HEAD from a stored GET or forwards it; a new ETag removes the stored GET', async (t) => {
   const edge = await startEdge(
     t,
     (request, response) => response.setHeader('Cache-Control', 'max-age=60')

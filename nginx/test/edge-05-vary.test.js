@@ -9,7 +9,7 @@ const script = (request, response) => {
   response.end(`${request.headers['accept-language']} ${request.headers['accept-encoding']}`)
 }
 
-test('rfc9111 keeps an answer for each set of the headers that Vary names', async (t) => {
+test('rfc9111 stores one response for each combination of the headers that Vary names', async (t) => {
   const edge = await startEdge(t, script, { profile: 'rfc9111' })
   assert.equal((await edge.get('/', { 'accept-language': 'sl' })).cache, 'MISS')
   assert.equal((await edge.get('/', { 'accept-language': 'en' })).cache, 'MISS')
@@ -28,7 +28,7 @@ test('rfc9111 keeps an answer for each set of the headers that Vary names', asyn
   assert.equal((await edge.get('/', { 'accept-language': 'sl,en' })).cache, 'HIT')
 })
 
-test('a purge of the URL takes all of them', async (t) => {
+test('a purge of a URL removes all its variants', async (t) => {
   const edge = await startEdge(t, script, { profile: 'rfc9111' })
   for (const language of ['sl', 'en']) await edge.get('/', { 'accept-language': language })
   await edge.purge({ files: [`http://${edge.host}/`] })
@@ -37,7 +37,7 @@ test('a purge of the URL takes all of them', async (t) => {
   }
 })
 
-test('cloudflare keeps one answer whatever Vary says, but for Accept-Encoding', async (t) => {
+test('cloudflare ignores Vary except for Accept-Encoding', async (t) => {
   const edge = await startEdge(t, script)
   assert.equal((await edge.get('/', { 'accept-language': 'sl' })).cache, 'MISS')
   assert.deepEqual((await edge.get('/', { 'accept-language': 'en' })).body, 'sl identity')

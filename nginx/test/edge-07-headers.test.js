@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
 import { byteServer, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
-test('hop-by-hop headers, those that Connection lists, and the edge\'s own are not handed on', async (t) => {
+test('hop-by-hop headers, those that Connection lists, and those for the CDN do not reach the client', async (t) => {
   const edge = await startEdge(t, byteServer((socket) => socket.write(
     'HTTP/1.1 200 OK\r\nConnection: keep-alive, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: timeout=5\r\n' +
     'Proxy-Connection: x\r\nTE: x\r\nTrailer: x\r\nUpgrade: x\r\nProxy-Authenticate: Basic\r\n' +
@@ -26,7 +26,7 @@ test('hop-by-hop headers, those that Connection lists, and the edge\'s own are n
   }
 })
 
-test('nor are a client\'s to the origin', async (t) => {
+test('hop-by-hop headers and those that Connection lists do not reach the origin', async (t) => {
   const edge = await startEdge(t, (_request, response) => response.end('body'))
   for (const method of ['GET', 'POST']) {
     await edge.get('/', {
@@ -46,7 +46,7 @@ test('nor are a client\'s to the origin', async (t) => {
   }
 })
 
-test('interim answers are skipped', async (t) => {
+test('interim (1xx) responses are skipped', async (t) => {
   const edge = await startEdge(t, byteServer((socket) => socket.write(
     'HTTP/1.1 102 Processing\r\n\r\n' +
     'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\nCache-Control: no-store\r\n\r\n' +
@@ -57,7 +57,7 @@ test('interim answers are skipped', async (t) => {
   }
 })
 
-test('an answer to a request with Authorization is shared only where the origin says so', async (t) => {
+test('a response to a request with Authorization is shared only if a directive of the origin allows it', async (t) => {
   const edge = await startEdge(
     t,
     (request, response) => response
@@ -75,7 +75,7 @@ test('an answer to a request with Authorization is shared only where the origin 
   }
 })
 
-test('the log tells status, key, age, revision, bytes and the origin\'s time', async (t) => {
+test('the log has the cache status, key, page revision, bytes, ray, and the origin\'s status and time', async (t) => {
   const edge = await startEdge(
     t,
     (_request, response) => response.setHeader('Cache-Control', 'max-age=60')
@@ -93,7 +93,7 @@ test('the log tells status, key, age, revision, bytes and the origin\'s time', a
   assert.equal((await edge.logged('/a?2')).ray, headers['cf-ray'])
 })
 
-test('whatever a client says, each line of the log can be read', async (t) => {
+test('each log line is valid JSON, also for malformed requests', async (t) => {
   const edge = await startEdge(t, (_request, response) => response.end('body'))
   const said = [
     'nonsense',
@@ -110,7 +110,7 @@ test('whatever a client says, each line of the log can be read', async (t) => {
   assert.doesNotMatch(edge.errors(), /uninitialized/)
 })
 
-test('a GET with a body is nothing for the cache', async (t) => {
+test('a GET with a body is forwarded as DYNAMIC and not stored', async (t) => {
   const edge = await startEdge(t, (request, response) => request.resume().on(
     'end',
     () => response.setHeader('Cache-Control', 'max-age=60').end('body')

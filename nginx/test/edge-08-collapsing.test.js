@@ -15,7 +15,7 @@ for (const [what, headers] of /** @type {[string, Record<string, string>][]} */ 
   ['GETs', {}],
   ['GETs with a condition', { 'if-none-match': '"x"' }]
 ])) {
-  test(`simultaneous cold ${what} of one URL make one fetch and are answered when it arrives`, async (t) => {
+  test(`simultaneous ${what} of one URL that is not stored share one fetch`, async (t) => {
     const edge = await startEdge(t, (_request, response) => setTimeout(
       () => response.setHeader('Cache-Control', 'max-age=60').end('body'),
       ORIGIN_MS
@@ -26,8 +26,7 @@ for (const [what, headers] of /** @type {[string, Record<string, string>][]} */ 
   })
 }
 
-test('with collapsing off each of them asks the origin for itself, ' +
-  'and what it answers is stored all the same', async (t) => {
+test('without collapsing each request makes its own fetch, and the response is still stored', async (t) => {
   /** @type {(() => void)[]} */
   const held = []
   const edge = await startEdge(t, (_request, response) => {
@@ -42,7 +41,7 @@ test('with collapsing off each of them asks the origin for itself, ' +
   assert.equal((await edge.get('/')).cache, 'HIT')
 })
 
-test('also large ones', async (t) => {
+test('simultaneous requests for a large page share one fetch', async (t) => {
   const body = 'x'.repeat(300_000)
   const edge = await startEdge(t, (_request, response) => setTimeout(
     () => response.setHeader('Cache-Control', 'max-age=60').end(body),
@@ -53,7 +52,7 @@ test('also large ones', async (t) => {
   assert.ok(answers.every((answer) => answer.body === body))
 })
 
-test('those who wait are answered when the fetch ends, before anything else happens', async (t) => {
+test('waiting requests get their response as soon as the fetch ends', async (t) => {
   /** @type {(() => void)[]} */
   const answer = []
   const edge = await startEdge(t, (_request, response) => {
@@ -63,14 +62,14 @@ test('those who wait are answered when the fetch ends, before anything else happ
   await waitUntil(() => answer.length === 1, WAIT_MAX_MS, 5)
   const second = twenty(edge, '/second')
   await waitUntil(() => answer.length === 2, WAIT_MAX_MS, 5)
-  // The second fetch ends only after all who waited for the first have their answers.
+  // The second fetch ends only after all requests that waited for the first have their responses.
   answer[0]()
   assert.equal((await first).length, 20)
   answer[1]()
   assert.equal((await second).length, 20)
 })
 
-test('a large body reaches those who wait while it is still arriving', async (t) => {
+test('waiting requests receive a large body while it is still arriving', async (t) => {
   const half = 'x'.repeat(300_000)
   /** @type {http.ServerResponse | undefined} */
   let arriving
@@ -103,7 +102,7 @@ test('a large body reaches those who wait while it is still arriving', async (t)
   assert.equal(edge.reached('/'), 1)
 })
 
-test('when a large body is cut short, nobody who read along takes it for whole', async (t) => {
+test('if a large body is cut short, all clients that share the fetch get an error', async (t) => {
   const edge = await startEdge(t, (_request, response, count) => {
     response.setHeader('Cache-Control', 'max-age=60').setHeader('Content-Length', '600000')
     if (count > 1) return response.end('y'.repeat(600_000))
@@ -115,7 +114,7 @@ test('when a large body is cut short, nobody who read along takes it for whole',
   assert.equal((await edge.get('/')).body, 'y'.repeat(600_000))
 })
 
-test('one who reads slowly does not hold up the others', async (t) => {
+test('a slow client does not delay the others', async (t) => {
   const body = Buffer.alloc(20_000_000, 'abcdefghij')
   const edge = await startEdge(t, (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end(body))
   const slow = await new Promise((resolve, reject) => http.get(
@@ -130,7 +129,7 @@ test('one who reads slowly does not hold up the others', async (t) => {
   assert.ok(Buffer.concat(chunks).equals(body))
 })
 
-test('answers that cannot be shared do not queue', async (t) => {
+test('requests for a page that cannot be shared do not wait for each other', async (t) => {
   let everybody = false
   /** @type {(() => void)[]} */
   const held = []
@@ -146,13 +145,13 @@ test('answers that cannot be shared do not queue', async (t) => {
   assert.equal(edge.reached('/'), 40)
 })
 
-test('a failed fetch fails all who waited for it, once', async (t) => {
+test('all requests that wait for a failed fetch get a 502, without another fetch', async (t) => {
   const edge = await startEdge(t, (request) => setTimeout(() => request.socket.destroy(), ALL_ASKED_MS))
   assert.ok((await twenty(edge, '/')).every(({ status }) => status === 502))
   assert.equal(edge.reached('/'), 1)
 })
 
-test('a client that goes away does not stop the fetch that others wait for', async (t) => {
+test('a client that disconnects does not stop the fetch that others wait for', async (t) => {
   const edge = await startEdge(t, (_request, response) => {
     setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end('body'), ALL_ASKED_MS)
   })
@@ -165,7 +164,7 @@ test('a client that goes away does not stop the fetch that others wait for', asy
   assert.equal(edge.reached('/'), 1)
 })
 
-test('a request that starts after a purge does not wait for a fetch from before it', async (t) => {
+test('a request after a purge does not wait for a fetch that started before it', async (t) => {
   const edge = await startEdge(t, (_request, response, count) => {
     setTimeout(() => response.setHeader('Cache-Control', 'max-age=60').end(`body ${count}`), ALL_ASKED_MS)
   })
@@ -177,8 +176,7 @@ test('a request that starts after a purge does not wait for a fetch from before 
   assert.equal((await edge.get('/')).body, 'body 2')
 })
 
-test('those who wait for a fetch of which nothing comes ask for themselves after five seconds, ' +
-  'and nothing else stands still', async (t) => {
+test('a request that waits for a stalled fetch starts a new one after 5 s; the worker is not blocked', async (t) => {
   /** @type {(() => void)[]} */
   const held = []
   const edge = await startEdge(t, (request, response) => {
@@ -188,7 +186,7 @@ test('those who wait for a fetch of which nothing comes ask for themselves after
   })
   const readings = Array.from({ length: 40 }, (_, page) => edge.get(`/${page}`))
   await waitUntil(() => held.length === 40, WAIT_MAX_MS, 5)
-  // They arrive at different milliseconds, so that the rest of the five seconds is no whole number of milliseconds.
+  // The requests arrive at different times, so their remaining waits are not whole milliseconds.
   for (let page = 0; page < 40; page++) {
     readings.push(edge.get(`/${page}`))
     await edge.get('/other')

@@ -5,7 +5,7 @@ import { passing, startEdge } from './edge-helper.js'
 /** @type {import('./edge-helper.js').Script} */
 const plain = (_request, response, count) => { response.setHeader('Cache-Control', 'max-age=60').end(`body ${count}`) }
 
-test('rfc9111 does what a request asks of a cache, and cloudflare does not', async (t) => {
+test('rfc9111 obeys the cache directives of a request, cloudflare ignores them', async (t) => {
   for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
     const edge = await startEdge(t, plain, { profile })
     await edge.get('/')
@@ -35,7 +35,7 @@ test('rfc9111 does what a request asks of a cache, and cloudflare does not', asy
   }
 })
 
-test('max-stale takes what is stale, unless the origin forbids it', async (t) => {
+test('max-stale allows a stale response, unless the origin forbids it', async (t) => {
   const edge = await startEdge(
     t,
     (request, response) => response
@@ -52,7 +52,7 @@ test('max-stale takes what is stale, unless the origin forbids it', async (t) =>
 })
 
 for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
-  test(`an unsafe method ${profile === 'rfc9111' ? 'makes void' : 'leaves alone'} what is stored: ${profile}`, async (t) => {
+  test(`an unsafe method ${profile === 'rfc9111' ? 'invalidates a' : 'keeps a'} stored page: ${profile}`, async (t) => {
     const edge = await startEdge(t, (request, response, count) => {
       if (request.method === 'GET') return plain(request, response, count)
       request.resume()
@@ -78,7 +78,7 @@ for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
 }
 
 for (const host of ['127.0.0.1', '10.0.0.5', 'app1', 'app1:8080', '[::1]', '[::1]:8080', 'example.org', '[fe80::12]']) {
-  test(`the edge can be used as ${host}`, async (t) => {
+  test(`the edge serves and caches requests with Host: ${host}`, async (t) => {
     const edge = await startEdge(t, (_request, response) => {
       response.writeHead(200, { 'cache-control': 'max-age=60' }).end('page')
     })
@@ -87,7 +87,7 @@ for (const host of ['127.0.0.1', '10.0.0.5', 'app1', 'app1:8080', '[::1]', '[::1
   })
 }
 
-test('a location on another host is left alone', async (t) => {
+test('an unsafe method does not invalidate a Location on another host', async (t) => {
   const edge = await startEdge(t, (request, response, count) => {
     if (request.method === 'GET') return plain(request, response, count)
     response.writeHead(200, {

@@ -9,7 +9,7 @@ import { byteServer, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 const FRESH = 'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n'
 
 /**
- * The same worker keeps running, whatever the origin does.
+ * Asserts that the workers are still the same processes and that the log has no serious error.
  * @param {{workers: () => number[], errors: () => string}} edge
  * @param {number[]} workers
  */
@@ -21,12 +21,12 @@ function assertUnharmed (edge, workers) {
 for (const [what, bytes] of /** @type {[string, string][]} */ ([
   ['a body shorter than its Content-Length', `${FRESH}Content-Length: 10\r\n\r\nbody`],
   ['a chunked body without its last chunk', `${FRESH}Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n`],
-  ['a chunked body cut in a chunk', `${FRESH}Transfer-Encoding: chunked\r\n\r\nff\r\nbody`],
-  ['a chunk size that is no number', `${FRESH}Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\nzz\r\n`],
-  ['a chunk longer than it says', `${FRESH}Transfer-Encoding: chunked\r\n\r\n2\r\nbody\r\n0\r\n\r\n`],
+  ['a chunked body that ends inside a chunk', `${FRESH}Transfer-Encoding: chunked\r\n\r\nff\r\nbody`],
+  ['a chunk size that is not a number', `${FRESH}Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\nzz\r\n`],
+  ['a chunk longer than its size', `${FRESH}Transfer-Encoding: chunked\r\n\r\n2\r\nbody\r\n0\r\n\r\n`],
   ['a large body cut short', `${FRESH}Content-Length: 400000\r\n\r\n${'x'.repeat(300_000)}`]
 ])) {
-  test(`${what} is not taken for whole, by client or cache`, async (t) => {
+  test(`${what} is an error for the client and is not stored`, async (t) => {
     let requests = 0
     const edge = await startEdge(t, byteServer((socket) => {
       requests += 1
@@ -48,21 +48,21 @@ for (const [what, bytes] of /** @type {[string, string][]} */ ([
 }
 
 for (const [what, bytes] of /** @type {[string, string][]} */ ([
-  ['no HTTP', 'hello\r\n\r\n'],
-  ['two different lengths', `${FRESH}Content-Length: 4\r\nContent-Length: 5\r\n\r\nbody5`],
-  ['a length that is no number', `${FRESH}Content-Length: 4x\r\n\r\nbody`],
+  ['text that is not HTTP', 'hello\r\n\r\n'],
+  ['two different Content-Lengths', `${FRESH}Content-Length: 4\r\nContent-Length: 5\r\n\r\nbody5`],
+  ['a Content-Length that is not a number', `${FRESH}Content-Length: 4x\r\n\r\nbody`],
   ['an unknown transfer coding', `${FRESH}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
   ['a header line without a colon', `${FRESH}nonsense\r\n\r\nbody`],
   ['a NUL in a header', `${FRESH}X: a\0b\r\nContent-Length: 4\r\n\r\nbody`],
   ['a header of 100 kB', `${FRESH}X: ${'x'.repeat(100_000)}\r\nContent-Length: 4\r\n\r\nbody`],
   ['a thousand header fields', `${FRESH}${'X: 1\r\n'.repeat(1000)}Content-Length: 4\r\n\r\nbody`],
   ['a switch of protocols', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n'],
-  ['interim answers without end', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)],
+  ['100 interim responses', 'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)],
   ['the status 000', `HTTP/1.1 000 None\r\n\r\n${FRESH}Content-Length: 4\r\n\r\nbody`],
   ['the status 099', `HTTP/1.1 099 None\r\n\r\n${FRESH}Content-Length: 4\r\n\r\nbody`],
   ['nothing', '']
 ])) {
-  test(`an origin that answers with ${what} gets a 502, and nothing is stored`, async (t) => {
+  test(`the client gets a 502 and nothing is stored if the origin sends ${what}`, async (t) => {
     let requests = 0
     const edge = await startEdge(t, byteServer((socket) => {
       requests += 1
@@ -75,7 +75,7 @@ for (const [what, bytes] of /** @type {[string, string][]} */ ([
   })
 }
 
-test('bytes behind a body do not become the answer to somebody else', async (t) => {
+test('bytes after a body do not become the response to another request', async (t) => {
   const edge = await startEdge(t, byteServer((socket, head) => socket.write(head.startsWith('GET /poison ')
     ? 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nbody' +
       'HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 6\r\n\r\npoison'
@@ -84,7 +84,7 @@ test('bytes behind a body do not become the answer to somebody else', async (t) 
   for (let count = 0; count < 3; count++) assert.equal((await edge.get(`/${count}`)).body, 'good')
 })
 
-test('smuggled and malformed requests are refused', async (t) => {
+test('malformed requests and smuggling attempts are refused', async (t) => {
   const edge = await startEdge(t, (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end('body'))
   const workers = edge.workers()
   const host = `Host: ${edge.host}\r\nConnection: close\r\n`
@@ -127,7 +127,7 @@ test('smuggled and malformed requests are refused', async (t) => {
   assertUnharmed(edge, workers)
 })
 
-test('what lies between two requests on a connection is never taken for one', async (t) => {
+test('a request inside the body of another request never reaches the origin', async (t) => {
   const edge = await startEdge(t, (request, response) => request.resume().on(
     'end',
     () => response.setHeader('Cache-Control', 'max-age=60').end(request.url)
@@ -147,7 +147,7 @@ test('what lies between two requests on a connection is never taken for one', as
   assert.equal(edge.reached('/smuggled'), 0)
 })
 
-test('addresses that differ in spelling have answers of their own', async (t) => {
+test('URLs that differ in spelling have separate cache entries', async (t) => {
   const edge = await startEdge(
     t,
     (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(request.url)
@@ -165,7 +165,7 @@ test('addresses that differ in spelling have answers of their own', async (t) =>
   }
 })
 
-test('HTTP/1.0 without a host is answered', async (t) => {
+test('an HTTP/1.0 request without Host gets the address of the edge as its host', async (t) => {
   const edge = await startEdge(
     t,
     (request, response) => response.setHeader('Cache-Control', 'max-age=60').end(request.headers.host)
@@ -174,7 +174,7 @@ test('HTTP/1.0 without a host is answered', async (t) => {
   assert.equal((await edge.get('/')).cache, 'HIT')
 })
 
-test('a header that an application may build its answer from cannot change what others get', async (t) => {
+test('a request with a keyed header such as X-Forwarded-Host does not change the responses to others', async (t) => {
   for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
     const edge = await startEdge(
       t,
@@ -197,7 +197,7 @@ test('a header that an application may build its answer from cannot change what 
   }
 })
 
-test('a cache directory that cannot be written to means uncached, not down', async (t) => {
+test('if the cache folder is missing, the edge still answers, without caching', async (t) => {
   const edge = await startEdge(
     t,
     (request, response) => response.setHeader('Cache-Control', 'max-age=60')
@@ -211,7 +211,7 @@ test('a cache directory that cannot be written to means uncached, not down', asy
   }
 })
 
-test('what is stored stays within its bound, and the oldest goes first', async (t) => {
+test('when the stored responses exceed maxSizeBytes, the oldest is evicted first', async (t) => {
   const edge = await startEdge(
     t,
     (_request, response) => response.setHeader('Cache-Control', 'max-age=60').end('x'.repeat(200_000)),
@@ -222,7 +222,7 @@ test('what is stored stays within its bound, and the oldest goes first', async (
   assert.equal((await edge.get('/0')).cache, 'MISS')
 })
 
-test('a client that does not read holds up the origin, and not the memory of the edge', async (t) => {
+test('a client that does not read stops the origin from sending instead of filling the edge\'s memory', async (t) => {
   let written = 0
   const chunk = Buffer.alloc(1024 ** 2)
   const edge = await startEdge(t, (_request, response) => {

@@ -15,7 +15,7 @@ const echo = (request, response) => {
   })))
 }
 
-test('bodies of any size and framing reach the origin whole, with a length', async (t) => {
+test('request bodies of any size and framing reach the origin complete, with a Content-Length', async (t) => {
   const edge = await startEdge(t, echo)
   for (const size of [0, 1, 20_000, 3_000_000]) {
     const { body, cache } = await edge.get('/', { 'content-type': 'text/x-test' }, 'POST', 'x'.repeat(size))
@@ -34,13 +34,13 @@ test('bodies of any size and framing reach the origin whole, with a length', asy
   assert.match(continued, /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 [^]*"bytes":2/)
 })
 
-test('a DELETE without a body says nothing about one, and OPTIONS is passed, too', async (t) => {
+test('a DELETE without a body is forwarded without body headers, and OPTIONS is forwarded', async (t) => {
   const edge = await startEdge(t, echo)
   assert.deepEqual(JSON.parse((await edge.get('/', {}, 'DELETE')).body), { method: 'DELETE', bytes: 0 })
   assert.equal(JSON.parse((await edge.get('/', {}, 'OPTIONS')).body).method, 'OPTIONS')
 })
 
-test('the origin alone judges the condition of a write', async (t) => {
+test('the origin, not the edge, evaluates the condition of a write', async (t) => {
   const edge = await startEdge(t, (request, response) => {
     request.resume()
     if (request.headers['if-match'] === '"1"') response.setHeader('ETag', '"2"').end('saved')
@@ -55,7 +55,7 @@ test('the origin alone judges the condition of a write', async (t) => {
   }
 })
 
-test('an answer to a write comes as the origin sends it', async (t) => {
+test('the response to a write is streamed while the origin sends it', async (t) => {
   /** @type {((value: unknown) => void) | undefined} */
   let release
   const edge = await startEdge(t, (request, response) => {
@@ -78,7 +78,7 @@ test('an answer to a write comes as the origin sends it', async (t) => {
   assert.match(answer, /first[^]*last/)
 })
 
-test('an origin that refuses a body before it has read it is heard', async (t) => {
+test('the client gets the response of an origin that refuses a body before reading it', async (t) => {
   const edge = await startEdge(t, byteServer((socket) => socket.end(
     'HTTP/1.1 413 Content Too Large\r\nContent-Length: 3\r\nConnection: close\r\n\r\nbig'
   )))
@@ -86,7 +86,7 @@ test('an origin that refuses a body before it has read it is heard', async (t) =
   assert.deepEqual([answer.status, answer.body], [413, 'big'])
 })
 
-test('a write is sent once, even when the origin closes its connections', async (t) => {
+test('a write is sent only once, even if the origin closes the connection', async (t) => {
   let writes = 0
   const edge = await startEdge(t, byteServer((socket, head) => {
     if (head.startsWith('GET')) return socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
@@ -98,7 +98,7 @@ test('a write is sent once, even when the origin closes its connections', async 
   assert.deepEqual([answer.status, answer.cache, writes], [502, 'DYNAMIC', 1])
 })
 
-test('a client that goes away leaves the worker unharmed', async (t) => {
+test('clients that disconnect do not crash the worker', async (t) => {
   const edge = await startEdge(t, (request, response) => { request.resume(); response.end('x'.repeat(5_000_000)) })
   const workers = edge.workers()
   await Promise.all(Array.from({ length: 10 }, () => new Promise((resolve) => {

@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { startEdge } from './edge-helper.js'
 
 const noOpenssl = spawnSync('openssl', ['version']).status !== 0 &&
-  'openssl makes the certificates, and is not installed'
+  'openssl, which creates the certificates, is not installed'
 
 /** Creates a self-signed certificate. @param {import('node:test').TestContext} t @param {string} name  of a host */
 function certificateFor (t, name) {
@@ -31,7 +31,7 @@ const answer = (request, response) => {
   )
 }
 
-test('an https origin is asked over TLS, for reads and writes', { skip: noOpenssl }, async (t) => {
+test('the edge connects to an https origin over TLS with SNI, for reads and writes', { skip: noOpenssl }, async (t) => {
   const certificate = certificateFor(t, 'origin.test')
   /** @type {Set<unknown>} */
   const names = new Set()
@@ -47,7 +47,7 @@ test('an https origin is asked over TLS, for reads and writes', { skip: noOpenss
   assert.deepEqual([...names], ['origin.test'])
 })
 
-test('an https origin with a certificate for another name, or of nobody known, gets a 502', {
+test('the client gets a 502 if the origin\'s certificate is for another name or not trusted', {
   skip: noOpenssl
 }, async (t) => {
   const certificate = certificateFor(t, 'origin.test')
@@ -69,13 +69,13 @@ test('an https origin with a certificate for another name, or of nobody known, g
   }
 })
 
-test('an origin at an IPv6 address', async (t) => {
+test('the edge connects to an origin at an IPv6 address', async (t) => {
   const edge = await startEdge(t, http.createServer(answer), { origin: { addresses: ['::1'] }, originListens: '::1' })
   assert.equal((await edge.get('/')).body, `GET ${edge.host}`)
   assert.equal((await edge.get('/', {}, 'POST', 'x')).body, `POST ${edge.host}`)
 })
 
-test('of an origin with several addresses the ones that answer are used', async (t) => {
+test('the edge skips addresses of the origin that do not answer, and sends a 502 if none does', async (t) => {
   const edge = await startEdge(t, http.createServer(answer), {
     origin: { addresses: ['127.0.0.2', '::1', '127.0.0.1'] }
   })

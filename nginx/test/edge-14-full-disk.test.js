@@ -18,9 +18,9 @@ function fillUp (disk) {
   assert.equal(freeBytes(disk), 0)
 }
 
-test('a full disk means uncached, not down, until there is room again', async (t) => {
+test('with a full disk the edge still answers, and it stores all responses again when there is room', async (t) => {
   const disk = mountDisk(t, DISK_BYTES)
-  if (disk === null) return t.skip('a small disk can be mounted by root only')
+  if (disk === null) return t.skip('only root can mount a small disk')
   const bodies = { '/small': 'x'.repeat(20_000), '/large': 'y'.repeat(1_500_000) }
   const edge = await startEdge(
     t,
@@ -37,7 +37,7 @@ test('a full disk means uncached, not down, until there is room again', async (t
     assert.equal((await edge.get('/large')).body, bodies['/large'])
     assert.equal(edge.reached('/large'), count, 'not stored')
   }
-  assert.ok(freeBytes(disk) > 400_000, 'what was written of it is gone')
+  assert.ok(freeBytes(disk) > 400_000, 'the incomplete body is removed from the disk')
 
   assert.deepEqual([(await edge.get('/small1')).cache, (await edge.get('/small1')).cache], ['MISS', 'HIT'])
   writeFileSync(filler, Buffer.alloc(freeBytes(disk)), { flag: 'a' })
@@ -48,8 +48,8 @@ test('a full disk means uncached, not down, until there is room again', async (t
     const together = await Promise.all(Array.from({ length: 5 }, () => edge.get('/large')))
     assert.ok(together.every((answer) => answer.body === bodies['/large']))
   }
-  assert.equal(edge.reached('/small2'), 1, 'stored in the place of what is older')
-  assert.equal((await edge.get('/small1')).cache, 'HIT', 'what is in memory goes on being served')
+  assert.equal(edge.reached('/small2'), 1, 'stored in place of an older response')
+  assert.equal((await edge.get('/small1')).cache, 'HIT', 'a response in memory is still served')
 
   unlinkSync(filler)
   for (const url of ['/small3', '/large3']) {
@@ -89,9 +89,9 @@ async function post (edge, bytes) {
   return { status: answer.status, whole: answer.body === createHash('sha256').update(body).digest('hex') }
 }
 
-test('a full disk holds up no request with a body of up to 1 MiB', async (t) => {
+test('a full disk does not affect requests with a body of up to 1 MiB', async (t) => {
   const disk = mountDisk(t, DISK_BYTES)
-  if (disk === null) return t.skip('a small disk can be mounted by root only')
+  if (disk === null) return t.skip('only root can mount a small disk')
   const edge = await startOnDisk(t, disk, {})
   fillUp(disk)
   for (const bytes of [20_000, 900_000, 1024 ** 2]) {
@@ -103,9 +103,9 @@ test('a full disk holds up no request with a body of up to 1 MiB', async (t) => 
   assert.match(await edge.raw(`${chunked}${chunks}0\r\n\r\n`), /^HTTP\/1\.1 200 /)
 })
 
-test('an answer takes the place of the oldest on a full disk, and a large request has room then', async (t) => {
+test('on a full disk a new response replaces the oldest, which also makes room for a large request body', async (t) => {
   const disk = mountDisk(t, DISK_BYTES)
-  if (disk === null) return t.skip('a small disk can be mounted by root only')
+  if (disk === null) return t.skip('only root can mount a small disk')
   const large = 'x'.repeat(1_000_000)
   const bodies = {
     '/1': large,
@@ -121,26 +121,26 @@ test('an answer takes the place of the oldest on a full disk, and a large reques
   fillUp(disk)
   assert.equal((await post(edge, 1_500_000)).status, 500)
 
-  // Leaves room for a part of its first piece.
+  // Leaves room for only a part of the first piece of /new.
   truncateSync(path.join(disk, 'filler'), statSync(path.join(disk, 'filler')).size - 50_000)
   for (const expected of ['MISS', 'HIT']) {
     const { cache, body } = await edge.get('/new')
     assert.equal(cache, expected)
-    assert.ok(body === bodies['/new'], `all of it as a ${expected}`)
+    assert.ok(body === bodies['/new'], `complete as a ${expected}`)
   }
   assert.deepEqual(await post(edge, 1_500_000), { status: 200, whole: true })
-  assert.equal((await edge.get('/1')).cache, 'MISS', 'the oldest has gone')
+  assert.equal((await edge.get('/1')).cache, 'MISS', 'the oldest response is removed')
 
-  // More than the disk can hold: the client gets it all the same.
+  // The body is larger than the disk; the client still gets it.
   assert.equal((await edge.get('/huge')).body.length, 3_500_000)
   assert.equal((await edge.get('/huge')).cache, 'MISS')
   assert.deepEqual(edge.workers(), workers)
   assert.match(edge.errors(), /the disk is full: removed the oldest \d+ bytes of the cache/)
 })
 
-test('a full disk costs a large cache its oldest 16 MiB, and no more', async (t) => {
+test('a full disk removes only the oldest 16 MiB of a large cache', async (t) => {
   const disk = mountDisk(t, 32 * 1024 ** 2)
-  if (disk === null) return t.skip('a small disk can be mounted by root only')
+  if (disk === null) return t.skip('only root can mount a small disk')
   const body = 'x'.repeat(1_000_000)
   const answer = (/** @type {unknown} */ _request, /** @type {import('node:http').ServerResponse} */ response) => {
     response.setHeader('Cache-Control', 'max-age=60').end(body)

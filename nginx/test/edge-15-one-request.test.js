@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startEdge } from './edge-helper.js'
 
 /**
- * An origin whose cacheable answer contains the headers of the request.
+ * An origin whose cacheable response contains the headers of the request.
  * @type {import('./edge-helper.js').Script}
  */
 const echo = ({ headers }, response) => {
@@ -40,28 +40,32 @@ for (const profile of PROFILES) {
     const edge = await startEdge(t, echo, { profile })
     for (const name of ['Origin', 'X-Forwarded-Host']) {
       const listed = await ask(edge, `/${name}`, [`Connection: ${name}`, `${name}: https://a.example`])
-      assert.doesNotMatch(listed.body, new RegExp(`^${name}:`, 'im'), 'it ends at this hop')
-      assert.equal((await ask(edge, `/${name}`, [])).cache, 'HIT', 'so the answer is the one for nobody in particular')
+      assert.doesNotMatch(listed.body, new RegExp(`^${name}:`, 'im'), 'the header is not forwarded')
+      assert.equal((await ask(edge, `/${name}`, [])).cache, 'HIT', 'requests without the header share it')
       const end = await ask(edge, `/${name}`, [`${name}: https://a.example`])
       if (name === 'Origin' && profile === 'rfc9111') continue
       assert.deepEqual([end.cache, end.body.includes(`${name.toLowerCase()}: https://a.example`)], ['MISS', true])
     }
   })
 
-  test(`an empty line does not hide a second one from the key: ${profile}`, async (t) => {
+  test(`a header with an empty first line counts as absent, and other lines are joined: ${profile}`, async (t) => {
     const edge = await startEdge(t, echo, { profile })
     for (const name of [...KEYED, 'x-forwarded-proto']) {
       const hidden = await ask(edge, `/${name}`, [`${name}:`, `${name}: evil`])
-      assert.doesNotMatch(hidden.body, /evil/, `${name} was forwarded, and stored for all`)
+      assert.doesNotMatch(hidden.body, /evil/, `${name} is not forwarded`)
       assert.equal((await ask(edge, `/${name}`, [])).cache, 'HIT')
       const doubled = await ask(edge, `/${name}`, [`${name}: one`, `${name}: two`])
       assert.equal(doubled.cache, 'MISS', name)
-      assert.equal((await ask(edge, `/${name}`, [`${name}: one`])).cache, 'MISS', 'only the first')
-      assert.equal((await ask(edge, `/${name}`, [`${name}: one, two`])).cache, 'HIT', 'as one line, RFC 9110 §5.3')
+      assert.equal((await ask(edge, `/${name}`, [`${name}: one`])).cache, 'MISS', 'the first line alone is another key')
+      assert.equal(
+        (await ask(edge, `/${name}`, [`${name}: one, two`])).cache,
+        'HIT',
+        'one joined line is the same key as two lines, RFC 9110 §5.3'
+      )
     }
   })
 
-  test(`no value of a header can be written so that it looks like two: ${profile}`, async (t) => {
+  test(`one header value cannot imitate two headers in the key: ${profile}`, async (t) => {
     const edge = await startEdge(t, echo, { profile })
     await ask(edge, '/', ['X-Forwarded-Host: a', 'X-Host: b'])
     for (const lines of [
@@ -72,11 +76,11 @@ for (const profile of PROFILES) {
     ]) {
       assert.equal((await ask(edge, '/', lines)).cache, 'MISS', lines.join())
     }
-    assert.equal((await ask(edge, '/', ['X-Host: b', 'X-Forwarded-Host: a'])).cache, 'HIT', 'in any order')
+    assert.equal((await ask(edge, '/', ['X-Host: b', 'X-Forwarded-Host: a'])).cache, 'HIT', 'the order does not matter')
   })
 }
 
-test('no value that Vary names can be written so that it looks like two', async (t) => {
+test('one header value cannot imitate two headers that Vary names', async (t) => {
   const edge = await startEdge(t, (_request, response) => {
     response.setHeader('Cache-Control', 'max-age=60').setHeader('Vary', 'X-One, X-Two').end('body')
   }, { profile: 'rfc9111' })
@@ -86,7 +90,7 @@ test('no value that Vary names can be written so that it looks like two', async 
   }
 })
 
-test('cloudflare asks the origin only for what all who share the answer can decode', async (t) => {
+test('cloudflare normalises Accept-Encoding, so that all clients that share a response can decode it', async (t) => {
   const edge = await startEdge(t, echo)
   const plain = [
     'dcb', 'deflate', '*', 'x-gzip', 'compress, dcz', 'gzip;q=0', 'gzip; q=0.000, br;q=0', 'brotli', 'identity', ''
@@ -107,7 +111,7 @@ test('cloudflare asks the origin only for what all who share the answer can deco
   }
 })
 
-test('an answer that is encoded goes only to whoever can decode it, though its origin says no Vary', async (t) => {
+test('an encoded response is served only to clients that can decode it, even without Vary', async (t) => {
   const edge = await startEdge(t, ({ headers }, response) => {
     const encoded = /gzip/.test(String(headers['accept-encoding']))
     if (encoded) response.setHeader('Content-Encoding', 'gzip')
@@ -118,7 +122,7 @@ test('an answer that is encoded goes only to whoever can decode it, though its o
   assert.equal((await ask(edge, '/', [])).body, 'plain')
 })
 
-test('Authorization that Connection lists does not reach the origin, so the answer is everybody\'s', async (t) => {
+test('Authorization that Connection lists is not forwarded, so the response is shared', async (t) => {
   const edge = await startEdge(t, echo)
   const own = ['Connection: Authorization', 'Authorization: Basic YTpi']
   assert.doesNotMatch((await ask(edge, '/', own)).body, /authorization/)

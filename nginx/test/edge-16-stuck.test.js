@@ -9,8 +9,8 @@ import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 
 /** @typedef {Awaited<ReturnType<typeof startEdge>>} Edge */
 
-/** Far shorter than the timeout of a request that waits for something that never arrives. */
-const SOON_MS = 60_000
+/** Without a purge a request that waits for another's fetch starts its own after 5 s. */
+const SOON_MS = 4_000
 const CONNECTIONS = 64
 /** @param {string} text */
 const withFew = (text) => text.replace(/worker_connections \d+/, `worker_connections ${CONNECTIONS}`)
@@ -22,7 +22,7 @@ function evictAll (edge) {
   for (const file of readdirSync(folder).filter((name) => /^\d+$/.test(name))) unlinkSync(path.join(folder, file))
 }
 
-test('a large body that was evicted is fetched again, not validated', async (t) => {
+test('a large body that was evicted is fetched again without revalidation', async (t) => {
   const edge = await startEdge(t, ({ headers }, response) => {
     response.setHeader('Cache-Control', 'max-age=1').setHeader('ETag', '"1"')
     if (headers['if-none-match']) response.writeHead(304).end()
@@ -30,14 +30,14 @@ test('a large body that was evicted is fetched again, not validated', async (t) 
   })
   await edge.get('/')
   await passing(1_050)
-  assert.equal((await edge.get('/')).cache, 'REVALIDATED', 'as long as it is there')
+  assert.equal((await edge.get('/')).cache, 'REVALIDATED', 'the body is still stored')
   await passing(1_050)
   evictAll(edge)
   assert.equal((await edge.get('/')).body, LARGE)
   assert.equal(edge.arrived.at(-1)?.headers['if-none-match'], undefined)
 })
 
-test('nor is one an empty answer that is evicted while it is validated', async (t) => {
+test('a large body that is evicted during its revalidation is fetched again', async (t) => {
   const edge = await startEdge(t, ({ headers }, response) => {
     response.setHeader('Cache-Control', 'max-age=1').setHeader('ETag', '"1"')
     if (!headers['if-none-match']) return response.end(LARGE)
@@ -51,7 +51,7 @@ test('nor is one an empty answer that is evicted while it is validated', async (
 })
 
 /**
- * Opens connections until the edge has none left, except `spared`.
+ * Opens connections until the edge can accept only `spared` more.
  * @param {import('node:test').TestContext} t
  * @param {Edge} edge
  * @param {number} spared
@@ -84,7 +84,7 @@ async function exhaust (t, edge, spared) {
     await passing(100)
     return { release }
   }
-  throw new Error('the edge still takes connections')
+  throw new Error('the edge still accepts connections')
 }
 
 /** @type {import('./edge-helper.js').Script} */
@@ -97,21 +97,21 @@ const counted = (_request, response, count) => {
 const DROPPED = /could not create fake connection/
 
 for (const first of [true, false]) {
-  test(`a fetch for which nginx has no connection left is ended by whoever has asked for it, and its key goes on${first ? ', be it the first of all' : ''}`, async (t) => {
+  test(`without a free connection a fetch gets a 502; its key recovers${first ? ' (first fetch)' : ''}`, async (t) => {
     const edge = await startEdge(t, counted, { configure: withFew })
     if (!first) await edge.get('/warm')
     const { release } = await exhaust(t, edge, 1)
-    assert.equal((await edge.get('/')).status, 502, 'there is none to the origin, either')
+    assert.equal((await edge.get('/')).status, 502, 'no connection to the origin is left either')
     if (!first) assert.match(edge.errors(), DROPPED)
     release()
 
     const answers = await Promise.all([1, 2, 3].map(() => edge.get('/')))
     assert.deepEqual(answers.map(({ status }) => status), [200, 200, 200])
-    assert.equal(edge.reached('/'), 1, 'they collapse')
+    assert.equal(edge.reached('/'), 1, 'the requests share one fetch')
   })
 }
 
-test('a refresh for which nginx has no connection left is made later', async (t) => {
+test('a background refresh that gets no connection is repeated later', async (t) => {
   const edge = await startEdge(t, counted, { configure: withFew })
   await edge.get('/')
   await passing(1_050)
@@ -132,7 +132,7 @@ test('a refresh for which nginx has no connection left is made later', async (t)
   assert.ok(await waitUntil(async () => (await edge.get('/')).body === 'body 2', WAIT_MAX_MS))
 })
 
-test('those who wait for a fetch that has stalled start one together, not each one', async (t) => {
+test('requests that wait for a stalled fetch start only one new fetch together', async (t) => {
   /** @type {http.ServerResponse[]} */
   const held = []
   const edge = await startEdge(t, (_request, response, count) => {
@@ -146,11 +146,10 @@ test('those who wait for a fetch that has stalled start one together, not each o
   assert.equal(edge.reached('/'), 2)
   held[0].setHeader('Cache-Control', 'max-age=60').end('late')
   assert.equal((await first).body, 'late')
-  assert.equal((await edge.get('/')).body, 'body', 'what was asked for later stays')
+  assert.equal((await edge.get('/')).body, 'body', 'the response of the later fetch stays stored')
 })
 
-test('one who reads slowly does not hold up the others, either, ' +
-  'when nobody knows how long the body gets', async (t) => {
+test('a slow client does not delay the others when the body has no Content-Length', async (t) => {
   const piece = Buffer.alloc(100_000, 'abcdefghij')
   const pieces = 200
   const edge = await startEdge(t, (_request, response) => {
@@ -180,17 +179,17 @@ test('one who reads slowly does not hold up the others, either, ' +
 })
 
 for (const [what, purge, fetches] of /** @type {[string, (host: string) => object, number][]} */ ([
-  ['another address', (host) => ({ files: [`http://${host}/other`] }), 1],
+  ['another URL', (host) => ({ files: [`http://${host}/other`] }), 1],
   ['another host', () => ({ hosts: ['example.org'] }), 1],
   ['another prefix', (host) => ({ prefixes: [`${host}/other`] }), 1],
-  ['its address', (host) => ({ files: [`http://${host}/page`] }), 2],
+  ['its URL', (host) => ({ files: [`http://${host}/page`] }), 2],
   ['its host', () => ({ hosts: ['127.0.0.1'] }), 2],
-  ['a prefix of it', (host) => ({ prefixes: [`${host}/pa`] }), 2],
+  ['a prefix of its URL', (host) => ({ prefixes: [`${host}/pa`] }), 2],
   ['everything', () => ({ purge_everything: true }), 2],
-  ['a tag, while nobody knows which tags it has', () => ({ tags: ['any'] }), 2]
+  ['a tag before the response arrives', () => ({ tags: ['any'] }), 2]
 ])) {
   for (const soft of [false, true]) {
-    test(`a ${soft ? 'soft ' : ''}purge of ${what} ${fetches === 1 ? 'leaves a fetch to all who wait for it' : 'hides the fetch under way'}`, async (t) => {
+    test(`a ${soft ? 'soft ' : ''}purge of ${what} ${fetches === 1 ? 'lets later requests share the running fetch' : 'makes later requests start a new fetch'}`, async (t) => {
       /** @type {http.ServerResponse[]} */
       const held = []
       const edge = await startEdge(t, (_request, response) => { held.push(response) })
@@ -208,7 +207,7 @@ for (const [what, purge, fetches] of /** @type {[string, (host: string) => objec
   }
 }
 
-test('those who wait for a fetch that was purged meanwhile start one together, not each one', async (t) => {
+test('requests whose fetch is purged while they wait start only one new fetch together', async (t) => {
   /** @type {http.ServerResponse[]} */
   const held = []
   const edge = await startEdge(t, (_request, response) => { held.push(response) })
@@ -225,7 +224,7 @@ test('those who wait for a fetch that was purged meanwhile start one together, n
   assert.deepEqual([bodies.filter((body) => body === 'new').length, held.length], [9, 2])
 })
 
-test('a fetch whose tags are known is hidden by a purge of one of them alone', async (t) => {
+test('once the tags of a fetch are known, only a purge of one of them stops others from sharing it', async (t) => {
   /** @type {http.ServerResponse[]} */
   const held = []
   const edge = await startEdge(t, (_request, response) => {

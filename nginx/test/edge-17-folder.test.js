@@ -43,18 +43,19 @@ function fill (answers, files) {
 
 for (const [what, make, left] of /** @type {[string, (answers: string) => void, string][]} */ ([
   ['a folder with other files', (answers) => fill(answers, { 1: 'x', 'notes.txt': 'y' }), 'answers/notes.txt'],
-  ['another cache', (answers) => fill(answers, { [TAG]: `${SIGNATURE}\n# Of a compiler.\n`, 1: 'x' }), 'answers/1'],
+  ['the cache of another program', (answers) => fill(answers, { [TAG]: `${SIGNATURE}\n# Of a compiler.\n`, 1: 'x' }),
+    'answers/1'],
   ['a tag without a signature', (answers) => fill(answers, { [TAG]: '# The cache of an edge of stevec.\n', 1: 'x' }),
     'answers/1'],
-  ['a folder of folders', (answers) => mkdirSync(path.join(answers, '1'), { recursive: true }), 'answers/1'],
-  ['a link to a folder', (answers) => {
+  ['a folder with subfolders', (answers) => mkdirSync(path.join(answers, '1'), { recursive: true }), 'answers/1'],
+  ['a symbolic link to a folder', (answers) => {
     fill(`${answers}-2`, { 1: 'x' })
     symlinkSync('answers-2', answers)
   }, 'answers-2/1'],
-  ['a link to nothing', (answers) => symlinkSync('nowhere', answers), ''],
+  ['a dangling symbolic link', (answers) => symlinkSync('nowhere', answers), ''],
   ['a file', (answers) => writeFileSync(answers, 'x'), 'answers']
 ])) {
-  test(`${what} in the place of the cache is not deleted`, async (t) => {
+  test(`${what} at the path of the cache is not deleted`, async (t) => {
     const { directory, answers } = makeFolder(t)
     make(answers)
     const before = readdirSync(directory, { recursive: true })
@@ -70,8 +71,8 @@ for (const [what, make, left] of /** @type {[string, (answers: string) => void, 
 for (const [what, make] of /** @type {[string, (answers: string) => void][]} */ ([
   ['no folder', () => {}],
   ['an empty folder', (answers) => mkdirSync(answers)],
-  ['what an edge without a tag left', (answers) => fill(answers, { 1: 'x', 20: 'y' })],
-  ['what an edge that was killed at its start left', (answers) => fill(answers, { [TAG]: '' })]
+  ['the cache of an older edge, without a tag', (answers) => fill(answers, { 1: 'x', 20: 'y' })],
+  ['the cache of an edge that was killed during its start', (answers) => fill(answers, { [TAG]: '' })]
 ])) {
   test(`${what} becomes a tagged cache, which the next start empties`, async (t) => {
     const { directory, answers } = makeFolder(t)
@@ -86,14 +87,14 @@ for (const [what, make] of /** @type {[string, (answers: string) => void][]} */ 
   })
 }
 
-test('the folder of a running edge is not given to another, and is after its end', async (t) => {
+test('an edge cannot start in the folder of a running edge, but can after that one has ended', async (t) => {
   const edge = await startEdge(t, (_request, response) => {
     response.setHeader('Cache-Control', 'max-age=60').end('x'.repeat(100_000))
   })
   assert.equal((await edge.get('/')).cache, 'MISS')
   const pid = readFileSync(path.join(edge.directory, 'nginx.pid'), 'utf8').trim()
   const configuration = readFileSync(path.join(edge.directory, 'nginx.conf'), 'utf8')
-  // Under any name.
+  // The folder is refused under other names, too.
   const link = `${edge.directory}-link`
   symlinkSync(edge.directory, link)
   t.after(() => rmSync(link))
@@ -109,7 +110,7 @@ test('the folder of a running edge is not given to another, and is after its end
   assert.equal((await edge.get('/')).cache, 'MISS')
 })
 
-test('a pid file that names another process does not keep an edge from its folder', async (t) => {
+test('a pid file that does not name a running nginx does not keep an edge from using its folder', async (t) => {
   const { directory } = makeFolder(t)
   for (const text of [`${process.pid}\n`, '', 'x', '999999999\n']) {
     writeFileSync(path.join(directory, 'nginx.pid'), text)
@@ -117,7 +118,7 @@ test('a pid file that names another process does not keep an edge from its folde
   }
 })
 
-test('a configuration of somebody else\'s nginx is not written over', async (t) => {
+test('an nginx.conf that is not ours is not overwritten', async (t) => {
   const { directory, answers } = makeFolder(t)
   const configuration = path.join(directory, 'nginx.conf')
   writeFileSync(configuration, 'events {}\n')

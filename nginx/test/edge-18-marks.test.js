@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startEdge } from './edge-helper.js'
 
-/** The maximum of one purge call. */
+/** The maximum number of items in one purge call. */
 const ITEMS_MAX = 10_000
 
 /** @type {import('./edge-helper.js').Script} */
@@ -11,7 +11,7 @@ const tagged = (request, response, count) => {
   response.setHeader('Cache-Control', 'max-age=600').setHeader('Cache-Tag', tags).end(`body ${count}`)
 }
 
-test('two thousand purged prefixes make void what begins with one of them, and nothing else', async (t) => {
+test('a purge of 2000 prefixes removes only responses whose URL starts with one of them', async (t) => {
   const edge = await startEdge(t, tagged)
   const urls = ['/kept', '/folder/1', '/folder/2/page', '/folder-two']
   for (const url of urls) await edge.get(url)
@@ -24,7 +24,7 @@ test('two thousand purged prefixes make void what begins with one of them, and n
   assert.deepEqual(found, ['HIT', 'MISS', 'MISS', 'HIT'])
 })
 
-test('prefixes of more lengths than are looked for purge too much, never too little', async (t) => {
+test('purged prefixes of more lengths than the edge tracks remove too much, never too little', async (t) => {
   const edge = await startEdge(t, tagged)
   const long = `/${'x'.repeat(3_000)}`
   await edge.get(long)
@@ -36,7 +36,7 @@ test('prefixes of more lengths than are looked for purge too much, never too lit
   assert.deepEqual([(await edge.get(long)).cache, (await edge.get('/kept')).cache], ['MISS', 'HIT'])
 })
 
-test('an answer with more tags than are kept goes with any of them', async (t) => {
+test('a purge of any tag removes a response with more tags than the edge keeps', async (t) => {
   const edge = await startEdge(t, tagged)
   const many = `/many?tags=${Array.from({ length: 1_500 }, (_, index) => `t${index}`).join()}`
   const get = async () => (await edge.get(many)).cache
@@ -49,8 +49,7 @@ test('an answer with more tags than are kept goes with any of them', async (t) =
   assert.equal((await edge.get('/few')).cache, 'HIT')
 })
 
-test('when there is no room for more marks the oldest are forgotten, ' +
-  'and only what is older than those goes', async (t) => {
+test('when the memory for purge marks is full, dropping the oldest removes only older responses', async (t) => {
   const edge = await startEdge(t, tagged)
   const old = '/old'
   await edge.get(old)
@@ -59,11 +58,11 @@ test('when there is no room for more marks the oldest are forgotten, ' +
     const last = `/${call}?tags=last-${call}`
     await edge.get(last)
     await edge.purge({ tags: Array.from({ length: ITEMS_MAX }, (_, index) => `tag ${call} ${index}`) })
-    assert.equal((await edge.get(last)).cache, 'HIT', `stored before call ${call}, in which nothing of it was purged`)
+    assert.equal((await edge.get(last)).cache, 'HIT', `call ${call} purged none of its tags`)
     voided ||= (await edge.get(old)).cache !== 'HIT'
     await edge.purge({ tags: [`last-${call}`] })
     assert.equal((await edge.get(last)).cache, 'MISS')
   }
-  assert.ok(voided, 'else there was room for all of them')
+  assert.ok(voided, 'the marks did not all fit into the memory')
   assert.doesNotMatch(edge.errors(), /\[error\]|\[alert\]/)
 })

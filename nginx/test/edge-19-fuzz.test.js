@@ -5,17 +5,17 @@ import { HOLES } from '../fuzz/holes.js'
 
 const SEED = 20261122
 const CASES = 1_000
-/** So far each hole was found within a few hundred pairs. */
+/** So far each fault was found within a few hundred pairs. */
 const CASES_FOR_A_HOLE = 5_000
 
 for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
-  test(`no two different requests share an answer, and whoever gets a body can decode it: ${profile}`, async () => {
+  test(`different requests never share a response, and each client can decode its body: ${profile}`, async () => {
     assert.equal((await fuzz({ profile, cases: CASES, seed: SEED })).found, null)
   })
 }
 
 for (const [name, { profile, edits }] of Object.entries(HOLES)) {
-  test(`the fuzzer finds it when ${name}`, async () => {
+  test(`the fuzzer finds this fault: ${name}`, async () => {
     const { found } = await fuzz({ profile, cases: CASES_FOR_A_HOLE, seed: SEED, edits, smallest: false })
     assert.match(String(found), /the answer was made for|cannot decode/)
   })

@@ -32,7 +32,7 @@ const CODINGS = [
   'Transfer-Encoding: chunked\r\nConnection: close, Content-Length',
   'Content-Encoding: chunked'
 ]
-/** The length of the last chunk and what follows it, and of all of it. */
+/** None, that of the last chunk, that of the last chunk and the request after it, both, and a malformed one. */
 const LENGTHS = [
   '',
   'Content-Length: 5\r\n',
@@ -41,8 +41,7 @@ const LENGTHS = [
   'Content-Length: +5\r\n'
 ]
 
-test('of 600 ways to say two lengths of a body none makes the edge or the origin ' +
-  'take its end for a request', async (t) => {
+test('none of 600 requests with ambiguous body lengths changes the response to another client', async (t) => {
   const edge = await startEdge(t, (request, response) => {
     request.resume().on('end', () => response.setHeader('Cache-Control', 'max-age=60').end(`answer to ${request.url}`))
   })
@@ -60,7 +59,7 @@ test('of 600 ways to say two lengths of a body none makes the edge or the origin
       const head = `${method} /outer-${number} HTTP/1.1\r\nHost: ${edge.host}\r\n${length}${coding}\r\n\r\n`
       const last = `GET /last-${number} HTTP/1.1\r\nHost: ${edge.host}\r\nConnection: close\r\n\r\n`
       const answers = await edge.raw(`${head}0\r\n\r\n${INNER}${last}`).catch(() => '')
-      // A parser that uses only one of the two lengths may see three requests: all of them are this client's own.
+      // A parser that uses only one of the two lengths may see three requests, but all are from this client.
       const told = answers.match(/answer to \/[a-z]+(-\d+)?/g) ?? []
       for (const answer of told) {
         assert.ok(
@@ -68,7 +67,7 @@ test('of 600 ways to say two lengths of a body none makes the edge or the origin
           JSON.stringify(head)
         )
       }
-      // No rest of it is left on a connection to the origin that another client uses.
+      // Nothing of it is left on a connection to the origin, which another client may use next.
       assert.equal((await edge.get(`/other-${number}`)).body, `answer to /other-${number}`, JSON.stringify(head))
     }
   }
@@ -76,7 +75,7 @@ test('of 600 ways to say two lengths of a body none makes the edge or the origin
   for (const request of edge.arrived) {
     if (request.url !== '/smuggled') continue
     assert.equal(request.headers.host, 'inner.example')
-    assert.ok(request.headers['cf-ray'], 'the edge itself has read it as a request, and says so')
+    assert.ok(request.headers['cf-ray'], 'the edge has parsed it as a request and added CF-Ray')
   }
   assert.deepEqual(edge.workers(), workers)
 })
@@ -84,7 +83,7 @@ test('of 600 ways to say two lengths of a body none makes the edge or the origin
 const DELIMITERS = ['/', ';', '%2f', '%00', '%0a', '?', '.']
 const SUFFIXES = ['x.css', 'x.js', 'x.png', 'robots.txt', 'favicon.ico', 'static/x.jpg', '../x.css']
 
-test('a private page that looks like a picture is private all the same, in 49 spellings', async (t) => {
+test('a private page is not shared under a URL that looks like a static file, in 49 spellings', async (t) => {
   for (const profile of /** @type {const} */ (['cloudflare', 'rfc9111'])) {
     const edge = await startEdge(t, ({ headers }, response) => {
       response.setHeader('Cache-Control', 'private, max-age=60').end(`of ${headers.cookie}`)

@@ -8,7 +8,7 @@ import { passing, startEdge, WAIT_MAX_MS } from './edge-helper.js'
 const PARSED_MAX = 512
 const AT_ONCE = 20
 
-test('a large body of unknown length that is all there before its client looks has no wrong length', async (t) => {
+test('a large body of unknown length that arrives all at once gets no wrong Content-Length', async (t) => {
   const body = Buffer.alloc(600_000, 'abcdefghij')
   const edge = await startEdge(t, (request, response) => {
     response.setHeader('Cache-Control', 'max-age=60')
@@ -29,7 +29,7 @@ test('a large body of unknown length that is all there before its client looks h
 })
 
 for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
-  test(`what the origin tells one who is signed in, while it validates, goes to nobody else: ${profile}`, async (t) => {
+  test(`headers of a revalidation with Authorization do not reach other clients: ${profile}`, async (t) => {
     const edge = await startEdge(t, ({ headers }, response) => {
       response.setHeader('Cache-Control', 'max-age=2').setHeader('ETag', '"1"')
       if (headers.authorization) response.setHeader('Named', 'alice').setHeader('Set-Cookie', 'sid=alice')
@@ -55,7 +55,7 @@ for (const profile of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
 }
 
 for (const soft of [false, true]) {
-  test(`a ${soft ? 'soft ' : ''}purge of a tag holds, though what is being validated has other tags afterwards`, async (t) => {
+  test(`a ${soft ? 'soft ' : ''}purge of a tag holds if a running revalidation changes the tags`, async (t) => {
     /** @type {import('node:http').ServerResponse[]} */
     const held = []
     const edge = await startEdge(t, ({ headers }, response, count) => {
@@ -76,7 +76,7 @@ for (const soft of [false, true]) {
   })
 }
 
-test('a late answer does not take the place of a newer one, though that was not asked for lately', async (t) => {
+test('a late response does not replace a newer one that has left the cache of parsed entries', async (t) => {
   /** @type {import('node:http').ServerResponse[]} */
   const held = []
   const edge = await startEdge(t, (request, response, count) => {
@@ -86,7 +86,7 @@ test('a late answer does not take the place of a newer one, though that was not 
   })
   const first = edge.get('/')
   assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))
-  assert.equal((await edge.get('/')).body, 'new', 'who waited has asked anew')
+  assert.equal((await edge.get('/')).body, 'new', 'the waiting request has started its own fetch')
   for (let number = 0; number <= PARSED_MAX; number += AT_ONCE) {
     await Promise.all(Array.from({ length: AT_ONCE }, (_, more) => edge.get(`/other-${number + more}`)))
   }
@@ -95,7 +95,7 @@ test('a late answer does not take the place of a newer one, though that was not 
   assert.equal((await edge.get('/')).body, 'new')
 })
 
-test('files that were given up do not fill the list of files for good', async (t) => {
+test('the files of aborted responses do not fill the list of cache files permanently', async (t) => {
   const edge = await startEdge(t, ({ url }, response) => {
     response.setHeader('Cache-Control', 'max-age=60')
     if (!url?.startsWith('/cut')) return response.end(Buffer.alloc(100_000))
@@ -110,7 +110,7 @@ test('files that were given up do not fill the list of files for good', async (t
   }
 })
 
-test('a purge finds what it names in every spelling of the name', async (t) => {
+test('a purge accepts other spellings of hosts, prefixes and tags, and refuses malformed ones', async (t) => {
   const edge = await startEdge(t, (_request, response) => {
     response.setHeader('Cache-Control', 'max-age=60').setHeader('Cache-Tag', 'one').end('body')
   })
@@ -131,7 +131,7 @@ test('a purge finds what it names in every spelling of the name', async (t) => {
   }
 })
 
-test('what was purged while the origin was asked is not served because the origin fails', async (t) => {
+test('stale-if-error does not serve a response that was purged during the failed fetch', async (t) => {
   /** @type {import('node:http').ServerResponse[]} */
   const held = []
   const edge = await startEdge(t, (_request, response, count) => {
@@ -156,8 +156,7 @@ test('what was purged while the origin was asked is not served because the origi
   }
 })
 
-test('a body that nobody else can use is cut short for a client that reads too slowly, ' +
-  'and cannot be taken for whole', async (t) => {
+test('an uncacheable body is aborted for a client that reads too slowly, and the client gets an error', async (t) => {
   const body = Buffer.alloc(40_000_000, 'x')
   const edge = await startEdge(t, (request, response) => {
     response.setHeader('Cache-Control', 'no-store')

@@ -11,7 +11,7 @@ import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate
 
 const LUA = fileURLToPath(new URL('../lua', import.meta.url))
 const TOKEN = 'a-token-for-this-test'
-/** Far longer than anything here takes; a machine may be slow and busy. */
+/** Far longer than any wait here needs, for slow and busy machines. */
 export const WAIT_MAX_MS = 60_000
 
 /**
@@ -26,7 +26,7 @@ export const WAIT_MAX_MS = 60_000
  */
 
 /**
- * Answers a request; count: of the requests for this URL, from 1.
+ * Answers a request; count: how many requests for this URL have arrived, this one included.
  * @typedef {(request: http.IncomingMessage, response: http.ServerResponse, count: number) => void} Script
  */
 
@@ -35,13 +35,13 @@ export const WAIT_MAX_MS = 60_000
  * @property {Partial<import('@stevec/nginx').Origin>} [origin]
  * @property {string} [originListens]  the address of the origin
  * @property {(text: string) => string} [configure]  changes the text of nginx's configuration
- * @property {[file: string, from: string, to: string][]} [edits]  of a copy of lua/
+ * @property {[file: string, from: string, to: string][]} [edits]  replacements in a copy of lua/
  */
 
 /**
  * Starts the real edge in front of a scripted origin, and stops both after the test.
  * @param {import('node:test').TestContext | null} t  null: the caller has to call `stop`
- * @param {Script | net.Server} script  an HTTP handler, or a server that speaks bytes
+ * @param {Script | net.Server} script  an HTTP handler, or a server that sends raw bytes
  * @param {import('@stevec/nginx').EdgeOptions & HelperOptions} [options]
  */
 export async function startEdge (
@@ -157,7 +157,7 @@ export async function startEdge (
         .at(-1)
       return waitUntil(line, WAIT_MAX_MS)
     },
-    /** Counts the requests that the edge has sent on its own, as logged. */
+    /** Counts the background refreshes in the edge's log. */
     async countRefreshes () {
       const lines = () => readFileSync(path.join(directory, 'access.log'), 'utf8').split('\n').slice(0, -1)
       return waitUntil(() => lines().reduce((sum, line) => sum + JSON.parse(line).refreshes, 0), WAIT_MAX_MS)
@@ -186,15 +186,15 @@ const withLua = (lua, text) => text.replace(/lua_package_path "[^;]*;/, `lua_pac
 /**
  * @param {string} directory
  * @param {[file: string, from: string, to: string][]} edits
- * @returns {string} a copy of lua/ in it, edited
- * @throws {Error} when there is nothing to be edited
+ * @returns {string} the folder of the edited copy of lua/
+ * @throws {Error} when a file does not contain the text to replace
  */
 function editLua (directory, edits) {
   const copy = path.join(directory, 'lua')
   cpSync(LUA, copy, { recursive: true })
   for (const [file, from, to] of edits) {
     const text = readFileSync(path.join(copy, file), 'utf8')
-    if (!text.includes(from)) throw new Error(`lua/${file} has no "${from}" any more; change what takes it out`)
+    if (!text.includes(from)) throw new Error(`lua/${file} has no "${from}" any more; update the edit that replaces it`)
     writeFileSync(path.join(copy, file), text.replace(from, () => to))
   }
   return copy
@@ -242,7 +242,7 @@ export function exchange (port, bytes) {
   return new Promise((resolve, reject) => {
     let text = ''
     const socket = net.connect(port, '127.0.0.1', () => socket.write(bytes, 'latin1'))
-    socket.setTimeout(WAIT_MAX_MS, () => socket.destroy(new Error('no end of the answer in time')))
+    socket.setTimeout(WAIT_MAX_MS, () => socket.destroy(new Error('the response did not end in time')))
     socket.setEncoding('latin1').on('data', (chunk) => { text += chunk })
     socket.on('end', () => { socket.end(); resolve(text) })
     socket.on('error', (error) => text ? resolve(text) : reject(error))
@@ -250,7 +250,7 @@ export function exchange (port, bytes) {
 }
 
 /**
- * Creates a server that speaks bytes, for an origin that violates HTTP.
+ * Creates a server that sends raw bytes, for an origin that violates HTTP.
  * @param {(socket: net.Socket, head: string) => void} onRequest  called for each request head
  */
 export function byteServer (onRequest) {

@@ -24,14 +24,14 @@ describe('the edge', () => {
 
   const at = (/** @type {string} */ target) => `${edge.url('wiki.localhost')}${target}`
 
-  test('stores what the origin lets it store, and says MISS, then HIT', async () => {
+  test('stores a cacheable response: MISS, then HIT', async () => {
     const target = at('/a?cc=public,max-age=60')
     assert.equal(await cacheStatus(target), 'MISS')
     assert.equal(await cacheStatus(target), 'HIT')
     assert.equal(edge.arrived.filter(({ url }) => url?.startsWith('/a?')).length, 1)
   })
 
-  test('asks the origin again for an expired answer, conditionally', async () => {
+  test('revalidates an expired response with a conditional request', async () => {
     const target = at('/expires?cc=public,max-age=1')
     assert.equal(await cacheStatus(target), 'MISS')
     const deadline = Date.now() + WAIT_MAX_MS
@@ -45,19 +45,19 @@ describe('the edge', () => {
   })
 
   for (const directive of ['no-store', 'private', 'no-cache', 'private, no-store']) {
-    test(`does not store ${directive}, and says BYPASS as Cloudflare does`, async () => {
+    test(`does not store a response with ${directive} and reports BYPASS, as Cloudflare does`, async () => {
       const target = at(`/not-stored?cc=${encodeURIComponent(directive)}`)
       assert.equal(await cacheStatus(target), 'BYPASS')
       assert.equal(await cacheStatus(target), 'BYPASS')
     })
   }
 
-  test('does not store an answer that says nothing about storing', async () => {
+  test('does not store a response without caching headers', async () => {
     assert.equal(await cacheStatus(at('/silent')), 'MISS')
     assert.equal(await cacheStatus(at('/silent')), 'MISS')
   })
 
-  test('skips interim answers at either door, whatever the method', async () => {
+  test('skips interim (1xx) responses at both doors, for GET, POST and DELETE', async () => {
     for (const host of ['wiki.localhost', 'nocache.localhost']) {
       for (const method of ['GET', 'POST', 'DELETE']) {
         const { status, headers, body } = await request(`${edge.url(host)}/hinted`, { method })
@@ -66,7 +66,7 @@ describe('the edge', () => {
     }
   })
 
-  test('hands a write to the origin each time and says DYNAMIC', async () => {
+  test('forwards a write to the origin and reports DYNAMIC', async () => {
     const target = at('/a?cc=public,max-age=60')
     const { headers, body } = await request(target, { method: 'POST', body: 'x' })
     assert.equal(headers['cf-cache-status'], 'DYNAMIC')
@@ -79,25 +79,25 @@ describe('the edge', () => {
     assert.equal(edge.arrived.filter(({ url }) => url?.startsWith('/slow')).length, 1)
   })
 
-  test('keeps pages with different query strings apart', async () => {
+  test('stores pages with different query strings separately', async () => {
     assert.equal(await cacheStatus(at('/q?cc=public,max-age=60&x=1')), 'MISS')
     assert.equal(await cacheStatus(at('/q?cc=public,max-age=60&x=2')), 'MISS')
   })
 
-  test('stores nothing for the other host, and says BYPASS', async () => {
+  test('stores nothing for the door nocache and reports BYPASS', async () => {
     const target = `${edge.url('nocache.localhost')}/n?cc=public,max-age=60`
     assert.equal(await cacheStatus(target), 'BYPASS')
     assert.equal(await cacheStatus(target), 'BYPASS')
     assert.equal(edge.arrived.filter(({ url }) => url?.startsWith('/n?')).length, 2)
   })
 
-  test('refuses a host that is not its own and names those that are', async () => {
+  test('refuses an unknown host with 421 and lists its own hosts', async () => {
     const { status, body } = await request(`${edge.url('example.localhost')}/`)
     assert.equal(status, 421)
     assert.match(body, /wiki\.localhost.*nocache\.localhost/)
   })
 
-  test('logs one JSON object a request, with what the cache did and the page\'s revision also on a HIT', async () => {
+  test('logs one JSON object per request, with the cache status and, also on a HIT, the page revision', async () => {
     const target = at('/logged"quote?cc=public,max-age=60').replace('"', '%22')
     await request(target)
     await request(target)

@@ -67,7 +67,7 @@ function spell ({ name, argument }, { upper, quoted }, dictionary) {
   if (argument.kind === 'seconds') {
     return quoted && !dictionary ? `${spelled}="${argument.value}"` : `${spelled}=${argument.value}`
   }
-  // In a dictionary a token is well-formed, but still no number.
+  // In a dictionary a token is well-formed, but it is not a number.
   return dictionary ? `${spelled}=abc` : `${spelled}=${argument.text}`
 }
 
@@ -94,7 +94,7 @@ function fieldsOf (what, how, nowS) {
   return fields
 }
 
-test(`freshness of random answers is what a model of RFC 9111 says, ${BATCHES * BATCH} times`, () => {
+test(`freshness.lua agrees with a model of RFC 9111 on ${BATCHES * BATCH} random responses`, () => {
   fc.assert(fc.property(
     fc.array(fc.tuple(meaning, spelling, profile), { minLength: BATCH, maxLength: BATCH }),
     (cases) => {
@@ -132,8 +132,8 @@ test(`freshness of random answers is what a model of RFC 9111 says, ${BATCHES * 
 })
 
 for (const name of /** @type {const} */ (['rfc9111', 'cloudflare'])) {
-  test(`the edge itself decides so, too: ${name}, ${REAL_CASES} times`, async (t) => {
-    // A second more or less may pass between an answer and its reuse: only cases with a larger margin are tested.
+  test(`a real edge agrees with the model in ${name} on ${REAL_CASES} random responses`, async (t) => {
+    // Some seconds may pass between a response and its reuse, so cases near the end of the lifetime are left out.
     const cases = fc.sample(fc.tuple(meaning, spelling), { numRuns: REAL_CASES, seed: SEED })
       .map(([what, how]) => /** @type {const} */ ([{ ...what, authorized: false }, how]))
       .filter(([what]) =>

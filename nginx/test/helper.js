@@ -9,7 +9,7 @@ import { request } from '@stevec/harness/request'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 
 export const TOKEN = 'a-token-for-this-test'
-/** Far longer than anything here takes; a machine may be slow and busy. */
+/** Far longer than any wait here needs, for slow and busy machines. */
 export const WAIT_MAX_MS = 60_000
 
 /**
@@ -72,8 +72,8 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
     url,
     control: { url: `http://127.0.0.1:${controlPort}`, token: TOKEN },
     /**
-     * Waits for `count` lines of a path in the access log and returns them: nginx writes a line after the client has
-     * its answer.
+     * Waits for `count` lines of a path in the access log and returns them: nginx writes a line after it has sent
+     * the response.
      * @param {string} path
      * @param {number} count
      */
@@ -100,7 +100,7 @@ export async function startRole (role, origin, { requestsAtOnceMax, others = [] 
  * @param {import('@stevec/harness/request').request extends (url: string, options?: infer Options) => any
  *   ? Options
  *   : never} [options]
- * @returns {Promise<string>} the cache status in the answer
+ * @returns {Promise<string>} the cache status of the response
  */
 export async function cacheStatus (url, options) {
   const { headers } = await request(url, options)

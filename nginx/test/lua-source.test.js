@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
 const LUA = new URL('../lua/', import.meta.url)
-/** As eslint.config.js has them for JavaScript. */
+/** The limits that eslint.config.js sets for JavaScript. */
 const COLUMNS_MAX = 120
 const FILE_LINES_MAX = 300
 const FUNCTION_LINES_MAX = 60
@@ -27,13 +27,13 @@ function findLong (text) {
   return long
 }
 
-test('lines, functions and files of Lua are short', () => {
+test('lines, functions and files of Lua stay within their maximum lengths', () => {
   const long = readdirSync(LUA).flatMap((file) =>
     findLong(readFileSync(new URL(file, LUA), 'utf8')).map((what) => `${file}, ${what}`))
   assert.deepEqual(long, [])
 })
 
-test('what is too long is found', () => {
+test('findLong finds lines, functions and files that are too long', () => {
   const body = '  x()\n'.repeat(FUNCTION_LINES_MAX - 1)
   assert.deepEqual(findLong(`local function f(a)\n${body}end\n`), ['local function f(a): 61 lines'])
   assert.deepEqual(findLong(`  y = g(function()\n  ${body}  end)\n`), ['y = g(function(): 61 lines'])

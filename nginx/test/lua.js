@@ -11,10 +11,10 @@ const { path: BINARY } = requireTool('nginx')
 const MODULES = nginxModulesDirectory(BINARY)
 
 /**
- * Runs the edge's own Lua without a server: set-up installs no Lua but that in nginx, so an nginx runs the code while
- * it reads its configuration, and ends. The modules that the code requires see no `ngx`.
+ * Runs the edge's Lua modules without a server. The only Lua that set-up installs is the one in nginx, so an nginx runs
+ * the code while it reads its configuration, and then exits. The modules see no `ngx`.
  * @param {string} code  the body of a function of `input` that returns a value
- * @param {unknown} input  anything JSON can carry
+ * @param {unknown} input  any JSON value
  * @returns {any} what the code returned
  * @throws {Error} with the message of Lua
  */

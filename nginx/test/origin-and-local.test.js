@@ -18,7 +18,7 @@ describe('the origin\'s reverse proxy', () => {
   })
   after(() => origin.stop())
 
-  test('hands every request on, with the host that was asked for, and adds no cache header', async () => {
+  test('forwards every request with its Host and adds no cache header', async () => {
     for (let count = 1; count <= 2; count++) {
       const { body, headers } = await request(`${origin.url('source.localhost')}/x`)
       assert.match(body, /^GET of 0 bytes for source\.localhost:\d+$/)
@@ -28,7 +28,7 @@ describe('the origin\'s reverse proxy', () => {
     }
   })
 
-  test('uses its connections to the wiki again', async () => {
+  test('reuses its connections to the wiki', async () => {
     await request(`${origin.url('source.localhost')}/first`)
     await request(`${origin.url('source.localhost')}/second`)
     const [first, second] = ['/first', '/second'].map((path) => origin.arrived.find(({ url }) => url === path))
@@ -36,7 +36,7 @@ describe('the origin\'s reverse proxy', () => {
     assert.equal(first?.socket, second?.socket)
   })
 
-  test('lets a body through that only the wiki may refuse', async () => {
+  test('forwards a large body, as only the wiki may refuse it', async () => {
     const { body } = await request(`${origin.url('source.localhost')}/x`, {
       method: 'POST',
       body: 'x'.repeat(3_000_000)
@@ -46,10 +46,10 @@ describe('the origin\'s reverse proxy', () => {
 })
 
 for (const wikis of [1, 2]) {
-  describe(`the origin's reverse proxy, when no more than two requests at once may be under way at ${wikis === 1 ? 'the wiki' : 'each of two wikis, of which one is away'}`, () => {
+  describe(`the origin's proxy with requestsAtOnceMax 2, ${wikis === 1 ? 'one wiki' : 'two wikis, one of them down'}`, () => {
     /** @type {Awaited<ReturnType<typeof startRole>>} */
     let origin
-    /** The answers that are held back. @type {(() => void)[]} */
+    /** The responses that are held back. @type {(() => void)[]} */
     let held = []
     before(async () => {
       const others = wikis === 1 ? [] : await freePorts(1)
@@ -61,8 +61,7 @@ for (const wikis of [1, 2]) {
     })
     after(() => origin.stop())
 
-    test('it answers the third by itself with 503, whatever it asks, ' +
-      'and asks the wiki again when that is free', async () => {
+    test('answers further requests itself with 503, and forwards requests again when the wiki is free', async () => {
       const url = `${origin.url('source.localhost')}/held`
       const two = [request(url), request(url)]
       assert.ok(await waitUntil(() => held.length === 2, WAIT_MAX_MS))
@@ -74,14 +73,14 @@ for (const wikis of [1, 2]) {
         )
         assert.match(body, /More is asked of the wiki than it can answer/)
       }
-      assert.equal(held.length, 2, 'the wiki heard of none of them')
+      assert.equal(held.length, 2, 'the wiki received none of them')
       for (const answer of held) answer()
       held = []
       assert.deepEqual((await Promise.all(two)).map(({ body }) => body), ['answered', 'answered'])
       assert.equal((await request(`${origin.url('source.localhost')}/`)).body, 'at once')
     })
 
-    test('a wiki that breaks off is told from one that has too much to do', async () => {
+    test('a wiki that closes the connection causes a 502, not a 503', async () => {
       for (const method of ['GET', 'PUT', 'POST']) {
         const { status, headers, body } = await request(
           `${origin.url('source.localhost')}/breaks`,
@@ -105,7 +104,7 @@ describe('the client\'s caching proxy', () => {
   })
   after(() => local.stop())
 
-  test('stores, says so in a header of its own, and asks the origin by the origin\'s name', async () => {
+  test('stores a response, reports it in X-Cache-Status, and sends the origin its own host name', async () => {
     const target = `${local.url('localhost')}/x`
     assert.equal(await cacheStatus(target), 'MISS')
     const { body, headers } = await request(target)

@@ -86,12 +86,11 @@ const ruling = ({ statusCode, headers }) => String(headers.location).startsWith(
   ? 'sign-in'
   : [401, 403, 405].includes(statusCode) ? statusCode : 'allowed'
 
-test('every route asks for what the table says, of everybody, ' +
-  'and none but signing in and out sets a cookie', async (t) => {
+test('every route requires the role in the table, and only sign-in and sign-out set cookies', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const routes = routesOf(app)
   for (const key of Object.keys(DEMANDS)) {
-    assert.ok(routes.some((route) => route.key === key), `${key} is in the table and not there`)
+    assert.ok(routes.some((route) => route.key === key), `${key} is in the table, but no such route exists`)
   }
   const cookies = Object.fromEntries(await Promise.all(ROLES.map(async (role) => [role, await cookieOf(app, role)])))
   const rank = ['anyone', ...ROLES]
@@ -107,16 +106,16 @@ test('every route asks for what the table says, of everybody, ' +
       assert.equal(
         ruling(answer),
         demand === undefined ? 405 : expected,
-        `${method} ${url} by ${who} (a new route? say in this table who may use it)`
+        `${method} ${url} by ${who} (a new route? add it to DEMANDS)`
       )
       if (!url.startsWith('/edit/sign-')) assert.equal(answer.headers['set-cookie'], undefined, key)
       if (url.startsWith('/edit/')) assert.match(String(answer.headers['cache-control']), /no-store/, key)
     }
     const personal = url.startsWith('/edit/')
     const free = demand === 'anyone'
-    await check('a program', {}, free ? 'allowed' : 401)
+    await check('a client without credentials', {}, free ? 'allowed' : 401)
     await check(
-      'a browser',
+      'a browser without credentials',
       BROWSER,
       free ? 'allowed' : personal && (method === 'GET' || String(method) === 'HEAD') ? 'sign-in' : 401
     )
@@ -126,11 +125,11 @@ test('every route asks for what the table says, of everybody, ' +
       // Sign-in and sign-out are the last routes in the list: the cookies are valid until then.
       await check(`${role} with a cookie`, cookies[role], free ? 'allowed' : !personal ? 401 : may ? 'allowed' : 403)
     }
-    await check('somebody with a token that is none', { authorization: 'Bearer stevec_nobody' }, free ? 'allowed' : 401)
+    await check('a client with an unknown token', { authorization: 'Bearer stevec_nobody' }, free ? 'allowed' : 401)
   }
 })
 
-test('no unsafe route takes what another site’s page sends, whoever is signed in', async (t) => {
+test('every route with an unsafe method refuses cross-site requests, even with admin credentials', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   await save(app, 'a', 'text', bearer('editor'))
   const credentials = { ...await cookieOf(app, 'admin'), 'sec-fetch-site': 'cross-site' }
@@ -149,7 +148,7 @@ test('no unsafe route takes what another site’s page sends, whoever is signed 
   }
 })
 
-test('a page is the same for everybody, at the cost of one read, whatever cookie comes along', async (t) => {
+test('with any credentials a page has the same body, sets no cookie and costs one database read', async (t) => {
   const app = await wiki.build(t, { ...peopleOnly(t), MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
   await save(app, 'a', 'text', bearer('editor'))
   const cookie = await cookieOf(app, 'admin')
@@ -170,7 +169,7 @@ test('a page is the same for everybody, at the cost of one read, whatever cookie
   }
 })
 
-test('where people sign in, a change is theirs, whatever the form or the program says', async (t) => {
+test('with sign-in, a change’s author is the signed-in user, whatever author the request names', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const json = (/** @type {object} */ payload) =>
     app.inject({ method: 'POST', url: '/wiki/a', headers: bearer('editor'), payload })
@@ -192,7 +191,7 @@ test('where people sign in, a change is theirs, whatever the form or the program
   )
 })
 
-test('a text that was sent without being signed in is not lost for its author', async (t) => {
+test('a form sent without sign-in gets 401 with instructions to sign in and send it again', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const answer = await post(app, '/edit/text/a', { content: 'long work' })
   assert.equal(answer.statusCode, 401)
@@ -201,7 +200,7 @@ test('a text that was sent without being signed in is not lost for its author', 
   assert.match(answer.body, /<a class="primary" href="\/edit\/sign-in" target="_blank">/)
 })
 
-test('a wiki that is read-only refuses every change and every form, with the reason', async (t) => {
+test('a read-only wiki refuses every change and every edit form with 403 and the reason', async (t) => {
   const app = await wiki.build(t, { ACCESS: 'read-only' })
   for (const { method, url, key, demand } of routesOf(app)) {
     const answer = await app.inject({ method, url })
@@ -214,7 +213,7 @@ test('a wiki that is read-only refuses every change and every form, with the rea
   assert.equal((await get(app, '/edit/sign-in', { cookie: 'session=x' })).statusCode, 404)
 })
 
-test('a wiki that is open has no administrators, and says how to get some', async (t) => {
+test('an open wiki refuses only admin routes, and names the settings that allow administrators', async (t) => {
   const app = await wiki.build(t)
   for (const { method, url, key, demand } of routesOf(app)) {
     assert.equal(ruling(await app.inject({ method, url })), demand === undefined ? 405 : demand === 'admin' ? 403 : 'allowed', key)
@@ -225,7 +224,7 @@ test('a wiki that is open has no administrators, and says how to get some', asyn
   assert.match((await get(app, '/history/a')).body, />Ana</)
 })
 
-test('credentials that are nonsense are refused, and nothing breaks', async (t) => {
+test('missing, malformed or unknown credentials get 401; sign-out still redirects', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   for (const authorization of [
     '', 'Bearer', 'Bearer ', 'Basic cmVhZGVyOng=', 'Bearer a b', 'Bearer \u00e9', `Bearer ${'x'.repeat(5_000)}`,
@@ -236,7 +235,7 @@ test('credentials that are nonsense are refused, and nothing breaks', async (t) 
   assert.equal(
     (await save(app, 'a', 'x', { authorization: 'bearer  stevec_editor' })).statusCode,
     201,
-    'the scheme’s capitals do not count'
+    'the scheme is case-insensitive'
   )
   for (const cookie of [
     '', ';', 'session', 'session=', 'session=%', 'session=%00', 'session[$gt]=', `session=${'x'.repeat(8_000)}`,

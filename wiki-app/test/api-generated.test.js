@@ -13,7 +13,7 @@ const ajv = addFormats(new Ajv({ strict: false }))
 
 const wiki = useWiki()
 
-/** A quiet machine needs a tenth of this time. A busy one skips the calls that are left. */
+/** An idle machine needs a tenth of this time. A busy one skips the remaining calls. */
 const CALLS = 300
 const TIME_MAX_MS = 15_000
 
@@ -36,7 +36,7 @@ const anything = fc.oneof(
 )
 
 /**
- * Returns values that mostly fit a schema of the document, and sometimes do not.
+ * Generates values that mostly match a schema of the OpenAPI document.
  * @param {any} schema
  * @returns {fc.Arbitrary<unknown>}
  */
@@ -62,7 +62,7 @@ function fitting ({
   }
 }
 
-test('generated calls of every operation: no error of the wiki, and only what the document describes', async (t) => {
+test('generated API calls get no 5xx and only responses that the OpenAPI document describes', async (t) => {
   const app = await wiki.build(t)
   const document = (await get(app, '/api/v1/openapi.json')).json()
   const validators = new Map()
@@ -123,7 +123,7 @@ test('generated calls of every operation: no error of the wiki, and only what th
     // With an empty name the URL belongs to another route.
     if (answer.statusCode === 405 || (answer.statusCode === 404 && /\/(?:\/|\?|$)/.test(url))) return
     const described = responses[answer.statusCode]
-    assert.ok(described, `not in the document: ${label}`)
+    assert.ok(described, `not in the OpenAPI document: ${label}`)
     const mediaType = String(answer.headers['content-type']).split(';')[0]
     if (described.content === undefined) return assert.equal(answer.body, '', label)
     assert.ok(described.content[mediaType], label)
@@ -132,5 +132,5 @@ test('generated calls of every operation: no error of the wiki, and only what th
       assert.ok(isDescribed(key, described.content[mediaType].schema, answer.json()), label)
     }
   }), { numRuns: CALLS, seed: 3316, interruptAfterTimeLimit: TIME_MAX_MS, markInterruptAsFailure: false })
-  for (const status of [200, 201, 400, 404]) assert.ok(seen.has(status), `${status} among ${[...seen]}`)
+  for (const status of [200, 201, 400, 404]) assert.ok(seen.has(status), `no status ${status} among ${[...seen]}`)
 })

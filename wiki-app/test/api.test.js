@@ -40,7 +40,7 @@ async function walk (app, path) {
   }
 }
 
-test('a program creates, reads, replaces and deletes a page', async (t) => {
+test('an API client creates, reads, replaces and deletes a page', async (t) => {
   const app = await wiki.build(t)
   const created = await put(app, 'a/ b', { content: '# Žabe\n', tags: ['Two', 'one'], author: 'Ana', summary: 'why' })
   assert.equal(created.statusCode, 201)
@@ -57,7 +57,7 @@ test('a program creates, reads, replaces and deletes a page', async (t) => {
   assert.equal((await call(app, 'GET', '/pages/a%2Fb', undefined, { 'if-none-match': etag })).statusCode, 304)
 
   assert.equal((await put(app, 'a/b', { content: 'new' })).statusCode, 200)
-  assert.deepEqual((await call(app, 'GET', '/pages/a%2Fb')).json().tags, ['one', 'two'], 'tags that are left out stay')
+  assert.deepEqual((await call(app, 'GET', '/pages/a%2Fb')).json().tags, ['one', 'two'], 'PUT without tags keeps them')
   assert.notEqual((await call(app, 'GET', '/pages/a%2Fb', undefined, { 'if-none-match': etag })).statusCode, 304)
 
   const deleted = await call(app, 'DELETE', '/pages/a%2Fb?author=Ana&summary=over')
@@ -68,7 +68,7 @@ test('a program creates, reads, replaces and deletes a page', async (t) => {
   assert.deepEqual([last.deleted, last.author, last.summary], [true, 'Ana', 'over'])
 })
 
-test('a program that is out of date is told the revision to look at, and changes nothing', async (t) => {
+test('a write with an outdated precondition gets 412 with the current revision and changes nothing', async (t) => {
   const app = await wiki.build(t)
   assert.equal((await call(app, 'PUT', '/pages/a', { content: 'one' }, { 'if-match': '*' })).json().current_revision, 0)
   assert.equal((await call(app, 'PUT', '/pages/a', { content: 'one' }, { 'if-none-match': '*' })).statusCode, 201)
@@ -93,7 +93,7 @@ test('a program that is out of date is told the revision to look at, and changes
   assert.equal((await call(app, 'DELETE', '/pages/a?base_revision=2')).statusCode, 204)
 })
 
-test('a renamed page is found under its former name, with its history', async (t) => {
+test('the old URLs of a renamed page and of its history redirect to the new name', async (t) => {
   const app = await wiki.build(t)
   await put(app, 'a/b', { content: 'one' })
   await put(app, 'taken')
@@ -110,7 +110,7 @@ test('a renamed page is found under its former name, with its history', async (t
   }
 })
 
-test('an address in another spelling leads where its own spelling does', async (t) => {
+test('a URL in a non-canonical spelling leads to the same resource, directly or by a redirect', async (t) => {
   const app = await wiki.build(t)
   await put(app, 'Old', { content: 'one', tags: ['x'] })
   await call(app, 'POST', '/pages/Old/rename', { to: 'New' })
@@ -142,7 +142,7 @@ test('an address in another spelling leads where its own spelling does', async (
   }
 })
 
-test('what was can be read, compared and brought back', async (t) => {
+test('old revisions can be read, compared and restored, also after a deletion', async (t) => {
   const app = await wiki.build(t)
   await put(app, 'a', { content: 'one\n', author: 'Ana', tags: ['x'] })
   await put(app, 'a', { content: 'two\n', author: 'Bor', tags: [] })
@@ -174,7 +174,7 @@ test('what was can be read, compared and brought back', async (t) => {
   assert.equal((await walk(app, '/changes?limit=100&author=')).flat().length, 3)
 })
 
-test('every way to find pages comes in parts, each part with a validator', async (t) => {
+test('every list and search is paginated, and the list of pages revalidates with its ETag', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['Alpha', 'beta', 'Gamma/alpha', 'delta', 'Epsilon']) {
     await put(app, name, {
@@ -222,14 +222,14 @@ test('every way to find pages comes in parts, each part with a validator', async
   )
 })
 
-test('a cursor belongs to its list, and one that somebody made up is refused', async (t) => {
+test('a cursor of another list or a forged cursor gets 400', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['a', 'b', 'c']) await put(app, name, { tags: ['x'] })
   const { next_cursor: cursor } = (await call(app, 'GET', '/pages?limit=1')).json()
   assert.equal(
     (await call(app, 'GET', `/pages?limit=2&cursor=${cursor}`)).statusCode,
     200,
-    'a part may have another length'
+    'the limit may change from part to part'
   )
   for (const path of [
     '/pages?q=a&', '/tags?', '/tags/x/pages?', '/changes?', '/search?q=text&', '/pages/a/revisions?', '/orphaned?',
@@ -250,7 +250,7 @@ test('a cursor belongs to its list, and one that somebody made up is refused', a
   }
 })
 
-test('what is not described is refused with a problem, even for a browser', async (t) => {
+test('an invalid request gets a problem document (RFC 9457), even when it accepts HTML', async (t) => {
   const app = await wiki.build(t)
   await put(app, 'a')
   /** @type {[number, 'GET' | 'PUT' | 'POST' | 'DELETE', string, object?][]} */
@@ -345,5 +345,5 @@ test('what is not described is refused with a problem, even for a browser', asyn
     (await call(app, 'PUT', '/pages/b', { content: 'x' }, { 'sec-fetch-site': 'cross-site' })).statusCode,
     403
   )
-  assert.equal((await call(app, 'GET', '/pages/b')).statusCode, 404, 'none of them wrote anything')
+  assert.equal((await call(app, 'GET', '/pages/b')).statusCode, 404, 'no refused request wrote anything')
 })

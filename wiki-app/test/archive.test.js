@@ -13,7 +13,7 @@ import { get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
-// A TMPDIR of its own: all that is left in it comes from this file's tests.
+// A separate TMPDIR: every file left in it comes from these tests.
 const temporary = mkdtempSync(path.join(tmpdir(), 'stevec-archive-'))
 process.env.TMPDIR = temporary
 after(() => rmSync(temporary, { recursive: true }))
@@ -75,7 +75,7 @@ async function imported (app, zip, query) {
   return { lines: lines.slice(0, -1), totals: lines[lines.length - 1] }
 }
 
-/** Lists the files of uploads in TMPDIR. An import must leave none. */
+/** Lists the uploaded files in TMPDIR. An import must leave none. */
 const uploads = () => readdirSync(temporary).filter((name) => !name.startsWith('stevec-mongod-'))
 
 /**
@@ -84,7 +84,7 @@ const uploads = () => readdirSync(temporary).filter((name) => !name.startsWith('
  */
 const page = async (app, name) => (await get(app, `/api/v1/pages/${encodeURIComponent(name)}`)).json()
 
-test('an export has a file for each page, with what is known of it, and is the same each time', async (t) => {
+test('an export has one file per page, with metadata, and a repeated export has the same bytes', async (t) => {
   const app = await wiki.build(t)
   await app.inject({ method: 'PUT', url: '/api/v1/pages/b', payload: { content: '# B\r\n', tags: ['y', 'x'] } })
   await save(app, 'b/c: d', 'text')
@@ -107,7 +107,7 @@ test('an export has a file for each page, with what is known of it, and is the s
   assert.equal((await app.inject({ method: 'HEAD', url: '/api/v1/export' })).statusCode, 200)
 })
 
-test('the files can lie side by side on any file system', async (t) => {
+test('exported paths are valid and do not clash on any file system', async (t) => {
   const app = await wiki.build(t)
   const names = [
     'a', 'A', 'a.md/b', 'a/B', 'A/b', 'CON', 'aux.txt/nul', 'com1', '.git/config', 'x. ./y', 'dots...', 'a*b?c|d"e<f>',
@@ -129,8 +129,7 @@ test('the files can lie side by side on any file system', async (t) => {
   }
 })
 
-test('files with and without front matter become pages, one revision each; ' +
-  'what is there already is left alone', async (t) => {
+test('an import reads files with and without front matter, skips unchanged pages and obeys on_conflict', async (t) => {
   const app = await wiki.build(t)
   const zip = await zipOf([
     ['Notes/a%2Fb 100%.md', 'from the path'],
@@ -192,8 +191,7 @@ const renamed = (/** @type {string} */ from, /** @type {string | Buffer} */ to) 
   return zip
 }
 
-test('a file that cannot be is refused in a line that says why; ' +
-  'nothing else is lost and nothing left behind', async (t) => {
+test('an import refuses each invalid file with a reason, keeps the others and leaves no upload behind', async (t) => {
   const app = await wiki.build(t, { PAGE_MAX_BYTES: '2000' })
   const good = /** @type {const} */ (['good.md', 'good'])
   const bomb = 'x'.repeat(10_000_000)
@@ -248,8 +246,7 @@ test('a file that cannot be is refused in a line that says why; ' +
   assert.deepEqual(uploads(), [])
 })
 
-test('a zip that is none, breaks off, has too many files or unpacks to far too much ' +
-  'is told from one that is good', async (t) => {
+test('an import rejects an invalid zip or too many files, stops at a corrupt entry, limits a zip bomb', async (t) => {
   const app = await wiki.build(t)
   const zip = await zipOf(Array.from({ length: 20 }, (_, index) => [`${index}.md`, 'text']))
   for (const payload of [
@@ -299,13 +296,13 @@ test('a zip that is none, breaks off, has too many files or unpacks to far too m
   assert.equal(
     bomb.lines.filter(({ reason = '' }) => /Another file/.test(reason)).length,
     67,
-    'as many as make 64 MiB were unpacked'
+    'files are unpacked up to 64 MiB in total'
   )
   assert.match(bomb.lines[99].reason, /unpacks to far more/)
   assert.deepEqual(uploads(), [])
 })
 
-test('a body that is too large or of another type is refused before it is kept', async (t) => {
+test('an import with a too large Content-Length, another type or an invalid query is refused', async (t) => {
   const app = await wiki.build(t)
   const url = await app.listen({ port: 0 })
   const outgoing = request(`${url}/api/v1/import`, {
@@ -330,7 +327,7 @@ test('a body that is too large or of another type is refused before it is kept',
   }
 })
 
-test('what nobody expected of one file refuses that file, and the log has the cause', async (t) => {
+test('an unexpected error refuses only its file and is logged; losing the database ends the import', async (t) => {
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { MONGODB_URI: uri })
   const errors = t.mock.method(app.log, 'error', () => {})
@@ -347,7 +344,7 @@ test('what nobody expected of one file refuses that file, and the log has the ca
   assert.deepEqual(lines.map(({ result }) => result), ['unchanged', 'refused', 'refused', 'unchanged'])
   assert.deepEqual([totals.done, totals.refused], [true, 2])
   for (const { reason } of lines.slice(1, 3)) assert.match(reason, /^Something went wrong in the wiki with this file/)
-  assert.equal(errors.mock.callCount(), 1, 'one cause, one line')
+  assert.equal(errors.mock.callCount(), 1, 'the same cause is logged once')
   const [{ err, path: file }] = /** @type {any[]} */ (errors.mock.calls[0].arguments)
   assert.match(err.message, /tags\.join/)
   assert.match(file, /^[bc]\.md$/)
@@ -372,8 +369,7 @@ async function openDatabase (t, uri) {
   return { connection: mongoose.connections[mongoose.connections.length - 1], db: client.db() }
 }
 
-test('imports and exports at the same time have a limit; ' +
-  'whoever goes away leaves nothing behind and frees the place', async (t) => {
+test('a third concurrent import gets 429; a client that disconnects frees its slot and leaves no file', async (t) => {
   const app = await wiki.build(t)
   const url = await app.listen({ port: 0 })
   const start = async () => {
@@ -403,7 +399,7 @@ test('imports and exports at the same time have a limit; ' +
   for (let index = 0; index < 10; index++) assert.equal((await get(app, '/api/v1/export')).statusCode, 200)
 })
 
-test('whatever the pages are, an export and an import make the same wiki', async (t) => {
+test('importing an export recreates the same pages, for generated names, texts and tags', async (t) => {
   const [from, to] = [await wiki.build(t), await wiki.build(t)]
   const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
   const name = fc.oneof(
@@ -440,5 +436,5 @@ test('whatever the pages are, an export and an import make the same wiki', async
     assert.deepEqual(known(await filesIn(await exported(to))), known(await filesIn(zip)))
     assert.equal((await imported(from, zip)).totals.unchanged, (await filesIn(zip)).size)
   }), { numRuns: 10, seed: 7, endOnFailure: true })
-  assert.ok(saved > 10, `${saved} pages were tried`)
+  assert.ok(saved > 10, `only ${saved} pages were saved`)
 })

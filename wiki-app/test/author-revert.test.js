@@ -44,7 +44,7 @@ async function vandalised (t) {
   return { ana, vandal, open, MONGODB_URI, app: await wiki.build(t, { ...peopleOnly(t), MONGODB_URI }) }
 }
 
-test('what one author did is taken back where it is the newest, and nothing is lost by it', async (t) => {
+test('pages whose newest revision is the author’s are reverted by a new revision; others stay', async (t) => {
   const { app } = await vandalised(t)
   const answer = await revert(app, { author: 'vandal' })
   assert.equal(answer.statusCode, 200)
@@ -71,10 +71,10 @@ test('what one author did is taken back where it is the newest, and nothing is l
     /revision 4<\/a>.*by <a [^>]*>admin<\/a>: <span dir="auto">Took back what “vandal” did: to revision 1</
   )
   assert.match((await get(app, '/revision/edited/3')).body, /worse/)
-  assert.deepEqual((await revert(app, { author: 'vandal' })).json().done, 0, 'once is enough')
+  assert.deepEqual((await revert(app, { author: 'vandal' })).json().done, 0, 'a second revert finds nothing to do')
 })
 
-test('an administrator sees what would happen before it does, and what did', async (t) => {
+test('an administrator gets a preview that changes nothing, and then a report of what changed', async (t) => {
   const { app } = await vandalised(t)
   const cookie = await cookieOf(app, 'admin')
   assert.match((await get(app, '/edit/new', { ...BROWSER, ...cookie })).body, /href="\/edit\/revert-author"/)
@@ -86,7 +86,7 @@ test('an administrator sees what would happen before it does, and what did', asy
     text,
     /deleted from revision 2 back to 1 edited from revision 3 back to 1 gone stays: it is deleted, as it was before made is deleted/
   )
-  assert.equal(await raw(app, 'edited'), 'worse', 'looking changes nothing')
+  assert.equal(await raw(app, 'edited'), 'worse', 'the preview changes nothing')
 
   const fields = Object.fromEntries(
     [...preview.body.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g)]
@@ -106,7 +106,7 @@ test('an administrator sees what would happen before it does, and what did', asy
   )
 })
 
-test('what the author did before a time stays', async (t) => {
+test('with `since`, only the author’s later revisions are reverted; an invalid time gets 400', async (t) => {
   const { app } = await vandalised(t)
   const revisions = /** @type {import('mongodb').Db} */ (mongoose.connections[mongoose.connections.length - 1].db)
     .collection('revisions')
@@ -123,7 +123,7 @@ test('what the author did before a time stays', async (t) => {
   }
 })
 
-test('many pages are done in parts, each of which says where the next begins', async (t) => {
+test('with `limit`, pages are reverted in parts, and each response says where the next part begins', async (t) => {
   const { app } = await vandalised(t)
   const first = (await revert(app, { author: 'vandal', limit: 2 })).json()
   assert.deepEqual(
@@ -140,7 +140,7 @@ test('many pages are done in parts, each of which says where the next begins', a
   }
 })
 
-test('nobody’s later edit is lost: a page that someone changes meanwhile is left to them', async (t) => {
+test('an edit that is saved during the revert is kept', async (t) => {
   const { MONGODB_URI, ana } = await vandalised(t)
   const app = await buildApp(readConfig({
     LOG_LEVEL: 'silent',
@@ -169,7 +169,7 @@ test('nobody’s later edit is lost: a page that someone changes meanwhile is le
   assert.equal(await raw(app, 'made'), 'good now')
 })
 
-test('it is for administrators, and for other people’s changes', async (t) => {
+test('only administrators may revert an author, never themselves; invalid input gets 400', async (t) => {
   const { app } = await vandalised(t)
   await save(app, 'own', 'x', bearer('admin'))
   const own = await revert(app, { author: 'admin' })

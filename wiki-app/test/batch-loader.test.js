@@ -19,7 +19,7 @@ function slowReader (keysMax = 100) {
   return { read, reads }
 }
 
-test('all that is asked for in one turn of the event loop is one read', async () => {
+test('all keys requested in one turn of the event loop share one read', async () => {
   const { read, reads } = slowReader()
   const asked = Promise.all([read('a'), read('b'), read('a'), read('missing')])
   await nextTurn()
@@ -28,8 +28,7 @@ test('all that is asked for in one turn of the event loop is one read', async ()
   assert.deepEqual(await asked, ['A', 'B', 'A', null])
 })
 
-test('who asks while a read is under way is not answered by it, ' +
-  'for it may have begun before an edit that they know of', async () => {
+test('a call during a read starts another read, as the first may have missed a recent edit', async () => {
   const { read, reads } = slowReader()
   const before = read('a')
   await nextTurn()
@@ -41,7 +40,7 @@ test('who asks while a read is under way is not answered by it, ' +
   assert.deepEqual(await Promise.all([before, after]), ['old', 'new'])
 })
 
-test('a read that fails fails for those who waited for it, and for nobody else', async () => {
+test('a failed read rejects only its own callers', async () => {
   const { read, reads } = slowReader()
   const first = read('a')
   await nextTurn()
@@ -53,7 +52,7 @@ test('a read that fails fails for those who waited for it, and for nobody else',
   assert.equal(await second, 'A')
 })
 
-test('a read is bounded, however many ask', async () => {
+test('a read has at most `keysMax` keys; more keys are read in parallel', async () => {
   const { read, reads } = slowReader(2)
   const asked = Promise.all(['a', 'b', 'c', 'd', 'e'].map(read))
   await nextTurn()
@@ -62,7 +61,7 @@ test('a read is bounded, however many ask', async () => {
   assert.deepEqual(await asked, ['a', 'b', 'c', 'd', 'e'])
 })
 
-test('many requests for one page are one read, and later ones read anew', async () => {
+test('calls for the same key in one turn share a read; a later call reads again', async () => {
   const { read, reads } = slowReader(1)
   const first = Array.from({ length: 50 }, () => read('a'))
   await nextTurn()

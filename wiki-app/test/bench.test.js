@@ -24,7 +24,7 @@ import { loadWithWrk } from '../bench/wrk.js'
 const node = (id, functionName, children = [], url = '') =>
   ({ id, callFrame: { functionName, scriptId: '0', url, lineNumber: 9, columnNumber: 0 }, children })
 
-test('a profile is summed up by function wherever it was called from, and waiting is no work', () => {
+test('a profile sums each function’s time over all its callers and leaves out idle time', () => {
   const nodes = [
     node(1, '(root)', [2, 3, 5]),
     node(2, '(idle)'),
@@ -50,11 +50,11 @@ test('a profile is summed up by function wherever it was called from, and waitin
   )
 })
 
-test('a profile without samples is an error, not an empty picture', () => {
+test('a profile without samples is an error', () => {
   assert.throws(() => summarise({ nodes: [node(1, '(root)')], startTime: 0, endTime: 0 }, '/wiki'), /no samples/)
 })
 
-test('the time and the memory of a process are the kernel\'s', () => {
+test('CPU time and resident memory of a process match what Node reports; a missing process is an error', () => {
   const before = cpuSeconds(process.pid)
   const own = process.cpuUsage()
   const until = (own.user + own.system) / 1e6 + 0.05
@@ -65,14 +65,14 @@ test('the time and the memory of a process are the kernel\'s', () => {
   assert.throws(() => cpuSeconds(2 ** 30))
 })
 
-test('wrk asks for all that it is given, each with its own headers, and takes no other answer for a good one', {
+test('wrk sends every given request with its own headers, and an unexpected status is an error', {
   skip: locateTool('wrk') === null && 'wrk is missing; `./stevec setup --with wrk` installs it'
 }, async (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-wrk-'))
   /** @type {Map<string, number>} */
   const asked = new Map()
   let answers = 0
-  /** More than the checks before the load, and few: a busy machine sends few requests in the load's second. */
+  /** More than the checks before the load need, but few: a busy machine sends few requests in one second. */
   const GOOD_ANSWERS = 10
   const server = createServer(({ url = '', headers }, response) => {
     const key = `${url} ${headers['if-none-match']}`
@@ -109,7 +109,7 @@ test('wrk asks for all that it is given, each with its own headers, and takes no
   await assert.rejects(loadWithWrk({ ...load, requests: [known('late')] }), /wrk ended with 0 and said/)
 })
 
-test('a ratio of two that took turns has the interval that the rounds\' own ratios give it', () => {
+test('a paired ratio is the geometric mean of the rounds’ ratios, with its 95 % interval', () => {
   const same = pairedRatio([3, 30, 300], [2, 20, 200])
   for (const value of [same.ratio, same.low, same.high]) assert.ok(Math.abs(value - 1.5) < 1e-12)
   assert.equal(same.n, 3)
@@ -131,7 +131,7 @@ test('a ratio of two that took turns has the interval that the rounds\' own rati
   assert.ok(Math.abs(pairedRatio(base, ours).low - 1 / quiet.high) < 1e-12)
 })
 
-test('rounds of which no interval can be had are an error', () => {
+test('pairedRatio rejects too few, too many or unpaired rounds, and values that are not above 0', () => {
   const many = Array.from({ length: ROUNDS_MAX + 1 }, () => 1)
   for (const [ours, base] of [[[1], [1]], [[1, 2], [1]], [many, many]]) {
     assert.throws(() => pairedRatio(ours, base), /2 to 31 rounds/)
@@ -139,7 +139,7 @@ test('rounds of which no interval can be had are an error', () => {
   for (const bad of [0, -1, Number.NaN]) assert.throws(() => pairedRatio([1, bad], [1, 1]), /above 0/)
 })
 
-test('a table of two variants names each line, both times and the ratio', () => {
+test('a comparison lists the ratio and both medians of each measurement', () => {
   const turns = {
     view_c16: { on: [51, 52, 53], off: [50, 51, 52] },
     save_c16: { on: [1_500, 1_600, 1_500], off: [1_500, 1_500, 1_600] }
@@ -150,7 +150,7 @@ test('a table of two variants names each line, both times and the ratio', () => 
   assert.match(text, /^save_c16 .* 3 +1500 +1500$/m)
 })
 
-test('another version of the repository is a tree of its own, with its own packages, and is gone at the end', {
+test('openTree checks out a complete version with its own packages, and its removal leaves nothing', {
   timeout: 300_000
 }, async (t) => {
   const root = fileURLToPath(new URL('../../', import.meta.url))

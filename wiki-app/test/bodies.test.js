@@ -33,7 +33,7 @@ const writesOf = (app) => /** @type {{method: string | string[], url: string}[]}
   .flatMap(({ method, url }) => [method].flat().map((each) => ({ method: each, url })))
   .filter(({ method }) => ['POST', 'PUT', 'PATCH', 'DELETE'].includes(method))
 
-test('whatever body a write has, its answer says what to send, and none is an error of the wiki', async (t) => {
+test('a write with an unusable body gets a 4xx that explains it, never a 5xx', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const writes = writesOf(app)
   const named = writes.map(({ method, url }) => `${method} ${url}`)
@@ -71,7 +71,7 @@ test('whatever body a write has, its answer says what to send, and none is an er
   }
 })
 
-test('a missing body is asked for by name', async (t) => {
+test('the error for a missing or null body names the expected type or fields', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   for (const [method, url, status, detail] of /** @type {const} */ ([
     [

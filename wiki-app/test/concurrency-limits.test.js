@@ -60,7 +60,7 @@ async function post (url, body, signal) {
   return { status, ms: performance.now() - start }
 }
 
-test('more than can be worked at wait; who waited for too long is told so, with when to come again', async (t) => {
+test('requests over the limit wait; those that wait too long get 503 with Retry-After', async (t) => {
   const { ask, working, begun } = await build(t, { waitMaxMs: 1_000, workMaxMs: 600_000 })
   const first = Array.from({ length: AT_ONCE }, () => ask())
   assert.ok(await waitUntil(() => begun() === AT_ONCE, WAIT_MAX_MS))
@@ -68,11 +68,11 @@ test('more than can be worked at wait; who waited for too long is told so, with 
   assert.equal(refused.headers['retry-after'], '2')
   assert.match(refused.json().detail, /More is asked of the wiki than it can answer/)
   assert.deepEqual([refused, ...others].map(({ statusCode }) => statusCode), Array(10).fill(503))
-  assert.equal(begun(), AT_ONCE, 'nothing was begun for those that were refused')
+  assert.equal(begun(), AT_ONCE, 'no handler ran for the refused requests')
 
   const waits = ask()
   working.pop()?.()
-  assert.ok(await waitUntil(() => begun() === AT_ONCE + 1, WAIT_MAX_MS), 'when one is done another begins')
+  assert.ok(await waitUntil(() => begun() === AT_ONCE + 1, WAIT_MAX_MS), 'a waiting request starts when one ends')
   for (const end of working.splice(0)) end()
   assert.deepEqual(
     (await Promise.all([...first, waits])).map(({ statusCode }) => statusCode),
@@ -80,7 +80,7 @@ test('more than can be worked at wait; who waited for too long is told so, with 
   )
 })
 
-test('what hangs does not keep others from being answered', async (t) => {
+test('a request that hangs frees its slot for another', async (t) => {
   const { ask, working, begun } = await build(t, { waitMaxMs: 60_000 })
   for (let index = 0; index < AT_ONCE; index++) ask().catch(() => {})
   assert.ok(await waitUntil(() => begun() === AT_ONCE, WAIT_MAX_MS))
@@ -90,7 +90,7 @@ test('what hangs does not keep others from being answered', async (t) => {
   assert.equal((await other).statusCode, 200)
 })
 
-test('costly reads begin two at a time, and keep no others from being answered', async (t) => {
+test('at most two costly reads run at once, and they do not delay other reads', async (t) => {
   const { app, ask, working, begun, arrived, bodies } = await build(t, { waitMaxMs: 60_000, workMaxMs: 600_000 })
   const costly = Array.from({ length: 6 }, async () => get(app, '/costly'))
   assert.ok(await waitUntil(() => arrived() === 6, WAIT_MAX_MS))
@@ -105,7 +105,7 @@ test('costly reads begin two at a time, and keep no others from being answered',
   assert.deepEqual((await Promise.all([...costly, other])).map(({ statusCode }) => statusCode), Array(7).fill(200))
 })
 
-test('with 0 there is no line, and nobody is refused', async (t) => {
+test('with a maximum wait of 0 there is no limit and no refusal', async (t) => {
   const { ask, working, begun } = await build(t, { waitMaxMs: 0 })
   const all = Array.from({ length: 5 * AT_ONCE }, () => ask())
   assert.ok(await waitUntil(() => begun() === all.length, WAIT_MAX_MS))
@@ -113,7 +113,7 @@ test('with 0 there is no line, and nobody is refused', async (t) => {
   assert.ok((await Promise.all(all)).every(({ statusCode }) => statusCode === 200))
 })
 
-test('writes wait as long as they may, and then begin or are refused', async (t) => {
+test('a write that gets no slot is refused with 503, but not before the maximum wait', async (t) => {
   const waitMaxMs = 2_000
   const { app, working, begun } = await build(t, { waitMaxMs, workMaxMs: 600_000 })
   const url = await app.listen()
@@ -121,13 +121,13 @@ test('writes wait as long as they may, and then begin or are refused', async (t)
   assert.ok(await waitUntil(() => begun() === WRITES_AT_ONCE, WAIT_MAX_MS))
   const refused = await Promise.all(Array.from({ length: WRITES_AT_ONCE }, (_, index) => post(url, `refused ${index}`)))
   assert.deepEqual([...new Set(refused.map(({ status }) => status))], [503])
-  assert.ok(Math.min(...refused.map(({ ms }) => ms)) >= waitMaxMs, 'none sooner')
+  assert.ok(Math.min(...refused.map(({ ms }) => ms)) >= waitMaxMs, 'no refusal comes earlier')
   assert.equal(begun(), WRITES_AT_ONCE)
   for (const end of working.splice(0)) end()
   assert.deepEqual([...new Set((await Promise.all(first)).map(({ status }) => status))], [200])
 })
 
-test('many writes at once are all made, a few at a time', async (t) => {
+test('of many concurrent writes, 32 run at once and all succeed', async (t) => {
   const { app, working, arrived, begun } = await build(t, { waitMaxMs: 600_000, workMaxMs: 600_000 })
   const url = await app.listen()
   const all = Array.from({ length: 3 * WRITES_AT_ONCE }, (_, index) => post(url, String(index)))
@@ -140,7 +140,7 @@ test('many writes at once are all made, a few at a time', async (t) => {
   assert.ok((await Promise.all(all)).every(({ status }) => status === 200))
 })
 
-test('the work of a client that has gone meanwhile is not done', async (t) => {
+test('a waiting write whose client disconnects never runs', async (t) => {
   const { app, working, arrived, begun, bodies } = await build(t, { waitMaxMs: 600_000, workMaxMs: 600_000 })
   const url = await app.listen()
   const connections = () => new Promise((resolve) => { app.server.getConnections((_, count) => resolve(count)) })
@@ -163,7 +163,7 @@ test('the work of a client that has gone meanwhile is not done', async (t) => {
   assert.ok(!bodies().includes('left'))
 })
 
-test('readers do not wait behind writes', async (t) => {
+test('a read does not wait behind queued writes', async (t) => {
   const { app, ask, working, begun } = await build(t, { waitMaxMs: 600_000, workMaxMs: 600_000 })
   const url = await app.listen()
   const writes = Array.from({ length: 2 * WRITES_AT_ONCE }, () => post(url, 'x'))

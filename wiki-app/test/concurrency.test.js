@@ -11,10 +11,9 @@ const PATIENCE_MS = 19_000
 
 const wiki = useWiki()
 
-test('a program says which text it replaces, ' +
-  'and is refused when that is not the newest (RFC 9110 §13.1.1)', async (t) => {
+test('a write whose If-Match or If-None-Match is false gets 412 (RFC 9110 §13.1)', async (t) => {
   const app = await wiki.build(t)
-  assert.equal((await save(app, 'a', 'first', { 'if-match': '*' })).statusCode, 412, 'there is nothing to replace')
+  assert.equal((await save(app, 'a', 'first', { 'if-match': '*' })).statusCode, 412, 'there is no page to replace')
   assert.equal((await save(app, 'a', 'first', { 'if-none-match': '*' })).statusCode, 201)
   const refused = await save(app, 'a', 'again', { 'if-none-match': '*' })
   assert.equal(refused.statusCode, 412)
@@ -25,7 +24,7 @@ test('a program says which text it replaces, ' +
     assert.equal((await save(app, 'a', 'second', { 'if-match': wrong })).statusCode, 412, wrong)
   }
   assert.equal((await save(app, 'a', 'second', { 'if-match': `"x", ${etag}` })).statusCode, 200)
-  assert.equal((await save(app, 'a', 'third', { 'if-match': etag })).statusCode, 412, 'that was the text before')
+  assert.equal((await save(app, 'a', 'third', { 'if-match': etag })).statusCode, 412, 'the ETag is of an old revision')
   assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/a', headers: { 'if-match': etag } })).statusCode, 412)
   assert.match((await get(app, '/wiki/a')).body, /<p>second<\/p>/)
   assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/a', headers: { 'if-match': '*' } })).statusCode, 204)
@@ -36,8 +35,7 @@ test('a program says which text it replaces, ' +
   )
 })
 
-test('a person whose form is out of date gets both texts and their difference, ' +
-  'and can save what came of them', async (t) => {
+test('a form based on an old revision gets 409 with both texts and their difference; the merge saves', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'one\ntwo\nthree')
   assert.match((await get(app, '/edit/text/a', BROWSER)).body, /name="base_revision" value="1"/)
@@ -66,7 +64,7 @@ test('a person whose form is out of date gets both texts and their difference, '
   )
 })
 
-test('a form that was opened before the page was deleted, or made, meets the same care', async (t) => {
+test('a save based on the state before a deletion or a creation is a conflict', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'text')
   await app.inject({ method: 'DELETE', url: '/wiki/a' })
@@ -81,7 +79,7 @@ test('a form that was opened before the page was deleted, or made, meets the sam
   }
 })
 
-test('two thousand edits of one page at once, by two processes\' worth of applications: none is lost', async (t) => {
+test('2000 concurrent edits of one page through two applications are all stored', async (t) => {
   const uri = wiki.freshUri()
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   const edits = 2_000
@@ -111,11 +109,11 @@ test('two thousand edits of one page at once, by two processes\' worth of applic
   assert.match(
     (await get(apps[1], '/revision/hot/1000')).body,
     new RegExp(`<p>edit ${index}</p>`),
-    'and each is the text that was sent'
+    'the stored text is the one that was sent'
   )
 })
 
-test('an edit on an old base never goes unnoticed: of many on one base, one wins', async (t) => {
+test('of 40 concurrent edits on the same base revision, one succeeds and the others get 412', async (t) => {
   const uri = wiki.freshUri()
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   await save(apps[0], 'a', 'base')
@@ -128,8 +126,7 @@ test('an edit on an old base never goes unnoticed: of many on one base, one wins
   assert.equal(answers.filter(({ statusCode }) => statusCode === 412).length, 39)
 })
 
-test('forty edits at once of pages that share a tag and a link, by two processes\' worth of applications: ' +
-  'none is refused before its time', async (t) => {
+test('40 concurrent edits of pages that share a tag and a link all succeed; no 503 comes early', async (t) => {
   const uri = wiki.freshUri()
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   async function edit (/** @type {number} */ page) {
@@ -138,7 +135,7 @@ test('forty edits at once of pages that share a tag and a link, by two processes
       const payload = { content: 'to [[all]]', tags: ['all'] }
       const { statusCode } = await apps[page % 2].inject({ method: 'PUT', url: `/api/v1/pages/${page}`, payload })
       if (statusCode !== 503) return statusCode
-      assert.ok(performance.now() - startedMs >= PATIENCE_MS, 'a slow machine needs more than the time that there is')
+      assert.ok(performance.now() - startedMs >= PATIENCE_MS, 'a 503 comes only after almost 20 s')
       assert.ok(attempt < ATTEMPTS_MAX)
     }
   }
@@ -147,8 +144,7 @@ test('forty edits at once of pages that share a tag and a link, by two processes
   assert.match((await get(apps[0], '/api/v1/tags')).body, /"pages":40\b/)
 })
 
-test('an edit that the database ended because it took too long, as while a machine stands still, ' +
-  'is made anew', async (t) => {
+test('a transaction that MongoDB aborts as too old, e.g. after the machine was suspended, is retried', async (t) => {
   const connection = await mongoose.createConnection(wiki.freshUri()).asPromise()
   t.after(() => connection.close())
   const admin = connection.getClient().db('admin')

@@ -7,7 +7,7 @@ import { cachePolicy } from '../src/caching/cache-policy.js'
 import { ConfigError, readConfig } from '../src/config.js'
 import { settingsTable } from '../src/settings.js'
 
-test('an empty environment gives the defaults, and what is not ours is ignored', () => {
+test('an environment without settings gives the defaults; other variables are ignored', () => {
   assert.deepEqual(readConfig({ PATH: '/bin', SECRET: 'x' }), {
     HOST: '127.0.0.1',
     PORT: 3000,
@@ -33,7 +33,7 @@ test('an empty environment gives the defaults, and what is not ours is ignored',
   })
 })
 
-test('the limits themselves are allowed', () => {
+test('values at the limits are allowed', () => {
   const config = readConfig({ PORT: '0', CACHE_TTL_S: '31536000', PAGE_MAX_BYTES: '3145728', CACHE_POLICY: 'no-store' })
   assert.equal(config.PORT, 0)
   assert.equal(config.CACHE_TTL_S, 31_536_000)
@@ -70,7 +70,7 @@ for (const [name, value] of [
   })
 }
 
-test('settings that need each other are refused alone, in one line', () => {
+test('ACCESS=users and USERS_FILE require each other; one alone is refused in one line', () => {
   assert.throws(() => readConfig({ ACCESS: 'users' }), {
     message: /^ACCESS=users is not allowed without USERS_FILE: [^\n]+$/
   })
@@ -80,7 +80,7 @@ test('settings that need each other are refused alone, in one line', () => {
   assert.equal(readConfig({ ACCESS: 'users', USERS_FILE: 'users.json' }).USERS_FILE, 'users.json')
 })
 
-test('purges want a token that only its owner can read, and the address under which caches know the pages', (t) => {
+test('purging requires PUBLIC_URL and an API token, whose file only its owner may read or change', (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-config-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const file = path.join(directory, 'token')
@@ -124,7 +124,7 @@ test('purges want a token that only its owner can read, and the address under wh
   }
 })
 
-test('proxies are named by address, by block or by range', () => {
+test('TRUSTED_PROXIES accepts none, loopback, addresses and CIDR blocks', () => {
   for (const proxies of ['none', 'loopback', 'loopback, 10.0.0.0/8,2001:db8::/32', '192.0.2.1']) {
     assert.equal(readConfig({ TRUSTED_PROXIES: proxies }).TRUSTED_PROXIES, proxies)
   }
@@ -135,7 +135,7 @@ test('the README has the table of all settings', () => {
   assert.ok(readme.includes(`\n${settingsTable()}\n\n`), 'run `node wiki-app/bin/settings.js --write`')
 })
 
-test('several bad settings are all named at once', () => {
+test('one error names all invalid settings', () => {
   assert.throws(() => readConfig({ PORT: 'x', LOG_LEVEL: 'y' }), /PORT="x".*LOG_LEVEL="y"/)
 })
 
@@ -143,7 +143,7 @@ for (const uri of [
   '', 'postgres://me:hunter2@host/db', 'mongodb://me:hunter2', 'mongodb://me:hunt@er2@host/db',
   'mongodb://me:hunter2@host/db?nonsense=1', 'mongodb://me:hunter2@host/db?w='
 ]) {
-  test(`the bad database address ${JSON.stringify(uri)} is refused without showing a password`, () => {
+  test(`the invalid MONGODB_URI ${JSON.stringify(uri)} is refused without showing a password`, () => {
     assert.throws(() => readConfig({ MONGODB_URI: uri }), (error) => {
       assert.ok(error instanceof ConfigError)
       assert.match(
@@ -156,7 +156,7 @@ for (const uri of [
   })
 }
 
-test('each cache policy says what caches may do and how long others may see an old text', () => {
+test('each cache policy has its headers, its maximum staleness and the way it purges', () => {
   const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 0, cdnTtlS: 3600 }
   const lists = { listControl: 'public, no-cache', purgedBy: null }
   const asksEachTime = { 'cache-control': 'public, no-cache' }
@@ -181,7 +181,7 @@ test('each cache policy says what caches may do and how long others may see an o
   }
 })
 
-test('a page may outlive its wiki\'s silence where that is allowed, and nowhere else', () => {
+test('CACHE_STALE_IF_ERROR_S adds stale-if-error to cacheable policies, not to no-store', () => {
   const lifetimes = { ttlS: 60, staleWhileRevalidateS: 30, staleIfErrorS: 600, cdnTtlS: 3600 }
   assert.equal(cachePolicy('ttl', lifetimes).headers['cache-control'], 'public, max-age=60, stale-if-error=600')
   assert.equal(cachePolicy('purge-url', lifetimes).headers['cdn-cache-control'], 'max-age=3600, stale-if-error=600')

@@ -4,7 +4,7 @@ import { BROWSER, get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
-test('the counter tells how many requests came since it was last read', async (t) => {
+test('the counter reports the requests since its last reading', async (t) => {
   const app = await wiki.build(t)
   const first = await get(app, '/wiki/stevec')
   assert.equal(first.headers['cache-control'], 'private, no-store')
@@ -18,7 +18,7 @@ test('the counter tells how many requests came since it was last read', async (t
   assert.deepEqual((await get(app, '/wiki/stevec')).json(), { requests: 0, reads: 0, writes: 0 })
 })
 
-test('whatever arrives counts, refused or not, but for the readings themselves and the probes', async (t) => {
+test('every request counts, refused or not, except counter readings and health probes', async (t) => {
   const app = await wiki.build(t)
   const requests = /** @type {const} */ ([
     // Reads.
@@ -49,7 +49,7 @@ test('whatever arrives counts, refused or not, but for the readings themselves a
   assert.deepEqual((await get(app, '/wiki/stevec?x=1', BROWSER)).json(), { requests: 17, reads: 8, writes: 9 })
 })
 
-test('however its URL is spelt, it is the counter, and its name is no page’s', async (t) => {
+test('every spelling of the counter’s URL reaches the counter, and no page can have its name', async (t) => {
   const app = await wiki.build(t)
   for (const url of ['/wiki/%73tevec', '/wiki/stev%65c', '/%77iki/stevec']) {
     await get(app, '/')
@@ -66,7 +66,7 @@ test('however its URL is spelt, it is the counter, and its name is no page’s',
   assert.equal((await get(app, '/edit/text/stevec')).statusCode, 400)
 })
 
-test('under two thousand requests at once no request is lost or counted twice', async (t) => {
+test('of 2000 concurrent requests, none is lost or counted twice', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'text')
   await get(app, '/wiki/stevec')
@@ -92,8 +92,7 @@ test('under two thousand requests at once no request is lost or counted twice', 
   assert.deepEqual(total, { requests: 2_000, reads: 1_800, writes: 200 })
 })
 
-test('however much is asked of the wiki, probes and the counter answer, ' +
-  'and each request is answered or refused', async (t) => {
+test('under overload, /healthz and the counter respond, and other requests get 200 or 503', async (t) => {
   const app = await wiki.build(t, { QUEUE_WAIT_MAX_MS: '1' })
   const asked = Array.from({ length: 200 }, async (_, index) => get(app, `/search?q=${index}`))
   for (const url of ['/healthz', '/wiki/stevec']) assert.equal((await get(app, url)).statusCode, 200, url)

@@ -73,11 +73,11 @@ async function documentsOf (app, words) {
   ]
 }
 
-test('what is in a name, tag, author, summary or search is text: each document keeps its structure', async (t) => {
+test('markup in a name, tag, author, summary or search never changes a document’s structure', async (t) => {
   const app = await wiki.build(t)
   const harmless = await documentsOf(app, HARMLESS)
   const nothingFound = await Promise.all(['/search?q=nothing', '/?q=nothing'].map((url) => get(app, url, BROWSER)))
-  assert.ok(structureOf('<p title="<b>">a<i x>').join() === 'p title,i x', 'the structure is read as browsers do')
+  assert.ok(structureOf('<p title="<b>">a<i x>').join() === 'p title,i x', 'structureOf reads tags as browsers do')
   assert.notDeepEqual(structureOf('<p>a</p>'), structureOf('<p>a<b></p>'))
   const known = new Set([...nothingFound, ...harmless.map(({ answer }) => answer)]
     .flatMap(({ body }) => structureOf(body)))

@@ -67,8 +67,7 @@ async function build (t) {
 
 const sockets = () => process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length
 
-test('connections that stay open and carry nothing: 503 for reads and writes, ' +
-  'and all works again without a restart', async (t) => {
+test('while database connections are silent, reads and writes get 503; the wiki recovers by itself', async (t) => {
   const app = await build(t)
   const socketsBefore = sockets()
   // Saves in flight when the link falls silent: after that no response of the database arrives.
@@ -76,7 +75,7 @@ test('connections that stay open and carry nothing: 503 for reads and writes, ' 
   await afflict('timeout', { timeout: 0 })
   const cut = performance.now()
   for (const { statusCode } of await answers) assert.ok([201, 503].includes(statusCode))
-  t.diagnostic(`what was under way is answered ${Math.round(performance.now() - cut)} ms after the link fell silent`)
+  t.diagnostic(`saves in flight get responses ${Math.round(performance.now() - cut)} ms after the link fell silent`)
   assert.ok(performance.now() - cut < REFUSAL_MAX_MS)
 
   const start = performance.now()
@@ -89,32 +88,32 @@ test('connections that stay open and carry nothing: 503 for reads and writes, ' 
     get(app, '/readyz')
   ])
   const refusalMs = performance.now() - start
-  t.diagnostic(`what comes then, within ${Math.round(refusalMs)} ms`)
+  t.diagnostic(`later requests are refused within ${Math.round(refusalMs)} ms`)
   assert.ok(refusalMs < REFUSAL_MAX_MS)
   for (const answer of refusals) {
     assert.equal(answer.statusCode, 503, answer.body)
     assert.equal(answer.headers['retry-after'], '2')
   }
   for (const url of ['/healthz', '/wiki/stevec']) {
-    assert.equal((await get(app, url)).statusCode, 200, 'needs no database')
+    assert.equal((await get(app, url)).statusCode, 200, 'this URL needs no database')
   }
 
   await heal()
   const healed = performance.now()
   assert.ok(await waitUntil(async () => (await get(app, '/wiki/there')).statusCode === 200, RECOVERY_MAX_MS))
   assert.ok(await waitUntil(async () => (await save(app, 'another', 'text')).statusCode < 300, RECOVERY_MAX_MS))
-  t.diagnostic(`works again ${Math.round(performance.now() - healed)} ms after`)
+  t.diagnostic(`works again ${Math.round(performance.now() - healed)} ms after the link is back`)
   assert.ok(
     await waitUntil(async () => (await save(app, 'there', 'text')).statusCode < 300, RECOVERY_MAX_MS),
-    'also the page of a write that was cut off'
+    'a page whose write failed can be saved again'
   )
   assert.ok(
     await waitUntil(() => sockets() <= socketsBefore + 20, RECOVERY_MAX_MS),
-    'connections are not kept for ever'
+    'broken connections are closed'
   )
 })
 
-test('an edit that was refused as the database did not answer is not made when it does again', async (t) => {
+test('an edit refused while the database is silent is not made after it recovers', async (t) => {
   const directUri = mongod.uriFor('refused')
   const app = await buildApp(readConfig({ MONGODB_URI: directUri, LOG_LEVEL: 'silent' }))
   t.after(() => app.close())
@@ -129,7 +128,7 @@ test('an edit that was refused as the database did not answer is not made when i
   assert.equal(headers['page-revision'], '2')
 })
 
-test('edits in line when the database falls silent are refused with the others, and never made', async (t) => {
+test('edits in the queue when the database falls silent get 503 and are never made', async (t) => {
   const settings = { MONGODB_URI: mongod.uriFor('waiting'), LOG_LEVEL: 'silent', WRITES_PER_MINUTE: '0' }
   const app = await buildApp(readConfig({ ...settings, QUEUE_WAIT_MAX_MS: '60000' }))
   t.after(() => app.close())
@@ -148,7 +147,7 @@ test('edits in line when the database falls silent are refused with the others, 
   assert.deepEqual([...new Set(pages.map(({ statusCode }) => statusCode))], [404])
 })
 
-test('a database that is slow is not taken for one that is away', async (t) => {
+test('a slow database does not count as unavailable', async (t) => {
   const app = await build(t)
   await afflict('latency', { latency: 60 })
   const [read, written] = await Promise.all([get(app, '/wiki/there'), save(app, 'slowly', 'text')])
@@ -158,7 +157,7 @@ test('a database that is slow is not taken for one that is away', async (t) => {
   assert.equal((await save(app, 'bit by bit', 'x'.repeat(20_000))).statusCode, 201)
 })
 
-test('connections that are reset again and again cost a 503, never more, and no write is done twice', async (t) => {
+test('under repeated resets, saves succeed or get 503; acknowledged ones persist, none is stored twice', async (t) => {
   const app = await build(t)
   const answers = []
   for (let round = 0; round < 4; round++) {
@@ -179,6 +178,6 @@ test('connections that are reset again and again cost a 503, never more, and no 
       .map((answer) => answer.json().revision)
     const kept = (history.items ?? []).map((/** @type {{revision: number}} */ { revision }) => revision)
     assert.ok(acknowledged.every((revision) => kept.includes(revision)))
-    assert.ok(kept.length <= 4, 'one for each save at most')
+    assert.ok(kept.length <= 4, 'at most one revision per save')
   }
 })

@@ -4,7 +4,7 @@ import { BROWSER, get, save, submit, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
-test('a program creates a page, replaces it, deletes it and creates it again; revisions only ever grow', async (t) => {
+test('a page is created, replaced, deleted and recreated; its revision only increases', async (t) => {
   const app = await wiki.build(t)
 
   const created = await save(app, 'a b', 'čaj')
@@ -31,7 +31,7 @@ test('a program creates a page, replaces it, deletes it and creates it again; re
   assert.equal((await get(app, '/wiki/a%20b')).headers['page-revision'], '4')
 })
 
-test('the text may come as Markdown, as JSON or from a form', async (t) => {
+test('a page can be saved as Markdown, JSON or form data', async (t) => {
   const app = await wiki.build(t)
   const post = (/** @type {string} */ type, /** @type {string} */ payload) =>
     app.inject({ method: 'POST', url: '/wiki/a', headers: { 'content-type': type }, payload })
@@ -47,7 +47,7 @@ test('the text may come as Markdown, as JSON or from a form', async (t) => {
   }
 })
 
-test('whatever is not a text is refused and changes nothing', async (t) => {
+test('a body that is not a valid text gets 400 or 415 and changes nothing', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'before')
   for (const [status, type, payload] of /** @type {[number, string | undefined, string | Buffer][]} */ ([
@@ -92,7 +92,7 @@ test('whatever is not a text is refused and changes nothing', async (t) => {
   assert.equal((await get(app, '/wiki/a')).headers['page-revision'], '1')
 })
 
-test('the limit is one on the text, and an encoded body may be longer', async (t) => {
+test('PAGE_MAX_BYTES limits the decoded text; an encoded body may be longer', async (t) => {
   const app = await wiki.build(t, { PAGE_MAX_BYTES: '1000' })
   const post = async (/** @type {string} */ type, /** @type {string} */ payload) =>
     (await app.inject({ method: 'POST', url: '/wiki/a', headers: { 'content-type': type }, payload })).statusCode
@@ -118,7 +118,7 @@ test('the limit is one on the text, and an encoded body may be longer', async (t
   )
 })
 
-test('a body that says it is too large is refused before it is read', async (t) => {
+test('a body with a too large Content-Length gets 413 before it arrives', async (t) => {
   const app = await wiki.build(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
@@ -131,7 +131,7 @@ test('a body that says it is too large is refused before it is read', async (t) 
   assert.match(answer, /^HTTP\/1\.1 413 /)
 })
 
-test('fifty at once create a page: one of them does, and no save is lost', async (t) => {
+test('of 50 concurrent saves of a new page, one creates it and each gets its own revision', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['a', 'b', 'c']) {
     const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => save(app, name, `text ${i}`)))
@@ -145,7 +145,7 @@ test('fifty at once create a page: one of them does, and no save is lost', async
   }
 })
 
-test('a person creates, edits and deletes a page with nothing but forms', async (t) => {
+test('a page can be created, opened for editing and deleted with plain HTML forms', async (t) => {
   const app = await wiki.build(t)
 
   const toForm = await get(app, '/edit/new?name=+My++caf%C3%A9+', BROWSER)
@@ -186,7 +186,7 @@ test('a person creates, edits and deletes a page with nothing but forms', async 
     payload: ''
   })
   assert.equal(deleted.statusCode, 303)
-  assert.equal(deleted.headers.location, '/history/My%20caf%C3%A9', 'where it can be brought back')
+  assert.equal(deleted.headers.location, '/history/My%20caf%C3%A9', 'the history, where the page can be restored')
   assert.equal((await get(app, '/wiki/My%20caf%C3%A9', BROWSER)).statusCode, 404)
   assert.equal(
     (await app.inject({ method: 'POST', url: '/edit/delete/My%20caf%C3%A9', headers: BROWSER })).statusCode,
@@ -194,7 +194,7 @@ test('a person creates, edits and deletes a page with nothing but forms', async 
   )
 })
 
-test('the form for a new page asks for its name; other spellings lead to the one of the page', async (t) => {
+test('the form for a new page asks for a valid name; an edit URL redirects to the canonical name', async (t) => {
   const app = await wiki.build(t)
   const form = await get(app, '/edit/new', BROWSER)
   assert.match(form.body, /<form class="new" action="\/edit\/new">/)
@@ -206,7 +206,7 @@ test('the form for a new page asks for its name; other spellings lead to the one
   assert.equal(other.headers.location, '/edit/text/a')
 })
 
-test('a textarea cannot be closed by the text in it', async (t) => {
+test('a page’s text cannot close the textarea of its edit form', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', '</textarea><script>alert(1)</script>')
   const { body } = await get(app, '/edit/text/a')
@@ -214,14 +214,14 @@ test('a textarea cannot be closed by the text in it', async (t) => {
   assert.doesNotMatch(body, /<script(?! type=)/)
 })
 
-test('a write is to the page of the canonical name', async (t) => {
+test('a write goes to the page with the canonical name', async (t) => {
   const app = await wiki.build(t)
   assert.equal((await save(app, '  S\u030Ctevec ', 'text')).json().name, '\u0160tevec')
   assert.equal((await save(app, '\u0160tevec', 'text')).json().revision, 2)
   assert.equal((await app.inject({ method: 'DELETE', url: '/wiki/%20S%CC%8Ctevec' })).statusCode, 204)
 })
 
-test('names that cannot be are refused on every way in', async (t) => {
+test('an invalid page name gets a 4xx when it is viewed, saved, edited or deleted', async (t) => {
   const app = await wiki.build(t)
   for (const name of [
     '%00', 'a%00b', 'a%0Ab', '..%2f..%2fetc%2fpasswd', 'a%2F%2Fb', 'a/', '/a', 'a%2F.%2Fb', 'a%2F..%2Fb', 'a%5Cb',
@@ -245,7 +245,7 @@ test('names that cannot be are refused on every way in', async (t) => {
   }
 })
 
-test('200 characters of any script are a name', async (t) => {
+test('a name may have 200 characters of any script', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['a'.repeat(200), '字'.repeat(200), '😀'.repeat(200)]) {
     assert.equal((await save(app, name, 'text')).statusCode, 201)

@@ -5,7 +5,7 @@ import { breakPage, BROWSER, get, save, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
-test('programs get a problem, people get a page, and neither is stored', async (t) => {
+test('an error is a problem document for programs, an HTML page for browsers, and never stored', async (t) => {
   const app = await wiki.build(t)
   const program = await get(app, '/nowhere')
   assert.equal(program.statusCode, 404)
@@ -27,7 +27,7 @@ test('programs get a problem, people get a page, and neither is stored', async (
   assert.match(person.body, /<h1>Not Found<\/h1>\n<p>There is nothing at this address\.<\/p>/)
 })
 
-test('every answer forbids foreign scripts, framing and guessing of types, and none sets a cookie', async (t) => {
+test('every response forbids foreign scripts, framing and MIME sniffing, and sets no cookie', async (t) => {
   const app = await wiki.build(t)
   for (const url of [
     '/', '/wiki/none', '/wiki/stevec', '/edit/new', '/edit/text/a', '/search?q=a', '/tags', '/tags/a', '/links/a',
@@ -51,7 +51,7 @@ test('every answer forbids foreign scripts, framing and guessing of types, and n
   }
 })
 
-test('a method that a URL does not have is 405 with the ones it has', async (t) => {
+test('an unsupported method gets 405, with the supported methods in Allow', async (t) => {
   const app = await wiki.build(t)
   for (const [method, url, allow] of /** @type {const} */ ([
     ['PUT', '/wiki/a', 'GET, HEAD, POST, DELETE'],
@@ -71,7 +71,7 @@ test('a method that a URL does not have is 405 with the ones it has', async (t) 
   }
 })
 
-test('the style sheet may be kept for ever, what is missing may not', async (t) => {
+test('the style sheet is served as immutable; a missing asset gets 404 with no-store', async (t) => {
   const app = await wiki.build(t)
   const { body } = await get(app, '/')
   const [, styleUrl] = /<link rel="stylesheet" href="(\/assets\/style\.[0-9a-f]+\.css)">/.exec(body) ?? []
@@ -92,7 +92,7 @@ test('the style sheet may be kept for ever, what is missing may not', async (t) 
   assert.equal((await get(app, '/favicon.ico')).headers['content-type'], 'image/svg+xml')
 })
 
-test('a change that another site’s page asks for is refused', async (t) => {
+test('a cross-site change is refused with 403', async (t) => {
   const app = await wiki.build(t)
   const host = 'wiki.localhost:8080'
   /** @type {[number, Record<string, string>][]} */
@@ -129,11 +129,11 @@ test('a change that another site’s page asks for is refused', async (t) => {
   assert.equal(
     (await get(app, '/wiki/a', { 'sec-fetch-site': 'cross-site', origin: 'http://other.example' })).statusCode,
     200,
-    'reading is free'
+    'cross-site reads are allowed'
   )
 })
 
-test('nothing that a client sends is an error of the server', async (t) => {
+test('malformed requests never cause a 5xx response', async (t) => {
   const app = await wiki.build(t)
   const paths = [
     '/', '/wiki/', '/wiki/a', '/edit/text/', '/edit/new', '/edit/delete/', '/search', '/tags/', '/links/', '/history/',
@@ -170,7 +170,7 @@ test('nothing that a client sends is an error of the server', async (t) => {
   }
 })
 
-test('addresses arrive as they were sent: dots are no way out of a name', async (t) => {
+test('dot segments in a page URL are refused, not resolved', async (t) => {
   const app = await wiki.build(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
@@ -196,7 +196,7 @@ test('addresses arrive as they were sent: dots are no way out of a name', async 
   }
 })
 
-test('an unexpected error says nothing about the inside', async (t) => {
+test('the response to an unexpected error reveals no internals', async (t) => {
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { MONGODB_URI: uri })
   await save(app, 'a', 'text')

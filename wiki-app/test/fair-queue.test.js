@@ -3,7 +3,7 @@ import test from 'node:test'
 import { createFairQueue } from '../src/access/fair-queue.js'
 
 /**
- * Queues pieces of work one at a time, and records which keys begin, in order, and which are refused.
+ * Queues tasks, and records the keys of those that start, in order, and of those that are refused.
  * @param {{waitingMax?: number, waitingPerKeyMax?: number}} [limits]
  */
 function createWork ({ waitingMax = 100, waitingPerKeyMax = 100 } = {}) {
@@ -28,33 +28,33 @@ function createWork ({ waitingMax = 100, waitingPerKeyMax = 100 } = {}) {
   return { ask, begun, refused }
 }
 
-test('keys take turns, however much one of them has waiting', async () => {
+test('keys take turns, however many tasks one key has waiting', async () => {
   const { ask, begun } = createWork()
   const all = [...Array(5).fill('a'), 'b', 'c', 'c'].map((key) => ask(key))
   assert.deepEqual(await Promise.all(all), ['a', 'a', 'a', 'a', 'a', 'b', 'c', 'c'])
   assert.deepEqual(begun, ['a', 'a', 'b', 'c', 'a', 'c', 'a', 'a'])
 })
 
-test('what goes first waits only for the piece that is worked on', async () => {
+test('a task with `first` waits only for the running task', async () => {
   const { ask, begun } = createWork()
   await Promise.all([...['a', 'b', 'c'].map((key) => ask(key)), ask('known', { first: true })])
   assert.deepEqual(begun, ['a', 'known', 'b', 'c'])
 })
 
-test('a piece that fails ends its own promise alone', async () => {
+test('a failed task rejects only its own promise', async () => {
   const { ask, begun } = createWork()
   const failing = ask('a', { fails: true })
   const next = ask('b')
   await assert.rejects(failing, /failed/)
   assert.equal(await next, 'b')
-  assert.equal(await ask('c'), 'c', 'also after all was done')
+  assert.equal(await ask('c'), 'c', 'the queue still works after it was empty')
   assert.deepEqual(begun, ['a', 'b', 'c'])
 })
 
-test('a line is bounded for each key and in all, and a key with much in it makes room for others', async () => {
+test('the queue is bounded per key and in total; when full, it drops tasks of the key that has most', async () => {
   const { ask, begun, refused } = createWork({ waitingMax: 6, waitingPerKeyMax: 3 })
   const all = ['a', 'a', 'a', 'a', 'a', 'b', 'b', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'h'].map((key) => ask(key))
-  // One `a` runs and three wait; the fifth gets no slot. From `c` on the queue is full.
+  // One `a` runs and three wait; the fifth is refused. From `c` on the queue is full.
   await Promise.all(all)
   assert.deepEqual(refused.sort(), ['a', 'a', 'a', 'b', 'b', 'g', 'h', 'h'])
   assert.deepEqual(begun, ['a', 'a', 'b', 'c', 'd', 'e', 'f'])

@@ -16,7 +16,7 @@ const WAIT_MAX_MS = 60_000
 const wiki = useWiki()
 
 /**
- * Uploads a picture through the API.
+ * Uploads an image through the API.
  * @param {import('fastify').FastifyInstance} app
  * @param {Buffer} payload
  * @param {string} [type]
@@ -25,7 +25,7 @@ const post = (app, payload, type = 'image/png') =>
   app.inject({ method: 'POST', url: '/api/v1/files', headers: { 'content-type': type }, payload })
 
 /**
- * Uploads a picture through the form.
+ * Uploads an image through the form.
  * @param {import('fastify').FastifyInstance} app
  * @param {[string, string | Buffer][]} fields  bytes are files
  * @param {Record<string, string>} [headers]
@@ -64,7 +64,7 @@ async function inspect (bytes, pieceBytes = bytes.length || 1) {
 /**
  * @param {Buffer} bytes
  * @param {number} [pieceBytes]
- * @returns {Promise<string>} why the bytes are no picture; '' when they are one
+ * @returns {Promise<string>} why the bytes are not an image; '' when they are one
  */
 const complaint = (bytes, pieceBytes) => inspect(bytes, pieceBytes).then(() => '', (
   /** @type {Error & {statusCode?: number}} */ error
@@ -86,7 +86,7 @@ const PICTURES = [
   [webp('VP8X', 16_384, 2), ['image/webp', 'webp', 16_384, 2]]
 ]
 
-test('a picture is known by its own bytes, and so are its size and its end, however it arrives', async () => {
+test('an image’s type, dimensions and end are read from its bytes, whatever the size of the chunks', async () => {
   for (const [bytes, [type, extension, width, height]] of PICTURES) {
     for (const tail of ['', 'PK\x03\x04', '<script>alert(1)</script>', '\x89PNG\r\n\x1a\n']) {
       for (const pieceBytes of [1, 7, 1_000, 1_000_000]) {
@@ -101,7 +101,7 @@ test('a picture is known by its own bytes, and so are its size and its end, howe
   }
 })
 
-test('a picture that is cut anywhere, or spoilt, is none, and reading it is no error of the wiki', async () => {
+test('a truncated image is refused, and a damaged one causes no unexpected error', async () => {
   for (const [bytes, [type]] of PICTURES) {
     for (let length = 0; length < bytes.length; length += bytes.length > 1_000 ? 997 : 1) {
       assert.match(
@@ -118,7 +118,7 @@ test('a picture that is cut anywhere, or spoilt, is none, and reading it is no e
   }
 })
 
-test('a PNG with any bit turned in its chunks is refused: each has a checksum', async () => {
+test('a PNG with a flipped bit in its chunks is refused, as each chunk has a checksum', async () => {
   const bytes = png(30, 20)
   for (let at = 8; at < bytes.length; at++) {
     const spoilt = Buffer.from(bytes)
@@ -143,7 +143,7 @@ const header = (/** @type {number} */ width, /** @type {number} */ height, depth
 }
 const packed = (/** @type {number} */ bytes) => deflateSync(Buffer.alloc(bytes))
 
-test('the pixels of a PNG are as many as its header says', async () => {
+test('a PNG needs as many pixels as its header says, and known chunks in a valid order', async () => {
   for (const [bytes, reason] of /** @type {[Buffer, RegExp][]} */ ([
     [pngOf(['IHDR', header(10, 10)], ['IDAT', packed(110)], ['IEND']), /^$/],
     [
@@ -183,7 +183,7 @@ test('the pixels of a PNG are as many as its header says', async () => {
   ])) assert.match(await complaint(bytes), reason, String(reason))
 })
 
-test('what only looks like a picture is none', async () => {
+test('data that only resembles an image is refused', async () => {
   const [image, extended] = [
     webp('VP8L', 5, 6).subarray(12),
     chunk('VP8X', Buffer.from([0, 0, 0, 0, 8, 0, 0, 8, 0, 0]))
@@ -212,7 +212,7 @@ test('what only looks like a picture is none', async () => {
   assert.equal(await complaint(riff(extended, frame(8))), '')
 })
 
-test('a picture of millions of tiny parts is refused, and others get their turns meanwhile', async () => {
+test('an image of very many tiny parts is refused without blocking the event loop', async () => {
   const [mib5, gifHead] = [5 * 2 ** 20, gif(2, 2).subarray(0, 13)]
   const parts = (/** @type {number[]} */ part) => Buffer.alloc(mib5, Buffer.from(part))
   const empty = chunk('EXIF', Buffer.alloc(0))
@@ -229,7 +229,7 @@ test('a picture of millions of tiny parts is refused, and others get their turns
   }
 })
 
-test('uploads that arrive slowly keep no place from edits, and have places of their own', async (t) => {
+test('slow uploads have their own limit (429) and take no slots from edits', async (t) => {
   const app = await wiki.build(t, { QUEUE_WAIT_MAX_MS: '500' })
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
@@ -247,10 +247,10 @@ test('uploads that arrive slowly keep no place from edits, and have places of th
   for (let edit = 0; edit < 3; edit++) assert.equal((await save(app, `a${edit}`, 'text')).statusCode, 201)
   for (const socket of sockets) socket.destroy()
   const isTaken = async () => (await post(app, png(1, 1))).statusCode < 300
-  assert.ok(await waitUntil(isTaken, WAIT_MAX_MS), 'and give them back')
+  assert.ok(await waitUntil(isTaken, WAIT_MAX_MS), 'disconnected uploads free their slots')
 })
 
-test('an upload gets an address made from its content, and stays as it was sent', async (t) => {
+test('an upload gets a URL derived from its content and is served unchanged, as immutable', async (t) => {
   const app = await wiki.build(t)
   for (const [bytes, type, extension] of /** @type {[Buffer, string, string][]} */ ([
     [png(30, 20), 'image/png', 'png'],
@@ -290,7 +290,7 @@ test('an upload gets an address made from its content, and stays as it was sent'
   }
 })
 
-test('an address with another extension, or of nothing, is not found and not kept', async (t) => {
+test('a file URL with another extension or an unknown hash gets 404 with no-store', async (t) => {
   const app = await wiki.build(t)
   const { url } = (await post(app, png())).json()
   for (const wrong of [
@@ -304,7 +304,7 @@ test('an address with another extension, or of nothing, is not found and not kep
   }
 })
 
-test('what is no picture is refused with what is taken, by every way in, and nothing of it stays', async (t) => {
+test('an upload that is not an image of an allowed size is refused, and nothing is stored', async (t) => {
   const app = await wiki.build(t)
   for (const bytes of [
     Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'),
@@ -328,20 +328,20 @@ test('what is no picture is refused with what is taken, by every way in, and not
   assert.deepEqual(await counts(), [0, 0])
 })
 
-test('a picture that is also a script is only ever a picture', async (t) => {
+test('an image that is also a valid script is stored and served only as an image', async (t) => {
   const app = await wiki.build(t)
   const picture = gif(0x2f2a, 1)
   const { url, size_bytes: bytes } =
     (await post(app, Buffer.concat([picture, Buffer.from('*/=1;alert(1)//<script>alert(1)</script>')]))).json()
   const { headers, rawPayload } = await get(app, url)
   assert.equal(bytes, picture.length)
-  assert.deepEqual(rawPayload, picture, 'what follows its end is not kept')
+  assert.deepEqual(rawPayload, picture, 'bytes after the end of the image are not stored')
   assert.equal(headers['content-type'], 'image/gif')
   assert.equal(headers['x-content-type-options'], 'nosniff', 'a browser runs no script of this type')
   assert.match(String(headers['content-security-policy']), /sandbox/)
 })
 
-test('a form gets a page that shows the picture and what to write; a program gets JSON', async (t) => {
+test('a submitted upload form gets a page with the Markdown to insert, or JSON outside a browser', async (t) => {
   const app = await wiki.build(t)
   const form = await submitForm(app, [['author', 'Ana & <b>'], ['file', png()]], BROWSER)
   assert.equal(form.statusCode, 201, form.body)
@@ -353,7 +353,7 @@ test('a form gets a page that shows the picture and what to write; a program get
   assert.equal(program.json().created, false)
 })
 
-test('forms that are not as they should be are refused', async (t) => {
+test('an invalid upload form gets a 4xx and stores nothing', async (t) => {
   const app = await wiki.build(t)
   const raw = (/** @type {string} */ payload, type = 'multipart/form-data; boundary=x') =>
     app.inject({ method: 'POST', url: '/edit/upload', headers: { 'content-type': type }, payload })
@@ -382,7 +382,7 @@ test('forms that are not as they should be are refused', async (t) => {
   assert.ok((await counts())[0] <= 1)
 })
 
-test('the limit is met before a file is read into memory, and while it arrives', async (t) => {
+test('UPLOAD_MAX_BYTES applies to Content-Length and to the bytes that arrive', async (t) => {
   const app = await wiki.build(t, { UPLOAD_MAX_BYTES: '100000' })
   const fits = largePng(100_000)
   assert.equal((await post(app, fits)).statusCode, 201)
@@ -407,7 +407,7 @@ test('the limit is met before a file is read into memory, and while it arrives',
   }
 })
 
-test('the same content twice, at once or later, is one file, and its first sender is named', async (t) => {
+test('concurrent uploads of the same content store one file, and one of them gets 201', async (t) => {
   const app = await wiki.build(t)
   const large = largePng(2_500_000)
   const answers = await Promise.all(Array.from({ length: 8 }, () => post(app, large)))
@@ -417,7 +417,7 @@ test('the same content twice, at once or later, is one file, and its first sende
   assert.deepEqual((await get(app, answers[0].json().url)).rawPayload, large)
 })
 
-test('an upload that breaks off leaves nothing', async (t) => {
+test('an interrupted upload leaves nothing in the database', async (t) => {
   const app = await wiki.build(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = /** @type {import('node:net').AddressInfo} */ (app.server.address())
@@ -433,14 +433,14 @@ test('an upload that breaks off leaves nothing', async (t) => {
     const socket = connect(port, '127.0.0.1')
     socket.write(`POST ${url} HTTP/1.1\r\nHost: a\r\nContent-Type: ${type}\r\nContent-Length: 3000000\r\n\r\n${start}`)
     socket.write(body)
-    assert.ok(await waitUntil(async () => (await counts())[1] > 0, WAIT_MAX_MS), 'a part of it is stored')
+    assert.ok(await waitUntil(async () => (await counts())[1] > 0, WAIT_MAX_MS), 'part of the upload is stored')
     socket.destroy()
-    assert.ok(await waitUntil(async () => (await counts())[1] === 0, WAIT_MAX_MS), 'and removed')
+    assert.ok(await waitUntil(async () => (await counts())[1] === 0, WAIT_MAX_MS), 'the stored part is removed')
   }
   assert.deepEqual(await counts(), [0, 0])
 })
 
-test('uploads are listed, the newest first, in parts', async (t) => {
+test('uploads are listed newest first, with pagination', async (t) => {
   const app = await wiki.build(t)
   assert.match((await get(app, '/files')).body, /There are none yet/)
   /** @type {string[]} */
@@ -459,7 +459,7 @@ test('uploads are listed, the newest first, in parts', async (t) => {
   }
 })
 
-test('the indexes are there before the first upload', async (t) => {
+test('the indexes exist before the first upload', async (t) => {
   await wiki.build(t)
   const keys = async (/** @type {string} */ name) =>
     (await database().collection(name).indexes()).map(({ key, unique = false }) => [Object.keys(key).join(), unique])
@@ -470,13 +470,13 @@ test('the indexes are there before the first upload', async (t) => {
   ])
 })
 
-test('another site’s page cannot upload through a visitor’s browser', async (t) => {
+test('a cross-site upload is refused with 403', async (t) => {
   const app = await wiki.build(t)
   assert.equal((await submitForm(app, [['file', png()]], { 'sec-fetch-site': 'cross-site' })).statusCode, 403)
   assert.equal((await submitForm(app, [['file', png()]], { 'sec-fetch-site': 'same-origin' })).statusCode, 201)
 })
 
-test('where people sign in, a picture is theirs, whatever they say, and strangers upload none', async (t) => {
+test('with sign-in, readers cannot upload, and an upload’s author is the signed-in user', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const upload = (/** @type {Record<string, string>} */ headers) => app.inject({
     method: 'POST',

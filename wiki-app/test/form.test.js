@@ -6,7 +6,7 @@ import { readForm } from '../src/pages/form.js'
 const read = (/** @type {string} */ body) => ({ ...readForm(Buffer.from(body)) })
 
 /**
- * Returns what Node's own parser reads. It drops a "?" at the start, hence the "&" before the body.
+ * Returns what Node's own parser reads. It would drop a "?" at the start, hence the "&" before the body.
  * @param {string} body
  */
 function expected (body) {
@@ -18,7 +18,7 @@ function expected (body) {
   return { ...fields }
 }
 
-test('a form has the fields and values of the standard', () => {
+test('form data is parsed as in the URL standard, up to 100 fields', () => {
   assert.deepEqual(read('a=b&c=d%20e+f&&g&=h&i=j=k'), { a: 'b', c: 'd e f', g: '', '': 'h', i: 'j=k' })
   assert.deepEqual(read('a=1&a=2&a=3'), { a: ['1', '2', '3'] })
   assert.deepEqual(read('content=%C4%8D+%f0%9f%90%8C%'), { content: 'č 🐌%' })
@@ -27,7 +27,7 @@ test('a form has the fields and values of the standard', () => {
   assert.equal(Object.keys(read(Array.from({ length: 1_000 }, (_, field) => `f${field}=`).join('&'))).length, 100)
 })
 
-test('any body of ASCII is read as Node reads it', () => {
+test('any ASCII form body is parsed as URLSearchParams parses it', () => {
   const piece = fc.oneof(
     fc.constantFrom('&', '=', '+', '%', '%2', '%41', '%c3%a9', '%f0%9f%90%8c', '%ff', '%zz', '%4%31', 'a', ' ', '\0'),
     fc.string({ unit: 'binary-ascii', maxLength: 4 })

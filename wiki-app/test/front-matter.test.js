@@ -5,10 +5,10 @@ import { FRONT_MATTER_MAX_BYTES } from '../src/archive/front-matter.js'
 import { createFrontMatterReader } from '../src/archive/front-matter-reader.js'
 import { createAuthorsPool } from '../src/threads/authors.js'
 
-/** Event-loop turns: far fewer than while another thread parses, more than while the main thread parses itself. */
+/** Turns of the event loop. Parsing in another thread allows far more, parsing in the main thread fewer. */
 const TURNS_MIN = 10
 
-test('the longest front matter leaves the main thread to others while it is read', async (t) => {
+test('parsing the longest front matter does not block the main thread', async (t) => {
   const authors = createAuthorsPool()
   t.after(authors.close)
   const reader = createFrontMatterReader(authors)
@@ -22,8 +22,7 @@ test('the longest front matter leaves the main thread to others while it is read
   assert.ok(turns >= TURNS_MIN, `${turns} turns of the event loop`)
 })
 
-test('front matter that cannot be read is refused with its fault, ' +
-  'and a rule at the start of a text is none', async (t) => {
+test('invalid front matter gets 400 with the reason; a rule (---) in front of plain text is text', async (t) => {
   const authors = createAuthorsPool()
   t.after(authors.close)
   const reader = createFrontMatterReader(authors)

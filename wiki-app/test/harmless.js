@@ -16,8 +16,8 @@ const TAG = new RegExp(`^<(?:${[
 const VOID = new Set(['br', 'hr', 'img', 'input'])
 
 /**
- * Asserts that rendered HTML is harmless. Everything that a browser takes for a tag is one of our tags, with our
- * attributes only, is closed where it was opened, and links to a safe address. No id occurs twice, no link contains
+ * Asserts that rendered HTML is harmless. Everything that a browser takes for a tag is an allowed tag with allowed
+ * attributes, is closed where it was opened, and links to a safe address. No id occurs twice, no link contains
  * another, and each reference into the page finds its id.
  * @param {string} html
  */
@@ -32,14 +32,14 @@ export function assertHarmless (html) {
     const [, slash, name] = /** @type {RegExpExecArray} */ (/^<(\/?)(\w+)/.exec(tag))
     if (slash) assert.equal(open.pop(), name, `${tag} in ${html.slice(0, 1_000)}`)
     else if (!VOID.has(name)) {
-      assert.ok(name !== 'a' || !open.includes('a'), `a link within a link in ${html.slice(0, 1_000)}`)
+      assert.ok(name !== 'a' || !open.includes('a'), `nested links in ${html.slice(0, 1_000)}`)
       open.push(name)
     }
 
     const { id, noteId, referenceId, href } = match.groups ?? {}
     for (const each of [id, noteId, referenceId]) {
       if (each === undefined) continue
-      assert.ok(!ids.has(each), `the id ${each} is there twice`)
+      assert.ok(!ids.has(each), `the id ${each} occurs twice`)
       ids.add(each)
     }
     if (href === undefined) continue
@@ -50,5 +50,5 @@ export function assertHarmless (html) {
     if (URL.canParse(address, base)) assert.match(new URL(address, base).protocol, /^(?:https?|mailto):$/, href)
   }
   assert.deepEqual(open, [])
-  for (const fragment of fragments) assert.ok(ids.has(fragment), `nothing has the id ${fragment}`)
+  for (const fragment of fragments) assert.ok(ids.has(fragment), `no element has the id ${fragment}`)
 }

@@ -8,7 +8,7 @@ import { readConfig } from '../src/config.js'
 /** @typedef {import('node:test').TestContext} TestContext */
 /** @typedef {import('light-my-request').Response} Response */
 
-/** The header with which a browser requests a page. */
+/** The Accept header of a browser that requests a page. */
 export const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 
 /** The defaults, but without a write limit, and with a queue wait so long that a slow machine refuses nothing. */
@@ -89,7 +89,7 @@ export const save = (app, name, content, headers = {}) =>
   })
 
 /**
- * Damages a page in the database as no wiki does: viewing it is an unexpected error.
+ * Damages a page in the database as no wiki does, so that viewing it is an unexpected error.
  * @param {string} uri  of the wiki's database
  * @param {string} name
  */

@@ -7,7 +7,7 @@ const wiki = useWiki()
 /** @param {string} html */
 const text = (html) => html.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' ')
 
-test('every revision of a page is kept, with who made it and why, and has an address for ever', async (t) => {
+test('every revision is kept with its author and summary, at an immutable URL', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'first')
   await submit(app, 'a', { content: 'second', author: 'Žan', summary: 'a better word', base_revision: '1' })
@@ -76,7 +76,7 @@ test('two texts that have nothing in common are compared in bounded time', async
   assert.ok(body.includes('<ins>') && body.includes('<del>'))
 })
 
-test('an old text can be brought back, also of a deleted page, and nothing is taken from the history', async (t) => {
+test('an old revision can be restored, also of a deleted page, without removing history', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'good')
   await save(app, 'a', 'vandalism')
@@ -92,7 +92,7 @@ test('an old text can be brought back, also of a deleted page, and nothing is ta
   assert.equal(back.headers.location, '/wiki/a?saved=3')
   assert.match((await get(app, '/wiki/a')).body, /<p>good<\/p>/)
   assert.match(text((await get(app, '/history/a')).body), /revision 3 .*Back to revision 1.*revision 2 .*revision 1/)
-  assert.equal((await revert({ revision: '1', base_revision: '2' })).statusCode, 412, 'someone was faster')
+  assert.equal((await revert({ revision: '1', base_revision: '2' })).statusCode, 412, 'revision 3 is newer')
 
   await app.inject({ method: 'DELETE', url: '/wiki/a' })
   const gone = await get(app, '/wiki/a', BROWSER)
@@ -107,7 +107,7 @@ test('an old text can be brought back, also of a deleted page, and nothing is ta
   assert.match((await get(app, '/wiki/a')).body, /<p>good<\/p>/)
 })
 
-test('changes of the whole wiki are listed, the newest first, by author too, and as an Atom feed', async (t) => {
+test('changes are listed newest first, for the whole wiki or one author, and as an Atom feed', async (t) => {
   const app = await wiki.build(t)
   assert.match((await get(app, '/changes')).body, /There are none/)
   assert.match((await get(app, '/changes.atom')).body, /<updated>1970-01-01T00:00:00\.000Z<\/updated>/)
@@ -140,7 +140,7 @@ test('changes of the whole wiki are listed, the newest first, by author too, and
   }
 })
 
-test('a feed is well-formed whatever people call themselves and their pages', async (t) => {
+test('the feed is well-formed whatever names, tags, authors and summaries contain', async (t) => {
   const app = await wiki.build(t)
   const hostile = ']]><script>alert(1)</script>&amp;<!-- "\''
   await submit(app, hostile, { content: 'text', author: hostile, summary: hostile, tags: hostile.replaceAll('/', '') })
@@ -152,7 +152,7 @@ test('a feed is well-formed whatever people call themselves and their pages', as
   }
   const { body } = await get(app, '/changes.atom')
   assert.doesNotMatch(body, /<script|<!--|\]\]><|&(?!amp;|lt;|gt;|quot;|#39;)/)
-  // As an XML parser sees it: every element is closed by its own name.
+  // Well-formed XML closes every element by its own name.
   /** @type {string[]} */
   const open = []
   for (const [, closing, name, empty] of body.matchAll(/<(\/?)([a-z]+)[^>]*?(\/?)>/g)) {
@@ -162,7 +162,7 @@ test('a feed is well-formed whatever people call themselves and their pages', as
   assert.deepEqual(open, [])
 })
 
-test('the source of a page is there to take', async (t) => {
+test('/raw returns a page’s Markdown source and revalidates with its ETag', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', '# *Source*')
   const raw = await get(app, '/raw/a')

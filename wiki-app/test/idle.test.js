@@ -6,10 +6,10 @@ import { waitUntil } from '@stevec/harness/processes'
 import { sleeps } from '../bench/process.js'
 import { createTestbed } from '../torture/testbed.js'
 
-/** Of all threads. Pinging the database all the time makes it 40, sampling the event loop's lag 100. */
+/** Of all threads. Constant pings of the database would make it 40, sampling the event loop's lag 100. */
 const SLEEPS_PER_S_MAX = 5
 const WINDOW_S = 4
-/** Far longer than the work after a start takes, and than pages stay in memory. */
+/** Far longer than the work after a start, and than pages stay in memory. */
 const REST_MAX_MS = 120_000
 /** The promise is 1 s; the rest is for slow machines. The test prints the measured time. */
 const REFUSAL_MAX_MS = 4_000
@@ -18,7 +18,7 @@ const NOTICE_MAX_MS = 20_000
 /**
  * Waits until a process hardly wakes up any more. The number of wake-ups does not depend on the machine's speed.
  * @param {number} pid
- * @returns {Promise<boolean>} whether a process came to rest
+ * @returns {Promise<boolean>} whether it came to rest in time
  */
 async function comesToRest (pid) {
   const rested = await waitUntil(async () => {
@@ -45,8 +45,8 @@ async function startTestbed (t, settings) {
   return { testbed, pid, page }
 }
 
-describe('a wiki that nobody asks for anything', { concurrency: true }, () => {
-  test('does next to nothing, with metrics, pages in memory and purges, too', async (t) => {
+describe('an idle wiki', { concurrency: true }, () => {
+  test('hardly wakes up, even with metrics, an origin cache and purging turned on', async (t) => {
     const [metricsPort] = await freePorts(1)
     const { testbed, pid, page } = await startTestbed(t, {
       LOG_LEVEL: 'info',
@@ -63,12 +63,12 @@ describe('a wiki that nobody asks for anything', { concurrency: true }, () => {
     assert.equal((await fetch(page)).status, 200)
   })
 
-  test('does so in each of its workers', async (t) => {
+  test('hardly wakes up with two workers', async (t) => {
     const { testbed, pid } = await startTestbed(t, { WORKERS: '2' })
     assert.ok(await comesToRest(pid), testbed.log())
   })
 
-  test('still refuses within a second when its database has fallen silent, and goes on when it is back', async (t) => {
+  test('refuses a request soon after its database falls silent, and recovers with it', async (t) => {
     const { testbed, pid, page } = await startTestbed(t)
     assert.ok(await comesToRest(pid))
     const mongod = Number(testbed.mongod()?.pid)
@@ -88,7 +88,7 @@ describe('a wiki that nobody asks for anything', { concurrency: true }, () => {
     assert.ok(await comesToRest(pid))
   })
 
-  test('notices without a request that its database has ended, and that it is back', async (t) => {
+  test('notices without a request that its database stops and that it is back', async (t) => {
     const { testbed, pid, page } = await startTestbed(t)
     assert.ok(await comesToRest(pid))
     await testbed.killMongod()

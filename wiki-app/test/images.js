@@ -22,7 +22,7 @@ export function png (width = 1, height = 1, shade = 128) {
   const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0])
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // A picture too large to be decoded needs only its header.
+  // An image too large to be decoded needs only its header.
   const pixels = width * height > 1_000_000
     ? Buffer.alloc(0)
     : Buffer.alloc(height * (width + 1), shade).map((value, index) => index % (width + 1) === 0 ? 0 : value)
@@ -35,7 +35,7 @@ export function png (width = 1, height = 1, shade = 128) {
 }
 
 /**
- * Returns a PNG of one pixel and a note that fills it to any length, as cameras and programs write them.
+ * Returns a PNG of one pixel, filled to any length by a metadata chunk, as cameras and programs write them.
  * @param {number} bytes  of the whole file
  */
 export function largePng (bytes, shade = 128) {
@@ -45,8 +45,8 @@ export function largePng (bytes, shade = 128) {
 }
 
 /**
- * Returns a grey JPEG, after notes as cameras write them. Each block of 8 × 8 has one code for its grey and one for
- * its end.
+ * Returns a grey JPEG, with metadata segments in front as cameras write them. Each block of 8 × 8 pixels has one code
+ * for its grey and one for its end.
  * @param {number} width
  * @param {number} height
  * @param {number} [notes]  segments of 60,000 bytes

@@ -27,8 +27,7 @@ function createEar () {
   }
 }
 
-test('an edit names what it made stale: the page, its history, the lists, its tags, the lists of links, ' +
-  'the pages whose links changed', async (t) => {
+test('an edit purges all URLs it makes stale: page, history, lists, tags and pages whose links change', async (t) => {
   const ear = createEar()
   const app = await wiki.build(t, {}, { purge: ear.purge })
   const told = async () => {
@@ -39,7 +38,7 @@ test('an edit names what it made stale: the page, its history, the lists, its ta
   assert.deepEqual(await told(), [...ALWAYS, ...ofPage('a'), '/links/b', '/orphaned', '/wanted'].sort())
 
   await save(app, 'a', 'see [b](/wiki/b), again')
-  assert.deepEqual(await told(), [...ALWAYS, ...ofPage('a')].sort(), 'no list of links or names changed')
+  assert.deepEqual(await told(), [...ALWAYS, ...ofPage('a')].sort(), 'no list of links or of names changed')
 
   await submit(app, 'b', { content: 'text', tags: 'x', author: 'Ana B' })
   assert.deepEqual(await told(), [
@@ -54,7 +53,7 @@ test('an edit names what it made stale: the page, its history, the lists, its ta
     '/tags/x',
     '/orphaned',
     '/wanted'
-  ].sort(), 'the page whose link turned good is shown differently')
+  ].sort(), 'page a shows its link differently now that the target exists')
 
   await app.inject({ method: 'POST', url: '/edit/rename/b', payload: { to: 'c' } })
   const renamed = await told()
@@ -65,7 +64,7 @@ test('an edit names what it made stale: the page, its history, the lists, its ta
   for (const url of [...ofPage('c'), '/tags/x', '/tags', '/orphaned']) assert.ok(removed.includes(url), url)
 })
 
-test('every URL that is named is one that a reader can ask for, spelt as the wiki spells it', async (t) => {
+test('every purged URL is a canonical URL of the wiki and gets 200', async (t) => {
   const ear = createEar()
   const app = await wiki.build(t, {}, { purge: ear.purge })
   await submit(app, 'C++ & Č/sub', { content: 'see [x](/wiki/x%20y)', tags: 'r & d', author: 'Ana & Č' })
@@ -73,14 +72,14 @@ test('every URL that is named is one that a reader can ask for, spelt as the wik
   for (const url of ear.take()) assert.equal((await get(app, url)).statusCode, 200, url)
 })
 
-test('a link that more pages show than can be named means everything', () => {
+test('an edit that changes links on more than 1000 pages purges everything', () => {
   const linking = Array.from({ length: 1_001 }, (_, index) => `p${index}`)
   const commit = { name: 'a', revision: 1, authors: [''], tags: [], linking, links: [], listed: true }
   assert.deepEqual(urlsFor(commit), { everything: true })
   assert.deepEqual(tagsFor(commit), { everything: true })
 })
 
-test('by tag an edit names the page and the pages whose links changed, by what each says of itself', async (t) => {
+test('with purge-tag, an edit purges the Cache-Tag of the page and of pages whose links change', async (t) => {
   const ear = createEar()
   const app = await wiki.build(t, {
     CACHE_POLICY: 'purge-tag',
@@ -100,9 +99,9 @@ test('by tag an edit names the page and the pages whose links changed, by what e
   assert.deepEqual(
     await told(),
     [await tag('a'), await tag('B č')].sort(),
-    'the page whose link turned good is shown differently'
+    'page a shows its link differently now that the target exists'
   )
   await app.inject({ method: 'POST', url: '/edit/rename/B%20%C4%8D', payload: { to: 'c' } })
-  assert.deepEqual(await told(), [await tag('B č'), await tag('c')].sort(), 'the old name leads on, and is tagged, too')
+  assert.deepEqual(await told(), [await tag('B č'), await tag('c')].sort(), 'the old name redirects and has a tag')
   for (const name of ['a', 'B č', 'č/'.repeat(80), ', \n"']) assert.match(tagOf(name), /^page-[\w-]{16}$/)
 })

@@ -7,7 +7,7 @@ const wiki = useWiki()
 /** @typedef {import('fastify').FastifyInstance} App */
 
 /**
- * Reads the names in a list, in its order.
+ * Returns the names in a list, in their order.
  * @param {App} app
  * @param {string} url
  */
@@ -33,18 +33,18 @@ const rename = (app, name, to) =>
 /** @param {string} name */
 const isMissing = (name) => new RegExp(`<a(?=[^>]* class="missing")[^>]*href="/wiki/${name}"`)
 
-test('a link to a page that is not written yet is marked, and turns good when it is written, and back', async (t) => {
+test('a link to a missing page is marked until the page is created, and again after it is deleted', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'see [b](/wiki/b) and [myself](/wiki/a)')
   const red = await get(app, '/wiki/a')
   assert.match(red.body, isMissing('b'))
-  assert.doesNotMatch(red.body, isMissing('a'), 'a page knows that it is there')
+  assert.doesNotMatch(red.body, isMissing('a'), 'a link of a page to itself is not marked')
 
   await save(app, 'b', 'text')
   const blue = await get(app, '/wiki/a', { 'if-none-match': String(red.headers.etag) })
-  assert.equal(blue.statusCode, 200, 'what shows something else has another entity tag')
+  assert.equal(blue.statusCode, 200, 'the changed link changes the entity tag')
   assert.doesNotMatch(blue.body, isMissing('b'))
-  assert.equal(blue.headers['page-revision'], '1', 'nobody edited it')
+  assert.equal(blue.headers['page-revision'], '1', 'the page has no new revision')
   assert.ok(Date.parse(String(blue.headers['last-modified'])) >= Date.parse(String(red.headers['last-modified'])))
   assert.equal((await get(app, '/wiki/a', { 'if-none-match': String(blue.headers.etag) })).statusCode, 304)
 
@@ -52,7 +52,7 @@ test('a link to a page that is not written yet is marked, and turns good when it
   assert.match((await get(app, '/wiki/a')).body, isMissing('b'))
 })
 
-test('a former name is no missing page', async (t) => {
+test('a link to the former name of a page is not marked as missing', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'old', 'text')
   await save(app, 'a', '[old](/wiki/old) [new](/wiki/new)')
@@ -64,13 +64,13 @@ test('a former name is no missing page', async (t) => {
   assert.deepEqual(await listed(app, '/links/new'), ['a'])
 })
 
-test('a page tells which others lead to it, also by a name that it had', async (t) => {
+test('the backlinks of a page include links to its former name', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'home', 'text')
   await save(app, 'B', '[home](/wiki/home)')
   await save(app, 'a', '[home](/wiki/home)')
   await save(app, 'c', '[other](/wiki/other)')
-  assert.deepEqual(await listed(app, '/links/home'), ['a', 'B'], 'in the order of titles')
+  assert.deepEqual(await listed(app, '/links/home'), ['a', 'B'], 'sorted by title, ignoring case')
   await rename(app, 'home', 'start')
   await save(app, 'd', '[start](/wiki/start)')
   assert.deepEqual(await listed(app, '/links/start'), ['a', 'B', 'd'])
@@ -79,7 +79,7 @@ test('a page tells which others lead to it, also by a name that it had', async (
   assert.match((await get(app, '/links/nowhere')).body, /No page links here/)
 })
 
-test('wanted pages are listed by how many want them, orphaned ones by name', async (t) => {
+test('wanted pages are sorted by the number of pages that link to them, orphaned pages by name', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', '[x](/wiki/x) [y](/wiki/y) [x again](/wiki/x)')
   await save(app, 'b', '[y](/wiki/y) [a](/wiki/a)')
@@ -95,12 +95,12 @@ test('wanted pages are listed by how many want them, orphaned ones by name', asy
   await remove(app, 'b')
   assert.deepEqual(await listed(app, '/orphaned'), ['a', 'y'])
   await rename(app, 'a', 'z')
-  assert.deepEqual(await listed(app, '/orphaned'), ['y'], 'a former name leads to its page')
+  assert.deepEqual(await listed(app, '/orphaned'), ['y'], 'the redirect from the former name counts as a link')
   await save(app, 'a', 'another page')
   assert.deepEqual(await listed(app, '/orphaned'), ['a', 'y', 'z'])
 })
 
-test('lists come in parts that meet without a gap', async (t) => {
+test('the parts of a long list neither skip nor repeat an entry', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', Array.from({ length: 60 }, (_, index) => `[w](/wiki/want${index})`).join(' '))
   await save(app, 'b', '[w](/wiki/want7)')
@@ -112,7 +112,7 @@ test('lists come in parts that meet without a gap', async (t) => {
   assert.equal(names.length, 60)
 })
 
-test('one who links and one who writes the page at the same time end with a good link', async (t) => {
+test('a link is not marked as missing when another process creates its target at the same time', async (t) => {
   const uri = wiki.freshUri()
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   for (let round = 0; round < 20; round++) {
@@ -129,7 +129,7 @@ test('one who links and one who writes the page at the same time end with a good
   assert.deepEqual(await listed(apps[0], '/wanted'), [])
 })
 
-test('a page that links to many which all appear at once is shown right in the end', async (t) => {
+test('a page marks none of its links as missing after all their targets are created at once', async (t) => {
   const uri = wiki.freshUri()
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   const names = Array.from({ length: 12 }, (_, index) => `n${index}`)

@@ -23,7 +23,7 @@ async function walk (app, url) {
   return parts.map(namesIn)
 }
 
-test('an empty wiki invites to write its first page', async (t) => {
+test('the list of an empty wiki says that there are no pages and has a form for a new one', async (t) => {
   const app = await wiki.build(t)
   const { statusCode, headers, body } = await get(app, '/', BROWSER)
   assert.equal(statusCode, 200)
@@ -32,14 +32,14 @@ test('an empty wiki invites to write its first page', async (t) => {
   assert.match(body, /<form class="new" action="\/edit\/new">/)
 })
 
-test('pages are listed in the order of their titles, without the deleted ones', async (t) => {
+test('the list of pages is sorted by title and leaves out deleted pages', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['b', 'C', 'a', 'A', 'gone', 'Č']) await save(app, name, 'text')
   await app.inject({ method: 'DELETE', url: '/wiki/gone' })
   assert.deepEqual(await walk(app, '/'), [['A', 'a', 'b', 'C', 'Č']])
 })
 
-test('long lists come in parts of 50, and the last page seen may be deleted meanwhile', async (t) => {
+test('a long list has parts of 50, and deleting the last page of a part does not change the next part', async (t) => {
   const app = await wiki.build(t)
   const names = Array.from({ length: 120 }, (_, i) => `page ${String(i).padStart(3, '0')} & co`)
   for (const name of names) assert.equal((await save(app, name, 'text')).statusCode, 201)
@@ -52,7 +52,7 @@ test('long lists come in parts of 50, and the last page seen may be deleted mean
   assert.deepEqual(await walk(app, next), parts.slice(1))
 })
 
-test('a search finds titles that have it in them, those that begin with it first', async (t) => {
+test('a title search finds the query anywhere in a title and lists titles that begin with it first', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['Apple pie', 'pineapple', 'An apple', 'apple', 'Pear', 'Čaj', 'zzz apple apple']) {
     await save(app, name, 'apple')
@@ -66,7 +66,7 @@ test('a search finds titles that have it in them, those that begin with it first
   assert.match(nothing.body, /name="name" required maxlength="200" value="banana"/)
 })
 
-test('a long search is paged through both of its groups', async (t) => {
+test('a long title search is paged: first titles that begin with the query, then the others', async (t) => {
   const app = await wiki.build(t)
   const first = Array.from({ length: 70 }, (_, i) => `in ${String(i).padStart(2, '0')}`)
   const then = Array.from({ length: 70 }, (_, i) => `begin ${String(i).padStart(2, '0')}`)
@@ -76,7 +76,7 @@ test('a long search is paged through both of its groups', async (t) => {
   assert.deepEqual(parts.flat(), [...first, ...then])
 })
 
-test('what is searched is text, never a pattern or an operator', async (t) => {
+test('a title query is plain text, never a pattern or an operator', async (t) => {
   const app = await wiki.build(t)
   for (const name of ['a.c', 'abc', '(a+)+$', '[x]', 'back^$|*?{1}', 'a"b<i>']) await save(app, name, 'text')
   for (const [q, found] of [
@@ -95,7 +95,7 @@ test('what is searched is text, never a pattern or an operator', async (t) => {
   assert.match(body, /&quot;&gt;&lt;script&gt;/)
 })
 
-test('queries have limits', async (t) => {
+test('long, repeated or unprintable parameters get 400; unknown ones redirect to the URL without them', async (t) => {
   const app = await wiki.build(t)
   assert.equal((await get(app, `/?q=${'%F0%9F%98%80'.repeat(200)}`)).statusCode, 200)
   for (const query of [

@@ -9,7 +9,7 @@ import { startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { createDatabase } from '../src/database/database.js'
 
-test('a database without transactions is not taken, and the log says what to do', async (t) => {
+test('a standalone MongoDB server is not usable, and the log names --replSet', async (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-lone-'))
   mkdirSync(path.join(directory, 'data'))
   const [port] = await freePorts(1)

@@ -22,7 +22,7 @@ const portOf = (server) => /** @type {import('node:net').AddressInfo} */ (server
 async function exchange (port, text) {
   const socket = connect(port, '127.0.0.1')
   socket.setTimeout(PATIENCE_MS, () =>
-    socket.destroy(new Error(`no end of the answer to ${JSON.stringify(text.slice(0, 100))}`)))
+    socket.destroy(new Error(`the server did not close the connection after ${JSON.stringify(text.slice(0, 100))}`)))
   socket.write(text)
   const answer = (await buffer(socket)).toString()
   const [head, body] = [answer.slice(0, answer.indexOf('\r\n\r\n')), answer.slice(answer.indexOf('\r\n\r\n') + 4)]
@@ -49,7 +49,7 @@ const HOST = 'Host: wiki.example\r\n'
 const POST = `POST /api/v1/preview HTTP/1.1\r\n${HOST}Content-Type: application/json\r\n`
 
 /**
- * Texts that Node does not parse as a request.
+ * Texts that Node does not pass to request listeners.
  * @type {[number, string, string][]}
  */
 const MALFORMED = [
@@ -57,27 +57,27 @@ const MALFORMED = [
   [431, 'many header fields', `GET / HTTP/1.1\r\n${HOST}${'Xxxxxx: yyyyyy\r\n'.repeat(4_000)}\r\n`],
   [431, 'a long target', `GET /wiki/${'a'.repeat(20_000)} HTTP/1.1\r\n${HOST}\r\n`],
   [501, 'an unknown method', `FROB / HTTP/1.1\r\n${HOST}\r\n`],
-  [501, 'a method in small letters', `get / HTTP/1.1\r\n${HOST}\r\n`],
+  [501, 'a method in lower case', `get / HTTP/1.1\r\n${HOST}\r\n`],
   [501, 'CONNECT', 'CONNECT wiki.example:443 HTTP/1.1\r\nHost: wiki.example:443\r\n\r\n'],
-  [505, 'an HTTP that never was', `GET / HTTP/9.7\r\n${HOST}\r\n`],
-  [400, 'no HTTP', 'GET nonsense\r\n\r\n'],
+  [505, 'an unknown HTTP version', `GET / HTTP/9.7\r\n${HOST}\r\n`],
+  [400, 'no HTTP version', 'GET nonsense\r\n\r\n'],
   [501, 'a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03'],
-  [400, 'a null in a field', `GET / HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n`],
-  [400, 'a blank in a field name', `GET / HTTP/1.1\r\n${HOST}X y: a\r\n\r\n`],
-  [400, 'a blank before the colon', `GET / HTTP/1.1\r\n${HOST}X : a\r\n\r\n`],
+  [400, 'a null character in a field', `GET / HTTP/1.1\r\n${HOST}X: a\0b\r\n\r\n`],
+  [400, 'a space in a field name', `GET / HTTP/1.1\r\n${HOST}X y: a\r\n\r\n`],
+  [400, 'a space before the colon', `GET / HTTP/1.1\r\n${HOST}X : a\r\n\r\n`],
   [400, 'a folded field', `GET / HTTP/1.1\r\n${HOST} folded: a\r\n\r\n`],
-  [400, 'two lengths', `${POST}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
-  [400, 'a length and chunks', `${POST}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
-  [400, 'a negative length', `${POST}Content-Length: -1\r\n\r\n`],
-  [400, 'a length in words', `${POST}Content-Length: two\r\n\r\n{}`],
-  [400, 'a coding after chunks', `${POST}Transfer-Encoding: chunked, gzip\r\n\r\n`],
+  [400, 'two Content-Length fields', `${POST}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}`],
+  [400, 'Content-Length and chunked', `${POST}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+  [400, 'a negative Content-Length', `${POST}Content-Length: -1\r\n\r\n`],
+  [400, 'a Content-Length in words', `${POST}Content-Length: two\r\n\r\n{}`],
+  [400, 'a coding after chunked', `${POST}Transfer-Encoding: chunked, gzip\r\n\r\n`],
   [400, 'a chunk without a length', `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`],
   [400, 'a chunk longer than it says', `${POST}Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n`],
   [413, 'a long chunk extension', `${POST}Transfer-Encoding: chunked\r\n\r\n1;${'a'.repeat(20_000)}\r\n`],
-  [417, 'an expectation', `GET / HTTP/1.1\r\n${HOST}Expect: miracles\r\n\r\n`]
+  [417, 'an unknown expectation', `GET / HTTP/1.1\r\n${HOST}Expect: miracles\r\n\r\n`]
 ]
 
-test('what is no request of HTTP gets a problem document, and its connection ends', async (t) => {
+test('a malformed request gets a problem document, and its connection is closed', async (t) => {
   const app = await wiki.build(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   for (const [status, label, text] of MALFORMED) assertProblem(await exchange(portOf(app.server), text), status, label)
@@ -86,7 +86,7 @@ test('what is no request of HTTP gets a problem document, and its connection end
   assert.equal((await get(app, '/')).statusCode, 200)
 })
 
-test('a request that does not arrive in time gets a problem document', async (t) => {
+test('a request that does not arrive in time gets 408 with a problem document', async (t) => {
   const server = createServer({ requestTimeout: 100, headersTimeout: 100, connectionsCheckingInterval: 20 })
   t.after(() => server.close())
   server.on('clientError', answerMalformed)
@@ -97,7 +97,7 @@ test('a request that does not arrive in time gets a problem document', async (t)
   }
 })
 
-test('nothing is put into an answer that has begun', async (t) => {
+test('a parse error after the start of a response does not write a second response into it', async (t) => {
   const server = createServer()
   t.after(() => server.close())
   server.on('clientError', answerMalformed)
@@ -115,7 +115,7 @@ test('nothing is put into an answer that has begun', async (t) => {
   assert.doesNotMatch(text, /HTTP\/1\.1 400/)
 })
 
-test('a client that has gone is no error', async (t) => {
+test('clients that reset their connection in the middle of a request do not stop the server', async (t) => {
   const app = await wiki.build(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   for (let count = 0; count < 20; count++) {
@@ -131,7 +131,7 @@ test('a client that has gone is no error', async (t) => {
   )
 })
 
-test('methods that no address has are 405 with the ones it has, also for TRACE', async (t) => {
+test('every route answers an unsupported method, even TRACE, with 405 and the allowed methods', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'text')
   await app.listen({ port: 0, host: '127.0.0.1' })

@@ -9,7 +9,7 @@ import { assertHarmless } from './harmless.js'
 /** @param {string} markdown */
 const render = (markdown) => toHtml({ markdown, maxBytes: 10_000_000 })
 
-test('[[…]] leads to a page, to a section of it or of this page', () => {
+test('[[…]] links to a page, to a section of a page or to a section of the same page', () => {
   const { html, links } = render('[[Home  page]] [[Home page|the *start*]] [[ Č&D#Big  Deal!]] [[#Here|below]]')
   assert.equal(
     html,
@@ -20,11 +20,11 @@ test('[[…]] leads to a page, to a section of it or of this page', () => {
   assert.match(
     render('|a|b|\n|-|-|\n|[[c\\|d]]|e|\n').html,
     /<td><a href="\/wiki\/c">d<\/a><\/td>\n<td>e<\/td>/,
-    'in a table the bar is escaped'
+    'in a table the bar of the link must be escaped'
   )
 })
 
-test('what is no name of a page stays text', () => {
+test('double brackets without a valid page name stay text', () => {
   for (const text of [
     '[[]]', '[[ ]]', '[[..]]', '[[a\u202Eb]]', '[[stevec]]', '[[|a]]', '[[a', '[[a]', `[[${'a'.repeat(201)}]]`,
     '[[a|]]', '[[a#]]'
@@ -35,7 +35,7 @@ test('what is no name of a page stays text', () => {
   }
 })
 
-test('a Markdown link means the same wherever the page stands, and is known when it leads to a page', () => {
+test('a relative Markdown link becomes absolute, and a link to a page is recorded', () => {
   for (const [href, expected, name] of /** @type {[string, string, string?][]} */ ([
     ['Other%20page#x', '/wiki/Other%20page#x', 'Other page'],
     ['<Other page>', '/wiki/Other%20page', 'Other page'],
@@ -59,13 +59,13 @@ test('a Markdown link means the same wherever the page stands, and is known when
   )
 })
 
-test('of very many links five hundred are noted, each once', () => {
+test('a page records at most 500 links, each once', () => {
   const { links } = render(Array.from({ length: 1_200 }, (_, i) => `[[p${i >> 1}]]`).join(' '))
   assert.equal(links.length, 500)
   assert.equal(new Set(links).size, 500)
 })
 
-test('links to pages that are not written look different and lead to the same place', () => {
+test('a link to a missing page gets a class and a title and keeps its target', () => {
   const { html } = render(
     '[[a]] [[a#x|y]] [[b]] [z](a "so") [[it\'s]] <a href="/wiki/a"> `<a href="/wiki/a">` ' +
       '[q](/x "<a href=\\"/wiki/a\\"")'
@@ -86,7 +86,7 @@ test('links to pages that are not written look different and lead to the same pl
   assert.equal(String(withMissing(html, new Set())), html)
 })
 
-test('every page’s name that needs no escape in brackets can be linked, and its link be marked', () => {
+test('every page name without characters of the link syntax can be linked and marked as missing', () => {
   const name = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 })
     .filter((text) => !/[[\]|#\n]/.test(text) && isName(text))
   fc.assert(fc.property(name, (text) => {

@@ -10,7 +10,7 @@ const render = (markdown) => toHtml({ markdown, maxBytes: 10_000_000 }).html
 /** @param {string} html */
 const idsOf = (html) => [...html.matchAll(/<h([2-6]) id="([^"]*)"/g)].map(([, depth, id]) => `${depth} ${id}`)
 
-test('headings are one level below the page’s title, and each has an id and a link to itself', () => {
+test('headings start one level below the page title, and each has an id and a link to itself', () => {
   assert.equal(
     render('# Big *deal*'),
     '<div class="heading"><h2 id="big-deal">Big <em>deal</em></h2>' +
@@ -22,7 +22,7 @@ test('headings are one level below the page’s title, and each has an id and a 
   )
 })
 
-test('from three headings on there is a table of contents', () => {
+test('a page with three or more headings has a table of contents', () => {
   assert.doesNotMatch(render('# a\n# b\n> # c\n'), /<nav/)
   assert.match(render('text\n# a\n### b & <c>\n# d'), new RegExp(`^${[
     '<nav class="contents" aria-label="Contents"><details open><summary>Contents</summary>', '<ol>',
@@ -39,7 +39,7 @@ test('from three headings on there is a table of contents', () => {
   }))
 })
 
-test('slugs are safe, their own slugs, and no two are equal', () => {
+test('slugs have only safe characters, do not change when slugged again, and are unique', () => {
   fc.assert(fc.property(fc.string({ unit: 'binary' }), (text) => {
     assert.match(slugOf(text), /^[\p{L}\p{N}\p{M}-]{1,80}$/u)
     assert.equal(slugOf(slugOf(text)), slugOf(text))
@@ -53,7 +53,7 @@ test('slugs are safe, their own slugs, and no two are equal', () => {
   ))
 })
 
-test('notes are numbered as they are referred to, stand at the end and lead back', () => {
+test('footnotes are numbered by first reference, come last and link back to each reference', () => {
   assert.equal(render('a[^y] b[^x] c[^y] [^z]\n\n[^x]: X [^y]\n[^y]: Y\n\n    *more*\n[^w]: W\n'), [
     '<p>a<sup><a id="fnref:1" href="#fn:1" aria-label="Note 1">[1]</a></sup> ' +
       'b<sup><a id="fnref:2" href="#fn:2" aria-label="Note 2">[2]</a></sup> ' +
@@ -70,7 +70,7 @@ test('notes are numbered as they are referred to, stand at the end and lead back
     '</li>',
     '</ol>', '</section>', ''
   ].join('\n'))
-  assert.equal(render('a\n\n[^x]: X'), '<p>a</p>\n', 'what nothing refers to is not shown')
-  assert.match(render('a[^x]\n\n[^x]: 1\n[^x]: 2'), /<p>1 <a/, 'of two notes with one label the first counts')
+  assert.equal(render('a\n\n[^x]: X'), '<p>a</p>\n', 'a footnote without a reference is not shown')
+  assert.match(render('a[^x]\n\n[^x]: 1\n[^x]: 2'), /<p>1 <a/, 'of two footnotes with the same label the first is used')
   assert.match(render('a[^x]\n\n[^x]: ```\n    code\n    ```'), /<pre><code>code\n<\/code><\/pre>\n <a href="#fnref:1"/)
 })

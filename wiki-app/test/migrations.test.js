@@ -23,7 +23,7 @@ async function openDatabase (t) {
   return { db, log, warnings, recorded }
 }
 
-test('migrations run in order, once, and are recorded with what they changed', async (t) => {
+test('migrations run in order, once, and are recorded with the number of changed documents', async (t) => {
   const { db, log, warnings, recorded } = await openDatabase(t)
   /** @type {number[]} */
   const ran = []
@@ -43,7 +43,7 @@ test('migrations run in order, once, and are recorded with what they changed', a
   assert.match(warnings[1], /a newer version of the wiki has changed what is stored \(migration 3\)/)
 })
 
-test('of several processes that start together, one runs a migration and the others wait for it', async (t) => {
+test('when several processes start together, one runs the migration and the others wait', async (t) => {
   const { db, log, recorded } = await openDatabase(t)
   let running = 0
   let runs = 0
@@ -71,7 +71,7 @@ test('of several processes that start together, one runs a migration and the oth
   assert.deepEqual(await recorded(), [[1, 'held', 1]])
 })
 
-test('a migration that fails is not recorded, and the next start continues it', async (t) => {
+test('a failed migration is not recorded, and the next start runs it again', async (t) => {
   const { db, log, recorded } = await openDatabase(t)
   let attempts = 0
   const migrations = [{
@@ -88,7 +88,7 @@ test('a migration that fails is not recorded, and the next start continues it', 
   assert.deepEqual(await recorded(), [[1, 'second-time', 2]])
 })
 
-test('the lease of a dead process ends, and a living one renews its own', async (t) => {
+test('the lease of a dead process expires, and a running migration renews its own lease', async (t) => {
   const { db, log, recorded } = await openDatabase(t)
   const leases = db.collection('migration_lease')
   await leases.insertOne({ _id: 'lease', owner: 'dead', until: new Date(Date.now() + 1_500) })
@@ -106,6 +106,6 @@ test('the lease of a dead process ends, and a living one renews its own', async 
   await migrate({ db, log, migrations, leaseMs: 3_000 })
   assert.equal(runs, 1)
   assert.deepEqual(await recorded(), [[1, 'renewed', 1]])
-  // Given back at once: the next start need not wait for its end.
+  // Released at once, so that the next start need not wait until it expires.
   assert.equal((await leases.findOne({ _id: 'lease' })).until.getTime(), 0)
 })

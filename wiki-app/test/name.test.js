@@ -3,7 +3,7 @@ import test from 'node:test'
 import fc from 'fast-check'
 import { canonicalName, namesAbove, titleKey, viewUrl, writableName } from '../src/pages/name.js'
 
-test('a name has one spelling: NFC, no white space around it, single spaces within', () => {
+test('a canonical name is in NFC, without outer white space, with single spaces inside', () => {
   assert.equal(canonicalName('Home'), 'Home')
   assert.equal(canonicalName('  Home \u00A0\u3000 page '), 'Home page')
   assert.equal(canonicalName('S\u030Ctevec'), '\u0160tevec')
@@ -12,7 +12,7 @@ test('a name has one spelling: NFC, no white space around it, single spaces with
   assert.equal(canonicalName(' a  b / c'), 'a b/c')
 })
 
-test('the limit is 200 characters, not bytes or UTF-16 units, and holds for the canonical spelling', () => {
+test('a name has at most 200 characters (not bytes or UTF-16 units) in its canonical spelling', () => {
   assert.equal(canonicalName('😀'.repeat(200)), '😀'.repeat(200))
   assert.equal(canonicalName('e\u0301'.repeat(200)), 'é'.repeat(200))
   assert.throws(() => canonicalName('a'.repeat(201)), { statusCode: 400, message: /longer than 200/ })
@@ -22,46 +22,46 @@ for (const [why, raw] of Object.entries({
   empty: '',
   'white space only': ' \u3000 ',
   'invisible characters only': '\u200B\u200D',
-  'a null': 'a\0b',
-  'a line end': 'a\nb',
+  'a null character': 'a\0b',
+  'a line break': 'a\nb',
   'a tab': 'a\tb',
   'a C1 control': 'a\u0085b',
   'a noncharacter': 'a\uFFFF',
-  'text turned round': 'gnp.\u202Eexe',
-  'a slash first': '/a',
-  'a slash last': 'a/',
-  'two slashes': 'a//b',
-  'an empty part': 'a/ /b',
-  'a step up within': 'a/../b',
-  'a step to itself within': 'a/./b',
+  'a right-to-left override': 'gnp.\u202Eexe',
+  'a leading slash': '/a',
+  'a trailing slash': 'a/',
+  'two slashes in a row': 'a//b',
+  'a part of white space only': 'a/ /b',
+  'a part that is two dots': 'a/../b',
+  'a part that is one dot': 'a/./b',
   'a backslash': 'a\\b',
-  'this directory': '.',
-  'its parent': '..',
-  'its parent, with white space': ' .. ',
+  'one dot': '.',
+  'two dots': '..',
+  'two dots between white space': ' .. ',
   'a lone high surrogate': 'a\uD800',
   'a lone low surrogate': '\uDC00a'
 })) {
-  test(`no name: ${why}`, () => assert.throws(() => canonicalName(raw), { statusCode: 400 }))
+  test(`invalid name: ${why}`, () => assert.throws(() => canonicalName(raw), { statusCode: 400 }))
 }
 
-test('the counter’s name can be read but not written, however it is spelt', () => {
+test('the name of the counter can be read but not written, even with outer white space', () => {
   assert.equal(canonicalName('stevec'), 'stevec')
   assert.throws(() => writableName('stevec'), { statusCode: 400, message: /reserved/ })
   assert.throws(() => writableName(' stevec '), { statusCode: 400, message: /reserved/ })
   assert.equal(writableName('Stevec'), 'Stevec')
 })
 
-test('URLs are percent-encoded, and titles compared without case', () => {
+test('page URLs are percent-encoded, and titles are compared without regard to case', () => {
   assert.equal(viewUrl('C++ & Č?'), '/wiki/C++%20&%20%C4%8C%3F')
   assert.equal(titleKey('ČŠŽ Wiki'), titleKey('čšž wiki'))
 })
 
-test('a subpage knows the names above it', () => {
+test('the name of a subpage contains the names of its parent pages', () => {
   assert.deepEqual(namesAbove('a/b c/d'), ['a', 'a/b c'])
   assert.deepEqual(namesAbove('a'), [])
 })
 
-/** Texts that a person may type, with many of the characters that are special in names. */
+/** Texts with many of the characters that are special in names. */
 const typed = fc.oneof(
   fc.string({ unit: 'binary' }),
   fc.string({
@@ -81,7 +81,7 @@ const canonicalOrNull = (raw) => {
   }
 }
 
-test('a canonical name is its own canonical name, has one address, and the address leads back to it', () => {
+test('a canonical name stays the same when canonicalised again, and its URL decodes to it', () => {
   fc.assert(fc.property(typed, (raw) => {
     const name = canonicalOrNull(raw)
     if (name === null) return
@@ -94,7 +94,7 @@ test('a canonical name is its own canonical name, has one address, and the addre
   }), { numRuns: 2_000 })
 })
 
-test('two names that differ have addresses that differ', () => {
+test('different names have different URLs', () => {
   fc.assert(fc.property(typed, typed, (one, other) => {
     const [name, another] = [canonicalOrNull(one), canonicalOrNull(other)]
     if (name !== null && another !== null) assert.equal(viewUrl(name) === viewUrl(another), name === another)

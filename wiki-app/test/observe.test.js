@@ -74,7 +74,7 @@ async function start (t, settings) {
   }
 }
 
-test('Prometheus finds what the wiki does, under labels of which there are few', async (t) => {
+test('metrics count requests, saves, conflicts and renders, with few label values', async (t) => {
   const [port] = await freePorts(1)
   const app = await wiki.build(t, { METRICS_PORT: String(port) })
   await save(app, 'a', 'text')
@@ -94,7 +94,7 @@ test('Prometheus finds what the wiki does, under labels of which there are few',
   assert.equal(valueOf(text, `${duration}{route="none",method="GET",status_class="4xx"}`), 50)
   assert.equal(valueOf(text, `${duration}{route="/wiki/*",method="POST",status_class="2xx"}`), 2)
   assert.equal(valueOf(text, `${duration}{route="none",method="other",status_class="4xx"}`), 1)
-  assert.equal(text.match(new RegExp(`^${duration}`, 'gm'))?.length, 6, 'one series for each kind of request')
+  assert.equal(text.match(new RegExp(`^${duration}`, 'gm'))?.length, 6, 'one series per route, method and status class')
   assert.equal(valueOf(text, 'wiki_saves_total{kind="save"}'), 2)
   assert.equal(valueOf(text, 'wiki_saves_total{kind="remove"}'), 1)
   assert.equal(valueOf(text, 'wiki_conflicts_total'), 1)
@@ -107,17 +107,16 @@ test('Prometheus finds what the wiki does, under labels of which there are few',
   assert.equal((await readMetrics(port, '/')).status, 404)
   assert.equal((await readMetrics(port, '/metrics?x')).status, 404)
   assert.equal((await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'POST' })).status, 404)
-  assert.equal((await get(app, '/metrics')).statusCode, 404, 'no door of the wiki leads there')
+  assert.equal((await get(app, '/metrics')).statusCode, 404, 'the port of the wiki does not serve the metrics')
 })
 
-test('metrics tell that the database is away', async (t) => {
+test('the metrics show that the database is unreachable', async (t) => {
   const [port, nothing] = await freePorts(2)
   await wiki.build(t, { METRICS_PORT: String(port), MONGODB_URI: `mongodb://127.0.0.1:${nothing}/wiki` })
   assert.equal(valueOf((await readMetrics(port)).text, 'wiki_database_up'), 0)
 })
 
-test('metrics that cannot be served stop the start with a line that says why, ' +
-  'and with the wiki they end', async (t) => {
+test('a metrics port in use stops the start with a clear error, and the metrics end with the wiki', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.after(() => { other.close() })
@@ -138,7 +137,7 @@ test('metrics that cannot be served stop the start with a line that says why, ' 
   await assert.rejects(readMetrics(own))
 })
 
-test('an error has a number to report it by: the proxy’s when that is harmless, or a new one', async (t) => {
+test('an error shows a request ID: that of the proxy if it is safe, otherwise a new one', async (t) => {
   const app = await wiki.build(t)
   const idOf = async (/** @type {Record<string, string>} */ headers) =>
     (await get(app, '/nowhere', headers)).json().request_id
@@ -163,7 +162,7 @@ test('an error has a number to report it by: the proxy’s when that is harmless
   }
 })
 
-test('at the level info there is one line for each request, and nothing secret in any', async (t) => {
+test('at log level info each request has one line, and no line contains a secret', async (t) => {
   const { ask, lines } = await start(t, { LOG_LEVEL: 'info', ...peopleOnly(t) })
   const secrets = { cookie: 'session=SECRET', 'x-request-id': 'abc', 'user-agent': 'SECRET' }
   await ask('GET', '/wiki/a%20b?q=SECRET', secrets)
@@ -202,7 +201,7 @@ test('at the level info there is one line for each request, and nothing secret i
   assert.doesNotMatch(JSON.stringify(lines), new RegExp(`SECRET|${PASSWORD}|stevec_editor|session=`))
 })
 
-test('page views that the framework does not see are counted, timed and logged as those that it does', async (t) => {
+test('page views on the fast path are counted, timed and logged like those through Fastify', async (t) => {
   const { logTo, lines: logged } = createLog()
   const [port] = await freePorts(1)
   const app = await wiki.build(t, { METRICS_PORT: String(port), LOG_LEVEL: 'info' }, {}, { logTo })
@@ -253,7 +252,7 @@ test('page views that the framework does not see are counted, timed and logged a
   }
 })
 
-test('a busy wiki logs some of its page views, says how many it left out, and logs all else', async (t) => {
+test('a busy wiki logs some page views with the number of those left out, and all other requests', async (t) => {
   const { ask, lines } = await start(t, { LOG_LEVEL: 'info', LOG_VIEWS_PER_S: '2', QUEUE_WAIT_MAX_MS: '0' })
   const requests = () => lines.filter(({ msg }) => msg === 'request')
   const views = () => requests().filter(({ method, status }) => method === 'GET' && status === 200)
@@ -263,7 +262,7 @@ test('a busy wiki logs some of its page views, says how many it left out, and lo
     asked++
     assert.equal(await ask('GET', `/wiki/a${query}`), 200)
   }
-  // The framework handles requests with a query; the fast path handles the others.
+  // Fastify handles requests with a query; the fast path handles the others.
   await Promise.all(Array.from({ length: 200 }, (_, index) => view(index % 2 === 0 ? '' : '?x')))
   assert.equal(await ask('GET', '/wiki/none'), 404)
   const told = () => views().reduce((sum, { unlogged }) => sum + 1 + unlogged, 0)
@@ -280,7 +279,7 @@ test('a busy wiki logs some of its page views, says how many it left out, and lo
   )
 })
 
-test('at the usual level requests leave no line, and an unexpected error is found by its number', async (t) => {
+test('at the default log level only an unexpected error has a line, with its request ID', async (t) => {
   const uri = wiki.freshUri()
   const { ask, lines } = await start(t, { MONGODB_URI: uri })
   assert.equal(await ask('POST', '/wiki/a', { 'content-type': 'text/markdown' }, 'text'), 201)

@@ -13,9 +13,9 @@ import { BROWSER, get, save, submit, useWiki } from './helper.js'
 const wiki = useWiki()
 
 const MIB = 1_048_576
-/** Limit of a page with a difference: an escaped character takes five bytes, and each line has tags. */
+/** Largest page with a difference: an escaped character takes five bytes, and each line has tags. */
 const SHOWN_MAX_BYTES = 700_000
-const skip = process.platform === 'linux' ? false : 'needs /proc, for the processor time of a thread'
+const skip = process.platform === 'linux' ? false : 'needs /proc, for the CPU time of a thread'
 
 /**
  * Returns a text of short lines. Two such texts have lines in common only by chance.
@@ -30,13 +30,13 @@ function shortLines (seed) {
   return text
 }
 
-/** A text that takes many times the rendering time of a short one, but less than the limit for authors. */
+/** A text that takes much longer to render than a short one, but stays within the limit for authors. */
 const long = (/** @type {number} */ number) => `${number} ${'[a](/b) *c* '.repeat(2_000)}`
 
 /**
- * Builds a wiki with revisions as an author makes them, but without the time to render each.
+ * Builds a wiki with old revisions. Their texts go directly to the database, because rendering each takes long.
  * @param {import('node:test').TestContext} t
- * @param {Record<string, string[]>} pages  their texts, the oldest first
+ * @param {Record<string, string[]>} pages  the texts of each, the oldest first
  */
 async function wikiWith (t, pages) {
   const uri = wiki.freshUri()
@@ -63,7 +63,7 @@ async function mainThreadMs (work) {
   return (cpuTicks(process.pid) - before) * MS_PER_TICK
 }
 
-test('ten differences of long texts leave the main thread to others, and are shown in part', { skip }, async (t) => {
+test('differences of long texts are made outside the main thread and are shown in part', { skip }, async (t) => {
   const app = await wikiWith(t, { Big: [1, 2, 3, 4, 5].map(shortLines) })
   const pairs = [1, 2, 3, 4, 5].flatMap((from) => [1, 2, 3, 4, 5].filter((to) => to < from).map((to) => [from, to]))
   assert.equal(pairs.length, 10)
@@ -81,10 +81,10 @@ test('ten differences of long texts leave the main thread to others, and are sho
     assert.match(body, /… \d+ more lines …/)
     assert.ok(body.includes('<ins>') && body.includes('<del>'))
   }
-  assert.ok(mainMs < (user + system) / 1000 / 2, `${mainMs} of ${(user + system) / 1000} ms were the main thread's`)
+  assert.ok(mainMs < (user + system) / 1000 / 2, `${mainMs} of ${(user + system) / 1000} ms were on the main thread`)
 })
 
-test('a difference is worked out once for all who ask for it, and then kept', async (t) => {
+test('concurrent requests for one difference share its computation, and the result is cached', async (t) => {
   const { past, tasks, finish } = pastOf(t)
   const asked = Array.from({ length: 20 }, () => past.difference(item(1), item(2)))
   await finish({ lines: [], truncated: false })
@@ -93,7 +93,7 @@ test('a difference is worked out once for all who ask for it, and then kept', as
   assert.equal(tasks.length, 1)
 })
 
-test('a revision is rendered once for all who ask for it, and then kept', async (t) => {
+test('concurrent requests for one revision share its rendering, and the result is cached', async (t) => {
   const { past, tasks, finish } = pastOf(t)
   const asked = Array.from({ length: 20 }, () => past.html(item(1)))
   await finish({ html: new TextEncoder().encode('<p>once</p>') })
@@ -102,7 +102,7 @@ test('a revision is rendered once for all who ask for it, and then kept', async 
   assert.equal(tasks.length, 1)
 })
 
-test('what is too costly is not tried again at once; what the machine was too busy for is', async (t) => {
+test('a rendering that failed with 503 is tried again, but one that was too costly (422) is not', async (t) => {
   const { past, tasks, fail } = pastOf(t)
   for (const statusCode of [503, 422]) {
     const refused = assert.rejects(past.html(item(1)), { statusCode })
@@ -114,7 +114,7 @@ test('what is too costly is not tried again at once; what the machine was too bu
   assert.equal(tasks.length, 2)
 })
 
-test('of too many different questions at once some are refused before their texts are read', async (t) => {
+test('when too many renderings run or wait, further ones get 503 before their texts are read', async (t) => {
   const { past, reads, finish } = pastOf(t)
   const outcomes = Array.from({ length: 40 }, (_, index) => past.html(item(index)).then(() => 200, (error) => error))
   const refused = await Promise.all(outcomes.slice(18))
@@ -126,7 +126,7 @@ test('of too many different questions at once some are refused before their text
   assert.equal(reads.length, 18)
 })
 
-test('readers of old texts keep no author from saving', async (t) => {
+test('saves succeed while many readers request old revisions of a long page', async (t) => {
   const app = await wikiWith(t, { Big: [1, 2, 3, 4, 5, 6].map(long) })
   const going = new AbortController()
   const readers = [1, 2, 3, 4, 5, 6].map(async (revision) => {
@@ -148,7 +148,7 @@ test('readers of old texts keep no author from saving', async (t) => {
   assert.deepEqual([...new Set(statuses)].sort(), [200, 201])
 })
 
-test('the newest revision shows its page’s text without a mark at any link, as older ones do', async (t) => {
+test('the pages of revisions, the newest included, do not mark links to missing pages', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'older [[none]]')
   await save(app, 'a', 'newest [[none]]')
@@ -161,7 +161,7 @@ test('the newest revision shows its page’s text without a mark at any link, as
   }
 })
 
-test('unknown parameters of an address lead to it without them, in one step, and no other host is named', async (t) => {
+test('unknown query parameters are removed by one redirect, which never names another host', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'one #x', { 'content-type': 'text/markdown' })
   await save(app, 'a', 'two')
@@ -201,7 +201,7 @@ test('unknown parameters of an address lead to it without them, in one step, and
   assert.match((await socket.toArray()).join(''), /\r\nlocation: \/raw\/a\r\n/)
 })
 
-test('a program gets the difference of long texts in part, and reads that it is in part', async (t) => {
+test('the API shortens the difference of long texts and marks it as truncated', async (t) => {
   const app = await wikiWith(t, { Big: [shortLines(1), shortLines(2)], Small: ['a\n', 'b\n'] })
   const compare = async (/** @type {string} */ name) =>
     (await get(app, `/api/v1/pages/${name}/difference?from=1&to=2`)).json()
@@ -217,7 +217,7 @@ test('a program gets the difference of long texts in part, and reads that it is 
   })
 })
 
-test('an author whose long text came too late gets both texts whole, and the start of their difference', async (t) => {
+test('a conflict of long texts shows both texts in full and the start of their difference', async (t) => {
   const app = await wikiWith(t, { Big: ['first'] })
   const [mine, theirs] = [shortLines(1), shortLines(2)]
   await save(app, 'Big', theirs)
@@ -228,7 +228,7 @@ test('an author whose long text came too late gets both texts whole, and the sta
   assert.match(body, /too long to be shown whole\. Both texts are below/)
 })
 
-test('an author gets both texts when no difference of them can be made', async (t) => {
+test('a conflict shows both texts even if their difference cannot be computed', async (t) => {
   const config = readConfig({ LOG_LEVEL: 'silent', MONGODB_URI: wiki.freshUri() })
   const busy = {
     run: () => Promise.reject(Object.assign(new Error('busy'), { statusCode: 503 })),
@@ -246,7 +246,7 @@ test('an author gets both texts when no difference of them can be made', async (
   assert.match(body, /difference could not be made/)
 })
 
-test('a difference is whole where it is short, and says how much is left out where it is not', () => {
+test('a short difference is complete; a long one says how many lines are left out', () => {
   const lines = (/** @type {number} */ count, /** @type {string} */ word) => `${word}\n`.repeat(count)
   assert.deepEqual(difference({ before: 'a\nb', after: 'a\nc\n' }), {
     lines: [{ kind: 'same', text: 'a' }, { kind: 'removed', text: 'b' }, { kind: 'added', text: 'c' }], truncated: false
@@ -267,14 +267,14 @@ test('a difference is whole where it is short, and says how much is left out whe
   const addedShown = many.lines.filter((line) => line.kind === 'added').length
   assert.equal(kind, 'cut')
   assert.ok(left > 0)
-  assert.equal(told + addedShown, 400 * 21 + 400, 'each line of both texts is shown, or counted')
+  assert.equal(told + addedShown, 400 * 21 + 400, 'each line of both texts is shown or counted as left out')
 
   const [one] = difference({ before: '', after: '😀'.repeat(MIB / 4) }).lines
   assert.ok('text' in one && one.text.length < 10_010)
   assert.doesNotMatch(/** @type {{text: string}} */ (one).text, /\p{Cs}/u)
 })
 
-test('a text of a revision goes to its thread and back unchanged', async (t) => {
+test('the text of a revision passes through the worker thread unchanged', async (t) => {
   const app = await wikiWith(t, { a: ['Žan & 😀 ', 'Žan & 😀\nné'] })
   assert.match((await get(app, '/revision/a/1')).body, /<p>Žan &amp; 😀<\/p>/)
   assert.match(
@@ -284,7 +284,7 @@ test('a text of a revision goes to its thread and back unchanged', async (t) => 
 })
 
 /**
- * Creates the old revisions of a wiki with a fake thread, whose tasks end only on `finish` or `fail`.
+ * Creates old revisions with a fake thread pool, whose tasks end only on `finish` or `fail`.
  * @param {import('node:test').TestContext} t
  */
 function pastOf (t) {

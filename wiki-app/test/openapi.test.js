@@ -99,7 +99,7 @@ test('the document is valid OpenAPI 3.1 and describes every route of the API', a
   const app = await wiki.build(t)
   const document = await documentOf(app)
   assert.ok(isOpenapi(document), JSON.stringify(isOpenapi.errors, null, 1))
-  assert.ok(!isOpenapi({ ...document, paths: { '/x': { get: {} } } }), 'the check can fail')
+  assert.ok(!isOpenapi({ ...document, paths: { '/x': { get: {} } } }), 'the validator rejects an invalid document')
   const answer = await get(app, '/api/v1/openapi.json')
   assert.equal(answer.headers['cache-control'], 'public, no-cache')
   assert.equal(
@@ -120,7 +120,7 @@ test('the document is valid OpenAPI 3.1 and describes every route of the API', a
     )
     assert.ok(app.hasRoute({ method, url: `/api/v1${template.replace(/\{(\w+)\}/g, ':$1')}` }), `${method} ${template}`)
     const statuses = ['400', '408', '431', '503', ...(method === 'GET' ? [] : ['401', '403', '413', '415', '429'])]
-    for (const status of statuses) assert.ok(responses[status], `${method} ${template} says when it is ${status}`)
+    for (const status of statuses) assert.ok(responses[status], `${method} ${template} documents ${status}`)
   }
   const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)]
     .map(([, name]) => name)
@@ -128,7 +128,7 @@ test('the document is valid OpenAPI 3.1 and describes every route of the API', a
 })
 
 /**
- * Creates the pages and the file that the examples are about.
+ * Creates the pages and the file that the examples refer to.
  * @param {App} app
  */
 async function setTheStage (app) {
@@ -168,7 +168,7 @@ async function setTheStage (app) {
 const comparable = (body) => JSON.parse(JSON.stringify(body, (key, value) =>
   ['modified_at', 'created_at'].includes(key) ? 'a time' : key === 'next_cursor' ? null : value))
 
-test('every example in the document does what the document says', async (t) => {
+test('every example request in the document gets the documented response', async (t) => {
   const app = await wiki.build(t)
   const document = await documentOf(app)
   const validator = (/** @type {object} */ schema) => ajv.compile(JSON.parse(
@@ -205,7 +205,7 @@ test('every example in the document does what the document says', async (t) => {
     })
     assert.ok(answer.statusCode < 300, `${label}: ${answer.statusCode} ${answer.body}`)
     const said = responses[answer.statusCode]
-    assert.ok(said, `${label} does not say that it may be ${answer.statusCode}`)
+    assert.ok(said, `${label} does not document ${answer.statusCode}`)
     if (said.content === undefined) {
       assert.equal(answer.body, '', label)
       continue
@@ -226,8 +226,8 @@ test('every example in the document does what the document says', async (t) => {
   }
 })
 
-test('the documentation runs in a browser under a policy of its own, asks nobody else, ' +
-  'and its examples can be tried out', async (t) => {
+test('the API documentation runs in a browser under a strict CSP, sends requests only to the wiki, ' +
+  'and its examples can be executed', async (t) => {
   const app = await wiki.build(t)
   await setTheStage(app)
   const url = await app.listen({ port: 0 })
@@ -256,7 +256,7 @@ test('the documentation runs in a browser under a policy of its own, asks nobody
   assert.deepEqual(complaints, [])
 })
 
-test('the commands in the README do what it says', async (t) => {
+test('the API commands in the README run and print what it says', async (t) => {
   const app = await wiki.build(t)
   const url = await app.listen({ port: 0 })
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-readme-'))
@@ -274,12 +274,12 @@ test('the commands in the README do what it says', async (t) => {
 
 /** @param {number} port @param {string} head */
 async function rawStatus (port, head) {
-  const socket = connect(port, '127.0.0.1').setTimeout(20_000, () => socket.destroy(new Error('no answer')))
+  const socket = connect(port, '127.0.0.1').setTimeout(20_000, () => socket.destroy(new Error('no response in time')))
   socket.write(head)
   return Number((await buffer(socket)).toString().slice(9, 12))
 }
 
-test('whatever the API answers is in the document: each status of each operation that is asked for it', async (t) => {
+test('each error status of each operation is documented and comes as a problem document', async (t) => {
   const open = await wiki.build(t)
   const [users, readOnly, limited] = [
     await wiki.build(t, peopleOnly(t)),

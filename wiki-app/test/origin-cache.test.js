@@ -42,7 +42,7 @@ const keeps = (cache, name) => waitUntil(async () => {
   return cache.get(name) !== undefined
 }, WAIT_MAX_MS, 20)
 
-describe('copies of pages in the wiki\'s own memory', () => {
+describe('the cache of pages in the memory of the wiki', () => {
   /** @type {Awaited<ReturnType<typeof startMongod>>} */
   let mongod
   /** @type {mongoose.Connection} */
@@ -67,7 +67,7 @@ describe('copies of pages in the wiki\'s own memory', () => {
     return { cache, pages }
   }
 
-  test('are good until the page changes, whoever changes it', async (t) => {
+  test('keeps a copy until its page changes in the database', async (t) => {
     const { cache, pages } = await listening(t)
     await cache.through('a', async () => view('old'))
     await cache.through('b', async () => view('other'))
@@ -80,7 +80,7 @@ describe('copies of pages in the wiki\'s own memory', () => {
     assert.ok(await waitUntil(() => cache.get('a') === undefined, WAIT_MAX_MS, 5))
   })
 
-  test('are not kept of a read that a change has overtaken', async (t) => {
+  test('stores no copy of a page that changes during the read', async (t) => {
     const { cache, pages } = await listening(t)
     await cache.through('witness', async () => view('x'))
     const seen = await cache.through('a', async () => {
@@ -92,7 +92,7 @@ describe('copies of pages in the wiki\'s own memory', () => {
     assert.equal(cache.get('a'), undefined)
   })
 
-  test('go when the collection does', async (t) => {
+  test('drops all copies when the collection is dropped', async (t) => {
     const { cache, pages } = await listening(t)
     await pages.insertOne(/** @type {any} */ ({ _id: 'a' }))
     await cache.through('b', async () => view('x'))
@@ -100,14 +100,14 @@ describe('copies of pages in the wiki\'s own memory', () => {
     assert.ok(await waitUntil(() => cache.get('b') === undefined, WAIT_MAX_MS, 5))
   })
 
-  test('take no more memory than they may', async (t) => {
+  test('keeps no more copies than fit into maxBytes', async (t) => {
     const { cache } = await listening(t, { maxBytes: 100_000 })
     for (let page = 0; page < 100; page++) await cache.through(String(page), async () => view('x'))
     const kept = Array.from({ length: 100 }, (_, page) => cache.get(String(page))).filter(Boolean).length
     assert.ok(kept >= 5 && kept <= 10, `${kept} pages`)
   })
 
-  test('are not used when the database falls silent', async (t) => {
+  test('uses no copy while the database does not respond', async (t) => {
     const own = await startMongod()
     const connection = await mongoose.createConnection(own.uri, { serverSelectionTimeoutMS: 5_000 }).asPromise()
     const cache = createOriginCache({ connection, collection: 'pages', maxBytes: 1_000_000, log: quiet })
@@ -126,7 +126,7 @@ describe('copies of pages in the wiki\'s own memory', () => {
     await own.stop()
   })
 
-  test('each outage of the database is logged once, with its cause', async (t) => {
+  test('logs each outage of the database once, with its cause', async (t) => {
     const directory = mkdtempSync(path.join(tmpdir(), 'stevec-origin-cache-'))
     t.after(() => rmSync(directory, { recursive: true, force: true }))
     const [port] = await freePorts(1)
@@ -162,8 +162,7 @@ describe('copies of pages in the wiki\'s own memory', () => {
 
 const wiki = useWiki()
 
-test('a wiki that keeps pages in memory does not ask for them again, shows an edit soon to all ' +
-  'and at once to its author', async (t) => {
+test('the origin cache saves database reads, and shows an edit at once to its author and soon to all', async (t) => {
   const app = await wiki.build(t, { ORIGIN_CACHE_MIB: '8', MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
   await save(app, 'Kept', 'one')
   let finds = 0
@@ -190,7 +189,7 @@ test('a wiki that keeps pages in memory does not ask for them again, shows an ed
   assert.ok(await waitUntil(async () => (await get(app, '/wiki/Kept')).statusCode === 404, WAIT_MAX_MS, 5))
 })
 
-test('what is kept of a page holds no other memory than its own, and all of it is counted', async (t) => {
+test('a cached page keeps no other memory alive, and all of its memory counts towards the limit', async (t) => {
   const [pages, batch, maxBytes] = [4_000, 100, 4 * 2 ** 20]
   const uri = wiki.freshUri()
   const connection = await mongoose.createConnection(uri).asPromise()
@@ -250,10 +249,10 @@ test('what is kept of a page holds no other memory than its own, and all of it i
   assert.ok(heldBytes <= 1.5 * maxBytes, `${heldBytes} bytes`)
 })
 
-for (const [what, cacheMib] of [['a page that is kept', '8'], ['a page of the database', '0']]) {
+for (const [what, cacheMib] of [['a page in the origin cache', '8'], ['a page from the database', '0']]) {
   for (const watched of [false, true]) {
-    const title = `${what} is answered without the framework${watched ? ', metrics and log lines included' : ''}, ` +
-      'to the byte as by it, and counted; all else is left to it'
+    const title = `the fast path sends ${what} exactly as Fastify does${watched ? ', with metrics and logs' : ''}, ` +
+      'and counts the request; other requests go to Fastify'
     test(title, (t) => answersFirst(t, cacheMib, watched))
   }
 }
@@ -345,15 +344,18 @@ async function answersFirst (t, cacheMib, watched) {
 
   const lines = () => logged.filter(({ msg }) => msg === 'request')
   if (!watched) return assert.equal(lines().length, 0)
-  // The framework counts and logs its responses only after it has sent them.
+  // Fastify counts and logs its responses only after it has sent them.
   const counts = async () =>
     [...(await readMetrics(port)).text.matchAll(/^wiki_http_request_duration_seconds_count\{.*\} (\d+)$/gm)]
       .reduce((sum, [, count]) => sum + Number(count), 0)
   const told = () => lines().reduce((sum, { unlogged = 0 }) => sum + 1 + unlogged, 0)
-  assert.ok(await waitUntil(async () => await counts() === told(), WAIT_MAX_MS, 20), 'each request is in both, once')
+  assert.ok(
+    await waitUntil(async () => await counts() === told(), WAIT_MAX_MS, 20),
+    'each request is in the metrics and in the log, once'
+  )
 }
 
-test('a page that is not there is looked for once', async (t) => {
+test('a request for a missing page reads the database once', async (t) => {
   const app = await wiki.build(t, { MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   await save(app, 'Gone', 'text')

@@ -61,11 +61,11 @@ async function assertUnavailable (app) {
     assert.match(answer.json().detail, /cannot reach its database/)
   }
   assert.match((await get(app, '/wiki/a', BROWSER)).body, /<h1>Service Unavailable<\/h1>/)
-  assert.equal((await get(app, '/healthz')).statusCode, 200, 'the process itself is well')
+  assert.equal((await get(app, '/healthz')).statusCode, 200, 'the process itself is healthy')
   assert.equal((await get(app, '/wiki/stevec')).statusCode, 200)
 }
 
-test('without its database the wiki starts and says so, and works as soon as there is one', async (t) => {
+test('the wiki starts without its database, answers 503, and works as soon as the database does', async (t) => {
   const place = await createPlace(t)
   const app = await build(t, place.uri)
   await assertUnavailable(app)
@@ -74,7 +74,7 @@ test('without its database the wiki starts and says so, and works as soon as the
   assert.equal((await save(app, 'a', 'text')).statusCode, 201)
 })
 
-test('a database that goes away and comes back costs the time between, and no page', async (t) => {
+test('the wiki answers 503 during a database outage, and loses no page', async (t) => {
   const place = await createPlace(t)
   await place.start()
   const app = await build(t, place.uri)
@@ -90,7 +90,7 @@ test('a database that goes away and comes back costs the time between, and no pa
   assert.equal(page.headers['page-revision'], '1')
 })
 
-test('an application whose database never answers can be closed', async () => {
+test('the application can be closed when its database never responds', async () => {
   const [port] = await freePorts(1)
   const app = await buildApp(readConfig({ MONGODB_URI: `mongodb://127.0.0.1:${port}/wiki`, LOG_LEVEL: 'silent' }))
   await app.close()

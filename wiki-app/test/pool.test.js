@@ -7,7 +7,7 @@ import { LOADING_MS } from './fixtures/chores.js'
 
 const CPU_MAX_MS = 200
 const FOREVER_MS = 2 ** 30
-const skip = process.platform === 'linux' ? false : 'needs /proc, for the processor time of a thread'
+const skip = process.platform === 'linux' ? false : 'needs /proc, for the CPU time of a thread'
 
 /**
  * @param {import('node:test').TestContext} t
@@ -32,7 +32,7 @@ const retry = { 'retry-after': '2' }
 const busy = { statusCode: 503, code: 'WIKI_THREADS_BUSY', headers: retry, message: /too busy.*try again/ }
 const tooCostly = { statusCode: 422, code: 'WIKI_TASK_TOO_COSTLY', message: /more than 0\.2 s of processor time/ }
 
-test('a task may last far longer than its processor time, and may not use more of that', { skip }, async (t) => {
+test('the limit of a task applies to its CPU time, not to its wall time', { skip }, async (t) => {
   const { run } = poolFor(t)
   await run({ do: 'sleep', ms: 5 * CPU_MAX_MS })
   await run({ do: 'burn', ms: CPU_MAX_MS / 2 })
@@ -40,41 +40,41 @@ test('a task may last far longer than its processor time, and may not use more o
   await run(nothing)
 })
 
-test('the time in which modules are loaded, or others hold the thread, is not the task’s', { skip }, async (t) => {
+test('time to load modules or to wait for the thread does not count as CPU time of a task', { skip }, async (t) => {
   assert.ok(LOADING_MS > CPU_MAX_MS)
   const { run } = poolFor(t)
   await Promise.all(Array.from({ length: 10 }, () => run({ do: 'burn', ms: CPU_MAX_MS / 2 })))
 })
 
-test('what a machine does not get done in a far longer time is refused as too much for the machine', async (t) => {
+test('tasks that exceed the wall time, including the wait, are refused with 503', async (t) => {
   const { run } = poolFor(t, { wallMaxMs: 2_000 })
   const outcomes = [run(forever), run(nothing)].map((outcome) => assert.rejects(outcome, busy))
   await Promise.all(outcomes)
   const patient = poolFor(t)
-  assert.ok(await patient.run(nothing), 'another pool goes on')
+  assert.ok(await patient.run(nothing), 'another pool still works')
 })
 
-test('only so many tasks, and so many bytes of theirs, wait', async (t) => {
+test('the number of tasks in the pool and their bytes are limited', async (t) => {
   const { run } = poolFor(t, { waitingMax: 3, waitingMaxBytes: 100 })
   const held = [60, 30].map((bytes) => assert.rejects(run(forever, { bytes }), busy))
   await assert.rejects(run(nothing, { bytes: 11 }), busy)
   const third = assert.rejects(run(nothing, { bytes: 10 }), busy)
   await assert.rejects(run(nothing), busy)
   const alone = poolFor(t, { waitingMaxBytes: 100 })
-  assert.ok(await alone.run(nothing, { bytes: 101 }), 'the largest task there is has its turn')
+  assert.ok(await alone.run(nothing, { bytes: 101 }), 'a task above the limit of bytes runs if it is alone')
   t.after(() => Promise.all([...held, third]))
 })
 
-test('tasks that yield leave a thread to the others', async (t) => {
+test('tasks that yield leave a thread free for other tasks', async (t) => {
   const { run } = poolFor(t, { threads: { min: 1, max: 2 } })
   const yielding = Array.from({ length: 5 }, () => assert.rejects(run(forever, { yields: true }), busy))
   for (let count = 0; count < 3; count++) assert.ok(await run(nothing))
   t.after(() => Promise.all(yielding))
 })
 
-test('threads run at a lower priority than the main thread, and one that is warm stays', { skip }, async (t) => {
+test('threads run at a lower priority than the main thread, and a warm thread is kept', { skip }, async (t) => {
   const ownNiceness = getPriority()
-  // As a process that was started with nice(1).
+  // As in a process that was started with nice(1).
   setPriority(Math.min(ownNiceness + 6, constants.priority.PRIORITY_LOW - 1))
   t.after(() => {
     try {
@@ -93,14 +93,14 @@ test('threads run at a lower priority than the main thread, and one that is warm
   assert.deepEqual(await run(nothing), first)
 })
 
-test('a task that fails fails alone, and so does one that takes too much memory', async (t) => {
+test('a task that fails or takes too much memory does not affect the next task', async (t) => {
   const { run } = poolFor(t, { cpuMaxMs: 120_000, heap: { oldMib: 32, youngMib: 4 } })
   await assert.rejects(run({ do: 'fail' }), { name: 'RangeError', message: 'no such chore' })
   await assert.rejects(run({ do: 'hoard' }), { statusCode: 422, message: /too much memory/ })
   assert.ok(await run(nothing))
 })
 
-test('a pool that is closed gives up what runs and what waits, and takes nothing more', async (t) => {
+test('closing a pool rejects its running and queued tasks and all later ones', async (t) => {
   const { run, warm, close } = poolFor(t)
   const warming = warm()
   const left = [run(forever), run(nothing)].map((outcome) => assert.rejects(outcome, busy))

@@ -22,7 +22,7 @@ const articleIn = (html) => /<article [^>]*>[^]*<\/article>/.exec(html)?.[0]
 const TEXT = '# A\r\n\r\n*b* & <i> [self](/wiki/New) [there](/wiki/there) [none](/wiki/none)\r\n\r\n' +
   '| a | b |\r\n|--:|---|\r\n| 1 | 2 |\r\n\r\n```js\r\nlet a\r\n```\r\n'
 
-test('the preview is the article that will be seen, byte by byte, and nothing typed is lost', async (t) => {
+test('the preview equals the article of the saved page byte by byte and keeps all form fields', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'there', 'text')
   const typed = { content: TEXT, tags: 'One, tw', author: 'Ana "A" <b>', summary: 'why & what', base_revision: '0' }
@@ -55,7 +55,7 @@ test('the preview is the article that will be seen, byte by byte, and nothing ty
   assert.equal(`<article dir="auto">\n${program.json().html}</article>`, article)
 })
 
-test('a text that cannot be shown comes back with the reason, as it was typed', async (t) => {
+test('the preview of a text that is too large gets 413 with the reason and the text as typed', async (t) => {
   const app = await wiki.build(t, { PAGE_MAX_BYTES: '1000' })
   const shown = await preview(app, 'a', { content: 'x'.repeat(1001), tags: 'one', base_revision: '3' })
   assert.equal(shown.statusCode, 413)
@@ -67,7 +67,7 @@ test('a text that cannot be shown comes back with the reason, as it was typed', 
   assert.equal(program.json().status, 413)
 })
 
-test('a preview is as safe as a page', async (t) => {
+test('a preview contains no scripts from the text, and invalid or cross-site requests are refused', async (t) => {
   const app = await wiki.build(t)
   const { body } = await preview(app, '%3Cb%3E', {
     content: '</textarea><script>alert(1)</script> [x](javascript:alert(1))',
@@ -90,7 +90,7 @@ test('a preview is as safe as a page', async (t) => {
   assert.equal((await get(app, '/edit/preview/a')).statusCode, 405)
 })
 
-test('a preview of two edits that met stays one: saving it is still based on what was seen', async (t) => {
+test('a preview after an edit conflict keeps the base revision that the author saw', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'first')
   await save(app, 'a', 'second')
@@ -108,7 +108,7 @@ test('a preview of two edits that met stays one: saving it is still based on wha
   )
 })
 
-test('what a reader loads is small, and so is the editor', async (t) => {
+test('a page view loads at most 20 kB, and the editor script has at most 10 kB', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'x')
   const page = await get(app, '/wiki/a')
@@ -134,7 +134,7 @@ test('what a reader loads is small, and so is the editor', async (t) => {
   assert.equal(script.headers['content-type'], 'text/javascript; charset=utf-8')
 })
 
-test('a heading cannot take the place of a field of the form, or of anything else of the wiki’s own', async (t) => {
+test('a heading never has the same id as a form field or another element of the wiki', async (t) => {
   const app = await wiki.build(t)
   const content = ['content', 'tags', 'author', 'summary', 'main', '_content', '_main', 'q']
     .map((name) => `# ${name}`)

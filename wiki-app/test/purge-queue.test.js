@@ -31,7 +31,7 @@ const wiki = useWiki()
 
 /** @typedef {import('../src/caching/invalidation.js').Stale} Stale */
 
-/** Creates fake caches, which can be away and record their purges. */
+/** Creates fake caches that record their purges; `away` makes them unreachable. */
 function createCaches () {
   return {
     away: false,
@@ -60,7 +60,7 @@ async function openQueue (t, uri) {
   return client.db().collection('purges')
 }
 
-test('what is due together is told together, each URL once, and once more later; then nothing is left', async (t) => {
+test('entries that are due together become one purge, which is repeated once; then the queue is empty', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
   await queue.insertMany(Array.from({ length: 10 }, (_entry, index) => ({
@@ -80,7 +80,7 @@ test('what is due together is told together, each URL once, and once more later;
   assert.deepEqual(caches.told, [all, all])
 })
 
-test('edits in a row leave nothing behind that Node warns of', async (t) => {
+test('many edits in a row cause no warning of Node', async (t) => {
   const warned = t.mock.fn()
   process.on('warning', warned)
   t.after(() => process.off('warning', warned))
@@ -94,7 +94,7 @@ test('edits in a row leave nothing behind that Node warns of', async (t) => {
   assert.deepEqual(warned.mock.calls.map(({ arguments: [warning] }) => warning.message), [])
 })
 
-test('what a clock that was an hour ahead has dated is told at once', async (t) => {
+test('an entry that a wrong clock dated an hour ahead is purged at once', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
   await queue.insertOne({
@@ -108,15 +108,14 @@ test('what a clock that was an hour ahead has dated is told at once', async (t) 
   assert.ok(await waitUntil(() => caches.count('/wiki/a') === 2, WAIT_MAX_MS))
 })
 
-test('caches that are away hold up no edit; when they are back, they are told of all, ' +
-  'by whoever lives then', async (t) => {
+test('unreachable caches delay no edit; once they are back, a later process sends all purges', async (t) => {
   const uri = wiki.freshUri()
   const caches = createCaches()
   caches.away = true
   const options = { purge: (/** @type {Stale} */ stale) => caches.purge(stale), timing: QUICK }
   const app = await wiki.build(t, { MONGODB_URI: uri }, options)
   for (const name of ['a', 'b', 'c']) assert.equal((await save(app, name, 'text')).statusCode, 201)
-  assert.ok(await waitUntil(() => caches.attempts >= 5, WAIT_MAX_MS), 'it is tried again and again')
+  assert.ok(await waitUntil(() => caches.attempts >= 5, WAIT_MAX_MS), 'the purge is retried')
   await app.close()
 
   caches.away = false
@@ -127,7 +126,7 @@ test('caches that are away hold up no edit; when they are back, they are told of
   assert.equal((await get(next, '/wiki/a')).statusCode, 200)
 })
 
-test('an author is led on when the caches have confirmed the purge; a program does not wait', async (t) => {
+test('an author is redirected once the caches confirm the purge; a program does not wait', async (t) => {
   const uri = wiki.freshUri()
   let confirm = () => {}
   const confirmed = new Promise((resolve) => { confirm = () => resolve(undefined) })
@@ -148,12 +147,12 @@ test('an author is led on when the caches have confirmed the purge; a program do
   confirm()
   const { statusCode, headers } = await saving
   assert.equal(statusCode, 303)
-  assert.equal(await queue.countDocuments({ again: false, tags: tagOf('b') }), 0, 'the answer came after the purge')
+  assert.equal(await queue.countDocuments({ again: false, tags: tagOf('b') }), 0, 'the response came after the purge')
   const told = await get(app, String(headers.location))
   assert.match(told.body, /The caches have forgotten the previous text\. Everybody sees it from now on\./)
 })
 
-test('an author does not wait for caches that are away, and the notice does not promise anything', async (t) => {
+test('an author does not wait for unreachable caches; the notice says that the purge is unconfirmed', async (t) => {
   const caches = createCaches()
   caches.away = true
   const app = await wiki.build(t, TOLD_BY_TAG, { purge: (stale) => caches.purge(stale), timing: QUICK })
@@ -178,7 +177,7 @@ test('an author waits for a purge that another process makes', async (t) => {
   assert.match((await get(idle, String(headers.location))).body, /The caches have forgotten the previous text\./)
 })
 
-test('an edit that is refused, or loses its race, tells nobody anything', async (t) => {
+test('an edit that is refused or loses a write conflict adds no entry to the queue', async (t) => {
   const uri = wiki.freshUri()
   const caches = createCaches()
   caches.away = true
@@ -195,7 +194,7 @@ test('an edit that is refused, or loses its race, tells nobody anything', async 
   assert.equal(await queue.countDocuments(), before + 1)
 })
 
-test('a queue that has grown too long becomes one purge of everything', async (t) => {
+test('a queue of more than 10 000 entries becomes one purge of everything', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
   await queue.insertMany(Array.from({ length: 10_001 }, (_entry, index) => ({
@@ -213,7 +212,7 @@ test('a queue that has grown too long becomes one purge of everything', async (t
   assert.deepEqual(caches.told, [{ everything: true }, { everything: true }])
 })
 
-test('what a process that died had in hand is told by another', async (t) => {
+test('another process purges the entries that a dead process had claimed', async (t) => {
   const uri = wiki.freshUri()
   const queue = await openQueue(t, uri)
   await queue.insertOne({ everything: false, urls: ['/wiki/a'], again: false, due_at: new Date(Date.now() + 500) })
@@ -262,7 +261,7 @@ const startEdgeBefore = (t, port) => startEdge(t, (incoming, response) => {
 })
 
 for (const policy of ['purge-url', 'purge-tag']) {
-  test(`under ${policy} the edge keeps a page until it is edited, and nobody else keeps it`, async (t) => {
+  test(`under ${policy} the edge caches a page until it is edited, and browsers revalidate it`, async (t) => {
     const [port] = await freePorts(1)
     const edge = await startEdgeBefore(t, port)
     const uri = wiki.freshUri()
@@ -284,14 +283,14 @@ for (const policy of ['purge-url', 'purge-tag']) {
     for (const name of ['a', 'b']) await write(`http://127.0.0.1:${port}/wiki/${name}`, 'text 1')
     assert.ok(
       await waitUntil(async () => await queue.countDocuments({}) === 0, WAIT_MAX_MS),
-      'of their first texts the edge has been told twice'
+      'both purges for the first texts are done'
     )
     for (const name of ['a', 'b']) {
       assert.ok(await waitUntil(async () => await cached(name) === 'HIT text 1', WAIT_MAX_MS))
     }
     await write(`http://127.0.0.1:${port}/wiki/a`, 'text 2')
     assert.ok(await waitUntil(async () => await cached('a') === 'HIT text 2', WAIT_MAX_MS))
-    assert.equal(await cached('b'), 'HIT text 1', 'an edit of one page leaves the others')
+    assert.equal(await cached('b'), 'HIT text 1', 'an edit of one page does not purge the others')
 
     const { headers } = await edge.get('/wiki/a')
     assert.deepEqual(
@@ -299,7 +298,7 @@ for (const policy of ['purge-url', 'purge-tag']) {
       ['public, no-cache', 'max-age=86400', undefined]
     )
     const again = await edge.get('/wiki/a', { 'if-none-match': String(headers.etag) })
-    assert.deepEqual([again.status, again.cache], [304, 'HIT'], 'a browser that asks again is answered by the edge')
+    assert.deepEqual([again.status, again.cache], [304, 'HIT'], 'the edge answers a conditional request')
     assert.ok(await waitUntil(() => controlled(edge).some(({ kind, items }) =>
       kind === (policy === 'purge-url' ? 'files' : 'tags') && items > 0), WAIT_MAX_MS))
   })
@@ -314,7 +313,7 @@ const controlled = ({ directory }) => readFileSync(path.join(directory, 'control
   .slice(0, -1)
   .map((line) => JSON.parse(line))
 
-test('an edit at the wiki makes the old copy at the edge go, also when the edge\'s purge listener was away ' +
+test('an edit purges the copy at the edge, even if the purge listener was down ' +
   'and the wiki was killed meanwhile', async (t) => {
   const [port] = await freePorts(1)
   const edge = await startEdgeBefore(t, port)
@@ -340,7 +339,7 @@ test('an edit at the wiki makes the old copy at the edge go, also when the edge\
   await write(`http://127.0.0.1:${port}/wiki/a`, 'text 2')
   assert.ok(
     await waitUntil(async () => await read() === 'HIT text 2', WAIT_MAX_MS),
-    'the purge arrived within the 600 s that the copy was good for'
+    'the purge arrived before the copy expired after 600 s'
   )
 
   first.child.kill('SIGKILL')
@@ -356,9 +355,9 @@ test('an edit at the wiki makes the old copy at the edge go, also when the edge\
   assert.equal(await read(), 'HIT text 2')
   second.child.kill('SIGKILL')
   await once(second.child, 'close')
-  // All entries are due now: the test need not wait until the claims of the dead process end.
+  // Makes all entries due, so that the test need not wait until the claims of the dead process end.
   await queue.updateMany({}, { $set: { due_at: new Date() } })
   const third = await startServer(t, settings)
-  assert.ok(await waitUntil(async () => await read() === 'HIT text 3', WAIT_MAX_MS), 'told by the next process')
+  assert.ok(await waitUntil(async () => await read() === 'HIT text 3', WAIT_MAX_MS), 'purged by the next process')
   for (const { log } of [first, second, third]) assert.ok(!log().includes(edge.control.token))
 })

@@ -11,7 +11,7 @@ import { createPurgeQueue } from '../src/caching/purge-queue.js'
 /** @typedef {import('../src/caching/purge-queue.js').Timing} Timing */
 
 const WAIT_MAX_MS = 60_000
-/** As `checkMs`: within a test a queue wakes only for work that its own process knows of. */
+/** As `checkMs`, longer than any test: a queue wakes only for work of its own process. */
 const SELDOM_MS = 3_600_000
 const QUICK = { gatherMs: 5, repeatAfterMs: 30, retryMs: 5, retryMaxMs: 20, checkMs: 20, everythingAfterMs: 30 }
 
@@ -88,7 +88,7 @@ const dueEntry = (...urls) => ({ everything: false, urls, tags: [], again: false
 /** @param {string} message @param {Partial<import('../src/caching/purge-batch.js').PurgeError>} facts */
 const rejection = (message, facts) => Object.assign(new Error(message), facts)
 
-test('two processes never tell the caches of the same entry at once: each is told twice in all', async (t) => {
+test('two processes never purge the same entry at the same time: each is purged twice in all', async (t) => {
   const uri = freshUri()
   const entries = await entriesOf(t, uri)
   const urls = Array.from({ length: 1_000 }, (_entry, index) => `/wiki/${index}`)
@@ -106,10 +106,10 @@ test('two processes never tell the caches of the same entry at once: each is tol
   assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
   assert.deepEqual([...new Set(told.values())], [2])
   assert.equal(told.size, urls.length)
-  assert.ok(calls[0] > 0 && calls[1] > 0, `both have worked: ${calls}`)
+  assert.ok(calls[0] > 0 && calls[1] > 0, `both processes purged: ${calls}`)
 })
 
-test('a process that is late with its purge does not undo the claim of the one that took over', async (t) => {
+test('a purge that ends after its lease does not undo the claim of the process that took over', async (t) => {
   const uri = freshUri()
   const entries = await entriesOf(t, uri)
   await entries.insertOne(dueEntry('/wiki/a'))
@@ -119,7 +119,7 @@ test('a process that is late with its purge does not undo the claim of the one t
   const late = await openQueue(t, uri, hold, { leaseMs: 3_000, checkMs: SELDOM_MS })
   assert.ok(await waitUntil(() => held.length === 1, WAIT_MAX_MS))
   await openQueue(t, uri, hold, { leaseMs: 3_000 })
-  assert.ok(await waitUntil(() => held.length === 2, WAIT_MAX_MS), 'the lease ends')
+  assert.ok(await waitUntil(() => held.length === 2, WAIT_MAX_MS), 'the lease expires')
 
   const claimed = await entries.findOne({})
   const updates = () => late.commands.filter((name) => name === 'update').length
@@ -128,12 +128,12 @@ test('a process that is late with its purge does not undo the claim of the one t
   assert.ok(await waitUntil(() => updates() > before, WAIT_MAX_MS))
   assert.deepEqual(await entries.findOne({}), claimed)
   held[1]()
-  assert.ok(await waitUntil(() => held.length === 3, WAIT_MAX_MS), 'and is repeated as always')
+  assert.ok(await waitUntil(() => held.length === 3, WAIT_MAX_MS), 'the purge is repeated')
   held[2]()
   assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
 })
 
-test('a refused entry does not stop those told with it, and is made good by a purge of everything', async (t) => {
+test('a refused entry does not block its batch, and a purge of everything replaces it', async (t) => {
   const uri = freshUri()
   const entries = await entriesOf(t, uri)
   const good = Array.from({ length: 63 }, (_entry, index) => `/wiki/${index}`)
@@ -147,16 +147,16 @@ test('a refused entry does not stop those told with it, and is made good by a pu
     if (stale.urls.includes('/wiki/bad')) { refused++; throw rejection('400, this URL is too long', { refused: true }) }
     for (const url of stale.urls) told.set(url, (told.get(url) ?? 0) + 1)
   })
-  assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS), 'nothing stays for ever')
+  assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS), 'the queue becomes empty')
   assert.deepEqual([told.size, everything], [good.length, 2])
   for (const [url, times] of told) assert.ok(times + everything > 2 && times <= 2, `${url} by name: ${times}`)
-  assert.equal(refused, 7, '64 entries are halved six times')
-  assert.equal(lines.length, 1, 'it is logged once')
+  assert.equal(refused, 7, 'a batch of 64 entries is halved six times')
+  assert.equal(lines.length, 1, 'the refusal is logged once')
   assert.deepEqual([lines[0].level, lines[0].fields.items], ['error', ['/wiki/bad']])
   assert.match(lines[0].message, /400, this URL is too long/)
 })
 
-test('caches that refuse everything are asked seldom, and are told when their settings are mended', async (t) => {
+test('caches that refuse everything get few retries, and a full purge once they accept again', async (t) => {
   const uri = freshUri()
   const entries = await entriesOf(t, uri)
   await entries.insertMany(Array.from({ length: 200 }, (_entry, index) => dueEntry(`/wiki/${index}`)))
@@ -171,13 +171,13 @@ test('caches that refuse everything are asked seldom, and are told when their se
   })
   assert.ok(await waitUntil(() => lines.some(({ message }) => /attempt 4/.test(message)), WAIT_MAX_MS))
   assert.ok(named <= 32, `${named} calls with names for 200 entries`)
-  assert.equal(await entries.countDocuments(), 1, 'what stands for all is not given up')
+  assert.equal(await entries.countDocuments(), 1, 'one purge of everything stays in the queue')
   mended = true
   assert.ok(await waitUntil(async () => await entries.countDocuments() === 0, WAIT_MAX_MS))
   assert.deepEqual(told, [{ everything: true }, { everything: true }])
 })
 
-test('caches that name a time are left alone until then, whatever is edited meanwhile', async (t) => {
+test('no purge is sent before the Retry-After time of the caches, even after new edits', async (t) => {
   const retryAfterMs = 1_500
   /** @type {number[]} */
   const calls = []
@@ -193,7 +193,7 @@ test('caches that name a time are left alone until then, whatever is edited mean
   assert.ok(calls[1] - calls[0] >= retryAfterMs - 1)
 })
 
-test('what Cloudflare refuses of an edit is not what it refuses of all', async (t) => {
+test('when Cloudflare refuses one URL of a batch, the other URLs are still purged', async (t) => {
   const fake = await startFake(t)
   const publicUrl = 'https://example.com'
   const purge = await createPurgeOf({ zoneId: fake.zone.id, apiUrl: fake.url, token: TOKEN, publicUrl })
@@ -211,7 +211,7 @@ test('what Cloudflare refuses of an edit is not what it refuses of all', async (
   assert.doesNotMatch(JSON.stringify(lines), new RegExp(TOKEN))
 })
 
-test('a process with nothing to do asks once in a while, and work of another one does not wake it', async (t) => {
+test('an idle process only checks the queue at intervals; work of another process does not wake it', async (t) => {
   const uri = freshUri()
   const checkMs = 100
   const idle = await Promise.all([1, 2].map(() => openQueue(t, uri, async () => {}, { checkMs })))
@@ -229,7 +229,7 @@ test('a process with nothing to do asks once in a while, and work of another one
 
   let told = 0
   const purge = async () => { told += 1 }
-  // The repeat comes late enough for the first check of the other process.
+  // The repeat is late enough for the other process to check the queue first.
   const busy = await openQueue(t, uri, purge, { checkMs: SELDOM_MS, repeatAfterMs: 5_000 })
   await busy.edit('/wiki/a')
   assert.ok(await waitUntil(() => told === 1, WAIT_MAX_MS))
@@ -241,7 +241,7 @@ test('a process with nothing to do asks once in a while, and work of another one
   assert.deepEqual(other.commands, ['find'])
 })
 
-test('a database that is away is logged once each time, with the cause; work goes on when it is back', async (t) => {
+test('each database outage is logged once with its cause, and purges continue after it', async (t) => {
   const uri = freshUri()
   let told = 0
   const { connection, lines, edit } = await openQueue(t, uri, async () => { told += 1 })

@@ -17,7 +17,7 @@ const rename = (app, name, fields, headers = {}) => app.inject({
   payload: new URLSearchParams(fields).toString()
 })
 
-test('a page gets another name with its whole history, and every old address leads there', async (t) => {
+test('a renamed page keeps its history, and all URLs of the old name redirect to the new one', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'old', 'first')
   await save(app, 'old', 'second')
@@ -51,8 +51,7 @@ test('a page gets another name with its whole history, and every old address lea
   assert.doesNotMatch(body, />old</)
 })
 
-test('the old name is free again: for a new page, whose history is its own, ' +
-  'or for the page to come back to', async (t) => {
+test('after a rename the old name is free, for a new page with its own history or to rename back', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'text of a')
   await rename(app, 'a', { to: 'b' })
@@ -62,18 +61,18 @@ test('the old name is free again: for a new page, whose history is its own, ' +
 
   const created = await save(app, 'a', 'another page')
   assert.equal(created.statusCode, 201)
-  assert.ok(created.json().revision > 3, 'revisions of a name only grow')
+  assert.ok(created.json().revision > 3, 'revision numbers of a name only grow')
   assert.match((await get(app, '/wiki/a')).body, /another page/)
   assert.match((await get(app, '/wiki/b')).body, /text of a/)
   assert.equal((await get(app, '/history/a')).body.match(/<li>/g)?.length, 1)
   assert.doesNotMatch(
     (await get(app, '/history/a')).body,
     /\/difference\//,
-    'there is nothing before its first revision'
+    'its first revision has no older one to compare with'
   )
 })
 
-test('a name that is taken, reserved or impossible is refused, and so is a stale form; nothing changes', async (t) => {
+test('a rename to a taken, reserved or invalid name, or from a stale form, changes nothing', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'text')
   await save(app, 'b', 'text')
@@ -96,7 +95,7 @@ test('a name that is taken, reserved or impossible is refused, and so is a stale
   assert.equal((await get(app, '/wiki/c')).statusCode, 404)
 })
 
-test('of two pages that want one name at once, one gets it', async (t) => {
+test('of two simultaneous renames to the same name one succeeds and the other gets 409', async (t) => {
   const uri = wiki.freshUri()
   const apps = [await wiki.build(t, { MONGODB_URI: uri }), await wiki.build(t, { MONGODB_URI: uri })]
   await save(apps[0], 'a', 'text of a')

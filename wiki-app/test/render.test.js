@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import toHtml from '../src/markdown/html.js'
 import { assertHarmless } from './harmless.js'
 
-/** CPU time, because a busy machine is not the fault of the text. */
+/** CPU time, so that other load on the machine does not count. */
 const WORK_MAX_S = 10
 
 const MIB = 1_048_576
@@ -12,7 +12,7 @@ const SIZE = MIB / 16
 /** @param {string} markdown */
 const render = (markdown) => toHtml({ markdown, maxBytes: 4 * MIB }).html
 
-test('CommonMark, tables and strikethrough become HTML, alignment without style attributes', () => {
+test('CommonMark, tables and strikethrough become HTML; alignment is a class, not a style attribute', () => {
   assert.equal(
     render('*a* **b** ~~d~~ `c`\n\n3. x\n'),
     '<p><em>a</em> <strong>b</strong> <s>d</s> <code>c</code></p>\n<ol start="3">\n<li>x</li>\n</ol>\n'
@@ -20,7 +20,7 @@ test('CommonMark, tables and strikethrough become HTML, alignment without style 
   assert.match(render('|a|b|\n|-|-:|\n|1|2|\n'), /<th>a<\/th>\n<th class="right">b<\/th>[^]*<td class="right">2<\/td>/)
 })
 
-test('code is highlighted by classes when its language is known, and shown as it is otherwise', () => {
+test('code in a known language is highlighted with classes; other code is shown as it is', () => {
   assert.equal(
     render('```js\nlet a = 1 < 2\n```\n'),
     '<pre><code class="language-js"><span class="hljs-keyword">let</span> a = ' +
@@ -33,17 +33,17 @@ test('code is highlighted by classes when its language is known, and shown as it
   assert.doesNotMatch(
     render(`\`\`\`js\n${'let a\n'.repeat(9_000)}\`\`\`\n`),
     /<span/,
-    'too long to read for its colours'
+    'code that is too long is not highlighted'
   )
 })
 
-test('a task shows its state in a box that cannot be ticked, and its text is the label', () => {
+test('a task list item becomes a disabled checkbox with its text as the label', () => {
   assert.equal(render('- [ ] *to* do\n- [x] done\n- [y] text\n'),
     '<ul>\n<li class="task"><label><input type="checkbox" disabled /> <em>to</em> do</label></li>\n' +
     '<li class="task"><label><input type="checkbox" disabled checked /> done</label></li>\n<li>[y] text</li>\n</ul>\n')
 })
 
-test('images are the wiki’s own uploads; all others become links', () => {
+test('only images uploaded to the wiki are shown; others become links', () => {
   const upload = `/files/${'0a'.repeat(16)}.png`
   assert.equal(
     render(`![An *icon*](${upload} "t")`),
@@ -131,8 +131,7 @@ for (const hostile of [
 }
 /* eslint-enable no-template-curly-in-string */
 
-// The worst known texts take about 10 µs a byte, in proportion to their length. One that took quadratic time would not
-// end within the limit.
+// The worst known texts take about 10 µs a byte, in linear time. Quadratic time would exceed the limit.
 for (const [name, hostile] of Object.entries({
   brackets: '['.repeat(SIZE),
   'unclosed links': '[a]('.repeat(SIZE / 4),
@@ -149,21 +148,21 @@ for (const [name, hostile] of Object.entries({
   'unclosed code': '`a'.repeat(SIZE / 2),
   escapes: '\\'.repeat(SIZE),
   'wiki links': '[[a'.repeat(SIZE / 3),
-  'wiki links that are none': '[[.]]'.repeat(SIZE / 5),
+  'invalid wiki links': '[[.]]'.repeat(SIZE / 5),
   'wiki links with labels': '[[#a|'.repeat(SIZE / 5),
-  'references to notes': `[^a]: x\n\n${'[^'.repeat(SIZE / 2)}`,
-  'many notes': Array.from({ length: SIZE / 20 }, (_, i) => `[^${i}]: [^${i + 1}]\n`).join(''),
-  'a long note': `[^a]\n\n[^a]: x\n\n${'    a\n\n'.repeat(SIZE / 7)}`,
-  'notes in quotes in lists in notes': '[^a]: - > [^b]: x\n'.repeat(SIZE / 18),
+  'unclosed footnote references': `[^a]: x\n\n${'[^'.repeat(SIZE / 2)}`,
+  'many footnotes': Array.from({ length: SIZE / 20 }, (_, i) => `[^${i}]: [^${i + 1}]\n`).join(''),
+  'a long footnote': `[^a]\n\n[^a]: x\n\n${'    a\n\n'.repeat(SIZE / 7)}`,
+  'footnotes in quotes in lists in footnotes': '[^a]: - > [^b]: x\n'.repeat(SIZE / 18),
   tasks: '- [ ] a\n'.repeat(SIZE / 8),
   'equal headings': '# a\n'.repeat(SIZE / 4),
   'numbered headings': Array.from({ length: SIZE / 8 }, (_, i) => `# a\n# a-${i}\n`).join(''),
-  'images in images': `${'!['.repeat(SIZE / 8)}a${'](x)'.repeat(SIZE / 8)}`,
-  'strokes through': '~~a ~~~ b '.repeat(SIZE / 10),
-  'blocks of code': '```js\n'.repeat(SIZE / 6),
-  'code without a sign': `\`\`\`java\n${'a\n'.repeat(20_000)}`,
-  'code of one line': `\`\`\`js\n${'a'.repeat(45_000)}`,
-  'code of signs': `\`\`\`js\n${'/*"`(\n'.repeat(8_000)}`
+  'nested images': `${'!['.repeat(SIZE / 8)}a${'](x)'.repeat(SIZE / 8)}`,
+  'strikethrough marks': '~~a ~~~ b '.repeat(SIZE / 10),
+  'code fences': '```js\n'.repeat(SIZE / 6),
+  'code without punctuation': `\`\`\`java\n${'a\n'.repeat(20_000)}`,
+  'code on one line': `\`\`\`js\n${'a'.repeat(45_000)}`,
+  'code of punctuation only': `\`\`\`js\n${'/*"`(\n'.repeat(8_000)}`
 })) {
   test(`ends in bounded time: ${name}`, () => {
     const before = process.cpuUsage()
@@ -185,7 +184,7 @@ const markdownText = fc.oneof(
     .map((pieces) => pieces.join(''))
 )
 
-test('whatever the text, the HTML is harmless, and the same again', () => {
+test('any text becomes harmless HTML, and the same HTML when rendered again', () => {
   fc.assert(fc.property(markdownText, (markdown) => {
     const html = render(markdown)
     assertHarmless(html)

@@ -11,12 +11,12 @@ const MARKDOWN = new URL('../src/markdown/', import.meta.url)
 const OTHER_FILES = new Set(['missing.js', 'renderer.js', 'version.js'])
 const LIBRARIES = ['markdown-it', 'highlight.js', 'sanitize-html']
 
-test('what renders is what the number of its version stands for', () => {
+test('the last hash in SOURCE_HASHES matches the sources and libraries of the renderer', () => {
   const names = readdirSync(MARKDOWN).filter((name) => !OTHER_FILES.has(name)).sort()
   const sources = [...names, '../pages/name.js'].map((name) => readFileSync(new URL(name, MARKDOWN)))
   const libraries = LIBRARIES.map((name) => `${name} ${require(`${name}/package.json`).version}`)
   const hash = hashOf(...sources, libraries.join())
   assert.equal(SOURCE_HASHES.at(-1), hash, 'The sources of the renderer, or its libraries, have changed. If any HTML ' +
-    `may change, add '${hash}' at the end of SOURCE_HASHES in src/markdown/version.js; if not, replace the last.`)
-  assert.equal(RENDERER_VERSION, new Set(SOURCE_HASHES).size, 'no version is there twice')
+    `may change, add '${hash}' at the end of SOURCE_HASHES in src/markdown/version.js; otherwise replace the last.`)
+  assert.equal(RENDERER_VERSION, new Set(SOURCE_HASHES).size, 'SOURCE_HASHES has no duplicates')
 })

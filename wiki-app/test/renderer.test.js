@@ -19,7 +19,7 @@ function rendererFor (t, options = {}) {
   return renderer
 }
 
-test('what is too large, as Markdown or as HTML, is refused', async (t) => {
+test('a text that is too large, as Markdown or as HTML, gets 413', async (t) => {
   const { render } = rendererFor(t, { maxBytes: 1000 })
   assert.equal((await render('é'.repeat(500))).contentBytes, 1000)
   await assert.rejects(render('é'.repeat(501)), { statusCode: 413, message: /1002 bytes of Markdown; at most 1000/ })
@@ -29,7 +29,7 @@ test('what is too large, as Markdown or as HTML, is refused', async (t) => {
   await assert.rejects(render('&'.repeat(1000)), tooMuchHtml)
 })
 
-test('a short text does not become a long page, unless it is one of the longest ordinary ones', async (t) => {
+test('a short text that would become long HTML gets 413, but ordinary texts do not', async (t) => {
   const { render } = rendererFor(t)
   const references = `[a]: https://example.org/${'x'.repeat(4000)}\n\n${'[a]'.repeat(1300)}`
   const message = /^7927 bytes of Markdown would become 2\d{6} bytes of HTML; at most 253664 are/
@@ -48,7 +48,7 @@ test('a short text does not become a long page, unless it is one of the longest 
   }
 })
 
-test('a text gives the same bytes in another process', async (t) => {
+test('a text becomes the same bytes of HTML in another process', async (t) => {
   const { render, version } = rendererFor(t)
   const text = '# A\n\n## A\n\n### [[B]] `c`\n\n```js\nlet a\n```\n\n- [x] d[^1]\n\n[^1]: e\n'
   const code = `import { createRenderer } from ${
@@ -60,7 +60,7 @@ test('a text gives the same bytes in another process', async (t) => {
   assert.deepEqual(JSON.parse(there), [version, await render(text)])
 })
 
-test('a text that takes too much processor time is given up, and nobody else waits meanwhile', async (t) => {
+test('a text that takes too much CPU time gets 422 and does not block the event loop', async (t) => {
   const { render } = rendererFor(t, { cpuMaxMs: 500 })
   let turns = 0
   const others = setInterval(() => { turns++ }, 5)
@@ -71,7 +71,7 @@ test('a text that takes too much processor time is given up, and nobody else wai
   assert.match((await render('short')).html, /short/)
 })
 
-test('as many texts wait as are let in, each for its own processor time', async (t) => {
+test('the CPU time of a text does not count for others: 1500 texts between two slow ones succeed', async (t) => {
   const { render } = rendererFor(t, { cpuMaxMs: 500 })
   const texts = [SLOW, ...Array(1_500).fill('text '.repeat(100)), SLOW]
   const outcomes = await Promise.allSettled(texts.map((text) => render(text)))
@@ -79,7 +79,7 @@ test('as many texts wait as are let in, each for its own processor time', async 
   assert.deepEqual(statuses, [422, ...Array(1_500).fill(200), 422])
 })
 
-test('previews, however many and however dear, leave a thread to edits', async (t) => {
+test('slow previews leave a thread free for edits', async (t) => {
   const { render } = rendererFor(t)
   const previews = Array.from({ length: 4 }, () => render(SLOW, { yields: true }).catch(() => 'given up'))
   let over = false
@@ -88,7 +88,7 @@ test('previews, however many and however dear, leave a thread to edits', async (
   assert.equal(over, false, 'not even one of them has run out of time')
 })
 
-test('long texts, however many, leave a thread to short edits', async (t) => {
+test('slow edits leave a thread free for short ones', async (t) => {
   const { render } = rendererFor(t)
   const long = Array.from({ length: 4 }, () => render(SLOW).catch(() => 'given up'))
   let over = false
@@ -97,7 +97,7 @@ test('long texts, however many, leave a thread to short edits', async (t) => {
   assert.equal(over, false, 'not even one of them has run out of time')
 })
 
-test('the main thread loads none of what renders', () => {
+test('the main thread does not load the renderer or its libraries', () => {
   const hooks = `export async function resolve (specifier, context, next) {
     const found = await next(specifier, context)
     const told = /markdown-it|highlight\\.js|sanitize-html|\\/html\\.js|fastify\\.js/.test(found.url)
@@ -109,10 +109,10 @@ test('the main thread loads none of what renders', () => {
     await import(${JSON.stringify(new URL('../src/app.js', import.meta.url).href)})`
   const { stderr } = spawnSync(process.execPath, ['--input-type=module', '--eval', code], { encoding: 'utf8' })
   const loaded = new Set(stderr.trim().split('\n').map((url) => url.split('/').at(-1)))
-  assert.deepEqual([...loaded], ['fastify.js'], 'nothing but what shows that this looks')
+  assert.deepEqual([...loaded], ['fastify.js'], 'only Fastify, which shows that the hook works')
 })
 
-test('the wiki saves a long page as it saves a short one, and shows its past', async (t) => {
+test('a long page can be saved, and its old revision is shown with all links', async (t) => {
   const app = await wiki.build(t)
   const long = `# Long\n\n${'[[Other]] text '.repeat(2_000)}`
   assert.equal((await save(app, 'a', long)).statusCode, 201)

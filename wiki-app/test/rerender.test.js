@@ -58,7 +58,7 @@ const view = async (app, name) => {
   return { statusCode, etag: headers.etag, modified: headers['last-modified'], by }
 }
 
-test('after a change of the renderer each reader gets what is stored, and the pages follow behind', async (t) => {
+test('after a renderer change readers get the stored HTML; pages are rendered in the background', async (t) => {
   const uri = wiki.freshUri()
   const names = Array.from({ length: READERS }, (_, index) => `page-${index}`)
   const before = await appOf(t, uri, 1)
@@ -69,14 +69,14 @@ test('after a change of the renderer each reader gets what is stored, and the pa
   const after = await appOf(t, uri, 2, () => readersAreDone)
   const views = await Promise.all(names.map((name) => view(after, name)))
   const shown = views.map(({ statusCode, by }) => [statusCode, by])
-  assert.deepEqual(shown, names.map(() => [200, 1]), 'no renderer was waited for')
+  assert.deepEqual(shown, names.map(() => [200, 1]), 'no view waits for the renderer')
   release()
   const pages = await pagesOf(t, uri)
   assert.ok(await waitUntil(async () => await pages.countDocuments({ renderer: 2 }) === READERS, PATIENCE_MS))
   assert.equal((await view(after, names[READERS - 1])).by, 2)
 })
 
-test('a hundred readers of one page have it rendered once', async (t) => {
+test('a hundred readers of an outdated page cause one rendering', async (t) => {
   const uri = wiki.freshUri()
   await save(await appOf(t, uri, 1), 'a', LONG_TEXT)
   let renders = 0
@@ -88,7 +88,7 @@ test('a hundred readers of one page have it rendered once', async (t) => {
   assert.equal(renders, 1)
 })
 
-test('of two versions side by side neither undoes what the other did, and entity tags stay', async (t) => {
+test('two renderer versions side by side do not overwrite each other, and entity tags stay the same', async (t) => {
   const uri = wiki.freshUri()
   const [old, young] = [await appOf(t, uri, 1), await appOf(t, uri, 2)]
   await save(old, 'a', 'text')
@@ -103,11 +103,11 @@ test('of two versions side by side neither undoes what the other did, and entity
   }
   await save(young, 'b', '[[a]] [[c]]')
   await save(young, 'c', 'text')
-  assert.equal((await view(old, 'b')).by, 2, 'links are set right without the renderer')
+  assert.equal((await view(old, 'b')).by, 2, 'links are updated without the renderer')
   assert.doesNotMatch((await get(old, '/wiki/b')).body, /class="missing"/)
 })
 
-test('a version that makes the same of a text leaves readers their copies', async (t) => {
+test('a renderer version that makes the same HTML keeps the ETag and Last-Modified of a page', async (t) => {
   const uri = wiki.freshUri()
   const plain = (/** @type {number} */ version) => (/** @type {Parameters<typeof createRenderer>[0]} */ options) =>
     ({ ...createRenderer(options), version })
@@ -122,7 +122,7 @@ test('a version that makes the same of a text leaves readers their copies', asyn
   assert.deepEqual(seen.map((each) => [each.etag, each.modified]), [[etag, modified], [etag, modified]])
 })
 
-test('a text that a later version refuses is shown as it was made, and is not tried again', async (t) => {
+test('a text that a later version refuses keeps its HTML and is not rendered again', async (t) => {
   const uri = wiki.freshUri()
   await save(await appOf(t, uri, 1), 'a', 'text')
   let tries = 0
@@ -137,7 +137,7 @@ test('a text that a later version refuses is shown as it was made, and is not tr
   assert.equal(tries, 1)
 })
 
-test('what versions stored that had no numbers is older than all that have', async (t) => {
+test('HTML from before renderer versions had numbers is outdated', async (t) => {
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { MONGODB_URI: uri })
   await save(app, 'a', 'old')
@@ -150,7 +150,7 @@ test('what versions stored that had no numbers is older than all that have', asy
   }
 })
 
-test('readers of a page whose links changed see them right at once, and it is stored once', async (t) => {
+test('when link targets change, all readers see it at once, and the page is stored once', async (t) => {
   const app = await wiki.build(t, { MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
   await save(app, 'a', `[[b]] ${LONG_TEXT}`)
   const red = (await get(app, '/wiki/a')).headers
@@ -168,5 +168,5 @@ test('readers of a page whose links changed see them right at once, and it is st
   assert.equal(updates, 1)
 
   await app.inject({ method: 'DELETE', url: '/wiki/b' })
-  assert.equal((await get(app, '/wiki/a')).headers.etag, red.etag, 'the same page once more')
+  assert.equal((await get(app, '/wiki/a')).headers.etag, red.etag, 'the page is the same as before')
 })

@@ -11,7 +11,7 @@ import { get, save, useWiki } from './helper.js'
 const wiki = useWiki()
 
 const PAGES = 10_000
-/** Enough for a list of 50, and for what a search in titles reads to fill its first part. */
+/** Enough for a list of 50, and for the titles that a title search reads to fill its first part. */
 const EXAMINED_MAX = 1_100
 
 /**
@@ -24,8 +24,7 @@ const stagesOf = (stage) => [
   ...[stage.inputStage, ...(stage.inputStages ?? [])].filter(Boolean).flatMap(stagesOf)
 ]
 
-test('in a wiki of 10 000 pages every list, search and feed reads an index, never the collection, ' +
-  'and few documents', async (t) => {
+test('with 10 000 pages every list, search and feed uses an index and examines few documents', async (t) => {
   const uri = wiki.freshUri()
   await fillWiki(uri, { pages: PAGES })
   const app = await wiki.build(t, { MONGODB_URI: `${uri}&monitorCommands=true` })
@@ -56,7 +55,7 @@ test('in a wiki of 10 000 pages every list, search and feed reads an index, neve
   }
 })
 
-test('a search that takes too long is given up, and says what to do', async () => {
+test('a search that takes too long gets 503 with the advice to use rarer words', async () => {
   const uri = wiki.freshUri()
   await fillWiki(uri, { pages: 3_000 })
   const connection = await mongoose.createConnection(uri).asPromise()
@@ -71,8 +70,7 @@ test('a search that takes too long is given up, and says what to do', async () =
   }
 })
 
-test('where titles are too many to be looked through, those that begin with the words are shown, ' +
-  'and that others are left out is said', async (t) => {
+test('a title search that takes too long shows only titles that begin with the query, with a notice', async (t) => {
   const uri = wiki.freshUri()
   await fillWiki(uri, { pages: PAGES, revisions: 1 })
   const app = await wiki.build(t, { MONGODB_URI: uri })

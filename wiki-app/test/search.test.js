@@ -17,8 +17,7 @@ const textHits = (body) => [
  */
 const search = (app, q) => get(app, `/search?q=${encodeURIComponent(q)}`)
 
-test('words are found in titles and in texts, whatever their case, in any language, ' +
-  'and shown where they stand', async (t) => {
+test('a search finds words in titles and texts, in any case and language, and shows excerpts', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'Bees', 'They make **honey**. Nobody else does.')
   await save(app, 'Honey badger', 'Eats what bees make.')
@@ -29,13 +28,13 @@ test('words are found in titles and in texts, whatever their case, in any langua
   assert.deepEqual(textHits(body).sort(), ['Bees', 'Honey badger'])
   assert.match(body, /They make \*\*<mark>honey<\/mark>\*\*\. Nobody/)
   assert.deepEqual(textHits((await search(app, 'ČEBELE')).body), ['Čebele'])
-  assert.deepEqual(textHits((await search(app, 'the')).body), ['Čebele'], 'no word is too common')
+  assert.deepEqual(textHits((await search(app, 'the')).body), ['Čebele'], 'common words are found, too')
   assert.deepEqual(textHits((await search(app, 'bees -honey')).body).sort(), ['Čebele'].sort())
   assert.deepEqual(textHits((await search(app, '"what bees"')).body), ['Honey badger'])
   assert.match((await search(app, 'zebra')).body, /No text has these words[^]*name="name"[^>]*value="zebra"/)
 })
 
-test('what is deleted or renamed is found no more under its old name, and saving changes what is found', async (t) => {
+test('search results follow saves, renames and deletions', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'unicorn')
   await save(app, 'a', 'horse')
@@ -46,7 +45,7 @@ test('what is deleted or renamed is found no more under its old name, and saving
   assert.deepEqual(textHits((await search(app, 'horse')).body), [])
 })
 
-test('many hits come in parts', async (t) => {
+test('many hits come in parts that neither skip nor repeat a page', async (t) => {
   const app = await wiki.build(t)
   for (let index = 0; index < 25; index++) await save(app, `p${index}`, 'common word')
   const first = (await search(app, 'common')).body
@@ -56,7 +55,7 @@ test('many hits come in parts', async (t) => {
   assert.equal(new Set(names).size, 25)
 })
 
-test('no question is an attack: what is asked is text, in the database and on the page', async (t) => {
+test('a search query is only text, in the database query and in the HTML', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'say <script>alert(1)</script> or "x" onmouseover=alert(1)')
   for (const q of [
@@ -77,7 +76,7 @@ test('no question is an attack: what is asked is text, in the database and on th
   assert.equal((await get(app, '/search?q=a&part=999')).statusCode, 200)
 })
 
-test('an excerpt is a piece of its text, whatever is searched', () => {
+test('an excerpt is a part of its text for every text and query', () => {
   fc.assert(fc.property(
     fc.string({ unit: 'grapheme', maxLength: 600 }),
     fc.string({ unit: 'grapheme', maxLength: 20 }),

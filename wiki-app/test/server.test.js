@@ -50,7 +50,7 @@ for (const [settings, line] of /** @type {[Record<string, string>, RegExp][]} */
   [{ MONGODB_URI: 'mysql://me:hunter2@host' }, /^wiki: MONGODB_URI=\(not shown, [^\n]*\n$/],
   [{ HOST: '203.0.113.1' }, /^wiki: cannot listen: [^\n]*203\.0\.113\.1[^\n]*; see HOST and PORT\n$/]
 ])) {
-  test(`${Object.keys(settings)} that is not possible: one line, and the process ends with 1`, async (t) => {
+  test(`an unusable ${Object.keys(settings)} ends the process with exit code 1 and one line`, async (t) => {
     const { code, stdout, stderr } = await start(t, { MONGODB_URI: wiki.freshUri(), ...settings }).ended
     assert.equal(code, 1)
     assert.equal(stdout, '')
@@ -58,7 +58,7 @@ for (const [settings, line] of /** @type {[Record<string, string>, RegExp][]} */
   })
 }
 
-test('a port that is taken: one line that says so, and the process ends with 1', async (t) => {
+test('a port in use ends the process with exit code 1 and one line', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.after(() => { other.close() })
@@ -73,7 +73,7 @@ test('a port that is taken: one line that says so, and the process ends with 1',
 })
 
 for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
-  test(`${signal} lets a request in flight be answered, then the process ends with 0`, async (t) => {
+  test(`after ${signal} the request in flight is completed, then the process ends with exit code 0`, async (t) => {
     const { child, ended, listening, output } = start(t, { MONGODB_URI: wiki.freshUri() })
     const port = await listening
 
@@ -91,7 +91,7 @@ for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
     await once(slow, 'continue')
     slow.write('half')
     child.kill(signal)
-    assert.ok(await waitUntil(() => refuses(port), WAIT_MAX_MS), 'no new connection is taken')
+    assert.ok(await waitUntil(() => refuses(port), WAIT_MAX_MS), 'new connections are refused')
     slow.end('half')
 
     const [response] = await once(slow, 'response')
@@ -101,14 +101,13 @@ for (const signal of /** @type {const} */ (['SIGTERM', 'SIGINT'])) {
     assert.equal(JSON.parse(body).content_bytes, 8)
     const { code } = await ended
     assert.equal(code, 0)
-    assert.equal(output.stdout, `wiki listening on http://127.0.0.1:${port}\n`, 'nothing else is said')
+    assert.equal(output.stdout, `wiki listening on http://127.0.0.1:${port}\n`, 'there is no other output')
     assert.equal(output.stderr, '')
     agent.destroy()
   })
 }
 
-test('connections without a request, kept by a proxy or opened ahead by a browser, ' +
-  'do not hold the process back', async (t) => {
+test('idle connections, kept by a proxy or opened early by a browser, do not delay the shutdown', async (t) => {
   const { child, ended, listening } = start(t, { MONGODB_URI: wiki.freshUri() })
   const port = await listening
 
@@ -130,7 +129,7 @@ test('connections without a request, kept by a proxy or opened ahead by a browse
   agent.destroy()
 })
 
-test('a password for the database is in no log, however much is logged', async (t) => {
+test('the database password is in no log line, even at log level trace', async (t) => {
   const { child, ended, listening } = start(t, {
     MONGODB_URI: wiki.freshUri().replace('mongodb://', 'mongodb://writer:hunter2@'),
     LOG_LEVEL: 'trace'

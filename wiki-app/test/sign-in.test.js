@@ -14,7 +14,7 @@ const isSignedIn = async (app, cookie) => (await get(app, '/edit/new', cookie)).
 /** Returns the database of the application that was built last. */
 const database = () => /** @type {import('mongodb').Db} */ (mongoose.connections[mongoose.connections.length - 1].db)
 
-test('a person who wants to write is asked to sign in, and comes back to the very form', async (t) => {
+test('an edit form redirects to sign-in and back to the same form; sign-out ends the session', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const asked = await get(app, '/edit/text/%C5%A0ola?x=1&y=2', BROWSER)
   assert.equal(asked.statusCode, 303)
@@ -43,11 +43,11 @@ test('a person who wants to write is asked to sign in, and comes back to the ver
     String(signedOut.headers['set-cookie']),
     /^session=; Max-Age=0; Path=\/edit; Expires=Thu, 01 Jan 1970 00:00:00 GMT; HttpOnly; SameSite=Strict$/
   )
-  assert.equal(await isSignedIn(app, cookie), false, 'the cookie is worth nothing any more')
+  assert.equal(await isSignedIn(app, cookie), false, 'the cookie is no longer valid')
   assert.equal(await database().collection('sessions').countDocuments(), 0)
 })
 
-test('for a wiki on https the cookie is, too', async (t) => {
+test('with an https PUBLIC_URL the cookies are Secure and have the prefix __Secure-', async (t) => {
   const app = await wiki.build(t, { ...peopleOnly(t), PUBLIC_URL: 'https://wiki.example' })
   const { headers } = await post(app, '/edit/sign-in', { name: 'editor', password: PASSWORD })
   const [session, device] = /** @type {string[]} */ (headers['set-cookie'])
@@ -57,7 +57,7 @@ test('for a wiki on https the cookie is, too', async (t) => {
   assert.equal(await isSignedIn(app, { cookie: `session=${String(headers['set-cookie']).split(/[=;]/)[1]}` }), false)
 })
 
-test('signing in leads to our own forms and nowhere else', async (t) => {
+test('sign-in redirects only to edit forms of this wiki, otherwise to the home page', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const hostile = [
     'https://evil.example/edit/text/a', '//evil.example/edit/', '/\\evil.example/edit/', '\\\\evil.example',
@@ -76,8 +76,7 @@ test('signing in leads to our own forms and nowhere else', async (t) => {
   assert.match(body, /name="to" value="\/edit\/text\/%22%3E%3Cscript%3E"/)
 })
 
-test('a wrong password and a name that nobody has are told the same way, ' +
-  'by status, by words and by work', async (t) => {
+test('a wrong password and an unknown name get the same status and text, and take similar CPU time', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const attempt = async (/** @type {string} */ name) => {
     const start = process.cpuUsage()
@@ -111,7 +110,7 @@ test('a wrong password and a name that nobody has are told the same way, ' +
   assert.equal((await post(app, '/edit/sign-in', { name: 'a', password: 'x'.repeat(20_000) })).statusCode, 413)
 })
 
-test('guessing ends after ten failures of one client, also of many at once, and others go on', async (t) => {
+test('a client gets 429 after ten failed sign-ins, even concurrent ones; other clients can sign in', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const guess = (/** @type {string} */ name, password = 'guess', address = '192.0.2.1') =>
     post(app, '/edit/sign-in', { name, password }, {}, address)
@@ -126,7 +125,7 @@ test('guessing ends after ten failures of one client, also of many at once, and 
   assert.equal(statuses.filter((status) => status === 401).length, 10)
   assert.ok(statuses.every((status) => status === 401 || status === 429))
   const refused = await guess('editor', PASSWORD)
-  assert.equal(refused.statusCode, 429, 'not even with the right one')
+  assert.equal(refused.statusCode, 429, 'even with the right password')
   assert.equal(refused.headers['set-cookie'], undefined)
   assert.ok(Number(refused.headers['retry-after']) > 0 && Number(refused.headers['retry-after']) <= 900)
   assert.match(refused.body, /Try again in \d+ s/)
@@ -134,7 +133,7 @@ test('guessing ends after ten failures of one client, also of many at once, and 
 })
 
 /**
- * Returns the header by which the next sign-in of a browser shows that it has signed in before.
+ * Returns the header with which a browser shows at its next sign-in that it has signed in before.
  * @param {import('light-my-request').Response} answer
  */
 const deviceOf = ({ headers }) => {
@@ -142,7 +141,7 @@ const deviceOf = ({ headers }) => {
   return { cookie: device.split(';', 1)[0] }
 }
 
-test('guesses from many addresses do not keep the owner of a name out', async (t) => {
+test('guesses from many addresses do not lock out the owner of a name', async (t) => {
   const content = { users: structuredClone(USERS) }
   const app = await wiki.build(t, peopleOnly(t, content))
   const guess = async (/** @type {string} */ password, /** @type {string} */ address, name = 'editor', headers = {}) =>
@@ -155,15 +154,15 @@ test('guesses from many addresses do not keep the owner of a name out', async (t
     }
     assert.equal((await guess('wrong', `192.0.2.${attacker}`)).statusCode, 429)
   }))
-  assert.equal((await guess(PASSWORD, '198.51.100.2')).statusCode, 303, 'from an address that is new')
+  assert.equal((await guess(PASSWORD, '198.51.100.2')).statusCode, 303, 'from a new address')
   const fromTheirs = await guess(PASSWORD, '192.0.2.1', 'editor', device)
-  assert.equal(fromTheirs.statusCode, 303, 'from an attacker\'s own, with a known browser')
+  assert.equal(fromTheirs.statusCode, 303, 'from an address of an attacker, with a known browser')
   assert.equal((await guess(PASSWORD, '192.0.2.1')).statusCode, 429)
 
   const more = []
   for (let failure = 0; failure < 4; failure++) more.push((await guess('wrong', '192.0.2.6')).statusCode)
-  assert.deepEqual(more, [401, 401, 429, 429], 'a name with many failures is guessed at more slowly')
-  assert.equal((await guess('wrong', '192.0.2.6', 'admin')).statusCode, 401, 'other names are not')
+  assert.deepEqual(more, [401, 401, 429, 429], 'a name with many failures has a lower limit for each address')
+  assert.equal((await guess('wrong', '192.0.2.6', 'admin')).statusCode, 401, 'other names keep the usual limit')
 
   const known = []
   for (let failure = 0; failure < 11; failure++) {
@@ -175,11 +174,11 @@ test('guesses from many addresses do not keep the owner of a name out', async (t
   const [, id, seal] = /** @type {string[]} */ (/^device=([^.]+)\.(.+)$/.exec(other.cookie))
   const madeUp = ['device=', `device=${id}.`, `device=${'a'.repeat(22)}.${seal}`, `device=${id}.${'a'.repeat(43)}`]
   for (const cookie of madeUp) {
-    assert.equal((await guess(PASSWORD, '192.0.2.2', 'editor', { cookie })).statusCode, 429, `made up: ${cookie}`)
+    assert.equal((await guess(PASSWORD, '192.0.2.2', 'editor', { cookie })).statusCode, 429, `forged cookie: ${cookie}`)
   }
   for (let failure = 0; failure < 8; failure++) await guess('wrong', '192.0.2.6', 'admin')
   const ofOther = await guess(PASSWORD, '192.0.2.6', 'admin', other)
-  assert.equal(ofOther.statusCode, 429, 'it is good for its own name alone')
+  assert.equal(ofOther.statusCode, 429, 'a device cookie is valid only for its own name')
 
   content.users[1].password = await hashPassword(PASSWORD, { ln: 14, r: 8, p: 1 })
   const later = await wiki.build(t, peopleOnly(t, content))
@@ -187,10 +186,10 @@ test('guesses from many addresses do not keep the owner of a name out', async (t
     await post(later, '/edit/sign-in', { name: 'editor', password: 'x' })
   }
   const voided = await post(later, '/edit/sign-in', { name: 'editor', password: PASSWORD }, other)
-  assert.equal(voided.statusCode, 429, 'a new password ends it')
+  assert.equal(voided.statusCode, 429, 'a new password makes the device cookie invalid')
 })
 
-test('forty wrong passwords at once hardly delay a sign-in from elsewhere', async (t) => {
+test('forty wrong passwords at once hardly delay a sign-in from another address', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   /** @type {number[]} */
   const answered = []
@@ -210,7 +209,7 @@ test('forty wrong passwords at once hardly delay a sign-in from elsewhere', asyn
   assert.equal(answeredWith(401) + answeredWith(429), 40)
 })
 
-test('a known browser waits for no crowd', async (t) => {
+test('many guesses from other addresses hardly delay the sign-in of a known browser', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const device = deviceOf(await post(app, '/edit/sign-in', { name: 'admin', password: PASSWORD }))
   let checked = 0
@@ -229,7 +228,7 @@ test('a known browser waits for no crowd', async (t) => {
   await Promise.all(crowd)
 })
 
-test('a crowd that asks at once is told to wait, rather than that the wiki stands still', async (t) => {
+test('of thirty sign-ins at once at least twenty succeed, and the others get 429', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const answers = await Promise.all(Array.from({ length: 30 }, (_, index) =>
     post(app, '/edit/sign-in', { name: 'editor', password: PASSWORD }, {}, `192.0.2.${index}`)))
@@ -239,7 +238,7 @@ test('a crowd that asks at once is told to wait, rather than that the wiki stand
   assert.ok(statuses.every((status) => status === 303 || status === 429))
 })
 
-test('a session is new each time, is not kept as it is sent, and ends', async (t) => {
+test('each sign-in creates a new session, which expires and whose token is not stored as it is sent', async (t) => {
   const content = { users: structuredClone(USERS) }
   const settings = { ...peopleOnly(t, content), MONGODB_URI: wiki.freshUri() }
   const app = await wiki.build(t, settings)
@@ -252,7 +251,7 @@ test('a session is new each time, is not kept as it is sent, and ends', async (t
 
   const second = await post(app, '/edit/sign-in', { name: 'editor', password: PASSWORD }, cookie)
   const renewed = { cookie: String(second.headers['set-cookie']).split(';', 1)[0] }
-  assert.equal(await isSignedIn(app, cookie), false, 'the one before ends with it')
+  assert.equal(await isSignedIn(app, cookie), false, 'the new sign-in ends the previous session')
 
   const sessions = database().collection('sessions')
   const [session] = await sessions.find().toArray()
@@ -264,17 +263,17 @@ test('a session is new each time, is not kept as it is sent, and ends', async (t
     [{ expires_at: 1 }]
   )
   await sessions.updateMany({}, { $set: { expires_at: new Date(Date.now() - 1) } })
-  assert.equal(await isSignedIn(app, renewed), false, 'also before the database has removed it')
+  assert.equal(await isSignedIn(app, renewed), false, 'an expired session ends even before the database removes it')
 
   const cookies = []
   for (let count = 0; count < 22; count++) cookies.push(await cookieOf(app, 'editor'))
-  assert.equal(await isSignedIn(app, cookies[0]), false, 'the oldest of too many')
+  assert.equal(await isSignedIn(app, cookies[0]), false, 'the oldest of too many sessions ends')
   assert.equal(await isSignedIn(app, cookies[21]), true)
   assert.ok(await sessions.countDocuments() <= 20)
 
   content.users[1].password = content.users[1].password.replace('$ln=14', '$ln=15')
   const later = await wiki.build(t, { ...settings, ...peopleOnly(t, content) })
-  assert.equal(await isSignedIn(later, cookies[21]), false, 'the user has another password')
+  assert.equal(await isSignedIn(later, cookies[21]), false, 'a new password ends the sessions of the user')
   const without = await wiki.build(t, { ...settings, ...peopleOnly(t, { users: USERS.slice(0, 1) }) })
-  assert.equal(await isSignedIn(without, cookies[21]), false, 'the user has gone')
+  assert.equal(await isSignedIn(without, cookies[21]), false, 'the sessions of a removed user end')
 })

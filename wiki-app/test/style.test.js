@@ -11,7 +11,7 @@ const [light, dark] = [0, 1].map((which) => Object.fromEntries([...css.matchAll(
     .map(([, name, colour]) => [name, colour]))))
 
 for (const [scheme, colours] of Object.entries({ light, dark })) {
-  test(`text can be read, ${scheme} (WCAG 2.2, success criterion 1.4.3)`, () => {
+  test(`text has enough contrast in ${scheme} colours (WCAG 2.2, success criterion 1.4.3)`, () => {
     for (const [text, ground] of [
       ['ink', 'paper'], ['soft', 'paper'], ['accent', 'paper'], ['bad', 'paper'], ['ink', 'good'], ['accent', 'good'],
       ...['word', 'value', 'name', 'soft', 'bad', 'ink'].map((name) => [name, 'tint'])

@@ -5,7 +5,7 @@ import { BROWSER, get, save, submit, useWiki } from './helper.js'
 
 const wiki = useWiki()
 
-test('tags have one spelling, each once, in order', () => {
+test('tags are canonical, unique and sorted, and invalid ones get 400', () => {
   assert.deepEqual(canonicalTags(' Go,  b  c ,, S\u030C, go'), ['b c', 'go', '\u0161'])
   assert.deepEqual(canonicalTags(['Z', 'a']), ['a', 'z'])
   assert.deepEqual(canonicalTags(''), [])
@@ -20,7 +20,7 @@ test('tags have one spelling, each once, in order', () => {
   )
 })
 
-test('a page shows its tags; a tag shows its pages; all tags are counted', async (t) => {
+test('a page lists its tags, a tag lists its pages, and /tags counts the pages of each tag', async (t) => {
   const app = await wiki.build(t)
   await submit(app, 'apple', { content: 'text', tags: 'Fruit, red things' })
   await submit(app, 'Cherry', { content: 'text', tags: 'fruit' })
@@ -44,7 +44,7 @@ test('a page shows its tags; a tag shows its pages; all tags are counted', async
   assert.match((await get(app, '/tags/red%20things')).body, /No page has this tag/)
 })
 
-test('who sends only a text leaves the tags as they are; what was brought back has those it had', async (t) => {
+test('a save without tags keeps the tags, and a revert restores those of its revision', async (t) => {
   const app = await wiki.build(t)
   await submit(app, 'a', { content: 'one', tags: 'x' })
   await save(app, 'a', 'two')
@@ -55,10 +55,10 @@ test('who sends only a text leaves the tags as they are; what was brought back h
   assert.match((await get(app, '/wiki/a')).body, /href="\/tags\/x"/)
   await app.inject({ method: 'DELETE', url: '/wiki/a' })
   await save(app, 'a', 'new')
-  assert.doesNotMatch((await get(app, '/wiki/a')).body, /\/tags\//, 'a page that is created again starts without')
+  assert.doesNotMatch((await get(app, '/wiki/a')).body, /\/tags\//, 'a page that is created again has no tags')
 })
 
-test('tags that are only different change what is shown, and its entity tag', async (t) => {
+test('a change of tags alone changes the entity tag of the page', async (t) => {
   const app = await wiki.build(t)
   await submit(app, 'a', { content: 'one', tags: 'x' })
   const before = await get(app, '/wiki/a')
@@ -67,7 +67,7 @@ test('tags that are only different change what is shown, and its entity tag', as
   assert.equal(after.statusCode, 200)
 })
 
-test('tags are only ever text', async (t) => {
+test('tags are escaped in HTML, and tags that are not strings get 400', async (t) => {
   const app = await wiki.build(t)
   const tag = '<script>alert(1)<"\'&'
   await submit(app, 'a', { content: 'one', tags: tag })

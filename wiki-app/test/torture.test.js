@@ -42,14 +42,14 @@ function story () {
 }
 
 describe('the oracle', () => {
-  test('finds nothing where everything is as it should be', () => {
+  test('finds nothing wrong in a correct history', () => {
     const { edits, reads, stored } = story()
     const findings = judge(edits, reads, stored)
     assert.deepEqual([...new Set(Object.values(findings))], [0])
     assert.ok(holds(findings))
   })
 
-  test('takes an edit whose fate nobody was told either way, but not twice', () => {
+  test('accepts an edit of unknown outcome whether it is stored or not, but not stored twice', () => {
     const { edits, reads, stored } = story()
     edits.push({
       id: 'edit-4-',
@@ -102,7 +102,7 @@ describe('the oracle', () => {
     })
   }
 
-  test('says of a read of what then was not kept that nothing promised it', () => {
+  test('counts a read of an unacknowledged revision that is gone, but does not report it as an error', () => {
     const { edits, reads, stored } = story()
     reads.push({ page: 'a', started: 50, revision: 4 })
     const findings = judge(edits, reads, stored)
@@ -111,8 +111,8 @@ describe('the oracle', () => {
   })
 })
 
-test('the wiki, its database and both are killed while people edit: every acknowledged edit is kept, once, ' +
-  'in its place', { timeout: 400_000 }, async () => {
+test('after kills of the wiki, of its database and of both, ' +
+  'every acknowledged edit is stored once and in order', { timeout: 400_000 }, async () => {
   const { trials, acknowledged, unexpected, findings } = await torture({ trials: VICTIMS.length, edits: 90, seed: 9 })
   assert.deepEqual(trials.map(({ killed }) => killed), [...VICTIMS])
   assert.ok(acknowledged >= 90)

@@ -13,7 +13,7 @@ const wiki = useWiki()
 /** A wiki of a version whose pages had no tags, no list of their links and no version of their renderer. */
 const FIXTURE = new URL('fixtures/wiki-before-links.jsonl', import.meta.url)
 
-test('a wiki that was stored by an older version is shown, found, linked and edited as any other', async (t) => {
+test('pages stored by an older version are shown, found, linked and edited like new ones', async (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-upgrade-'))
   t.after(() => rmSync(directory, { recursive: true }))
   const file = path.join(directory, 'old.stevec.gz')
@@ -28,7 +28,7 @@ test('a wiki that was stored by an older version is shown, found, linked and edi
   assert.match(
     home.body,
     /<a href="\/wiki\/Guide">Guide<\/a>/,
-    'a page that is there, though nobody has saved it since'
+    'an existing page is not marked as missing, even without a save since the upgrade'
   )
   assert.match(home.body, /<a href="\/wiki\/Nowhere"[^>]*class="missing"|class="missing"[^>]*href="\/wiki\/Nowhere"/)
   assert.match((await get(app, '/', BROWSER)).body, /Guide[\s\S]*Home[\s\S]*Moved here/)

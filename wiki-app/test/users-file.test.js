@@ -28,38 +28,38 @@ const oneUser = (change) => ({ users: [{ ...USERS[0], ...change }] })
 const HASH = USERS[0].password
 
 for (const [what, content, reason] of /** @type {[string, unknown, RegExp][]} */ ([
-  ['no JSON', '{"users": [{"password": "hunter2"', /it is not JSON/],
+  ['invalid JSON', '{"users": [{"password": "hunter2"', /it is not JSON/],
   ['an empty file', '', /it is not JSON/],
   ['a list', [], /it must be \{"users"/],
   ['null', null, /it must be \{"users"/],
-  ['nobody', { users: [] }, /at least one user/],
-  ['more than users', { users: USERS, admins: [] }, /it must be \{"users"/],
-  ['a user that is no object', { users: ['Ana'] }, /users\[0\] must have name/],
-  ['an unknown field', oneUser({ rle: 'admin' }), /users\[0\] must have name/],
+  ['no users', { users: [] }, /at least one user/],
+  ['an unknown top-level field', { users: USERS, admins: [] }, /it must be \{"users"/],
+  ['a user that is not an object', { users: ['Ana'] }, /users\[0\] must have name/],
+  ['an unknown field of a user', oneUser({ rle: 'admin' }), /users\[0\] must have name/],
   ['no name', oneUser({ name: undefined }), /users\[0\]\.name/],
   ['an empty name', oneUser({ name: '' }), /users\[0\]\.name/],
   ['a name with a line break', oneUser({ name: 'A\nB' }), /users\[0\]\.name/],
-  ['a name that turns the text around it', oneUser({ name: 'A\u202eB' }), /users\[0\]\.name/],
-  ['a name with blanks around it', oneUser({ name: ' A' }), /users\[0\]\.name/],
+  ['a name with a right-to-left override', oneUser({ name: 'A\u202eB' }), /users\[0\]\.name/],
+  ['a name with outer white space', oneUser({ name: ' A' }), /users\[0\]\.name/],
   ['a long name', oneUser({ name: 'A'.repeat(81) }), /users\[0\]\.name/],
   ['a role that does not exist', oneUser({ role: 'root' }), /users\[0\]\.role must be one of reader, editor, admin/],
-  ['a password in clear', oneUser({ password: 'hunter2' }), /users\[0\]\.password must be a scrypt hash/],
+  ['a clear-text password', oneUser({ password: 'hunter2' }), /users\[0\]\.password must be a scrypt hash/],
   ['a hash that is too weak', oneUser({ password: HASH.replace('ln=14', 'ln=10') }), /users\[0\]\.password/],
   [
-    'a hash that would exhaust the machine',
+    'a hash that is too expensive',
     oneUser({ password: HASH.replace('ln=14', 'ln=30') }),
     /users\[0\]\.password/
   ],
-  ['a hash that is cut', oneUser({ password: HASH.slice(0, -1) }), /users\[0\]\.password/],
+  ['a truncated hash', oneUser({ password: HASH.slice(0, -1) }), /users\[0\]\.password/],
   [
-    'a name twice',
+    'a duplicate name',
     { users: [USERS[0], { ...USERS[0], name: 'Reader', tokens: [] }] },
     /users\[1\]\.name is another user's/
   ],
-  ['tokens that are no list', oneUser({ tokens: {} }), /users\[0\]\.tokens/],
-  ['a token in clear', oneUser({ tokens: [{ label: 'x', sha256: 'stevec_hunter2' }] }), /users\[0\]\.tokens/],
+  ['tokens that are not a list', oneUser({ tokens: {} }), /users\[0\]\.tokens/],
+  ['a clear-text token', oneUser({ tokens: [{ label: 'x', sha256: 'stevec_hunter2' }] }), /users\[0\]\.tokens/],
   [
-    'one token of two',
+    'a token that two users share',
     { users: [USERS[0], { ...USERS[1], tokens: USERS[0].tokens }] },
     /a token of users\[1\] is there twice/
   ],
@@ -70,7 +70,7 @@ for (const [what, content, reason] of /** @type {[string, unknown, RegExp][]} */
   ],
   ['too many bytes', ' '.repeat(4_194_305), /more than 4194304 bytes/]
 ])) {
-  test(`a users’ file with ${what} is refused in one line that shows nothing secret`, (t) => {
+  test(`a users’ file with ${what} is refused with one line that shows no secret`, (t) => {
     const file = usersFile(t, content)
     assert.throws(() => readUsers(file), (error) => {
       assert.ok(error instanceof ConfigError)
@@ -82,7 +82,7 @@ for (const [what, content, reason] of /** @type {[string, unknown, RegExp][]} */
   })
 }
 
-test('a users’ file that is not there, is a folder, or is open to everybody on the machine is refused', (t) => {
+test('a users’ file that is missing, a directory or accessible to all local users is refused', (t) => {
   const file = usersFile(t)
   assert.throws(() => readUsers(`${file}.none`), /ENOENT/)
   assert.throws(() => readUsers(path.dirname(file)), ConfigError)
@@ -100,7 +100,7 @@ test('a users’ file that is not there, is a folder, or is open to everybody on
   }
 })
 
-test('a wiki whose users’ file cannot be used does not start, and says so in one line', async () => {
+test('an unusable users’ file ends the start with exit code 1 and one line', async () => {
   const child = spawn(process.execPath, [SERVER], {
     env: { PATH: process.env.PATH, ACCESS: 'users', USERS_FILE: '/nowhere/users.json' },
     stdio: ['ignore', 'ignore', 'pipe']
@@ -112,7 +112,7 @@ test('a wiki whose users’ file cannot be used does not start, and says so in o
   assert.match(stderr, /^wiki: the users' file "\/nowhere\/users\.json" cannot be used: ENOENT[^\n]*\n$/)
 })
 
-test('the command makes users, changes them, and shows a token once', async (t) => {
+test('the command creates and changes users, and shows a token only once', async (t) => {
   const file = path.join(path.dirname(usersFile(t)), 'new.json')
   assert.deepEqual(
     await run(['set', file, 'Žan Č', '--role', 'admin'], 'correct horse\n'),
@@ -134,16 +134,16 @@ test('the command makes users, changes them, and shows a token once', async (t) 
   assert.deepEqual(
     [parseUsers(file)[0].role, parseUsers(file)[0].tokens?.length],
     ['admin', 1],
-    'what was not said stays'
+    'fields without an option stay the same'
   )
   assert.equal((await run(['role', file, 'Žan Č', '--role', 'editor'])).code, 0)
   assert.equal((await run(['list', file])).stdout, 'Žan Č\teditor\timport\n')
   assert.equal((await run(['revoke', file, 'Žan Č', '--label', 'import'])).code, 0)
   assert.equal(readUsers(file).byToken(token.trim()), null)
-  assert.deepEqual(readdirSync(path.dirname(file)).sort(), ['new.json', 'users.json'], 'no draft is left')
+  assert.deepEqual(readdirSync(path.dirname(file)).sort(), ['new.json', 'users.json'], 'no temporary file is left')
 })
 
-test('what the command does not understand is said, ends with 2, and changes nothing', async (t) => {
+test('invalid arguments end the command with exit code 2, an invalid file with 1, and nothing changes', async (t) => {
   const file = usersFile(t)
   const before = readFileSync(file, 'utf8')
   for (const args of [

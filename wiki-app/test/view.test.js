@@ -7,7 +7,7 @@ import { BROWSER, get, save, useWiki } from './helper.js'
 const wiki = useWiki()
 const ZONE = { PURGE_ZONE: 'zone', PUBLIC_URL: 'https://wiki.example', PURGE_TOKEN: 'token-in-the-environment' }
 
-test('a page is one HTML document for everybody, with what caches need to know', async (t) => {
+test('a page is the same HTML document for all clients, with caching headers', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'Home page', '# Welcome\n\nto *stevec*')
 
@@ -24,7 +24,7 @@ test('a page is one HTML document for everybody, with what caches need to know',
   assert.match(page.body, /<title>Home page – stevec<\/title>/)
   assert.match(page.body, /<h2 id="welcome">Welcome<\/h2>[^\n]*\n<p>to <em>stevec<\/em><\/p>/)
   assert.match(page.body, /href="\/edit\/text\/Home%20page"/)
-  assert.doesNotMatch(page.body, /\/wiki\/stevec/, 'a link to the counter would be followed, and reset it')
+  assert.doesNotMatch(page.body, /\/wiki\/stevec/, 'crawlers would follow a link to the counter, which resets it')
 
   for (const headers of [
     BROWSER,
@@ -45,7 +45,7 @@ test('a page is one HTML document for everybody, with what caches need to know',
   }
 })
 
-test('around its content a page has less than 3 kB', async (t) => {
+test('a page has less than 3 kB around its content', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'x'.repeat(50), 'a')
   const { rawPayload } = await get(app, `/wiki/${'x'.repeat(50)}`)
@@ -64,7 +64,7 @@ test('HEAD has the headers of GET and no body', async (t) => {
   }
 })
 
-test('conditional requests: a copy that is current is not sent again (RFC 9110 §13)', async (t) => {
+test('a conditional request for an unchanged page gets 304 without a body (RFC 9110 §13)', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'a', 'text')
   const { headers } = await get(app, '/wiki/a')
@@ -101,16 +101,19 @@ test('conditional requests: a copy that is current is not sent again (RFC 9110 �
   assert.equal(
     (await get(app, '/wiki/a', { 'if-none-match': etag })).statusCode,
     200,
-    'a new revision is a new page, even with the old text'
+    'a new revision has a new entity tag, even with the same text'
   )
   await app.inject({ method: 'DELETE', url: '/wiki/a' })
   for (const condition of [etag, '*']) {
-    assert.equal((await get(app, '/wiki/a', { 'if-none-match': condition })).statusCode, 404, 'what is deleted is nobody\'s newest copy')
+    assert.equal(
+      (await get(app, '/wiki/a', { 'if-none-match': condition })).statusCode,
+      404,
+      'a deleted page is 404, not 304'
+    )
   }
 })
 
-test('a view is exactly one database read, whatever it answers, ' +
-  'and reads no text for a copy that is current', async (t) => {
+test('a view takes one database read, without the text for a 304; an outdated copy takes two', async (t) => {
   const app = await wiki.build(t, { MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
   await save(app, 'a', 'text')
   const etag = String((await get(app, '/wiki/a')).headers.etag)
@@ -136,7 +139,7 @@ test('a view is exactly one database read, whatever it answers, ' +
   }
 })
 
-test('pages that are together more than one answer of the database can hold are all sent', async (t) => {
+test('pages that together exceed the size of one database reply are all sent', async (t) => {
   const app = await wiki.build(t, { MONGODB_URI: `${wiki.freshUri()}&monitorCommands=true` })
   const names = Array.from({ length: 6 }, (_, index) => `large ${index}`)
   for (const name of names) await save(app, name, 'text')
@@ -151,10 +154,10 @@ test('pages that are together more than one answer of the database can hold are 
     assert.equal(statusCode, 200)
     assert.ok(body.includes('x'.repeat(3_000_000)))
   }
-  assert.ok(commands.includes('killCursors'), 'what was begun is not left to time out')
+  assert.ok(commands.includes('killCursors'), 'the cursor is closed instead of left to time out')
 })
 
-test('the policy in force is on the page, and the author’s notice says what it means', async (t) => {
+test('the cache policy sets Cache-Control, and the notice after a save says when others see the edit', async (t) => {
   for (const [settings, cacheControl, notice] of /** @type {[Record<string, string>, string, RegExp][]} */ ([
     [
       { CACHE_POLICY: 'ttl', CACHE_TTL_S: '60' }, 'public, max-age=60',
@@ -178,7 +181,7 @@ test('the policy in force is on the page, and the author’s notice says what it
     assert.equal(saved.headers['cache-control'], 'private, no-store')
     assert.equal(saved.headers.etag, undefined)
     assert.equal(saved.headers['page-revision'], '1')
-    // Anyone may request this URL before the edit: no cache may store the text before the edit under it.
+    // This URL may be requested before the edit: no cache may store the old text under it.
     const early = await get(app, '/wiki/a?saved=2')
     const { etag, 'cache-control': caching } = early.headers
     assert.deepEqual([early.statusCode, caching, etag], [200, 'private, no-store', undefined])
@@ -186,7 +189,7 @@ test('the policy in force is on the page, and the author’s notice says what it
   }
 })
 
-test('another spelling of a name leads to the one URL of its page', async (t) => {
+test('every other spelling of a name redirects to the canonical URL of its page', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'Šola in dom', 'text')
   for (const spelling of ['%20%C5%A0ola%20in%20dom', 'S%CC%8Cola%20in%20%20dom%20', '%C5%A0ola%C2%A0in%20dom?x=1']) {
@@ -213,7 +216,7 @@ test('another spelling of a name leads to the one URL of its page', async (t) =>
   assert.equal((await get(app, '/wiki/%20stevec')).headers.location, '/wiki/stevec')
 })
 
-test('a page that is not there is 404, not stored, and invites a person to write it', async (t) => {
+test('a missing page gets 404 with no-store, and in a browser a link to create it', async (t) => {
   const app = await wiki.build(t)
   const program = await get(app, '/wiki/no%20%22such%22')
   assert.equal(program.statusCode, 404)
@@ -225,7 +228,7 @@ test('a page that is not there is 404, not stored, and invites a person to write
   assert.match(person.body, /href="\/edit\/text\/no%20%22such%22">Create it</)
 })
 
-test('the names of pages are only ever text', async (t) => {
+test('page names are escaped wherever HTML shows them', async (t) => {
   const app = await wiki.build(t)
   for (const name of [
     '<script>alert(1)<', '"onmouseover="alert(1)', "'&amp;<b>", 'javascript:alert(1)', '$where', '{"$ne":1}',

@@ -13,29 +13,29 @@ const wiki = useWiki()
 
 /** @type {Record<string, string>} */
 const HIDDEN = {
-  'a space of no width': 'Ho\u200Bme',
+  'a zero-width space': 'Ho\u200Bme',
   'a joiner between Latin letters': 'Ho\u200Dme',
   'a non-joiner between Latin letters': 'Ho\u200Cme',
   'a joiner at the end': '\u0646\u0627\u200D',
   'a non-joiner at the beginning': '\u200C\u0646\u0627',
   'a word joiner': 'a\u2060b',
   'a soft hyphen': 'a\u00ADb',
-  'a mark from left to right': 'a\u200Eb',
-  'a mark from right to left': 'a\u200Fb',
+  'a left-to-right mark': 'a\u200Eb',
+  'a right-to-left mark': 'a\u200Fb',
   'an Arabic letter mark': 'a\u061Cb',
-  'a grapheme joiner': 'a\u034Fb',
+  'a combining grapheme joiner': 'a\u034Fb',
   'a Hangul filler': 'a\u3164b',
   'a Hangul choseong filler': 'a\u115Fb',
-  'a narrow Hangul filler': 'a\uFFA0b',
-  'an empty Braille pattern': 'a\u2800b',
+  'a halfwidth Hangul filler': 'a\uFFA0b',
+  'a blank Braille pattern': 'a\u2800b',
   'a variation selector after a letter': 'a\uFE0Fb',
   'a variation selector after a digit alone': '1\uFE0F',
-  'an ideographic selector after a letter': 'a\u{E0100}',
-  'a Mongolian selector after a letter': 'a\u180B',
+  'an ideographic variation selector after a letter': 'a\u{E0100}',
+  'a Mongolian variation selector after a letter': 'a\u180B',
   'a tag character': 'a\u{E0041}',
-  'a note between lines': 'a\uFFF9b',
-  'an invisible sign of multiplication': 'a\u2062b',
-  'a reserved character that is ignored': 'a\u{E0FFF}'
+  'an interlinear annotation anchor': 'a\uFFF9b',
+  'an invisible times sign': 'a\u2062b',
+  'a reserved ignorable character': 'a\u{E0FFF}'
 }
 const SEEN = {
   Persian: '\u0645\u06CC\u200C\u062E\u0648\u0627\u0647\u0645',
@@ -44,7 +44,7 @@ const SEEN = {
   'a family': '👩‍👩‍👧',
   'a heart on fire': '❤️‍🔥',
   'a technologist': '👩🏽‍💻',
-  'a key': '1️⃣',
+  'a keycap emoji': '1️⃣',
   'a rainbow': '🏳️‍🌈',
   'a Japanese name': '葛\u{E0100}城',
   accents: 'Žižek S\u030Ctevec naïve Ελλάς',
@@ -52,21 +52,21 @@ const SEEN = {
   Korean: '한국어',
   Braille: '⠓⠊'
 }
-/** Joiners and selectors where nothing shows them: at an end, after a Latin letter, or one after another. */
+/** Joiners and selectors that have no visible effect: at an end, after a Latin letter, or one after another. */
 const JOINER = '(?:\\u200C|\\u200D|\\uFE0F)'
 const MISPLACED = [
   `^${JOINER}`, '(?:\\u200C|\\u200D)$', `[a-z]${JOINER}`, '\\u200C\\u200C|\\u200D\\u200D|\\uFE0F\\uFE0F'
 ].map((pattern) => new RegExp(pattern, 'u'))
 const code = /U\+[0-9A-F]{4,6} at place \d+, which is not seen or turns text around/
 
-test('what cannot be seen is found, and said with its place', () => {
+test('an invisible character is found and named with its position', () => {
   for (const [why, text] of Object.entries(HIDDEN)) assert.match(String(hiddenIn(text)), code, why)
   for (const [why, text] of Object.entries(SEEN)) assert.equal(hiddenIn(text), null, why)
   assert.match(String(hiddenIn('😀é\u200B')), /U\+200B at place 3,/)
   for (const text of ['\uFEFFa', 'a\u202Eb', 'a\u2066b', 'a\u2028b']) assert.match(String(hiddenIn(text)), code)
 })
 
-test('whatever text a name is, nothing of it that Unicode calls ignorable stays but where it is seen', () => {
+test('a text that passes the check has ignorable characters only where they have a visible effect', () => {
   const single = fc.constantFrom(
     '\u200B', '\u200C', '\u200D', '\uFE0F', '\u00AD', '\u{E0020}', 'a', '\u0646', '\u094D', '👩', '1', ' '
   )
@@ -84,7 +84,7 @@ test('whatever text a name is, nothing of it that Unicode calls ignorable stays 
 /** @param {App} app @param {'PUT' | 'POST' | 'DELETE'} method @param {string} url @param {object} [payload] */
 const call = (app, method, url, payload) => app.inject({ method, url: `/api/v1${url}`, payload })
 
-test('no new page, author, tag or user has such a name, by any way in', async (t) => {
+test('new names of pages, authors, tags and users with invisible characters are refused everywhere', async (t) => {
   const app = await wiki.build(t)
   await save(app, 'there', 'text')
   for (const [why, name] of Object.entries(HIDDEN)) {
@@ -122,7 +122,7 @@ test('no new page, author, tag or user has such a name, by any way in', async (t
   assert.equal((await call(app, 'PUT', '/pages/there', { content: 'text', summary: 'a\u200Fb' })).statusCode, 200)
 })
 
-test('an old page with such a name is read, linked to, edited, renamed, deleted, and its author found', async (t) => {
+test('old pages and authors with invisible characters in their names can still be used', async (t) => {
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { MONGODB_URI: uri })
   const [old, gone, author] = ['Ho\u200Bme', 'Tr\u00ADash', 'A\u202Ena\u200B']
@@ -149,6 +149,6 @@ test('an old page with such a name is read, linked to, edited, renamed, deleted,
   assert.match(changes.body, new RegExp(`by <a href="[^"]+" dir="auto">${author}</a>`))
   assert.equal((await call(app, 'POST', `/pages/${encodeURIComponent(old)}/rename`, { to: 'Home' })).statusCode, 201)
   assert.equal((await get(app, address)).headers.location, '/wiki/Home')
-  assert.equal((await save(app, old, 'again')).statusCode, 400, 'the name is new now')
+  assert.equal((await save(app, old, 'again')).statusCode, 400, 'after the rename the old name counts as new')
   assert.equal((await call(app, 'DELETE', `/pages/${encodeURIComponent(gone)}`)).statusCode, 204)
 })

@@ -11,7 +11,7 @@ import { useWiki } from './helper.js'
 
 const wiki = useWiki()
 const PATIENCE_MS = 120_000
-/** Since version 22, Node's own program has 10 to 12 MB more in memory (RssFile in /proc/PID/status), and its heaps. */
+/** Node 22 and later take 10 to 12 MB more for their program (RssFile in /proc/PID/status), and larger heaps. */
 const NODE_MORE_MB = Number.parseInt(process.versions.node) > 20 ? 30 : 0
 const MEMORY_ALONE_MAX_MB = 120 + NODE_MORE_MB
 const MEMORY_MAX_MB = 180 + NODE_MORE_MB
@@ -20,7 +20,7 @@ const CONTENT = 'A page of the length that is usual, with a [[Link]] here and *t
 const skip = process.platform === 'linux' ? false : 'needs /proc'
 
 /**
- * Counts the threads of a lower priority than usual (proc(5), stat). A thread gets it once it has loaded its modules.
+ * Counts the threads with lowered priority (proc(5), stat). A thread lowers it once it has loaded its modules.
  * @param {number} pid
  * @returns {number}
  */
@@ -28,7 +28,7 @@ const lowerThreads = (pid) => readdirSync(`/proc/${pid}/task`)
   .map((id) => readFileSync(`/proc/${pid}/task/${id}/stat`, 'latin1').split(') ')[1].split(' '))
   .filter((fields) => Number(fields[16]) > 0).length
 
-test('what renders is loaded before it is needed, after the wiki answers, in little memory', { skip }, async (t) => {
+test('a rendering thread is loaded before it is needed, and memory stays within its limits', { skip }, async (t) => {
   const settings = { PORT: '0', MONGODB_URI: wiki.freshUri(), WRITES_PER_MINUTE: '0', QUEUE_WAIT_MAX_MS: '20000' }
   const env = { PATH: process.env.PATH, ...WIKI_ENVIRONMENT, ...settings }
   const child = spawn(process.execPath, [...WIKI_ARGUMENTS], { env, stdio: ['ignore', 'pipe', 'inherit'] })
@@ -38,7 +38,7 @@ test('what renders is loaded before it is needed, after the wiki answers, in lit
   const pid = Number(child.pid)
   assert.equal((await fetch(`${url}/readyz`)).status, 200)
   const isWarm = await waitUntil(() => lowerThreads(pid) > 0, PATIENCE_MS)
-  assert.ok(isWarm, 'a thread is ready that nobody has asked for')
+  assert.ok(isWarm, 'a thread is ready before any request needs it')
 
   const alone = residentMb(pid)
   assert.ok(alone <= MEMORY_ALONE_MAX_MB, `${alone} MB`)

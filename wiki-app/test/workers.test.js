@@ -27,7 +27,7 @@ describe('the tally of several processes', () => {
     return { asked, ask: (/** @type {number} */ reading) => { asked.push(reading) } }
   }
 
-  test('a reading waits for all; what comes late is in the next one, and nothing is in two', async () => {
+  test('a reading waits for all members; a late count is in the next reading, and none is in two', async () => {
     const tally = createTally({ answerMaxMs: 20 })
     const [a, b] = [member(), member()]
     tally.join(a)
@@ -41,10 +41,10 @@ describe('the tally of several processes', () => {
     for (const each of [a, b]) for (const reading of each.asked.slice(1)) tally.report(each, reading, reads(1))
     const counts = (await Promise.all([peek, second, third])).map((reading) => reading?.count.requests)
     assert.equal(Number(counts[1]) + Number(counts[2]), 3 + 4 + 6)
-    assert.ok(Number(counts[0]) >= 3 + 4, 'who only looks takes nothing away')
+    assert.ok(Number(counts[0]) >= 3 + 4, 'a reading with `take: false` does not reset the counts')
   })
 
-  test('who leaves hands over what is left; who is lost takes it along, and the instance changes', async () => {
+  test('a member that leaves hands over its count; a lost one does not, and the instance changes', async () => {
     const tally = createTally()
     const [a, b, c] = [member(), member(), member()]
     for (const each of [a, b, c]) tally.join(each)
@@ -72,7 +72,7 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     [metricsPort] = await freePorts(1)
     testbed = await createTestbed({ settings: { WORKERS: String(WORKERS), METRICS_PORT: String(metricsPort) } })
     await testbed.start()
-    assert.ok(await waitUntil(() => testbed.log().includes('wiki listening on '), WAIT_MAX_MS), 'all of them listen')
+    assert.ok(await waitUntil(() => testbed.log().includes('wiki listening on '), WAIT_MAX_MS), 'all workers listen')
     assert.equal(testbed.workers().length, WORKERS)
   })
   after(() => testbed.remove())
@@ -91,8 +91,8 @@ describe(`a wiki of ${WORKERS} processes`, () => {
   }), { requests: 0, reads: 0, writes: 0 })
 
   /**
-   * Creates clients with one connection each. One worker serves all requests of a connection, the next worker those of
-   * the next one.
+   * Creates clients with one connection each. One worker serves all requests of a connection; the workers take the
+   * connections in turn.
    * @param {import('node:test').TestContext} t
    * @param {number} count
    */
@@ -103,7 +103,7 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     return all
   }
 
-  test('readings at random moments, of any of them, add up to what was sent', async (t) => {
+  test('counter readings at random moments, by any worker, add up to the requests sent', async (t) => {
     const all = await clients(t, 2 * WORKERS)
     const start = await read(all[0])
     /** @type {Awaited<ReturnType<typeof read>>[]} */
@@ -127,8 +127,8 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     assert.deepEqual((await read(all[0])).count, reads(0))
   })
 
-  test('of a worker that is killed its own unread count alone is lost, which can be told; ' +
-    'another takes its place, and its metrics', async (t) => {
+  test('a killed worker loses only its own unread count, the instance changes, ' +
+    'and a new worker replaces it, metrics included', async (t) => {
     const all = await clients(t, WORKERS)
     const first = await read(all[0])
     const before = testbed.workers()
@@ -158,7 +158,7 @@ describe(`a wiki of ${WORKERS} processes`, () => {
         [...answer.matchAll(/^wiki_database_up\{worker="(\d)"\} 1$/gm)].map(([, worker]) => worker)
       ).size === WORKERS && answer
     }, WAIT_MAX_MS)
-    assert.ok(text, 'every worker\'s metrics under a label of its own')
+    assert.ok(text, 'the metrics of each worker have their own label')
     const counted = text.split('\n').filter((line) =>
       line.startsWith('wiki_http_request_duration_seconds_count{') && line.includes('route="none"'))
     assert.deepEqual(
@@ -167,7 +167,7 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     )
   })
 
-  test('page views are in the metrics of the worker that they came to', async (t) => {
+  test('each worker counts its own page views in the metrics', async (t) => {
     const counted = new RegExp(String.raw`^wiki_http_request_duration_seconds_count\{(?=.*route="/wiki/\*")` +
       String.raw`(?=.*method="GET")(?=.*status_class="2xx").*worker="(\d)".*\} (\d+)$`, 'gm')
     const views = async () => [...(await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text())
@@ -185,7 +185,7 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     assert.equal(after.length, WORKERS)
   })
 
-  test('of a worker that is told to end nothing is lost', async (t) => {
+  test('a worker that ends after SIGTERM loses no count', async (t) => {
     const all = await clients(t, WORKERS)
     const { instance } = await read(all[0])
     for (const client of all) await client.ask('GET', '/nowhere')
@@ -196,8 +196,7 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     assert.deepEqual(await read(client), { instance, count: reads(WORKERS) })
   })
 
-  test('SIGTERM, and a signal at each besides, as from a terminal or a supervisor, ' +
-    'lets requests in flight be answered, and all end', async (t) => {
+  test('after SIGTERM to the primary and to each worker, requests in flight are completed and all end', async (t) => {
     const workers = testbed.workers()
     const { pid } = testbed.wiki() ?? { pid: 0 }
     const bodies = Array.from({ length: WORKERS }, () => openRequest(Number(new URL(testbed.url).port)))
@@ -206,15 +205,15 @@ describe(`a wiki of ${WORKERS} processes`, () => {
     for (const each of [pid, ...workers]) process.kill(each, 'SIGTERM')
     assert.ok(
       await waitUntil(() => refuses(Number(new URL(testbed.url).port)), WAIT_MAX_MS),
-      'no new connection is taken'
+      'new connections are refused'
     )
     const statuses = await Promise.all(bodies.map(({ finish }) => finish()))
     assert.deepEqual(statuses.sort(), [200, 200, 201], 'one created the page, the others replaced it')
-    assert.ok(await waitUntil(() => [pid, ...workers].every(isGone), WAIT_MAX_MS), 'nothing is left')
+    assert.ok(await waitUntil(() => [pid, ...workers].every(isGone), WAIT_MAX_MS), 'all processes have ended')
     await testbed.startWiki(0, '/readyz')
   })
 
-  test('workers end with their primary, also when it is killed', async () => {
+  test('workers end when their primary is killed', async () => {
     // The wiki is ready as soon as one worker is: the others may still start.
     assert.ok(await waitUntil(() => testbed.workers().length === WORKERS, WAIT_MAX_MS))
     const workers = testbed.workers()
@@ -223,7 +222,7 @@ describe(`a wiki of ${WORKERS} processes`, () => {
   })
 })
 
-test('a port that is taken: one line that says so, as of a single process, and the process ends with 1', async (t) => {
+test('with several workers a port in use ends the wiki with exit code 1 and one line', async (t) => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')
   t.after(() => { other.close() })

@@ -19,7 +19,7 @@ const write = async (app, remoteAddress, forwardedFor) => {
   return (await app.inject({ method: 'POST', url: '/wiki/a', remoteAddress, headers, payload: 'x' })).statusCode
 }
 
-test('a client that writes too often is told when it may again; it can still read, and others can write', async (t) => {
+test('a client over the write limit gets 429 with Retry-After; it can still read, others can write', async (t) => {
   const app = await wiki.build(t, { WRITES_PER_MINUTE: '3' })
   for (const status of [201, 200, 200]) assert.equal((await save(app, 'a', 'text')).statusCode, status)
   const refused = await save(app, 'a', 'too much')
@@ -38,8 +38,7 @@ test('a client that writes too often is told when it may again; it can still rea
   assert.equal(await write(app, '192.0.2.1'), 200)
 })
 
-test('previews change nothing: they take nothing from an author’s changes, ' +
-  'and have a limit of their own', async (t) => {
+test('previews do not count towards the write limit and have their own limit', async (t) => {
   const app = await wiki.build(t, { WRITES_PER_MINUTE: '1' })
   const preview = () => app.inject({ method: 'POST', url: '/edit/preview/a', payload: { content: 'text' } })
   for (let count = 1; count <= 5; count++) assert.equal((await preview()).statusCode, 200)
@@ -55,32 +54,32 @@ test('previews change nothing: they take nothing from an author’s changes, ' +
  * @typedef {[string, string | undefined, number, string]} Write
  */
 
-test('a proxy that is trusted says who the client is, anybody else says it in vain', async (t) => {
+test('X-Forwarded-For names the client only if a trusted proxy sends it', async (t) => {
   const app = await wiki.build(t, { WRITES_PER_MINUTE: '1', TRUSTED_PROXIES: 'loopback,192.0.2.0/24' })
   for (const [remoteAddress, forwardedFor, status, why] of /** @type {Write[]} */ ([
     ['127.0.0.1', '198.51.100.1', 201, 'through nginx'],
-    ['127.0.0.1', '198.51.100.1', 429, 'the same'],
+    ['127.0.0.1', '198.51.100.1', 429, 'the same client'],
     [
       '::1',
       '203.0.113.9, 198.51.100.1, 192.0.2.7',
       429,
-      'the same through one proxy more; what is left of the first stranger is only claimed'
+      'the same client through one more proxy; addresses left of it are not trusted'
     ],
-    ['127.0.0.1', '198.51.100.2', 200, 'another'],
-    ['198.51.100.3', '198.51.100.4', 200, 'nobody whom we trust'],
-    ['198.51.100.3', '198.51.100.5', 429, 'however it calls itself'],
+    ['127.0.0.1', '198.51.100.2', 200, 'another client'],
+    ['198.51.100.3', '198.51.100.4', 200, 'not a trusted proxy'],
+    ['198.51.100.3', '198.51.100.5', 429, 'the same client with another header'],
     ['127.0.0.1', undefined, 200, 'nginx itself'],
     ['127.0.0.1', '', 429, 'nginx itself'],
-    ['127.0.0.1', 'unknown', 429, 'no address'],
-    ['127.0.0.1', '<script>', 429, 'no address'],
-    ['127.0.0.1', `${'x'.repeat(9_000)}`, 429, 'no address'],
-    ['127.0.0.1', `${'1.1.1.1,'.repeat(1_000)}198.51.100.2`, 429, 'a long way'],
-    ['127.0.0.1', '::ffff:198.51.100.2', 429, 'IPv4 in the clothes of IPv6'],
+    ['127.0.0.1', 'unknown', 429, 'not an address'],
+    ['127.0.0.1', '<script>', 429, 'not an address'],
+    ['127.0.0.1', `${'x'.repeat(9_000)}`, 429, 'not an address'],
+    ['127.0.0.1', `${'1.1.1.1,'.repeat(1_000)}198.51.100.2`, 429, 'a long list of addresses'],
+    ['127.0.0.1', '::ffff:198.51.100.2', 429, 'an IPv4-mapped IPv6 address'],
     ['127.0.0.1', '2001:db8:0:1::1', 200, 'IPv6'],
     ['127.0.0.1', '2001:db8:0:1:ffff::2', 429, 'the same /64'],
     ['127.0.0.1', '2001:db8:0:2::1', 200, 'another /64'],
-    ['127.0.0.1', 'fe80::1%eth0', 200, 'an address with its interface'],
-    ['::ffff:127.0.0.1', '198.51.100.1', 429, 'a proxy that came by IPv6']
+    ['127.0.0.1', 'fe80::1%eth0', 200, 'an address with a zone ID'],
+    ['::ffff:127.0.0.1', '198.51.100.1', 429, 'a proxy with an IPv4-mapped IPv6 address']
   ])) {
     assert.equal(
       await write(app, remoteAddress, forwardedFor),
@@ -93,13 +92,13 @@ test('a proxy that is trusted says who the client is, anybody else says it in va
   assert.equal(await write(trusting, '127.0.0.1', '198.51.100.2'), 429)
 })
 
-test('0 is no limit', async (t) => {
+test('with WRITES_PER_MINUTE=0 there is no write limit', async (t) => {
   const app = await wiki.build(t, { WRITES_PER_MINUTE: '0' })
   const statuses = await Promise.all(Array.from({ length: 70 }, () => write(app, '192.0.2.1')))
   assert.ok(statuses.every((status) => status < 300))
 })
 
-test('what proxies could say of host and scheme changes nothing', async (t) => {
+test('forwarded headers for host, scheme and method have no effect', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   const claims = {
     'x-forwarded-host': 'evil.example',
@@ -157,7 +156,7 @@ async function importInto (app, payload, { headers, remoteAddress = '192.0.2.1',
   return answer.body.trim().split('\n').map((line) => JSON.parse(line))
 }
 
-test('an import counts by the pages it writes: it stops, says when to go on, and goes on where it was', async (t) => {
+test('an import stops at the limit of written pages, says when to retry, and then continues', async (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   const app = await wiki.build(t, { WRITES_PER_MINUTE: '3' })
   const zip = await zipOf(70)
@@ -176,16 +175,16 @@ test('an import counts by the pages it writes: it stops, says when to go on, and
     [early[early.length - 1].unchanged, early[early.length - 1].created, early[early.length - 1].left],
     [30, 0, 40]
   )
-  assert.equal(await write(app, '192.0.2.1'), 201, 'what one page needs is left')
+  assert.equal(await write(app, '192.0.2.1'), 201, 'a single page can still be written')
   const other = await importInto(app, zip, { remoteAddress: '192.0.2.2', query: '?on_conflict=keep' })
-  assert.equal(other[other.length - 1].created, 30, 'another client has its own')
+  assert.equal(other[other.length - 1].created, 30, 'another client has its own limit')
 
   t.mock.timers.setTime(Date.now() + 1000 * retryAfterS)
   const last = await importInto(app, zip)
   assert.deepEqual(last[last.length - 1], { done: true, created: 10, replaced: 0, unchanged: 60, kept: 0, refused: 0 })
 })
 
-test('with the default limit two hundred files go in at once, and an administrator’s import has none', async (t) => {
+test('the default limit allows an import of 200 files, and imports by administrators have no limit', async (t) => {
   const open = await wiki.build(t, { WRITES_PER_MINUTE: '60' })
   const moved = await importInto(open, await zipOf(200))
   assert.deepEqual([moved[200].done, moved[200].created], [true, 200])

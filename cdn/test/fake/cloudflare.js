@@ -54,7 +54,7 @@ export const LEAST = [
  * @property {string} plan
  * @property {string} status
  * @property {any[]} records
- * @property {any[]} rulesets  all versions of the cache rules
+ * @property {any[]} rulesets  all versions of the cache rules, oldest first
  * @property {Record<string, any>} settings
  * @property {string} tiered
  * @property {any[]} purges
@@ -62,7 +62,7 @@ export const LEAST = [
 
 /**
  * Starts a stateful fake of the part of Cloudflare's API that we use. It refuses what the real API refuses.
- * @param {import('node:test').TestContext} t  the fake stops with it
+ * @param {import('node:test').TestContext} t  the fake stops after this test
  * @param {object} [options]
  * @param {{name: string, plan?: string, status?: string}[]} [options.zones]
  * @param {Partial<typeof FREE_LIMITS>} [options.limits]
@@ -375,7 +375,7 @@ export async function startFake (
     stop,
     /** @param {Fault} fault */
     fail (fault) { faults.push({ times: 1, skip: 0, ...fault }) },
-    /** Requests that change something. */
+    /** Returns the requests that change something. */
     writes: () => requests.filter(({ method, path }) => method !== 'GET' && !path.endsWith('/graphql')),
     /**
      * Changes the rules as another user would in the dashboard.
@@ -399,7 +399,7 @@ export async function startFake (
         modified_on: now()
       })
     },
-    /** The whole state, for byte comparison. */
+    /** Returns the zone's whole state as text, for comparison. */
     snapshot: (zone = zones[0]) =>
       JSON.stringify({
         records: zone.records,

@@ -4,7 +4,7 @@ import { refusal } from './refusal.js'
 const NODES_MAX = 30
 
 /**
- * Answers the only query that we send: groups by host and cache status, in time windows, each under its own name.
+ * Answers the only query that we send: groups by host and cache status, one named node for each time window.
  * @param {any} body
  * @param {object} around
  * @param {any[]} around.zones

@@ -3,7 +3,7 @@ import { refusal, unknownFields } from './refusal.js'
 const KINDS = ['files', 'tags', 'hosts', 'prefixes']
 const ITEMS_MAX = 100
 
-/** Of the free plan: https://developers.cloudflare.com/cache/how-to/purge-cache/#availability-and-limits */
+/** The limits of the free plan: https://developers.cloudflare.com/cache/how-to/purge-cache/#availability-and-limits */
 export const FREE_LIMITS = { calls_bucket: 25, calls_per_s: 5 / 60, urls_bucket: 800, urls_per_s: 800 }
 
 /** @param {{calls_bucket: number, calls_per_s: number, urls_bucket: number, urls_per_s: number}} limits */

@@ -19,7 +19,7 @@ const {
   CLOUDFLARE_TEST_ORIGIN: origin = '203.0.113.7'
 } = process.env
 
-/** The test must not tear down doors that the user has set up. */
+/** The test must not remove doors that the user has set up. */
 const OURS = 'managed by stevec'
 
 if (!zoneName || !(token || file)) {
@@ -36,7 +36,7 @@ if (!zoneName || !(token || file)) {
     onRetry: (message) => process.stderr.write(`${message}\n`)
   })
 
-  test(`the doors on ${zoneName}: set up, nothing to do, purged, taken down, and the rest as it was`, async (t) => {
+  test(`on ${zoneName} the doors are set up, purged and removed, and the zone is as before`, async (t) => {
     const zone = await findZone(client, zoneName)
     for (const warning of await tokenWarnings(client, zone)) t.diagnostic(warning)
     const label = `t${randomBytes(4).toString('hex')}`
@@ -60,7 +60,7 @@ if (!zoneName || !(token || file)) {
       const plan = await makePlan(client, 'apply', wish)
       assert.deepEqual(plan.conflicts, [])
       await carryOut(client, wish, plan)
-      assert.deepEqual((await makePlan(client, 'apply', wish)).steps, [], 'a second time there is nothing to do')
+      assert.deepEqual((await makePlan(client, 'apply', wish)).steps, [], 'a second apply has nothing to do')
       const purge = createPurge({ client, zoneId: zone.id })
       await purge.purgeUrls([`https://${plan.hosts.cached}/wiki/a`])
       await purge.purgeHosts([plan.hosts.cached])

@@ -48,7 +48,7 @@ export function useBrowser () {
       })
       t.after(async () => {
         await Promise.all(browser.contexts().map((context) => context.close()))
-        assert.deepEqual(errors, [], 'no script failed, and none was refused')
+        assert.deepEqual(errors, [], 'no script failed or was blocked by the Content Security Policy')
       })
       return { app, page, visit }
     }
@@ -68,8 +68,8 @@ export async function write (app, name, content, fields = {}) {
 }
 
 /**
- * Asserts that the page excludes no person with a disability (WCAG 2.2 AA as far as a program can tell), and does not
- * scroll sideways. In dark colours it checks only the colours again.
+ * Asserts that the page meets WCAG 2.2 AA, as far as a program can tell, and does not scroll sideways. In dark colours
+ * it checks only the contrast again.
  * @param {Page} page
  * @param {string} what
  * @param {{dark: boolean}} options  whether to check dark colours too

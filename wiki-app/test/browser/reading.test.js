@@ -12,7 +12,7 @@ for (const [where, options, dark] of /** @type {const} */ ([
   ['on a desktop, in light and dark colours', { viewport: { width: 1280, height: 900 } }, true],
   ['on a phone', PHONE, false]
 ])) {
-  test(`every kind of page can be used by everybody: ${where}`, async (t) => {
+  test(`every kind of page is accessible: ${where}`, async (t) => {
     const { app, page } = await browser.open(t, options)
     const look = (/** @type {string} */ what) => assertAccessible(page, what, { dark })
     await write(app, 'Home', WIDE, { tags: 'one, two', author: 'Ana', summary: 'first' })
@@ -51,8 +51,7 @@ for (const [where, options, dark] of /** @type {const} */ ([
   })
 }
 
-test('the page follows the reader’s system: light or dark, ' +
-  'and what stands alone is large enough for a finger', async (t) => {
+test('a page follows the colour scheme, has large enough touch targets, and prints only the article', async (t) => {
   const { app, page } = await browser.open(t, { ...PHONE, colorScheme: 'dark' })
   await write(app, 'a', 'text')
   await page.goto('/wiki/a')
@@ -69,7 +68,7 @@ test('the page follows the reader’s system: light or dark, ' +
   assert.equal(await page.locator('article').isVisible(), true)
 })
 
-test('keys lead around, but not while one types, and can be switched off for good', async (t) => {
+test('keyboard shortcuts navigate, but not in text fields, and can be disabled permanently', async (t) => {
   const { app, page } = await browser.open(t)
   await write(app, 'a', 'text')
   for (const [key, url] of [['e', '/edit/text/a'], ['h', '/history/a'], ['n', '/edit/new']]) {
@@ -104,7 +103,7 @@ test('keys lead around, but not while one types, and can be switched off for goo
   await page.waitForURL('/edit/text/a')
 })
 
-test('times are told from now, with the exact one at hand; without JavaScript the exact one is told', async (t) => {
+test('times are relative, with the exact time as title; without JavaScript they are exact', async (t) => {
   const { app, page, visit } = await browser.open(t)
   await write(app, 'a', 'text')
   await page.clock.install({ time: Date.now() + 3 * 3_600_000 + 60_000 })
@@ -119,7 +118,7 @@ test('times are told from now, with the exact one at hand; without JavaScript th
   assert.match(await plain.locator('footer time').innerText(), /UTC$/)
 })
 
-test('code can be copied', async (t) => {
+test('a button copies the code of a block', async (t) => {
   const { app, page } = await browser.open(t, { permissions: ['clipboard-read', 'clipboard-write'] })
   await write(app, 'a', '```\nlet a = "<b>"\n```')
   await page.goto('/wiki/a')

@@ -9,7 +9,7 @@ const PICTURE = { name: 'My [picture].png', mimeType: 'image/png', buffer: png(8
 const MARKDOWN = /^start !\[My\s+picture\s*\]\(\/files\/[0-9a-f]{32}\.png\) end$/
 
 for (const javaScriptEnabled of [true, false]) {
-  test(`a page's whole life ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async (t) => {
+  test(`the full life cycle of a page works ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async (t) => {
     const { page } = await browser.open(t, { javaScriptEnabled })
     await page.goto('/')
     await page.getByRole('link', { name: 'New page' }).click()
@@ -60,7 +60,7 @@ for (const javaScriptEnabled of [true, false]) {
     assert.equal(await page.locator('article em').textContent(), 'first')
   })
 
-  test(`two people edit one page ${javaScriptEnabled ? 'with' : 'without'} JavaScript: the second brings both texts together`, async (t) => {
+  test(`an edit conflict of two people is merged ${javaScriptEnabled ? 'with' : 'without'} JavaScript`, async (t) => {
     const { app, page, visit } = await browser.open(t, { javaScriptEnabled })
     await write(app, 'a', 'one\ntwo\nthree')
     const other = await visit()
@@ -83,7 +83,7 @@ for (const javaScriptEnabled of [true, false]) {
   })
 }
 
-test('with the keyboard alone a reader becomes an author', async (t) => {
+test('a page can be edited with the keyboard alone', async (t) => {
   const { app, page } = await browser.open(t)
   await write(app, 'a', 'text')
   await page.goto('/wiki/a')
@@ -111,7 +111,7 @@ test('with the keyboard alone a reader becomes an author', async (t) => {
   assert.equal(await page.locator('article').innerText(), 'typed / e h n ?')
 })
 
-test('Ctrl+Enter previews while one types, Ctrl+S saves', async (t) => {
+test('Ctrl+Enter opens and closes the live preview, and Ctrl+S saves', async (t) => {
   const { page } = await browser.open(t)
   await page.goto('/edit/text/a')
   await page.getByLabel('Text, in').pressSequentially('*one*')
@@ -126,7 +126,7 @@ test('Ctrl+Enter previews while one types, Ctrl+S saves', async (t) => {
   assert.equal(await page.locator('article').innerText(), 'one two')
 })
 
-test('a preview that cannot be had says why, and the text stays', async (t) => {
+test('a failed preview says why, and the text stays in the editor', async (t) => {
   const { page } = await browser.open(t, {}, { PAGE_MAX_BYTES: '1000' })
   await page.goto('/edit/text/a')
   await page.getByLabel('Text, in').fill('x'.repeat(1_001))
@@ -140,7 +140,7 @@ test('a preview that cannot be had says why, and the text stays', async (t) => {
   assert.equal(await page.getByLabel('Text, in').inputValue(), 'shorter')
 })
 
-test('leaving asks only while something would be lost', async (t) => {
+test('leaving the editor asks for confirmation only if there are unsaved changes', async (t) => {
   const { app, page } = await browser.open(t)
   await write(app, 'a', 'text')
   await page.goto('/edit/text/a')
@@ -153,7 +153,7 @@ test('leaving asks only while something would be lost', async (t) => {
   assert.equal(await asksBeforeLeaving(page), true)
 })
 
-test('a draft survives a crash, is offered where it belongs, and is gone once it is saved', async (t) => {
+test('a draft survives a crash, is offered only on its own page, and is deleted after the save', async (t) => {
   const { app, page } = await browser.open(t)
   await write(app, 'a', 'text')
   await page.goto('/edit/text/a')
@@ -163,7 +163,7 @@ test('a draft survives a crash, is offered where it belongs, and is gone once it
 
   const again = await page.context().newPage()
   await again.goto('/edit/text/b')
-  assert.equal(await again.getByText('A text that you did not save').count(), 0, 'it is another page’s')
+  assert.equal(await again.getByText('A text that you did not save').count(), 0, 'the draft is of another page')
   await write(app, 'a', 'someone else’s')
   await again.goto('/edit/text/a')
   await again.getByRole('button', { name: 'Take it back' }).click()
@@ -177,7 +177,7 @@ test('a draft survives a crash, is offered where it belongs, and is gone once it
   assert.equal(await again.getByText('A text that you did not save').count(), 0)
 })
 
-test('a picture is uploaded by button, by drop and by paste, and its line comes where the cursor is', async (t) => {
+test('a picture can be uploaded by button, drop and paste, and is inserted at the cursor', async (t) => {
   const { page } = await browser.open(t)
   const text = page.getByLabel('Text, in')
   const between = async () => {

@@ -55,8 +55,8 @@ function createClock (t) {
   }
 }
 
-test('the clocks of wiki and database are set forth and back under load: no edit is lost or out of line, ' +
-  'and nobody is told that an old copy is good', {
+test('clock steps of the wiki and the database under load lose or reorder no edit, ' +
+  'and an outdated copy never gets 304', {
   timeout: 400_000,
   skip: faketime === null && 'faketime is missing; `./stevec setup --with faketime` installs it'
 }, async (t) => {
@@ -70,7 +70,7 @@ test('the clocks of wiki and database are set forth and back under load: no edit
   t.after(() => editors.stop())
   /** @type {import('../../torture/oracle.js').Edit[]} */
   const own = []
-  /** Saves, and tries again after a 503: the database's own waits end late or early when its clock is set. */
+  /** Saves, and retries after a 503: a clock step makes the waits of the database end late or early. */
   async function write (/** @type {string} */ text) {
     for (let tries = 1; ; tries++) {
       const id = `dated ${own.length}`
@@ -109,16 +109,17 @@ test('the clocks of wiki and database are set forth and back under load: no edit
 
     await write(`text of step ${step}`)
     const since = await read({ 'if-modified-since': String(copy.headers['last-modified']) })
-    assert.equal(since.status, 200, 'what is newer is sent, however it is dated')
+    assert.equal(since.status, 200, 'a newer text is sent, whatever its date')
     assert.match(since.body, new RegExp(`text of step ${step}`))
-    assert.equal(hourOf(since) + 0, hours, 'the wiki goes by the clock that was set')
+    assert.equal(hourOf(since) + 0, hours, 'the wiki uses the clock that the test has set')
     assert.equal((await read({ 'if-modified-since': String(since.headers['last-modified']) })).status, 304)
     copy = since
   }
   await editors.stop()
 
   t.diagnostic(
-    `${editors.acknowledged()} edits, ${editors.failed.length} told to try again; longest time without one ${editors.gapMs()} ms`
+    `${editors.acknowledged()} edits, ${editors.failed.length} asked to retry; longest time without an edit ${
+      editors.gapMs()} ms`
   )
   assert.deepEqual(editors.unexpected, [])
   assert.deepEqual(testbed.mistakes(), [])

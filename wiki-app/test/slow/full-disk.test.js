@@ -20,7 +20,7 @@ const EDITS_MAX = 4_000
 
 const isRoot = process.getuid?.() === 0
 
-test('the database\'s disk is full: a clear 503 or 507, nothing is torn, and it goes on when there is space', {
+test('a full database disk gives 503 or 507 and damages no page; saves work again once there is space', {
   skip: isRoot ? false : 'needs root, to mount a small tmpfs',
   timeout: 400_000
 }, async (t) => {
@@ -46,7 +46,7 @@ test('the database\'s disk is full: a clear 503 or 507, nothing is torn, and it 
   t.after(() => app.close())
   assert.equal((await save(app, 'before', 'text')).statusCode, 201)
 
-  // The ballast takes the free space but for 20 000 KiB, so the database soon finds none.
+  // The ballast fills the disk up to 20 000 KiB, so that the database soon finds it full.
   const ballast = path.join(directory, 'ballast')
   const free = Number(
     spawnSync('df', ['--output=avail', '-k', directory], { encoding: 'utf8' }).stdout.trim().split('\n').pop()
@@ -75,7 +75,7 @@ test('the database\'s disk is full: a clear 503 or 507, nothing is torn, and it 
   await waitUntil(async () => (process && !isAlive(process)) || works(), RECOVERY_MAX_MS)
   if (process && isAlive(process)) t.diagnostic('mongod was not started again')
   else mongod = await start()
-  assert.ok(await waitUntil(works, RECOVERY_MAX_MS), 'it works again')
+  assert.ok(await waitUntil(works, RECOVERY_MAX_MS), 'saves work again')
   for (const [name, index] of acknowledged) {
     assert.match((await get(app, `/raw/${encodeURIComponent(name)}`)).body, new RegExp(`^text ${index} `), name)
   }

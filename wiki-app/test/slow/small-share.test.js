@@ -14,7 +14,7 @@ const CONTENT = 'A page of the length that is usual, with a [[Link]] here and *t
 const isRoot = process.getuid?.() === 0
 const skip = isRoot ? false : 'needs root, to limit the CPU'
 
-const title = 'with a twelfth of a core an ordinary page is saved, as the first and after a minute’s idleness'
+const title = 'with 8 % of a core the first save after the start and saves after an idle minute succeed'
 
 test(title, { skip, timeout: 600_000 }, async (t) => {
   const limits = createLimits({ cpu_share: CPU_SHARE, memory_bytes: null }, () => {})

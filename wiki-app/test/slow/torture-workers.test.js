@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { holds } from '../../torture/oracle.js'
 import { torture, WORKERS_VICTIMS } from '../../torture/torture.js'
 
-test('of a wiki of three processes, all, one, its database and both are killed while people edit: ' +
-  'every acknowledged edit is kept, once, in its place', { timeout: 600_000 }, async () => {
+test('after kills of one worker, of the wiki with three workers, of its database and of both, ' +
+  'every acknowledged edit is stored once and in order', { timeout: 600_000 }, async () => {
   const { trials, acknowledged, unexpected, findings } = await torture({
     trials: WORKERS_VICTIMS.length,
     edits: 200,
