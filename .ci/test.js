@@ -65,7 +65,9 @@ const SUITES = {
           command('lint JavaScript', bin('eslint'), ['.', '--max-warnings', '0']),
           command('lint Python', venv('ruff'), ['check', '--quiet', 'analysis']),
           command('format Python', venv('ruff'), ['format', '--check', '--quiet', 'analysis']),
-          command('vet Go', 'go', ['vet', '-C', path.join(ROOT, 'harness/links'), './...']),
+          command('vet Go, links', 'go', ['vet', '-C', path.join(ROOT, 'harness/links'), './...']),
+          command('vet Go, k6', 'go', ['vet', '-C', path.join(ROOT, 'harness/k6'), './...']),
+          command('tests Go, k6', 'go', ['test', '-C', path.join(ROOT, 'harness/k6'), './...']),
           command('types', bin('tsc'), ['--project', 'tsconfig.json']),
           command('types in the browser', bin('tsc'), ['--project', 'wiki-app/src/assets']),
           pytestCheck()

@@ -12,7 +12,7 @@ from stevec_predict.scenario import POLICIES, POLICY_OF, Scenario, ScenarioError
 from stevec_predict.table import cost_lines, lines_for
 from stevec_report.command_parser import CommandParser
 
-DESCRIPTION = "What a cache would be worth and what it would cost in freshness, without running anything."
+DESCRIPTION = "Predicts how many requests a cache saves and how much freshness that costs, without running anything."
 EXAMPLES = """\
 examples:
   stevec predict --pages 100 --rate 1000 --edits 0.05 --ttl 180 --requests 10000
@@ -69,11 +69,11 @@ def build_parser(prog: str) -> argparse.ArgumentParser:
     cache.add_argument("--no-collapse", action="store_true", help="simultaneous misses all go to the origin")
     origin = parser.add_argument_group("origin")
     origin.add_argument("--fetch-ms", type=float, default=50.0, metavar="MS", help="how long it takes, default 50 ms")
-    origin.add_argument("--flash", type=float, metavar="N", help="also: a cold page asked for N times a second")
+    origin.add_argument("--flash", type=float, metavar="N", help="also: a cold page that gets N reads a second")
     run = parser.add_argument_group("run (without: the steady state)")
     run.add_argument("--duration", type=float, metavar="S", help="seconds, beginning with empty caches")
     run.add_argument("--requests", type=float, metavar="N", help="instead: requests, at --rate")
-    run.add_argument("--seed", type=int, default=1, metavar="N", help="where something has to be simulated; default 1")
+    run.add_argument("--seed", type=int, default=1, metavar="N", help="seed of simulated runs; default 1")
     _add_costs(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     return parser
@@ -154,7 +154,7 @@ def _exactly(number: float) -> int:
 
 def _scenario(options: argparse.Namespace) -> Scenario:
     if options.ttl == 0 and options.policy in ("ttl", "ttl+swr"):
-        raise ScenarioError("a ttl of 0 is a cache that asks each time: give --policy revalidate, or no-store")
+        raise ScenarioError("with a ttl of 0 every read asks the origin: give --policy revalidate, or no-store")
     if options.duration is not None and options.requests is not None:
         raise ScenarioError("give duration or requests, not both")
     run_s = options.duration
@@ -185,7 +185,7 @@ def _scenario(options: argparse.Namespace) -> Scenario:
 def _shares(options: argparse.Namespace) -> tuple[float, ...]:
     if options.pop_shares is not None:
         if options.pops != 1 or options.pops_zipf:
-            raise ScenarioError("pop-shares stands in place of pops and pops-zipf: give one of them")
+            raise ScenarioError("pop-shares replaces pops and pops-zipf: give one of them")
         try:
             return tuple(float(share) for share in options.pop_shares.split(","))
         except ValueError:

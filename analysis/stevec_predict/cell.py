@@ -158,13 +158,13 @@ def _simulate(
 ) -> Draws:
     """The `Draws` of this cell."""
     if scenario.run_s is None:
-        raise ScenarioError("a trial has a length, and this has none")
+        raise ScenarioError("a trial needs a duration, and this one has none")
     run_s, events = scenario.run_s, requests + other_reads
     # 1/k of the pages with 1/k of the requests has k times the variance, and the same mean if all pages are equal.
     alike = scenario.zipf == 0 and scenario.edit_exponent == 0
     parts = max(1.0, events / TRIAL_EVENTS_MAX) if alike or _is_closed(scenario, settings) else 1.0
     if events / parts > WHOLE_EVENTS_MAX:
-        raise ScenarioError(f"what has no closed form is simulated, up to {WHOLE_EVENTS_MAX} requests a trial")
+        raise ScenarioError(f"without a closed form, a trial is simulated, with at most {WHOLE_EVENTS_MAX} requests")
     pages = max(1, round(scenario.pages / parts))
     requests, other_reads = max(1, round(requests / parts)), round(other_reads / parts)
     trials = int(np.clip(EVENTS_MAX // (requests + other_reads), TRIALS_LEAST, TRIALS_MOST))
@@ -203,7 +203,7 @@ def _simulate(
         )
         ratios.append((found.hit_ratio, found.stale_ratio))
     if len(ratios) < 2:
-        raise ScenarioError("trials of so few requests cannot be predicted")
+        raise ScenarioError("trials with so few requests cannot be predicted")
     deviations = np.std(ratios, axis=0, ddof=1) / np.sqrt(parts)
     return Draws(len(ratios), *np.mean(ratios, axis=0).tolist(), *deviations.tolist())
 

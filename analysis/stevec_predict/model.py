@@ -223,10 +223,10 @@ def _assumptions(scenario: Scenario, finite: bool) -> Iterator[str]:
         yield COLD_START
     elif scenario.run_s is not None:
         lives = scenario.run_s / scenario.ttl_s
-        yield f"the run lasts {lives:.0f} lifetimes, so it is taken for endless"
+        yield f"the run lasts {lives:.0f} lifetimes, so the steady state is used"
     else:
         yield ENDLESS
     if scenario.policy in PURGING:
-        yield "a cache does not store what was on its way when a purge came (else add race_stale_ratio)"
+        yield "a cache does not store a response that was in flight at a purge (else add race_stale_ratio)"
     if scenario.tiered:
-        yield "the parent tells its edges the age of what it sends (Age)"
+        yield "the parent sends its edges the age of each copy (Age)"

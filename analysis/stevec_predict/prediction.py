@@ -3,10 +3,10 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-INDEPENDENT = "reads and edits come at random (Poisson) and independently; caches are never full"
-ENDLESS = "the caches have been in use for long"
+INDEPENDENT = "reads and edits arrive at random (Poisson) and independently; caches are never full"
+ENDLESS = "the caches have been in use for a long time"
 COLD_START = "the run begins with empty caches"
-COLLAPSING = "collapsing is taken for granted"
+COLLAPSING = "the caches collapse requests"
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def lines_for(
     if p.purges_per_s:
         yield _row("purge calls", f"{three_digits(p.purges_per_s)} a second")
     if p.race_stale_ratio:
-        yield _row("stale by races, on top", _percent(p.race_stale_ratio), "if an old answer on its way is stored")
+        yield _row("extra stale reads by races", _percent(p.race_stale_ratio), "if a cache stores responses in flight")
     if flash is not None:
         yield ""
         yield f"a cold page, {three_digits(flash_per_s)} reads a second from one moment on:"
@@ -65,7 +65,7 @@ def cost_lines(
     for name in DETAIL:
         yield f"  {name.replace('_', ' '):16}" + "".join(f"{row[name]:>10.2f}" for row in rows.values())
     capacity = three_digits(origin_capacity_per_s)
-    yield f"  - answers of {grouped(page_bytes)} bytes; an origin serves {capacity} a second"
+    yield f"  - responses of {grouped(page_bytes)} bytes; an origin serves {capacity} a second"
     yield "  - list prices, without free allowances: check them"
     if prices.examples:
         yield f"  - without a source, so examples only: {', '.join(prices.examples)}"
@@ -74,7 +74,7 @@ def cost_lines(
 def _dominant(scenario: Scenario, prediction: Prediction) -> Iterator[str]:
     """Sentences on what dominates the result, and how another lifetime would change it."""
     if prediction.hit_ratio == 0 and scenario.policy in ("no-store", "revalidate"):
-        yield "Every read asks the origin: nobody reads an old page, and only bytes can be saved."
+        yield "Every read asks the origin: no read is stale, and only bytes can be saved."
         return
     share = prediction.seldom_miss_share
     if scenario.run_s is not None and scenario.run_s <= scenario.ttl_s and scenario.policy == "ttl":
@@ -82,9 +82,9 @@ def _dominant(scenario: Scenario, prediction: Prediction) -> Iterator[str]:
     elif share >= 0.5:
         yield f"{_percent(share)} of the misses are of pages read less than once in a lifetime at their edge."
     elif share > 0:
-        yield f"{_percent(1 - share)} of the misses come because the copy of a page that is read often ended."
+        yield f"{_percent(1 - share)} of the misses are of pages read once or more in a lifetime at their edge."
     if prediction.stale_ratio > FRESH_ENOUGH:
-        yield f"One read of {three_digits(1 / prediction.stale_ratio)} is older than the newest edit."
+        yield f"One read in {three_digits(1 / prediction.stale_ratio)} is older than the newest edit."
     try:
         others = [(factor, predict(vary_ttl(scenario, factor))) for factor in (0.5, 2)]
     except ScenarioError:

@@ -20,7 +20,7 @@ KNOWN_SETTINGS = (
         "pause_s",
     ),
     *("rate_per_s", "connection_reuse", "policy", "popularity", "edit_popularity", "ttl_s", "stale_while_revalidate_s"),
-    *("burst", "cache", "collapsing", "origin_cache_mib", "origin_delay_ms", "fault", "stale_if_error_s"),
+    *("arrivals", "burst", "cache", "collapsing", "origin_cache_mib", "origin_delay_ms", "fault", "stale_if_error_s"),
     *("duration_max_s", "bound", "background_vus", "timeout_s"),
 )
 # These invalidate a page when a POST to it passes through them (RFC 9111, section 4.4). The other caches of
@@ -34,11 +34,11 @@ def describe_run(scenario: Scenario, settings: dict[str, Any]) -> str:
     """The kind of a finite run in words."""
     kind = "purges" if scenario.policy in PURGING else "lifetimes"
     if is_invalidated(settings):
-        kind += ", which an edit through the cache ends"
+        kind += " (an edit through the cache invalidates its page)"
     if is_ticking(scenario, settings):
         kind += " in whole seconds"
     if settings.get("burst") is not None:
-        kind += " under a crowd that comes as planned"
+        kind += " with a burst of requests"
     if is_uncollapsed(settings):
         kind += f", without collapsing and {settings['origin_delay_ms']:g} ms a fetch"
     return kind
@@ -64,21 +64,23 @@ def reason_without_hits(settings: dict[str, Any]) -> str:
     """The reason why no cache answers any request in this cell, or ''; ScenarioError if that is not known."""
     policy = policy_of(settings)
     if settings.get("origin_cache_mib"):
-        raise ScenarioError("pages in the wiki's memory are as old as the database's word of a change is late")
+        raise ScenarioError(
+            "pages kept in the wiki's memory have no model, as nothing predicts when the database reports a change"
+        )
     if settings["door"] not in CACHING_DOORS:
         return "no cache on the way"
     if settings.get("fault") is not None:
-        raise ScenarioError("the origin is down for a part of the trial, and every model has one that answers")
+        raise ScenarioError("the origin is down for a part of the trial, and every model assumes that it responds")
     if policy in ("no-store", "revalidate"):
         return "every read asks the origin"
     if policy in PURGING and settings["door"] == "local":
-        return "every read asks the origin: only the CDN has a lifetime, and is purged"
+        return "every read asks the origin: only the CDN gets a lifetime and purges"
     if settings.get("edit_ratio", 0) >= 1 and settings.get("edit", "post") == "post":
         return "there are no reads"
     if is_uncollapsed(settings) and not settings.get("origin_delay_ms"):
-        raise ScenarioError("without collapsing it matters how long a fetch takes, and no setting says so")
+        raise ScenarioError("without collapsing, a model needs to know how long a fetch takes: set origin_delay_ms")
     if is_uncollapsed(settings) and policy == "ttl+swr":
-        raise ScenarioError("without collapsing, what the edge fetches while it answers with old copies has no model")
+        raise ScenarioError("stale-while-revalidate without collapsing has no model")
     unknown = sorted(key for key, value in settings.items() if key not in KNOWN_SETTINGS and value not in (None, False))
     if unknown:
         raise ScenarioError(f"the setting {unknown[0]} is in none of the models")
@@ -139,4 +141,4 @@ def _exponent(popularity: Any) -> float:
 def _planned_s(settings: dict[str, Any], requests: int) -> float:
     if settings.get("model") == "open" and settings.get("rate_per_s"):
         return requests / settings["rate_per_s"]
-    raise ScenarioError("a closed model lasts as long as the answers take: give duration_s, as measured")
+    raise ScenarioError("the duration of a closed model depends on its response times: give duration_s, as measured")

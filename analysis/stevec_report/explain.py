@@ -67,7 +67,8 @@ def reasons(analysis: Analysis, study_settings: dict[str, Any]) -> list[str]:
     invalid = sum(not o.valid for o in analysis.outcomes)
     if invalid:
         found.append(f"{wording.part_of(invalid, len(analysis.outcomes), 'trial')} are invalid and left out.")
-    dropped = sum(o.record.dropped_iterations for o in analysis.valid if o.record.setting("model") == "open")
-    if dropped:
-        found.append(f"The load generator dropped {wording.count_of(dropped, 'iteration')} in valid trials.")
+    never_sent = sum(o.record.never_sent for o in analysis.valid)
+    if never_sent:
+        requests = wording.count_of(never_sent, "planned request")
+        found.append(f"The load generator never sent {requests} of valid trials.")
     return found

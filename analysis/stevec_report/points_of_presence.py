@@ -25,7 +25,7 @@ def _table(analysis: Analysis, placed: Sequence[MeasuredOutcome]) -> Table:
     for cell, members in outcomes.cells(placed).items():
         found = analysis.samples.query(
             f"""
-            SELECT left(pop, {NAME_MAX_CHARS}), count(*), count(*) FILTER (served), avg(duration_ms) FILTER (answered)
+            SELECT left(pop, {NAME_MAX_CHARS}), count(*), count(*) FILTER (served), avg(response_ms) FILTER (answered)
             FROM {{samples}} WHERE pop <> '' GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 50
             """,
             [o.number for o in members],

@@ -1,23 +1,32 @@
 """The table of samples as duckdb sees it: columns, conditions on a row, and a database that touches nothing else."""
 
+import gzip
+from pathlib import Path
+
 import duckdb
 
 COLUMNS = {
+    "planned_at_us": "BIGINT",
     "sent_at_us": "BIGINT",
     "iteration": "BIGINT",
     "page": "VARCHAR",
     "method": "VARCHAR",
     "status": "INTEGER",
+    "failure": "VARCHAR",
+    "phase": "VARCHAR",
     "error_code": "INTEGER",
     "cache_status": "VARCHAR",
     "duration_ms": "DOUBLE",
     "size_bytes": "BIGINT",
     "revision": "BIGINT",
 }
+# Results of before these were recorded lack them.
+NEW_COLUMNS = ("planned_at_us", "failure", "phase")
 HEADER = ",".join(COLUMNS).encode()
 # If many points of presence may answer (docs/results-format.md), the last column names the one that did.
 POP_COLUMN = {"pop": "VARCHAR"}
-POP_HEADER = HEADER + b",pop"
+HEADER_MAX_BYTES = 1_000
+NEVER_SENT = "never-sent"  # `failure` of a planned request of the open model that was not sent
 
 # Statuses of responses that a cache gave without a request to the origin first. REVALIDATED is not among them: the
 # origin answered that request too (with a 304), and its counter counted it.
@@ -26,6 +35,9 @@ IS_SERVED = f"cache_status IN {CACHE_SERVED!r}"
 IS_ANSWERED = "status BETWEEN 200 AND 399"
 IS_READ = "method IN ('GET', 'HEAD')"
 DONE_AT = "sent_at_us + CAST(round(duration_ms * 1000) AS BIGINT)"
+
+# What a user waits: from the planned time of the open model, else from the sending.
+RESPONSE_MS = "duration_ms + greatest(0, coalesce(sent_at_us - planned_at_us, 0)) / 1000.0"
 
 CSV_FORMAT = "header = true, auto_detect = false, delim = ',', quote = '\"', escape = '\"'"
 
@@ -42,3 +54,35 @@ def open_database(threads: int, memory_limit: str, scratch: str = "") -> duckdb.
             "autoload_known_extensions": False,
         }
     )
+
+
+def columns_of(header: bytes) -> dict[str, str] | None:
+    """Return {column: type} of a file of samples by its first line, also of an older one; None for another file."""
+    names = header.rstrip(b"\r\n").decode(errors="replace").split(",")
+    for columns in (COLUMNS, {name: kind for name, kind in COLUMNS.items() if name not in NEW_COLUMNS}):
+        for known in (columns, columns | POP_COLUMN):
+            if names == list(known):
+                return known
+    return None
+
+
+def select_samples(table: str, columns: dict[str, str]) -> str:
+    """Return a SELECT of all samples in `table`, which has these `columns`; those that it lacks are null.
+
+    Requests that were never sent are left out.
+    """
+    missing = ", ".join(f"CAST(NULL AS {COLUMNS[name]}) AS {name}" for name in NEW_COLUMNS if name not in columns)
+    rows = f"SELECT *{', ' if missing else ''}{missing} FROM {table}"
+    return f"SELECT * FROM ({rows}) WHERE coalesce(failure, '') <> '{NEVER_SENT}'"
+
+
+def columns_of_file(file: Path) -> dict[str, str]:
+    """Return the columns of a samples.csv.gz; ValueError if it is none."""
+    try:
+        with gzip.open(file, "rb") as reader:
+            columns = columns_of(reader.readline(HEADER_MAX_BYTES))
+    except (OSError, EOFError) as error:
+        raise ValueError(f"{file.name} cannot be read ({error})") from error
+    if columns is None:
+        raise ValueError(f"{file.name} has other columns")
+    return columns

@@ -20,15 +20,16 @@ from stevec_report.freshness import Freshness, FreshnessError, measure_files
 from stevec_report.run_folder import Run, Trial
 from stevec_report.sample_files import check_logs, decompress, describe_error
 from stevec_report.sample_table import (
-    COLUMNS,
     CSV_FORMAT,
     HEADER,
+    HEADER_MAX_BYTES,
     IS_ANSWERED,
     IS_READ,
     IS_SERVED,
-    POP_COLUMN,
-    POP_HEADER,
+    RESPONSE_MS,
+    columns_of,
     open_database,
+    select_samples,
 )
 from stevec_report.trial_record import TrialRecord
 from stevec_report.trial_stats import TrialStats, condense, count_cut_off
@@ -43,8 +44,9 @@ DURATION_MAX_MS = 1e9  # 11 days
 class Samples:
     """All samples of a run: one Parquet file per trial, and the statistics by number of trial.
 
-    Columns: sent_at_us, iteration, page, method, status, error_code, cache_status ('' where the door has none),
-    duration_ms, size_bytes, revision, answered, served, is_read.
+    Columns: those of docs/results-format.md, cache_status '' where the door has none, null where an older file lacks
+    a column; and answered, served, is_read, response_ms (from the planned time, where there is one). Planned requests
+    that were never sent are left out.
     """
 
     database: duckdb.DuckDBPyConnection
@@ -111,7 +113,9 @@ def _load_trial(samples: Samples, trial: Trial, record: TrialRecord, folder: Pat
     if not whole:
         return rows
     try:
-        stats = condense(samples.database, *(samples.path(trial.number, kind) for kind in kinds))
+        files = [samples.path(trial.number, kind) for kind in kinds]
+        background = files[1] if record.background is not None else None
+        stats = condense(samples.database, files[0], background, never_sent=record.never_sent)
     except FreshnessError as error:
         trial.problems.append(str(error))
         return rows
@@ -136,10 +140,9 @@ def _load_file(samples: Samples, number: int, folder: Path, kind: str, rows_left
     try:
         decompress(folder / f"{kind}.csv.gz", plain)
         with plain.open("rb") as file:
-            header = file.readline(len(POP_HEADER) + 2).rstrip(b"\r\n")
-        if header not in (HEADER, POP_HEADER):
+            columns = columns_of(file.readline(HEADER_MAX_BYTES))
+        if columns is None:
             raise ValueError(f"has another header than {HEADER.decode()}")
-        columns = COLUMNS | POP_COLUMN if header == POP_HEADER else COLUMNS
         return _to_parquet(samples, plain, samples.path(number, kind), columns, rows_left)
     finally:
         plain.unlink(missing_ok=True)
@@ -151,7 +154,8 @@ def _to_parquet(samples: Samples, plain: Path, target: Path, columns: dict[str, 
     try:
         samples.database.execute(
             f"COPY (SELECT * REPLACE (coalesce(cache_status, '') AS cache_status), {IS_ANSWERED} AS answered, "
-            f"{IS_SERVED} AS served, {IS_READ} AS is_read FROM read_csv(?, {CSV_FORMAT}, columns = {columns!r})) "
+            f"{IS_SERVED} AS served, {IS_READ} AS is_read, {RESPONSE_MS} AS response_ms "
+            f"FROM ({select_samples(f'read_csv(?, {CSV_FORMAT}, columns = {columns!r})', columns)})) "
             f"TO '{quoted}' (FORMAT parquet, COMPRESSION lz4)",
             [str(plain)],
         )

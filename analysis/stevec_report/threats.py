@@ -10,7 +10,7 @@ from stevec_report.outcomes import valid_of
 from stevec_report.parts import Part
 from stevec_report.run_folder import Run
 from stevec_report.study_folder import Study
-from stevec_report.wording import count_of, join_words, part_of
+from stevec_report.wording import count_of, join_words, part_of, three_digits
 
 STOLEN_SHARE_MIN = 0.02  # of all cores; a smaller share is within the normal variation of a trial
 Threat = tuple[str, str]  # short name, sentences
@@ -103,8 +103,8 @@ def _describe_loopback(parts: Sequence[Part]) -> Threat | None:
 def _describe_generator(parts: Sequence[Part]) -> Threat:
     limited = sum(o.limited for part in parts for o in part.outcomes)
     records = [o.record for part in parts for o in part.outcomes if o.record]
-    # In the closed model k6 also counts iterations that a time limit cut off as dropped, so only open trials count.
-    dropped = sum(record.dropped_iterations for record in records if record.setting("model") == "open")
+    never_sent = sum(record.never_sent for record in records)
+    lags = [record.lag_p99_ms for record in records if record.lag_p99_ms is not None]
     shares = [record.generator_cpu_share for record in records if record.generator_cpu_share is not None]
     sentences = [
         "Where the load generator runs on the same machine, it takes processor time from what it measures, "
@@ -119,8 +119,13 @@ def _describe_generator(parts: Sequence[Part]) -> Threat:
         )
     else:
         sentences.append("No trial was limited by it.")
-    if dropped:
-        sentences.append(f"It dropped {count_of(dropped, 'iteration')} for which no requester was free.")
+    if never_sent:
+        sentences.append(f"It never sent {count_of(never_sent, 'planned request')}, as no requester was free in time.")
+    if lags:
+        sentences.append(
+            "Times of the open model count from the moment at which a request was planned. The 99th percentile of the "
+            f"time from the plan to the sending was up to {three_digits(max(lags))} ms in a trial."
+        )
     return ("The generator", " ".join(sentences))
 
 

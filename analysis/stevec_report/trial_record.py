@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stevec_report.json_fields import get, get_count, get_optional_count, get_optional_number, get_time
+from stevec_report.json_fields import (
+    get,
+    get_count,
+    get_object,
+    get_optional_count,
+    get_optional_number,
+    get_time,
+)
 from stevec_report.levels import LEVEL_MAX_CHARS, level_text
 
 REPETITIONS_MAX = 2_000
@@ -63,6 +70,8 @@ class TrialRecord:
     `cell` is {factor: level as text}, `settings` the settings in effect. `clock_step_s` is the difference that
     arose between wall clock and monotonic clock during the trial (None if the trial does not record it).
     `stolen_cpu_share` is the share of all cores that the machine's host gave to other guests (None if not recorded).
+    `never_sent` are planned requests of the open model that were not sent, for want of a free VU; `lag_p99_ms` is how
+    late the others were sent (None in the closed model, and where it is not recorded).
     `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without purges.
     """
 
@@ -87,7 +96,8 @@ class TrialRecord:
     counter_expected: int | None
     served_by_cache: int
     log_lines: dict[str, int]
-    dropped_iterations: int
+    never_sent: int
+    lag_p99_ms: float | None
     wall_s: float | None
     generator_cpu_share: float | None
     generator_limited: bool
@@ -155,7 +165,8 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         counter_expected=get_optional_count(value, "counter_expected"),
         served_by_cache=get_count(value, "served_by_cache"),
         log_lines={name: lines for name, lines in log_lines.items() if name in LOG_NAMES},
-        dropped_iterations=get_optional_count(k6, "dropped_iterations") or 0,
+        never_sent=_read_never_sent(value),
+        lag_p99_ms=get_optional_number(get_object(value, "schedule"), "lag_p99_ms"),
         wall_s=get_optional_number(k6, "wall_s"),
         generator_cpu_share=get_optional_number(k6, "generator_cpu_share"),
         generator_limited=k6.get("generator_limited") is True,
@@ -167,6 +178,17 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         fault=_read_fault(value.get("fault")),
         stolen_cpu_share=get_optional_number(k6, "stolen_cpu_share"),
     )
+
+
+def _read_never_sent(value: dict[str, Any]) -> int:
+    """Planned requests of the open model that were not sent; older results have k6's dropped iterations.
+
+    In the closed model k6 also counted iterations that a time limit cut off as dropped.
+    """
+    if isinstance(value.get("schedule"), dict):
+        return get_count(value["schedule"], "never_sent")
+    dropped = get_optional_count(get_object(value, "k6"), "dropped_iterations") or 0
+    return dropped if get_object(value, "settings").get("model") == "open" else 0
 
 
 def _read_proof(value: Any) -> tuple[str, ...]:

@@ -40,14 +40,16 @@ class BackgroundStats:
 
 @dataclass(frozen=True)
 class TrialStats:
-    """Statistics of one trial's samples.csv.gz. Times are milliseconds, of answered requests (2xx, 3xx) only.
+    """Statistics of one trial's samples.csv.gz. Times are milliseconds, of answered requests (2xx, 3xx) only, and
+    count from the planned time in the open model; `service_` from the sending.
 
     The times are None if nothing was answered. Percentiles interpolate linearly (type 7 of Hyndman & Fan,
     "Sample quantiles in statistical packages", The American Statistician 50(4), 1996). `slow` are answered
     requests that took longer than TOLERATED_MS. `freshness` is None where nothing was read, or nothing edited. `pops`
     are requests by point of presence, {} where none is named. `wait_ms` is the mean over all requests, in which a
     failed one counts with its own time, but at least with TOLERATED_MS. Under overload, the mean of the answered
-    requests alone is too low, because only some requests are answered.
+    requests alone is too low, because only some requests are answered. `all_percentiles_ms` are of all planned
+    requests, where one that failed or was never sent took longer than any other (infinity).
     """
 
     requests: int
@@ -65,6 +67,9 @@ class TrialStats:
     wait_ms: float
     percentiles_ms: tuple[float, ...] | None
     max_ms: float | None
+    service_mean_ms: float | None
+    service_p99_ms: float | None
+    all_percentiles_ms: tuple[float, ...]
     slow: int
     failure_kinds: dict[str, int]
     unanswered: int
@@ -107,6 +112,11 @@ class TrialStats:
         return self.percentile_ms(0.5)
 
     @property
+    def all_p99_ms(self) -> float:
+        """The 99th percentile over all planned requests; infinity if more than 1 % failed or were never sent."""
+        return self.all_percentiles_ms[PERCENTILES.index(0.99)]
+
+    @property
     def p95_ms(self) -> float | None:
         """The 95th percentile."""
         return self.percentile_ms(0.95)
@@ -117,8 +127,12 @@ class TrialStats:
         return self.percentile_ms(0.99)
 
 
-def condense(database: duckdb.DuckDBPyConnection, file: Path, background: Path | None = None) -> TrialStats:
+def condense(
+    database: duckdb.DuckDBPyConnection, file: Path, background: Path | None = None, never_sent: int = 0
+) -> TrialStats:
     """Return the `TrialStats` of one trial, from the Parquet files of its probe and its background.
+
+    `never_sent` are the planned requests that the files lack.
 
     FreshnessError if the freshness of its reads cannot be measured.
     """
@@ -130,19 +144,21 @@ def condense(database: duckdb.DuckDBPyConnection, file: Path, background: Path |
                count(DISTINCT iteration) AS iterations, count(DISTINCT page) AS distinct_pages,
                count(*) FILTER (is_read AND served) AS served_reads, min(sent_at_us) AS first_sent_us,
                max({DONE_AT}) AS last_done_us,
-               sum(CAST(round(duration_ms * 1000000) AS BIGINT)) FILTER (answered) AS total_ns,
-               sum(CAST(round(1000000 * CASE WHEN answered THEN duration_ms
-                   ELSE greatest(duration_ms, {TOLERATED_MS}) END) AS BIGINT)) AS waited_ns,
-               quantile_cont(duration_ms, [{levels}]) FILTER (answered) AS percentiles,
-               max(duration_ms) FILTER (answered) AS max_ms,
-               count(*) FILTER (answered AND duration_ms > {TOLERATED_MS}) AS slow,
+               sum(CAST(round(response_ms * 1000000) AS BIGINT)) FILTER (answered) AS total_ns,
+               sum(CAST(round(1000000 * CASE WHEN answered THEN response_ms
+                   ELSE greatest(response_ms, {TOLERATED_MS}) END) AS BIGINT)) AS waited_ns,
+               quantile_cont(response_ms, [{levels}]) FILTER (answered) AS percentiles,
+               max(response_ms) FILTER (answered) AS max_ms,
+               sum(CAST(round(duration_ms * 1000000) AS BIGINT)) FILTER (answered) AS service_ns,
+               quantile_cont(duration_ms, 0.99) FILTER (answered) AS service_p99_ms,
+               count(*) FILTER (answered AND response_ms > {TOLERATED_MS}) AS slow,
                count(*) FILTER (status = 0) AS unanswered
         FROM read_parquet(?)
         """,
         [str(file)],
     )
     requests, reads, percentiles = row["requests"], row["reads"], row.pop("percentiles")
-    total_ns, waited_ns = row.pop("total_ns"), row.pop("waited_ns")
+    total_ns, waited_ns, service_ns = row.pop("total_ns"), row.pop("waited_ns"), row.pop("service_ns")
     answered = requests - row["failures"]
     files = [file] if background is None else [file, background]
     span_us = (row["first_sent_us"], row["last_done_us"])
@@ -152,12 +168,28 @@ def condense(database: duckdb.DuckDBPyConnection, file: Path, background: Path |
         cache_statuses=_cache_statuses(database, file),
         pops=_pops(database, file),
         mean_ms=int(total_ns) / 1e6 / answered if answered else None,
+        service_mean_ms=int(service_ns) / 1e6 / answered if answered else None,
+        all_percentiles_ms=_percentiles_of_all(database, file, never_sent),
         wait_ms=int(waited_ns) / 1e6 / requests,
         percentiles_ms=tuple(percentiles) if percentiles else None,
         failure_kinds=_failure_kinds(database, file) if row["failures"] else {},
         freshness=measure_files(files).summary() if 0 < reads < requests else None,
         background=None if background is None else _condense_background(database, background, span_us),
     )
+
+
+def _percentiles_of_all(database: duckdb.DuckDBPyConnection, file: Path, never_sent: int) -> tuple[float, ...]:
+    """PERCENTILES over all planned requests: the smallest times that so many did not exceed; infinity for failures."""
+    row = _one_row(
+        database,
+        f"""
+        SELECT quantile_disc(wait_ms, [{", ".join(str(level) for level in PERCENTILES)}]) AS percentiles
+        FROM (SELECT CASE WHEN answered THEN response_ms ELSE 'infinity'::DOUBLE END AS wait_ms FROM read_parquet(?)
+              UNION ALL SELECT 'infinity'::DOUBLE FROM range(?))
+        """,
+        [str(file), never_sent],
+    )
+    return tuple(row["percentiles"])
 
 
 def count_cut_off(database: duckdb.DuckDBPyConnection, file: Path, fault: Fault) -> int:

@@ -27,7 +27,7 @@ def overload_folder(tmp_path):
 
 @pytest.fixture(scope="session")
 def reported_run(tmp_path_factory):
-    """A run with its report, for tests that only look."""
+    """A run with its report, for tests that only read it."""
     run = build_run_folder(tmp_path_factory.mktemp("results"), repetitions=5, requests=200, pages=20)
     assert main([str(run)]) == 0
     return run
@@ -35,7 +35,7 @@ def reported_run(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def reported_study(tmp_path_factory):
-    """A study of all experiments with its report, without the pixels, for tests that only look."""
+    """A study of all experiments with its report, with empty PNG files, for tests that only read it."""
     study = build_study_folder(tmp_path_factory.mktemp("results"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plot_style, "to_png", lambda figure: b"")
@@ -45,7 +45,7 @@ def reported_study(tmp_path_factory):
 
 @pytest.fixture
 def without_pictures(monkeypatch):
-    """Leave the drawing out, which takes most of the time of a report, where a test looks at no figure."""
+    """Skip the drawing, which takes most of the time of a report, for tests that check no figure."""
     empty = '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"></svg>'
     monkeypatch.setattr(plot_style, "to_png", lambda figure: b"")
     monkeypatch.setattr(plot_style, "to_svg", lambda figure: empty)

@@ -24,13 +24,14 @@ DOORS = {
     "source": {"url": "http://source.localhost:8081", "caching": False},
     "local": {"url": "http://localhost:8082", "caching": True},
 }
-# Typical time in ms of a request that the origin answers, and of one that the cache does.
+# Typical response time in ms from the origin, and from the cache.
 LEVELS_MS = {"source": (12.0, None), "nocache": (14.0, None), "local": (14.0, 2.4), "cached": (14.5, 5.5)}
-PURGE_US = 60_000  # from an edit until the toy cache has forgotten the page
+PURGE_US = 60_000  # from an edit until the toy cache drops the page
 WRITE_FACTOR = {"source": 1.16, "nocache": 1.16, "local": 1.5, "cached": 1.2}
 UNCACHED_STATUS = {"source": "", "nocache": "BYPASS"}
 HEADER = ["sent_at_us", "iteration", "page", "method", "status", "error_code", "cache_status"]
 HEADER += ["duration_ms", "size_bytes", "revision"]
+CURRENT_HEADER = ["planned_at_us", *HEADER[:5], "failure", "phase", *HEADER[5:]]
 BEGIN = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 SETTINGS = {
     "door": "cached",
@@ -116,7 +117,7 @@ def build_run_folder(
 
     Args:
         experiment: a name in EXPERIMENTS, or any other with `factors`.
-        failures_at: {trial: n}: the last n requests of the trial were answered with a 503 by the wiki.
+        failures_at: {trial: n}: the wiki answered the last n requests of the trial with 503.
         settings: settings that replace the experiment's.
     """
     identity, own_repetitions, own_settings, own_factors = EXPERIMENTS.get(experiment, ("X1", 2, {}, {}))
@@ -189,7 +190,7 @@ def find_trial(run, repetition=1, **cell):
 
 
 def write_gzip(path, data):
-    """Write bytes compressed, without the time of day."""
+    """Write bytes as gzip without a timestamp, so that equal data give equal files."""
     with path.open("wb") as raw, gzip.GzipFile(fileobj=raw, mode="wb", mtime=0, filename="", compresslevel=1) as file:
         file.write(data)
 
@@ -199,6 +200,25 @@ def edit_samples(folder, change, kind="samples"):
     path = folder / f"{kind}.csv.gz"
     lines = gzip.decompress(path.read_bytes()).decode().splitlines()
     write_gzip(path, "".join(f"{line}\n" for line in change(lines)).encode())
+
+
+def plan_samples(folder, lag_ms, never_sent=0):
+    """Give a trial the columns of an open model: the i-th request was sent `lag_ms(i)` after its planned time."""
+
+    def edit(lines):
+        out = [",".join(CURRENT_HEADER)]
+        for i, cells in enumerate(csv.reader(io.StringIO("\n".join(lines[1:])))):
+            failure = "" if 200 <= int(cells[4]) < 400 else "status"
+            planned_us = int(cells[0]) - round(1000 * lag_ms(i))
+            out.append(",".join([str(planned_us), *cells[:5], failure, "", *cells[5:]]))
+        last_us = int(out[-1].split(",")[0])
+        out += [f"{last_us + i},,{len(lines) - 1 + i},page-000001,GET,0,never-sent,,,,,," for i in range(never_sent)]
+        return out
+
+    edit_samples(folder, edit)
+    lags = sorted(lag_ms(i) for i in range(60))
+    schedule = {"never_sent": never_sent, "lag_p50_ms": lags[30], "lag_p99_ms": lags[59], "lag_max_ms": lags[59]}
+    edit_json(folder / "trial.json", lambda trial: trial.update(schedule=schedule | {"response_mean_ms": 1.0}))
 
 
 def edit_column(folder, column, change):
@@ -216,7 +236,7 @@ def edit_column(folder, column, change):
 
 
 def scale_times(folder, factor):
-    """Multiply the times of a trial's samples; what it took as a whole grows by as much."""
+    """Multiply the response times of a trial, and let it end an hour later."""
     edit_column(folder, "duration_ms", lambda text: f"{float(text) * factor:.6f}")
 
     def later(trial):
@@ -250,7 +270,7 @@ def _cells(factors):
 
 
 def _plan(plans, repetition, settings, rng):
-    """The requests of a repetition; the same for all cells that ask for the same number of the same pages."""
+    """The requests of a repetition; cells that differ only in the share of edits request the same pages."""
     length = min(settings["requests"], 5000)
     key = (repetition, settings["pages"], settings["requests"], settings["edit_ratio"])
     if key not in plans:
@@ -268,7 +288,7 @@ def _plan(plans, repetition, settings, rng):
 
 
 class _Trial:
-    """One trial: a toy wiki behind a toy cache, asked for the plan."""
+    """One trial: a toy wiki behind a toy cache gets the requests of a plan."""
 
     def __init__(self, run, number, repetition, cell, settings, plan, moment, rng, failures):
         self.folder = run / "trials" / f"{number:04d}"
@@ -279,7 +299,7 @@ class _Trial:
         self.begin_us = int(moment.timestamp() * 1e6)
         self.fresh_until, self.revision, self.copy = {}, {}, {}
         self.policy = settings.get("policy")
-        self.level = rng.lognormal(0, 0.03)  # what differs from trial to trial
+        self.level = rng.lognormal(0, 0.03)  # varies from trial to trial
 
     def write(self):
         """Write the trial and return how many seconds it lasted."""
@@ -372,7 +392,7 @@ class _Trial:
         return rows, dropped
 
     def _send(self, iteration, page, method, now_us, crowd):
-        """Ask the toy cache and, where it has no answer, the toy wiki; return a row of samples."""
+        """Send a request to the toy cache and, on a miss, to the toy wiki; return a row of samples."""
         origin_ms, cache_ms = LEVELS_MS[self.door]
         name = f"page-{page:06d}"
         status = UNCACHED_STATUS.get(self.door, "MISS")
@@ -395,7 +415,7 @@ class _Trial:
         return [now_us, iteration, name, method, 200, "", status, duration_ms, 5210, revision]
 
     def _background(self, begun_us, ended_us):
-        """Rows of the background: a few requests of each requester, from before the probe until after it."""
+        """Rows of the background: requests at equal intervals from before the probe until after it."""
         rows, spacing = [], max(1, (ended_us - begun_us) // 40)
         for at in range(begun_us - 200_000, ended_us + 200_000, spacing):
             row = self._send(len(rows), int(self.rng.integers(0, self.settings["pages"])), "GET", at, 0)
@@ -444,7 +464,7 @@ def write_logs(folder, door, rows):
 
 
 def k6_facts(seconds, dropped):
-    """What trial.json says of k6."""
+    """The facts about k6 in trial.json."""
     return {
         "exit_code": 0,
         "dropped_iterations": dropped,
@@ -516,7 +536,7 @@ def _manifest(experiment, identity, repetitions, settings, factors, seed, plans,
 
 
 def text_of(moment):
-    """A moment as trial.json has it."""
+    """A moment in the format of trial.json."""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

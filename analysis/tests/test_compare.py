@@ -1,4 +1,4 @@
-"""Comparing two runs: what is called real, what is refused, and when a gate closes."""
+"""Comparing two runs: which differences are real, which runs are refused, and which gates are violated."""
 
 import json
 import re
@@ -24,7 +24,7 @@ NUMBERS = {}
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """A run, the same again by other chance, and one whose cached door is a quarter slower."""
+    """A run, one that differs in its seed only, and one whose cached door is a quarter slower."""
     parent = tmp_path_factory.mktemp("results")
     return {
         "before": build(parent / "before", seed=1),
@@ -35,7 +35,7 @@ def runs(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def read_once(runs, monkeypatch):
-    """Read the samples of each of `runs` once, which no test changes; most of a comparison's time goes there."""
+    """Read the samples of `runs` only once: no test changes them, and reading takes most of a comparison's time."""
     shared = {path.resolve() for path in runs.values()}
 
     def read(run):
@@ -67,7 +67,7 @@ def test_runs_of_one_plan_are_paired(tmp_path, runs):
     twin = build(tmp_path / "twin", seed=1, slower={"source": 1.02, "cached": 1.02})
     comparison = compare(runs["before"], twin)
     assert comparison.paired and not compare(runs["before"], runs["again"]).paired
-    # The same chance in both: what is left is the two per cent, which no unpaired interval could tell.
+    # Both have the same random draws, so only the 2 % remain; an unpaired interval would be wider than that.
     found = comparison.differences["mean_ms"]["door=source"]
     assert found.real and found.estimate == pytest.approx(1.02, abs=1e-3) and found.high - found.low < 1e-3
 
@@ -249,7 +249,7 @@ def test_a_defect_is_no_violated_gate(runs):
         ({"mean_ratio_max": 1.1, "cells": [{"where": {"door": "cached"}, "mean_ratio_max": 2}]}, "slower", 0),
         ({"cells": [{"where": {"door": "cached"}, "hit_ratio_min": 0.9}]}, "again", 0),
         ({"hit_ratio_min": 0.9}, "again", 1),
-        # 1.25 with an interval around it: above the limit, and not for certain.
+        # The estimate 1.25 is above the limit, but its interval includes the limit.
         ({"mean_ratio_max": 1.2}, "slower", 0),
         ({"mean_ratio_max": 1.2, "undecided": "fail"}, "slower", 1),
         ({"stale_ratio_max": 0.01, "undecided": "fail"}, "again", 1),

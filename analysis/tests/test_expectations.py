@@ -1,4 +1,4 @@
-"""What an experiment expected before its run: what confirms it, what refutes it, what leaves it open."""
+"""The expectations of an experiment: when they are confirmed, refuted or undecided."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ NONE = {"that": "None.", "measure": "stale_ratio", "in": {"policy": ["purge", "n
 
 
 def analysis_of(expected, **stale):
-    """A run whose trials have these stale ratios: {policy: [one a repetition]}, under two rates of edits alike."""
+    """A run whose trials have these stale ratios: {policy: [one a repetition]}, for two rates of edits."""
     valid = []
     for policy, ratios in stale.items():
         for repetition, ratio in enumerate(ratios):
@@ -85,7 +85,7 @@ def test_of_many_runs_without_any_difference_few_confirm_something():
     false = 0
     for _ in range(400):
         trials = {name: rng.normal(0.3, 0.02, 3).tolist() for name in ("ttl", *"abc")}
-        # Each trial counts once: both rates of edits have the same value here.
+        # Only one rate of edits: the other one has the same draws.
         analysis = analysis_of(expected, **trials)
         analysis.valid = [one for one in analysis.valid if one.record.cell["edit_ratio"] == "0.01"]
         false += any(one.result != "undecided" for one in expectations.decide(analysis))

@@ -1,4 +1,4 @@
-"""What each experiment says of its hypothesis when the data are made to speak clearly."""
+"""The verdict of each experiment on its hypothesis, for generated data with a clear result."""
 
 import pytest
 from run_folder_fixture import build_run_folder, edit_column, edit_json, find_trial, scale_times
@@ -128,7 +128,7 @@ def test_e6_far_longer_is_more_than_a_quarter(tmp_path, analyse_run, factor, res
     scale(run, factor, 6, operation="write")
     verdict = decide_one(write_vs_read.evidence(analyse_run(run)))
     if result == "undecided":
-        # Nearly all reads miss here, so the toy's writes take 1.2 times as long: more, and not far more.
+        # Nearly all reads miss here, so the toy's writes take 1.2 times as long: longer, but not far longer.
         assert verdict.evidence.effect.ratio.centre == pytest.approx(1.2, rel=0.1)
         assert verdict.result != "confirmed"
     else:

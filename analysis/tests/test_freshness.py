@@ -1,4 +1,4 @@
-"""Stale reads: against a brute-force oracle over random histories, and in cases small enough to see."""
+"""Stale reads: against a brute-force oracle over random histories, and in small cases."""
 
 import gzip
 
@@ -67,7 +67,7 @@ def test_an_edit_of_another_page_or_one_that_failed_makes_nothing_stale(tmp_path
 
 
 def test_an_edit_whose_acknowledgement_was_lost_counts_among_the_versions_only(tmp_path):
-    lost = (0, "a", "POST", 0, 10, "")  # it made revision 2, and nobody was told
+    lost = (0, "a", "POST", 0, 10, "")  # it made revision 2, but its response was lost
     rows = [lost, (100, "a", "GET", 200, 10, 1), (200, "a", "GET", 200, 10, 2), (300, "a", "GET", 200, 10, 1)]
     assert measure_rows(tmp_path, rows).stale == 0
     rows += [(400, "a", "POST", 200, 10, 3), (500, "a", "GET", 200, 10, 1), (500, "a", "GET", 200, 10, 2)]
@@ -98,7 +98,7 @@ def test_a_page_that_is_missing_is_as_old_as_the_newest_deletion_that_it_may_sho
     assert measure_rows(tmp_path, [made, deleted, (1_500, "a", "GET", 200, 10, 1)]).stale == 1
     after = measure_rows(tmp_path, [made, deleted, again, (3_000, "a", "GET", 404, 10, "")])
     assert after.versions_behind.tolist() == [1]
-    # A deletion that may have happened could be the one that this reader was shown.
+    # The 404 may come from the deletion whose response was lost.
     lost = (2_500, "a", "DELETE", 0, 10, "")
     unsure = measure_rows(tmp_path, [made, deleted, again, lost, (3_000, "a", "GET", 404, 10, "")])
     assert (unsure.judged, unsure.unknown) == (0, 1)
@@ -148,7 +148,7 @@ def test_the_oracle_agrees_on_random_histories(tmp_path, seed):
 
 
 def random_history(rng, pages, edits, reads):
-    """Edits that overlap, fail or lose their answer, deletions, and reads of any revision there has been."""
+    """Edits that overlap, fail or lose their response, deletions, and reads of any committed revision."""
     rows = []
     for page in range(pages):
         revision, deleted, states = 0, set(), [(0, 0)]
@@ -185,7 +185,7 @@ def random_history(rng, pages, edits, reads):
 
 
 def judge_slowly(read, rows, tolerance_us):
-    """The definition, word for word, over all rows: (stale, versions, behind_us, uncertain) or a reason."""
+    """Apply the definition literally to all rows; return (stale, versions, behind_us, uncertain) or a reason."""
     sent, page, _, status, duration, revision = read
     edits = [row for row in rows if row[1] == page and row[2] != "GET"]
     acknowledged = [(s + d, r, s, m) for s, _, m, c, d, r in edits if 200 <= c < 400 and r != ""]

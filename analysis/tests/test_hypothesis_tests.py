@@ -16,7 +16,7 @@ from stevec_report.hypothesis_tests import equivalence, holm, least_p, paired_te
         ([1.0], 1.0),
         ([1.0, 2.0], 0.5),
         ([1.0, 2.0, 4.0], 0.25),
-        ([3.0, -1.0, -1.0], 1.0),  # |1| is reached by every pattern
+        ([3.0, -1.0, -1.0], 1.0),  # no pattern of signs has a smaller |sum| than 1
         ([1.0] * 8, 2 / 256),
         ([-1.0] * 8, 2 / 256),
         ([0.0, 0.0], 1.0),
@@ -99,7 +99,7 @@ def test_no_difference_found_is_not_no_difference():
 
 
 def test_holm_by_hand():
-    # From Holm's own recipe: 4 times 0.01, 3 times 0.02, 2 times 0.03, and never below an earlier one.
+    # Holm's procedure: 4 times 0.01, 3 times 0.02, 2 times 0.03, and never below an earlier one.
     corrected = holm({"a": 0.02, "b": 0.01, "c": 0.03, "d": 0.8})
     assert corrected == pytest.approx({"a": 0.06, "b": 0.04, "c": 0.06, "d": 0.8})
     assert holm({"a": 0.0078, "b": None}) == {"a": 0.0156, "b": 1.0}

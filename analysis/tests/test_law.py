@@ -1,4 +1,4 @@
-"""The law of the counter, the clock and the overlap: what holds in a good run, and every break told with numbers."""
+"""The law of the counter, the clock and the overlap: a good run satisfies all; violations are reported in numbers."""
 
 import shutil
 from datetime import datetime, timedelta
@@ -112,7 +112,7 @@ def test_the_log_of_the_origin_is_a_second_witness(run_folder, analyse_run):
     edit_json(folder / "trial.json", lambda t: t["log_lines"].update(origin=61))
     write_gzip(folder / "origin.log.gz", b"{}\n" * 61)
     analysis = analyse_run(run_folder)
-    assert analysis.law.holds  # requests and counter add up; it is the witness that disagrees
+    assert analysis.law.holds  # requests and counter agree; only the log differs
     assert analysis.outcomes[number - 1].reasons == ("61 lines in the origin's log, but the counter says 60",)
 
 
@@ -158,7 +158,7 @@ def test_a_clock_that_stepped_shows_against_the_monotonic_one(run_folder, analys
 )
 def test_samples_outside_of_their_trial(run_folder, analyse_run, key, hours, words):
     def change(trial):
-        # Both moved, so that only the samples tell.
+        # Both moments move, so that only the samples contradict them.
         for name in ("started_at", "finished_at"):
             moved = datetime.fromisoformat(trial[name]) + timedelta(hours=hours)
             trial[name] = moved.isoformat()

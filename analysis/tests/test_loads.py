@@ -1,4 +1,4 @@
-"""The experiments that are not the study's: what their tables and words say of made data."""
+"""The experiments beyond the study: their tables and sentences for generated data."""
 
 import json
 import subprocess
@@ -6,10 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from run_folder_fixture import build_run_folder, edit_json, edit_samples, find_trial, write_gzip
+from run_folder_fixture import build_run_folder, edit_json, edit_samples, find_trial, plan_samples, write_gzip
 from scipy.stats import chi2
 
 from stevec_predict.popularity import zipf
+from stevec_report.blocks import Table
 from stevec_report.experiments import module_for
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -59,7 +60,7 @@ def test_wikipedia_like_tells_popularities_apart(tmp_path, analyse_run):
     analysis = analyse_run(run)
     rows = table(analysis, "popularity").rows
     assert [row["popularity"] for row in rows] == ["uniform", "Zipf 0.9"]
-    # The toy cache serves what was asked for before, and forgets at an edit.
+    # The toy cache serves a page from its second read on, and drops it at an edit.
     assert rows[0]["hit_ratio"] < 0.6 < 0.8 < rows[1]["hit_ratio"]
     assert rows[0]["offload_bytes"] == pytest.approx(rows[0]["hit_ratio"])
     assert rows[1]["stale_ratio"] == 0
@@ -79,6 +80,22 @@ def test_a_page_that_is_read_by_law_is_a_hit_where_it_ranks_high(tmp_path, analy
     assert table(analysis, "hits-by-rank").draw().axes[0].get_xlabel() == "rank of the page"
 
 
+def test_overload_open_shows_times_from_the_plan_and_what_was_never_sent(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="overload-open", repetitions=1)
+    _, folder = find_trial(run, 1, door="cached", rate_per_s=50)
+    plan_samples(folder, lag_ms=lambda i: 40, never_sent=5)
+    shown = next(b for b in module_for("overload-open").blocks(analyse_run(run)) if isinstance(b, Table))
+    rows = {(row["door"], row["offered_per_s"]): row for row in shown.rows}
+    planned, unplanned = rows["cached", 50], rows["cached", 20]
+    assert planned["lag_p99_ms"] == 40
+    assert planned["p99_ms"] == pytest.approx(planned["service_p99_ms"] + 40)
+    assert planned["never_sent_share"] == pytest.approx(5 / 55)
+    assert planned["p99_of_all"] == "> 60 s"
+    # Results from before the plan was recorded.
+    assert unplanned["lag_p99_ms"] is None
+    assert unplanned["p99_ms"] == unplanned["service_p99_ms"]
+
+
 def test_flash_crowd_counts_who_waits_for_the_origin_at_once(tmp_path, analyse_run):
     burst = {"factor": 10, "at_s": 0, "ramp_s": 0, "for_s": 2}
     factors = {
@@ -90,7 +107,7 @@ def test_flash_crowd_counts_who_waits_for_the_origin_at_once(tmp_path, analyse_r
     number, folder = find_trial(run, 1, protection="none")
 
     def at_once(lines):
-        # Ten readers at the same moment, none of whom is served; ten others after them, one by one.
+        # Ten reads at the same moment, then ten more, one by one; all are misses.
         begin = int(lines[1].split(",")[0])
         found = [lines[0]]
         for i in range(20):
@@ -112,9 +129,9 @@ def test_flash_crowd_counts_who_waits_for_the_origin_at_once(tmp_path, analyse_r
     rows = table(analysis, "flash-crowd").rows
     assert [row["protection"] for row in rows] == ["none", "collapsing"]
     assert rows[0]["waiting_at_once"] == 10
-    # 100 a second, ten times as many in the crowd, 0.2 s for a fetch, where nothing else was measured.
+    # 100 requests a second, ten times as many in the burst, 0.2 s for each fetch.
     assert module._arrivals({"trials": [outcome], "asked": [module._asked(analysis, outcome)]}) == pytest.approx(200)
-    assert "without collapsing so many ask the origin" in words(analysis)
+    assert "without collapsing, so many reach the origin" in words(analysis)
     panels = module._panels(analysis, [module._cell(analysis, "expiry", "none")])
     assert panels[0]["crowd_s"] == (0, 2)
     assert panels[0]["lines"][0]["waits_ms"][0] == 200
@@ -127,8 +144,8 @@ KILL_MS, DEAD_MS, STARTED_MS, BACK_MS = 2000, 2010, 4000, 4100
 
 @pytest.fixture
 def outage(tmp_path):
-    """A run of origin-down: readers of `ttl` get errors from 0.5 s after the kill until the origin is back, those of
-    `ttl-sie` old copies. Two requests of `ttl` were cut off, one of which the wiki had counted."""
+    """A run of origin-down: from 0.5 s after the kill until the origin is back, readers get errors under `ttl`, and
+    stale copies under `ttl-sie`. One request was in flight at the kill; the wiki had counted it."""
     run = build_run_folder(
         tmp_path,
         experiment="origin-down",
@@ -146,7 +163,7 @@ def outage(tmp_path):
             for line in lines[1:]:
                 cells = line.split(",")
                 after_ms = (int(cells[0]) - begin) / 1000
-                # At 100 a second one is sent at the kill itself: it is under way.
+                # At 100 requests a second, one is sent at the kill itself: it is in flight.
                 if after_ms == KILL_MS or KILL_MS + 500 <= after_ms < BACK_MS:
                     cells[4], cells[6], cells[7] = (
                         ("502", "MISS", "8.0") if policy == "ttl" else ("200", "STALE", "8.0")
@@ -172,7 +189,7 @@ def outage(tmp_path):
 
         def tell(trial, fault=fault, failed=failed, served=served, answered=answered):
             trial |= {"fault": fault, "requests_failed": failed, "served_by_cache": served, "log_lines": {}}
-            # The wiki had counted the one that was cut off.
+            # The wiki had counted the request that was cut off.
             trial["counter"] = {"requests": answered + 1, "reads": answered + 1, "writes": 0}
 
         edit_json(folder / "trial.json", tell)
@@ -185,7 +202,7 @@ def test_origin_down_shows_what_readers_get(outage, analyse_run):
     assert analysis.law.holds
     ttl, sie = table(analysis, "origin-down").rows
     assert [ttl["policy"], sie["policy"]] == ["ttl", "ttl-sie"]
-    # 2.1 s at 100 a second and the first of the next; of these the first, and those from 0.5 s on.
+    # 2.1 s at 100 requests a second, both ends included: the first fails, and those from 0.5 s to the last but one.
     assert (ttl["asked"], ttl["outage_s"]) == (211, 2.1)
     assert ttl["failed_share"] == pytest.approx(161 / 211)
     assert (ttl["errors_from_s"], ttl["recovery_s"], ttl["old_share"]) == (0.008, 0, 0)
@@ -216,7 +233,7 @@ def test_the_counter_of_an_outage_may_be_off_by_what_nobody_saw_and_no_more(
     if refreshes:
 
         def renewing(lines):
-            # Who is answered while the edge renews: as many as it sent requests of its own.
+            # As many UPDATING responses as the edge sent refreshes.
             rows = [line.split(",") for line in lines]
             hits = [row for row in rows if row[6] == "HIT"][:refreshes]
             for row in hits:

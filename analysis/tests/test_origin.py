@@ -1,4 +1,4 @@
-"""An origin that is not this machine: what a report says of it, and what it keeps to itself."""
+"""An origin on another machine: what a report shows of it, and what it must not claim."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The policies side by side: what they save, how old they let pages become, what to choose, what it costs."""
+"""The report on the cache policies: origin offload, staleness, recommendations and costs."""
 
 import csv
 import json
@@ -48,7 +48,7 @@ def reported(tmp_path_factory):
 
 
 def cell(name, offloads, stale, behind_s=(), judged=10_000, asks_each_time=False, trials=()):
-    """A cell as `measured_cells` makes it; `trials` stand for outcomes."""
+    """A cell as `measured_cells` makes it."""
     outcomes = [type("Outcome", (), {"repetition": r + 1})() for r in range(len(offloads))]
     behind = dict.fromkeys(LEVELS, max(behind_s) if behind_s else None)
     old = Staleness(stale, judged, len(behind_s), 0, 0, behind, behind)
@@ -72,7 +72,7 @@ def test_the_cells_are_what_the_samples_say(reported, analyse_run):
     assert none.old.stale == 0
     assert min(ttl.offload.centre, purge.offload.centre) > 0.9
     assert ttl.stale_ratio.centre > 10 * purge.stale_ratio.centre > 0
-    # The toy forgets a page 60 ms after its edit was sent, and keeps it 3 s without.
+    # The toy cache drops a page 60 ms after its edit was sent; without a purge, it keeps the page for 3 s.
     assert purge.old.oldest_s < 0.06 < ttl.old.oldest_s < 3.1
     # All bodies of the toy are equally long.
     assert ttl.bytes == pytest.approx(ttl.offloads)
@@ -82,7 +82,7 @@ def test_the_report_has_the_table_the_picture_the_choices_and_the_price_file(rep
     page = (reported / "report/index.html").read_text(encoding="utf-8")
     with (reported / "report/tables/expectations.csv").open(encoding="utf-8") as file:
         verdicts = [row["verdict"] for row in csv.DictReader(file)]
-    # There is no purge-tag here.
+    # This run has no purge-tag: the second expectation is undecided.
     assert verdicts == ["confirmed", "undecided", "confirmed", "confirmed", "confirmed", "confirmed"]
     assert "5 confirmed, 0 refuted and 1 undecided" in page
     assert "What to choose." in page
@@ -131,7 +131,7 @@ def test_a_policy_is_within_a_tolerance_only_with_its_whole_interval():
     assert cell("a", [0.9] * 3, [0.001, 0.005, 0.015], [0.1]).meets(tolerance) is None
     assert cell("a", [0.9] * 3, [0.05, 0.06, 0.07], [0.1]).meets(tolerance) is False
     assert cell("a", [0.9] * 3, [0.004, 0.005, 0.006], [0.1, 2.5]).meets(tolerance) is False, "one read was older"
-    assert cell("a", [0.9], [0.0]).meets(tolerance) is None, "one trial shows nothing"
+    assert cell("a", [0.9], [0.0]).meets(tolerance) is None, "one trial proves nothing"
 
 
 def test_no_stale_read_is_promised_only_by_construction():

@@ -1,4 +1,4 @@
-"""The table of predictions in a report: every cell, what it says where no model applies, and the study's summary."""
+"""The table of predictions in a report: every cell, the reason if no model applies, and the study's summary."""
 
 import csv
 
@@ -34,7 +34,7 @@ def test_every_cell_has_its_prediction_beside_what_was_measured(run_folder, comp
         assert row["hit_predicted"].low < row["hit_measured"].centre < row["hit_predicted"].high
         assert row["hit_difference"].centre == pytest.approx(row["hit_measured"].centre - row["hit_predicted"].centre)
         assert bare(row["hit_inside"]) == "3 of 3"
-        assert "stale_predicted" not in row  # nobody edits
+        assert "stale_predicted" not in row  # no edits
 
 
 def test_a_cell_with_edits_has_stale_reads_too(tmp_path, compare):
@@ -43,7 +43,7 @@ def test_a_cell_with_edits_has_stale_reads_too(tmp_path, compare):
     assert bare(rows["source, edit_ratio 0.05"]["stale_inside"]) == "3 of 3"
     row = rows["cached, edit_ratio 0.05"]
     assert row["stale_predicted"].centre > 20
-    # The toy cache drops a page that is edited through it, which no policy that was asked for says: it shows.
+    # The toy cache drops a page that is edited through it. The model does not, and the table shows the difference.
     assert row["stale_measured"].centre == 0 and bare(row["stale_inside"]) == "0 of 3"
     assert row["stale_difference"].centre == pytest.approx(-row["stale_predicted"].centre)
 

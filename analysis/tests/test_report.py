@@ -1,4 +1,4 @@
-"""The command as a whole: what it writes, what it refuses, and that it never leaves half of a report."""
+"""The command as a whole: what it writes, what it refuses, and that it never leaves an incomplete report."""
 
 import base64
 import csv

@@ -1,4 +1,4 @@
-"""What is taken for a finished run, and what is refused with which words."""
+"""Which folders are read as complete runs, and the errors for the others."""
 
 import shutil
 

@@ -1,4 +1,4 @@
-"""The committed study and run of the policies. The real stack made them, so what the lab writes is what is read."""
+"""The committed study and policy run. The real stack made them, so the tests read what the lab really writes."""
 
 import subprocess
 import sys

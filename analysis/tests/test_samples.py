@@ -7,11 +7,13 @@ import shutil
 
 import numpy as np
 import pytest
-from run_folder_fixture import edit_json, edit_samples, find_trial, truncate, write_gzip
+from run_folder_fixture import HEADER as OLD_COLUMNS
+from run_folder_fixture import edit_json, edit_samples, find_trial, plan_samples, truncate, write_gzip
 
 from stevec_report import sample_files, samples
 from stevec_report.run_folder import read_run
-from stevec_report.sample_table import HEADER
+
+HEADER = ",".join(OLD_COLUMNS).encode()
 
 
 @pytest.fixture
@@ -186,16 +188,16 @@ def test_a_stale_read_is_one_that_is_older_than_an_acknowledged_write(run_folder
         "1005000,1,a,GET,200,,HIT,1,1,1",  # the write is not acknowledged yet
         "1020000,2,a,GET,200,,HIT,1,1,1",  # stale
         "1030000,3,a,GET,200,,MISS,1,1,2",
-        "1030000,4,b,GET,200,,HIT,1,1,1",  # nobody wrote b
+        "1030000,4,b,GET,200,,HIT,1,1,1",  # b has no write
     ]
     data = "\n".join([HEADER.decode(), *rows, ""]).encode()
     write_gzip(run_folder / "trials/0001/samples.csv.gz", data)
     _, loaded = load(run_folder)
     assert loaded.stats[1].stale_ratio == 0.25
-    # From 1.010 s on, when the write was acknowledged.
+    # Outdated since 1.010 s, when the write was acknowledged.
     old = loaded.stats[1].freshness
     assert (old["reads_stale"], old["staleness_max_s"], old["versions_behind_max"]) == (1, pytest.approx(0.01), 1)
-    assert loaded.stats[2].freshness is None, "nobody edits"
+    assert loaded.stats[2].freshness is None, "no edits"
     assert (loaded.stats[1].reads, loaded.stats[1].writes, loaded.stats[1].served_reads) == (4, 1, 3)
 
 
@@ -228,3 +230,28 @@ def test_nothing_is_left_behind(run_folder, load, monkeypatch, tmp_path):
     assert [p for p in tmp_path.iterdir() if p.name.startswith("stevec-report-")]
     loaded.close()
     assert not [p for p in tmp_path.iterdir() if p.name.startswith("stevec-report-")]
+
+
+def test_times_count_from_the_plan_and_requests_that_were_never_sent_are_slower_than_any(run_folder, load):
+    folder = run_folder / "trials/0005"
+    _, before = load(run_folder)
+    plan_samples(folder, lag_ms=lambda i: i, never_sent=2)
+    _, loaded = load(run_folder)
+    old, new = before.stats[5], loaded.stats[5]
+    assert (new.requests, new.failures, new.first_sent_us) == (old.requests, old.failures, old.first_sent_us)
+    assert new.service_mean_ms == pytest.approx(old.mean_ms)
+    assert new.service_p99_ms == pytest.approx(old.p99_ms)
+    lags = np.arange(60)
+    assert new.mean_ms == pytest.approx(old.mean_ms + lags.mean())
+    rows = loaded.query("SELECT duration_ms, response_ms FROM {samples} ORDER BY sent_at_us, iteration", [5])
+    assert sorted(response - service for service, response in rows) == pytest.approx(lags)
+    # Two of 62 requests were never sent: the 95th percentile of all is still a time, the 99th is not.
+    assert np.isfinite(new.all_percentiles_ms[3]) and new.all_p99_ms == np.inf
+    assert new.all_percentiles_ms[0] == pytest.approx(sorted(response for _, response in rows)[30])
+
+
+def test_a_sample_before_its_planned_time_does_not_shorten_the_response(run_folder, load):
+    folder = run_folder / "trials/0005"
+    plan_samples(folder, lag_ms=lambda i: -0.5)
+    _, loaded = load(run_folder)
+    assert loaded.stats[5].mean_ms == pytest.approx(loaded.stats[5].service_mean_ms)

@@ -1,4 +1,4 @@
-"""What every source file keeps: its types, at most 300 lines, and functions of at most 60 without a reason."""
+"""Rules for every source file: types that agree, at most 300 lines, functions of at most 60 unless explained."""
 
 import ast
 import subprocess
@@ -15,7 +15,7 @@ REASON = "# Long: "  # with the reason, in the line above a function
 
 
 def long_parts(text):
-    """Return what is too long in a source file, in words."""
+    """Return descriptions of what is too long in a source file."""
     lines = text.splitlines()
     found = [f"{len(lines)} lines"] if len(lines) > FILE_LINES_MAX else []
     for node in ast.walk(ast.parse(text)):
@@ -41,7 +41,7 @@ def test_a_long_function_needs_a_reason():
 
 
 def check_types(*arguments):
-    """Run mypy with the project's settings; return its exit status and what it says."""
+    """Run mypy with the project's settings; return its exit status and its output."""
     command = [sys.executable, "-m", "mypy", *arguments]
     done = subprocess.run(command, cwd=ANALYSIS, capture_output=True, text=True, check=False, timeout=600)
     return done.returncode, done.stdout + done.stderr

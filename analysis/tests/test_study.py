@@ -1,4 +1,4 @@
-"""The report of a whole study: verdicts of all six, one section each, and no run that takes another down."""
+"""The report of a whole study: a verdict and a section for each experiment, also if one run is broken."""
 
 import csv
 import json
@@ -86,7 +86,7 @@ def test_what_e4_saw_is_taken_apart(reported_study):
     models = read_table(reported_study, "mixed-write/table-1.6-model")
     assert len(models) == 4
     for row in models:
-        # The toy cache expires to the microsecond, so the replay must be exact, and the model near.
+        # The toy cache expires to the microsecond, so the replay must be exact, and the model close.
         assert row["replayed"] == row["misses"]
         assert float(row["model_misses"]) == pytest.approx(int(row["misses"]), rel=0.1)
         assert row["inside"] == "inside"

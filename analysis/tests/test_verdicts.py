@@ -1,4 +1,4 @@
-"""From claims to verdicts: what confirms, refutes, and leaves open, alone and among six."""
+"""From claims to verdicts: confirmed, refuted or undecided, for one experiment and for six."""
 
 import pytest
 

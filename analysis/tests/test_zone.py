@@ -19,7 +19,7 @@ SENT = 60
 
 @pytest.fixture
 def zone_folder(tmp_path):
-    """A small valid run through a zone: 2 repetitions at 3 doors; no logs, and a place in each row of the samples."""
+    """A small valid run through a zone: 2 repetitions at 3 doors; no logs, and a point of presence in each sample."""
     run = build_run_folder(
         tmp_path / "results", repetitions=2, requests=SENT, pages=10, factors={"door": ["source", "nocache", "cached"]}
     )
@@ -34,7 +34,7 @@ def zone_folder(tmp_path):
 
 
 def put_places(folder, place):
-    """Give samples.csv.gz of a trial the column `pop`, which it may have already: `place(number of the row)`."""
+    """Set the column `pop` of a trial's samples.csv.gz to `place(number of the row)`; add the column if missing."""
     edit_samples(
         folder,
         lambda lines: [",".join([*line.split(",")[:10], place(at) if at else "pop"]) for at, line in enumerate(lines)],
@@ -42,7 +42,7 @@ def put_places(folder, place):
 
 
 def count_as_cloudflare(run, *, interval=1, missed=0, silent=()):
-    """Write the cloudflare.json of a Cloudflare that has counted what was sent, less `missed` a trial."""
+    """Write cloudflare.json with counts of the requests sent, minus `missed` a trial; none for `silent` trials."""
     trials = []
     for folder in sorted((run / "trials").iterdir()):
         trial = json.loads((folder / "trial.json").read_text())
@@ -121,7 +121,7 @@ def test_the_same_count_on_both_sides_is_said_to_be_no_difference(zone_folder, a
     by_status = tables_of(found)["cloudflare"].rows
     assert {row["requests_difference"].text for row in by_status} == {"no difference"}
     assert sum(row["requests_ours"] for row in by_status) == sent
-    # Of each of ours the body is known, 5210 bytes in the fixture; Cloudflare counts 6000 for each answer.
+    # Our samples have the size of each body, 5210 bytes here; Cloudflare counts 6000 bytes for each response.
     assert sum(row["bytes_ours"] for row in by_status) == 4 * SENT * 5210
     assert sum(row["bytes_cloudflare"] for row in by_status) == sent * 6000
     assert {row["means"] for row in tables_of(found)["cloudflare-trials"].rows} == {"the same"}

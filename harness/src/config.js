@@ -7,6 +7,19 @@ export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 
 /** @typedef {ReturnType<typeof readConfig>} Config */
 
+/** Others would change what is measured: a proxy (HTTP_PROXY), threads (GOMAXPROCS), options (NODE_OPTIONS, K6_VUS). */
+const SYSTEM_VARIABLES = ['HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'TMPDIR', 'TZ', 'USER']
+
+/**
+ * @param {NodeJS.ProcessEnv} env
+ * @param {readonly string[]} names
+ * @returns {Record<string, string>} the variables of these names that are set
+ */
+export const pick = (env, names) => Object.fromEntries(names.flatMap((name) => {
+  const value = env[name]
+  return value === undefined ? [] : [[name, value]]
+}))
+
 /**
  * Reads the environment variables for the paths of programs and results; no other code does.
  * @param {NodeJS.ProcessEnv} [env]
@@ -20,6 +33,8 @@ export function readConfig (env = process.env) {
       Object.entries(TOOLS).map(([name, { variable }]) => [name, env[variable] || undefined])
     ),
     searchPath: env.PATH ?? '',
+    /** For programs whose times are measured. */
+    systemEnvironment: pick(env, SYSTEM_VARIABLES),
     /** Experiments and benchmarks write here. */
     resultsDirectory: path.resolve(env.STEVEC_RESULTS || path.join(ROOT, 'results')),
     /** Set-up installs programs here. */

@@ -1,3 +1,4 @@
+import { readConfig } from './config.js'
 import { requireTool } from './tools/locate.js'
 import { startProcess, waitUntil } from './processes.js'
 
@@ -40,7 +41,8 @@ export async function startToxiproxy ({ links, port, logFile, outlive, onStart }
     command: tool.path,
     args: ['-host', '127.0.0.1', '-port', String(port)],
     logFile,
-    outlive
+    outlive,
+    env: readConfig().systemEnvironment
   })
   onStart(toxiproxy)
   const api = `http://127.0.0.1:${port}`

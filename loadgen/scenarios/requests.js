@@ -4,7 +4,7 @@ import http from 'k6/http'
 import { sleep } from 'k6'
 import { SharedArray } from 'k6/data'
 import { Trend } from 'k6/metrics'
-import { stagesOf } from './arrivals.js'
+import { arrivalTimesOf } from './arrivals.js'
 import { cacheStatusOf } from './cache-status.js'
 import { editText, largestOf, pageText, sizeOf } from './content.js'
 import { pageName, requestAt } from './plan.js'
@@ -12,10 +12,26 @@ import { pageName, requestAt } from './plan.js'
 /** @type {import('../src/lab/generator.js').GeneratorSettings} */
 const settings = JSON.parse(__ENV.STEVEC_GENERATOR)
 const { plan } = settings
-const rate = settings.rate_per_s ?? 1
+
+/** By then all VUs have begun their first iteration, and wait for its planned time. */
+const BEGIN_MS = 1000
 
 /** k6 waits for requests in flight when the time is up: the wiki would count a cut-off request, but this script not. */
 const gracefulStop = `${settings.timeout_s + 5}s`
+
+/** When each request of the open model is to be sent, from `BEGIN_MS` on. */
+const plannedMs = plannedTimes()
+
+function plannedTimes () {
+  if (settings.model !== 'open') return () => 0
+  if (settings.arrivals === 'constant') return arrivalTimesOf(settings, plan)
+  // Shared by all VUs: each of them would need the sums of all draws.
+  const times = new SharedArray('arrivals', () => {
+    const timeOf = arrivalTimesOf(settings, plan)
+    return Array.from({ length: plan.requests }, (_, index) => timeOf(index))
+  })
+  return (/** @type {number} */ index) => times[index]
+}
 
 /** @type {Record<string, () => Record<string, import('k6/options').Scenario>>} */
 const SCENARIOS = {
@@ -28,36 +44,14 @@ const SCENARIOS = {
       gracefulStop
     }
   }),
+  // k6's arrival-rate executors know no Poisson arrivals, and give a dropped iteration no index: here VUs take the next
+  // index and wait for its planned time.
   open: () => ({
     requests: {
-      executor: 'constant-arrival-rate',
-      // k6 accepts only whole numbers: thousandths of a request per second are requests per 1000 s.
-      rate: Math.round(rate * 1000),
-      timeUnit: '1000s',
-      // One interval longer than needed: k6 may start one iteration fewer than rate × duration; the default function
-      // skips surplus ones. k6 rejects less than 1 s.
-      duration: `${Math.max(1000, Math.ceil((plan.requests + 1) / rate * 1000))}ms`,
-      preAllocatedVUs: settings.vus,
-      maxVUs: settings.vus,
-      gracefulStop
-    }
-  }),
-  burst: () => ({
-    requests: {
-      executor: 'ramping-arrival-rate',
-      startRate: Math.round(rate * 1000),
-      timeUnit: '1000s',
-      // A stage of length 0 is a step. The last stage is longer for the same reason as above.
-      stages: stagesOf(
-        rate,
-        settings.burst,
-        settings.duration_max_s + 2 / rate
-      ).flatMap(({ duration_s: durationS, from_per_s: from, to_per_s: to }) => [
-        { target: Math.round(from * 1000), duration: '0s' },
-        { target: Math.round(to * 1000), duration: `${Math.ceil(durationS * 1000)}ms` }
-      ]),
-      preAllocatedVUs: settings.vus,
-      maxVUs: settings.vus,
+      executor: 'shared-iterations',
+      vus: Math.min(settings.vus, plan.requests),
+      iterations: plan.requests,
+      maxDuration: `${Math.ceil((BEGIN_MS + plannedMs(plan.requests - 1)) / 1000) + settings.timeout_s}s`,
       gracefulStop
     }
   }),
@@ -84,7 +78,7 @@ const SCENARIOS = {
 }
 
 export const options = {
-  scenarios: SCENARIOS[settings.until_url !== null ? 'until' : settings.burst !== null ? 'burst' : settings.model](),
+  scenarios: SCENARIOS[settings.until_url !== null ? 'until' : settings.model](),
   // The same as `stevec cloudflare verify` sends: it shows before the load whether a CDN refuses this client.
   userAgent: 'stevec',
   noConnectionReuse: !settings.connection_reuse,
@@ -101,24 +95,55 @@ const base = plan.edit_ratio > 0 ? new SharedArray('text', () => [pageText(plan.
 /** One sample per request, with facts of the response that k6's own metrics cannot carry. */
 const sample = new Trend('stevec_request', true)
 
-export default function () {
+/** Ms since the begin of the test, by the wall clock and with fractions; Date has whole ones. */
+const clockMs = () => exec.instance.currentTestRunDuration
+
+/** Ticks of Date by which the begin of the test is found. */
+const TICKS = 5
+
+/** @typedef {{testBeganAtUs: number}} Began  since 1970 */
+
+/**
+ * Finds when the test began. The script notices a tick of Date a little late, so the latest begin is the best.
+ * @returns {Began}
+ */
+export function setup () {
+  let testBeganAtUs = 0
+  for (let ticks = settings.model === 'open' ? TICKS : 0; ticks > 0; ticks--) {
+    const before = Date.now()
+    let now = before
+    while (now === before) now = Date.now()
+    testBeganAtUs = Math.max(testBeganAtUs, Math.round(1000 * (now - clockMs())))
+  }
+  return { testBeganAtUs }
+}
+
+/** @param {Began} began */
+export default function ({ testBeganAtUs }) {
   const index = exec.scenario.iterationInTest
-  if (index >= plan.requests) return
+  const dueMs = settings.model === 'open' ? BEGIN_MS + plannedMs(index) : null
+  if (dueMs !== null) {
+    const earlyMs = dueMs - clockMs()
+    // A visitor who has waited for that long has gone. Samples lack the request, so the lab sees that it was not sent.
+    if (earlyMs < -1000 * settings.timeout_s) return
+    if (earlyMs > 0) sleep(earlyMs / 1000)
+  }
   const { page, edit } = requestAt(plan, index)
-  if (!edit || settings.edit === 'get-post') send('GET', index, page, null)
+  const reads = !edit || settings.edit === 'get-post'
+  const atUs = (/** @type {number} */ clock) => testBeganAtUs + Math.round(1000 * clock)
+  const plannedAtUs = dueMs === null ? null : atUs(dueMs)
+  if (reads) send({ method: 'GET', index, page, body: null, plannedAtUs })
   if (edit) {
-    send('POST', index, page, editText(
-      base,
-      `${settings.mark}x${index}`,
-      settings.edit_size_chars ?? sizeOf(plan.seed, page, settings.page_size_chars)
-    ))
+    const sizeChars = settings.edit_size_chars ?? sizeOf(plan.seed, page, settings.page_size_chars)
+    const body = editText(base, `${settings.mark}x${index}`, sizeChars)
+    send({ method: 'POST', index, page, body, plannedAtUs: reads && dueMs !== null ? atUs(clockMs()) : plannedAtUs })
   }
   if (settings.pause_s > 0) sleep(settings.pause_s)
 }
 
 export function readUntilTold () {
   for (let index = exec.scenario.iterationInTest; exec.instance.iterationsCompleted === 0; index += settings.vus) {
-    send('GET', index, requestAt(plan, index).page, null)
+    send({ method: 'GET', index, page: requestAt(plan, index).page, body: null, plannedAtUs: null })
     // Once per reader: the lab starts the probe only after all of them.
     if (index < settings.vus) http.get(`${settings.until_url}/answered`, { tags: { name: 'until' } })
     if (settings.pause_s > 0) sleep(settings.pause_s)
@@ -134,12 +159,15 @@ export function waitUntilTold () {
 }
 
 /**
- * @param {'GET' | 'POST'} method
- * @param {number} index
- * @param {number} page
- * @param {string | null} body
+ * @param {object} request
+ * @param {'GET' | 'POST'} request.method
+ * @param {number} request.index
+ * @param {number} request.page
+ * @param {string | null} request.body
+ * @param {number | null} request.plannedAtUs  null: not planned
  */
-function send (method, index, page, body) {
+function send ({ method, index, page, body, plannedAtUs }) {
+  const beganMs = clockMs()
   const response = http.request(method, `${settings.url}/wiki/${pageName(page)}`, body, {
     redirects: 0,
     timeout: `${settings.timeout_s}s`,
@@ -147,16 +175,21 @@ function send (method, index, page, body) {
     // A constant name limits the number of time series.
     tags: { name: 'page' }
   })
+  const endedMs = clockMs()
+  const { timings } = response
   // Metadata, unlike tags, creates no time series.
   Object.assign(exec.vu.metrics.metadata, {
     iteration: String(index),
+    planned_at_us: plannedAtUs === null ? '' : String(plannedAtUs),
     size_bytes: response.headers['Content-Length'] || '',
     revision: response.headers['Page-Revision'] || '',
     // CF-Ray ends with the airport code of the point of presence.
     pop: (/-([A-Z]{3})$/.exec(response.headers['Cf-Ray'] || '') || ['', ''])[1],
-    error_code: response.error_code ? String(response.error_code) : ''
+    error_code: response.error_code ? String(response.error_code) : '',
+    phase: response.status > 0 ? '' : timings.receiving > 0 ? 'receive' : timings.waiting > 0 ? 'wait' : 'connect'
   })
-  sample.add(response.timings.blocked + response.timings.duration, {
+  // k6 gives a failed connection no duration.
+  sample.add(response.status > 0 ? timings.blocked + timings.duration : endedMs - beganMs, {
     method,
     status: String(response.status),
     cache_status: cacheStatusOf((name) => response.headers[canonical(name)])
@@ -165,10 +198,3 @@ function send (method, index, page, body) {
 
 /** Formats a header's name as Go does. @param {string} name */
 const canonical = (name) => name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
-
-/** @param {any} data */
-export function handleSummary (data) {
-  /** @type {(metric: string, field: string) => number} */
-  const value = (metric, field) => (data.metrics[metric] ? data.metrics[metric].values[field] : 0)
-  return { [settings.summary_file]: JSON.stringify({ dropped_iterations: value('dropped_iterations', 'count') }) }
-}

@@ -1,11 +1,24 @@
 import path from 'node:path'
-import { readConfig as readToolConfig, ROOT } from '@stevec/harness/config'
+import { pick, readConfig as readToolConfig, ROOT } from '@stevec/harness/config'
 
 /** Ports that users see; all other ports are free ones, chosen at each start. */
 export const DEFAULT_PORTS = Object.freeze({ edge: 8080, origin: 8081, local: 8082, wiki: 3000, mongod: 27027 })
 
 /** @typedef {keyof typeof DEFAULT_PORTS} PortName */
 /** @typedef {Record<PortName, number>} Ports */
+
+/**
+ * The wiki's settings (wiki-app/src/settings.js, which set-up cannot load before there are npm packages), and what Node
+ * needs to know certificates of a database.
+ */
+export const WIKI_VARIABLES = Object.freeze([
+  'HOST', 'PORT', 'WORKERS', 'MONGODB_URI', 'CACHE_POLICY', 'CACHE_TTL_S', 'CACHE_STALE_WHILE_REVALIDATE_S',
+  'CACHE_STALE_IF_ERROR_S', 'CACHE_CDN_TTL_S', 'PAGE_READS_AT_ONCE', 'ORIGIN_CACHE_MIB', 'PAGE_MAX_BYTES',
+  'UPLOAD_MAX_BYTES', 'ACCESS', 'USERS_FILE', 'PUBLIC_URL', 'WRITES_PER_MINUTE', 'QUEUE_WAIT_MAX_MS',
+  'TRUSTED_PROXIES', 'PURGE_ZONE', 'PURGE_TOKEN', 'PURGE_TOKEN_FILE', 'PURGE_URL', 'PURGE_REPEAT_AFTER_S',
+  'METRICS_PORT', 'METRICS_HOST', 'LOG_LEVEL', 'LOG_VIEWS_PER_S',
+  'NODE_EXTRA_CA_CERTS'
+])
 
 /** A setting has a bad value; the message says which setting and what is allowed. */
 export class ConfigError extends Error {}
@@ -22,8 +35,9 @@ export function readConfig (env = process.env) {
     const value = env[`${name.toUpperCase()}_PORT`]
     if (value) ports[name] = parsePort(value, `${name.toUpperCase()}_PORT`)
   }
+  const toolConfig = readToolConfig(env)
   return {
-    ...readToolConfig(env),
+    ...toolConfig,
     /** Only ports set explicitly: a default port may be replaced by a free one, an explicit one may not. */
     ports,
     /** Continuous integration sets CI: its machines are shared, so `verify` does not judge times there. */
@@ -46,8 +60,8 @@ export function readConfig (env = process.env) {
         .test(name)
         ? [[name, value]]
         : [])),
-    /** For k6 and the wiki: without variables that would change k6's options, and without Cloudflare's token. */
-    childEnvironment: Object.fromEntries(Object.entries(env).filter(([name]) => !/^(K6|CLOUDFLARE)_/.test(name)))
+    /** For a wiki on this machine. */
+    localWikiEnvironment: { ...toolConfig.systemEnvironment, ...pick(env, WIKI_VARIABLES) }
   }
 }
 

@@ -6,7 +6,7 @@ import { ROOT } from '@stevec/harness/config'
 
 const stevec = (/** @type {string[]} */ ...args) => spawnSync(path.join(ROOT, 'stevec'), args, { encoding: 'utf8' })
 
-test('predict answers with a table or JSON, and says what is wrong with a scenario', () => {
+test('stevec predict prints JSON with --json, and exits with 2 and the reason for an invalid scenario', () => {
   const { status, stdout } = stevec(
     'predict', '--pages', '100', '--rate', '1000', '--edits', '0.05', '--requests', '10000', '--json'
   )
@@ -18,7 +18,7 @@ test('predict answers with a table or JSON, and says what is wrong with a scenar
   assert.match(refused.stderr, /pages is 0/)
 })
 
-test('compare wants two runs that there are; 1 is kept for a violated gate', () => {
+test('stevec compare exits with 2 without two existing runs, and with 1 only for a violated gate', () => {
   assert.match(stevec('compare', '--help').stdout, /Exit status: 0 [^]*1 a gate is violated, 2/)
   for (const args of [[], ['latest'], ['nowhere', 'elsewhere']]) {
     const { status, stderr } = stevec('compare', ...args)

@@ -57,7 +57,7 @@ async function contents (uri) {
   }
 }
 
-test('a restored wiki is the same, byte for byte, and goes on where the other one was', async (t) => {
+test('a restored wiki has the same bytes and pages, and continues the revision numbers', async (t) => {
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { MONGODB_URI: uri })
   for (const [name, content] of [
@@ -88,7 +88,7 @@ test('a restored wiki is the same, byte for byte, and goes on where the other on
   const made = await stevec('backup', file, '--uri', uri)
   assert.equal(made.code, 0, made.stderr)
   assert.match(made.stdout, /wrote .*: .*1 files\.chunks, 1 files\.files, 1 migrations, 5 pages, 7 revisions/)
-  assert.equal(statSync(file).mode & 0o777, 0o600, 'a wiki is not for everybody on the machine')
+  assert.equal(statSync(file).mode & 0o777, 0o600, 'only the owner of the backup may read it')
   const [first] = gunzipSync(readFileSync(file)).toString().split('\n')
   assert.equal(JSON.parse(first).format, 'stevec-backup')
 
@@ -109,7 +109,7 @@ test('a restored wiki is the same, byte for byte, and goes on where the other on
   assert.equal((await save(second, 'a', 'three')).json().revision, 3)
 })
 
-test('a backup that is made while people edit is of one moment', async (t) => {
+test('a backup made during edits is a consistent snapshot', async (t) => {
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { MONGODB_URI: uri })
   await save(app, 'page 0', 'first')
@@ -134,12 +134,12 @@ test('a backup that is made while people edit is of one moment', async (t) => {
   assert.equal(made.code, 0, made.stderr)
   const other = wiki.freshUri()
   assert.equal((await stevec('restore', file, '--uri', other)).code, 0)
-  // No client recorded its edits. Whether every state is whole shows without that.
+  // The test does not record its edits; gaps, torn states and duplicates show without such a record.
   const { gaps, torn_pages: pages, torn_counts: counts, duplicated } = judge([], [], await stored(other))
   assert.deepEqual({ gaps, pages, counts, duplicated }, { gaps: 0, pages: 0, counts: 0, duplicated: 0 })
 })
 
-test('nothing is overwritten unasked, and a file that is not whole changes nothing', async (t) => {
+test('restore overwrites a wiki only with --replace, and a damaged file changes nothing', async (t) => {
   const uri = wiki.freshUri()
   const app = await wiki.build(t, { MONGODB_URI: uri })
   await save(app, 'a', 'one')
@@ -176,7 +176,7 @@ test('nothing is overwritten unasked, and a file that is not whole changes nothi
 
   assert.equal((await stevec('restore', file, '--uri', uri, '--replace')).code, 0)
   assert.equal((await get(app, '/wiki/a')).headers['page-revision'], '1')
-  assert.deepEqual(readdirSync(directory).sort(), ['broken', 'wiki.stevec.gz'], 'no half file is left')
+  assert.deepEqual(readdirSync(directory).sort(), ['broken', 'wiki.stevec.gz'], 'no partial file is left')
   const nowhere = await stevec('backup', path.join(directory, 'x'), '--uri', wiki.freshUri())
   assert.match(nowhere.stderr, /is empty: there is no wiki in it/)
   assert.equal((await stevec('backup', 'x', '--uri', 'mongodb://127.0.0.1:1')).code, 2)

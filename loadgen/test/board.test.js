@@ -13,7 +13,7 @@ async function sandbox (t) {
   return { ...place, env: { STEVEC_IMAGE: path.join(place.directory, 'images') } }
 }
 
-test('without an image the board does not go up, leaves no database running, and says what builds one', async (t) => {
+test('without an image, `board up` fails with the command that builds one, and leaves no process', async (t) => {
   const place = await sandbox(t)
   const { exitCode, stderr } = await place.stevec(['board', 'up'], place.env)
   assert.equal(exitCode, 1)
@@ -23,7 +23,7 @@ test('without an image the board does not go up, leaves no database running, and
   assert.deepEqual(place.processes(), [])
 })
 
-test('what is asked of a board that is not up is answered so, and a second `down` is no mistake', async (t) => {
+test('while no board is up, `board ssh` and `console` fail, `down` exits with 0, and `status` says so', async (t) => {
   const place = await sandbox(t)
   for (const verb of ['ssh', 'console']) {
     const { exitCode, stderr } = await place.stevec(['board', verb], place.env)
@@ -38,7 +38,7 @@ test('what is asked of a board that is not up is answered so, and a second `down
   assert.equal((await place.stevec(['board', 'status'], place.env)).stdout, 'no board is up\n')
 })
 
-test('what cannot be understood is refused with what can', async (t) => {
+test('a wrong action, option or argument of `stevec board` is refused with the reason', async (t) => {
   const place = await sandbox(t)
   for (const [args, expected] of /** @type {[string[], RegExp][]} */ ([
     [[], /the action is missing or unknown; use one of up, down, status, ssh, console/],
@@ -53,7 +53,7 @@ test('what cannot be understood is refused with what can', async (t) => {
   }
 })
 
-test('the guest reaches this machine\'s database by another name, and any other by its own', () => {
+test('in the guest\'s MongoDB URI, a loopback host becomes 10.0.2.2, and any other host stays', () => {
   assert.equal(
     seenFromGuest('mongodb://127.0.0.1:27027/stevec?replicaSet=stevec'),
     'mongodb://10.0.2.2:27027/stevec?directConnection=true'
@@ -65,12 +65,12 @@ test('the guest reaches this machine\'s database by another name, and any other 
   assert.equal(seenFromGuest('mongodb://db.example:27017/x?replicaSet=a'), 'mongodb://db.example:27017/x?replicaSet=a')
 })
 
-test('a card that debugfs cannot write to is an error, not a board without its settings', async (t) => {
+test('prepareCard fails if debugfs cannot write the settings to the card', async (t) => {
   const { directory } = await createSandbox()
   t.after(() => rmSync(directory, { recursive: true, force: true }))
   const image = path.join(directory, 'image')
   const { publicKey, privateKey } = provideKey(path.join(directory, 'key'))
-  assert.equal(provideKey(path.join(directory, 'key')).publicKey, publicKey, 'made once')
+  assert.equal(provideKey(path.join(directory, 'key')).publicKey, publicKey, 'an existing key is reused')
   assert.match(readFileSync(privateKey, 'utf8'), /BEGIN OPENSSH PRIVATE KEY/)
   writeFileSync(image, Buffer.alloc(5 * 1024 ** 2))
   assert.throws(
@@ -83,10 +83,10 @@ test('a card that debugfs cannot write to is an error, not a board without its s
     }),
     /debugfs could not write \/etc\/stevec\/wiki\.env/
   )
-  assert.ok(!existsSync(path.join(directory, 'wiki.env')), 'the address of the database does not lie about')
+  assert.ok(!existsSync(path.join(directory, 'wiki.env')), 'the file with the database address is deleted')
 })
 
-test('QEMU listens to this machine alone, and a path that its sockets cannot have is refused', () => {
+test('QEMU forwards ports of 127.0.0.1 only, and a socket path that is too long is refused', () => {
   const options = /** @type {const} */ ({
     machine: 'virt',
     directory: '/i',

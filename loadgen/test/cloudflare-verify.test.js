@@ -37,7 +37,7 @@ const GOOD = {
   purge_everything: 'skipped'
 }
 
-test('doors that do what the experiments assume pass, each check with what it saw', async () => {
+test('doors that behave as the experiments assume pass, and each check reports what it saw', async () => {
   const checks = await verifyDoors({ doors: stack.doors, purge })
   assert.deepEqual(outcomes(checks), GOOD, JSON.stringify(checks, null, 1))
   const saw = Object.fromEntries(checks.map(({ id, saw }) => [id, saw]))
@@ -49,7 +49,7 @@ test('doors that do what the experiments assume pass, each check with what it sa
   assert.ok(checks.every(({ outcome, todo }) => (outcome === 'ok') === (todo === '')))
 })
 
-test('doors that are mixed up, and purges that do nothing, fail with what to do', async () => {
+test('swapped doors and a failing purge fail with advice; an ineffective purge takes over 1 s', async () => {
   const { cached, nocache, source } = stack.doors
   const silent = {
     ...purge,
@@ -73,14 +73,14 @@ test('doors that are mixed up, and purges that do nothing, fail with what to do'
     )
     assert.ok(checks.every(({ outcome, todo }) => outcome !== 'failed' || todo.length > 10))
   }
-  // Without a purge a copy expires after its three seconds: much later than a purge would remove it.
+  // Without a purge, a copy stays until it expires after three seconds: much longer than a purge takes.
   const checks = await verifyDoors({ doors: stack.doors, purge: silent, ageWaitMaxS: 0 })
   assert.equal(outcomes(checks).purge_prefix, 'failed')
   assert.ok(Number(/(\d+) ms/.exec(checks.find(({ id }) => id === 'purge_url')?.saw ?? '')?.[1]) > 1_000)
 })
 
-test('stevec cloudflare verify prints each check, keeps the outcome, ' +
-  'and takes its exit code from it; purge reaches the emulated edge as well', async (t) => {
+test('stevec cloudflare verify prints and stores the outcome and exits with 1 on failure; ' +
+  '`purge` also works with the emulated edge', async (t) => {
   const sandbox = await createSandbox()
   t.after(sandbox.remove)
   const environment = { CLOUDFLARE_API_TOKEN: stack.control.token, CLOUDFLARE_API_TOKEN_FILE: '' }
@@ -120,8 +120,7 @@ test('stevec cloudflare verify prints each check, keeps the outcome, ' +
   assert.equal((await ask(page)).cacheStatus, 'MISS')
 })
 
-test('a run\'s target: cold caches are proved without a restart, the counter is read at the origin, ' +
-  'and the place comes along', async () => {
+test('the Cloudflare target proves caches cold by a purge, and names the point of presence', async () => {
   const target = createCloudflareTarget({ doors: stack.doors, purge })
   const page = '/wiki/cold-proof-of-the-target'
   await ask(stack.doors.source + page, { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: 'text' })

@@ -20,7 +20,7 @@ async function setUp (t) {
   return { fake, environment, stevec }
 }
 
-test('plan, apply with the id of the plan, apply again, destroy: each says what it does', async (t) => {
+test('apply needs --yes or the id of the current plan; applying again does nothing; destroy undoes it', async (t) => {
   const { fake, stevec } = await setUp(t)
   const before = fake.snapshot()
   const planned = await stevec(['plan', ...ZONE])
@@ -53,8 +53,7 @@ test('plan, apply with the id of the plan, apply again, destroy: each says what 
   assert.equal(fake.snapshot(), before)
 })
 
-test('the token comes from a file of mode 600, a token that may too much is warned about, ' +
-  'and neither shows anywhere', async (t) => {
+test('the token file must have mode 600, needless permissions cause a warning, no output has the token', async (t) => {
   const { fake, environment: given } = await setUp(t)
   // Separate processes, as a user starts them: each sees only its own environment.
   const stevec = (/** @type {string[]} */ args, /** @type {Record<string, string>} */ extra) =>
@@ -82,7 +81,7 @@ test('the token comes from a file of mode 600, a token that may too much is warn
   for (const { stdout, stderr } of [planned, refused, open]) assert.ok(!(stdout + stderr).includes(TOKEN))
 })
 
-test('an interrupted apply ends, and applying again finishes it', async (t) => {
+test('a second apply completes one that was killed', async (t) => {
   const { fake, stevec, environment } = await setUp(t)
   fake.fail({ match: /^POST .*dns_records/, skip: 1, how: 'stall' })
   const { child, done } = sandbox().start(['cloudflare', 'apply', ...ZONE, '--yes'], environment)
@@ -97,7 +96,7 @@ test('an interrupted apply ends, and applying again finishes it', async (t) => {
   )
 })
 
-test('purge takes URLs and lists', async (t) => {
+test('purge takes URLs, and lists of tags, hosts and prefixes', async (t) => {
   const { fake, stevec } = await setUp(t)
   const done = await stevec([
     'purge', '--zone', 'example.com', 'https://wiki.example.com/wiki/a,b', 'https://wiki.example.com/',
@@ -116,7 +115,7 @@ test('purge takes URLs and lists', async (t) => {
   )
 })
 
-test('what was not understood, and what is missing, is said with the next step', async (t) => {
+test('wrong and missing arguments are refused with what to do, and nothing is written to the zone', async (t) => {
   const { fake, stevec } = await setUp(t)
   for (const [args, extra, exitCode, message] of /** @type {[string[], Record<string, string>, number, RegExp][]} */ ([
     [[], {}, 2, /use one of plan, apply, destroy, verify, purge, analytics/],
@@ -142,7 +141,7 @@ test('what was not understood, and what is missing, is said with the next step',
   assert.deepEqual(fake.writes(), [])
 })
 
-test('analytics of a run: what Cloudflare counted in each trial\'s time stands beside what we sent', async (t) => {
+test('analytics compares the requests that Cloudflare counted in each trial with those that we sent', async (t) => {
   const { fake, stevec } = await setUp(t)
   const run = path.join(sandbox().directory, 'run')
   const trial = (/** @type {number} */ number, /** @type {string} */ door, /** @type {number} */ minute) => {
@@ -222,7 +221,7 @@ test('analytics of a run: what Cloudflare counted in each trial\'s time stands b
   assert.match(refused.stderr, /permissions that the README lists/)
 })
 
-test('an experiment runs only on a zone that was verified, lately and with success', () => {
+test('an experiment runs only on a zone that passed its verification within the last day', () => {
   const state = path.join(sandbox().directory, 'state')
   assert.throws(
     () => requireVerified(state, 'example.com'),

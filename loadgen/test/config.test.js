@@ -3,11 +3,12 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
-import { readConfig } from '../src/config.js'
+import { SETTINGS } from '@stevec/wiki-app/settings'
+import { readConfig, WIKI_VARIABLES } from '../src/config.js'
 import { compareVersions, locateTool, requireTool } from '@stevec/harness/tools/locate'
 
 describe('configuration', () => {
-  test('takes a port from the environment, and only that one', () => {
+  test('takes a port from the environment, and sets no other port', () => {
     assert.deepEqual(readConfig({ EDGE_PORT: '9080' }).ports, { edge: 9080 })
     assert.deepEqual(readConfig({}).ports, {})
   })
@@ -20,10 +21,22 @@ describe('configuration', () => {
     })
   }
 
-  test('keeps variables that would steer k6, and the token of a CDN, away from what it starts', () => {
-    assert.deepEqual(readConfig({ K6_VUS: '9', CLOUDFLARE_API_TOKEN: 'secret', HOME: '/root' }).childEnvironment, {
-      HOME: '/root'
+  test('passes no variable to k6 and the wiki that would change what is measured', () => {
+    const { systemEnvironment, localWikiEnvironment } = readConfig({
+      HOME: '/root',
+      WORKERS: '2',
+      K6_VUS: '9',
+      CLOUDFLARE_API_TOKEN: 'secret',
+      HTTP_PROXY: 'http://127.0.0.1:9',
+      GOMAXPROCS: '1',
+      NODE_OPTIONS: '--jitless'
     })
+    assert.deepEqual(systemEnvironment, { HOME: '/root' })
+    assert.deepEqual(localWikiEnvironment, { HOME: '/root', WORKERS: '2' })
+  })
+
+  test('passes every setting of the wiki to a wiki on this machine', () => {
+    for (const name of Object.keys(SETTINGS)) assert.ok(WIKI_VARIABLES.includes(name), name)
   })
 })
 
@@ -34,17 +47,17 @@ describe('a tool', () => {
   writeFileSync(old, '#!/bin/sh\necho "k6 v0.49.0 (go1.21)"\n')
   chmodSync(old, 0o755)
 
-  test('that the user names comes first', () => {
+  test('that the user names in a variable takes precedence', () => {
     const { path: real, version } = requireTool('k6')
     assert.deepEqual(locateTool('k6', readConfig({ K6_BIN: real, PATH: '' })), {
       name: 'k6',
       path: real,
-      version,
+      version: version.split('-')[0],
       from: 'K6_BIN'
     })
   })
 
-  test('that the user names but is too old, or is none, is refused by its variable', () => {
+  test('that the user names but is too old or missing is refused, with the name of the variable', () => {
     assert.throws(
       () => locateTool('k6', readConfig({ K6_BIN: old })),
       /K6_BIN=.*k6 0\.49\.0; 1\.8\.1 or newer is needed/
@@ -55,11 +68,11 @@ describe('a tool', () => {
     )
   })
 
-  test('that is too old on PATH is passed over', () => {
+  test('that is on PATH but too old is ignored', () => {
     assert.equal(locateTool('k6', readConfig({ PATH: directory, STEVEC_TOOLS: path.join(directory, 'none') })), null)
   })
 
-  test('that has other names is found under each of them', () => {
+  test('that has several names is found under each of them', () => {
     const browser = path.join(directory, 'google-chrome')
     writeFileSync(browser, '#!/bin/sh\necho "Google Chrome 140.0.7339.80"\n')
     chmodSync(browser, 0o755)
@@ -75,7 +88,7 @@ describe('a tool', () => {
     )
   })
 
-  test('is compared by its version\'s numbers, not its letters', () => {
+  test('has its version compared as numbers, not as text', () => {
     assert.ok(compareVersions('1.10.0', '1.9.9') > 0)
     assert.ok(compareVersions('1.8.1', '1.8.1') === 0)
     assert.ok(compareVersions('0.49.0', '1.8.1') < 0)

@@ -12,7 +12,7 @@ import { STUDY } from '../src/lab/study.js'
 
 describe('an experiment', () => {
   for (const name of experimentNames()) {
-    test(`${name} keeps to the schema, is named like its file, and has both presets`, () => {
+    test(`${name} follows the schema, has the name of its file, and has both presets`, () => {
       for (const preset of /** @type {const} */ (['quick', 'full'])) {
         const definition = loadDefinition(name, preset)
         assert.equal(definition.name, name)
@@ -23,8 +23,7 @@ describe('an experiment', () => {
     })
   }
 
-  test('of the study has the study\'s numbers, its client that waits for each answer, ' +
-    'and a new connection each time', () => {
+  test('of the study has the study\'s numbers, the closed model, and a new connection for each request', () => {
     const full = (/** @type {string} */ name) => loadDefinition(name, 'full')
     const numbers = Object.fromEntries(STUDY.filter((name) => name !== 'overload-open').map((name) => {
       const { pages, page_size_chars: size, requests } = full(name).settings
@@ -54,8 +53,7 @@ describe('an experiment', () => {
     }
   })
 
-  test('has a cell for each combination of levels, the later factor over the earlier, over the preset, ' +
-    'over the settings', () => {
+  test('has a cell per combination of levels; a factor overrides earlier factors, the preset and the settings', () => {
     const cells = cellsOf(loadDefinition('mixed-write', 'quick'))
     assert.equal(cells.length, 8)
     assert.deepEqual(cells[1].cell, { page_size_chars: 5000, workload: 'get-only' })
@@ -70,7 +68,7 @@ describe('an experiment', () => {
     )
   })
 
-  test('takes repetitions, VUs and some of its cells from the command line', () => {
+  test('takes repetitions, VUs and a selection of its cells from the command line', () => {
     const { repetitions, settings, factors } = loadDefinition('read-hot', 'quick', {
       repetitions: 2,
       vus: 4,
@@ -90,7 +88,7 @@ describe('an experiment', () => {
     )
   })
 
-  test('of caches leaves out those that are not on the machine, says so, and is refused where none remains', () => {
+  test('of caches leaves out those that are not installed, with the reason, and is refused if none is left', () => {
     const definition = loadDefinition('caches', 'quick')
     const { factors, left_out: leftOut } = leaveOutMissing(definition, (name) => name === 'edge' || name === 'squid')
     assert.deepEqual(factors.cache, ['edge', 'squid'])
@@ -106,7 +104,7 @@ describe('an experiment', () => {
     )
   })
 
-  test('that does not exist is refused with those that do', () => {
+  test('that does not exist is refused with the list of those that do', () => {
     for (const name of ['read-cold', '../package', '', 'experiment.schema']) {
       assert.throws(
         () => loadDefinition(name, 'quick'),
@@ -115,7 +113,7 @@ describe('an experiment', () => {
     }
   })
 
-  test('that breaks the schema is refused with what is wrong', () => {
+  test('that violates the schema is refused with the violated rule', () => {
     const good = JSON.parse(readFileSync(path.join(ROOT, 'loadgen/experiments/read-hot.json'), 'utf8'))
     const refused = (/** @type {object} */ change, /** @type {RegExp} */ message) =>
       assert.throws(() => parse(JSON.stringify({ ...good, ...change }), 'mine.json'), message)
@@ -130,7 +128,7 @@ describe('an experiment', () => {
     assert.throws(() => parse('{', 'mine.json'), /mine\.json is not JSON/)
   })
 
-  describe('of one\'s own', () => {
+  describe('in a user\'s file', () => {
     const directory = mkdtempSync(path.join(tmpdir(), 'stevec-experiment-'))
     after(() => rmSync(directory, { recursive: true }))
     const words = { id: 'X1', name: 'mine', title: 'Mine', why: 'To see.', hypothesis: 'It is so.', expected: 'It is.' }
@@ -149,12 +147,12 @@ describe('an experiment', () => {
       return name
     }
 
-    test('need only say what it varies', () => {
+    test('gets the default of every setting that it does not name', () => {
       const { settings } = cellsOf(loadDefinition(file({}), 'quick'))[0]
       assert.deepEqual(settings, { ...DEFAULT_SETTINGS, door: 'source' })
     })
 
-    test('is refused with the cell in which it cannot be done', () => {
+    test('that cannot be run is refused with the reason, such as an impossible cell', () => {
       for (const [content, message] of /** @type {[object, RegExp][]} */ ([
         [
           { factors: { door: ['back'] } },

@@ -8,7 +8,7 @@ import { freePorts } from '@stevec/harness/ports'
 import { waitUntil } from '@stevec/harness/processes'
 import { createSandbox } from './helper.js'
 
-test('stevec edge stands in front of any application until it is interrupted', async (t) => {
+test('stevec edge caches and purges pages of any application until SIGINT stops it', async (t) => {
   const sandbox = await createSandbox()
   const [originPort, port] = await freePorts(2)
   const origin = createServer((_incoming, response) => response.setHeader('Cache-Control', 'max-age=60').end('page'))
@@ -46,7 +46,7 @@ test('stevec edge stands in front of any application until it is interrupted', a
   assert.ok(await waitUntil(() => sandbox.processes().length === 0, 60_000), JSON.stringify(sandbox.processes()))
 })
 
-test('stevec edge leaves the folder of a running edge alone, and takes over that of a killed one', async (t) => {
+test('stevec edge refuses the folder of a running edge, and takes over the folder of a killed one', async (t) => {
   const sandbox = await createSandbox()
   const [originPort, ...ports] = await freePorts(3)
   const origin = createServer((_incoming, response) => {
@@ -97,7 +97,7 @@ test('stevec edge leaves the folder of a running edge alone, and takes over that
   assert.equal(existsSync(path.join(cache, 'edge.lock')), false)
 })
 
-test('stevec edge deletes nothing that it has not made', async () => {
+test('stevec edge refuses a cache folder that holds other files, and deletes none of them', async () => {
   const sandbox = await createSandbox()
   const answers = path.join(sandbox.directory, 'answers')
   mkdirSync(answers)
@@ -110,7 +110,7 @@ test('stevec edge deletes nothing that it has not made', async () => {
   sandbox.remove()
 })
 
-test('stevec edge says what is wrong with its options', async () => {
+test('stevec edge refuses wrong options with the reason', async () => {
   const sandbox = await createSandbox()
   for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
     [[], /--origin is missing/],

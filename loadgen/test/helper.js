@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { gunzipSync } from 'node:zlib'
 import { DEFAULT_PORTS } from '../src/config.js'
 import { ROOT } from '@stevec/harness/config'
 import { freePorts } from '@stevec/harness/ports'
@@ -17,6 +18,34 @@ export const trialsOf = (runDirectory) =>
   readdirSync(path.join(runDirectory, 'trials'))
     .sort()
     .map((name) => ({ name, ...json(path.join(runDirectory, 'trials', name, 'trial.json')) }))
+
+/**
+ * Reads a file of samples of a trial; planned requests that were never sent have no `sentAtUs`.
+ * @param {string} folder  of the trial
+ */
+export function samplesOf (folder, file = 'samples.csv.gz') {
+  const [header, ...lines] = gunzipSync(readFileSync(path.join(folder, file))).toString().trim().split('\n')
+  const names = header.split(',')
+  return lines.map((line) => {
+    const cells = line.split(',')
+    const cell = (/** @type {string} */ name) => cells[names.indexOf(name)]
+    const sentAtUs = Number(cell('sent_at_us'))
+    return {
+      plannedAtUs: /** @type {number} */ (cell('planned_at_us') === '' ? null : Number(cell('planned_at_us'))),
+      sentAtUs,
+      doneAtUs: sentAtUs + 1000 * Number(cell('duration_ms')),
+      iteration: cell('iteration'),
+      page: cell('page'),
+      method: cell('method'),
+      status: Number(cell('status')),
+      failure: cell('failure'),
+      cacheStatus: cell('cache_status'),
+      durationMs: Number(cell('duration_ms')),
+      sizeBytes: Number(cell('size_bytes')),
+      revision: Number(cell('revision'))
+    }
+  })
+}
 
 /**
  * Creates a place for the `stevec` command, with state, results and ports that no other process uses.

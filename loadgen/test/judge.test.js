@@ -15,7 +15,6 @@ const trialOf = (
   )
 const k6 = {
   exit_code: 0,
-  dropped_iterations: 0,
   wall_s: 2,
   generator_cpu_s: 0.5,
   generator_cpu_share: 0.1,
@@ -23,7 +22,7 @@ const k6 = {
   stolen_cpu_share: 0
 }
 
-describe('how many requests must reach the wiki', () => {
+describe('the number of requests that must reach the wiki', () => {
   const expected = (
     /** @type {string} */ experiment,
     /** @type {Record<string, unknown>} */ cell,
@@ -36,7 +35,7 @@ describe('how many requests must reach the wiki', () => {
       k6: { ...k6, wall_s: wallS }
     })
 
-  test('is known where theory gives it: all, each page once, each edit', () => {
+  test('is every request without a cache, one per page with a cache, and one per edit', () => {
     assert.equal(expected('read-hot', { door: 'source' }, false), 1000)
     assert.equal(expected('read-hot', { door: 'cached' }), 100)
     assert.equal(expected('write-vs-read-cached', { operation: 'write' }), 200)
@@ -47,8 +46,7 @@ describe('how many requests must reach the wiki', () => {
     )
   })
 
-  test('is not known when copies outlive no trial, when edits meet a cache, ' +
-    'or when time or a background has a say', () => {
+  test('is null if timing decides it: expiry, edits at a cache, slow fetches, a background, a limit in time', () => {
     assert.equal(expected('read-hot', { door: 'cached' }, true, 179.5), null)
     assert.equal(expected('mixed-write', { workload: 'mixed' }), null)
     const slow = { trial: trialOf('at-once', ({ cell }) => cell.door === 'cached'), stores: true, k6 }
@@ -56,14 +54,14 @@ describe('how many requests must reach the wiki', () => {
     assert.equal(
       expectedCounter({ ...slow, samples: { duration_max_ms: 5_000 } }),
       null,
-      'those who wait for another\'s fetch have asked themselves'
+      'after 5 s, requests that waited for another\'s fetch ask the origin themselves'
     )
     assert.equal(expected('overload', { background_vus: 10 }, false), null)
     assert.equal(expected('overload', { background_vus: 0 }), null)
   })
 })
 
-test('where pages are kept depends on the policy, and for what CDNs alone are told, on the door', () => {
+test('policy and lifetime decide whether a cache stores pages; under purge policies only the edge does', () => {
   const kept = (/** @type {string[]} */ ...policies) =>
     policies.filter((policy) => ['cached', 'local'].some((door) => stores(door, policy)))
   const stores = (/** @type {any} */ door, /** @type {any} */ policy, ttl = 5, window = 5) =>
@@ -96,6 +94,8 @@ describe('a trial', () => {
       cache_statuses: {},
       duration_mean_ms: 1,
       duration_max_ms: 2,
+      failures: {},
+      schedule: null,
       first_sent_at_us: 0,
       last_done_at_us: 1
     },
@@ -110,7 +110,7 @@ describe('a trial', () => {
     monotonicS: 2.5
   })
 
-  test('whose counts add up has no problem', () => {
+  test('whose counts agree has no problem', () => {
     assert.deepEqual(problemsOf(good()), [])
   })
 
@@ -127,32 +127,32 @@ describe('a trial', () => {
       /999 of 1000 planned[^]*999 requests sent ≠ 900 served by cache \+ 100/
     ],
     [
-      'in which somebody else asked',
+      'in which another client sent a read',
       { counter: { requests: 101, reads: 101, writes: 0 } },
       /the counter says 101, expected 100/
     ],
     [
-      'with requests that had no answer',
+      'with an unanswered request',
       { samples: { ...good().samples, served_by_cache: 899, requests_unanswered: 1 } },
       /1 had no answer: whether they reached it is not known/
     ],
     [
-      'in which somebody else wrote',
+      'in which another client sent an edit',
       { counter: { requests: 100, reads: 99, writes: 1 } },
       /0 writes sent ≠ 1 writes at the origin/
     ],
     [
-      'in which the edge asked for more than it says',
+      'in which the edge logged a refresh that the counter lacks',
       { refreshes: 1 },
       /1000 requests sent \+ 1 of the edge's own ≠ 900 served by cache \+ 100/
     ],
     [
-      'whose purges were not all told',
+      'in which the wiki did not purge every edit in time',
       { purges: { told: false, calls: 1, failed: 0, urls: 1, tags: 0, hosts: 0 } },
       /had not purged every edit from the edge/
     ],
     [
-      'whose edits were not purged',
+      'in which every purge failed',
       {
         counter: { requests: 100, reads: 99, writes: 1 },
         purges: { told: true, calls: 2, failed: 2, urls: 0, tags: 0, hosts: 0 }
@@ -165,23 +165,23 @@ describe('a trial', () => {
       /the edge log has 998 lines, expected 1000/
     ],
     [
-      'whose counter does not add up',
+      'whose counter is not the sum of its reads and writes',
       { counter: { requests: 100, reads: 98, writes: 0 } },
       /the counter says 100 requests, but 98 reads and 0 writes/
     ],
-    ['during which the clock was set a little', { wallS: 2.44 }, /it says 2\.44 s have passed, but 2\.50 s have/],
+    ['during which the clock was set by 60 ms', { wallS: 2.44 }, /it says 2\.44 s have passed, but 2\.50 s have/],
     [
-      'during which the clock was set',
+      'during which the clock was set by an hour',
       { wallS: 3602.5 },
       /the clock was set during the trial: it says 3602\.50 s have passed, but 2\.50 s have/
     ],
     [
-      'whose background came late',
+      'whose background did not run throughout the probe',
       { overlap: { proved: false } },
       /the background did not run before, during and after the probe/
     ]
   ])) {
-    test(`${what} is invalid, and says so`, () => {
+    test(`${what} is invalid, with the reason`, () => {
       assert.match(problemsOf({ ...good(), ...change }).join('\n'), message)
     })
   }
@@ -211,6 +211,8 @@ describe('a trial in which the origin was killed', () => {
       cache_statuses: {},
       duration_mean_ms: 1,
       duration_max_ms: 2,
+      failures: {},
+      schedule: null,
       first_sent_at_us: 0,
       last_done_at_us: 1
     },
@@ -233,19 +235,19 @@ describe('a trial in which the origin was killed', () => {
     ...change
   })
 
-  test('is valid with failed requests, and knows no exact counter', () => {
+  test('is valid with failed requests, and has no exact counter', () => {
     assert.deepEqual(problemsOf(good()), [])
     assert.equal(expectedCounter(good()), null)
   })
 
   for (const [what, change, message] of /** @type {[string, object, RegExp][]} */ ([
     [
-      'lacks a request that was answered',
+      'the counter lacks a request that was answered',
       { counter: { requests: 99, reads: 99, writes: 0 }, logLinesExpected: { edge: 1000, origin: 99, local: 0 } },
       /the counter says 99; the origin answered 100, and 3 were cut off/
     ],
     [
-      'has more than the kill can explain',
+      'the counter has more requests than the kill can explain',
       {
         counter: { requests: 104, reads: 104, writes: 0 },
         logLinesExpected: { edge: 1000, origin: 104, local: 0 },
@@ -254,27 +256,27 @@ describe('a trial in which the origin was killed', () => {
       /the counter says 104; the origin answered 100/
     ],
     [
-      'has a log that lacks more than was under way',
+      'the origin log lacks more lines than requests were cut off',
       { logLines: { edge: 1000, origin: 98, local: 0 } },
       /the origin log has 98 lines, expected 99 to 102/
     ],
     [
-      'has an edge log that lacks a line',
+      'the edge log lacks a line',
       { logLines: { edge: 999, origin: 100, local: 0 } },
       /the edge log has 999 lines, expected 1000/
     ],
-    ['had no fault', { fault: null }, /the planned fault did not happen/],
+    ['the fault did not happen', { fault: null }, /the planned fault did not happen/],
     [
-      'was written to by somebody else',
+      'another client sent an edit',
       { counter: { requests: 102, reads: 101, writes: 1 } },
       /1 writes at the origin, but 0 were sent/
     ]
   ])) {
-    test(`whose counter ${what} is invalid`, () =>
+    test(`is invalid if ${what}`, () =>
       assert.match(problemsOf({ ...good(), ...change }).join('\n'), message))
   }
 
-  test('may count what the edge asked for on its own, which the origin was there to answer or was not', () => {
+  test('may count the edge\'s own refreshes, whether they reached the origin before the kill or not', () => {
     const counting = (/** @type {number} */ requests) => ({
       ...good(),
       refreshes: 40,
@@ -288,7 +290,7 @@ describe('a trial in which the origin was killed', () => {
     }
   })
 
-  test('takes for cut off what was under way at the kill and was not answered by the origin', () => {
+  test('counts a request as cut off if it was in flight at the kill and got no answer from the origin', () => {
     for (const change of [
       {},
       { status: 0, cacheStatus: '' },

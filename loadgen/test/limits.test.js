@@ -17,14 +17,14 @@ after(() => rmSync(directory, { recursive: true }))
 
 const ORIGIN = readProfile('banana-pi').profile.origin
 const { applied, missing } = tryLimits(ORIGIN, true)
-const skip = applied.cpu && applied.memory ? false : `no control groups can be made here: ${missing.join('; ')}`
+const skip = applied.cpu && applied.memory ? false : `cgroups cannot be created here: ${missing.join('; ')}`
 
 /** @param {string} groupDirectory */
 const pidsIn = (groupDirectory) =>
   readFileSync(path.join(groupDirectory, 'cgroup.procs'), 'utf8').split('\n').filter(Boolean).map(Number)
 
-describe('limits that cannot be had', () => {
-  test('are told in sentences, and are no error', () => {
+describe('limits that cannot be applied', () => {
+  test('are reported in sentences and cause no error', () => {
     const reason = '/sys/fs/cgroup is mounted read-only'
     assert.deepEqual(tryLimits(ORIGIN, true, { cpu: { reason }, memory: { reason } }), {
       applied: { cpu: false, memory: false },
@@ -32,14 +32,14 @@ describe('limits that cannot be had', () => {
     })
   })
 
-  test('are not taken for limits where a folder is only a folder', () => {
+  test('are reported as missing if the folder is on no cgroup filesystem', () => {
     const plain = /** @type {const} */ ({ version: 1, directory })
     const { applied, missing } = tryLimits(ORIGIN, true, { cpu: plain, memory: plain })
     assert.deepEqual(applied, { cpu: false, memory: false })
     assert.match(missing[0], /refuses a new cgroup \(it is not a cgroup filesystem\)/)
   })
 
-  test('are each told for a user who may not make groups', {
+  test('are each reported to a user who may not create cgroups', {
     skip: process.getuid?.() === 0 ? false : 'only root can become another user'
   }, () => {
     const script = `import { tryLimits } from ${JSON.stringify(path.join(ROOT, 'loadgen/src/profile/limits.js'))}
@@ -54,14 +54,13 @@ describe('limits that cannot be had', () => {
     assert.equal(missing.length, 2)
   })
 
-  test('are not looked for in a database of the user\'s', { skip }, () => {
+  test('are reported as missing for the user\'s own database (MONGODB_URI)', { skip }, () => {
     assert.match(tryLimits(ORIGIN, false).missing.join(), /MONGODB_URI/)
   })
 })
 
 describe('a stack with a profile', { skip }, () => {
-  test('begins its origin in groups, and no other part of it; one that is killed leaves groups that `down` ' +
-    'removes', async () => {
+  test('starts its origin in cgroups, and no other process; `down` removes the cgroups of a killed stack', async () => {
     const sandbox = await createSandbox()
     const lab = path.join(sandbox.env.STEVEC_STATE, 'lab')
     const script = `import { startStack } from ${JSON.stringify(path.join(ROOT, 'loadgen/src/stack/stack.js'))}

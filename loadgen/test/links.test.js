@@ -32,7 +32,7 @@ const toxics = ({ delay_ms: delay = 0, overhead_ms: overhead = 0, ...links }) =>
     client: { overhead_ms: overhead }
   })
 
-// Every bound below is a lower limit of what a link takes: a slow machine only takes longer.
+// The times are checked against lower limits: on a slow machine a link only takes longer.
 describe('links', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-links-'))
   const server = http.createServer((incoming, response) => {
@@ -91,7 +91,7 @@ describe('links', () => {
     for (const link of Object.keys(url)) assert.ok(BODY.equals(await download(link)), link)
   })
 
-  test('take two round trips for a request on a new connection, and one on a connection that is open', async () => {
+  test('take two round trips for a request on a new connection, and one on an open connection', async () => {
     const rtt = 150
     await replaceToxics(api, toxics({ client_edge_rtt_ms: rtt }))
     assert.ok(await timed(() => request(`${url['client-edge']}/small`)) >= 2 * rtt)
@@ -108,7 +108,7 @@ describe('links', () => {
     assert.ok(next.every((ms) => ms >= rtt) && Math.min(...next) < 2 * rtt, `${next} ms`)
   })
 
-  test('add the time of origin and client where they stand, and nowhere else', () => {
+  test('add the origin\'s delay to links to the origin, and the client\'s overhead to links from the client', () => {
     /** @type {(list: import('../src/profile/links.js').Toxic[]) => number} */
     const latency = (list) =>
       list.filter(({ type }) => type === 'latency').reduce((sum, { attributes }) => sum + Number(attributes.latency), 0)
@@ -118,7 +118,7 @@ describe('links', () => {
     })
   })
 
-  test('share the uplink of the origin among all connections, of one link and of several', async () => {
+  test('share the uplink of the origin among all connections, within one link and across links', async () => {
     // 10 MB/s: 1 MB takes 0.1 s.
     await replaceToxics(api, toxics({ uplink_mbit_per_s: 80 }))
     assert.ok(await timed(() => download('client-origin')) >= 100)
@@ -130,13 +130,13 @@ describe('links', () => {
     )
   })
 
-  test('are as before when a profile is taken off', async () => {
+  test('have no delay after the profile is removed', async () => {
     await replaceToxics(api, toxics({ client_edge_rtt_ms: 2_000 }))
     await replaceToxics(api, {})
     assert.ok(await timed(() => request(`${url['client-edge']}/small`)) < 2_000)
   })
 
-  test('say what toxiproxy refuses', async () => {
+  test('report what toxiproxy refuses', async () => {
     await assert.rejects(
       replaceToxics(api, {
         'client-moon': [{ name: 'there', type: 'latency', stream: 'upstream', attributes: { latency: 1 } }]

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /**
- * Returns where processes listen, from /proc/net/tcp and tcp6 (proc(5)).
+ * Returns the addresses on which processes listen, from /proc/net/tcp and tcp6 (proc(5)).
  * @param {number[]} pids
  * @returns {{address: string, port: number}[]}
  */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import { after, before, describe, test } from 'node:test'
+import { freePorts } from '@stevec/harness/ports'
 import { createSandbox } from './helper.js'
 
 describe('stevec load', () => {
@@ -40,7 +41,7 @@ describe('stevec load', () => {
     return stdout
   }
 
-  test('writes pages of a length, then reads them, and says how it went', async () => {
+  test('writes pages of the given length, reads them, and prints the results as JSON', async () => {
     const written = JSON.parse(
       await load('--method', 'POST', '--pages', '3', '--requests', '20', '--length', '700', '--json')
     )
@@ -60,23 +61,34 @@ describe('stevec load', () => {
     assert.ok(p50 <= p90 && p90 <= p99 && p99 <= read.duration_max_ms)
   })
 
-  test('asks for the same pages for the same seed', async () => {
+  test('requests the same pages in the same order for the same seed', async () => {
     await load('--requests', '20', '--seed', '5', '--json')
     const first = asked.map(({ url }) => url)
     await load('--requests', '20', '--seed', '5', '--json')
     assert.deepEqual(asked.map(({ url }) => url), first)
   })
 
-  test('goes on in parallel for as long as it is told, and names failures in words', async () => {
+  test('runs in parallel for --duration, and reports failures in its text output', async () => {
     const words = await load('--parallel', '4', '--duration', '1', '--pages', '1000')
     assert.ok(asked.length > 4)
-    assert.match(words, new RegExp(`requests {6}${asked.length}, \\d+ failed \\(does every page exist\\?`))
+    assert.match(words, new RegExp(`requests {6}${asked.length}, \\d+ failed: status \\d+ \\(does every page exist\\?`))
     assert.match(words, /a second, [\d.]+ a minute/)
     assert.match(words, /mean [\d.]+ ms, p50 [\d.]+, p90/)
   })
 
-  test('refuses a host that is not this machine until the user says that it is theirs, ' +
-    'and what it cannot understand', async () => {
+  test('gives failed requests a kind, and no response time', async () => {
+    const [closed] = await freePorts(1)
+    const { exitCode, stdout } = await sandbox.stevec([
+      'load', '--url', `http://127.0.0.1:${closed}`, '--requests', '20', '--json'
+    ])
+    assert.equal(exitCode, 0)
+    const dead = JSON.parse(stdout)
+    assert.deepEqual([dead.requests, dead.failed, dead.failures], [20, 20, { refused: 20 }])
+    assert.deepEqual(new Set(Object.values(dead.duration_percentiles_ms)), new Set([null]))
+    assert.deepEqual([dead.duration_mean_ms, dead.duration_max_ms], [null, null])
+  })
+
+  test('refuses another host without --i-run-that-host, and wrong options', async () => {
     for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
       [[], /--url is missing/],
       [['--url', 'http://192.0.2.1'], /192\.0\.2\.1 is not this machine.*--i-run-that-host/],

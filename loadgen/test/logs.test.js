@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { keepLogs, LOG_ROLES, logEnds, waitForLogLines } from '../src/lab/logs.js'
 
-test('a trial keeps the part of each log that came after its start, also what came late', async () => {
+test('a trial keeps the lines of each log since its start, including late ones', async () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-logs-'))
   const log = (/** @type {string} */ role) => path.join(directory, role, 'access.log')
   for (const role of LOG_ROLES) {

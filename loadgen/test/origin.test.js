@@ -20,7 +20,7 @@ async function sandbox (t) {
   return place
 }
 
-test('an origin that cannot be understood is refused before anything starts', async (t) => {
+test('an invalid --origin is refused before any process starts', async (t) => {
   for (const text of [
     'bord', '', 'ssh://', 'ssh://-oProxyCommand=x', 'ssh://me:secret@host', 'ssh://host/path',
     'ssh://host?http_port=0', 'ssh://host?other=1', 'ssh://a%20b', 'ssh://-x@host'
@@ -40,7 +40,7 @@ test('an origin that cannot be understood is refused before anything starts', as
   assert.match(stderr, /--origin is local, board or ssh:\/\/\[user@\]host\[:port\], not "moon"/)
 })
 
-test('a profile that slows this machine down does not go with an origin that is slow by itself', () => {
+test('a profile that limits this machine is refused with an origin on another machine', () => {
   const profile = (/** @type {string} */ name) => ({
     name,
     sha256: '',
@@ -57,7 +57,7 @@ test('a profile that slows this machine down does not go with an origin that is 
   refuseTwiceLimited(profile('none'), 'board')
 })
 
-test('without an image of the board nothing of a stack is left, and what builds one is said', async (t) => {
+test('without a board image, `run` and `up` fail with the command that builds it, and leave no process', async (t) => {
   const place = await sandbox(t)
   for (const args of [['run', 'read-hot'], ['up']]) {
     const { exitCode, stderr } = await place.stevec([...args, '--origin', 'board'], {
@@ -70,7 +70,7 @@ test('without an image of the board nothing of a stack is left, and what builds 
   assert.equal(existsSync(place.results), false)
 })
 
-test('a machine of one\'s own needs a database that it reaches, too', async (t) => {
+test('an ssh origin needs a database that both machines reach', async (t) => {
   const place = await sandbox(t)
   for (const env of /** @type {Record<string, string>[]} */ ([{}, { MONGODB_URI: 'mongodb://localhost:27017/x' }])) {
     const { exitCode, stderr } = await place.stevec(['run', 'read-hot', '--origin', 'ssh://stevec.invalid'], env)
@@ -79,7 +79,7 @@ test('a machine of one\'s own needs a database that it reaches, too', async (t) 
   }
 })
 
-test('a run is gone on with at the origin where it began', async (t) => {
+test('a run can be resumed only at the origin where it began', async (t) => {
   const place = await sandbox(t)
   const run = path.join(place.results, '20261121T000000Z-read-hot-0000000')
   mkdirSync(run, { recursive: true })
@@ -105,8 +105,7 @@ test('a run is gone on with at the origin where it began', async (t) => {
   assert.match((await place.stevec(['run', '--resume', path.basename(run)])).stderr, /repeat its address with --origin ssh:/)
 })
 
-test('what a process of this machine and its children use is seen once a second, ' +
-  'and kept with the trial', async (t) => {
+test('a trial keeps samples of CPU and memory of a local origin\'s processes and their children', async (t) => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-samples-'))
   const child = spawn('sh', ['-c', 'while :; do :; done & wait'], { detached: true })
   const pid = /** @type {number} */ (child.pid)
@@ -135,7 +134,7 @@ test('what a process of this machine and its children use is seen once a second,
   }
 })
 
-test('a process that has ended is no idle origin', async () => {
+test('sampling fails if a process of the origin has ended', async () => {
   await assert.rejects(
     sampleProcesses(() => [{ name: 'the wiki', pid: 2 ** 22 + 1, start_ticks: 1 }], () => {}).ended,
     /the wiki has ended/

@@ -12,7 +12,7 @@ import { freePorts } from '@stevec/harness/ports'
 import { startProcess, waitUntil } from '@stevec/harness/processes'
 import { locateTool } from '@stevec/harness/tools/locate'
 
-describe('what a cache says of an answer', () => {
+describe('the cache status of a response', () => {
   for (const [headers, status] of /** @type {[Record<string, string>, string][]} */ ([
     [{ 'cf-cache-status': 'UPDATING' }, 'UPDATING'],
     [{ 'x-cache-status': 'HIT' }, 'HIT'],
@@ -28,12 +28,11 @@ describe('what a cache says of an answer', () => {
 
 for (const name of OTHER_CACHES) {
   const tool = locateTool(name)
-  describe(`${name} in the edge's place`, { skip: tool === null && `${name} is not on this machine` }, () => {
+  describe(`${name} in place of the edge`, { skip: tool === null && `${name} is not on this machine` }, () => {
     const directory = mkdtempSync(path.join(tmpdir(), 'stevec-cache-test-'))
     after(() => rmSync(directory, { recursive: true, force: true }))
 
-    test('stores by Cache-Control, collapses, asks again when the time is up, ' +
-      'and forgets all when it is killed', async (t) => {
+    test('obeys Cache-Control, collapses requests, replaces expired pages, and is empty after a kill', async (t) => {
       let asked = 0
       const origin = http.createServer((request, response) => {
         asked += 1
@@ -87,7 +86,7 @@ for (const name of OTHER_CACHES) {
       assert.equal(
         late.filter((status) => status !== 'HIT').length,
         asked,
-        'who waited for the request of another was served by the cache'
+        'a request that waited for another request\'s fetch is a HIT'
       )
       await killGroup(running)
       await start()

@@ -13,7 +13,7 @@ const FORM = Object.freeze({
   accept: 'text/html,*/*;q=0.8', 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin'
 })
 
-describe('the own edit, in a wiki that `stevec up` has started', () => {
+describe('a user\'s own edit, in a wiki that `stevec up` has started', () => {
   /** @type {Awaited<ReturnType<typeof createSandbox>>} */
   let sandbox
   /** @type {Record<import('../src/stack/doors.js').DoorName, import('../src/stack/doors.js').Door>} */
@@ -46,10 +46,10 @@ describe('the own edit, in a wiki that `stevec up` has started', () => {
   /** @param {string} path */
   async function storeAtEdge (path) {
     const isHit = async () => (await read(path)).headers['cf-cache-status'] === 'HIT'
-    assert.ok(await waitUntil(isHit, WAIT_MAX_MS), `the edge keeps ${path}`)
+    assert.ok(await waitUntil(isHit, WAIT_MAX_MS), `the edge stores ${path}`)
   }
 
-  test('shows at once through every door, also while others read the page', async () => {
+  test('shows at once through every door, also while other clients read the page', async () => {
     await write('Busy', 'text 0.')
     const done = new AbortController()
     const others = (async () => {
@@ -73,7 +73,7 @@ describe('the own edit, in a wiki that `stevec up` has started', () => {
     }
   })
 
-  test('keeps no copy in a browser that is used without asking', async () => {
+  test('shows as soon as the browser revalidates its copy, which `no-cache` requires for each use', async () => {
     await write('Asked', 'first')
     await storeAtEdge('/wiki/Asked')
     const first = await read('/wiki/Asked')
@@ -86,7 +86,7 @@ describe('the own edit, in a wiki that `stevec up` has started', () => {
     assert.match(second.body, /second/)
   })
 
-  test('takes a deleted page away, leads from an old name to the new one, and makes a red link blue', async () => {
+  test('removes a deleted page, redirects a renamed one, and turns a red link blue and back', async () => {
     await write('Leading', 'to [[Target]]')
     await write('Old', 'moves')
     await write('Gone', 'goes')
@@ -106,7 +106,7 @@ describe('the own edit, in a wiki that `stevec up` has started', () => {
     assert.ok(await waitUntil(isMissing, WAIT_MAX_MS), 'the link is red again')
   })
 
-  test('open, write, leave, come back: the new text each time, in a browser', async (t) => {
+  test('shows in a browser each time the user saves, leaves the page and returns', async (t) => {
     const browser = await chromium.launch({ executablePath: requireTool('chromium').path, args: ['--no-sandbox'] })
     t.after(() => browser.close())
     const page = await browser.newPage({ baseURL: doors.cached.url })
@@ -127,7 +127,7 @@ describe('the own edit, in a wiki that `stevec up` has started', () => {
     }
   })
 
-  test('`up` with another policy says that the wiki is up with this one', async () => {
+  test('`up` is refused with another policy than the running one, and with an unknown policy', async () => {
     const other = await sandbox.stevec(['up', '--policy', 'ttl'])
     assert.equal(other.exitCode, 2)
     assert.match(other.stderr, /already up, with the policy purge-tag; run `stevec down` first/)

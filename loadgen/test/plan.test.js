@@ -9,28 +9,28 @@ import { editText, pageText, sizeOf } from '../scenarios/content.js'
 const definition = loadDefinition('read-hot', 'quick')
 
 describe('the request plan', () => {
-  test('is the same for the same seed, and another for another', () => {
+  test('is the same for the same seed, and differs for another seed', () => {
     assert.equal(planRun(definition, 1).hash, planRun(definition, 1).hash)
     assert.notEqual(planRun(definition, 1).hash, planRun(definition, 2).hash)
   })
 
-  test('is still the plan of earlier runs: a change of the generator must be deliberate', () => {
+  test('has the hash of earlier runs, so that a change to the generator is deliberate', () => {
     assert.equal(planRun(definition, 1).hash, 'sha256:7e0861724ceb209c370425e6cb6a408c5f3456725607788826053c81d9fde231')
   })
 
-  test('does not depend on the order in which requests are asked for', () => {
+  test('does not depend on the order in which its requests are computed', () => {
     const plan = { seed: 5, stream: 1, requests: 100, pages: 10, edit_ratio: 0.5 }
     const forwards = Array.from({ length: 100 }, (_, index) => requestAt(plan, index))
     const backwards = Array.from({ length: 100 }, (_, index) => requestAt(plan, 99 - index)).reverse()
     assert.deepEqual(backwards, forwards)
   })
 
-  test('differs between repetitions, so that a repetition is a new draw', () => {
+  test('differs between repetitions: each one is a new draw', () => {
     const hashes = planRun(definition, 1).plans.map(({ hash }) => hash)
     assert.equal(new Set(hashes).size, definition.repetitions)
   })
 
-  test('draws every page equally often, as far as chance goes', () => {
+  test('draws pages uniformly (chi-square test)', () => {
     const pages = 100
     const count = 100_000
     for (const seed of [0, 1, 2, 2 ** 32 - 1]) {
@@ -46,7 +46,7 @@ describe('the request plan', () => {
   })
 
   for (const exponent of [0.5, 0.9, 1, 1.4]) {
-    test(`draws pages by Zipf's law with exponent ${exponent} as often as the law says, as far as chance goes`, () => {
+    test(`draws pages by Zipf's law with exponent ${exponent} (chi-square test)`, () => {
       const pages = 100
       const count = 100_000
       const weights = Array.from({ length: pages }, (_, index) => (index + 1) ** -exponent)
@@ -64,7 +64,7 @@ describe('the request plan', () => {
     })
   }
 
-  test('reaches every page of few and of very many, and no other', () => {
+  test('draws only pages that exist: every one of few, and the whole range of many', () => {
     for (const pages of [1, 2, 3, 100_000]) {
       const plan = { seed: 3, stream: 9, requests: 20_000, pages, edit_ratio: 0, popularity: { zipf: 0.7 } }
       const chosen = new Set(Array.from({ length: plan.requests }, (_, index) => requestAt(plan, index).page))
@@ -74,8 +74,7 @@ describe('the request plan', () => {
     }
   })
 
-  test('draws the pages of edits by a law of their own, and leaves the reads as they are in the twin without ' +
-    'edits', () => {
+  test('draws edited pages from edit_popularity, and reads the same pages as its twin without edits', () => {
     const plan = {
       seed: 1,
       stream: 1,
@@ -103,7 +102,7 @@ describe('the request plan', () => {
     const chiSquare = edited.reduce((sum, observed) => sum + (observed - edits / 50) ** 2 / (edits / 50), 0)
     // The 0.1 % and 99.9 % quantiles of chi-square with 49 degrees of freedom.
     assert.ok(chiSquare > 23.98 && chiSquare < 85.35, String(chiSquare))
-    // Independent of the page that the iteration would have read: the two are equal as often as by chance.
+    // The edited page is independent of the page in the twin: the two are equal as often as by chance.
     assert.ok(Math.abs(paired - edits / 50) < 4 * Math.sqrt(edits / 50), `${paired} of ${edits}`)
   })
 
@@ -115,7 +114,7 @@ describe('the request plan', () => {
     assert.ok(Math.abs(correlation) < 4 / Math.sqrt(count), `serial correlation ${correlation}`)
   })
 
-  test('says how many different pages, reads and edits it holds', () => {
+  test('states its numbers of distinct pages, reads and edits', () => {
     for (
       const { plan, distinct_pages: distinct, reads, writes } of
       planRun(loadDefinition('mixed-write', 'quick'), 3).plans
@@ -127,7 +126,7 @@ describe('the request plan', () => {
     }
   })
 
-  test('edits as often as it should, as far as chance goes, and never in a plan without edits', () => {
+  test('has the share of edits of edit_ratio, within chance; none at 0, and only edits at 1', () => {
     const count = 100_000
     const edits = (/** @type {number} */ ratio) =>
       Array.from({ length: count }, (_, index) =>
@@ -137,7 +136,7 @@ describe('the request plan', () => {
     assert.deepEqual([edits(0), edits(1)], [0, count])
   })
 
-  test('with edits and its twin without visit the same pages in the same order', () => {
+  test('with edits visits the same pages in the same order as its twin without edits', () => {
     const { trials } = planRun(loadDefinition('mixed-write', 'quick'), 1)
     for (const trial of trials.filter(({ cell }) => cell.workload === 'mixed')) {
       const twin = trials.find(
@@ -153,7 +152,7 @@ describe('the request plan', () => {
     }
   })
 
-  test('is shared by what is compared in a repetition, and by nothing else', () => {
+  test('is shared by the trials that are compared in a repetition, and by no others', () => {
     const { trials, plans } = planRun(loadDefinition('overload', 'quick'), 1)
     for (const plan of plans) {
       const pair = trials.filter((trial) => trial.plan.id === plan.id)
@@ -163,7 +162,7 @@ describe('the request plan', () => {
     assert.equal(new Set(plans.map(({ hash }) => hash)).size, plans.length)
   })
 
-  test('is the same for a cell whatever other cells there are', () => {
+  test('of a cell does not depend on the other cells', () => {
     const some = planRun(loadDefinition('overload', 'quick', { only: { background_vus: ['80'] } }), 1)
     const all = planRun(loadDefinition('overload', 'quick'), 1)
     assert.deepEqual(
@@ -172,7 +171,7 @@ describe('the request plan', () => {
     )
   })
 
-  test('of the background is drawn apart from the probe\'s, over the same pages, and edits nothing', () => {
+  test('of the background is another draw from the same pages as the probe\'s, without edits', () => {
     const probe = { seed: 1, stream: 1, requests: 100, pages: 1000, edit_ratio: 1 }
     const background = backgroundPlan(probe)
     assert.deepEqual([background.pages, background.edit_ratio], [1000, 0])
@@ -181,7 +180,7 @@ describe('the request plan', () => {
     assert.notDeepEqual(pages(background), pages(probe))
   })
 
-  test('has as many requests as a trial bound by time has time for', () => {
+  test('has as many requests as arrive within duration_max_s, if time bounds the trial', () => {
     const settings = {
       ...definition.settings,
       model: /** @type {const} */ ('open'),
@@ -197,7 +196,7 @@ describe('the request plan', () => {
 describe('a burst', () => {
   const burst = { factor: 50, at_s: 1, ramp_s: 1, for_s: 4 }
 
-  test('is the steady rate, a rise, a height and the steady rate again', () => {
+  test('consists of the steady rate, a ramp, a plateau and the steady rate again', () => {
     assert.deepEqual(stagesOf(10, burst, 8), [
       { duration_s: 1, from_per_s: 10, to_per_s: 10 },
       { duration_s: 1, from_per_s: 10, to_per_s: 500 },
@@ -207,7 +206,7 @@ describe('a burst', () => {
     assert.deepEqual(stagesOf(10, null, 8), [{ duration_s: 8, from_per_s: 10, to_per_s: 10 }])
   })
 
-  test('brings as many requests as there is area under its rate', () => {
+  test('has as many requests as the area under its rate, up to the setting `requests`', () => {
     const settings = {
       ...definition.settings,
       model: /** @type {const} */ ('open'),
@@ -223,8 +222,8 @@ describe('a burst', () => {
   })
 })
 
-describe('what pages say', () => {
-  test('is as long as asked, the same each time, and another for each edit', () => {
+describe('the text of a page', () => {
+  test('has the requested length, is reproducible, and differs for each edit', () => {
     for (const size of [32, 1000, 50_000]) {
       assert.equal(pageText(1, 0, size).length, size)
       assert.equal(pageText(1, 0, size), pageText(1, 0, size))
@@ -233,7 +232,7 @@ describe('what pages say', () => {
     assert.notEqual(editText(pageText(1, 0, 100), 't1x2', 100), editText(pageText(1, 0, 100), 't1x3', 100))
   })
 
-  test('is of sizes drawn evenly between two ends', () => {
+  test('has a size drawn uniformly from a range', () => {
     const sizes = Array.from({ length: 20_000 }, (_, page) => sizeOf(1, page, [100, 109]))
     assert.deepEqual([Math.min(...sizes), Math.max(...sizes)], [100, 109])
     for (let size = 100; size < 110; size++) {
@@ -247,7 +246,7 @@ describe('what pages say', () => {
 describe('lognormal page sizes', () => {
   const law = { median: 2900, sigma: 1.2, max: 100_000 }
 
-  test('have the median and the spread that were asked for, and never pass their ends', () => {
+  test('have the requested median and spread, and stay between their minimum and maximum', () => {
     const count = 20_000
     const sizes = Array.from({ length: count }, (_, page) => sizeOf(1, page, { lognormal: law }))
     assert.ok(sizes.every((size) => Number.isInteger(size) && size >= 32 && size <= law.max))
@@ -262,13 +261,13 @@ describe('lognormal page sizes', () => {
     assert.ok(chiSquare < 27.88, `chi-square ${chiSquare}: ${seen}`)
   })
 
-  test('are the same each time, and of another seed others', () => {
+  test('are reproducible, and differ for another seed', () => {
     assert.equal(sizeOf(7, 3, { lognormal: law }), sizeOf(7, 3, { lognormal: law }))
     assert.notEqual(sizeOf(7, 3, { lognormal: law }), sizeOf(8, 3, { lognormal: law }))
     assert.equal(sizeOf(1, 3, { lognormal: { median: 2900, sigma: 1.2, max: 2900 } }) <= 2900, true)
   })
 
-  test('can be written into a page to the letter', () => {
+  test('are met by the text of a page to the character', () => {
     for (const page of [0, 1, 2]) {
       const size = sizeOf(1, page, { lognormal: law })
       assert.equal(pageText(1, page, size).length, size)
@@ -293,7 +292,7 @@ describe('the order of trials', () => {
     assert.deepEqual(trials.map(({ trial }) => trial), trials.map((_, index) => index + 1))
   })
 
-  test('comes from the seed and is not the order of the file', () => {
+  test('is fixed by the seed and differs between seeds', () => {
     const order = (/** @type {number} */ seed) =>
       JSON.stringify(planRun(definition, seed).trials.map(({ cell }) => cell))
     assert.equal(order(1), order(1))

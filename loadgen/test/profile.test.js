@@ -27,12 +27,12 @@ function file (content, name = 'mine.json') {
 }
 
 describe('a profile', () => {
-  test('that comes along follows the schema and has its file\'s name', () => {
+  test('that is bundled follows the schema and has the name of its file', () => {
     assert.deepEqual(profileNames(), ['banana-pi', 'none'])
     for (const name of profileNames()) assert.equal(readProfile(name).profile.name, name)
   })
 
-  test('none asks for nothing, gets nothing, and misses nothing', () => {
+  test('named `none` sets no limit and reports no limit as missing', () => {
     const { applied, missing, calibration } = loadProfile('none', { stateDirectory: directory })
     assert.deepEqual(
       { applied, missing, calibration },
@@ -41,7 +41,7 @@ describe('a profile', () => {
     assert.deepEqual(Object.values(toxicsOf(none)).flat(), [])
   })
 
-  test('of one\'s own is a file', () => {
+  test('can be a file of the user', () => {
     const { name, asked, applied } = loadProfile(
       file({ ...none, name: 'far', links: { ...none.links, client_edge_rtt_ms: 80 } }),
       { stateDirectory: directory }
@@ -55,13 +55,13 @@ describe('a profile', () => {
     ['is not JSON', '{"name": ', /mine\.json is not JSON/],
     ['is a list', [], /profile must be object/],
     [
-      'has a value out of range and one too many',
+      'has a value out of range and an unknown property',
       { ...none, name: 'far', client: { overhead_ms: -1, colour: 'red' } },
       /profile\/client must NOT have additional properties.*profile\/client\/overhead_ms must be >= 0/
     ],
     ['lacks its links', { ...none, name: 'far', links: undefined }, /must have required property 'links'/],
     [
-      'has less CPU than the kernel can hold a process to',
+      'has a CPU share below the smallest that the kernel can enforce',
       { ...none, name: 'far', origin: { ...none.origin, cpu_share: 0.0001 } },
       /cpu_share must be >= 0\.001/
     ],
@@ -70,20 +70,20 @@ describe('a profile', () => {
       { ...none, name: 'far', origin: { ...none.origin, memory_bytes: 1_000_000 } },
       /memory_bytes must be >= 402653184/
     ],
-    ['has a name that would be a path', { ...none, name: '../../etc' }, /profile\/name must match pattern/],
+    ['has a path as its name', { ...none, name: '../../etc' }, /profile\/name must match pattern/],
     [
-      'has the name of one that comes along',
+      'has the name of a bundled profile',
       { ...none, name: 'banana-pi' },
       /the name "banana-pi" is that of a bundled profile/
     ],
-    ['is far too long', `"${'x'.repeat(70_000)}"`, /is larger than 65536 bytes/]
+    ['is larger than 64 KiB', `"${'x'.repeat(70_000)}"`, /is larger than 65536 bytes/]
   ])) {
     test(`that ${what} is refused with the reason`, () => {
       assert.throws(() => readProfile(file(content)), message)
     })
   }
 
-  test('that is not there is refused on the command line, with those that are; nothing is started', async () => {
+  test('that does not exist is refused with the list of those that do, and no process starts', async () => {
     const sandbox = await createSandbox()
     for (const [args, message] of /** @type {[string[], RegExp][]} */ ([
       [
@@ -103,7 +103,7 @@ describe('a profile', () => {
 })
 
 describe('a wiki that is up with a profile', () => {
-  test('answers at each door no sooner than its links, origin and client allow, and says what holds', async () => {
+  test('responds at each door no faster than its links, origin and client allow, and prints the profile', async () => {
     const sandbox = await createSandbox()
     const links = { client_edge_rtt_ms: 40, client_origin_rtt_ms: 60, edge_origin_rtt_ms: 20, uplink_mbit_per_s: null }
     const far = file(
@@ -173,7 +173,7 @@ describe('a calibration', () => {
   let number = 0
   const state = () => path.join(directory, `state-${number++}`)
 
-  test('puts its values in the places of the first guesses, on the machine that it was made on', () => {
+  test('replaces the profile\'s initial values, on the machine that it was made on', () => {
     const stateDirectory = state()
     writeCalibration(stateDirectory, calibration)
     const profile = load(stateDirectory)
@@ -200,9 +200,9 @@ describe('a calibration', () => {
       { profile_sha256: 'sha256:0' },
       /the profile was changed after it was fitted/
     ],
-    ['with a value that is none', { fitted: { ...fitted, delay_ms: 'NaN' } }, /cannot be used \(values are missing\)/]
+    ['with an invalid value', { fitted: { ...fitted, delay_ms: 'NaN' } }, /cannot be used \(values are missing\)/]
   ])) {
-    test(`${what} is not taken, and the profile says that it is not calibrated and why`, () => {
+    test(`${what} is ignored, and the profile reports why it is not calibrated`, () => {
       const stateDirectory = state()
       writeCalibration(stateDirectory, /** @type {any} */ ({ ...calibration, ...change }))
       const { calibration: found, missing, asked } = load(stateDirectory)
@@ -212,7 +212,7 @@ describe('a calibration', () => {
     })
   }
 
-  test('that is half a file, or not there, is no error', () => {
+  test('that is missing or cut off is reported and causes no error', () => {
     const stateDirectory = state()
     assert.match(
       load(stateDirectory).missing.join(),
@@ -228,10 +228,10 @@ describe('the fit', () => {
   const { profile } = readProfile('banana-pi')
   const target = /** @type {NonNullable<typeof profile.calibration>} */ (profile.calibration).mean_ms
 
-  test('finds the three times of a system that it was not told, in one step', () => {
+  test('finds the three unknown times of a system in one step', () => {
     const truth = { cpu_share: 0.2, delay_ms: 20, overhead_ms: 7, client_edge_rtt_ms: 9 }
     /**
-     * E1 by arithmetic: every request takes the client's time, and a tenth of them reach the origin.
+     * Computes the mean times of E1: every request takes the client's time; with a cache, a tenth reach the origin.
      * @type {(times: typeof truth) => {source: number, local: number, cached: number}}
      */
     const e1 = ({ delay_ms: delay, overhead_ms: overhead, client_edge_rtt_ms: roundTrip }) => ({
@@ -243,7 +243,7 @@ describe('the fit', () => {
     assert.deepEqual(nextTimes(start, e1(truth), e1(start)), truth)
   })
 
-  test('gives no time less than nothing', () => {
+  test('returns no negative time', () => {
     const { delay_ms: delay, overhead_ms: overhead } = nextTimes(
       { cpu_share: 0.2, delay_ms: 1, overhead_ms: 0, client_edge_rtt_ms: 9 },
       target,
@@ -252,12 +252,12 @@ describe('the fit', () => {
     assert.ok(delay >= 0 && overhead >= 0)
   })
 
-  test('takes from E1 alone that the board needs about 30 ms for a page', () => {
+  test('derives from E1 alone that the board needs about 30 ms for a page', () => {
     const serviceMs = serviceTime(profile, profile.client.overhead_ms, 8_000)
     assert.ok(serviceMs > 28 && serviceMs < 36, String(serviceMs))
   })
 
-  test('scales the CPU share by the answers that are missing, within bounds', () => {
+  test('scales the CPU share by target ÷ measured responses, within bounds', () => {
     assert.equal(nextShare(0.1, 60, 30, 2), 0.2)
     assert.equal(nextShare(0.1, 60, 0, 2), 0.4)
     assert.equal(nextShare(1, 1000, 100, 2), 2)

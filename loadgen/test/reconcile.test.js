@@ -8,9 +8,10 @@ import { ROOT } from '@stevec/harness/config'
 import { logOfDoor } from '../src/lab/logs.js'
 import { reconcile } from '../src/lab/reconcile.js'
 
-const HEADER = 'sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision'
+const HEADER = 'planned_at_us,sent_at_us,iteration,page,method,status,failure,phase,error_code,cache_status,' +
+  'duration_ms,size_bytes,revision'
 const row = (/** @type {string} */ page, { method = 'GET', status = 200, cache = 'MISS', revision = '1' } = {}) =>
-  `1,0,${page},${method},${status},,${cache},1,1,${revision}`
+  `,1,0,${page},${method},${status},,,,${cache},1,1,${revision}`
 /**
  * @param {string} page
  * @param {{method?: string, status?: number, cache?: string, revision?: string, upstream?: string}} [options]
@@ -66,13 +67,18 @@ describe('three witnesses of a trial', () => {
     })).join('\n')
   }
 
-  test('agree, in whatever order they say it', async () => {
+  test('agree, whatever the order of their records', async () => {
     assert.equal(await judge({}), '')
+  })
+
+  test('agree where planned requests were never sent', async () => {
+    const sent = [row('a'), row('a', { cache: 'HIT' }), row('a', { method: 'POST', cache: 'DYNAMIC', revision: '2' })]
+    assert.equal(await judge({ samples: [...sent, row('b'), '9,,4,page-000001,GET,0,never-sent,,,,,,'] }), '')
   })
 
   for (const [what, change, message] of /** @type {[string, Parameters<judge>[0], RegExp][]} */ ([
     [
-      'a stranger at the edge who makes up for a line that is lost',
+      'another client\'s request at the edge in place of a lost line',
       {
         edge: [
           line('a'),
@@ -84,12 +90,12 @@ describe('three witnesses of a trial', () => {
       /only the client has 1: GET \/wiki\/b 200 MISS revision 1; only the log has 1: GET \/wiki\/c/
     ],
     [
-      'a stranger at the origin who makes up for one that never came there',
+      'another client\'s request at the origin in place of a missing one',
       { origin: [reached('a'), reached('a', { method: 'POST' }), reached('c')] },
       /what went past the cache is not what reached the origin: only the former has 1: GET \/wiki\/b; only the latter has 1: GET \/wiki\/c/
     ],
     [
-      'a hit and a miss that are taken for each other',
+      'a miss in the log that was a hit for the client',
       {
         samples: [
           row('a', { cache: 'HIT' }),
@@ -101,7 +107,7 @@ describe('three witnesses of a trial', () => {
       /only the client has 1: GET \/wiki\/a 200 HIT revision 1; only the log has 1: GET \/wiki\/a 200 MISS/
     ],
     [
-      'a hit for which the origin was asked',
+      'a hit for which the edge asked the origin',
       {
         edge: [
           line('a'),
@@ -113,7 +119,7 @@ describe('three witnesses of a trial', () => {
       /only the former has 1: GET \/wiki\/a/
     ],
     [
-      'a revision that is not the one that was sent',
+      'the revision of a page',
       {
         samples: [
           row('a', { revision: '2' }),
@@ -124,25 +130,25 @@ describe('three witnesses of a trial', () => {
       },
       /revision 2; only the log has/
     ],
-    ['a log that is empty', { edge: [] }, /only the client has 4: .*, …/]
+    ['an empty log', { edge: [] }, /only the client has 4: .*, …/]
   ])) {
-    test(`do not agree on ${what}`, async () => {
+    test(`disagree on ${what}`, async () => {
       assert.match(await judge(change), message)
     })
   }
 
-  test('do not agree where the counter counted something else than the origin logged', async () => {
+  test('disagree if the counter differs from the origin\'s log', async () => {
     assert.match(
       await judge({}, { reads: 3, writes: 0 }),
       /the origin's log has 2 reads and 1 writes, but the counter says 3 and 0/
     )
   })
 
-  test('do not agree where a log cannot be read', async () => {
+  test('disagree if a log cannot be read', async () => {
     assert.match(await judge({ edge: ['{"method":"GE'] }), /edge\.log\.gz cannot be read: /)
   })
 
-  test('may differ on a request that had no answer, and on that alone', async () => {
+  test('may differ in an unanswered request, and in no other', async () => {
     const lost = [
       row('a', { status: 0, cache: '' }),
       row('a', { cache: 'HIT' }),
@@ -166,7 +172,7 @@ describe('three witnesses of a trial', () => {
     assert.match(await judge({ samples: lost.slice(0, 3) }), /only the log has 1: GET \/wiki\/b/)
   })
 
-  test('allow the edge to renew what it answered with, and nothing else', async () => {
+  test('allow the edge one refresh for each page that it served as UPDATING, and no other request', async () => {
     const samples = [row('a'), row('a', { cache: 'UPDATING' })]
     const edge = [line('a'), line('a', { cache: 'UPDATING', upstream: '' })]
     assert.equal(await judge({ samples, edge, origin: [reached('a'), reached('a')] }, { reads: 2, writes: 0 }), '')
@@ -198,7 +204,7 @@ describe('three witnesses of a trial', () => {
     assert.ok(trials > 100)
   })
 
-  test('are as many as there are: a CDN keeps its log, and an origin elsewhere its own', async () => {
+  test('may lack the edge\'s log (a CDN) or the origin\'s log (another machine)', async () => {
     await judge({})
     rmSync(path.join(directory, 'edge.log.gz'))
     const counts = { directory, doorRole: /** @type {const} */ ('edge') }

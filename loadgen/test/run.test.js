@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { createSandbox, json, trialsOf } from './helper.js'
+import { createSandbox, json, samplesOf, trialsOf } from './helper.js'
 
 const HELP_COLUMNS = 100
 
@@ -22,7 +22,7 @@ describe('a run of read-hot', () => {
   })
   after(() => sandbox.remove())
 
-  test('succeeds, says what it does and how far it is, and stops its stack', () => {
+  test('succeeds, prints its progress, and stops its stack', () => {
     for (const expected of [
       /starting mongod, wiki, nginx, links, doors/,
       new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`),
@@ -35,7 +35,7 @@ describe('a run of read-hot', () => {
     assert.equal(existsSync(path.join(sandbox.directory, 'state/lab')), false)
   })
 
-  test('finds the counter at the number of requests without a cache, and of different pages with one', () => {
+  test('has a counter of all requests without a cache, and of all distinct pages with one', () => {
     const { plans } = json(path.join(directory, 'manifest.json'))
     const counters = Object.fromEntries(trialsOf(directory).map((trial) => [trial.door, trial.counter]))
     const all = { requests: 1000, reads: 1000, writes: 0 }
@@ -43,16 +43,15 @@ describe('a run of read-hot', () => {
     assert.deepEqual(counters, { source: all, nocache: all, local: distinct, cached: distinct })
   })
 
-  test('accounts for every request three times over: samples, counter, logs', () => {
+  test('accounts for every request in samples, counter and logs', () => {
     for (const trial of trialsOf(directory)) {
       assert.equal(trial.requests_sent, trial.served_by_cache + trial.counter.requests)
       assert.equal(trial.counter.requests, trial.counter_expected)
       assert.equal(trial.requests_failed, 0)
       const folder = path.join(directory, 'trials', trial.name)
-      const samples = gunzipSync(readFileSync(path.join(folder, 'samples.csv.gz')))
-        .toString().trim().split('\n').slice(1)
+      const samples = samplesOf(folder)
       assert.equal(samples.length, 1000)
-      assert.equal(new Set(samples.map((row) => row.split(',')[1])).size, 1000)
+      assert.equal(new Set(samples.map(({ iteration }) => iteration)).size, 1000)
       const lines = (/** @type {string} */ role) =>
         gunzipSync(readFileSync(path.join(folder, `${role}.log.gz`)))
           .toString().split('\n').filter(Boolean)
@@ -65,7 +64,7 @@ describe('a run of read-hot', () => {
     }
   })
 
-  test('starts each trial from caches that were proved cold', () => {
+  test('starts each trial with caches that were proved cold', () => {
     for (const { door, cold_proof: proof } of trialsOf(directory)) {
       assert.equal(proof.cold, true)
       assert.deepEqual(
@@ -80,7 +79,7 @@ describe('a run of read-hot', () => {
     }
   })
 
-  test('writes down what it was: plan, seed, versions, host, configuration, and no token', () => {
+  test('records its plan, seed, versions and configuration in the manifest, and no token', () => {
     const text = readFileSync(path.join(directory, 'manifest.json'), 'utf8')
     const manifest = JSON.parse(text)
     assert.equal(manifest.schema_version, 2)
@@ -104,7 +103,7 @@ describe('a run of read-hot', () => {
     assert.doesNotMatch(text, /token|Bearer/i)
   })
 
-  test('is what the report is made of', async () => {
+  test('has a report with `stevec report latest`', async () => {
     const { exitCode, stdout, stderr } = await sandbox.stevec(['report', 'latest'])
     assert.equal(exitCode, 0, stdout + stderr)
     const page = readFileSync(path.join(directory, 'report/index.html'), 'utf8')
@@ -115,7 +114,7 @@ describe('a run of read-hot', () => {
     )
   })
 
-  test('has the same plan with more VUs, and the same counts', async () => {
+  test('has the same plan and sends the same requests with more VUs', async () => {
     const other = await createSandbox()
     const { exitCode, stdout, stderr } = await other.stevec([
       'run', 'read-hot', '--repetitions', '1', '--seed', '7', '--vus', '8'
@@ -127,9 +126,8 @@ describe('a run of read-hot', () => {
       json(path.join(directory, 'manifest.json')).plan_hash
     )
     const requests = (/** @type {string} */ run, /** @type {{name: string}} */ trial) =>
-      gunzipSync(readFileSync(path.join(run, 'trials', trial.name, 'samples.csv.gz')))
-        .toString().trim().split('\n').slice(1)
-        .map((row) => row.split(',').slice(1, 4).join())
+      samplesOf(path.join(run, 'trials', trial.name))
+        .map(({ iteration, page, method }) => `${iteration},${page},${method}`)
         .sort()
     const [mine, others] = [trialsOf(directory), trialsOf(otherDirectory)]
     for (const trial of mine) {
@@ -139,7 +137,7 @@ describe('a run of read-hot', () => {
   })
 })
 
-describe('a run of an experiment of one\'s own, with a background, edits and the open model', () => {
+describe('a run of a user\'s experiment with a background, edits and the open model', () => {
   /** @type {Awaited<ReturnType<typeof createSandbox>>} */
   let sandbox
   /** @type {Record<string, any>[]} */
@@ -157,7 +155,18 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
           write: { edit_ratio: 1 },
           // 50 VUs for 50 requests: k6 drops none, even if the machine stalls for a while.
           open: { model: 'open', rate_per_s: 100, vus: 50 },
-          late: { model: 'open', rate_per_s: 400, vus: 1, duration_max_s: 1, bound: 'either', requests: 10000 }
+          poisson: { model: 'open', rate_per_s: 100, vus: 50, arrivals: 'poisson' },
+          // One VU, and 0.1 s for each request: most of the 400 find none within three seconds.
+          late: {
+            model: 'open',
+            rate_per_s: 400,
+            vus: 1,
+            duration_max_s: 1,
+            bound: 'either',
+            requests: 10000,
+            origin_delay_ms: 100,
+            timeout_s: 3
+          }
         }
       }
     })
@@ -165,29 +174,15 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
     assert.equal(exitCode, 0, stdout + stderr)
     directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
     trials = trialsOf(directory)
-    assert.equal(trials.length, 15)
+    assert.equal(trials.length, 18)
   })
   after(() => sandbox.remove())
 
   const of = (/** @type {string} */ load) => trials.filter(({ cell }) => cell.load === load)
   const rows = (/** @type {Record<string, any>} */ trial, file = 'samples.csv.gz') =>
-    gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, file)))
-      .toString().trim().split('\n').slice(1)
-      .map((row) => {
-        const [sent, iteration, page, method, status, , cacheStatus, duration, , revision] = row.split(',')
-        return {
-          sentAtUs: Number(sent),
-          doneAtUs: Number(sent) + Number(duration) * 1000,
-          iteration,
-          page,
-          method,
-          status,
-          cacheStatus,
-          revision: Number(revision)
-        }
-      })
+    samplesOf(path.join(directory, 'trials', trial.name), file)
 
-  test('counts every request of the background: sent by both, less what caches served, is the counter', () => {
+  test('counts the background, too: requests of both minus those that caches served equal the counter', () => {
     for (const trial of of('background')) {
       const { background } = trial
       assert.ok(background.requests_sent >= 5)
@@ -205,7 +200,7 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
     }
   })
 
-  test('has the background run before, during and after the probe, by the times of their requests', () => {
+  test('runs the background before, during and after the probe', () => {
     for (const trial of of('background')) {
       const [probe, background] = [rows(trial), rows(trial, 'background.csv.gz')]
       const firstSent = (/** @type {ReturnType<typeof rows>} */ samples) =>
@@ -225,7 +220,7 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
     }
   })
 
-  test('tells reads and writes apart, and has the revision of every edit', () => {
+  test('counts reads and writes separately, and records the revision of every edit', () => {
     for (const trial of of('mixed')) {
       const writes = rows(trial).filter(({ method }) => method === 'POST')
       assert.ok(writes.length > 0)
@@ -243,31 +238,52 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
     for (const trial of of('write')) assert.deepEqual(trial.counter, { requests: 50, reads: 0, writes: 50 })
   })
 
-  test('begins each trial with pages of their size, also after edits of another', () => {
+  test('starts each trial with pages of the planned size, also after edits of another size', () => {
     for (const trial of of('open')) {
-      const sizes = gunzipSync(readFileSync(path.join(directory, 'trials', trial.name, 'samples.csv.gz')))
-        .toString().trim().split('\n').slice(1)
-        .map((row) => Number(row.split(',')[8]))
+      const sizes = rows(trial).map(({ sizeBytes }) => sizeBytes)
       // The HTML of 500 characters varies with the number of paragraphs. An edit of 2000 would make it 1500 longer.
       assert.ok(Math.max(...sizes) - Math.min(...sizes) < 100, `${Math.min(...sizes)} to ${Math.max(...sizes)}`)
     }
   })
 
-  test('in the open model begins requests on time, and says which found nobody to send them', () => {
-    for (const trial of of('open')) assert.deepEqual([trial.requests_sent, trial.k6.dropped_iterations], [50, 0])
+  test('plans each request of the open model, at a constant rate or as Poisson arrivals', () => {
+    for (const load of ['open', 'poisson']) {
+      for (const trial of of(load)) {
+        const planned = rows(trial).map(({ plannedAtUs }) => plannedAtUs).sort((a, b) => a - b)
+        const gaps = planned.slice(1).map((time, index) => (time - planned[index]) / 1000)
+        assert.deepEqual([trial.requests_sent, trial.schedule.never_sent, planned.length], [50, 0, 50])
+        const regular = gaps.filter((gap) => Math.abs(gap - 10) < 0.002).length
+        if (load === 'open') assert.equal(regular, 49, String(gaps))
+        else assert.ok(regular < 5, String(gaps))
+        assert.ok(rows(trial).every(({ sentAtUs, plannedAtUs }) => sentAtUs > plannedAtUs - 1000))
+      }
+    }
+    assert.equal(rows(of('mixed')[0])[0].plannedAtUs, null, 'the closed model has no planned times')
+  })
+
+  test('sends a request late when no VU is free, and records those that it never sent', () => {
     for (const trial of of('late').filter(({ door }) => door === 'source')) {
-      const { requests_planned: planned, requests_sent: sent, k6, valid } = trial
-      const { dropped_iterations: dropped, wall_s: lastedS } = k6
-      assert.equal(planned, 400)
-      // k6 does not report iterations that become due while it stalls at its end, and k6 itself may end late.
-      assert.ok(sent > 0 && dropped > 0 && sent + dropped <= 400 * lastedS, `${sent} sent, ${dropped} dropped`)
-      assert.ok(valid)
+      const samples = rows(trial)
+      const [sent, neverSent] = [true, false].map((wanted) =>
+        samples.filter(({ failure }) => (failure !== 'never-sent') === wanted))
+      assert.deepEqual([trial.requests_planned, samples.length, sent.length], [400, 400, trial.requests_sent])
+      assert.ok(sent.length > 5 && sent.length < 50, `${sent.length} sent`)
+      assert.equal(trial.schedule.never_sent, neverSent.length)
+      assert.ok(trial.schedule.lag_max_ms > 1000, `latest ${trial.schedule.lag_max_ms} ms`)
+      // The response time counts from the plan, so it has the lag in it.
+      const responsesMs = sent.map(({ doneAtUs, plannedAtUs }) => (doneAtUs - plannedAtUs) / 1000)
+      const meanMs = responsesMs.reduce((sum, responseMs) => sum + responseMs) / sent.length
+      assert.ok(Math.abs(trial.schedule.response_mean_ms - meanMs) < 1)
+      assert.ok(trial.schedule.response_mean_ms > trial.duration_mean_ms + trial.schedule.lag_p50_ms / 2)
+      const lastSentUs = Math.max(...sent.map(({ plannedAtUs }) => plannedAtUs))
+      assert.ok(neverSent.every(({ plannedAtUs }) => plannedAtUs <= lastSentUs + 1e6 && plannedAtUs > 0))
+      assert.deepEqual([trial.valid, trial.invalid_reasons], [true, []])
     }
   })
 
-  test('shares a plan between the doors under one load', () => {
+  test('uses one plan at all doors under the same load', () => {
     const { plans } = json(path.join(directory, 'manifest.json'))
-    for (const load of ['background', 'mixed', 'write', 'open', 'late']) {
+    for (const load of ['background', 'mixed', 'write', 'open', 'poisson', 'late']) {
       assert.equal(new Set(of(load).map(({ plan }) => plan)).size, 1)
     }
     const mixed = plans.find((/** @type {{id: string}} */ { id }) => id === of('mixed')[0].plan)
@@ -277,7 +293,7 @@ describe('a run of an experiment of one\'s own, with a background, edits and the
 })
 
 describe('a run that cannot begin', () => {
-  test('says which experiments, presets and seeds there are', async () => {
+  test('is refused with the reason and, for a wrong name, with the valid ones', async () => {
     const sandbox = await createSandbox()
     for (const [args, message, code] of /** @type {[string[], RegExp, number][]} */ ([
       [['run'], /which experiment\? Name one of .*read-hot/, 2],
@@ -301,7 +317,7 @@ describe('a run that cannot begin', () => {
     sandbox.remove()
   })
 
-  test('because another is under way is refused and disturbs nothing', async () => {
+  test('because another run is active is refused', async () => {
     const sandbox = await createSandbox()
     mkdirSync(sandbox.env.STEVEC_STATE, { recursive: true })
     const { startTicks } = await import('@stevec/harness/processes')
@@ -316,7 +332,7 @@ describe('a run that cannot begin', () => {
   })
 })
 
-test('every command helps', async () => {
+test('every command has help with examples, within 100 columns', async () => {
   const sandbox = await createSandbox()
   const { stdout } = await sandbox.stevec(['--help'])
   for (const name of [

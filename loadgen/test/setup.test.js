@@ -23,13 +23,12 @@ function temporary (t) {
   return directory
 }
 
-test('a browser is only seen to when it is asked for', () => {
+test('set-up includes a browser only on request', () => {
   assert.ok(!steps().some(({ name }) => name === 'chromium'))
   assert.equal(steps(['chromium']).at(-1)?.name, 'chromium')
 })
 
-test('a browser that is there is taken, and one that is missing comes from apt-get or with the command to ' +
-  'type', (t) => {
+test('an installed browser is used; root gets a missing one from apt-get, others get the command', (t) => {
   const empty = mkdtempSync(path.join(os.tmpdir(), 'stevec-path-'))
   t.after(() => rmSync(empty, { recursive: true }))
   assert.match(String(steps(['chromium']).at(-1)?.present()), /^chromium \d+\.\d+\.\d+ \(/)
@@ -39,8 +38,7 @@ test('a browser that is there is taken, and one that is missing comes from apt-g
   else assert.match(String(blocked), /apt-get install -y --no-install-recommends chromium[^]*CHROMIUM_BIN/)
 })
 
-test('what builds images is taken when all of it is there, and otherwise comes from apt-get or with the command to ' +
-  'type', (t) => {
+test('image tools are used if all are installed; root gets them from apt-get, others get the command', (t) => {
   const programs = mkdtempSync(path.join(os.tmpdir(), 'stevec-path-'))
   t.after(() => rmSync(programs, { recursive: true }))
   for (const program of ['mmdebstrap', 'arch-test', 'qemu-arm-static', 'genimage', 'mke2fs', 'xz', 'ssh']) {
@@ -55,16 +53,16 @@ test('what builds images is taken when all of it is there, and otherwise comes f
   else assert.match(String(step().blocked()), /sudo apt-get install -y --no-install-recommends mmdebstrap/)
 })
 
-test('what cannot be asked for is refused with what can', () => {
+test('an unknown value of `setup --with` is refused with the valid ones', () => {
   const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--with', 'netscape'], { encoding: 'utf8' })
   assert.equal(status, 2)
   assert.match(stderr, /--with must be one of chromium, faketime, wrk, image, not "netscape"/)
 })
 
-test('set-up needs no package, and names what it needs', (t) => {
+test('set-up runs without npm packages, and says that npm is missing', (t) => {
   const directory = temporary(t)
   const parts = [
-    'harness/src', 'harness/links', 'harness/package.json', 'loadgen/bin', 'loadgen/src', 'package.json',
+    'harness/src', 'harness/links', 'harness/k6', 'harness/package.json', 'loadgen/bin', 'loadgen/src', 'package.json',
     'package-lock.json', '.npmrc', 'analysis/requirements.txt'
   ]
   for (const part of parts) {
@@ -77,7 +75,7 @@ test('set-up needs no package, and names what it needs', (t) => {
   assert.match(stderr, /npm is missing; it comes with Node\.js/)
 })
 
-test('what cannot begin after set-up is refused with what can', () => {
+test('a command that set-up cannot start is refused with those that it can', () => {
   const { status, stderr } = spawnSync(path.join(ROOT, 'stevec'), ['setup', '--', 'report'], { encoding: 'utf8' })
   assert.equal(status, 2)
   assert.match(stderr, /setup can start up or run, not "report"/)
@@ -124,7 +122,7 @@ describe('a set-up of several steps', () => {
   /** Returns a shell loop that ends when the test creates the file. @param {string} file */
   const until = (file) => `while [ ! -e ${directory}/${file} ]; do sleep 0.1; done`
 
-  test('begins each when what it needs is there, and gives the processors to what the wiki needs', async () => {
+  test('starts each step after the steps that it needs, and low-priority steps with nice 5', async () => {
     const first = step('first', `touch ${directory}/first`)
     const early = { needs: [first], browsing: true }
     const wiki = step('wiki', `[ -e ${directory}/first ] && nice >${directory}/wiki`, early)
@@ -141,7 +139,7 @@ describe('a set-up of several steps', () => {
     assert.match(output, /to install: wiki, for a test \(sh\)[^]*wiki: done in \d+ s[^]*rest: done in \d+ s/)
   })
 
-  test('goes on when one fails, says so at once, and names the log in the end', async () => {
+  test('continues when a step fails, reports the failure at once, and names its log at the end', async () => {
     const bad = step('bad', 'echo no room; exit 3')
     const setUp = beginSetUp({ write, wanted: [bad, step('good', until('go-on'), { browsing: true })] })
     assert.ok(await waitUntil(() => /bad: failed after \d+ s; the other steps continue/.test(output), WAIT_MAX_MS))
@@ -152,7 +150,7 @@ describe('a set-up of several steps', () => {
     assert.equal(readFileSync(path.join(directory, 'setup-bad.log'), 'utf8'), 'no room\n')
   })
 
-  test('is stopped, and leaves no command and no lock', async () => {
+  test('leaves no process and no lock when it is aborted', async () => {
     const stop = new AbortController()
     const wanted = [step('slow', `echo $$ >${directory}/pid; exec sleep 600`)]
     const setUp = beginSetUp({ write, signal: stop.signal, wanted })
@@ -164,7 +162,7 @@ describe('a set-up of several steps', () => {
     assert.equal(has('setup-slow.lock'), false)
   })
 
-  test('may begin without what the wiki does not need and this machine cannot have, and then says so', async () => {
+  test('with onlyBrowsing starts although another step is blocked, and reports the reason at the end', async () => {
     const blocked = () => 'there is no Go here'
     const wanted = [step('wiki', 'true', { browsing: true }), step('rest', 'true', { blocked })]
     assert.throws(() => beginSetUp({ write, wanted }), /there is no Go here/)
@@ -174,7 +172,7 @@ describe('a set-up of several steps', () => {
   })
 })
 
-describe('the command', () => {
+describe('the setup command', () => {
   /** @type {Awaited<ReturnType<typeof createSandbox>>} */
   let sandbox
   before(async () => { sandbox = await createSandbox() })
@@ -206,7 +204,7 @@ cp ${requireTool('k6').path} "$GOBIN/k6"
     return { tools, env, goOn: () => writeFileSync(gate, '') }
   }
 
-  test('two at once: one compiles, the other waits for it; one that was stopped is gone on with', async () => {
+  test('leaves no partial file when stopped; of two at once, one compiles and the other waits', async () => {
     const tools = mkdtempSync(path.join(sandbox.directory, 'tools-'))
     const env = { ...without('toxiproxy'), STEVEC_TOOLS: tools }
     const partials = () => readdirSync(tools).filter((entry) => /partial|lock/.test(entry))
@@ -226,7 +224,7 @@ cp ${requireTool('k6').path} "$GOBIN/k6"
     assert.match((await sandbox.stevec(['setup'], env)).stdout, /^found: .*toxiproxy [\d.]+-\w+ \(\.tools\).*\n$/)
   })
 
-  test('`setup -- up`: the doors answer while k6 is compiled, Ctrl-C leaves them open, the next goes on', async (t) => {
+  test('`setup -- up` opens the doors while k6 compiles; Ctrl-C leaves them open; the next completes', async (t) => {
     const { env, goOn } = slowGo()
     t.after(async () => {
       goOn()
@@ -252,7 +250,7 @@ cp ${requireTool('k6').path} "$GOBIN/k6"
     assert.match(stdout, /k6: done in \d+ s\n$/)
   })
 
-  test('`setup -- run`: the stack starts while k6 is compiled, and is measured when all is there', async (t) => {
+  test('`setup -- run` starts the stack while k6 compiles, and measures once k6 is installed', async (t) => {
     const { env, goOn } = slowGo()
     t.after(goOn)
     const run = sandbox.start(['setup', '--', 'run', sandbox.experiment({})], env)

@@ -32,7 +32,7 @@ describe('the stack', () => {
     return [status, headers['cf-cache-status'] ?? headers['x-cache-status']]
   }
 
-  test('has all four doors open, on the ports that were asked for', () => {
+  test('has all four doors open, on the requested ports', () => {
     assert.deepEqual(
       Object.fromEntries(Object.entries(doors).map(([name, { url, healthy }]) => [name, [url, healthy]])),
       {
@@ -44,7 +44,7 @@ describe('the stack', () => {
     )
   })
 
-  test('answers repeated reads from a cache at the cached doors only, and the counter tells', async () => {
+  test('serves repeated reads from a cache only at the doors with one, and the counter agrees', async () => {
     for (const [door, first, second, reached] of /** @type {const} */ ([
       ['cached', 'MISS', 'HIT', 1],
       ['local', 'MISS', 'HIT', 1],
@@ -57,7 +57,7 @@ describe('the stack', () => {
     }
   })
 
-  test('gives one and the same page through every door', async () => {
+  test('serves the same page through every door', async () => {
     const answers = await Promise.all(Object.values(doors).map(({ url }) => request(`${url}/wiki/Hello`)))
     assert.equal(new Set(answers.map(({ headers, body }) => `${headers.etag} ${body}`)).size, 1)
     assert.match(String(answers[0].headers.etag), /^"[^"]+"$/)
@@ -74,14 +74,14 @@ describe('the stack', () => {
     }
   })
 
-  test('is not started twice: a second `up` tells the doors', async () => {
+  test('is not started twice: a second `up` prints its doors', async () => {
     const { exitCode, stdout } = await sandbox.stevec(['up'])
     assert.equal(exitCode, 0)
     assert.match(stdout, /already up since/)
     assert.match(stdout, new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`))
   })
 
-  test('keeps what was written over down and up, also on another database port', async () => {
+  test('keeps its pages over `down` and `up`, also with another database port', async () => {
     assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
     assert.deepEqual(sandbox.processes(), [])
     const other = await createSandbox()
@@ -93,7 +93,7 @@ describe('the stack', () => {
 })
 
 describe('a stack that cannot start', () => {
-  test('names the port that is taken and how to choose another, and leaves nothing', async () => {
+  test('names the port that is taken and how to choose another, and leaves no process', async () => {
     const sandbox = await createSandbox()
     const squatter = createServer().listen(sandbox.ports.edge, '127.0.0.1')
     await new Promise((resolve) => squatter.once('listening', resolve))
@@ -111,7 +111,7 @@ describe('a stack that cannot start', () => {
     }
   })
 
-  test('shows the wiki\'s own word for a bad setting, and leaves nothing', async () => {
+  test('shows the wiki\'s error for a bad setting, and leaves no process', async () => {
     const sandbox = await createSandbox()
     try {
       const { exitCode, stderr } = await sandbox.stevec(['up'], { CACHE_TTL_S: 'soon' })
@@ -123,7 +123,7 @@ describe('a stack that cannot start', () => {
     }
   })
 
-  test('refuses one port for two parts', async () => {
+  test('is refused with the same port for two processes', async () => {
     const sandbox = await createSandbox()
     const { exitCode, stderr } = await sandbox.stevec(['up', '--edge-port', String(sandbox.ports.origin)])
     assert.equal(exitCode, 1)
@@ -131,7 +131,7 @@ describe('a stack that cannot start', () => {
     sandbox.remove()
   })
 
-  test('reports that nothing runs, and `down` is no error', async () => {
+  test('is not running for `status`, and `down` succeeds', async () => {
     const sandbox = await createSandbox()
     const status = await sandbox.stevec(['status'])
     assert.equal(status.exitCode, 3)

@@ -6,7 +6,7 @@ import { failing, tableLines, verify } from '../src/verify/verify.js'
 import { readConfig } from '../src/config.js'
 import { createSandbox } from './helper.js'
 
-test('the lab measures what is known, and finds out what is wrong', async (t) => {
+test('`stevec verify`: the lab measures the known values and detects planted errors', async (t) => {
   const sandbox = await createSandbox()
   const { exitCode, stdout, stderr } = await sandbox.stevec(['verify', '--short', '--json'])
   const { pass, rows } = JSON.parse(stdout)
@@ -14,7 +14,7 @@ test('the lab measures what is known, and finds out what is wrong', async (t) =>
   /** @type {import('../src/verify/cases/row.js').Row[]} */
   const disturbed = rows.filter((/** @type {{disturbance?: string}} */ { disturbance }) => disturbance)
   for (const { check, measured, disturbance } of disturbed) {
-    t.diagnostic(`not shown: ${check} was ${measured}, but ${disturbance}`)
+    t.diagnostic(`not judged: ${check} was ${measured}, but ${disturbance}`)
   }
   assert.deepEqual(failing(rows).filter((row) => !disturbed.includes(row)), [], stderr)
   for (const { timed, judged } of rows) assert.equal(judged, timed && readConfig().ci ? false : undefined)
@@ -29,7 +29,7 @@ test('the lab measures what is known, and finds out what is wrong', async (t) =>
   sandbox.remove()
 })
 
-test('a number outside of its bound, and a lie that nobody noticed, do not pass', () => {
+test('a number outside its bound and an undetected planted error do not pass', () => {
   assert.equal(numberRow('knee', 'clients', 8, 8.39, 0.05).pass, true)
   assert.equal(numberRow('knee', 'clients', 8, 8.41, 0.05).pass, false)
   assert.equal(numberRow('hits', 'requests', 700, 701, 0).pass, false)
@@ -45,7 +45,7 @@ test('a number outside of its bound, and a lie that nobody noticed, do not pass'
   assert.match(tableLines([numberRow('hits', 'requests', 700, 701, 0)])[1], /700 +701 +exact +NO$/)
 })
 
-test('an instrument that counts wrong is found out', async () => {
+test('a lab that counts one hit too few fails the check of known hits', async () => {
   const [hits] = CASES.filter(({ name }) => name === 'known-hits')
   /** A cache of which the lab counts one hit too few. @type {import('../src/verify/cases/row.js').Case} */
   const wrong = {
@@ -68,7 +68,7 @@ test('an instrument that counts wrong is found out', async () => {
   assert.deepEqual(rows.filter(({ pass }) => !pass).map(({ check, measured }) => [check, measured]), [['hits', '699']])
 })
 
-test('what is timed and does not hold is measured again while others are at the machine, and only then', async () => {
+test('a timed check that fails is repeated, at most twice, and only if other processes disturbed it', async () => {
   /**
    * @param {boolean[]} holds  whether the row passes, by measurement
    * @param {(string | undefined)[]} others  the disturbance, by measurement
@@ -112,7 +112,7 @@ test('what is timed and does not hold is measured again while others are at the 
   assert.deepEqual(await measure([false], ['a'], false), { measurements: 1, pass: false, disturbance: undefined })
 })
 
-test('where continuous integration runs, what is timed is measured once and not judged, and all else is', async () => {
+test('in continuous integration, timed checks are measured once and not judged; other checks are judged', async () => {
   let measurements = 0
   /** @type {import('../src/verify/cases/row.js').Row} */
   const row = { check: 'knee', what: '', known: '', bound: '', measured: '', pass: false }

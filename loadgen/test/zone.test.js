@@ -26,7 +26,7 @@ const verified = { zone: 'example.com', verified_at: new Date().toISOString(), o
 const trialsOf = (name, overrides) => planRun(fitToZone(loadDefinition(name, 'quick', overrides)), 1).trials
 
 describe('an experiment through a zone', () => {
-  test('is done without what a zone cannot do, and says so', () => {
+  test('leaves out what a zone does not support, with the reason, and is refused if nothing is left', () => {
     const whole = loadDefinition('read-hot', 'quick')
     const fitted = fitToZone(whole)
     assert.deepEqual(
@@ -71,7 +71,7 @@ describe('an experiment through a zone', () => {
     assert.throws(() => fitToZone(later), /gravity needs a stack of the lab's own/)
   })
 
-  test('wants one and the same wiki in all trials, as nobody restarts it', () => {
+  test('needs the same wiki settings in all trials, as a run never restarts the wiki behind a zone', () => {
     const hot = loadDefinition('read-hot', 'quick')
     assert.equal(oneCaching([hot, loadDefinition('read-sparse', 'quick')]).ttl_s, 180)
     assert.throws(
@@ -84,13 +84,12 @@ describe('an experiment through a zone', () => {
     )
   })
 
-  test('has no exact counter where several machines may each ask the origin, and keeps it where none stores', () => {
+  test('has no exact counter if several caches may fetch a page, and has one if no cache stores pages', () => {
     const [cached, nocache] = ['cached', 'nocache'].map(
       (door) => trialsOf('read-hot', { only: { door: [door] }, repetitions: 1 })[0]
     )
     const k6 = {
       exit_code: 0,
-      dropped_iterations: 0,
       wall_s: 3,
       generator_cpu_s: 0,
       generator_cpu_share: 0,
@@ -104,8 +103,7 @@ describe('an experiment through a zone', () => {
 })
 
 describe('the budget', () => {
-  test('counts probes exactly, pages as often as they have to be written anew, ' +
-    'and what each trial takes besides', () => {
+  test('counts probes, cold proofs and warm-up, and each page again whenever it has to be rewritten', () => {
     const trials = trialsOf('read-hot', { repetitions: 2 })
     assert.deepEqual(requestsOf(trials, 1, 300), { probes: 6000, background: 0, proofs: 48, pages: 101, warm_up: 300 })
     // Each change of the size rewrites all pages.
@@ -118,8 +116,7 @@ describe('the budget', () => {
     assert.equal(requestsOfTrial(written).probes, 1200 + written.plan.writes)
   })
 
-  test('has room for a background that is answered as often as the probe, ' +
-    'and for as long as a trial lasts at most', () => {
+  test('estimates the background by the responses of the probe, at most as many as duration_max_s allows', () => {
     const background = (/** @type {Partial<import('../src/lab/definition.js').Settings>} */ settings) => {
       const [trial] = trialsOf('overload', { repetitions: 1, only: { door: ['cached'], background_vus: ['10'] } })
       return requestsOfTrial({ ...trial, settings: { ...trial.settings, ...settings } }).background
@@ -131,7 +128,7 @@ describe('the budget', () => {
     assert.equal(background({ background_vus: 0 }), 0)
   })
 
-  test('is kept to before the run, and before each trial', async (t) => {
+  test('is checked before the run and before each trial', async (t) => {
     const trials = trialsOf('read-hot', { repetitions: 2 })
     const requests = requestsOf(trials, 1, 300)
     checkBudget(requests, total(requests))
@@ -183,7 +180,7 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
     }
   }
 
-  test('what was not understood', async () => {
+  test('wrong options', async () => {
     await refuse([
       [['read-hot', '--target', 'moon'], 2, /--target is stack or cloudflare, not "moon"/],
       [['read-hot', '--zone', 'example.com'], 2, /--zone is for --target cloudflare/],
@@ -200,8 +197,7 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
     ])
   })
 
-  test('a zone that was not verified, a plan above the budget, differently told wikis, ' +
-    'and a token that is missing or refused', async (t) => {
+  test('an unverified zone, a run over budget, a study that needs two wikis, and a missing or bad token', async (t) => {
     const fake = await startFake(t)
     await refuse([
       [
@@ -243,7 +239,7 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
     assert.throws(() => readdirSync(sandbox().results), /ENOENT/)
   })
 
-  test('to go on elsewhere than a run began', async () => {
+  test('to resume a run at another target', async () => {
     keepVerified(state(), verified)
     const directory = path.join(sandbox().results, '20261121T100000Z-read-hot-abc1234')
     mkdirSync(path.join(directory, 'trials'), { recursive: true })

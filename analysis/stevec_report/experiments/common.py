@@ -110,7 +110,7 @@ def draw_response_times(analysis: Analysis, strips: Sequence[Strip]) -> MplFigur
         counted = analysis.samples.query(
             f"""
             SELECT cache_status, count(*),
-                   quantile_disc(duration_ms, [{", ".join(map(str, levels))}])
+                   quantile_disc(response_ms, [{", ".join(map(str, levels))}])
             FROM {{samples}} WHERE answered GROUP BY cache_status ORDER BY count(*) DESC, cache_status
             LIMIT {response_times.STATUSES_MAX}
             """,

@@ -27,8 +27,8 @@ def blocks(analysis: Analysis) -> list[Block]:
         Figure(
             "waits-over-time",
             "Longest wait in the course of a trial",
-            f"Longest wait of those who asked in each {1000 * BIN_S:g} ms (logarithmic), over all trials of a cell, "
-            "since the first request. Grey: while the crowd is there.",
+            f"Longest wait of the requests sent in each {1000 * BIN_S:g} ms (logarithmic), over all trials of a cell, "
+            "since the first request. Grey: during the burst.",
             lambda: waits_over_time.draw(_panels(analysis, found)),
         ),
     ]
@@ -86,12 +86,12 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
             if own["moment"] == moment
         ]
         texts.append(f"{moment}: {', '.join(parts)}")
-    text = f"Requests that reached the origin, a trial. {'; '.join(texts)}."
+    text = f"Requests that reached the origin, per trial. {'; '.join(texts)}."
     expected = _arrivals(next((own for own in found if own["protection"] == "none"), None))
     if expected is not None:
         text += (
-            f" At the height of the crowd about {wording.three_digits(expected)} readers come while one fetch takes: "
-            "without collapsing so many ask the origin each time that there is no fresh copy."
+            f" At the peak of the burst about {wording.three_digits(expected)} requests arrive during one fetch: "
+            "without collapsing, so many reach the origin each time that there is no fresh copy."
         )
     return text
 
@@ -119,7 +119,7 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         rows.P50,
         rows.P99,
         Column("max_ms", "longest"),
-        Column("dropped", "dropped", "count"),
+        Column("never_sent", "never sent", "count"),
         rows.GENERATOR,
         TRIALS_COLUMN,
     ]
@@ -127,8 +127,8 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         "flash-crowd",
         "A crowd for one page.",
         "Requests and what reached the origin are means over the trials, percentiles the median over the trials, the "
-        "longest wait is that of all. Readers who wait at the edge for somebody else's fetch do not wait for the "
-        "origin themselves, though as long.",
+        "longest wait is that of all. A request that waits at the edge for another request's fetch takes as long, "
+        "but is not counted as waiting for the origin.",
         columns,
         [_row(own) for own in found],
     )
@@ -145,7 +145,7 @@ def _row(own: dict[str, Any]) -> Row:
         "failed_share": rows.failed_share(trials),
         **rows.percentiles(trials),
         "max_ms": rows.longest_ms(own["trials"]),
-        "dropped": sum(o.record.dropped_iterations for o in trials),
+        "never_sent": sum(o.record.never_sent for o in trials),
         "generator": rows.generator_text(trials),
         "trials": trials_cell(o.number for o in trials),
     }
@@ -168,7 +168,7 @@ def _waits(analysis: Analysis, trials: Sequence[MeasuredOutcome]) -> dict[str, l
     longest: dict[int, float] = {}
     for outcome in trials:
         bins = analysis.samples.query(
-            "SELECT CAST(floor((sent_at_us - $first) / (1e6 * $bin)) AS INTEGER) AS bin, max(duration_ms) "
+            "SELECT CAST(floor((sent_at_us - $first) / (1e6 * $bin)) AS INTEGER) AS bin, max(response_ms) "
             "FROM {samples} GROUP BY 1",
             [outcome.number],
             first=outcome.stats.first_sent_us,

@@ -43,16 +43,16 @@ def blocks(analysis: Analysis) -> list[Block]:
         Figure(
             "figure-1.7",
             "Hit ratio by size of page, with and without edits",
-            "Figure 1.7. Hit ratio as the study has it, 1 − requests at the origin ÷ iterations (one iteration is one "
-            "read, and in an edit one write more). Each dot is one trial.",
+            "Figure 1.7. Hit ratio as the study defines it, 1 − requests at the origin ÷ iterations (an iteration is "
+            "one read, followed by one write if it is an edit). Each dot is one trial.",
             lambda: figure_1_7.draw(_study_ratios(), _ratios(analysis), run_label(analysis)),
         ),
         _origin_table(analysis),
         Figure(
             "hits-over-time",
             "Hit ratio in the course of a trial",
-            "Reads that the cache served, in the course of a trial: first the cache fills, then pages expire all "
-            "at once, and less and less so. Solid: reads only; dashed: with edits.",
+            "Share of the reads that the cache served, in the course of a trial: first the cache fills, then pages "
+            "expire, at first at the same time, later more and more spread. Solid: reads only; dashed: with edits.",
             lambda: _draw_over_time(analysis),
         ),
         expiry_model.table(_fits(analysis)),
@@ -180,8 +180,8 @@ def _table(analysis: Analysis) -> Table:
         "Table 1.6. Hit ratio under writes, by size of page.",
         "The study prints 1 − requests at the origin ÷ 10 000 and does not say whether its counter counted the "
         "writes. So both readings are here: all requests at the origin over the iterations, and reads at the "
-        "origin over reads. A stale read returned a revision older than one that a write had been told before; the "
-        "study never looked.",
+        "origin over reads. A stale read returned a revision older than one that was acknowledged before the read "
+        "was sent; the study did not measure stale reads.",
         columns,
         rows,
     )
@@ -226,11 +226,11 @@ def _origin_table(analysis: Analysis) -> Table:
         rows.append(row)
     return Table(
         "table-1.6-origin",
-        "What the origin saw with edits, taken apart.",
-        "Reads that were first or expired are those of the twin without edits, which asks for the same pages in "
-        "the same order; what there is beyond them is because of edits. The study sees about twice the requests at "
-        "5 % edits. The last columns count the hits three times over: from the samples, as sent less the counter, "
-        "and as sent less the lines of the origin's log.",
+        "Requests at the origin with edits, by cause.",
+        "Reads that were first or expired are those of the twin without edits, which requests the same pages in "
+        "the same order; all further reads are because of edits. The study sees about twice the requests at "
+        "5 % edits. The last columns count the hits in three ways: from the samples, as requests sent minus the "
+        "counter, and as requests sent minus the lines of the origin's log.",
         columns,
         rows,
     )

@@ -62,7 +62,7 @@ def _seen(analysis: Analysis, outcome: MeasuredOutcome, fault: Fault) -> dict[st
     asked, failed, old, first_failed, last_failed, longest = analysis.samples.query(
         "SELECT count(*) FILTER (down), count(*) FILTER (down AND NOT answered), "
         f"count(*) FILTER (down AND answered AND {OLD}), min(done_at_us) FILTER (NOT answered), "
-        "max(done_at_us) FILTER (NOT answered), max(duration_ms) FILTER (down) FROM (SELECT *, "
+        "max(done_at_us) FILTER (NOT answered), max(response_ms) FILTER (down) FROM (SELECT *, "
         f"{DONE_AT} AS done_at_us, "
         "sent_at_us BETWEEN $kill AND $back AS down FROM {samples})",
         [outcome.number],

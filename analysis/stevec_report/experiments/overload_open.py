@@ -1,5 +1,6 @@
 """E3 in the open model: requests arrive at a stepped rate that does not depend on the server."""
 
+import math
 import statistics
 from collections.abc import Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from stevec_report.intervals import geometric_centre
 from stevec_report.origin import without_capacity
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.rows import FAILED, GENERATOR, SLOW, count_sent, generator_text, share
+from stevec_report.wording import three_digits
 
 KEEPS_UP = 0.95  # of the offered rate
 
@@ -27,9 +29,9 @@ def blocks(analysis: Analysis) -> list[Block]:
             "saturation-open",
             "Offered, achieved and failed requests in the open model",
             "The open model: requests begin at a fixed rate, whatever happens. Above, what was answered a second "
-            "against what was offered; below, the response time (logarithmic), and the share of the offered "
-            "requests that failed or were dropped because no requester was free. Hollow points: the load generator "
-            "was the limit, so that they say nothing of the server.",
+            "against what was offered; below, the response time from the planned moment (logarithmic), and the share "
+            "of the offered requests that failed or were never sent because no requester was free. Hollow points: the "
+            "load generator was the limit, so that they say nothing of the server.",
             lambda: saturation.draw(doors, "offered requests a second", offered=True),
         ),
         _table(analysis),
@@ -77,9 +79,17 @@ def _points(analysis: Analysis, door: str) -> list[dict[str, Any]]:
 
 
 def _counts(trials: Sequence[MeasuredOutcome]) -> tuple[int, int, int]:
-    """(offered, failed or dropped, dropped) requests."""
-    dropped = sum(o.record.dropped_iterations for o in trials)
-    return count_sent(trials) + dropped, sum(o.stats.failures for o in trials) + dropped, dropped
+    """(offered, failed or never sent, never sent) requests."""
+    never_sent = sum(o.record.never_sent for o in trials)
+    return count_sent(trials) + never_sent, sum(o.stats.failures for o in trials) + never_sent, never_sent
+
+
+def _p99_of_all(trials: Sequence[MeasuredOutcome]) -> str:
+    """The median over the trials of the 99th percentile over all planned requests, as text: it may be a limit."""
+    found = statistics.median_high([o.stats.all_p99_ms for o in trials])
+    if math.isfinite(found):
+        return three_digits(found)
+    return f"> {min(o.record.number('timeout_s', 60) for o in trials):g} s"
 
 
 def _achieved(outcome: MeasuredOutcome) -> float:
@@ -91,11 +101,14 @@ def _table(analysis: Analysis) -> Table:
         Column("door", "door", "text", left=True),
         Column("offered_per_s", "offered, 1/s", "number"),
         Column("achieved_per_s", "answered, 1/s", "number"),
-        Column("dropped_share", "dropped", "percent"),
+        Column("never_sent_share", "never sent", "percent"),
         FAILED,
         SLOW,
         Column("mean_ms", "mean, ms", "number"),
         Column("p99_ms", "p99", "number"),
+        Column("p99_of_all", "p99 of all", "text"),
+        Column("service_p99_ms", "p99 from sending", "number"),
+        Column("lag_p99_ms", "lag, p99", "number"),
         Column("keeps_up", "keeps up", "text"),
         GENERATOR,
         TRIALS_COLUMN,
@@ -104,18 +117,21 @@ def _table(analysis: Analysis) -> Table:
     for door in analysis.run.doors:
         for point in _points(analysis, door):
             trials = analysis.select(door=door, rate_per_s=point["load"])
-            offered, _, dropped = _counts(trials)
+            offered, _, never_sent = _counts(trials)
             keeps = point["per_s"] >= KEEPS_UP * point["load"]
             rows.append(
                 {
                     "door": door,
                     "offered_per_s": point["load"],
                     "achieved_per_s": point["per_s"],
-                    "dropped_share": share(dropped, offered),
+                    "never_sent_share": share(never_sent, offered),
                     "failed_share": share(sum(o.stats.failures for o in trials), offered),
                     "slow_share": share(sum(o.stats.slow for o in trials), offered),
                     "mean_ms": point["mean_ms"],
                     "p99_ms": point["p99_ms"],
+                    "p99_of_all": _p99_of_all(trials),
+                    "service_p99_ms": median(o.stats.service_p99_ms for o in trials),
+                    "lag_p99_ms": median(o.record.lag_p99_ms for o in trials),
                     "keeps_up": "unknown" if point["limited"] and not keeps else "yes" if keeps else "no",
                     "generator": generator_text(trials),
                     "trials": trials_cell(o.number for o in trials),
@@ -125,7 +141,10 @@ def _table(analysis: Analysis) -> Table:
         "saturation-open",
         "Offered and answered, by rate.",
         f"A door keeps up if it answers {100 * KEEPS_UP:.0f} % of the offered rate or more. Shares are of the "
-        "requests offered, the dropped ones included. Where the generator was the limit, a door that does not keep "
+        "requests offered, those included that were never sent because no requester was free before they timed out. "
+        "Times in ms, of answered requests from the moment at which each was planned; “from sending” leaves out the "
+        "lag, from the plan to the sending. In “p99 of all”, requests that failed or were never sent took longer "
+        "than the limit. Where the generator was the limit, a door that does not keep "
         "up is unknown.",
         columns,
         rows,

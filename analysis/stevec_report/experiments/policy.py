@@ -27,16 +27,16 @@ def blocks(analysis: Analysis) -> list[Block]:
     """The table of policies, the figure, the recommended policies, and the costs."""
     cells = measured_cells(analysis)
     if not cells:
-        return [Words("note", "There is no valid trial whose freshness can be told.")]
+        return [Words("note", "There is no valid trial whose freshness is known.")]
     return [
         policy_table(cells),
         Figure(
             "freshness-offload",
-            "Stale reads against what the cache takes from the origin, by policy",
+            "Stale reads against origin offload, by policy",
             "Stale reads (upwards, from 0 on linearly to 0.1 % and logarithmically from there) against the share of "
-            "reads that did not reach the origin (to the right), by policy; one panel a rate of edits. Low and to the "
-            "right is good. Points are means of the trials with their 95 % intervals; the dashed line is the Pareto "
-            "front of the means: what is not on it is hollow, as another policy is at least as good in both.",
+            "reads that did not reach the origin (to the right), by policy; one panel per rate of edits. Low and to "
+            "the right is good. Points are means of the trials with 95 % intervals; the dashed line is the Pareto "
+            "front of the means: a policy off the front is hollow, as another one is at least as good in both.",
             lambda: freshness_offload.draw(_panels(cells)),
         ),
         tolerance_table(cells),
@@ -109,12 +109,12 @@ def policy_table(cells: Sequence[Measured]) -> Table:
         )
     return Table(
         "policies",
-        "Every policy: what it saves, and how old it lets pages become.",
+        "Every policy: origin offload and stale reads.",
         "Means over the trials with 95 % intervals. A read is stale if it returned a revision older than the newest "
         "that had been acknowledged when it was sent; outdated by: of stale reads, the median over the trials of each "
-        "trial's own, and the most of all. Reads kept from the origin are fewer than hits where the edge renews on its "
-        "own. Edits reach the origin always, and are in none of these shares. Each edit is told to the edge twice, and "
-        "what falls together in one call. "
+        "trial's percentile, and the longest of all trials. Reads kept from the origin are fewer than hits where the "
+        "edge refreshes copies on its own. Edits always reach the origin, and are in none of these shares. The wiki "
+        "purges each edit from the edge twice; edits at about the same time share a call. "
         "Waits are those of all answered requests, the median over the trials.",
         columns,
         found,

@@ -19,12 +19,14 @@ def table(analysis: Analysis) -> Table:
         Column("counter_writes", "of it writes", "count"),
         Column("served_by_cache", "by cache", "count"),
         Column("failed", "failed", "count"),
-        Column("dropped_iterations", "dropped", "count"),
+        Column("never_sent", "never sent", "count"),
         Column("mean_ms", "mean, ms"),
         Column("p50_ms", "p50"),
         Column("p95_ms", "p95"),
         Column("p99_ms", "p99"),
         Column("max_ms", "max"),
+        Column("service_p99_ms", "p99 from sending"),
+        Column("lag_p99_ms", "lag, p99"),
         Column("generator_cpu_share", "generator CPU", "percent"),
         Column("generator_limited", "limited", "text"),
         Column("started_at", "began", "text", left=True),
@@ -34,7 +36,9 @@ def table(analysis: Analysis) -> Table:
     return Table(
         "trials",
         "Every trial, in the order they were run.",
-        "Times of answered requests of the probe. The counter and what was served by a cache include the background.",
+        "Times of answered requests of the probe, in ms; in the open model from the planned time, and beside it from "
+        "the sending. Lag: from the planned time to the sending. The counter and what was served by a cache include "
+        "the background.",
         columns,
         [_trial_row(outcome) for outcome in analysis.outcomes],
     )
@@ -54,7 +58,8 @@ def _trial_row(outcome: Outcome) -> Row:
             "requests_sent": record.requests_sent,
             "counter": record.counter_requests,
             "counter_writes": record.counter_writes,
-            "dropped_iterations": record.dropped_iterations,
+            "never_sent": record.never_sent,
+            "lag_p99_ms": record.lag_p99_ms,
             "generator_cpu_share": record.generator_cpu_share,
             "generator_limited": "limited" if outcome.limited else "",
             "started_at": record.started_at.isoformat(timespec="milliseconds"),
@@ -70,6 +75,7 @@ def _trial_row(outcome: Outcome) -> Row:
             "p95_ms": stats.p95_ms,
             "p99_ms": stats.p99_ms,
             "max_ms": stats.max_ms,
+            "service_p99_ms": stats.service_p99_ms,
             "cache_statuses": ", ".join(f"{name or 'none'} {n}" for name, n in stats.cache_statuses.items()),
         }
     return row

@@ -16,14 +16,21 @@ from typing import Any
 import duckdb
 import numpy as np
 
-from stevec_report import sample_table
 from stevec_report.freshness.history import History
-from stevec_report.sample_table import CSV_FORMAT, DONE_AT, IS_ANSWERED, IS_READ, open_database
+from stevec_report.sample_table import (
+    CSV_FORMAT,
+    DONE_AT,
+    IS_ANSWERED,
+    IS_READ,
+    columns_of_file,
+    open_database,
+    select_samples,
+)
 
 TOLERANCE_MS = 1.0
 FILES = ("samples.csv.gz", "background.csv.gz")
 # As text, because an answer may carry anything in place of a revision, and that is a count here and no error.
-COLUMNS = sample_table.COLUMNS | {"error_code": "VARCHAR", "revision": "VARCHAR"}
+AS_TEXT = {"error_code": "VARCHAR", "revision": "VARCHAR"}
 CHUNK_ROWS = 1_000_000
 ROWS_MAX = 50_000_000
 THREADS = 1
@@ -204,10 +211,12 @@ def _name_absences(database: duckdb.DuckDBPyConnection) -> int:
 def _source(file: Path) -> str:
     if file.suffix == ".parquet":
         return "read_parquet(?)"
-    return (
+    columns = columns_of_file(file) | AS_TEXT
+    table = (
         f"read_csv(?, {CSV_FORMAT}, compression = 'gzip', max_line_size = 100000, buffer_size = 4000000, "
-        f"columns = {COLUMNS!r})"
+        f"columns = {columns!r})"
     )
+    return f"({select_samples(table, columns)})"
 
 
 def literal_path(file: Path) -> str:

@@ -7,6 +7,9 @@ import { fileURLToPath } from 'node:url'
 export const LINKS_DIRECTORY = fileURLToPath(new URL('../../links', import.meta.url))
 /** Part of the version, so that set-up rebuilds changed sources. */
 const linksDigest = digestOf(LINKS_DIRECTORY)
+/** Sources of k6 with our output. */
+export const K6_DIRECTORY = fileURLToPath(new URL('../../k6', import.meta.url))
+const k6Digest = digestOf(K6_DIRECTORY)
 
 /**
  * A program that the project runs and that neither npm nor pip installs.
@@ -27,7 +30,7 @@ const linksDigest = digestOf(LINKS_DIRECTORY)
 export const TOOLS = {
   mongod: { variable: 'MONGOD_BIN', binary: 'mongod', minimum: '4.4.0', pinned: '6.0.5', versionArgs: ['--version'] },
   nginx: { variable: 'NGINX_BIN', binary: 'nginx', minimum: '1.18.0', versionArgs: ['-v'] },
-  k6: { variable: 'K6_BIN', binary: 'k6', minimum: '1.8.1', pinned: '1.8.1', versionArgs: ['version'] },
+  k6: { variable: 'K6_BIN', binary: 'k6', minimum: '1.8.1', pinned: `1.8.1-${k6Digest}`, versionArgs: ['version'] },
   toxiproxy: {
     variable: 'TOXIPROXY_BIN',
     binary: 'stevec-links',

@@ -2,10 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { LINKS_DIRECTORY, TOOLS } from './catalog.js'
+import { K6_DIRECTORY, LINKS_DIRECTORY, TOOLS } from './catalog.js'
 import { installedPath } from './locate.js'
 import { PIP_OPTIONS, VENV_PYTHON } from './package-steps.js'
 import { STEP_DEFAULTS, toolText } from './step.js'
+
+const GO_BUILD = ['-mod=readonly', '-trimpath', '-buildvcs=false']
 
 /** @typedef {import('./step.js').Step} Step */
 /** @typedef {import('../config.js').Config} Config */
@@ -38,10 +40,15 @@ export function mongod (config, environment) {
   }
 }
 
-/** @param {Config} config @param {Step} toxiproxy  goes first: it compiles modules that both use @returns {Step} */
+/**
+ * k6 with an output of our own; go.sum pins every module by its hash.
+ * @param {Config} config
+ * @param {Step} toxiproxy  goes first: it compiles modules that both use
+ * @returns {Step}
+ */
 export function k6 (config, toxiproxy) {
-  const compile = goTool('k6', `go install, version ${TOOLS.k6.pinned}`, config, (run, target) =>
-    run('go', ['install', `go.k6.io/k6@v${TOOLS.k6.pinned}`], { GOBIN: path.dirname(target) }))
+  const compile = goTool('k6', 'go build of harness/k6', config, (run, target) =>
+    run('go', ['build', '-C', K6_DIRECTORY, ...GO_BUILD, '-o', target, '.']))
   const purpose = 'the load of experiments, which takes minutes to compile'
   return { ...compile, purpose, lowPriority: true, after: [toxiproxy] }
 }
@@ -53,7 +60,7 @@ export function k6 (config, toxiproxy) {
  */
 export function links (config) {
   const compile = goTool('toxiproxy', 'go build of harness/links', config, (run, target) =>
-    run('go', ['build', '-C', LINKS_DIRECTORY, '-mod=readonly', '-trimpath', '-buildvcs=false', '-o', target, '.']))
+    run('go', ['build', '-C', LINKS_DIRECTORY, ...GO_BUILD, '-o', target, '.']))
   return { ...compile, purpose: 'the links between client, caches and origin', browsing: true }
 }
 

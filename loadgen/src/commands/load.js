@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { DEFAULT_SETTINGS } from '../lab/definition.js'
 import { createGenerators, round } from '../lab/generator.js'
+import { percentileOf } from '../lab/percentile.js'
 import { extractSamples } from '../lab/samples.js'
 import { logTail } from '@stevec/harness/processes'
 import { UsageError } from '../usage-error.js'
@@ -128,7 +129,7 @@ async function send ({ url, settings, seed, signal }) {
       source: generator.csvFile,
       target: path.join(directory, 'samples.csv.gz'),
       plan,
-      onSample: ({ durationMs }) => durations.push(durationMs)
+      onSample: ({ durationMs, failure }) => { if (failure === '') durations.push(durationMs) }
     })
     durations.sort((a, b) => a - b)
     const spanS = ((counts.last_done_at_us ?? 0) - (counts.first_sent_at_us ?? 0)) / 1e6
@@ -138,13 +139,14 @@ async function send ({ url, settings, seed, signal }) {
       requests: counts.requests_sent,
       failed: counts.requests_failed,
       unanswered: counts.requests_unanswered,
+      failures: counts.failures,
       duration_s: round(spanS),
       requests_per_s: perS === null ? null : round(perS),
       requests_per_min: perS === null ? null : round(perS * 60),
-      duration_mean_ms: counts.duration_mean_ms === null ? null : round(counts.duration_mean_ms),
-      duration_max_ms: counts.duration_max_ms === null ? null : round(counts.duration_max_ms),
+      duration_mean_ms: roundOrNull(counts.duration_mean_ms),
+      duration_max_ms: roundOrNull(durations.at(-1) ?? null),
       duration_percentiles_ms: Object.fromEntries(
-        PERCENTILES.map((percentile) => [`p${percentile}`, percentileOf(durations, percentile)])
+        PERCENTILES.map((percent) => [`p${percent}`, roundOrNull(percentileOf(durations, percent))])
       ),
       served_by_cache: counts.served_by_cache,
       cache_statuses: counts.cache_statuses,
@@ -155,29 +157,31 @@ async function send ({ url, settings, seed, signal }) {
   }
 }
 
-/**
- * Returns the smallest value that so many percent of the values do not exceed (nearest rank).
- * @param {number[]} sorted
- * @param {number} percentile
- */
-function percentileOf (sorted, percentile) {
-  return sorted.length === 0 ? null : round(sorted[Math.max(0, Math.ceil(percentile / 100 * sorted.length) - 1)])
-}
+/** @param {number | null} value */
+const roundOrNull = (value) => value === null ? null : round(value)
 
 /** @param {Awaited<ReturnType<typeof send>>} outcome */
 function inWords (outcome) {
   const statuses = Object.entries(outcome.cache_statuses)
     .map(([status, count]) => `${status || 'none'} ${count}`)
     .join(', ')
+  const failures = Object.entries(outcome.failures).map(([failure, count]) => `${failure} ${count}`).join(', ')
+  const hint = outcome.failed > outcome.unanswered ? ' (does every page exist? --method POST writes them)' : ''
   return [
-    `requests      ${outcome.requests}, ${outcome.failed} failed${outcome.failed > outcome.unanswered ? ' (does every page exist? --method POST writes them)' : ''}`,
+    `requests      ${outcome.requests}, ${outcome.failed} failed${failures && `: ${failures}`}${hint}`,
     `time          ${outcome.duration_s} s, ${outcome.requests_per_s} a second, ${outcome.requests_per_min} a minute`,
-    `response      mean ${outcome.duration_mean_ms} ms, ${Object.entries(outcome.duration_percentiles_ms).map(([name, value]) => `${name} ${value}`).join(', ')}, max ${outcome.duration_max_ms}`,
+    `response      ${outcome.duration_max_ms === null ? 'none: no request was answered' : timesOf(outcome)}`,
     `cache status  ${statuses}`,
     ...(outcome.generator_limited
       ? ['The load generator used more than 70 % of this machine\'s cores: the times may be its own.']
       : [])
   ]
+}
+
+/** @param {Awaited<ReturnType<typeof send>>} outcome */
+function timesOf ({ duration_mean_ms: mean, duration_percentiles_ms: percentiles, duration_max_ms: max, failed }) {
+  const levels = Object.entries(percentiles).map(([name, value]) => `${name} ${value}`).join(', ')
+  return `mean ${mean} ms, ${levels}, max ${max}${failed > 0 ? ', of answered requests only' : ''}`
 }
 
 /** @param {string | undefined} text */

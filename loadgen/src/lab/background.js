@@ -13,7 +13,7 @@ const DURATION_BEYOND_PROBE_S = 900
  * burst instead of the load.
  * @param {object} options
  * @param {import('./generator.js').Generators} options.generators
- * @param {Omit<import('./generator.js').GeneratorSettings, 'summary_file'>} options.probe  settings of the probe
+ * @param {import('./generator.js').GeneratorSettings} options.probe  settings of the probe
  * @param {number} options.vus
  * @param {string} options.directory
  * @param {AbortSignal} options.signal

@@ -26,6 +26,7 @@ export function contradiction (settings) {
   if (model === 'open' && rate === null) return 'the open model needs rate_per_s'
   if (model === 'open' && pause > 0) return 'the open model has no pauses: pause_s must be 0'
   if (model === 'closed' && rate !== null) return 'rate_per_s is for the open model; the closed one has vus and pause_s'
+  if (settings.arrivals !== 'constant' && model !== 'open') return 'arrivals is for the open model'
   if (burst !== null && (model !== 'open' || bound !== 'either')) {
     return 'burst is for the open model, bound by "either"'
   }

@@ -28,6 +28,7 @@ export class DefinitionError extends Error {}
  * @property {number} vus
  * @property {number} pause_s
  * @property {number | null} rate_per_s
+ * @property {import('../../scenarios/arrivals.js').Arrivals} arrivals
  * @property {import('../../scenarios/arrivals.js').Burst | null} burst
  * @property {boolean} connection_reuse
  * @property {number} ttl_s
@@ -64,6 +65,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
   vus: 1,
   pause_s: 0,
   rate_per_s: null,
+  arrivals: 'constant',
   burst: null,
   connection_reuse: false,
   ttl_s: 180,

@@ -11,7 +11,7 @@ import { readSamples } from './trial-samples.js'
  * @param {string} directory
  * @param {() => {wallS: number, monotonicS: number}} elapsed
  */
-export async function measure ({ site, signal, watchPort }, trial, directory, elapsed) {
+export async function measure ({ site, signal, watchPort, threads }, trial, directory, elapsed) {
   const { settings, plan: { plan } } = trial
   const { doors } = await site.prepare(settings)
   const door = doors[settings.door]
@@ -20,11 +20,11 @@ export async function measure ({ site, signal, watchPort }, trial, directory, el
 
   const purgesSince = site.watchPurges(settings)
   const probeSettings = { ...settings, url: door.url, plan, mark: `t${trial.trial}`, until_url: null }
-  const load = await generateLoad({ site, settings, probeSettings, logStarts, directory, signal, watchPort })
+  const load = await generateLoad({ site, settings, probeSettings, logStarts, directory, signal, watchPort, threads })
   signal.throwIfAborted()
   const purges = await purgesSince()
 
-  const samples = await readSamples({ load, plan, withPop: site.hasPops, directory })
+  const samples = await readSamples({ load, settings, plan, withPop: site.hasPops, directory })
   const { counter, refreshes, logLines, logLinesExpected } = await settleCounts(site, settings, samples, logStarts)
   await site.logs.keep(logStarts, directory)
   // A killed nginx logs nothing of the requests that it had in flight.

@@ -127,23 +127,24 @@ function found ({
   counter,
   served_by_cache: served,
   duration_mean_ms: mean,
+  schedule,
   pops,
-  settings,
   k6,
   background
 }) {
+  const response = schedule === null ? mean : schedule.response_mean_ms
   const all = sent + (background?.requests_sent ?? 0)
   return [
     `${counter.requests} of ${all} reached the origin`,
     ...(counter.writes > 0 && counter.reads > 0 ? [`${counter.writes} of them writes`] : []),
     ...(Object.keys(pops ?? {}).length > 1 ? [`answered by ${Object.keys(pops ?? {}).join(', ')}`] : []),
     ...(served > 0 ? [`${(100 * served / sent).toFixed(1)} % of the probe's from cache`] : []),
-    `mean ${mean === null ? '—' : mean.toFixed(2)} ms`,
+    `mean ${response === null ? '—' : response.toFixed(2)} ms`,
     ...(background === null
       ? []
       : [`background ${background.rate_per_min === null ? '—' : Math.round(background.rate_per_min)}/min`]),
     ...(failed > 0 ? [`${failed} failed`] : []),
-    ...(settings.model === 'open' && k6.dropped_iterations > 0 ? [`${k6.dropped_iterations} dropped`] : []),
+    ...(schedule !== null && schedule.never_sent > 0 ? [`${schedule.never_sent} never sent`] : []),
     ...(k6.generator_limited ? ['generator-limited'] : [])
   ]
 }

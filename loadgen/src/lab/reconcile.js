@@ -2,10 +2,13 @@ import { createReadStream, existsSync } from 'node:fs'
 import path from 'node:path'
 import { pipeline } from 'node:stream'
 import { createGunzip } from 'node:zlib'
+import { NEVER_SENT } from './failure.js'
 import { linesOf, SERVED_BY_CACHE } from './samples.js'
 
 /** Differences named in a sentence; if the logs belong to another trial, there are thousands. */
 const NAMED_MAX = 3
+/** Of samples.csv.gz; older files lack `failure`. */
+const SAMPLE_COLUMNS = ['page', 'method', 'status', 'failure', 'cache_status', 'revision']
 
 /**
  * Counts observations by description, e.g. `GET /wiki/page-000001 200 HIT revision 3`.
@@ -201,12 +204,17 @@ function witnessed (witness, { method, uri, status, cacheStatus, revision, forwa
 async function readSamples (directory) {
   const witness = newWitness()
   for (const name of ['samples.csv.gz', 'background.csv.gz']) {
-    let header = true
+    /** @type {number[] | null} */
+    let positions = null
     await eachLine(path.join(directory, name), (line) => {
-      const [, , page, method, status, , cacheStatus, , , revision] = line.split(',')
-      if (header) {
-        header = false
-      } else if (status === '0') {
+      const cells = line.split(',')
+      if (positions === null) {
+        positions = SAMPLE_COLUMNS.map((name) => cells.indexOf(name))
+        return
+      }
+      const [page, method, status, failure, cacheStatus, revision] = positions.map((position) => cells[position])
+      if (failure === NEVER_SENT) return
+      if (status === '0') {
         add(witness.unanswered, `${method} /wiki/${page}`)
         add(witness.failed, `${method} /wiki/${page}`)
       } else {

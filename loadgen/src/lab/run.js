@@ -24,6 +24,7 @@ const BROKEN_IN_A_ROW_MAX = 3
  * @property {AbortSignal} signal
  * @property {import('./progress.js').Progress} progress
  * @property {number} [watchPort]  of k6's dashboard
+ * @property {number} [threads]  see GeneratorOptions
  * @property {() => number} [wallClockMs]  see TrialContext
  */
 
@@ -139,8 +140,8 @@ async function prepareFirst (site, [first]) {
  * @returns {Promise<number>} invalid ones among `rest`
  * @throws {Error} when three trials in a row could not run at all
  */
-async function runTrials ({ directory, site, signal, progress, watchPort, wallClockMs }, rest, total) {
-  const context = { site, trialsDirectory: path.join(directory, 'trials'), signal, watchPort, wallClockMs }
+async function runTrials ({ directory, site, signal, progress, watchPort, threads, wallClockMs }, rest, total) {
+  const context = { site, trialsDirectory: path.join(directory, 'trials'), signal, watchPort, threads, wallClockMs }
   let invalid = 0
   let brokenInARow = 0
   progress.trialsBegin(rest.length)

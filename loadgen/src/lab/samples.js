@@ -2,10 +2,12 @@ import { createReadStream, createWriteStream, rmSync } from 'node:fs'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { pageName, requestAt } from '../../scenarios/plan.js'
+import { NEVER_SENT } from './failure.js'
+import { parserOf } from './k6-rows.js'
+import { createSchedule } from './schedule.js'
 
-const METRIC = 'stevec_request'
-const COLUMNS = 'sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision'
-const NEEDED_COLUMNS = ['metric_name', 'timestamp', 'metric_value', 'method', 'status', 'extra_tags', 'metadata']
+const COLUMNS = 'planned_at_us,sent_at_us,iteration,page,method,status,failure,phase,error_code,cache_status,' +
+  'duration_ms,size_bytes,revision'
 /** Cache statuses without a request to the origin: for UPDATING, another request refreshes the served copy. */
 export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
 
@@ -19,61 +21,58 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @property {number} served_by_cache
  * @property {Record<string, number>} cache_statuses
  * @property {Record<string, number>} [pops]  requests by point of presence, if requested
- * @property {number | null} duration_mean_ms
- * @property {number | null} duration_max_ms
+ * @property {number | null} duration_mean_ms  of answered requests, from their sending
+ * @property {number | null} duration_max_ms  of all
+ * @property {Record<string, number>} failures  requests by how they failed (failure.js)
+ * @property {import('./schedule.js').ScheduleFacts | null} schedule  null in the closed model
  * @property {number | null} first_sent_at_us
  * @property {number | null} last_done_at_us
  */
 
-/** @typedef {{doneAtUs: number, durationMs: number, status: number, cacheStatus: string}} Sample */
+/** @typedef {import('./k6-rows.js').RequestSample} RequestSample */
+/** @typedef {Pick<RequestSample, 'doneAtUs' | 'durationMs' | 'status' | 'failure' | 'cacheStatus'>} Sample */
 
 /**
- * A request, as k6 reports it.
- * @typedef {object} RequestSample
- * @property {number} sentAtUs
- * @property {number} doneAtUs
- * @property {number} durationMs
- * @property {number} iteration
- * @property {string} method
- * @property {number} status  0: no response
- * @property {string} cacheStatus
- * @property {string} errorCode
- * @property {string} sizeBytes
- * @property {string} revision
- * @property {string} pop  point of presence that responded, '' for none
- */
-
-/**
- * Converts k6's CSV, with a dozen metrics per request, to one row per request, and counts.
+ * Converts what k6 wrote to one row per request, and counts.
  * @param {object} options
  * @param {string} options.source  k6's csv.gz
  * @param {string} options.target  csv.gz; removed on failure
  * @param {import('../../scenarios/plan.js').Plan} options.plan
+ * @param {((index: number) => number) | null} [options.plannedMs]  of the open model: the planned times of the requests
  * @param {boolean} [options.withPop]  adds a column with the point of presence that responded, '' for none
  * @param {(sample: Sample) => void} [options.onSample]
  * @returns {Promise<Counts>}
  * @throws {Error} when the file is truncated or its columns are not k6's
  */
-export async function extractSamples ({ source, target, plan, withPop = false, onSample = () => {} }) {
+export async function extractSamples (
+  { source, target, plan, plannedMs = null, withPop = false, onSample = () => {} }
+) {
   const counting = startCounting()
+  const schedule = plannedMs === null ? null : createSchedule(plan.requests, plannedMs)
 
   /** @param {AsyncIterable<Buffer>} chunks */
   async function * rows (chunks) {
     yield withPop ? `${COLUMNS},pop\n` : `${COLUMNS}\n`
-    /** @type {((line: string) => RequestSample) | undefined} */
+    /** @type {ReturnType<typeof parserOf> | undefined} */
     let parse
     for await (const lines of linesOf(chunks)) {
       let text = ''
       for (const line of lines) {
-        if (parse === undefined) parse = parserOf(line)
-        else if (line.startsWith(`${METRIC},`)) {
-          const sample = parse(line)
-          counting.add(sample)
-          onSample(sample)
-          text += rowOf(sample, plan, withPop)
+        if (parse === undefined) {
+          parse = parserOf(line)
+          continue
         }
+        const sample = parse(line)
+        if (sample === null) continue
+        counting.add(sample)
+        schedule?.add(sample)
+        onSample(sample)
+        text += rowOf(sample, plan, withPop)
       }
       if (text !== '') yield text
+    }
+    for (const { index, plannedAtUs } of schedule?.neverSent() ?? []) {
+      yield unsentRowOf(index, plannedAtUs, plan, withPop)
     }
   }
 
@@ -84,42 +83,8 @@ export async function extractSamples ({ source, target, plan, withPop = false, o
     throw error
   }
   const { counts, pops } = counting.result()
+  counts.schedule = schedule?.facts() ?? null
   return withPop ? { ...counts, pops } : counts
-}
-
-/**
- * @param {string} header  the first line of k6's CSV
- * @returns {(line: string) => RequestSample}
- * @throws {Error} when a needed column is missing
- */
-function parserOf (header) {
-  const columns = new Map(header.split(',').map((name, index) => [name, index]))
-  if (!NEEDED_COLUMNS.every((name) => columns.has(name))) {
-    throw new Error(`k6 wrote unexpected columns: ${header}`)
-  }
-  return (line) => {
-    const cells = line.split(',')
-    const cell = (/** @type {string} */ name) => cells[columns.get(name) ?? -1]
-    const tags = new URLSearchParams(cell('extra_tags'))
-    const metadata = new URLSearchParams(cell('metadata'))
-    const fact = (/** @type {string} */ name) => metadata.get(name) ?? ''
-    const durationMs = Number(cell('metric_value'))
-    // k6 stamps a sample when it is added: at the end of the request.
-    const doneAtUs = Number(cell('timestamp'))
-    return {
-      sentAtUs: doneAtUs - Math.round(durationMs * 1000),
-      doneAtUs,
-      durationMs,
-      iteration: Number(fact('iteration')),
-      method: cell('method'),
-      status: Number(cell('status')),
-      cacheStatus: tags.get('cache_status') ?? '',
-      errorCode: fact('error_code'),
-      sizeBytes: fact('size_bytes'),
-      revision: fact('revision'),
-      pop: fact('pop')
-    }
-  }
 }
 
 /**
@@ -129,9 +94,23 @@ function parserOf (header) {
  * @returns {string} a line of CSV, in the order of COLUMNS
  */
 function rowOf (sample, plan, withPop) {
-  const { sentAtUs, iteration, method, status, errorCode, cacheStatus, durationMs, sizeBytes, revision, pop } = sample
+  const { plannedAtUs, sentAtUs, iteration, method, status, failure, phase, errorCode, cacheStatus } = sample
   const page = pageName(requestAt(plan, iteration).page)
-  return `${sentAtUs},${iteration},${page},${method},${status},${errorCode},${cacheStatus},${durationMs},${sizeBytes},${revision}${withPop ? `,${pop}` : ''}\n`
+  return `${plannedAtUs ?? ''},${sentAtUs},${iteration},${page},${method},${status},${failure},${phase},${errorCode},` +
+    `${cacheStatus},${sample.durationMs},${sample.sizeBytes},${sample.revision}${withPop ? `,${sample.pop}` : ''}\n`
+}
+
+/**
+ * @param {number} index
+ * @param {number} plannedAtUs
+ * @param {import('../../scenarios/plan.js').Plan} plan
+ * @param {boolean} withPop
+ * @returns {string} the line of a planned request that was never sent
+ */
+function unsentRowOf (index, plannedAtUs, plan, withPop) {
+  const { page, edit } = requestAt(plan, index)
+  return `${plannedAtUs},,${index},${pageName(page)},${edit ? 'POST' : 'GET'},0,${NEVER_SENT},,,,,,` +
+    `${withPop ? ',' : ''}\n`
 }
 
 /** Counts samples: `add` each, then read the `result`. */
@@ -147,6 +126,8 @@ function startCounting () {
     cache_statuses: {},
     duration_mean_ms: null,
     duration_max_ms: null,
+    failures: {},
+    schedule: null,
     first_sent_at_us: null,
     last_done_at_us: null
   }
@@ -155,22 +136,27 @@ function startCounting () {
   let totalMs = 0
   return {
     /** @param {RequestSample} sample */
-    add ({ sentAtUs, doneAtUs, durationMs, method, status, cacheStatus, pop }) {
+    add ({ sentAtUs, doneAtUs, durationMs, method, status, failure, cacheStatus, pop }) {
       counts.requests_sent += 1
       if (method === 'GET') counts.reads_sent += 1
       else counts.writes_sent += 1
-      if (status === 0 || status >= 400) counts.requests_failed += 1
+      if (failure === '') {
+        totalMs += durationMs
+      } else {
+        counts.requests_failed += 1
+        counts.failures[failure] = (counts.failures[failure] ?? 0) + 1
+      }
       if (status === 0) counts.requests_unanswered += 1
       if (SERVED_BY_CACHE.has(cacheStatus)) counts.served_by_cache += 1
       counts.cache_statuses[cacheStatus] = (counts.cache_statuses[cacheStatus] ?? 0) + 1
-      totalMs += durationMs
       counts.duration_max_ms = Math.max(counts.duration_max_ms ?? 0, durationMs)
       counts.first_sent_at_us = Math.min(counts.first_sent_at_us ?? Infinity, sentAtUs)
       counts.last_done_at_us = Math.max(counts.last_done_at_us ?? 0, doneAtUs)
       if (pop !== '') pops[pop] = (pops[pop] ?? 0) + 1
     },
     result () {
-      if (counts.requests_sent > 0) counts.duration_mean_ms = totalMs / counts.requests_sent
+      const answered = counts.requests_sent - counts.requests_failed
+      if (answered > 0) counts.duration_mean_ms = totalMs / answered
       return { counts, pops }
     }
   }

@@ -16,7 +16,9 @@ export const probeFacts = (samples) => ({
   // JSON omits undefined: with a single point of presence, there is no field `pops`.
   pops: samples?.pops,
   duration_mean_ms: samples?.duration_mean_ms ?? null,
-  duration_max_ms: samples?.duration_max_ms ?? null
+  duration_max_ms: samples?.duration_max_ms ?? null,
+  failures: samples?.failures ?? {},
+  schedule: samples?.schedule ?? null
 })
 
 /**
@@ -61,11 +63,12 @@ export function nothingMeasured (logLines) {
     pops: undefined,
     duration_mean_ms: null,
     duration_max_ms: null,
+    failures: {},
+    schedule: null,
     log_lines: logLines,
     fault: null,
     k6: {
       exit_code: null,
-      dropped_iterations: 0,
       wall_s: 0,
       generator_cpu_s: 0,
       generator_cpu_share: 0,

@@ -9,11 +9,12 @@ import { keepOriginSamples } from './origin-samples.js'
  * @typedef {object} LoadOptions
  * @property {import('./site.js').Site} site
  * @property {import('./definition.js').Settings} settings
- * @property {Omit<import('./generator.js').GeneratorSettings, 'summary_file'>} probeSettings
+ * @property {import('./generator.js').GeneratorSettings} probeSettings
  * @property {import('./logs.js').PerRole} logStarts
  * @property {string} directory  of the trial
  * @property {AbortSignal} signal
  * @property {number} [watchPort]  of k6's dashboard
+ * @property {number} [threads]  see GeneratorOptions
  */
 
 /**
@@ -29,14 +30,14 @@ export async function generateLoad (options) {
 }
 
 /** @param {LoadOptions} options */
-async function runGenerators ({ site, settings, probeSettings, logStarts, directory, signal, watchPort }) {
+async function runGenerators ({ site, settings, probeSettings, logStarts, directory, signal, watchPort, threads }) {
   const generators = createGenerators(signal)
   const { background_vus: vus, fault: planned } = settings
   const background = vus === 0
     ? null
     : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
   const backgroundCpuS = background?.cpuSeconds() ?? 0
-  const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort })
+  const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort, threads })
   const hasResponse = async () => {
     await site.logs.fetch()
     return totalOf(site.logs.ends()) > totalOf(logStarts)

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { wasCutOff } from './fault.js'
+import { arrivalTimesOf } from '../../scenarios/arrivals.js'
 import { backgroundPlan } from './matrix.js'
 import { extractSamples } from './samples.js'
 
@@ -10,11 +11,12 @@ import { extractSamples } from './samples.js'
  * Converts k6's output to the samples of a trial. An unreadable file makes the trial invalid, but does not end the run.
  * @param {object} options
  * @param {import('./trial-load.js').TrialLoad} options.load
+ * @param {import('./definition.js').Settings} options.settings
  * @param {import('../../scenarios/plan.js').Plan} options.plan
  * @param {boolean} options.withPop  see extractSamples
  * @param {string} options.directory  of the trial
  */
-export async function readSamples ({ load: { csvFile, background, fault }, plan, withPop, directory }) {
+export async function readSamples ({ load: { csvFile, background, fault }, settings, plan, withPop, directory }) {
   /** Sentences. @type {string[]} */
   const unreadable = []
   /** @type {<T>(what: string, counts: Promise<T>) => Promise<T | null>} */
@@ -28,6 +30,7 @@ export async function readSamples ({ load: { csvFile, background, fault }, plan,
     source: csvFile,
     target: path.join(directory, 'samples.csv.gz'),
     plan,
+    plannedMs: settings.model === 'open' ? arrivalTimesOf(settings, plan) : null,
     withPop,
     onSample: (sample) => { if (fault !== null && wasCutOff(sample, fault)) cutOff += 1 }
   }))

@@ -12,6 +12,7 @@ import { nothingMeasured } from './trial-facts.js'
  * @property {string} trialsDirectory
  * @property {AbortSignal} signal
  * @property {number} [watchPort]  of k6's dashboard
+ * @property {number} [threads]  see GeneratorOptions
  * @property {() => number} [wallClockMs]  time of day; only `stevec verify` passes another clock, which steps
  */
 

@@ -18,7 +18,7 @@ const NO_PURGES = Object.freeze({
 export function wikiEnvironmentOf (state, requested, keepsZone = false) {
   const { page_reads_at_once: readsAtOnce } = state.profile.asked.origin
   const placed = readsAtOnce === undefined ? {} : { PAGE_READS_AT_ONCE: String(readsAtOnce) }
-  return { ...requested, ...placed, ...purgeSettings(state, requested, keepsZone, readConfig().childEnvironment) }
+  return { ...requested, ...placed, ...purgeSettings(state, requested, keepsZone, readConfig().localWikiEnvironment) }
 }
 
 /**

@@ -18,6 +18,7 @@ import { KnownServer } from './known-server.js'
  * @property {number} [repetitions]
  * @property {import('./known-server.js').Behaviour} behaviour
  * @property {boolean} [lean]  true: a server with as little work per request as possible
+ * @property {number} [threads]  see GeneratorOptions
  * @property {() => number} [wallClockMs]
  */
 
@@ -29,7 +30,7 @@ import { KnownServer } from './known-server.js'
  * @returns {Promise<string>} the folder of the run
  */
 export async function doKnownRun (
-  { name, settings, factors, repetitions = 1, behaviour, lean = false, wallClockMs },
+  { name, settings, factors, repetitions = 1, behaviour, lean = false, threads, wallClockMs },
   { directory, signal }
 ) {
   const ownDirectory = path.join(directory, name)
@@ -65,6 +66,7 @@ export async function doKnownRun (
       site,
       signal,
       progress: createProgress(() => {}),
+      threads,
       wallClockMs
     })
   } finally {

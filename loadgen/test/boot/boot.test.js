@@ -12,8 +12,8 @@ import { ANY_BOARD, skipReason, switchOn, writePage } from './boards.js'
 const SAMPLES = 3
 const PATIENCE_MS = 600_000
 
-test('virt: the root filesystem boots without a complaint, waits for its database and says so, ' +
-  'and is a wiki when that comes', { skip: skipReason('virt', ANY_BOARD) }, async (t) => {
+test('virt: the root filesystem boots without a failed unit, reports a missing database, ' +
+  'and serves the wiki once the database runs', { skip: skipReason('virt', ANY_BOARD) }, async (t) => {
   const { sandbox, directory, state, port, onProgress } = await switchOn(t, 'virt')
   await boardReady(directory, { path: '/healthz', onProgress })
 
@@ -70,8 +70,7 @@ test('virt: the root filesystem boots without a complaint, waits for its databas
   }
   t.diagnostic(`memory in use with an idle wiki: ${Math.round(samples[0].memory_used_bytes / 1e6)} MB`)
 
-  await t.test('E1 runs through it: every count adds up, also when its log is cut meanwhile, ' +
-    'and the report says that it is emulated', async (t) => {
+  await t.test('E1 runs on it: counts agree although its log is rotated; the report says it is emulated', async (t) => {
     const run = sandbox.start([
       'run', 'read-hot', '--preset', 'quick', '--repetitions', '1', '--origin', 'board', '--report'
     ])
@@ -101,8 +100,7 @@ test('virt: the root filesystem boots without a complaint, waits for its databas
     assert.doesNotMatch(readFileSync(path.join(result, 'report/tables/cells.csv'), 'utf8'), /per_s/)
   })
 
-  await t.test('its wiki tells the edge here of edits, ' +
-    'and its nginx is killed and comes back as a trial wants it', async (t) => {
+  await t.test('its wiki purges the edge on this machine, and a trial kills and restarts its nginx', async (t) => {
     const file = sandbox.experiment({
       settings: {
         pages: 10,
@@ -133,7 +131,7 @@ test('virt: the root filesystem boots without a complaint, waits for its databas
     assert.deepEqual([purged.valid, down.valid], [true, true])
     assert.ok(purged.counter.writes > 0)
     assert.ok(purged.purges.calls > 0 && purged.purges.failed === 0, JSON.stringify(purged.purges))
-    assert.ok(down.requests_failed > 0, 'whoever came meanwhile was refused')
+    assert.ok(down.requests_failed > 0, 'requests during the outage fail')
     assert.ok(down.fault.answering_at_us > down.fault.dead_at_us)
     assert.equal(down.origin_samples.problem, null)
   })

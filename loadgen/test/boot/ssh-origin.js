@@ -13,7 +13,7 @@ import { switchOn, writePage } from './boards.js'
 /** ssh.test.js runs this file in a network namespace of its own, and sets these variables. */
 const { SHARED_ADDRESS = '', SSH_SETTINGS = '' } = process.env
 
-test('a run over ssh: counts add up, and the machine has its own wiki again', async (t) => {
+test('a run over ssh has counts that agree, and the machine serves its own wiki again afterwards', async (t) => {
   const { sandbox, directory, state, port, onProgress } = await switchOn(t, 'virt')
   const mongod = await startMongod({ port })
   t.after(mongod.stop)

@@ -9,13 +9,12 @@ import { fileURLToPath } from 'node:url'
 import { ANY_BOARD, skipReason } from './boards.js'
 
 const { uid, homedir } = userInfo()
-const skip = skipReason('virt', ANY_BOARD) || (uid !== 0 && 'only root may make a network of its own')
+const skip = skipReason('virt', ANY_BOARD) || (uid !== 0 && 'only root may create a network namespace')
 
 /** An address of this machine that the emulated board reaches, too; the board's own network is 10.0.2.0/24. */
 const SHARED_ADDRESS = '10.99.0.1'
 
-test('--origin ssh:// leads to a machine that ssh reaches with its user\'s own key and settings, ' +
-  'and gives it back', { skip }, async (t) => {
+test('--origin ssh:// uses the user\'s ssh key and settings, and restores the machine', { skip }, async (t) => {
   // ssh reads the settings in the account's home folder, whatever HOME says. A bind mount replaces that folder; other
   // processes do not see the mount.
   const settings = mkdtempSync(path.join(tmpdir(), 'stevec-ssh-'))

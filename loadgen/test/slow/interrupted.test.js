@@ -11,7 +11,7 @@ describe('a run that is interrupted', () => {
     ['SIGTERM', false],
     ['SIGKILL', false]
   ])) {
-    test(`by ${signal} leaves no process and nothing that \`report\` takes for whole, and is gone on with where it was`, async () => {
+    test(`by ${signal} leaves no process and gets no report; resuming keeps its finished trials`, async () => {
       const sandbox = await createSandbox()
       const file = sandbox.experiment({
         presets: { quick: { repetitions: 3 } },
@@ -69,7 +69,7 @@ describe('a run that is interrupted', () => {
   }
 })
 
-test('a run after one that was killed clears up after it and succeeds', async () => {
+test('a run after a killed one removes its leftovers and succeeds', async () => {
   const sandbox = await createSandbox()
   const { child, output, done } = sandbox.start(['run', 'read-hot'])
   assert.ok(await waitUntil(() => output.stdout.includes('wrote 100 pages'), STARTED_WITHIN_MS), output.stderr)

@@ -6,7 +6,7 @@ import { MongoClient } from 'mongodb'
 import { startMongod } from '@stevec/harness/mongod'
 import { createSandbox } from '../helper.js'
 
-test('a run on a database server of the user\'s keeps to a database of its own there, and removes it', async () => {
+test('a run on the user\'s database server uses a database of its own, and removes it', async () => {
   const sandbox = await createSandbox()
   const mongod = await startMongod()
   const client = new MongoClient(mongod.uri)

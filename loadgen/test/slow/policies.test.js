@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { gunzipSync } from 'node:zlib'
-import { createSandbox, trialsOf } from '../helper.js'
+import { createSandbox, samplesOf, trialsOf } from '../helper.js'
 
 describe('a run of every cache policy', () => {
   /** @type {Awaited<ReturnType<typeof createSandbox>>} */
@@ -49,14 +48,10 @@ describe('a run of every cache policy', () => {
   const of = (/** @type {string} */ policy) =>
     /** @type {Record<string, any>} */ (trials.find(({ cell }) => cell.policy === policy))
   const samples = (/** @type {string} */ policy) =>
-    gunzipSync(readFileSync(path.join(directory, 'trials', of(policy).name, 'samples.csv.gz')))
-      .toString().trim().split('\n').slice(1)
-      .map((row) => {
-        const [, , page, method, , , status, , , revision] = row.split(',')
-        return { method, status, text: `${page} ${revision}` }
-      })
+    samplesOf(path.join(directory, 'trials', of(policy).name))
+      .map(({ page, method, cacheStatus, revision }) => ({ method, status: cacheStatus, text: `${page} ${revision}` }))
 
-  test('keeps the law of the counter under each, with what the edge sent on its own', () => {
+  test('satisfies the law of the counter under each policy, including the edge\'s own refreshes', () => {
     assert.equal(trials.length, 7)
     for (const {
       cell,
@@ -73,7 +68,7 @@ describe('a run of every cache policy', () => {
     }
   })
 
-  test('proves caches cold that keep pages, and that nothing is kept where nothing may be', () => {
+  test('proves storing caches cold, and proves that under the other policies no cache stores a page', () => {
     for (const policy of ['ttl', 'ttl-swr', 'purge-url', 'purge-tag']) {
       assert.deepEqual(of(policy).cold_proof, { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2 })
     }
@@ -87,7 +82,7 @@ describe('a run of every cache policy', () => {
     }
   })
 
-  test('counts the purges of a trial, each edit told twice, in URLs or in tags', () => {
+  test('counts the purges of a trial, by URL or by tag, with at most two calls for each edit', () => {
     for (const policy of ['ttl', 'ttl-swr', 'revalidate', 'no-store']) assert.equal(of(policy).purges, null)
     for (const [policy, named, other] of [['purge-url', 'urls', 'tags'], ['purge-tag', 'tags', 'urls']]) {
       const { purges, writes_sent: writes } = of(policy)
@@ -99,7 +94,7 @@ describe('a run of every cache policy', () => {
     }
   })
 
-  test('has the edge give up a page with its edit, and keep the new one', () => {
+  test('makes the edge drop an edited page and store the new revision', () => {
     for (const policy of ['purge-url', 'purge-tag']) {
       const written = new Set(samples(policy).filter(({ method }) => method === 'POST').map(({ text }) => text))
       assert.ok(samples(policy).some(({ status, text }) => status === 'HIT' && written.has(text)), policy)
@@ -107,7 +102,7 @@ describe('a run of every cache policy', () => {
     assert.match(readFileSync(path.join(directory, 'report/tables/policies.csv'), 'utf8'), /^purge-tag,cached/m)
   })
 
-  test('leaves no token in what it keeps', () => {
+  test('writes no token into its results', () => {
     for (const file of ['manifest.json', ...trials.map(({ name }) => `trials/${name}/trial.json`)]) {
       assert.doesNotMatch(readFileSync(path.join(directory, file), 'utf8'), /token|Bearer/i)
     }

@@ -6,7 +6,7 @@ import { waitUntil } from '@stevec/harness/processes'
 import { createSandbox, json, STARTED_WITHIN_MS, trialsOf } from '../helper.js'
 
 describe('a study', () => {
-  test('is several runs on one stack under one manifest, and is gone on with after it was killed', async () => {
+  test('has several runs on one stack under one manifest, and can be resumed after a kill', async () => {
     const sandbox = await createSandbox()
     const { child, output, done } = sandbox.start(['run', 'study', '--only', 'E6,read-sparse', '--repetitions', '1'])
     assert.ok(

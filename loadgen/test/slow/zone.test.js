@@ -62,7 +62,7 @@ describe('the experiments through a zone', () => {
   const folder = (/** @type {RegExp} */ name) =>
     path.join(sandbox.results, readdirSync(sandbox.results).find((entry) => name.test(entry)) ?? 'none')
 
-  test('a wiki that is told to be cached otherwise is neither measured nor written to', async () => {
+  test('a wiki that sends another Cache-Control than the experiment needs is neither measured nor edited', async () => {
     const file = sandbox.experiment({
       settings: { pages: 10, page_size_chars: 500, requests: 50, duration_max_s: 60, ttl_s: 60 }
     })
@@ -76,8 +76,7 @@ describe('the experiments through a zone', () => {
     assert.throws(() => readdirSync(sandbox.results), /ENOENT/)
   })
 
-  test('read-hot: what it writes is said first, each trial is cold by a purge that a limit may delay, ' +
-    'and the law holds', async () => {
+  test('read-hot announces its writes, purges before each trial (again after 429), and is valid', async () => {
     fake.fail({ match: /purge_cache/, how: 'status', status: 429, headers: { 'retry-after': '1' } })
     const { exitCode, stdout, stderr } = await stevec('run', 'read-hot', '--target', 'cloudflare', '--repetitions', '1')
     assert.equal(exitCode, 0, stdout + stderr)
@@ -140,7 +139,7 @@ describe('the experiments through a zone', () => {
     }
   })
 
-  test('what Cloudflare counted is fetched and reconciled: the same number, in each trial', async () => {
+  test('analytics fetches Cloudflare\'s counts, which equal ours in each trial', async () => {
     const directory = folder(/-read-hot-/)
     for (const line of readFileSync(path.join(stack.directory, 'edge/access.log'), 'utf8').trim().split('\n')) {
       const { time_s: timeS, host, cache_status: cacheStatus, sent_bytes: bytes } = JSON.parse(line)
@@ -172,7 +171,7 @@ describe('the experiments through a zone', () => {
     assert.deepEqual([...new Set(rows.map((row) => row[4]))], ['0'], JSON.stringify(rows))
   })
 
-  test('a run is gone on with through its zone, without being told which', async () => {
+  test('a run is resumed through its zone without --target and --zone', async () => {
     const directory = folder(/-read-hot-/)
     rmSync(path.join(directory, 'trials/0002'), { recursive: true })
     const { exitCode, stdout, stderr } = await stevec('run', '--resume', path.basename(directory))
@@ -182,7 +181,7 @@ describe('the experiments through a zone', () => {
     assert.equal(json(path.join(directory, 'manifest.json')).resumed_at.length, 1)
   })
 
-  test('a study with edits goes the same way', async () => {
+  test('a study with edits runs through the zone, too', async () => {
     const { exitCode, stdout, stderr } = await stevec(
       'run', 'study', '--only', 'E5,E6', '--repetitions', '1', '--target', 'cloudflare', '--zone', ZONE
     )

@@ -103,7 +103,7 @@ const startWikiProcess = ({ directory, mongodbUri, wikiPort, outlive, cgroups },
   outlive,
   cgroups,
   env: {
-    ...readConfig().childEnvironment,
+    ...readConfig().localWikiEnvironment,
     NODE_ENV: 'production',
     ...WIKI_ENVIRONMENT,
     ...wikiEnvironment,
