@@ -90,6 +90,12 @@ export const options = {
 
 const largestEdit = settings.edit_size_chars ?? largestOf(settings.page_size_chars)
 /** Shared by all VUs. */
+const paths = settings.paths_file === undefined
+  ? null
+  : new SharedArray('paths', () => JSON.parse(open(/** @type {string} */ (settings.paths_file))))
+const pathOf = (/** @type {number} */ page) => paths === null ? `/wiki/${pageName(page)}` : paths[page]
+
+/** Shared by all VUs. */
 const base = plan.edit_ratio > 0 ? new SharedArray('text', () => [pageText(plan.seed, 0, largestEdit)])[0] : ''
 
 /** One sample per request, with facts of the response that k6's own metrics cannot carry. */
@@ -168,7 +174,7 @@ export function waitUntilTold () {
  */
 function send ({ method, index, page, body, plannedAtUs }) {
   const beganMs = clockMs()
-  const response = http.request(method, `${settings.url}/wiki/${pageName(page)}`, body, {
+  const response = http.request(method, settings.url + pathOf(page), body, {
     redirects: 0,
     timeout: `${settings.timeout_s}s`,
     headers: body === null ? {} : { 'Content-Type': 'text/markdown' },

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readConfig } from './config.js'
 import { UsageError } from './usage-error.js'
@@ -6,7 +7,7 @@ import { UsageError } from './usage-error.js'
  * @typedef {object} Command
  * @property {string} summary  one line for the list of commands
  * @property {string} help  usage, options, examples
- * @property {Record<string, {type: 'string' | 'boolean', short?: string}>} options
+ * @property {Record<string, {type: 'string' | 'boolean', short?: string, multiple?: boolean}>} options
  * @property {(invocation: Invocation) => Promise<number>} run  returns the exit code
  */
 
@@ -52,6 +53,10 @@ const COMMANDS = {
  */
 export async function main (argv, early = {}) {
   const [name, ...rest] = argv
+  if (name === '--version') {
+    process.stdout.write(`stevec ${readVersion()}\n`)
+    return 0
+  }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(await overview())
     return name === undefined ? 2 : 0
@@ -84,6 +89,8 @@ export async function main (argv, early = {}) {
   }
 }
 
+const readVersion = () => JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')).version
+
 /**
  * @param {string[]} args
  * @param {Command['options']} options
@@ -113,5 +120,5 @@ async function overview () {
     const summary = await load().then((command) => command.summary, () => '(run `make setup` first)')
     lines.push(`  ${name.padEnd(10)} ${summary}`)
   }
-  return `${lines.join('\n')}\n\nstevec <command> --help describes a command, with examples.\n`
+  return `${lines.join('\n')}\n\nstevec <command> --help describes a command, with examples; stevec --version.\n`
 }

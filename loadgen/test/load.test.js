@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import { freePorts } from '@stevec/harness/ports'
 import { createSandbox } from './helper.js'
 
@@ -20,7 +23,16 @@ describe('stevec load', () => {
     let length = 0
     request.on('data', (chunk) => { length += chunk.length })
     request.on('end', () => {
+      if (request.url === '/wiki/stevec') {
+        const reads = asked.filter(({ method }) => method === 'GET').length
+        response.end(JSON.stringify({ requests: asked.length, reads, writes: asked.length - reads }))
+        return
+      }
       asked.push({ method: request.method, url: request.url, length })
+      if (request.url === '/slow') {
+        setTimeout(() => response.end('page'), 300)
+        return
+      }
       if (request.method === 'POST') pages.add(request.url)
       response.writeHead(pages.has(request.url) ? 200 : 404, { 'CF-Cache-Status': 'MISS' }).end('page')
     })
@@ -51,14 +63,14 @@ describe('stevec load', () => {
         ({ method, url, length }) => method === 'POST' && /^\/wiki\/page-00000[123]$/.test(url ?? '') && length === 700
       )
     )
-    assert.deepEqual([written.requests, written.failed], [20, 0])
+    assert.deepEqual([written.requests, written.failed, written.reached_origin], [20, 0, 20])
 
     const read = JSON.parse(await load('--pages', '3', '--requests', '30', '--pause', '0.001', '--json'))
     assert.ok(asked.every(({ method }) => method === 'GET'))
     assert.deepEqual([read.requests, read.failed, read.cache_statuses], [30, 0, { MISS: 30 }])
     assert.ok(Math.abs(read.requests_per_min - 60 * read.requests_per_s) <= 0.06)
-    const { p50, p90, p99 } = read.duration_percentiles_ms
-    assert.ok(p50 <= p90 && p90 <= p99 && p99 <= read.duration_max_ms)
+    const { p50, p90, p99 } = read.response_percentiles_ms
+    assert.ok(p50 <= p90 && p90 <= p99 && p99 <= read.response_max_ms)
   })
 
   test('requests the same pages in the same order for the same seed', async () => {
@@ -84,8 +96,54 @@ describe('stevec load', () => {
     assert.equal(exitCode, 0)
     const dead = JSON.parse(stdout)
     assert.deepEqual([dead.requests, dead.failed, dead.failures], [20, 20, { refused: 20 }])
-    assert.deepEqual(new Set(Object.values(dead.duration_percentiles_ms)), new Set([null]))
-    assert.deepEqual([dead.duration_mean_ms, dead.duration_max_ms], [null, null])
+    assert.deepEqual(new Set(Object.values(dead.response_percentiles_ms)), new Set([null]))
+    assert.deepEqual([dead.response_mean_ms, dead.response_max_ms], [null, null])
+  })
+
+  test('with --rate sends requests at planned times, and counts response times from them', async () => {
+    const file = path.join(sandbox.directory, 'paths.txt')
+    writeFileSync(file, '/slow\n/slow\n')
+    const samples = path.join(sandbox.directory, 'samples.csv.gz')
+    const hgrm = path.join(sandbox.directory, 'times.hgrm')
+    // One connection at a time, and 0.3 s for each request: the tenth is 2.6 s late.
+    const outcome = JSON.parse(await load(
+      '--urls', file, '--rate', '100', '--requests', '10', '--parallel', '1', '--keepalive', '--samples', samples,
+      '--hgrm', hgrm, '--json'
+    ))
+    assert.deepEqual([outcome.requests, outcome.failed], [10, 0])
+    assert.ok(outcome.response_max_ms > 2_500 && outcome.schedule.lag_max_ms > 2_200, JSON.stringify(outcome))
+    const rows = gunzipSync(readFileSync(samples)).toString().trim().split('\n').slice(1).map((row) => row.split(','))
+    assert.deepEqual(rows.map((row) => row[3]), Array(10).fill('/slow'))
+    const plan = rows.map((row) => Number(row[0])).sort((a, b) => a - b)
+    assert.ok(plan.slice(1).every((time, index) => Math.abs(time - plan[index] - 10_000) < 3), String(plan))
+    assert.match(readFileSync(hgrm, 'utf8'), /1\.000000000000 +10\n#\[Mean .*\n#\[Max += +\d+\.\d{3}, Total count += +10\]/)
+  })
+
+  test('exits with 1 if a --fail-if holds, and says which; a failed request is slower than any', async () => {
+    const [closed] = await freePorts(1)
+    for (const [address, condition, exitCode] of /** @type {[string, string, number][]} */ ([
+      [url, 'p99>50s', 0],
+      [url, 'failed>1%', 1],
+      [`http://127.0.0.1:${closed}`, 'p99>50s', 1]
+    ])) {
+      const ended = await sandbox.stevec([
+        'load', '--url', address, '--requests', '5', '--pages', '1000', '--fail-if', condition,
+        ...exitCode === 0 ? ['--method', 'POST', '--seed', '2'] : []
+      ])
+      assert.equal(ended.exitCode, exitCode, ended.stdout + ended.stderr)
+      if (exitCode === 1) assert.ok(ended.stderr.includes(`--fail-if ${condition}: it is so`), ended.stderr)
+    }
+  })
+
+  test('searches the highest rate at which a condition holds', async () => {
+    const file = path.join(sandbox.directory, 'slow.txt')
+    writeFileSync(file, '/slow\n')
+    // Three at a time, 0.3 s each: ten a second.
+    const found = JSON.parse(await load(
+      '--urls', file, '--search', 'p99<1s', '--parallel', '3', '--duration', '3', '--json'
+    ))
+    assert.ok(found.held_per_s >= 5 && found.held_per_s <= 13, JSON.stringify(found))
+    assert.ok(found.broken_per_s > found.held_per_s && found.broken_per_s <= 20, JSON.stringify(found))
   })
 
   test('refuses another host without --i-run-that-host, and wrong options', async () => {
@@ -106,7 +164,12 @@ describe('stevec load', () => {
       [['--url', 'file:///etc'], /http or https URL/],
       [['--url', url, '--method', 'DELETE'], /--method is GET or POST, not "DELETE"/],
       [['--url', url, '--pause', 'long'], /--pause must be a number from 0 to 3600, not "long"/],
-      [['--url', url, '--length', '100'], /--length is for --method POST/]
+      [['--url', url, '--length', '100'], /--length is for --method POST/],
+      [['--url', url, '--arrivals', 'poisson'], /--arrivals is for --rate/],
+      [['--url', url, '--fail-if', 'p99'], /--fail-if is a comparison such as "p99>200ms"/],
+      [['--url', url, '--fail-if', 'rate>5ms'], /rate is in requests a second, not in ms/],
+      [['--url', url, '--urls', '/nowhere'], /there is no file \/nowhere/],
+      [['--url', url, '--search', 'p99<1s', '--rate', '5'], /leave out --rate/]
     ])) {
       const { exitCode, stderr } = await sandbox.stevec(['load', ...args])
       assert.match(stderr, message)

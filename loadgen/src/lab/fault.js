@@ -68,7 +68,7 @@ export async function causeFault ({ fault, origin, door, hasResponse, onKill, si
 /**
  * Whether the wiki may have counted a request although the client got an error or a stale copy: the request was in
  * flight when the origin's nginx was killed.
- * @param {Omit<import('./samples.js').Sample, 'failure'>} sample
+ * @param {Pick<import('./k6-rows.js').RequestSample, 'doneAtUs' | 'durationMs' | 'status' | 'cacheStatus'>} sample
  * @param {FaultTimes} times
  */
 export function wasCutOff (

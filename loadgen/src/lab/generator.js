@@ -30,6 +30,7 @@ const STOP_TIMEOUT_MS = 5_000
  * @property {string} url  of the door
  * @property {import('../../scenarios/plan.js').Plan} plan
  * @property {string} mark  prefix of each edit's text; unique to each trial of a run
+ * @property {string} [paths_file]  JSON, the path of each page; default /wiki/page-000001 …
  * @property {string | null} until_url  replaces the plan's end: the readers run until this address responds
  */
 

@@ -30,7 +30,6 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  */
 
 /** @typedef {import('./k6-rows.js').RequestSample} RequestSample */
-/** @typedef {Pick<RequestSample, 'doneAtUs' | 'durationMs' | 'status' | 'failure' | 'cacheStatus'>} Sample */
 
 /**
  * Converts what k6 wrote to one row per request, and counts.
@@ -39,13 +38,14 @@ export const SERVED_BY_CACHE = new Set(['HIT', 'STALE', 'UPDATING'])
  * @param {string} options.target  csv.gz; removed on failure
  * @param {import('../../scenarios/plan.js').Plan} options.plan
  * @param {((index: number) => number) | null} [options.plannedMs]  of the open model: the planned times of the requests
+ * @param {(page: number) => string} [options.nameOf]  of the column `page`
  * @param {boolean} [options.withPop]  adds a column with the point of presence that responded, '' for none
- * @param {(sample: Sample) => void} [options.onSample]
+ * @param {(sample: RequestSample) => void} [options.onSample]
  * @returns {Promise<Counts>}
  * @throws {Error} when the file is truncated or its columns are not k6's
  */
 export async function extractSamples (
-  { source, target, plan, plannedMs = null, withPop = false, onSample = () => {} }
+  { source, target, plan, plannedMs = null, nameOf = pageName, withPop = false, onSample = () => {} }
 ) {
   const counting = startCounting()
   const schedule = plannedMs === null ? null : createSchedule(plan.requests, plannedMs)
@@ -67,12 +67,13 @@ export async function extractSamples (
         counting.add(sample)
         schedule?.add(sample)
         onSample(sample)
-        text += rowOf(sample, plan, withPop)
+        text += rowOf(sample, nameOf(requestAt(plan, sample.iteration).page), withPop)
       }
       if (text !== '') yield text
     }
     for (const { index, plannedAtUs } of schedule?.neverSent() ?? []) {
-      yield unsentRowOf(index, plannedAtUs, plan, withPop)
+      const { page, edit } = requestAt(plan, index)
+      yield unsentRowOf({ index, plannedAtUs, page: nameOf(page), edit, withPop })
     }
   }
 
@@ -89,29 +90,22 @@ export async function extractSamples (
 
 /**
  * @param {RequestSample} sample
- * @param {import('../../scenarios/plan.js').Plan} plan
+ * @param {string} page
  * @param {boolean} withPop
  * @returns {string} a line of CSV, in the order of COLUMNS
  */
-function rowOf (sample, plan, withPop) {
+function rowOf (sample, page, withPop) {
   const { plannedAtUs, sentAtUs, iteration, method, status, failure, phase, errorCode, cacheStatus } = sample
-  const page = pageName(requestAt(plan, iteration).page)
   return `${plannedAtUs ?? ''},${sentAtUs},${iteration},${page},${method},${status},${failure},${phase},${errorCode},` +
     `${cacheStatus},${sample.durationMs},${sample.sizeBytes},${sample.revision}${withPop ? `,${sample.pop}` : ''}\n`
 }
 
 /**
- * @param {number} index
- * @param {number} plannedAtUs
- * @param {import('../../scenarios/plan.js').Plan} plan
- * @param {boolean} withPop
+ * @param {{index: number, plannedAtUs: number, page: string, edit: boolean, withPop: boolean}} request
  * @returns {string} the line of a planned request that was never sent
  */
-function unsentRowOf (index, plannedAtUs, plan, withPop) {
-  const { page, edit } = requestAt(plan, index)
-  return `${plannedAtUs},,${index},${pageName(page)},${edit ? 'POST' : 'GET'},0,${NEVER_SENT},,,,,,` +
-    `${withPop ? ',' : ''}\n`
-}
+const unsentRowOf = ({ index, plannedAtUs, page, edit, withPop }) =>
+  `${plannedAtUs},,${index},${page},${edit ? 'POST' : 'GET'},0,${NEVER_SENT},,,,,,${withPop ? ',' : ''}\n`
 
 /** Counts samples: `add` each, then read the `result`. */
 function startCounting () {

@@ -1,0 +1,98 @@
+import { round } from '../lab/generator.js'
+import { percentileOf } from '../lab/percentile.js'
+
+const PERCENTILES = [50, 90, 95, 99, 99.9]
+
+/** @typedef {ReturnType<typeof outcomeOf>} Outcome */
+
+/**
+ * Sums up what was measured.
+ * @param {object} found
+ * @param {string} found.url
+ * @param {import('../lab/samples.js').Counts} found.counts
+ * @param {Float64Array} found.responsesMs  of answered requests, rising; in the open model from the planned time
+ * @param {import('../lab/generator.js').GeneratorFacts} found.k6
+ * @param {import('../lab/counter.js').Counter | null} found.counter  null: the wiki has none
+ */
+export function outcomeOf ({ url, counts, responsesMs, k6, counter }) {
+  const spanS = ((counts.last_done_at_us ?? 0) - (counts.first_sent_at_us ?? 0)) / 1e6
+  const neverSent = counts.schedule?.never_sent ?? 0
+  const requests = counts.requests_sent + neverSent
+  const per = (/** @type {number} */ number) => spanS > 0 ? round(number / spanS) : null
+  const sum = responsesMs.reduce((total, responseMs) => total + responseMs, 0)
+  return {
+    url,
+    requests,
+    failed: counts.requests_failed + neverSent,
+    unanswered: counts.requests_unanswered + neverSent,
+    failures: neverSent > 0 ? { ...counts.failures, 'never-sent': neverSent } : counts.failures,
+    duration_s: round(spanS),
+    requests_per_s: per(counts.requests_sent),
+    requests_per_min: spanS > 0 ? round(60 * counts.requests_sent / spanS) : null,
+    answered_per_s: per(responsesMs.length),
+    response_mean_ms: responsesMs.length === 0 ? null : round(sum / responsesMs.length),
+    response_max_ms: rounded(responsesMs.at(-1) ?? null),
+    response_percentiles_ms: Object.fromEntries(
+      PERCENTILES.map((percent) => [`p${percent}`, rounded(percentileOf(responsesMs, percent))])
+    ),
+    /** @param {number} percent @returns {number} ms; infinite where so many did not get a response */
+    percentileOfAll (percent) {
+      const rank = Math.max(0, Math.ceil(percent / 100 * requests) - 1)
+      return rank < responsesMs.length ? responsesMs[rank] : Infinity
+    },
+    schedule: counts.schedule,
+    served_by_cache: counts.served_by_cache,
+    cache_statuses: counts.cache_statuses,
+    reached_origin: counter?.requests ?? null,
+    generator_cpu_share: k6.generator_cpu_share,
+    generator_limited: k6.generator_limited
+  }
+}
+
+/** @param {number | null} value */
+const rounded = (value) => value === null ? null : round(value)
+
+/**
+ * @param {Outcome} outcome
+ * @param {import('../lab/definition.js').Settings} settings
+ * @returns {string[]} lines
+ */
+export function inWords (outcome, settings) {
+  const list = (/** @type {Record<string, number>} */ counts) =>
+    Object.entries(counts).map(([name, count]) => `${name || 'none'} ${count}`).join(', ')
+  const hint = outcome.failures.status > 0 ? ' (does every page exist? --method POST writes them)' : ''
+  const { schedule } = outcome
+  return [
+    `requests      ${outcome.requests}, ${outcome.failed} failed${outcome.failed > 0 ? `: ${list(outcome.failures)}` : ''}${hint}`,
+    `time          ${outcome.duration_s} s, ${outcome.requests_per_s} a second, ${outcome.requests_per_min} a minute`,
+    `response      ${outcome.response_max_ms === null ? 'none: no request was answered' : timesOf(outcome)}`,
+    ...(schedule === null
+      ? []
+      : [`lag           p50 ${schedule.lag_p50_ms} ms, p99 ${schedule.lag_p99_ms}, max ${schedule.lag_max_ms}, from the planned time of a request to its sending; in the response times`]),
+    `cache status  ${list(outcome.cache_statuses)}`,
+    ...(outcome.reached_origin === null
+      ? []
+      : [`origin        ${outcome.reached_origin} of ${outcome.requests} requests reached it, says its counter`]),
+    ...warningsOf(outcome, settings)
+  ]
+}
+
+/** @param {Outcome} outcome */
+function timesOf ({ response_mean_ms: mean, response_percentiles_ms: percentiles, response_max_ms: max, failed }) {
+  const levels = Object.entries(percentiles).map(([name, value]) => `${name} ${value}`).join(', ')
+  return `mean ${mean} ms, ${levels}, max ${max}${failed > 0 ? ', of answered requests only' : ''}`
+}
+
+/**
+ * @param {Outcome} outcome
+ * @param {import('../lab/definition.js').Settings} settings
+ */
+function warningsOf ({ generator_limited: limited, requests }, { model }) {
+  return [
+    ...(limited ? ['The load generator used more than 70 % of this machine\'s cores: the times may be its own.'] : []),
+    ...(model === 'closed' && requests >= 1000
+      ? ['p99.9 of a closed loop is too low: a slow response keeps its client from sending the requests that would have ' +
+        'met the same delay. --rate sends them all.']
+      : [])
+  ]
+}
