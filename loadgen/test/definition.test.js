@@ -5,8 +5,9 @@ import { after, describe, test } from 'node:test'
 import path from 'node:path'
 import { ROOT } from '@stevec/harness/config'
 import {
-  cellsOf, DEFAULT_SETTINGS, DefinitionError, experimentNames, loadDefinition, parse
+  cellsOf, DEFAULT_SETTINGS, defaultPreset, DefinitionError, experimentNames, loadDefinition, parse
 } from '../src/lab/definition.js'
+import { splitOnly } from '../src/lab/levels.js'
 import { leaveOutMissing } from '../src/lab/missing-caches.js'
 import { STUDY } from '../src/lab/study.js'
 
@@ -123,7 +124,7 @@ describe('an experiment', () => {
       { factors: { operation: { write: { edit_ratio: 2 } } } },
       /experiment\/factors\/operation\/write\/edit_ratio must be <= 1/
     )
-    refused({ hypothesis: undefined }, /must have required property 'hypothesis'/)
+    refused({ factors: undefined }, /must have required property 'factors'/)
     refused({ colour: 'red' }, /must NOT have additional properties/)
     assert.throws(() => parse('{', 'mine.json'), /mine\.json is not JSON/)
   })
@@ -223,5 +224,49 @@ describe('an experiment', () => {
       assert.throws(() => loadDefinition(file({}), 'full'), /mine\.json has no preset "full"; it has: quick/)
       assert.throws(() => loadDefinition(path.join(directory, 'none.json'), 'quick'), /there is no file .*none\.json/)
     })
+  })
+})
+
+describe('an experiment of the user\'s own', () => {
+  const directory = mkdtempSync(path.join(tmpdir(), 'stevec-definition-'))
+  after(() => rmSync(directory, { recursive: true }))
+  const file = (/** @type {object} */ content) => {
+    const name = path.join(directory, 'mine.json')
+    writeFileSync(name, JSON.stringify(content))
+    return name
+  }
+
+  test('needs a name and one factor', () => {
+    const mine = file({ name: 'my-own', factors: { door: ['source', 'cached'] } })
+    const { id, title, settings, repetitions } = loadDefinition(mine, 'quick')
+    assert.deepEqual([id, title, settings.requests, repetitions], ['MYOWN', 'my-own', 1000, 3])
+    assert.equal(loadDefinition(mine, 'full').repetitions, 10)
+    assert.equal(defaultPreset(mine), 'quick')
+    assert.equal(defaultPreset(file({ name: 'x', factors: { vus: [1] }, presets: { full: { repetitions: 1 } } })), 'full')
+  })
+
+  test('is refused if an expectation names an unknown factor or level', () => {
+    const claim = { that: 'It is so.', measure: 'hit_ratio', is: 'at_least', value: 0.5 }
+    const factors = { door: ['source', 'cached'], vus: [1, 8] }
+    for (const [levels, message] of /** @type {[object, RegExp | null][]} */ ([
+      [{ door: 'cached', vus: [1, 8] }, null],
+      [{ doors: 'cached' }, /"It is so\." names the factor "doors"; the factors are: door, vus/],
+      [{ vus: [1, 9] }, /names the level "9" of vus, which has: 1, 8/]
+    ])) {
+      const load = () => loadDefinition(file({ name: 'x', factors, expectations: [{ ...claim, in: levels }] }), 'quick')
+      if (message === null) assert.equal(cellsOf(load()).length, 4)
+      else assert.throws(load, message)
+    }
+  })
+
+  test('shows and selects levels that are objects or have commas', () => {
+    const factors = { popularity: ['uniform', { zipf: 0.9 }], page_size_chars: [100, [100, 1000]] }
+    const only = splitOnly('popularity={"zipf":0.9}, page_size_chars=100,1000')
+    assert.deepEqual(only, ['popularity={"zipf":0.9}', 'page_size_chars=100,1000'])
+    const wanted = Object.fromEntries(only.map((part) => part.split('=')).map(([name, level]) => [name, [level]]))
+    const [cell, ...others] = cellsOf(loadDefinition(file({ name: 'x', factors }), 'quick', { only: wanted }))
+    assert.deepEqual(cell.cell, { popularity: { zipf: 0.9 }, page_size_chars: [100, 1000] })
+    assert.deepEqual(others, [])
+    assert.deepEqual(splitOnly('E3, mixed-write'), ['E3', 'mixed-write'])
   })
 })

@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { fitToZone } from '../cloudflare/fit.js'
-import { experimentNames, loadDefinition } from '../lab/definition.js'
+import { defaultPreset, experimentNames, loadDefinition } from '../lab/definition.js'
+import { levelText } from '../lab/levels.js'
 import { gitState, readManifest } from '../lab/manifest.js'
 import { leaveOutMissing } from '../lab/missing-caches.js'
 import { experimentOf, findRun, findUnfinished, runName } from '../lab/results.js'
@@ -49,7 +50,7 @@ export function startedJob (
   name,
   {
     target = null,
-    preset = 'quick',
+    preset: requestedPreset,
     seed = 1,
     repetitions,
     vus,
@@ -61,6 +62,7 @@ export function startedJob (
   if (name === undefined) {
     throw new UsageError(`which experiment? Name one of ${experimentNames().join(', ')}, a .json file of your own, or study for all`)
   }
+  const preset = requestedPreset ?? (name === 'study' ? 'quick' : defaultPreset(name))
   const common = { preset, seed, profile, target, origin }
   const fit = fitTo(target)
   const directoryFor = (/** @type {string} */ run) =>
@@ -189,7 +191,7 @@ function sameOrigin (manifest, requested) {
 function levelsOf (factors) {
   return Object.fromEntries(Object.entries(factors).map(([name, factor]) => [
     name,
-    Array.isArray(factor) ? factor.map(String) : Object.keys(factor)
+    Array.isArray(factor) ? factor.map(levelText) : Object.keys(factor)
   ]))
 }
 

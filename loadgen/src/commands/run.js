@@ -2,6 +2,7 @@ import path from 'node:path'
 import { openZone } from '../cloudflare/open-zone.js'
 import { UsageError } from '../usage-error.js'
 import { experimentNames } from '../lab/definition.js'
+import { splitOnly } from '../lab/levels.js'
 import { planRun } from '../lab/matrix.js'
 import { loadProfile } from '../profile/profile.js'
 import { createProgress } from '../lab/progress.js'
@@ -30,7 +31,8 @@ schema.
 Experiments:
 ${nameLines(experimentNames())}
 
-  --preset quick|full  size of the experiment (default quick); full has the numbers of the study
+  --preset quick|full  size of the experiment (default quick); full takes minutes to hours, and has the
+                       study's numbers where the study states them (docs/results-format.md)
   --seed N             the same seed sends the same requests in the same order (default 1)
   --repetitions N      trials of each cell, instead of the preset's
   --vus N              virtual users, instead of the experiment's
@@ -84,9 +86,7 @@ Examples:
       seed: integerOption(values.seed, '--seed', { least: 0, most: 2 ** 32 - 1 }),
       repetitions: integerOption(values.repetitions, '--repetitions', { least: 1, most: 1000 }),
       vus: integerOption(values.vus, '--vus', { least: 1, most: 2000 }),
-      only: values.only === undefined
-        ? undefined
-        : String(values.only).split(',').map((part) => part.trim()).filter(Boolean),
+      only: values.only === undefined ? undefined : splitOnly(String(values.only)),
       profile: values.profile === undefined ? undefined : loadProfile(values.profile, config),
       origin: values.origin
     }

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
-import { Ajv } from 'ajv'
 import { ROOT } from '@stevec/harness/config'
 import { contradiction } from './contradiction.js'
+import { expectationComplaint, levelsOf, levelText } from './levels.js'
+import { violations } from './schema.js'
 
 const DIRECTORY = path.join(ROOT, 'loadgen/experiments')
 const TRIALS_MAX = 100_000
@@ -127,6 +128,25 @@ export function experimentNames () {
  * @throws {DefinitionError}
  */
 export function loadDefinition (name, preset, overrides = {}) {
+  return applyPreset(readExperiment(name), path.basename(fileOf(name)), preset, overrides)
+}
+
+/**
+ * @param {string} name  as for loadDefinition
+ * @returns {'quick' | 'full'} the preset of a run that names none: the shorter one
+ * @throws {DefinitionError}
+ */
+export const defaultPreset = (name) => readExperiment(name).presets.quick === undefined ? 'full' : 'quick'
+
+/** @param {string} name */
+const fileOf = (name) => name.endsWith('.json') ? name : path.join(DIRECTORY, `${name}.json`)
+
+/**
+ * @param {string} name
+ * @returns {Record<string, any>} as parsed, with defaults for what it leaves out
+ * @throws {DefinitionError}
+ */
+function readExperiment (name) {
   const own = name.endsWith('.json')
   if (own && !existsSync(name)) throw new DefinitionError(`there is no file ${name}`)
   if (!own && !experimentNames().includes(name)) {
@@ -134,15 +154,29 @@ export function loadDefinition (name, preset, overrides = {}) {
       `there is no experiment "${name}"; the experiments are: ${experimentNames().join(', ')}, or name a .json file of your own`
     )
   }
-  const file = own ? name : path.join(DIRECTORY, `${name}.json`)
-  return applyPreset(parse(readFileSync(file, 'utf8'), path.basename(file)), path.basename(file), preset, overrides)
+  return parse(readFileSync(fileOf(name), 'utf8'), path.basename(name))
 }
+
+/** Of an experiment that has none. */
+const DEFAULT_PRESETS = Object.freeze({ quick: { repetitions: 3 }, full: { repetitions: 10 } })
+
+/**
+ * Returns what an experiment's file may leave out.
+ * @param {string} name
+ */
+const textsOf = (name) => ({
+  id: name.toUpperCase().replace(/[^A-Z0-9]/g, '').slice(0, 8),
+  title: name,
+  why: '',
+  hypothesis: '',
+  expected: ''
+})
 
 /**
  * @param {string} text  JSON
  * @param {string} file  for the message
  * @returns {Record<string, any>}
- * @throws {DefinitionError} with every violation of the schema
+ * @throws {DefinitionError} with every violation of the schema, or the first unknown name in an expectation
  */
 export function parse (text, file) {
   /** @type {any} */
@@ -152,9 +186,9 @@ export function parse (text, file) {
   } catch (error) {
     throw new DefinitionError(`${file} is not JSON: ${/** @type {Error} */ (error).message}`)
   }
-  const complaints = violations('experiment', value)
+  const complaints = violations('experiment', value) ?? expectationComplaint(value)
   if (complaints !== null) throw new DefinitionError(`${file}: ${complaints}`)
-  return value
+  return { ...textsOf(value.name), settings: {}, presets: DEFAULT_PRESETS, ...value }
 }
 
 /**
@@ -173,17 +207,6 @@ export function cellsOf (definition) {
     })))
   }
   return cells
-}
-
-/**
- * @param {string} name
- * @param {Factor} factor
- * @returns {{level: any, gives: Partial<Settings>}[]}
- */
-function levelsOf (name, factor) {
-  return Array.isArray(factor)
-    ? factor.map((level) => ({ level, gives: { [name]: level } }))
-    : Object.entries(factor).map(([level, gives]) => ({ level, gives }))
 }
 
 /**
@@ -224,7 +247,7 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {} })
     const complaint = violations('settings', settings) ?? contradiction(settings)
     if (complaint !== null) {
       throw new DefinitionError(
-        `${file}: in the cell ${Object.entries(cell).map((entry) => entry.join('=')).join(' ')}: ${complaint}`
+        `${file}: in the cell ${Object.entries(cell).map(([name, level]) => `${name}=${levelText(level)}`).join(' ')}: ${complaint}`
       )
     }
   }
@@ -245,35 +268,14 @@ function keepOnly (factors, only) {
         `there is no factor "${name}"; the factors are: ${Object.keys(factors).join(', ')}`
       )
     }
-    const levels = levelsOf(name, factor).map(({ level }) => String(level))
+    const levels = levelsOf(name, factor).map(({ level }) => levelText(level))
     const unknown = wanted.find((level) => !levels.includes(level))
     if (unknown !== undefined) {
       throw new DefinitionError(`the factor ${name} has no level "${unknown}"; it has: ${levels.join(', ')}`)
     }
     selected[name] = Array.isArray(factor)
-      ? factor.filter((level) => wanted.includes(String(level)))
+      ? factor.filter((level) => wanted.includes(levelText(level)))
       : Object.fromEntries(Object.entries(factor).filter(([level]) => wanted.includes(level)))
   }
   return selected
-}
-
-/** Compiled once: a run checks each cell. @type {Ajv | undefined} */
-let ajv
-
-/**
- * @param {'experiment' | 'settings'} what  also its name in the message
- * @param {unknown} value
- * @returns {string | null}
- */
-function violations (what, value) {
-  if (ajv === undefined) {
-    const schema = JSON.parse(readFileSync(path.join(DIRECTORY, 'experiment.schema.json'), 'utf8'))
-    // The schema tells the two kinds of factor apart with `if`: a mistake in one kind gives no error about the other.
-    ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
-      .addSchema(schema, 'experiment')
-      .addSchema({ definitions: schema.definitions, $ref: '#/definitions/settings' }, 'settings')
-  }
-  if (ajv.validate(what, value)) return null
-  const errors = (ajv.errors ?? []).filter(({ keyword }) => keyword !== 'if')
-  return ajv.errorsText(errors, { dataVar: what, separator: '; ' })
 }

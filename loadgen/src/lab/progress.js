@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { cellsOf } from './definition.js'
+import { levelText } from './levels.js'
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */
 /** @typedef {{preset: string, seed: number, trials: number, done: number}} RunSize */
@@ -103,7 +104,7 @@ export function createProgress (write) {
  */
 function startingLines (definition, { preset, seed, trials, done }) {
   const factors = Object.entries(definition.factors)
-    .map(([name, factor]) => `${name} ${(Array.isArray(factor) ? factor : Object.keys(factor)).join(', ')}`)
+    .map(([name, factor]) => `${name} ${(Array.isArray(factor) ? factor.map(levelText) : Object.keys(factor)).join(', ')}`)
   const already = done > 0 ? `, ${done} of which are done already` : ''
   return [
     `${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`,
@@ -114,7 +115,7 @@ function startingLines (definition, { preset, seed, trials, done }) {
 
 /** @param {import('./trial.js').TrialResult} result */
 const cellText = ({ cell }) => Object.entries(cell)
-  .map(([name, level]) => name === 'door' ? level : `${name}=${level}`)
+  .map(([name, level]) => name === 'door' ? level : `${name}=${levelText(level)}`)
   .join(' ')
 
 /**

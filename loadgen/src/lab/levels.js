@@ -1,0 +1,55 @@
+/**
+ * @param {unknown} level  of a factor
+ * @returns {string} as `--only` takes it and progress shows it
+ */
+export const levelText = (level) =>
+  typeof level === 'object' && level !== null && !Array.isArray(level) ? JSON.stringify(level) : String(level)
+
+/**
+ * @param {string} name
+ * @param {import('./definition.js').Factor} factor
+ * @returns {{level: any, gives: Partial<import('./definition.js').Settings>}[]} each level, and what it sets
+ */
+export function levelsOf (name, factor) {
+  return Array.isArray(factor)
+    ? factor.map((level) => ({ level, gives: { [name]: level } }))
+    : Object.entries(factor).map(([level, gives]) => ({ level, gives }))
+}
+
+/**
+ * Splits the value of `--only`. A level may have commas: a comma separates only before the next `factor=`.
+ * @param {string} text
+ * @returns {string[]}
+ */
+export const splitOnly = (text) =>
+  text.split(text.includes('=') ? /,(?=\s*[a-z][a-z0-9_]*=)/ : ',').map((part) => part.trim()).filter(Boolean)
+
+/**
+ * Checks that expectations name factors and levels of the experiment: an error in a name would show only after hours,
+ * as an expectation that nothing decides.
+ * @param {Record<string, any>} experiment  as parsed
+ * @returns {string | null} the first complaint
+ */
+export function expectationComplaint ({ factors, presets = {}, expectations = [] }) {
+  /** A preset may replace a factor. @type {Record<string, Set<string>>} */
+  const known = {}
+  for (const each of [factors, ...Object.values(presets).map((preset) => preset.factors ?? {})]) {
+    for (const [name, factor] of Object.entries(each)) {
+      for (const { level } of levelsOf(name, factor)) (known[name] ??= new Set()).add(levelText(level))
+    }
+  }
+  for (const { that, in: levels, than = {} } of expectations) {
+    for (const [name, wanted] of [...Object.entries(levels), ...Object.entries(than)]) {
+      if (known[name] === undefined) {
+        return `the expectation "${that}" names the factor "${name}"; the factors are: ${Object.keys(known).join(', ')}`
+      }
+      const unknown = (known[name].has(levelText(wanted)) ? [] : [wanted].flat())
+        .find((level) => !known[name].has(levelText(level)))
+      if (unknown !== undefined) {
+        return `the expectation "${that}" names the level "${levelText(unknown)}" of ${name}, which has: ` +
+          [...known[name]].join(', ')
+      }
+    }
+  }
+  return null
+}
