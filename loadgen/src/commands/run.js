@@ -42,6 +42,7 @@ ${nameLines(experimentNames())}
   --origin WHERE       where the wiki and its nginx run: local (default, this machine), board (the
                        emulated one), or ssh://[user@]host[:port], a board of your own
   --resume [RUN]       continues an unfinished run or study (default the newest)
+  --accept-changes     resumes although machine, programs or code have changed since
   --watch              k6's dashboard of each trial's probe, on 127.0.0.1
   --report             also writes the report
 ${TARGET_HELP}
@@ -71,6 +72,7 @@ Examples:
     profile: { type: 'string' },
     origin: { type: 'string' },
     resume: { type: 'boolean' },
+    'accept-changes': { type: 'boolean' },
     watch: { type: 'boolean' },
     report: { type: 'boolean' },
     ...TARGET_OPTIONS,
@@ -103,9 +105,10 @@ Examples:
       : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
     let invalid
     try {
-      if (setUp !== undefined && setUp.left().length > 0) {
-        await startDuring(setUp, { job, site, progress })
-      }({ invalid } = await job.run({ ...job, command: commandLine, site, signal, progress, watchPort }))
+      if (setUp !== undefined && setUp.left().length > 0) await startDuring(setUp, { job, site, progress })
+      const acceptChanges = values['accept-changes'] === true
+      const context = { ...job, command: commandLine, site, signal, progress, watchPort, acceptChanges }
+      invalid = (await job.run(context)).invalid
     } finally {
       await site.close()
     }

@@ -1,9 +1,12 @@
 import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { ROOT } from '@stevec/harness/config'
 import { TOOLS } from '@stevec/harness/tools/catalog'
 import { locateTool } from '@stevec/harness/tools/locate'
+
+const DIFF_MAX_BYTES = 256 * 1024 * 1024
 
 /** Increases whenever an older reader would misunderstand new results. */
 export const SCHEMA_VERSION = 2
@@ -60,17 +63,23 @@ export async function whileRunning ({ directory, manifest, signal }, work) {
   }
 }
 
-/** @returns {{commit: string | null, dirty: boolean | null}} nulls outside a git checkout */
+/**
+ * @returns {{commit: string | null, dirty: boolean | null, changes_sha256: string | null}} nulls outside a git
+ *   checkout; `changes_sha256` of what differs from the commit, null without any
+ */
 export function gitState () {
   const git = (/** @type {string[]} */ ...args) => execFileSync('git', args, {
     cwd: ROOT,
     encoding: 'utf8',
+    maxBuffer: DIFF_MAX_BYTES,
     stdio: ['ignore', 'pipe', 'ignore']
   }).trim()
   try {
-    return { commit: git('rev-parse', 'HEAD'), dirty: git('status', '--porcelain') !== '' }
+    const status = git('status', '--porcelain')
+    const changes = status === '' ? null : createHash('sha256').update(status + git('diff', 'HEAD')).digest('hex')
+    return { commit: git('rev-parse', 'HEAD'), dirty: status !== '', changes_sha256: changes }
   } catch {
-    return { commit: null, dirty: null }
+    return { commit: null, dirty: null, changes_sha256: null }
   }
 }
 

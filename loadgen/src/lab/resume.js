@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { SCHEMA_VERSION } from './manifest.js'
+import { hostFacts } from '@stevec/harness/host'
+import { gitState, SCHEMA_VERSION, versions } from './manifest.js'
 import { ResultsError } from './results.js'
 
 /**
@@ -29,6 +30,34 @@ export function refuseDifferences (directory, manifest, requested) {
       `${directory} cannot be resumed: ${differences.join('; ')}. Start a new run, or resume with the same options`
     )
   }
+}
+
+/**
+ * Refuses to resume on another machine, with other programs or with other code: the trials of a run would differ by
+ * more than their cells.
+ * @param {string} directory  for the message
+ * @param {Record<string, any>} manifest  of the run or study to resume
+ * @param {boolean} accepted  whether the user accepts changes
+ * @returns {string[]} what has changed, in words
+ * @throws {ResultsError} naming each change, unless they are accepted
+ */
+export function refuseChanges (directory, manifest, accepted) {
+  const { load_average_1m: _, ...host } = hostFacts()
+  const now = { git: gitState(), versions: versions(), host }
+  const changes = Object.entries(now).flatMap(([name, values]) => {
+    const before = manifest[name]
+    if (before === undefined) return []
+    return Object.entries(values)
+      .filter(([key, value]) => before[key] !== undefined && !isDeepStrictEqual(before[key], value))
+      .map(([key, value]) => `${name}.${key} was ${short(before[key])} and is now ${short(value)}`)
+  })
+  if (changes.length > 0 && !accepted) {
+    throw new ResultsError(
+      `${directory} was begun under other conditions: ${changes.join('; ')}. Start a new run, or resume with ` +
+      '--accept-changes: the manifest then says which trials ran under which conditions'
+    )
+  }
+  return changes
 }
 
 /** @param {unknown} value */

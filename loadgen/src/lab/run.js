@@ -4,7 +4,7 @@ import { hostFacts } from '@stevec/harness/host'
 import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning } from './manifest.js'
 import { planRun } from './matrix.js'
 import { createRunDirectory, ResultsError } from './results.js'
-import { refuseDifferences } from './resume.js'
+import { refuseChanges, refuseDifferences } from './resume.js'
 import { runTrial, trialName } from './trial.js'
 
 /** @typedef {import('./matrix.js').PlannedTrial} PlannedTrial */
@@ -23,6 +23,7 @@ const BROKEN_IN_A_ROW_MAX = 3
  * @property {import('./site.js').Site} site  the wiki under test
  * @property {AbortSignal} signal
  * @property {import('./progress.js').Progress} progress
+ * @property {boolean} [acceptChanges]  resumes although machine, programs or code have changed
  * @property {number} [watchPort]  of k6's dashboard
  * @property {number} [threads]  see GeneratorOptions
  * @property {() => number} [wallClockMs]  see TrialContext
@@ -48,9 +49,12 @@ export async function runExperiment (options) {
 
   const rest = trials.filter(({ trial }) => !done.has(trial))
   const manifest = before ?? await newManifest(options, run)
-  if (before !== null) {
-    warnOfOtherCode(manifest, progress)
-    if (rest.length > 0) manifest.resumed_at.push(new Date().toISOString())
+  if (before !== null && rest.length > 0) {
+    const changes = refuseChanges(directory, before, options.acceptChanges === true)
+    const at = new Date().toISOString()
+    manifest.resumed_at.push(at)
+    ;(manifest.resumptions ??= []).push({ at, first_trial: rest[0].trial, changes })
+    if (changes.length > 0) progress.warn(`conditions have changed since this run began: ${changes.join('; ')}`)
   }
   let invalid = [...done.values()].filter(({ valid }) => !valid).length
   await whileRunning({ directory, manifest, signal }, async () => {
@@ -109,16 +113,6 @@ async function newManifest ({ definition, directory, preset, seed, command, prof
     doors,
     ...site.facts
   }
-}
-
-/**
- * @param {RunManifest} manifest  of a resumed run
- * @param {import('./progress.js').Progress} progress
- */
-function warnOfOtherCode ({ git }, progress) {
-  const { commit } = gitState()
-  if (commit === git?.commit) return
-  progress.warn(`the code has changed since this run began (${git?.commit?.slice(0, 7)}, now ${commit?.slice(0, 7)})`)
 }
 
 /**

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
 import { gitState, readManifest, SCHEMA_VERSION, whileRunning, writeManifest } from './manifest.js'
-import { refuseDifferences } from './resume.js'
+import { refuseChanges, refuseDifferences } from './resume.js'
 import { runExperiment } from './run.js'
 
 /** The study's experiments, in its order; E3 has three. */
@@ -39,6 +39,7 @@ export async function runStudy (options) {
   const before = readManifest(directory)
   if (before !== null) {
     refuseDifferences(directory, before, { preset, seed, profile, repetitions: repetitions ?? null, ...site.identity })
+    refuseChanges(directory, before, options.acceptChanges === true)
     before.resumed_at.push(new Date().toISOString())
   }
   mkdirSync(path.join(directory, 'runs'), { recursive: true })

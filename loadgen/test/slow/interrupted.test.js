@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'node:test'
 import { waitUntil } from '@stevec/harness/processes'
@@ -45,8 +45,16 @@ describe('a run that is interrupted', () => {
         assert.match(refused.stderr, message)
         assert.equal(refused.exitCode, 1)
       }
+      const manifestFile = path.join(directory, 'manifest.json')
+      const begun = json(manifestFile)
+      writeFileSync(manifestFile, JSON.stringify({ ...begun, versions: { ...begun.versions, node: '1.0.0' } }))
+      const elsewhere = await sandbox.stevec(['run', '--resume'])
+      assert.equal(elsewhere.exitCode, 1)
+      assert.match(elsewhere.stderr, /begun under other conditions: versions\.node was "1\.0\.0" and is now .*--accept-changes/)
+      if (signal === 'SIGINT') writeFileSync(manifestFile, JSON.stringify(begun))
+
       const resumed = await sandbox.stevec(
-        signal === 'SIGINT' ? ['run', '--resume'] : ['run', file, '--resume', '--seed', '3']
+        signal === 'SIGINT' ? ['run', '--resume'] : ['run', file, '--resume', '--seed', '3', '--accept-changes']
       )
       assert.equal(resumed.exitCode, 0, resumed.stdout + resumed.stderr)
       assert.match(resumed.stdout, new RegExp(`${whole.length} of which are done already`))
@@ -62,6 +70,8 @@ describe('a run that is interrupted', () => {
         [manifest.status, manifest.resumed_at.length, readdirSync(sandbox.results)],
         ['complete', 1, [name]]
       )
+      const [{ first_trial: first, changes }] = manifest.resumptions
+      assert.deepEqual([first > 2, changes.length], [true, signal === 'SIGINT' ? 0 : 1])
       const nothing = await sandbox.stevec(['run', '--resume'])
       assert.match(nothing.stderr, /there is no unfinished run/)
       sandbox.remove()
