@@ -1,10 +1,11 @@
 """Joins a trial's record, the statistics of its samples and the result of the law into one row per trial."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from stevec_report.clock import check_clock, check_overlap
+from stevec_report.door_times import floors, is_queued
 from stevec_report.law import LawCheck, check_witness
 from stevec_report.levels import door_sort_key, level_sort_key
 from stevec_report.run_folder import Run
@@ -29,6 +30,7 @@ class Outcome:
     reasons: tuple[str, ...]
     record: TrialRecord | None
     stats: TrialStats | None
+    queued: bool = False  # in front of the door: in the generator or in the links
 
     @property
     def door(self) -> str | None:
@@ -47,10 +49,12 @@ class Outcome:
 
     @property
     def limited(self) -> bool:
-        """Whether the load generator, and not the system under test, may be the limit of this trial."""
+        """Whether the load generator or a link, and not the system under test, may be the limit of this trial."""
         record = self.record
         background = record.background if record else None
-        return bool(record and (record.generator_limited or (background and background.generator_limited)))
+        return self.queued or bool(
+            record and (record.generator_limited or (background and background.generator_limited))
+        )
 
     @property
     def mean_ms(self) -> float | None:
@@ -106,7 +110,15 @@ def judge(run: Run, stats: Mapping[int, TrialStats], law: LawCheck) -> list[Outc
             outcomes.append(Outcome(*facts, record, own_stats))
         else:
             outcomes.append(MeasuredOutcome(*facts, record, own_stats))
-    return outcomes
+    return _mark_queued(outcomes)
+
+
+def _mark_queued(outcomes: list[Outcome]) -> list[Outcome]:
+    """Mark the outcomes in which requests queued in front of the door, beside the quietest trial of that door."""
+    measured = valid_of(outcomes)
+    floor_ms = floors((o.door, o.stats.door_time) for o in measured)
+    queued = {o.number for o in measured if is_queued(o.stats.door_time, floor_ms.get(o.door, 0.0))}
+    return [replace(o, queued=True) if o.number in queued else o for o in outcomes]
 
 
 def valid_of(outcomes: Iterable[Outcome]) -> list[MeasuredOutcome]:

@@ -19,7 +19,7 @@ from stevec_report import (
 )
 from stevec_report.analysis import Analysis, analyse
 from stevec_report.blocks import Block, Figure, Table, Words
-from stevec_report.experiments import common
+from stevec_report.experiments import common, door_times
 from stevec_report.law import LawCheck
 from stevec_report.outcomes import MeasuredOutcome, Outcome
 from stevec_report.run_folder import Run
@@ -157,6 +157,7 @@ def list_blocks(analysis: Analysis, *tables: Table) -> list[Block]:
         *module.blocks(analysis),
         *tables,
         *common.blocks(analysis, strips),
+        *door_times.blocks(analysis),
         *points_of_presence.blocks(analysis),
         *cloudflare_count.blocks(analysis),
     ]

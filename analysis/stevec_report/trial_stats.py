@@ -6,6 +6,7 @@ from typing import Any
 
 import duckdb
 
+from stevec_report.door_times import DoorTime
 from stevec_report.freshness import measure_files
 from stevec_report.sample_table import CACHE_SERVED, DONE_AT
 from stevec_report.tolerance import TOLERATED_MS
@@ -75,6 +76,7 @@ class TrialStats:
     unanswered: int
     freshness: dict[str, Any] | None  # `Freshness.summary`, including the background's reads
     background: BackgroundStats | None
+    door_time: DoorTime | None = None  # None without a log of the door
     cut_off: int = 0  # requests in flight when the origin was killed that it did not answer
 
     @property

@@ -28,6 +28,7 @@ DOORS = {
 LEVELS_MS = {"source": (12.0, None), "nocache": (14.0, None), "local": (14.0, 2.4), "cached": (14.5, 5.5)}
 PURGE_US = 60_000  # from an edit until the toy cache drops the page
 WRITE_FACTOR = {"source": 1.16, "nocache": 1.16, "local": 1.5, "cached": 1.2}
+BETWEEN_MS = 1.0  # from the client to the door and back
 UNCACHED_STATUS = {"source": "", "nocache": "BYPASS"}
 HEADER = ["sent_at_us", "iteration", "page", "method", "status", "error_code", "cache_status"]
 HEADER += ["duration_ms", "size_bytes", "revision"]
@@ -453,6 +454,7 @@ def write_logs(folder, door, rows):
         asked = cache_status != "HIT"
         line |= {"cache_status": cache_status if passed else "", "upstream_status": str(status) if asked else ""}
         line["page_revision"] = str(revision)
+        line["duration_s"] = max(0.0, round(float(row[7]) - BETWEEN_MS, 3)) / 1000
         if passed:
             lines[passed].append(line)
         if asked:

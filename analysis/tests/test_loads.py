@@ -10,8 +10,8 @@ from run_folder_fixture import build_run_folder, edit_json, edit_samples, find_t
 from scipy.stats import chi2
 
 from stevec_predict.popularity import zipf
-from stevec_report.blocks import Table
-from stevec_report.experiments import module_for
+from stevec_report.blocks import Table, Words
+from stevec_report.experiments import door_times, module_for
 
 ROOT = Path(__file__).resolve().parents[2]
 # How often the lab's plan chooses each page, as JSON; run by node, as k6 and the lab do.
@@ -94,6 +94,32 @@ def test_overload_open_shows_times_from_the_plan_and_what_was_never_sent(tmp_pat
     # Results from before the plan was recorded.
     assert unplanned["lag_p99_ms"] is None
     assert unplanned["p99_ms"] == unplanned["service_p99_ms"]
+
+
+def test_a_queue_in_front_of_the_door_is_found_by_the_door_s_log(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="overload-open", repetitions=1)
+    number, folder = find_trial(run, 1, door="cached", rate_per_s=100)
+    # The generator sends each request 40 ms late; the log of the door knows nothing of it.
+    plan_samples(folder, lag_ms=lambda i: 40)
+    analysis = analyse_run(run)
+    rows = {row["cell"]: row for row in next(b for b in door_times.blocks(analysis) if isinstance(b, Table)).rows}
+    assert [o.number for o in analysis.valid if o.limited] == [number]
+    assert rows["cached, rate_per_s 100"]["queue"] == "queue in front of the door"
+    assert rows["cached, rate_per_s 100"]["between_ms"].centre == pytest.approx(41, abs=0.1)
+    assert rows["cached, rate_per_s 20"]["queue"] == ""
+    assert rows["cached, rate_per_s 20"]["between_ms"].centre == pytest.approx(1, abs=0.1)
+    saturation = next(b for b in module_for("overload-open").blocks(analysis) if isinstance(b, Table))
+    limited = {(row["door"], row["offered_per_s"]) for row in saturation.rows if row["generator"] == "limited"}
+    assert limited == {("cached", 100)}
+
+
+def test_compressed_ratios_are_said_and_runs_without_logs_have_no_door_times(run_folder, analyse_run):
+    words = [b.text for b in door_times.blocks(analyse_run(run_folder)) if isinstance(b, Words)]
+    # At the client 12 ÷ 2.4 ms, at the doors 11 ÷ 1.4.
+    assert len(words) == 1 and "ratios between doors are compressed" in words[0]
+    for folder in (run_folder / "trials").iterdir():
+        edit_json(folder / "trial.json", lambda trial: trial.update(log_lines={}))
+    assert door_times.blocks(analyse_run(run_folder)) == []
 
 
 def test_flash_crowd_counts_who_waits_for_the_origin_at_once(tmp_path, analyse_run):

@@ -20,7 +20,7 @@ from stevec_report.__main__ import main
 
 ANALYSIS = Path(__file__).resolve().parents[1]
 NAMES = ["drift", "figure-1.3", "response-times"]
-TABLES = ["cells", "cost", "prediction", "table-1.1", "table-1.2", "table-1.2-ratios", "trials"]
+TABLES = ["cells", "cost", "door-times", "prediction", "table-1.1", "table-1.2", "table-1.2-ratios", "trials"]
 FILES = sorted(
     [f"figures/{name}.{kind}" for name in NAMES for kind in ("png", "svg")]
     + ["index.html"]

@@ -1,0 +1,77 @@
+"""The time of requests at the door, by the log of its nginx, beside the time at the client.
+
+What lies between the two is the instrument's own: the generator, its connections, and the links. At low load it is the
+floor below which no response time can be measured. Where it grows with the load, requests queue in front of the door,
+in the generator or in the links, and the client's time says little of the server.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from stevec_report.trial_record import TrialRecord
+
+LOG_OF_DOOR = {"source": "origin", "nocache": "edge", "cached": "edge", "local": "local"}
+# A queue in front of the door: the difference is more than this multiple of the smallest at the door, and this more.
+QUEUE_FACTOR = 2.0
+QUEUE_MIN_MS = 2.0
+
+
+@dataclass(frozen=True)
+class DoorTime:
+    """Mean times of the answered requests of a trial, probe and background together, in ms."""
+
+    client_ms: float
+    door_ms: float
+
+    @property
+    def between_ms(self) -> float:
+        """What lies between the client and the door."""
+        return self.client_ms - self.door_ms
+
+
+def read_door_time(
+    database: duckdb.DuckDBPyConnection, record: TrialRecord, folder: Path, samples: Sequence[Path]
+) -> DoorTime | None:
+    """Return the `DoorTime` of a trial; None without a log of its door (another cache, another machine, an old run).
+
+    Args:
+        folder: of the trial. samples: Parquet files of its probe and its background.
+    """
+    name = LOG_OF_DOOR.get(record.door, "")
+    if not record.log_lines.get(name):
+        return None
+    try:
+        door_ms = database.execute(
+            f"SELECT {_mean_ms('1000 * duration_s')} FROM read_json(?, format = 'newline_delimited', "
+            "compression = 'gzip', columns = {'uri': 'VARCHAR', 'status': 'INTEGER', 'duration_s': 'DOUBLE'}) "
+            "WHERE status BETWEEN 200 AND 399 AND uri LIKE '/wiki/page-%'",
+            [str(folder / f"{name}.log.gz")],
+        ).fetchall()[0][0]
+        client_ms = database.execute(
+            f"SELECT {_mean_ms('response_ms')} FROM read_parquet(?) WHERE answered", [[str(file) for file in samples]]
+        ).fetchall()[0][0]
+    except duckdb.Error:
+        return None  # a damaged log is named by check_logs
+    return None if door_ms is None or client_ms is None else DoorTime(client_ms, door_ms)
+
+
+def _mean_ms(time_ms: str) -> str:
+    """SQL for a mean that does not depend on the order of the rows: a sum of whole nanoseconds."""
+    return f"CAST(sum(CAST(round(1000000 * {time_ms}) AS BIGINT)) AS DOUBLE) / 1000000 / nullif(count(*), 0)"
+
+
+def floors(times: Iterable[tuple[str, DoorTime | None]]) -> dict[str, float]:
+    """Return {door: the smallest mean time between client and door over its trials, ms}."""
+    found: dict[str, float] = {}
+    for door, time in times:
+        if time is not None:
+            found[door] = min(found.get(door, time.between_ms), time.between_ms)
+    return found
+
+
+def is_queued(time: DoorTime | None, floor_ms: float) -> bool:
+    """Whether requests queued in front of the door, beside the floor of that door."""
+    return time is not None and time.between_ms > QUEUE_FACTOR * max(0.0, floor_ms) + QUEUE_MIN_MS

@@ -1,0 +1,117 @@
+"""The table of times at the door beside those at the client."""
+
+import statistics
+from collections.abc import Sequence
+
+from stevec_report import outcomes as all_outcomes
+from stevec_report.analysis import Analysis
+from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Table, Words, trials_cell
+from stevec_report.door_times import DoorTime
+from stevec_report.intervals import t_interval
+from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.wording import percent, three_digits
+
+SHARE_MAX = 0.2  # of the client's time; above, ratios of client times are compressed
+
+
+def blocks(analysis: Analysis) -> list[Block]:
+    """The table and a sentence on compressed ratios; nothing where no trial has the log of its door."""
+    timed = [o for o in analysis.valid if o.stats.door_time is not None]
+    if not timed:
+        return []
+    groups = all_outcomes.cells(timed)
+    return [_table(groups), *_say(groups)]
+
+
+def _table(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> Table:
+    rows = []
+    for cell, trials in groups.items():
+        times = _times(trials)
+        client_ms, door_ms = _medians(times)
+        rows.append(
+            {
+                "cell": all_outcomes.cell_text(cell),
+                "client_ms": client_ms,
+                "door_ms": door_ms,
+                "between_ms": t_interval([time.between_ms for time in times]),
+                "share": _share(times),
+                "queue": "queue in front of the door" if any(o.queued for o in trials) else "",
+                "trials": trials_cell(o.number for o in trials),
+            }
+        )
+    return Table(
+        "door-times",
+        "Times at the client and at the door.",
+        "Means of answered requests, of probe and background together, in ms: at the client (in the open model from "
+        "the plan), by the log of the door's nginx, and what lies between, with the 95 % interval over the trials: the "
+        "generator, its connections, and the links. nginx counts in whole milliseconds, so its mean is right and no "
+        "single time is. A queue in front of the door is in the generator or in the links: such trials say nothing of "
+        "the server, and are marked as limited by the generator.",
+        [
+            Column("cell", "cell", "text", left=True),
+            Column("client_ms", "client"),
+            Column("door_ms", "door"),
+            Column("between_ms", "between", "interval"),
+            Column("share", "of the client's", "percent"),
+            Column("queue", "", "text", left=True),
+            TRIALS_COLUMN,
+        ],
+        rows,
+    )
+
+
+def _say(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> list[Block]:
+    """Where the instrument takes much of what is compared: by how much ratios between doors are compressed."""
+    clean = {cell: _times(trials) for cell, trials in groups.items() if not any(o.queued for o in trials)}
+    if not clean or all(_share(times) <= SHARE_MAX for times in clean.values()):
+        return []
+    text = f"Up to {percent(max(map(_share, clean.values())))} of a client's time is the instrument's own"
+    pair = _most_compressed(clean)
+    if pair is None:
+        return [Words("note", f"{text}.")]
+    slow, fast = pair
+    (slow_client, slow_door), (fast_client, fast_door) = _medians(clean[slow]), _medians(clean[fast])
+    at_doors = f"{three_digits(slow_door / fast_door)} times" if fast_door > 0 else "far longer"
+    return [
+        Words(
+            "note",
+            f"{text}, so ratios between doors are compressed. At the client, {all_outcomes.cell_text(slow)} takes "
+            f"{three_digits(slow_client / fast_client)} times as long as {all_outcomes.cell_text(fast)}; at the doors "
+            f"themselves, {at_doors}.",
+        )
+    ]
+
+
+def _most_compressed(
+    clean: dict[all_outcomes.CellKey, list[DoorTime]],
+) -> tuple[all_outcomes.CellKey, all_outcomes.CellKey] | None:
+    """The slower and the faster of two cells that differ in their door only, whose ratio shrinks most; None without."""
+    found, most = None, 1.0
+    for slow in clean:
+        for fast in clean:
+            if _load(slow) != _load(fast):
+                continue
+            (slow_client, slow_door), (fast_client, fast_door) = _medians(clean[slow]), _medians(clean[fast])
+            at_doors = slow_door / fast_door if fast_door > 0 else float("inf")
+            compression = at_doors / (slow_client / fast_client)
+            if slow_client > fast_client and compression > most:
+                found, most = (slow, fast), compression
+    return found
+
+
+def _load(cell: all_outcomes.CellKey) -> all_outcomes.CellKey:
+    return tuple((factor, level) for factor, level in cell if factor != "door")
+
+
+def _times(trials: Sequence[MeasuredOutcome]) -> list[DoorTime]:
+    return [o.stats.door_time for o in trials if o.stats.door_time is not None]
+
+
+def _medians(times: Sequence[DoorTime]) -> tuple[float, float]:
+    """(client, door), ms: medians over the trials."""
+    return statistics.median(time.client_ms for time in times), statistics.median(time.door_ms for time in times)
+
+
+def _share(times: Sequence[DoorTime]) -> float:
+    client_ms, door_ms = _medians(times)
+    return max(0.0, 1 - door_ms / client_ms)
