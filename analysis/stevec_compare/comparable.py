@@ -30,6 +30,7 @@ ARGUABLE = {
 }
 # Older manifests, from before the origin could be chosen, lack these fields.
 DEFAULTS = {"origin": {"kind": "local", "emulated": False, "machine": None}}
+SETTING_DEFAULTS = {"arrivals": "constant"}
 SHOWN_MAX_CHARS = 120
 
 
@@ -37,7 +38,7 @@ def differences(one: dict[str, Any], other: dict[str, Any], names: Mapping[str, 
     """Return sentences on the fields of `names` (`FATAL`, `ARGUABLE`) in which two manifests differ."""
     found = []
     for what, path in names.items():
-        a, b = _at(DEFAULTS | one, path), _at(DEFAULTS | other, path)
+        a, b = (_at(_with_defaults(manifest), path) for manifest in (one, other))
         if a != b:
             if isinstance(a, dict) and isinstance(b, dict):
                 keys = [key for key in sorted(a.keys() | b.keys()) if a.get(key) != b.get(key)]
@@ -46,6 +47,14 @@ def differences(one: dict[str, Any], other: dict[str, Any], names: Mapping[str, 
             else:
                 found.append(f"{what} differs ({_shown(a)} and {_shown(b)})")
     return found
+
+
+def _with_defaults(manifest: dict[str, Any]) -> dict[str, Any]:
+    experiment = manifest.get("experiment")
+    settings = experiment.get("settings") if isinstance(experiment, dict) else None
+    if not isinstance(experiment, dict) or not isinstance(settings, dict):
+        return DEFAULTS | manifest
+    return DEFAULTS | manifest | {"experiment": experiment | {"settings": SETTING_DEFAULTS | settings}}
 
 
 def plan_differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:

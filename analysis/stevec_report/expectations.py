@@ -37,7 +37,7 @@ MEASURES = {
     "origin_requests": lambda o: o.record.counter_requests,
     "stale_ratio": lambda o: o.stats.stale_ratio,
     "staleness_max_s": lambda o: (o.stats.freshness["staleness_max_s"] or 0.0) if o.stats.freshness else None,
-    "failed_ratio": lambda o: o.stats.failures / o.stats.requests,
+    "failed_ratio": lambda o: (o.stats.failures + o.record.never_sent) / (o.stats.requests + o.record.never_sent),
     "p99_ms": lambda o: o.stats.p99_ms,
 }
 

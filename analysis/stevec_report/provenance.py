@@ -33,6 +33,10 @@ def describe_results(results: Run | Study) -> Groups:
     ]
     if manifest.get("resumed_at"):
         made.insert(5, ("resumed", manifest["resumed_at"]))
+    for resumption in manifest.get("resumptions") or []:
+        if isinstance(resumption, dict) and resumption.get("changes"):
+            trials = resumption.get("trials") or []
+            made.append((f"changed since {resumption.get('at')}, trials {trials}", resumption["changes"]))
     target = list(results.target.items())
     return _as_text(
         [

@@ -20,8 +20,9 @@ def count_sent(trials: Trials) -> int:
 
 
 def failed_share(trials: Trials) -> float | None:
-    """Share of the probe's requests that failed, over all trials."""
-    return share(sum(o.stats.failures for o in trials), count_sent(trials))
+    """Share of the probe's planned requests that failed or were never sent, over all trials."""
+    never_sent = sum(o.record.never_sent for o in trials)
+    return share(sum(o.stats.failures for o in trials) + never_sent, count_sent(trials) + never_sent)
 
 
 def slow_share(trials: Trials) -> float | None:

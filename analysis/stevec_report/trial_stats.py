@@ -1,5 +1,6 @@
 """Condenses the samples of one trial into a row of statistics, with duckdb."""
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,7 @@ class TrialStats:
     max_ms: float | None
     service_mean_ms: float | None
     service_p99_ms: float | None
+    service_max_ms: float | None
     all_percentiles_ms: tuple[float, ...]
     slow: int
     failure_kinds: dict[str, int]
@@ -153,6 +155,7 @@ def condense(
                max(response_ms) FILTER (answered) AS max_ms,
                sum(CAST(round(duration_ms * 1000000) AS BIGINT)) FILTER (answered) AS service_ns,
                quantile_cont(duration_ms, 0.99) FILTER (answered) AS service_p99_ms,
+               max(duration_ms) FILTER (answered) AS service_max_ms,
                count(*) FILTER (answered AND response_ms > {TOLERATED_MS}) AS slow,
                count(*) FILTER (status = 0) AS unanswered
         FROM read_parquet(?)
@@ -171,7 +174,7 @@ def condense(
         pops=_pops(database, file),
         mean_ms=int(total_ns) / 1e6 / answered if answered else None,
         service_mean_ms=int(service_ns) / 1e6 / answered if answered else None,
-        all_percentiles_ms=_percentiles_of_all(database, file, never_sent),
+        all_percentiles_ms=_percentiles_of_all(database, file, answered, requests + never_sent),
         wait_ms=int(waited_ns) / 1e6 / requests,
         percentiles_ms=tuple(percentiles) if percentiles else None,
         failure_kinds=_failure_kinds(database, file) if row["failures"] else {},
@@ -180,18 +183,24 @@ def condense(
     )
 
 
-def _percentiles_of_all(database: duckdb.DuckDBPyConnection, file: Path, never_sent: int) -> tuple[float, ...]:
-    """PERCENTILES over all planned requests: the smallest times that so many did not exceed; infinity for failures."""
+def _percentiles_of_all(
+    database: duckdb.DuckDBPyConnection, file: Path, answered: int, planned: int
+) -> tuple[float, ...]:
+    """PERCENTILES over all planned requests, of which those without an answer took longer than any (infinity).
+
+    Linear interpolation as in `TrialStats`; infinity where one of the two values is.
+    """
+    positions = [(planned - 1) * level for level in PERCENTILES]
+    finite = [position for position in positions if math.ceil(round(position, 6)) < answered]
+    if not finite:
+        return (math.inf,) * len(PERCENTILES)
+    levels = ", ".join(str(position / max(1, answered - 1)) for position in finite)
     row = _one_row(
         database,
-        f"""
-        SELECT quantile_disc(wait_ms, [{", ".join(str(level) for level in PERCENTILES)}]) AS percentiles
-        FROM (SELECT CASE WHEN answered THEN response_ms ELSE 'infinity'::DOUBLE END AS wait_ms FROM read_parquet(?)
-              UNION ALL SELECT 'infinity'::DOUBLE FROM range(?))
-        """,
-        [str(file), never_sent],
+        f"SELECT quantile_cont(response_ms, [{levels}]) FILTER (answered) AS percentiles FROM read_parquet(?)",
+        [str(file)],
     )
-    return tuple(row["percentiles"])
+    return tuple(row["percentiles"]) + (math.inf,) * (len(positions) - len(finite))
 
 
 def count_cut_off(database: duckdb.DuckDBPyConnection, file: Path, fault: Fault) -> int:
@@ -254,13 +263,15 @@ def _condense_background(database: duckdb.DuckDBPyConnection, file: Path, probe_
 def _failure_kinds(database: duckdb.DuckDBPyConnection, file: Path) -> dict[str, int]:
     """Return {kind in words: requests}: no answer by k6's code, then the classes of status."""
     rows = database.execute(
-        "SELECT status, coalesce(error_code, 0), count(*) FROM read_parquet(?) WHERE NOT answered "
-        f"GROUP BY ALL ORDER BY 3 DESC, 1, 2 LIMIT {STATUSES_MAX}",
+        "SELECT status, coalesce(error_code, 0), coalesce(failure, ''), coalesce(phase, ''), count(*) "
+        f"FROM read_parquet(?) WHERE NOT answered GROUP BY ALL ORDER BY 5 DESC, 1, 2, 3, 4 LIMIT {STATUSES_MAX}",
         [str(file)],
     ).fetchall()
     kinds: dict[str, int] = {}
-    for status, code, requests in rows:
-        if status == 0:
+    for status, code, failure, phase, requests in rows:
+        if status == 0 and failure:
+            kind = f"{failure} ({phase})" if phase else failure
+        elif status == 0:
             kind = f"{ERROR_CODES.get(code, 'no answer')} (k6 {code})" if code else "no answer"
         else:
             kind = f"status {status // 100}xx" if 100 <= status <= 599 else f"status {status}"

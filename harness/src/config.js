@@ -8,7 +8,9 @@ export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '
 /** @typedef {ReturnType<typeof readConfig>} Config */
 
 /** Others would change what is measured: a proxy (HTTP_PROXY), threads (GOMAXPROCS), options (NODE_OPTIONS, K6_VUS). */
-const SYSTEM_VARIABLES = ['HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'TMPDIR', 'TZ', 'USER']
+const SYSTEM_VARIABLES = [
+  'HOME', 'LANG', 'LC_ALL', 'LOGNAME', 'PATH', 'SSL_CERT_DIR', 'SSL_CERT_FILE', 'TMPDIR', 'TZ', 'USER'
+]
 
 /**
  * @param {NodeJS.ProcessEnv} env

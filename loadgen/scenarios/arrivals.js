@@ -3,6 +3,9 @@ import { draw } from './plan.js'
 
 const ARRIVAL_STREAM = 0x7f4a7c15
 
+/** From the begin of a k6 test to its first planned time: by then all VUs have begun, and wait. */
+export const BEGIN_MS = 1000
+
 /**
  * `constant`: one request each 1 ÷ rate. `poisson`: requests arrive independently of each other.
  * @typedef {'constant' | 'poisson'} Arrivals

@@ -4,7 +4,7 @@ import http from 'k6/http'
 import { sleep } from 'k6'
 import { SharedArray } from 'k6/data'
 import { Trend } from 'k6/metrics'
-import { arrivalTimesOf } from './arrivals.js'
+import { arrivalTimesOf, BEGIN_MS } from './arrivals.js'
 import { cacheStatusOf } from './cache-status.js'
 import { editText, largestOf, pageText, sizeOf } from './content.js'
 import { pageName, requestAt } from './plan.js'
@@ -12,9 +12,6 @@ import { pageName, requestAt } from './plan.js'
 /** @type {import('../src/lab/generator.js').GeneratorSettings} */
 const settings = JSON.parse(__ENV.STEVEC_GENERATOR)
 const { plan } = settings
-
-/** By then all VUs have begun their first iteration, and wait for its planned time. */
-const BEGIN_MS = 1000
 
 /** k6 waits for requests in flight when the time is up: the wiki would count a cut-off request, but this script not. */
 const gracefulStop = `${settings.timeout_s + 5}s`
@@ -127,6 +124,10 @@ export function setup () {
 /** @param {Began} began */
 export default function ({ testBeganAtUs }) {
   const index = exec.scenario.iterationInTest
+  // Everything that takes time comes before the wait, so that none of it is in the response time.
+  const { page, edit } = requestAt(plan, index)
+  const reads = !edit || settings.edit === 'get-post'
+  const body = edit ? bodyOf(index, page) : null
   const dueMs = settings.model === 'open' ? BEGIN_MS + plannedMs(index) : null
   if (dueMs !== null) {
     const earlyMs = dueMs - clockMs()
@@ -134,17 +135,20 @@ export default function ({ testBeganAtUs }) {
     if (earlyMs < -1000 * settings.timeout_s) return
     if (earlyMs > 0) sleep(earlyMs / 1000)
   }
-  const { page, edit } = requestAt(plan, index)
-  const reads = !edit || settings.edit === 'get-post'
   const atUs = (/** @type {number} */ clock) => testBeganAtUs + Math.round(1000 * clock)
   const plannedAtUs = dueMs === null ? null : atUs(dueMs)
   if (reads) send({ method: 'GET', index, page, body: null, plannedAtUs })
+  // The POST of `get-post` follows its GET.
   if (edit) {
-    const sizeChars = settings.edit_size_chars ?? sizeOf(plan.seed, page, settings.page_size_chars)
-    const body = editText(base, `${settings.mark}x${index}`, sizeChars)
     send({ method: 'POST', index, page, body, plannedAtUs: reads && dueMs !== null ? atUs(clockMs()) : plannedAtUs })
   }
   if (settings.pause_s > 0) sleep(settings.pause_s)
+}
+
+/** @param {number} index @param {number} page */
+function bodyOf (index, page) {
+  const sizeChars = settings.edit_size_chars ?? sizeOf(plan.seed, page, settings.page_size_chars)
+  return editText(base, `${settings.mark}x${index}`, sizeChars)
 }
 
 export function readUntilTold () {

@@ -119,6 +119,16 @@ describe('stevec load', () => {
     assert.match(readFileSync(hgrm, 'utf8'), /1\.000000000000 +10\n#\[Mean .*\n#\[Max += +\d+\.\d{3}, Total count += +10\]/)
   })
 
+  test('is not affected by a proxy or by options for k6 in the environment', async () => {
+    asked.length = 0
+    const settings = { HTTP_PROXY: 'http://127.0.0.1:9', http_proxy: 'http://127.0.0.1:9', K6_ITERATIONS: '3' }
+    const { exitCode, stdout, stderr } = await sandbox.stevec(
+      ['load', '--url', url.replace('127.0.0.1', 'wiki.localhost'), '--requests', '20', '--pages', '3', '--json'], settings
+    )
+    assert.equal(exitCode, 0, stderr)
+    assert.deepEqual([JSON.parse(stdout).requests, JSON.parse(stdout).unanswered, asked.length], [20, 0, 20])
+  })
+
   test('exits with 1 if a --fail-if holds, and says which; a failed request is slower than any', async () => {
     const [closed] = await freePorts(1)
     for (const [address, condition, exitCode] of /** @type {[string, string, number][]} */ ([
@@ -131,7 +141,7 @@ describe('stevec load', () => {
         ...exitCode === 0 ? ['--method', 'POST', '--seed', '2'] : []
       ])
       assert.equal(ended.exitCode, exitCode, ended.stdout + ended.stderr)
-      if (exitCode === 1) assert.ok(ended.stderr.includes(`--fail-if ${condition}: it is so`), ended.stderr)
+      if (exitCode === 1) assert.match(ended.stderr, new RegExp(`--fail-if ${condition}: it is so, (p99: )?\\S+ `), ended.stderr)
     }
   })
 
@@ -159,7 +169,14 @@ describe('stevec load', () => {
         ['--url', 'http://192.0.2.1', '--i-run-that-host', '--requests', '20001'],
         /--requests must be a whole number from 1 to 20000/
       ],
+      [
+        ['--url', 'http://192.0.2.1', '--i-run-that-host', '--rate', '100', '--duration', '600'],
+        /100 a second for 600 s are 60000 requests; at most 20000 are allowed/
+      ],
       [['--url', 'http://localhost.example.invalid'], /cannot be resolved/],
+      [['--url', url, '--samples', '/nowhere/x.gz'], /--samples \/nowhere\/x\.gz cannot be written/],
+      [['--url', url, '--search', 'p99>200ms'], /--search takes an upper limit/],
+      [['--url', url, '--method', 'POST', '--writes', '0.5'], /give one of them/],
       [['--url', 'http://localhost/wiki/'], /without a path/],
       [['--url', 'file:///etc'], /http or https URL/],
       [['--url', url, '--method', 'DELETE'], /--method is GET or POST, not "DELETE"/],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { arrivalsIn, stagesOf } from '../scenarios/arrivals.js'
+import { arrivalsIn, arrivalTimes, stagesOf } from '../scenarios/arrivals.js'
 import { draw, pageName, requestAt } from '../scenarios/plan.js'
 import { loadDefinition } from '../src/lab/definition.js'
 import { backgroundPlan, planRun, requestsPlanned } from '../src/lab/matrix.js'
@@ -297,5 +297,42 @@ describe('the order of trials', () => {
       JSON.stringify(planRun(definition, seed).trials.map(({ cell }) => cell))
     assert.equal(order(1), order(1))
     assert.ok(new Set(Array.from({ length: 20 }, (_, seed) => order(seed))).size >= 19)
+  })
+})
+
+describe('the arrivals of the open model', () => {
+  const burst = { factor: 10, at_s: 2, ramp_s: 1, for_s: 2 }
+  const stages = stagesOf(100, burst, 10)
+  const count = arrivalsIn(stages)
+  const timesOf = (/** @type {'constant' | 'poisson'} */ arrivals, seed = 1) => {
+    const timeOf = arrivalTimes({ stages, arrivals, count, seed, stream: 1 })
+    return Array.from({ length: count }, (_, index) => timeOf(index))
+  }
+  // Arrivals until each second: the rate rises from 100 to 1000 within the third, and falls back after the fifth.
+  const BY_SECOND = [0, 100, 200, 750, 1750, 2750, 2850, 2950, 3050, 3150, 3250]
+
+  test('at a constant rate follow the stages exactly', () => {
+    const times = timesOf('constant')
+    assert.equal(count, BY_SECOND[10])
+    for (const [second, arrived] of BY_SECOND.entries()) {
+      assert.equal(times.filter((time) => time < 1000 * second - 1e-6).length, arrived, `second ${second}`)
+    }
+    assert.ok(Math.abs(times[1] - times[0] - 10) < 1e-9 && Math.abs(times[2000] - times[1999] - 1) < 1e-9)
+  })
+
+  test('of Poisson have exponential gaps at the rate of their stage (Kolmogorov–Smirnov test)', () => {
+    for (const seed of [1, 2, 3]) {
+      const times = timesOf('poisson', seed)
+      assert.deepEqual(times, [...times].sort((a, b) => a - b))
+      assert.ok(times[0] >= 0 && times[count - 1] < 10_000)
+      const during = times.filter((time) => time >= 3000 && time < 5000)
+      assert.ok(Math.abs(during.length - 2000) < 5 * Math.sqrt(2000), `${during.length} in two seconds of 1000`)
+      const gaps = during.slice(1).map((time, index) => time - during[index]).sort((a, b) => a - b)
+      const distance = Math.max(...gaps.map((gap, index) =>
+        Math.abs((index + 0.5) / gaps.length - (1 - Math.exp(-gap)))))
+      // The 99.9 % quantile of the statistic is 1.95 ÷ √n.
+      assert.ok(distance < 1.95 / Math.sqrt(gaps.length), `seed ${seed}: ${distance}`)
+    }
+    assert.notDeepEqual(timesOf('poisson', 1), timesOf('poisson', 2))
   })
 })

@@ -6,6 +6,7 @@ import { after, describe, test } from 'node:test'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { pageName, requestAt } from '../scenarios/plan.js'
 import { failureOf } from '../src/lab/failure.js'
+import { percentileOf } from '../src/lab/percentile.js'
 import { extractSamples } from '../src/lab/samples.js'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-samples-'))
@@ -101,6 +102,16 @@ describe('samples', () => {
     })
   })
 
+  test('have percentiles that interpolate, and are infinite where a failed request decides', () => {
+    const values = Array.from({ length: 101 }, (_, index) => index)
+    assert.deepEqual([0, 50, 99, 99.5, 100].map((percent) => percentileOf(values, percent)), [0, 50, 99, 99.5, 100])
+    assert.equal(percentileOf(values.slice(0, 100), 99), 98.01)
+    assert.equal(percentileOf(Array(1001).fill(1), 99.9, 0), 1)
+    assert.equal(percentileOf(Array(1000).fill(1), 99.9, 1), 1, 'the failed one is the 1001st')
+    assert.equal(percentileOf(Array(999).fill(1), 99.9, 2), Infinity)
+    assert.deepEqual([percentileOf([], 50), percentileOf([], 50, 1)], [null, Infinity])
+  })
+
   test('name how a request failed, by k6\'s code and by what it was doing', () => {
     for (const [status, code, phase, failure] of /** @type {[number, number, any, string][]} */ ([
       [200, 0, '', ''],
@@ -115,7 +126,9 @@ describe('samples', () => {
       [0, 1220, 'receive', 'reset'],
       [0, 1201, 'wait', 'reset'],
       [0, 1310, 'connect', 'tls'],
-      [0, 1000, 'wait', 'other']
+      [0, 1000, 'wait', 'closed'],
+      [0, 1000, 'receive', 'closed'],
+      [0, 1000, 'connect', 'other']
     ])) assert.equal(failureOf(status, code, phase), failure, `${status} ${code} ${phase}`)
   })
 

@@ -189,6 +189,12 @@ test('guesses from many addresses do not lock out the owner of a name', async (t
   assert.equal(voided.statusCode, 429, 'a new password makes the device cookie invalid')
 })
 
+/**
+ * One check runs, and keys take turns; on a busy machine others end while the request arrives. In the order of arrival
+ * some twenty would come first.
+ */
+const CHECKS_FIRST_MAX = 5
+
 test('forty wrong passwords at once hardly delay a sign-in from another address', async (t) => {
   const app = await wiki.build(t, peopleOnly(t))
   /** @type {number[]} */
@@ -204,7 +210,7 @@ test('forty wrong passwords at once hardly delay a sign-in from another address'
   const before = answeredWith(401)
   const honest = await post(app, '/edit/sign-in', { name: 'admin', password: PASSWORD }, {}, '198.51.100.1')
   assert.equal(honest.statusCode, 303)
-  assert.ok(answeredWith(401) - before <= 2, `${answeredWith(401) - before} checks came first`)
+  assert.ok(answeredWith(401) - before <= CHECKS_FIRST_MAX, `${answeredWith(401) - before} checks came first`)
   await Promise.all(guesses)
   assert.equal(answeredWith(401) + answeredWith(429), 40)
 })
@@ -224,7 +230,7 @@ test('many guesses from other addresses hardly delay the sign-in of a known brow
   const before = checked
   const honest = await post(app, '/edit/sign-in', { name: 'admin', password: PASSWORD }, device)
   assert.equal(honest.statusCode, 303)
-  assert.ok(checked - before <= 2, `${checked - before} checks came first`)
+  assert.ok(checked - before <= CHECKS_FIRST_MAX, `${checked - before} checks came first`)
   await Promise.all(crowd)
 })
 

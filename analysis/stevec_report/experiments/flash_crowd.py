@@ -168,10 +168,10 @@ def _waits(analysis: Analysis, trials: Sequence[MeasuredOutcome]) -> dict[str, l
     longest: dict[int, float] = {}
     for outcome in trials:
         bins = analysis.samples.query(
-            "SELECT CAST(floor((sent_at_us - $first) / (1e6 * $bin)) AS INTEGER) AS bin, max(response_ms) "
-            "FROM {samples} GROUP BY 1",
+            "SELECT bin, max(response_ms) FROM ("
+            "SELECT CAST(floor((at_us - min(at_us) OVER ()) / (1e6 * $bin)) AS INTEGER) AS bin, response_ms "
+            "FROM (SELECT coalesce(planned_at_us, sent_at_us) AS at_us, response_ms FROM {samples})) GROUP BY 1",
             [outcome.number],
-            first=outcome.stats.first_sent_us,
             bin=BIN_S,
         )
         for at, wait_ms in bins:

@@ -1,7 +1,7 @@
 /**
  * How a request failed. `status` is a response of 400 and above; all others have no complete response.
- * @typedef {'' | 'dns' | 'refused' | 'connect-timeout' | 'unreachable' | 'tls' | 'reset' | 'timeout' | 'status' |
- *   'other'} Failure
+ * @typedef {'' | 'dns' | 'refused' | 'connect-timeout' | 'unreachable' | 'tls' | 'reset' |
+ *   'closed' | 'timeout' | 'status' | 'other'} Failure
  */
 
 /**
@@ -30,5 +30,6 @@ export function failureOf (status, errorCode, phase) {
   if (errorCode === 1210 || errorCode === 1213) return 'unreachable'
   if (errorCode >= 1100 && errorCode < 1200) return 'dns'
   if (errorCode >= 1300 && errorCode < 1400) return 'tls'
-  return 'other'
+  // k6's default: the connection ended before the response was complete.
+  return errorCode === 1000 && phase !== 'connect' ? 'closed' : 'other'
 }

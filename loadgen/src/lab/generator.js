@@ -4,6 +4,7 @@ import path from 'node:path'
 import { readConfig, ROOT } from '@stevec/harness/config'
 import { readProcessorTimes, readProcessStat } from '@stevec/harness/proc'
 import { startProcess, stopProcess } from '@stevec/harness/processes'
+import { BEGIN_MS } from '../../scenarios/arrivals.js'
 import { writesRows } from '@stevec/harness/k6'
 import { requireTool } from '@stevec/harness/tools/locate'
 
@@ -70,7 +71,12 @@ const STOP_TIMEOUT_MS = 5_000
  */
 export function createGenerators (signal) {
   let attributedS = childrenCpuSeconds()
+  /** @type {Set<Awaited<ReturnType<typeof startK6>>>} */
+  const running = new Set()
   return {
+    /** Stops those that still run. */
+    stop: () => Promise.all([...running].map((k6) => stopProcess(k6, STOP_TIMEOUT_MS))),
+
     /**
      * @param {GeneratorOptions} options
      * @returns {Promise<Generator>}
@@ -80,14 +86,18 @@ export function createGenerators (signal) {
       const startedAt = performance.now()
       const stolenBeforeS = stolenCpuSeconds()
       const k6 = await startK6(options, files)
+      running.add(k6)
       const onAbort = () => { stopProcess(k6, STOP_TIMEOUT_MS) }
       signal.addEventListener('abort', onAbort)
       if (signal.aborted) onAbort()
       let ended = false
       const done = k6.exited.then((exitCode) => {
         ended = true
+        running.delete(k6)
         signal.removeEventListener('abort', onAbort)
-        const wallS = (performance.now() - startedAt) / 1000
+        // Before the first planned request k6 only waits.
+        const idleMs = options.settings.model === 'open' ? BEGIN_MS : 0
+        const wallS = Math.max(0.001, (performance.now() - startedAt - idleMs) / 1000)
         // The kernel adds a child's exact CPU time here when the child ends: the increase belongs to this child.
         const totalS = childrenCpuSeconds()
         const cpuS = totalS - attributedS
@@ -134,6 +144,8 @@ function startK6 ({ settings, watchPort, threads }, files) {
     // Settings go into the environment: every user of the machine can read a process's arguments.
     env: {
       ...readConfig().systemEnvironment,
+      // Without the user's own options for k6 (~/.config/k6/config.json).
+      XDG_CONFIG_HOME: path.dirname(files.csv),
       ...threads === undefined ? {} : { GOMAXPROCS: String(threads) },
       K6_CSV_TIME_FORMAT: 'unix_micro',
       STEVEC_GENERATOR: JSON.stringify(settings),

@@ -3,12 +3,16 @@
  * in statistical packages", The American Statistician 50(4), 1996).
  * @param {ArrayLike<number>} sorted  rising
  * @param {number} percent  0…100
- * @returns {number | null} null without values
+ * @param {number} [failed]  as many more values, above all others
+ * @returns {number | null} null without values; Infinity where a failed one is among the two that it lies between
  */
-export function percentileOf (sorted, percent) {
-  if (sorted.length === 0) return null
-  const position = (sorted.length - 1) * percent / 100
+export function percentileOf (sorted, percent, failed = 0) {
+  const count = sorted.length + failed
+  if (count === 0) return null
+  const valueAt = (/** @type {number} */ index) => index < sorted.length ? sorted[index] : Infinity
+  // Floating point would put the 99.9th percentile of 1001 values a little above the thousandth.
+  const position = Math.round((count - 1) * percent * 1e6 / 100) / 1e6
   const below = Math.floor(position)
-  const above = Math.min(below + 1, sorted.length - 1)
-  return sorted[below] + (position - below) * (sorted[above] - sorted[below])
+  const low = valueAt(below)
+  return position === below || low === Infinity ? low : low + (position - below) * (valueAt(below + 1) - low)
 }

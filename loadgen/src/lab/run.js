@@ -53,7 +53,7 @@ export async function runExperiment (options) {
     const changes = refuseChanges(directory, before, options.acceptChanges === true)
     const at = new Date().toISOString()
     manifest.resumed_at.push(at)
-    ;(manifest.resumptions ??= []).push({ at, first_trial: rest[0].trial, changes })
+    ;(manifest.resumptions ??= []).push({ at, trials: rest.map(({ trial }) => trial), changes })
     if (changes.length > 0) progress.warn(`conditions have changed since this run began: ${changes.join('; ')}`)
   }
   let invalid = [...done.values()].filter(({ valid }) => !valid).length

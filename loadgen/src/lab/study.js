@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import path from 'node:path'
-import { gitState, readManifest, SCHEMA_VERSION, whileRunning, writeManifest } from './manifest.js'
+import { hostFacts } from '@stevec/harness/host'
+import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning, writeManifest } from './manifest.js'
 import { refuseChanges, refuseDifferences } from './resume.js'
 import { runExperiment } from './run.js'
 
@@ -39,8 +40,10 @@ export async function runStudy (options) {
   const before = readManifest(directory)
   if (before !== null) {
     refuseDifferences(directory, before, { preset, seed, profile, repetitions: repetitions ?? null, ...site.identity })
-    refuseChanges(directory, before, options.acceptChanges === true)
-    before.resumed_at.push(new Date().toISOString())
+    const changes = refuseChanges(directory, before, options.acceptChanges === true)
+    const at = new Date().toISOString()
+    before.resumed_at.push(at)
+    ;(before.resumptions ??= []).push({ at, changes })
   }
   mkdirSync(path.join(directory, 'runs'), { recursive: true })
   const manifest = before ?? newManifest(options)
@@ -88,6 +91,8 @@ const newManifest = ({ definitions, repetitions, preset, seed, command, profile,
   finished_at: null,
   resumed_at: [],
   git: gitState(),
+  versions: versions(),
+  host: hostFacts(),
   ...site.identity,
   runs: definitions.map(({ id, name }) => ({
     experiment: name,

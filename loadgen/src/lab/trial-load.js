@@ -43,7 +43,11 @@ async function runGenerators ({ site, settings, probeSettings, logStarts, direct
     return totalOf(site.logs.ends()) > totalOf(logStarts)
   }
   const fault = planned === null ? null : site.causeFault(planned, { generators, hasResponse })
-  const [k6, faultTimes] = await Promise.all([probe.done, fault])
+  // After a failed fault, k6 must not load the next trial.
+  const [k6, faultTimes] = await Promise.all([probe.done, fault]).catch(async (error) => {
+    await generators.stop()
+    throw error
+  })
   // Both shares cover only the time in which the probe ran, without the background's start and end.
   const backgroundShare = background === null
     ? 0

@@ -45,8 +45,9 @@ export function holds ({ measure, sign, limit }, outcome) {
 /**
  * @param {string} measure
  * @param {import('./outcome.js').Outcome} outcome
+ * @returns {number} in the measure's unit; percentiles and max are Infinity where a failed request decides
  */
-function valueOf (measure, outcome) {
+export function valueOf (measure, outcome) {
   if (measure === 'failed') return 100 * outcome.failed / outcome.requests
   if (measure === 'rate') return outcome.answered_per_s ?? 0
   if (measure === 'mean') return outcome.response_mean_ms ?? Infinity

@@ -3,6 +3,7 @@ const TICKS_PER_HALF_DISTANCE = 5
 /**
  * Writes times as HdrHistogram's percentile distribution (.hgrm), which its plotter and other tools read.
  * https://github.com/HdrHistogram/HdrHistogram (outputPercentileDistribution)
+ * Its percentiles are by nearest rank, as in all such files.
  * @param {Float64Array} sorted  ms, rising
  * @returns {string}
  */

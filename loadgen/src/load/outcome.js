@@ -19,11 +19,13 @@ export function outcomeOf ({ url, counts, responsesMs, k6, counter }) {
   const neverSent = counts.schedule?.never_sent ?? 0
   const requests = counts.requests_sent + neverSent
   const per = (/** @type {number} */ number) => spanS > 0 ? round(number / spanS) : null
+  const failed = counts.requests_failed + neverSent
+  const ofAll = (/** @type {number} */ percent) => percentileOf(responsesMs, percent, failed) ?? Infinity
   const sum = responsesMs.reduce((total, responseMs) => total + responseMs, 0)
   return {
     url,
     requests,
-    failed: counts.requests_failed + neverSent,
+    failed,
     unanswered: counts.requests_unanswered + neverSent,
     failures: neverSent > 0 ? { ...counts.failures, 'never-sent': neverSent } : counts.failures,
     duration_s: round(spanS),
@@ -35,11 +37,10 @@ export function outcomeOf ({ url, counts, responsesMs, k6, counter }) {
     response_percentiles_ms: Object.fromEntries(
       PERCENTILES.map((percent) => [`p${percent}`, rounded(percentileOf(responsesMs, percent))])
     ),
-    /** @param {number} percent @returns {number} ms; infinite where so many did not get a response */
-    percentileOfAll (percent) {
-      const rank = Math.max(0, Math.ceil(percent / 100 * requests) - 1)
-      return rank < responsesMs.length ? responsesMs[rank] : Infinity
-    },
+    // JSON has no infinity: null where so many requests failed.
+    all_percentiles_ms: Object.fromEntries(PERCENTILES.map((percent) => [`p${percent}`, finite(ofAll(percent))])),
+    /** @param {number} percent @returns {number} ms over all requests; infinite where so many failed */
+    percentileOfAll: ofAll,
     schedule: counts.schedule,
     served_by_cache: counts.served_by_cache,
     cache_statuses: counts.cache_statuses,
@@ -49,15 +50,17 @@ export function outcomeOf ({ url, counts, responsesMs, k6, counter }) {
   }
 }
 
+/** @param {number} value */
+const finite = (value) => value === Infinity ? null : round(value)
+
 /** @param {number | null} value */
 const rounded = (value) => value === null ? null : round(value)
 
 /**
  * @param {Outcome} outcome
- * @param {import('../lab/definition.js').Settings} settings
  * @returns {string[]} lines
  */
-export function inWords (outcome, settings) {
+export function inWords (outcome) {
   const list = (/** @type {Record<string, number>} */ counts) =>
     Object.entries(counts).map(([name, count]) => `${name || 'none'} ${count}`).join(', ')
   const hint = outcome.failures.status > 0 ? ' (does every page exist? --method POST writes them)' : ''
@@ -72,22 +75,26 @@ export function inWords (outcome, settings) {
     `cache status  ${list(outcome.cache_statuses)}`,
     ...(outcome.reached_origin === null
       ? []
-      : [`origin        ${outcome.reached_origin} of ${outcome.requests} requests reached it, says its counter`]),
-    ...warningsOf(outcome, settings)
+      : [`origin        ${outcome.reached_origin} of ${outcome.requests} requests reached it, says its counter`])
   ]
 }
 
 /** @param {Outcome} outcome */
-function timesOf ({ response_mean_ms: mean, response_percentiles_ms: percentiles, response_max_ms: max, failed }) {
+function timesOf (outcome) {
+  const { response_mean_ms: mean, response_percentiles_ms: percentiles, response_max_ms: max } = outcome
   const levels = Object.entries(percentiles).map(([name, value]) => `${name} ${value}`).join(', ')
-  return `mean ${mean} ms, ${levels}, max ${max}${failed > 0 ? ', of answered requests only' : ''}`
+  const times = `mean ${mean} ms, ${levels}, max ${max}`
+  if (outcome.failed === 0) return times
+  const all = Object.entries(outcome.all_percentiles_ms).map(([name, value]) => `${name} ${value ?? 'failed'}`)
+  return `${times}, of answered requests; of all: ${all.join(', ')}`
 }
 
 /**
  * @param {Outcome} outcome
  * @param {import('../lab/definition.js').Settings} settings
+ * @returns {string[]} sentences
  */
-function warningsOf ({ generator_limited: limited, requests }, { model }) {
+export function warningsOf ({ generator_limited: limited, requests }, { model }) {
   return [
     ...(limited ? ['The load generator used more than 70 % of this machine\'s cores: the times may be its own.'] : []),
     ...(model === 'closed' && requests >= 1000

@@ -1,32 +1,68 @@
+import { UsageError } from '../usage-error.js'
 import { holds } from './condition.js'
 
 const FIRST_PER_S = 10
+const WARM_UP_S = 2
 /** The search ends when the highest rate that held and the lowest that did not are as near as this. */
 const NEAR = 1.1
+/** Share of a rate that has to be answered: above it, requests queue. */
+const KEEPS_UP = 0.95
+
+/** @typedef {import('./outcome.js').Outcome} Outcome */
 
 /**
- * Searches the highest rate at which a condition holds: doubles the rate until it does not, then halves the interval.
- * A rate that the generator could not keep counts as too high.
- * @param {import('./condition.js').Condition} condition
- * @param {(ratePerS: number) => Promise<import('./outcome.js').Outcome>} measure
- * @param {number} mostPerS
- * @param {(ratePerS: number, outcome: import('./outcome.js').Outcome, held: boolean) => void} note
+ * Searches the highest rate at which a condition holds, all but a twentieth of the requests are answered in time, and
+ * the generator is not the limit. Doubles the rate until one of these fails, then halves the interval. A rate that
+ * failed is tried twice, as a cold cache or a moment of the machine would end the search for good.
+ * @param {object} options
+ * @param {import('./condition.js').Condition} options.condition  an upper limit
+ * @param {(ratePerS: number, seconds: number) => Promise<Outcome>} options.measure
+ * @param {number} options.seconds  of each step; the first is preceded by a shorter one that does not count
+ * @param {number} options.mostPerS
+ * @param {number} options.requestsMax  of all steps together
+ * @param {(ratePerS: number, outcome: Outcome, held: boolean) => void} options.note
  * @returns {Promise<{held_per_s: number | null, broken_per_s: number | null}>} null: none was found
+ * @throws {UsageError} for a condition that a higher rate fulfils
  */
-export async function searchRate (condition, measure, mostPerS, note) {
+export async function searchRate ({ condition, measure, seconds, mostPerS, requestsMax, note }) {
+  if (condition.sign !== '<' || condition.measure === 'rate') {
+    throw new UsageError(`--search takes an upper limit, such as "p99<200ms" or "failed<1%", not "${condition.text}"`)
+  }
+  const first = Math.min(FIRST_PER_S, mostPerS)
+  await measure(first, WARM_UP_S)
+  let left = requestsMax - first * WARM_UP_S
   /** @type {number | null} */
   let held = null
   /** @type {number | null} */
   let broken = null
-  for (let rate = FIRST_PER_S; rate >= 1 && rate <= mostPerS;) {
-    const outcome = await measure(rate)
-    const isGood = holds(condition, outcome) && outcome.failed === 0
-    note(rate, outcome, isGood)
+  for (let rate = first; left >= rate * seconds;) {
+    let isGood = false
+    for (let attempt = 1; attempt <= 2 && !isGood && left >= rate * seconds; attempt++) {
+      left -= rate * seconds
+      const outcome = await measure(rate, seconds)
+      isGood = holds(condition, outcome) && !outcome.generator_limited &&
+        (outcome.answered_per_s ?? 0) >= KEEPS_UP * rate
+      note(rate, outcome, isGood)
+    }
     if (isGood) held = rate
     else broken = rate
-    if (held !== null && broken !== null && broken / held <= NEAR) break
-    rate = broken === null ? rate * 2 : held === null ? Math.floor(rate / 2) : Math.round(Math.sqrt(held * broken))
-    if (rate === held || rate === broken) break
+    const next = nextRate(held, broken, mostPerS)
+    if (next === null) break
+    rate = next
   }
   return { held_per_s: held, broken_per_s: broken }
+}
+
+/**
+ * @param {number | null} held
+ * @param {number | null} broken
+ * @param {number} mostPerS
+ * @returns {number | null} null: there is nothing left to try
+ */
+function nextRate (held, broken, mostPerS) {
+  if (broken === null) return held === null || held >= mostPerS ? null : Math.min(2 * held, mostPerS)
+  if (held === null) return broken > 1 ? Math.floor(broken / 2) : null
+  if (broken / held <= NEAR) return null
+  const between = Math.round(Math.sqrt(held * broken))
+  return between === held || between === broken ? null : between
 }

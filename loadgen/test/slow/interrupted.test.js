@@ -70,8 +70,8 @@ describe('a run that is interrupted', () => {
         [manifest.status, manifest.resumed_at.length, readdirSync(sandbox.results)],
         ['complete', 1, [name]]
       )
-      const [{ first_trial: first, changes }] = manifest.resumptions
-      assert.deepEqual([first > 2, changes.length], [true, signal === 'SIGINT' ? 0 : 1])
+      const [{ trials, changes }] = manifest.resumptions
+      assert.deepEqual([trials.length + whole.length, changes.length], [6, signal === 'SIGINT' ? 0 : 1])
       const nothing = await sandbox.stevec(['run', '--resume'])
       assert.match(nothing.stderr, /there is no unfinished run/)
       sandbox.remove()
