@@ -1,4 +1,4 @@
-// Measures the processor time that a request takes k6: `node loadgen/bench/generator.js`. About 40 s.
+// Measures the processor time that a request takes k6: `node loadgen/bench/generator.js`. About a minute.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { readProcessStat } from '@stevec/harness/proc'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { DEFAULT_SETTINGS } from '../src/lab/definition.js'
 
-const REQUESTS = 20_000
+const REQUESTS = 10_000
 const ROUNDS = 5
 const VUS = 8
 const SCRIPT = path.join(ROOT, 'loadgen/scenarios/requests.js')

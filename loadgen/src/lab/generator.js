@@ -15,7 +15,7 @@ export const GENERATOR_LIMIT = 0.7
 /** Suffix of k6's own sample files, which are too large to keep. */
 export const RAW_SUFFIX = '-raw.csv.gz'
 const SCRIPT = path.join(ROOT, 'loadgen/scenarios/requests.js')
-/** Without a summary and thresholds k6 sums up no metrics, which would take it a third of its processor time. */
+/** Without a summary and thresholds k6 sums up no metrics (`node loadgen/bench/generator.js` says what that saves). */
 const K6_OPTIONS = [
   'run', '--quiet', '--no-color', '--no-usage-report', '--summary-mode=disabled', '--no-thresholds', '--address', ''
 ]
