@@ -259,6 +259,20 @@ describe('an experiment of the user\'s own', () => {
     }
   })
 
+  test('is refused if the report could not decide an expectation', () => {
+    const factors = { door: ['source', 'cached'], vus: [1, 8] }
+    const refused = (/** @type {object} */ claim, /** @type {RegExp} */ message) => assert.throws(() => loadDefinition(
+      file({ name: 'x', factors, expectations: [{ that: 'It is so.', measure: 'hit_ratio', ...claim }] }), 'quick'
+    ), message)
+    const pair = { in: { vus: 1 }, than: { vus: 8 } }
+    refused({ in: { vus: 1 }, is: 'below', value: 1 }, /"It is so\.": with value, "is" is at_most, at_least, not "below"/)
+    refused({ ...pair, is: 'at_most' }, /with than, "is" is below, above, within, not "at_most"/)
+    refused({ ...pair, is: 'within' }, /"within" needs "plus"/)
+    refused({ ...pair, in: { door: 'cached' }, is: 'above' }, /name one level each of the same factors/)
+    refused({ ...pair, in: { vus: [1, 8] }, is: 'above' }, /name one level each of the same factors/)
+    refused({ in: { vus: [] }, is: 'at_most', value: 1 }, /it names no level/)
+  })
+
   test('shows and selects levels that are objects or have commas', () => {
     const factors = { popularity: ['uniform', { zipf: 0.9 }], page_size_chars: [100, [100, 1000]] }
     const only = splitOnly('popularity={"zipf":0.9}, page_size_chars=100,1000')

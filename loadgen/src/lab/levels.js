@@ -24,9 +24,12 @@ export function levelsOf (name, factor) {
 export const splitOnly = (text) =>
   text.split(text.includes('=') ? /,(?=\s*[a-z][a-z0-9_]*=)/ : ',').map((part) => part.trim()).filter(Boolean)
 
+/** As analysis/stevec_report/expectations.py decides them. */
+const TESTS = ['below', 'above', 'within']
+const COUNTS = ['at_most', 'at_least']
+
 /**
- * Checks that expectations name factors and levels of the experiment: an error in a name would show only after hours,
- * as an expectation that nothing decides.
+ * Checks that the report can decide every expectation: an error in one would show only after hours.
  * @param {Record<string, any>} experiment  as parsed
  * @returns {string | null} the first complaint
  */
@@ -38,13 +41,15 @@ export function expectationComplaint ({ factors, presets = {}, expectations = []
       for (const { level } of levelsOf(name, factor)) (known[name] ??= new Set()).add(levelText(level))
     }
   }
-  for (const { that, in: levels, than = {} } of expectations) {
+  for (const expectation of expectations) {
+    const { that, in: levels, than = {} } = expectation
+    const complaint = relationComplaint(expectation)
+    if (complaint !== null) return `the expectation "${that}": ${complaint}`
     for (const [name, wanted] of [...Object.entries(levels), ...Object.entries(than)]) {
       if (known[name] === undefined) {
         return `the expectation "${that}" names the factor "${name}"; the factors are: ${Object.keys(known).join(', ')}`
       }
-      const unknown = (known[name].has(levelText(wanted)) ? [] : [wanted].flat())
-        .find((level) => !known[name].has(levelText(level)))
+      const unknown = [wanted].flat().find((level) => !known[name].has(levelText(level)))
       if (unknown !== undefined) {
         return `the expectation "${that}" names the level "${levelText(unknown)}" of ${name}, which has: ` +
           [...known[name]].join(', ')
@@ -52,4 +57,23 @@ export function expectationComplaint ({ factors, presets = {}, expectations = []
     }
   }
   return null
+}
+
+/**
+ * @param {Record<string, any>} expectation
+ * @returns {string | null}
+ */
+function relationComplaint ({ is, in: levels, than, plus = 0 }) {
+  const allowed = than === undefined ? COUNTS : TESTS
+  if (!allowed.includes(is)) {
+    return `with ${than === undefined ? 'value' : 'than'}, "is" is ${allowed.join(', ')}, not "${is}"`
+  }
+  const wanted = [...Object.values(levels), ...Object.values(than ?? {})]
+  if (wanted.length === 0 || wanted.some((level) => Array.isArray(level) && level.length === 0)) {
+    return 'it names no level'
+  }
+  if (than === undefined) return null
+  const isPair = Object.keys(levels).sort().join() === Object.keys(than).sort().join()
+  if (!isPair || wanted.some(Array.isArray)) return '"in" and "than" name one level each of the same factors'
+  return is === 'within' && !(plus > 0) ? '"within" needs "plus", above 0' : null
 }
