@@ -117,10 +117,11 @@ describe('a run of read-hot', () => {
   test('has the same plan and sends the same requests with more VUs', async () => {
     const other = await createSandbox()
     const { exitCode, stdout, stderr } = await other.stevec([
-      'run', 'read-hot', '--repetitions', '1', '--seed', '7', '--vus', '8'
+      'run', 'read-hot', '--repetitions', '1', '--seed', '7', '--vus', '8', '--json'
     ])
     assert.equal(exitCode, 0, stdout + stderr)
     const otherDirectory = path.join(other.results, readdirSync(other.results)[0])
+    assert.deepEqual(JSON.parse(stdout), { directory: otherDirectory, trials: 4, invalid: 0 }, 'and nothing else')
     assert.equal(
       json(path.join(otherDirectory, 'manifest.json')).plan_hash,
       json(path.join(directory, 'manifest.json')).plan_hash

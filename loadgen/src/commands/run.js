@@ -45,6 +45,8 @@ ${nameLines(experimentNames())}
   --accept-changes     resumes although machine, programs or code have changed since
   --watch              k6's dashboard of each trial's probe, on 127.0.0.1
   --report             also writes the report
+  --quiet              no progress; warnings and errors only
+  --json               the outcome as JSON: folder, trials, invalid ones
 ${TARGET_HELP}
 ${PORT_HELP}
 
@@ -75,6 +77,8 @@ Examples:
     'accept-changes': { type: 'boolean' },
     watch: { type: 'boolean' },
     report: { type: 'boolean' },
+    quiet: { type: 'boolean' },
+    json: { type: 'boolean' },
     ...TARGET_OPTIONS,
     ...PORT_OPTIONS
   },
@@ -97,18 +101,22 @@ Examples:
     const openOrigin = originOption(job.origin)
     refuseTwiceLimited(job.profile, job.origin)
     if (setUp === undefined) requireTool('k6')
-    const progress = createProgress((text) => process.stdout.write(text))
+    const isQuiet = values.quiet === true || values.json === true
+    const progress = createProgress(
+      (text) => { if (!isQuiet) process.stdout.write(text) },
+      (text) => process.stderr.write(text)
+    )
     const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
     if (watchPort !== undefined) progress.watching(watchPort)
     const site = job.target === null
       ? await openSite({ config, seed: job.seed, profile: job.profile, openOrigin, signal, progress })
       : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
-    let invalid
+    let outcome
     try {
       if (setUp !== undefined && setUp.left().length > 0) await startDuring(setUp, { job, site, progress })
       const acceptChanges = values['accept-changes'] === true
       const context = { ...job, command: commandLine, site, signal, progress, watchPort, acceptChanges }
-      invalid = (await job.run(context)).invalid
+      outcome = await job.run(context)
     } finally {
       await site.close()
     }
@@ -116,7 +124,8 @@ Examples:
       progress.note(`Cloudflare's own counts arrive some minutes later; then run: stevec cloudflare analytics --zone ${job.target.zone} --run ${path.relative(process.cwd(), job.directory)} && stevec report ${path.relative(process.cwd(), job.directory)}`)
     }
     if (values.report) await writeReport(job.directory)
-    return invalid === 0 ? 0 : 1
+    if (values.json) process.stdout.write(`${JSON.stringify({ directory: job.directory, ...outcome })}\n`)
+    return outcome.invalid === 0 ? 0 : 1
   }
 }
 

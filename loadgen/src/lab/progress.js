@@ -8,8 +8,9 @@ import { levelText } from './levels.js'
 /**
  * Reports a run's progress on a text stream, for people only.
  * @param {(text: string) => void} write
+ * @param {(text: string) => void} [writeWarning]  default: as `write`
  */
-export function createProgress (write) {
+export function createProgress (write, writeWarning = write) {
   let trialsStartedAt = 0
   let trialsToDo = 0
   let trialsDone = 0
@@ -89,7 +90,7 @@ export function createProgress (write) {
     /** @param {string} message */
     note: (message) => line(message),
     /** @param {string} message */
-    warn: (message) => line(`warning: ${message}`),
+    warn: (message) => writeWarning(`warning: ${message}\n`),
     stopped () {
       if (stackStarting) write('\n')
       line('stack stopped')
