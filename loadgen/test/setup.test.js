@@ -197,7 +197,8 @@ describe('the setup command', () => {
 [ "$1" = version ] && exit 0
 trap 'exit 1' INT TERM
 while [ ! -e ${gate} ]; do sleep 0.1; done
-cp ${requireTool('k6').path} "$GOBIN/k6"
+while [ "$1" != -o ]; do shift || exit 1; done
+cp ${requireTool('k6').path} "$2"
 `, { mode: 0o755 })
     const tools = mkdtempSync(path.join(sandbox.directory, 'tools-'))
     const env = { ...without('k6'), STEVEC_TOOLS: tools, PATH: `${programs}:${process.env.PATH}` }

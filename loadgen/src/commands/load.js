@@ -27,8 +27,8 @@ times, whatever the server does, and response times count from the plan.
   --pages N            number of different pages (default 100)
   --urls FILE          paths to request instead, one a line: /wiki/Home
   --requests N         requests of all clients together (default 1000; unlimited with --duration)
-  --duration SECONDS   time after which no request starts; requests in flight are awaited. With --rate:
-                       of the plan; late requests are sent for at most --timeout longer
+  --duration SECONDS   time after which no request starts; requests in flight are awaited. With
+                       --rate: of the plan; late requests are sent for at most --timeout longer
   --method GET|POST    read pages (default), or create and replace them
   --writes SHARE       share of requests that are POSTs, 0 to 1 (default 0; --method POST: 1)
   --length N           characters of each POST (default 5000)

@@ -31,8 +31,8 @@ schema.
 Experiments:
 ${nameLines(experimentNames())}
 
-  --preset quick|full  size of the experiment (default quick); full takes minutes to hours, and has the
-                       study's numbers where the study states them (docs/results-format.md)
+  --preset quick|full  size of the experiment (default quick); full takes minutes to hours, and has
+                       the study's numbers where the study states them
   --seed N             the same seed sends the same requests in the same order (default 1)
   --repetitions N      trials of each cell, instead of the preset's
   --vus N              virtual users, instead of the experiment's
