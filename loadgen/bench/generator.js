@@ -48,7 +48,8 @@ async function measure (options, reuse) {
     until_url: null
   }
   const before = childrenCpuS()
-  const args = options.map((option) => option.endsWith('=') ? `${option}${path.join(directory, 'rows.csv.gz')}` : option)
+  const file = path.join(directory, 'rows.csv.gz')
+  const args = options.map((option) => option.endsWith('=') ? `${option}${file}` : option)
   const k6 = spawn(requireTool('k6').path, [...QUIET, ...args, SCRIPT], {
     env: { ...process.env, K6_CSV_TIME_FORMAT: 'unix_micro', STEVEC_GENERATOR: JSON.stringify(settings) },
     stdio: ['ignore', 'ignore', 'inherit']

@@ -94,7 +94,7 @@ Examples:
     const stopProgress = values.quiet || values.json ? () => {} : showProgress(load.settings)
     const { outcome, responsesMs } = await send({ ...load, samplesFile: values.samples }).finally(stopProgress)
     if (values.hgrm !== undefined && responsesMs.length > 0) writeFileSync(values.hgrm, hgrmOf(responsesMs))
-    else if (values.hgrm !== undefined) process.stderr.write(`no request was answered: ${values.hgrm} was not written\n`)
+    else if (values.hgrm !== undefined) process.stderr.write(`no request was answered, so there is no ${values.hgrm}\n`)
     for (const text of warningsOf(outcome, load.settings)) process.stderr.write(`warning: ${text}\n`)
     const broken = failIf.filter((/** @type {import('../load/condition.js').Condition} */ each) => holds(each, outcome))
     const violated = broken.map((/** @type {import('../load/condition.js').Condition} */ { text }) => text)
@@ -128,9 +128,10 @@ async function search (load, values, most) {
   /** @type {(rate: number, outcome: import('../load/outcome.js').Outcome, held: boolean) => void} */
   const note = (rate, outcome, held) => {
     if (values.quiet) return
-    const { response_percentiles_ms: percentiles, failed, schedule, generator_limited: limited } = outcome
+    const { response_percentiles_ms: percentiles, failed, schedule, generator_limited: isLimited } = outcome
+    const limit = isLimited ? ' (the generator was at its limit)' : ''
     process.stderr.write(`${rate} a second: p50 ${percentiles.p50} ms, p99 ${percentiles.p99}, lag p99 ` +
-      `${schedule?.lag_p99_ms}, ${failed} failed: ${held ? 'held' : 'not held'}${limited ? ' (the generator was at its limit)' : ''}\n`)
+      `${schedule?.lag_p99_ms}, ${failed} failed: ${held ? 'held' : 'not held'}${limit}\n`)
   }
   const limits = { seconds: durationS, mostPerS: most.rate_per_s, requestsMax: most.requests }
   const found = await searchRate({ condition, measure, note, ...limits })
@@ -144,7 +145,8 @@ async function search (load, values, most) {
  */
 function inWordsOf ({ held_per_s: held, broken_per_s: broken }, text) {
   if (held === null) return `${text} did not hold at ${broken} requests a second, the lowest rate that was tried`
-  return `${text} held at ${held} requests a second${broken === null ? ', the highest rate that was tried' : `, and did not at ${broken}`}`
+  const above = broken === null ? ', the highest rate that was tried' : `, and did not at ${broken}`
+  return `${text} held at ${held} requests a second${above}`
 }
 
 /**

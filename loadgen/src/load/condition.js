@@ -22,11 +22,14 @@ const FORM = /^\s*(p\d{1,2}(?:\.\d{1,3})?|mean|max|failed|rate)\s*([<>])\s*(\d+(
 export function parseCondition (text, flag) {
   const [, measure, sign, number, unit] = FORM.exec(text) ?? []
   if (measure === undefined) {
-    throw new UsageError(`${flag} is a comparison such as "p99>200ms", "mean>1s", "failed>1%" or "rate<100/s", not "${text}"`)
+    throw new UsageError(
+      `${flag} is a comparison such as "p99>200ms", "mean>1s", "failed>1%" or "rate<100/s", not "${text}"`
+    )
   }
   const wanted = UNITS[measure] ?? 'ms'
   if (unit !== undefined && unit !== wanted && !(unit === 's' && wanted === 'ms')) {
-    throw new UsageError(`${flag} ${text}: ${measure} is in ${wanted === '/s' ? 'requests a second' : wanted}, not in ${unit}`)
+    const inWords = wanted === '/s' ? 'requests a second' : wanted
+    throw new UsageError(`${flag} ${text}: ${measure} is in ${inWords}, not in ${unit}`)
   }
   const limit = Number(number) * (unit === 's' ? 1000 : 1)
   return { text: text.trim(), measure, sign: /** @type {'<' | '>'} */ (sign), limit }

@@ -77,7 +77,9 @@ function requestsOf ({ requests, duration, rate, most }) {
   if (rate === undefined) return requests ?? most.requests
   const planned = Math.max(1, Math.min(requests ?? Infinity, arrivalsIn(stagesOf(rate, null, duration))))
   if (planned > most.requests) {
-    throw new UsageError(`${rate} a second for ${duration} s are ${planned} requests; at most ${most.requests} are allowed`)
+    throw new UsageError(
+      `${rate} a second for ${duration} s are ${planned} requests; at most ${most.requests} are allowed`
+    )
   }
   return planned
 }
@@ -111,7 +113,11 @@ export function readPaths (file) {
   const paths = readFileSync(file, 'utf8').split('\n').map((line) => line.trim()).filter(Boolean)
   // A comma or a quote would end a cell of --samples.
   const bad = paths.find((line) => !/^\/[\x21-\x7e]*$/.test(line) || /[,"]/.test(line) || !isDecodable(line))
-  if (bad !== undefined) throw new UsageError(`--urls ${file}: each line is a path such as /wiki/Home, without commas and quotes, not "${bad}"`)
+  if (bad !== undefined) {
+    throw new UsageError(
+      `--urls ${file}: each line is a path such as /wiki/Home, without commas and quotes, not "${bad}"`
+    )
+  }
   if (paths.length === 0 || paths.length > URLS_MAX) {
     throw new UsageError(`--urls ${file} must have 1 to ${URLS_MAX} lines, not ${paths.length}`)
   }

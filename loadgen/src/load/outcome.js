@@ -64,14 +64,16 @@ export function inWords (outcome) {
   const list = (/** @type {Record<string, number>} */ counts) =>
     Object.entries(counts).map(([name, count]) => `${name || 'none'} ${count}`).join(', ')
   const hint = outcome.failures.status > 0 ? ' (does every page exist? --method POST writes them)' : ''
+  const kinds = outcome.failed > 0 ? `: ${list(outcome.failures)}` : ''
   const { schedule } = outcome
   return [
-    `requests      ${outcome.requests}, ${outcome.failed} failed${outcome.failed > 0 ? `: ${list(outcome.failures)}` : ''}${hint}`,
+    `requests      ${outcome.requests}, ${outcome.failed} failed${kinds}${hint}`,
     `time          ${outcome.duration_s} s, ${outcome.requests_per_s} a second, ${outcome.requests_per_min} a minute`,
     `response      ${outcome.response_max_ms === null ? 'none: no request was answered' : timesOf(outcome)}`,
     ...(schedule === null
       ? []
-      : [`lag           p50 ${schedule.lag_p50_ms} ms, p99 ${schedule.lag_p99_ms}, max ${schedule.lag_max_ms}, from the planned time of a request to its sending; in the response times`]),
+      : [`lag           p50 ${schedule.lag_p50_ms} ms, p99 ${schedule.lag_p99_ms}, max ${schedule.lag_max_ms}, ` +
+          'from the planned time of a request to its sending; in the response times']),
     `cache status  ${list(outcome.cache_statuses)}`,
     ...(outcome.reached_origin === null
       ? []
@@ -98,8 +100,8 @@ export function warningsOf ({ generator_limited: limited, requests }, { model })
   return [
     ...(limited ? ['The load generator used more than 70 % of this machine\'s cores: the times may be its own.'] : []),
     ...(model === 'closed' && requests >= 1000
-      ? ['p99.9 of a closed loop is too low: a slow response keeps its client from sending the requests that would have ' +
-        'met the same delay. --rate sends them all.']
+      ? ['p99.9 of a closed loop is too low: a slow response keeps its client from sending the requests that would ' +
+          'have met the same delay. --rate sends them all.']
       : [])
   ]
 }
