@@ -1,4 +1,4 @@
-// Command k6 is k6 with one more output, `--out stevec=FILE`: one row for each request, where k6's own CSV has fourteen.
+// Command k6 is k6 with one more output, `--out stevec=FILE`: one row for each request, where k6's CSV has fourteen.
 // An output requires a k6 of one's own: https://grafana.com/docs/k6/latest/extensions/create/output-extensions/
 package main
 

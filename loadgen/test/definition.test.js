@@ -242,7 +242,8 @@ describe('an experiment of the user\'s own', () => {
     assert.deepEqual([id, title, settings.requests, repetitions], ['MYOWN', 'my-own', 1000, 3])
     assert.equal(loadDefinition(mine, 'full').repetitions, 10)
     assert.equal(defaultPreset(mine), 'quick')
-    assert.equal(defaultPreset(file({ name: 'x', factors: { vus: [1] }, presets: { full: { repetitions: 1 } } })), 'full')
+    const full = file({ name: 'x', factors: { vus: [1] }, presets: { full: { repetitions: 1 } } })
+    assert.equal(defaultPreset(full), 'full')
   })
 
   test('is refused if an expectation names an unknown factor or level', () => {
@@ -265,7 +266,9 @@ describe('an experiment of the user\'s own', () => {
       file({ name: 'x', factors, expectations: [{ that: 'It is so.', measure: 'hit_ratio', ...claim }] }), 'quick'
     ), message)
     const pair = { in: { vus: 1 }, than: { vus: 8 } }
-    refused({ in: { vus: 1 }, is: 'below', value: 1 }, /"It is so\.": with value, "is" is at_most, at_least, not "below"/)
+    refused(
+      { in: { vus: 1 }, is: 'below', value: 1 }, /"It is so\.": with value, "is" is at_most, at_least, not "below"/
+    )
     refused({ ...pair, is: 'at_most' }, /with than, "is" is below, above, within, not "at_most"/)
     refused({ ...pair, is: 'within' }, /"within" needs "plus"/)
     refused({ ...pair, in: { door: 'cached' }, is: 'above' }, /name one level each of the same factors/)

@@ -102,8 +102,9 @@ const options = readOptions()
 if (options?.values.help) process.stdout.write(HELP)
 else if (options) {
   const { values: { rounds, seconds }, positionals } = options
-  if (!isWhole(rounds, 2, ROUNDS_MAX)) refuse(`--rounds must be a whole number from 2 to ${ROUNDS_MAX}, not "${rounds}"`)
-  else if (!isWhole(seconds, 1, SECONDS_MAX)) {
+  if (!isWhole(rounds, 2, ROUNDS_MAX)) {
+    refuse(`--rounds must be a whole number from 2 to ${ROUNDS_MAX}, not "${rounds}"`)
+  } else if (!isWhole(seconds, 1, SECONDS_MAX)) {
     refuse(`--seconds must be a whole number from 1 to ${SECONDS_MAX}, not "${seconds}"`)
   } else if (positionals.length > TREES_MAX) refuse(`at most ${TREES_MAX} commits are measured at once`)
   else await main(positionals, { rounds: Number(rounds), seconds: Number(seconds) })

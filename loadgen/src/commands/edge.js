@@ -10,7 +10,7 @@ import { freePorts } from '@stevec/harness/ports'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 import { UsageError } from '../usage-error.js'
-import { integerOption, interruptSignal, refuseMore } from './options.js'
+import { integerOption, interruptSignal, refuseMore, siteOption } from './options.js'
 
 const READY_TIMEOUT_MS = 15_000
 /** After an edge is killed, its nginx gets a SIGTERM from the kernel and needs this time to end. */
@@ -195,19 +195,7 @@ function parseSize (text) {
  * @throws {UsageError}
  */
 async function parseOrigin (text, ca) {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (
-    url === null ||
-    (url.protocol !== 'http:' && url.protocol !== 'https:') ||
-    url.pathname !== '/' ||
-    url.search !== '' ||
-    url.hash !== '' ||
-    url.username !== ''
-  ) {
-    throw new UsageError(
-      `--origin is an http or https URL without a path, such as http://127.0.0.1:3000, not "${text}"`
-    )
-  }
+  const url = siteOption(text, '--origin', 'http://127.0.0.1:3000')
   const tls = url.protocol === 'https:'
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (ca !== undefined && !tls) throw new UsageError('--origin-ca is for an https origin')

@@ -72,6 +72,21 @@ export function numberOption (text, flag, { least, most }) {
 }
 
 /**
+ * @param {string} text
+ * @param {string} flag
+ * @param {string} example
+ * @returns {URL} without a path
+ * @throws {UsageError}
+ */
+export function siteOption (text, flag, example) {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isSite = url !== null && ['http:', 'https:'].includes(url.protocol) && url.pathname === '/' &&
+    url.search === '' && url.hash === '' && url.username === ''
+  if (!isSite) throw new UsageError(`${flag} is an http or https URL without a path, such as ${example}, not "${text}"`)
+  return url
+}
+
+/**
  * @param {string[]} positionals
  * @param {number} most
  * @throws {UsageError}

@@ -157,6 +157,9 @@ function readExperiment (name) {
   return parse(readFileSync(fileOf(name), 'utf8'), path.basename(name))
 }
 
+/** @param {Cell} cell */
+const cellText = (cell) => Object.entries(cell).map(([name, level]) => `${name}=${levelText(level)}`).join(' ')
+
 /** Of an experiment that has none. */
 const DEFAULT_PRESETS = Object.freeze({ quick: { repetitions: 3 }, full: { repetitions: 10 } })
 
@@ -247,7 +250,7 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {} })
     const complaint = violations('settings', settings) ?? contradiction(settings)
     if (complaint !== null) {
       throw new DefinitionError(
-        `${file}: in the cell ${Object.entries(cell).map(([name, level]) => `${name}=${levelText(level)}`).join(' ')}: ${complaint}`
+        `${file}: in the cell ${cellText(cell)}: ${complaint}`
       )
     }
   }

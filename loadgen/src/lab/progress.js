@@ -1,6 +1,6 @@
 import path from 'node:path'
 import { cellsOf } from './definition.js'
-import { levelText } from './levels.js'
+import { levelsOf, levelText } from './levels.js'
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */
 /** @typedef {{preset: string, seed: number, trials: number, done: number}} RunSize */
@@ -105,7 +105,7 @@ export function createProgress (write, writeWarning = write) {
  */
 function startingLines (definition, { preset, seed, trials, done }) {
   const factors = Object.entries(definition.factors)
-    .map(([name, factor]) => `${name} ${(Array.isArray(factor) ? factor.map(levelText) : Object.keys(factor)).join(', ')}`)
+    .map(([name, factor]) => `${name} ${levelsOf(name, factor).map(({ level }) => levelText(level)).join(', ')}`)
   const already = done > 0 ? `, ${done} of which are done already` : ''
   return [
     `${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`,

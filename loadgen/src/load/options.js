@@ -1,8 +1,8 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { lookup } from 'node:dns/promises'
 import { BlockList, isIP } from 'node:net'
 import { arrivalsIn, stagesOf } from '../../scenarios/arrivals.js'
-import { integerOption, numberOption } from '../commands/options.js'
+import { integerOption, numberOption, siteOption } from '../commands/options.js'
 import { DEFAULT_SETTINGS } from '../lab/definition.js'
 import { UsageError } from '../usage-error.js'
 
@@ -87,8 +87,10 @@ function requestsOf ({ requests, duration, rate, most }) {
 /** @param {string} file @param {string} flag @throws {UsageError} now, and not after the load */
 export function refuseUnwritable (file, flag) {
   try {
-    writeFileSync(file, '')
-    rmSync(file)
+    const isNew = !existsSync(file)
+    // An existing file stays as it is until there is something to replace it with.
+    closeSync(openSync(file, 'a'))
+    if (isNew) rmSync(file)
   } catch (error) {
     throw new UsageError(`${flag} ${file} cannot be written: ${/** @type {Error} */ (error).message}`)
   }
@@ -124,23 +126,10 @@ export function readPaths (file) {
   return paths
 }
 
-/** @param {string | undefined} text */
+/** @param {string | undefined} text @throws {UsageError} */
 export function parseUrl (text) {
   if (text === undefined) throw new UsageError('--url is missing, for example --url http://wiki.localhost:8080')
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (
-    url === null ||
-    (url.protocol !== 'http:' && url.protocol !== 'https:') ||
-    url.pathname !== '/' ||
-    url.search !== '' ||
-    url.hash !== '' ||
-    url.username !== ''
-  ) {
-    throw new UsageError(
-      `--url is an http or https URL without a path, such as http://wiki.localhost:8080, not "${text}"`
-    )
-  }
-  return url
+  return siteOption(text, '--url', 'http://wiki.localhost:8080')
 }
 
 /**
