@@ -67,7 +67,7 @@ describe('the stack', () => {
     const { stdout } = await sandbox.stevec(['status', '--json'])
     assert.deepEqual(
       JSON.parse(stdout).stacks[0].processes.map((/** @type {{name: string}} */ { name }) => name),
-      ['mongod', 'wiki', 'nginx origin', 'nginx edge', 'nginx local', 'toxiproxy']
+      ['mongod', 'wiki', 'nginx origin', 'nginx edge', 'nginx local']
     )
     for (const { address } of listeningAddresses(sandbox.processes().map(({ pid }) => pid))) {
       assert.equal(address, '127.0.0.1')

@@ -98,6 +98,7 @@ export async function calibrate ({ profile: nameOrFile, config, signal, write })
 async function startWarmStack ({ directory, ports: requestedPorts, profile, signal }) {
   const { ports } = await flexiblePorts(requestedPorts)
   const stack = await startStack({
+    links: true,
     directory,
     ports,
     profile,

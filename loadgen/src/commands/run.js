@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { openZone } from '../cloudflare/open-zone.js'
 import { UsageError } from '../usage-error.js'
-import { experimentNames } from '../lab/definition.js'
+import { cellsOf, experimentNames } from '../lab/definition.js'
 import { splitOnly } from '../lab/levels.js'
 import { planRun } from '../lab/matrix.js'
 import { loadProfile } from '../profile/profile.js'
@@ -109,7 +109,9 @@ Examples:
     const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
     if (watchPort !== undefined) progress.watching(watchPort)
     const site = job.target === null
-      ? await openSite({ config, seed: job.seed, profile: job.profile, openOrigin, signal, progress })
+      ? await openSite({
+        config, seed: job.seed, profile: job.profile, links: delaysOrigin(job), openOrigin, signal, progress
+      })
       : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
     let outcome
     try {
@@ -143,6 +145,13 @@ async function startDuring (setUp, { job, site, progress }) {
 }
 
 /** @typedef {import('./run-jobs.js').Job} Job */
+
+/**
+ * Whether a trial of the job delays the origin's responses. All its trials then take the same path, through links.
+ * @param {Job} job
+ */
+const delaysOrigin = ({ runs }) => runs.some(({ definition }) =>
+  cellsOf(definition).some(({ settings }) => settings.origin_delay_ms > 0))
 
 /**
  * @param {string | undefined} text

@@ -44,12 +44,13 @@ const stackOptions = (caching, { cache, collapsing }) => ({
  * @param {import('../config.js').Ports} options.ports
  * @param {import('../stack/origin/origin.js').Origin} options.origin
  * @param {import('../profile/profile.js').Profile} options.profile
+ * @param {boolean} [options.links]  see StackOptions
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  */
-export function createLabStack ({ directory, database, ports, origin, profile, signal, progress }) {
+export function createLabStack ({ directory, database, ports, origin, profile, links, signal, progress }) {
   const fixed = {
-    directory, mongodbUri: database?.uri, ports, origin, profile, engage: false, signal, onProgress: progress.part
+    directory, mongodbUri: database?.uri, ports, origin, profile, links, engage: false, signal, onProgress: progress.part
   }
   /** @type {Running | null} */
   let running = null

@@ -88,7 +88,7 @@ const identityOf = ({ definition, preset, seed, profile, site }, planHash) => ({
 async function newManifest ({ definition, directory, preset, seed, command, profile, site }, { trials, plans, hash }) {
   const host = hostFacts()
   // The folder is created only once the site is up: a run that cannot start leaves none.
-  const { config_hashes: configHashes, doors } = await site.start(trials[0].settings)
+  const { config_hashes: configHashes, doors, links_api: linksApi = null } = await site.start(trials[0].settings)
   createRunDirectory(directory)
   return {
     schema_version: SCHEMA_VERSION,
@@ -111,6 +111,7 @@ async function newManifest ({ definition, directory, preset, seed, command, prof
     host,
     config_hashes: configHashes,
     doors,
+    links: linksApi !== null,
     ...site.facts
   }
 }

@@ -29,13 +29,14 @@ const GROWTH_MAX_BYTES = 1_000_000_000
  *   wikiEnvironment: Record<string, string>, ports: Partial<import('../config.js').Ports>}} options.config
  * @param {number} options.seed  of the pages' texts
  * @param {import('../profile/profile.js').Profile} options.profile
+ * @param {boolean} [options.links]  see StackOptions
  * @param {ReturnType<typeof import('../stack/origin/origin.js').originOption>} options.openOrigin  where the wiki runs
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  * @returns {Promise<Site>}
  * @throws {import('./lock.js').LockedError} when another site is in use
  */
-export async function openSite ({ config, seed, profile, openOrigin, signal, progress }) {
+export async function openSite ({ config, seed, profile, links, openOrigin, signal, progress }) {
   const directory = path.join(config.stateDirectory, 'lab')
   const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
   const database = config.mongodbUri === undefined ? null : labDatabase(config.mongodbUri)
@@ -50,7 +51,7 @@ export async function openSite ({ config, seed, profile, openOrigin, signal, pro
     release()
     throw error
   })
-  const stack = createLabStack({ directory, database, ports, origin, profile, signal, progress })
+  const stack = createLabStack({ directory, database, ports, origin, profile, links, signal, progress })
   const preparation = createPreparation({ wikiUrl, seed, emulated: origin.facts.emulated === true, signal, progress })
   const mongodbUri = database?.uri ?? mongodUri(ports.mongod)
   const site = createStackSite({ directory, wikiUrl, mongodbUri, origin, stack, preparation, signal })
@@ -169,7 +170,7 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, origin, stack, prepa
  * @property {import('../stack/origin/origin.js').Origin['sample']} [sample]  samples the origin's load, if possible
  * @property {boolean} hasPops  whether responses name one of several points of presence
  * @property {(settings: import('./definition.js').Settings) =>
- *   Promise<{doors: Doors, config_hashes: Record<string, string>}>} start  for a trial with these settings
+ *   Promise<{doors: Doors, config_hashes: Record<string, string>, links_api?: string | null}>} start  for a trial with these settings
  * @property {(settings: import('./definition.js').Settings) =>
  *   Promise<{doors: Doors, warmUpRequests: number}>} prepare  brings the site into the state that such a trial begins
  *   with: pages at their sizes, a warm wiki

@@ -15,6 +15,10 @@ import { toxicsOf } from '../profile/links.js'
  */
 export async function engageProfile ({ profile: { asked }, limits, links_api: api, cache }, originDelayMs = 0) {
   setCpuShare(limits, asked.origin.cpu_share)
+  if (api === null) {
+    if (originDelayMs > 0) throw new Error('a stack without links cannot delay the responses of its origin')
+    return
+  }
   const toxics = toxicsOf({
     ...asked,
     origin: { ...asked.origin, delay_ms: asked.origin.delay_ms + originDelayMs }
@@ -31,5 +35,5 @@ export async function engageProfile ({ profile: { asked }, limits, links_api: ap
  */
 export async function disengageProfile ({ limits, links_api: api }) {
   setCpuShare(limits, null)
-  await replaceToxics(api, {})
+  if (api !== null) await replaceToxics(api, {})
 }

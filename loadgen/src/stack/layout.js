@@ -12,6 +12,23 @@ const INTERNAL_PORTS = /** @type {const} */ ([
   'cache', 'clientToCache', 'cacheToOrigin', 'cacheControl'
 ])
 
+/**
+ * Without links each hop connects straight to the next one.
+ * @param {InternalPorts} internal
+ * @param {import('../config.js').Ports} ports
+ * @returns {InternalPorts}
+ */
+const withoutLinks = (internal, ports) => ({
+  ...internal,
+  edge: ports.edge,
+  local: ports.local,
+  nginx: ports.origin,
+  edgeToOrigin: ports.origin,
+  localToOrigin: ports.origin,
+  cacheToOrigin: ports.origin,
+  cache: internal.clientToCache
+})
+
 const newToken = () => randomBytes(16).toString('hex')
 
 /**
@@ -22,12 +39,14 @@ const newToken = () => randomBytes(16).toString('hex')
  * @param {import('../profile/profile.js').Profile} options.profile
  * @param {import('./origin/origin.js').OriginRecord} options.origin
  * @param {string | null} options.cachePolicy
+ * @param {boolean} options.links  whether links stand between the hops
  * @returns {Promise<{state: import('./state.js').StackState, internal: InternalPorts}>}
  */
-export async function planStack ({ ports, cache, profile, origin, cachePolicy }) {
+export async function planStack ({ ports, cache, profile, origin, cachePolicy, links }) {
   const free = await freePorts(INTERNAL_PORTS.length, Object.values(ports))
-  const internal = /** @type {InternalPorts} */ (
+  const linked = /** @type {InternalPorts} */ (
     Object.fromEntries(INTERNAL_PORTS.map((name, index) => [name, free[index]])))
+  const internal = links ? linked : withoutLinks(linked, ports)
   const control = (/** @type {number} */ port, token = newToken()) => ({ url: `http://127.0.0.1:${port}`, token })
   /** @type {import('./state.js').StackState} */
   const state = {
@@ -42,7 +61,7 @@ export async function planStack ({ ports, cache, profile, origin, cachePolicy })
     profile,
     limits: { controllers: {}, directories: [], missing: {} },
     cache_policy: cachePolicy,
-    links_api: `http://127.0.0.1:${internal.toxiproxy}`,
+    links_api: links ? `http://127.0.0.1:${internal.toxiproxy}` : null,
     origin
   }
   if (cache === 'edge') return { state, internal }

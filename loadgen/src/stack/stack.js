@@ -36,6 +36,8 @@ import { wikiEnvironmentOf } from './wiki-environment.js'
  * @property {import('@stevec/nginx').EdgeOptions} [edgeOptions]
  * @property {import('./cache.js').CacheName} [cache]  at the door `cached`; default: our edge
  * @property {import('../profile/profile.js').Profile} [profile]  limits and links of origin and client; default: `none`
+ * @property {boolean} [links]  true: links stand between the hops, whatever the profile says. They do in any case if the
+ *   profile slows one of them, or if the origin is another machine: its door is a port of this one
  * @property {boolean} [engage]  false: everything runs at full speed until `engageProfile`
  * @property {AbortSignal} [signal]  checked between two parts; an abort stops what was started
  * @property {(part: string) => void} [onProgress]
@@ -50,7 +52,8 @@ import { wikiEnvironmentOf } from './wiki-environment.js'
  */
 
 /**
- * Starts mongod, the origin, the other two nginx roles and the links between them, and waits until every door answers.
+ * Starts mongod, the origin, the other two nginx roles and, if needed, the links between them, and waits until every
+ * door answers.
  * On any failure, stops what it has started.
  * @param {StackOptions} options
  * @returns {Promise<StackState>}
@@ -70,12 +73,13 @@ export async function startStack (options) {
     signal,
     onProgress = () => {}
   } = options
+  const links = options.links === true || profile.applied.links || origin.facts.kind !== 'local'
   requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const cachePolicy = wikiEnvironment.CACHE_POLICY ?? null
-  const { state, internal } = await planStack({ ports, cache, profile, origin: origin.record(), cachePolicy })
+  const { state, internal } = await planStack({ ports, cache, profile, origin: origin.record(), cachePolicy, links })
   /** @type {Starting} */
   const starting = {
     directory,
@@ -95,14 +99,16 @@ export async function startStack (options) {
       starting.next(cache)
       state.config_hashes[`cache/${cache}`] = await startCache(state.cache, directory, starting.started)
     }
-    starting.next('links')
-    await startToxiproxy({
-      links: linksOf(state, internal, originAddress),
-      port: internal.toxiproxy,
-      logFile: logOf(directory, 'toxiproxy'),
-      outlive,
-      onStart: starting.started
-    })
+    if (links) {
+      starting.next('links')
+      await startToxiproxy({
+        links: linksOf(state, internal, originAddress),
+        port: internal.toxiproxy,
+        logFile: logOf(directory, 'toxiproxy'),
+        outlive,
+        onStart: starting.started
+      })
+    }
     starting.next('doors')
     await waitForDoors(state, directory)
     if (engage) await engageProfile(state)
