@@ -35,6 +35,8 @@ export function readConfig (env = process.env) {
       Object.entries(TOOLS).map(([name, { variable }]) => [name, env[variable] || undefined])
     ),
     searchPath: env.PATH ?? '',
+    /** Of the lock of measurements (machine-lock.js); each test has its own. */
+    lockName: env.STEVEC_LOCK || 'machine',
     /** For programs whose times are measured. */
     systemEnvironment: pick(env, SYSTEM_VARIABLES),
     /** Experiments and benchmarks write here. */
