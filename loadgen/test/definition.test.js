@@ -9,6 +9,7 @@ import {
 } from '../src/lab/definition.js'
 import { splitOnly } from '../src/lab/levels.js'
 import { leaveOutMissing } from '../src/lab/missing-caches.js'
+import { pauseLines, studyLines } from '../src/lab/study-lines.js'
 import { STUDY } from '../src/lab/study.js'
 
 describe('an experiment', () => {
@@ -52,6 +53,36 @@ describe('an experiment', () => {
       const { model, connection_reuse: reuse, ttl_s: ttl } = full(name).settings
       assert.deepEqual({ model, reuse, ttl }, { model: 'closed', reuse: false, ttl: 180 }, name)
     }
+  })
+
+  test('of the study names what of the preset full the study does not state, by setting or factor', () => {
+    for (const name of STUDY) {
+      const { study, settings, factors } = loadDefinition(name, 'full')
+      const known = [...Object.keys(settings), ...Object.keys(factors), 'repetitions']
+      const named = Object.keys({ ...study?.not_stated, ...study?.differs })
+      assert.ok(named.includes('repetitions') || name === 'overload-open', name)
+      assert.deepEqual(named.filter((each) => !known.includes(each)), [], name)
+    }
+    const lines = studyLines(loadDefinition('mixed-write', 'full'), 'full')
+    assert.match(lines.join('\n'), /the study does not state:\n {4}pause_s +0\.05: .*\n[^]*other than in the study:\n {4}rep/)
+    assert.deepEqual(studyLines(loadDefinition('mixed-write', 'quick'), 'quick'), [])
+    assert.deepEqual(studyLines(loadDefinition('policy', 'full'), 'full'), [])
+  })
+
+  test('has the pause of a profile only if it is of the closed model and states none', () => {
+    const pauseOf = (/** @type {string} */ name, /** @type {'quick' | 'full'} */ preset) =>
+      loadDefinition(name, preset, { pause_s: 1.7 }).settings.pause_s
+    assert.deepEqual(
+      [
+        pauseOf('read-sparse', 'full'), pauseOf('mixed-write', 'full'), pauseOf('write-vs-read-direct', 'full'),
+        pauseOf('mixed-write', 'quick'), pauseOf('wikipedia-like', 'quick')
+      ],
+      [1.7, 0.05, 0, 0, 0]
+    )
+    assert.equal(loadDefinition('read-sparse', 'full').settings.pause_s, 0)
+    const said = pauseLines(loadDefinition('mixed-write', 'full', { pause_s: 1.7 }), 1.7)
+    assert.match(said.join(), /pause 0\.05 s: the profile's 1\.7 s is for closed-loop experiments that state none/)
+    assert.deepEqual(pauseLines(loadDefinition('read-sparse', 'full', { pause_s: 1.7 }), 1.7), [])
   })
 
   test('has a cell per combination of levels; a factor overrides earlier factors, the preset and the settings', () => {

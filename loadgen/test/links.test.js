@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import http from 'node:http'
 import { tmpdir } from 'node:os'
@@ -14,12 +14,14 @@ import { replaceToxics, startToxiproxy } from '@stevec/harness/toxiproxy'
 
 const { profile: none } = readProfile('none')
 const BODY = randomBytes(1_000_000)
+const TEXT = randomBytes(500_000).toString('hex')
 
 /**
  * @param {{
  *   client_edge_rtt_ms?: number,
  *   client_origin_rtt_ms?: number,
- *   uplink_mbit_per_s?: number,
+ *   origin_uplink_mbit_per_s?: number,
+ *   client_uplink_mbit_per_s?: number,
  *   delay_ms?: number,
  *   overhead_ms?: number
  * }} values
@@ -37,7 +39,11 @@ describe('links', () => {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-links-'))
   const server = http.createServer((incoming, response) => {
     if (incoming.url === '/small') response.end('small')
-    else response.end(BODY)
+    else if (incoming.method === 'GET') response.end(BODY)
+    else {
+      const sha256 = createHash('sha256')
+      incoming.on('data', (chunk) => sha256.update(chunk)).on('end', () => response.end(sha256.digest('hex')))
+    }
   })
   /** @type {string} */
   let api
@@ -82,13 +88,24 @@ describe('links', () => {
     }).on('error', reject)
   })
 
+  /** @param {string} link @returns {Promise<string>} sha256 of what arrived */
+  const upload = async (link) => (await request(`${url[link]}/`, { method: 'POST', body: TEXT })).body
+
   test('carry bytes unchanged, with and without a profile', async () => {
+    const sha256 = createHash('sha256').update(TEXT).digest('hex')
     assert.ok(BODY.equals(await download('client-edge')))
-    await replaceToxics(
-      api,
-      toxics({ client_edge_rtt_ms: 5, client_origin_rtt_ms: 7, uplink_mbit_per_s: 400, delay_ms: 3, overhead_ms: 2 })
-    )
-    for (const link of Object.keys(url)) assert.ok(BODY.equals(await download(link)), link)
+    await replaceToxics(api, toxics({
+      client_edge_rtt_ms: 5,
+      client_origin_rtt_ms: 7,
+      origin_uplink_mbit_per_s: 400,
+      client_uplink_mbit_per_s: 400,
+      delay_ms: 3,
+      overhead_ms: 2
+    }))
+    for (const link of Object.keys(url)) {
+      assert.ok(BODY.equals(await download(link)), link)
+      assert.equal(await upload(link), sha256, link)
+    }
   })
 
   test('take two round trips for a request on a new connection, and one on an open connection', async () => {
@@ -120,7 +137,7 @@ describe('links', () => {
 
   test('share the uplink of the origin among all connections, within one link and across links', async () => {
     // 10 MB/s: 1 MB takes 0.1 s.
-    await replaceToxics(api, toxics({ uplink_mbit_per_s: 80 }))
+    await replaceToxics(api, toxics({ origin_uplink_mbit_per_s: 80 }))
     assert.ok(await timed(() => download('client-origin')) >= 100)
     assert.ok(await timed(() => Promise.all(Array.from({ length: 8 }, () => download('client-origin')))) >= 800)
     assert.ok(
@@ -128,6 +145,28 @@ describe('links', () => {
         ['client-origin', 'edge-origin', 'local-origin', 'edge-origin'].map((link) => download(link))
       )) >= 400
     )
+  })
+
+  test('share the uplink of the client among the requests of all its connections, also through its proxy', async () => {
+    // As above.
+    await replaceToxics(api, toxics({ client_uplink_mbit_per_s: 80 }))
+    assert.ok(await timed(() => upload('client-origin')) >= 100)
+    assert.ok(await timed(() => Promise.all(
+      ['client-origin', 'client-edge', 'local-origin', 'client-edge'].map((link) => upload(link))
+    )) >= 400)
+  })
+
+  test('limit each direction alone', () => {
+    const limited = toxics({ origin_uplink_mbit_per_s: 48, client_uplink_mbit_per_s: 8 })
+    assert.deepEqual(Object.fromEntries(Object.entries(limited).map(([link, list]) => [
+      link, list.map(({ stream, attributes }) => `${stream} ${attributes.name} ${attributes.rate}`)
+    ])), {
+      'client-edge': ['upstream client 1000000'],
+      'client-origin': ['upstream client 1000000', 'downstream origin 6000000'],
+      'client-local': [],
+      'local-origin': ['upstream client 1000000', 'downstream origin 6000000'],
+      'edge-origin': ['downstream origin 6000000']
+    })
   })
 
   test('have no delay after the profile is removed', async () => {

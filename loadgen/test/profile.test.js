@@ -9,7 +9,7 @@ import { nextShare, nextTimes, serviceTime } from '../src/calibrate/fit.js'
 import { toxicsOf } from '../src/profile/links.js'
 import { loadProfile, profileNames, readProfile } from '../src/profile/profile.js'
 import { request } from '@stevec/harness/request'
-import { createSandbox } from './helper.js'
+import { createSandbox, samplesOf, trialsOf } from './helper.js'
 
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-profile-'))
 after(() => rmSync(directory, { recursive: true }))
@@ -57,7 +57,12 @@ describe('a profile', () => {
     [
       'has a value out of range and an unknown property',
       { ...none, name: 'far', client: { overhead_ms: -1, colour: 'red' } },
-      /profile\/client must NOT have additional properties.*profile\/client\/overhead_ms must be >= 0/
+      /profile\/client must NOT have additional properties \(colour\).*profile\/client\/overhead_ms must be >= 0/
+    ],
+    [
+      'has the one bandwidth of older profiles',
+      { ...none, name: 'far', links: { uplink_mbit_per_s: 50 } },
+      /required property 'origin_uplink_mbit_per_s'.*additional properties \(uplink_mbit_per_s\)/
     ],
     ['lacks its links', { ...none, name: 'far', links: undefined }, /must have required property 'links'/],
     [
@@ -105,7 +110,7 @@ describe('a profile', () => {
 describe('a wiki that is up with a profile', () => {
   test('responds at each door no faster than its links, origin and client allow, and prints the profile', async () => {
     const sandbox = await createSandbox()
-    const links = { client_edge_rtt_ms: 40, client_origin_rtt_ms: 60, edge_origin_rtt_ms: 20, uplink_mbit_per_s: null }
+    const links = { ...none.links, client_edge_rtt_ms: 40, client_origin_rtt_ms: 60, edge_origin_rtt_ms: 20 }
     const far = file(
       {
         ...none,
@@ -152,6 +157,40 @@ describe('a wiki that is up with a profile', () => {
     assert.equal(other.exitCode, 2)
     assert.match(other.stderr, /already up, with the profile far; run `stevec down` first/)
     assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
+    sandbox.remove()
+  })
+})
+
+describe('a run with a profile', () => {
+  test('sends bodies at the client\'s rate, and pauses where the experiment states no pause', async () => {
+    const sandbox = await createSandbox()
+    const slow = file({
+      ...none,
+      name: 'slow',
+      links: { ...none.links, client_uplink_mbit_per_s: 0.8 },
+      client: { overhead_ms: 0, pause_s: 0.1 }
+    }, 'slow.json')
+    const mine = sandbox.experiment({
+      settings: { pages: 3, page_size_chars: 10_000, requests: 10, edit_ratio: 0.5 },
+      factors: { client: { plain: { door: 'cached' }, own: { door: 'cached', pause_s: 0 } } }
+    })
+    const { exitCode, stdout, stderr } = await sandbox.stevec(['run', mine, '--profile', slow, '--json'])
+    assert.equal(exitCode, 0, stdout + stderr)
+    const { directory: results } = JSON.parse(stdout)
+    const trials = trialsOf(results)
+    assert.deepEqual(
+      Object.fromEntries(trials.map(({ cell, settings }) => [cell.client, settings.pause_s])),
+      { plain: 0.1, own: 0 }
+    )
+    for (const { name, cell } of trials) {
+      const rows = samplesOf(path.join(results, 'trials', name))
+      const writes = rows.filter(({ method }) => method === 'POST')
+      assert.ok(writes.length > 0 && writes.every(({ durationMs }) => durationMs >= 100), JSON.stringify(writes))
+      const pauses = rows.slice(1).map(({ sentAtUs }, index) => (sentAtUs - rows[index].doneAtUs) / 1000)
+      // k6 stamps a sample some microseconds after the response.
+      if (cell.client === 'plain') assert.ok(pauses.every((ms) => ms > 99), String(pauses))
+      else assert.ok(pauses.some((ms) => ms < 99), String(pauses))
+    }
     sandbox.remove()
   })
 })

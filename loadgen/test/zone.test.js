@@ -11,6 +11,7 @@ import { cellsOf, DefinitionError, loadDefinition } from '../src/lab/definition.
 import { expectedCounter } from '../src/lab/judge.js'
 import { planRun } from '../src/lab/matrix.js'
 import { createProgress } from '../src/lab/progress.js'
+import { readProfile } from '../src/profile/profile.js'
 import { createSandbox, json } from './helper.js'
 import { useShell } from './shell.js'
 
@@ -251,7 +252,7 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
       experiment: definition,
       preset: 'quick',
       seed: 1,
-      profile: { name: 'none' },
+      profile: { name: 'none', asked: readProfile('none').profile },
       target: { kind: 'cloudflare', zone: 'example.com', doors }
     }
     writeFileSync(path.join(directory, 'manifest.json'), JSON.stringify(manifest))

@@ -13,7 +13,8 @@ const MISS_RATIO = 0.1
  * @returns {number} milliseconds
  */
 export function serviceTime ({ links, calibration }, overheadMs, sizeBytes) {
-  const sendMs = links.uplink_mbit_per_s === null ? 0 : sizeBytes * 8 / (links.uplink_mbit_per_s * 1000)
+  const { origin_uplink_mbit_per_s: mbitPerS } = links
+  const sendMs = mbitPerS === null ? 0 : sizeBytes * 8 / (mbitPerS * 1000)
   const { source } = /** @type {NonNullable<import('../profile/profile.js').ProfileFile['calibration']>} */ (
     calibration
   ).mean_ms

@@ -8,7 +8,7 @@ import { experimentOf, findRun, findUnfinished, runName } from '../lab/results.j
 import { refuseDifferences } from '../lab/resume.js'
 import { runExperiment } from '../lab/run.js'
 import { runDirectory, runStudy, STUDY } from '../lab/study.js'
-import { loadProfile } from '../profile/profile.js'
+import { loadProfile, requireForm } from '../profile/profile.js'
 import { UsageError } from '../usage-error.js'
 
 /** @typedef {import('./target-options.js').ZoneTarget | null} Target  null: a stack of its own */
@@ -65,14 +65,17 @@ export function startedJob (
   const preset = requestedPreset ?? (name === 'study' ? 'quick' : defaultPreset(name))
   const common = { preset, seed, profile, target, origin }
   const fit = fitTo(target)
+  const { pause_s: pauseS } = profile.asked.client
   const directoryFor = (/** @type {string} */ run) =>
     path.join(config.resultsDirectory, runName(new Date(), run, gitState().commit))
   if (name === 'study') {
     if (vus !== undefined) throw new UsageError('--vus is for one experiment, not for the study')
-    const definitions = studyNames(only).map((each) => fit(loadDefinition(each, preset, { repetitions })))
+    const overrides = { repetitions, pause_s: pauseS }
+    const definitions = studyNames(only).map((each) => fit(loadDefinition(each, preset, overrides)))
     return studyJob({ ...common, directory: directoryFor('study') }, definitions, repetitions)
   }
-  const definition = leaveOutMissing(fit(loadDefinition(name, preset, { repetitions, vus, only: cellsOption(only) })))
+  const overrides = { repetitions, vus, only: cellsOption(only), pause_s: pauseS }
+  const definition = leaveOutMissing(fit(loadDefinition(name, preset, overrides)))
   return experimentJob({ ...common, directory: directoryFor(definition.name) }, definition)
 }
 
@@ -131,6 +134,9 @@ export function resumedJob ({ resultsDirectory }, name, requested) {
     { ...manifest, target },
     { preset: requested.preset, seed: requested.seed, profile: requested.profile, target: requested.target }
   )
+  // A run of an older version may have a profile of another form.
+  requireForm(profile.asked, `the profile in ${path.join(directory, 'manifest.json')}`)
+  const { pause_s: pauseS } = profile.asked.client
   const common = {
     directory,
     preset,
@@ -148,7 +154,7 @@ export function resumedJob ({ resultsDirectory }, name, requested) {
     const repetitions = requested.repetitions ?? manifest.repetitions ?? undefined
     return studyJob(
       common,
-      names.map((/** @type {string} */ each) => fit(loadDefinition(each, preset, { repetitions }))),
+      names.map((/** @type {string} */ each) => fit(loadDefinition(each, preset, { repetitions, pause_s: pauseS }))),
       repetitions
     )
   }
@@ -161,7 +167,8 @@ export function resumedJob ({ resultsDirectory }, name, requested) {
     ? loadDefinition(file, preset, {
       repetitions: requested.repetitions ?? before.repetitions,
       vus: requested.vus ?? before.settings.vus,
-      only: cellsOption(requested.only) ?? levelsOf(before.factors)
+      only: cellsOption(requested.only) ?? levelsOf(before.factors),
+      pause_s: pauseS
     })
     : before
   return experimentJob(common, fit(definition))

@@ -98,7 +98,7 @@ export const DEFAULT_SETTINGS = Object.freeze({
  * @property {string} why
  * @property {string} hypothesis
  * @property {string} expected
- * @property {{section: string, tables: string[], figures: string[]}} [study]
+ * @property {import('./study-lines.js').Study} [study]
  * @property {Settings} settings
  * @property {Record<string, Factor>} factors
  * @property {number} repetitions
@@ -108,8 +108,9 @@ export const DEFAULT_SETTINGS = Object.freeze({
 /** @typedef {Record<string, string | number | boolean | number[]>} Cell  factor → level */
 
 /**
- * Overrides from the command line; `only` selects levels of a factor.
- * @typedef {{repetitions?: number, vus?: number, only?: Record<string, string[]>}} Overrides
+ * Overrides from the command line; `only` selects levels of a factor. `pause_s` is the profile's, for an experiment of
+ * the closed model that states none.
+ * @typedef {{repetitions?: number, vus?: number, only?: Record<string, string[]>, pause_s?: number}} Overrides
  */
 
 /** @returns {string[]} names of the project's own experiments, sorted */
@@ -219,18 +220,21 @@ export function cellsOf (definition) {
  * @param {Overrides} overrides
  * @returns {Definition}
  */
-function applyPreset (experiment, file, preset, { repetitions, vus, only = {} }) {
+function applyPreset (experiment, file, preset, { repetitions, vus, only = {}, pause_s: pauseS = 0 }) {
   const { presets, $schema, ...rest } = experiment
   const common = /** @type {Definition} */ (rest)
   if (presets[preset] === undefined) {
     throw new DefinitionError(`${file} has no preset "${preset}"; it has: ${Object.keys(presets).join(', ')}`)
   }
   const chosen = presets[preset]
+  const factors = keepOnly({ ...common.factors, ...chosen.factors }, only)
+  const stated = { ...common.settings, ...chosen.settings }
+  const pause = isOpen(stated, factors) ? {} : { pause_s: pauseS }
   /** @type {Definition} */
   const definition = {
     ...common,
-    settings: { ...DEFAULT_SETTINGS, ...common.settings, ...chosen.settings, ...(vus === undefined ? {} : { vus }) },
-    factors: keepOnly({ ...common.factors, ...chosen.factors }, only),
+    settings: { ...DEFAULT_SETTINGS, ...pause, ...stated, ...(vus === undefined ? {} : { vus }) },
+    factors,
     repetitions: repetitions ?? chosen.repetitions
   }
   for (const [name, factor] of Object.entries(definition.factors)) {
@@ -256,6 +260,14 @@ function applyPreset (experiment, file, preset, { repetitions, vus, only = {} })
   }
   return definition
 }
+
+/**
+ * @param {Partial<Settings>} stated
+ * @param {Record<string, Factor>} factors
+ * @returns {boolean} whether any cell is of the open model, which has no pauses
+ */
+const isOpen = (stated, factors) => stated.model === 'open' ||
+  Object.entries(factors).some(([name, factor]) => levelsOf(name, factor).some(({ gives }) => gives.model === 'open'))
 
 /**
  * @param {Record<string, Factor>} factors

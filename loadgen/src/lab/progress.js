@@ -1,9 +1,13 @@
 import path from 'node:path'
 import { cellsOf } from './definition.js'
 import { levelsOf, levelText } from './levels.js'
+import { pauseLines, studyLines } from './study-lines.js'
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */
-/** @typedef {{preset: string, seed: number, trials: number, done: number}} RunSize */
+/**
+ * `pause_s`: the profile's.
+ * @typedef {{preset: string, seed: number, trials: number, done: number, pause_s?: number}} RunSize
+ */
 
 /**
  * Reports a run's progress on a text stream, for people only.
@@ -103,14 +107,16 @@ export function createProgress (write, writeWarning = write) {
  * @param {RunSize} run
  * @returns {string[]}
  */
-function startingLines (definition, { preset, seed, trials, done }) {
+function startingLines (definition, { preset, seed, trials, done, pause_s: pauseS }) {
   const factors = Object.entries(definition.factors)
     .map(([name, factor]) => `${name} ${levelsOf(name, factor).map(({ level }) => levelText(level)).join(', ')}`)
   const already = done > 0 ? `, ${done} of which are done already` : ''
   return [
     `${definition.id} ${definition.name}: ${definition.title.toLowerCase()} (preset ${preset}, seed ${seed})`,
     `  ${factors.join(' × ')} × ${definition.repetitions} repetitions = ${trials} trials${already}`,
-    ...(definition.left_out ?? []).map(({ reason }) => `  left out: ${reason}`)
+    ...(definition.left_out ?? []).map(({ reason }) => `  left out: ${reason}`),
+    ...studyLines(definition, preset),
+    ...pauseLines(definition, pauseS)
   ]
 }
 

@@ -45,7 +45,8 @@ export async function runExperiment (options) {
   const before = readManifest(directory)
   if (before !== null) refuseDifferences(directory, before, identityOf(options, run.hash))
   const done = before === null ? new Map() : finishedTrials(path.join(directory, 'trials'))
-  progress.starting(definition, { preset, seed, trials: trials.length, done: done.size })
+  const { pause_s: pauseS } = options.profile.asked.client
+  progress.starting(definition, { preset, seed, trials: trials.length, done: done.size, pause_s: pauseS })
 
   const rest = trials.filter(({ trial }) => !done.has(trial))
   const manifest = before ?? await newManifest(options, run)

@@ -22,8 +22,8 @@ export class ProfileError extends Error {}
  * @property {{cpu_share: number | null, delay_ms: number, memory_bytes: number | null,
  *   page_reads_at_once?: number}} origin
  * @property {{client_edge_rtt_ms: number, client_origin_rtt_ms: number, edge_origin_rtt_ms: number,
- *   uplink_mbit_per_s: number | null}} links
- * @property {{overhead_ms: number}} client
+ *   origin_uplink_mbit_per_s: number | null, client_uplink_mbit_per_s: number | null}} links
+ * @property {{overhead_ms: number, pause_s?: number}} client
  * @property {{experiment: 'read-hot', origin_cores: number,
  *   mean_ms: {source: number, local: number, cached: number}}} [calibration]
  */
@@ -99,7 +99,7 @@ export function withFitted (file, fitted) {
     ...file,
     origin: { ...file.origin, cpu_share: fitted.cpu_share, delay_ms: fitted.delay_ms },
     links: { ...file.links, client_edge_rtt_ms: fitted.client_edge_rtt_ms },
-    client: { overhead_ms: fitted.overhead_ms }
+    client: { ...file.client, overhead_ms: fitted.overhead_ms }
   }
 }
 
@@ -127,11 +127,7 @@ export function readProfile (nameOrFile) {
   } catch (error) {
     throw new ProfileError(`${nameOrFile} is not JSON: ${/** @type {Error} */ (error).message}`)
   }
-  const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
-  const schema = JSON.parse(readFileSync(path.join(DIRECTORY, 'profile.schema.json'), 'utf8'))
-  if (!ajv.validate(schema, value)) {
-    throw new ProfileError(`${nameOrFile}: ${ajv.errorsText(ajv.errors, { dataVar: 'profile', separator: '; ' })}`)
-  }
+  requireForm(value, nameOrFile)
   const { $schema, ...profile } = /** @type {ProfileFile & {$schema?: string}} */ (value)
   if (isFile && profileNames().includes(profile.name)) {
     const own = readProfile(profile.name)
@@ -142,4 +138,19 @@ export function readProfile (nameOrFile) {
     }
   }
   return { profile, sha256: `sha256:${createHash('sha256').update(JSON.stringify(profile)).digest('hex')}` }
+}
+
+/**
+ * @param {unknown} value
+ * @param {string} source  for the message
+ * @throws {ProfileError} with every violation of the schema
+ */
+export function requireForm (value, source) {
+  const ajv = new Ajv({ allErrors: true, allowUnionTypes: true })
+  if (ajv.validate(JSON.parse(readFileSync(path.join(DIRECTORY, 'profile.schema.json'), 'utf8')), value)) return
+  const errors = (ajv.errors ?? []).map((error) => {
+    const { additionalProperty: unknown } = error.params
+    return unknown === undefined ? error : { ...error, message: `${error.message} (${unknown})` }
+  })
+  throw new ProfileError(`${source}: ${ajv.errorsText(errors, { dataVar: 'profile', separator: '; ' })}`)
 }
