@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** Linux's USER_HZ, the unit of times in /proc; 100 on every supported architecture. */
 const TICKS_PER_S = 100
@@ -57,6 +57,44 @@ export function parseProcessStat (text) {
  */
 export function childPids (pid) {
   return (readOrNull(`/proc/${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean).map(Number)
+}
+
+/**
+ * What the scheduler reports of a thread (https://docs.kernel.org/scheduler/sched-stats.html, /proc/<pid>/schedstat).
+ * @typedef {{tid: number, cpu_s: number, run_queue_s: number}} ThreadTimes  `run_queue_s`: ready to run, without a core
+ */
+
+/**
+ * @param {number} pid
+ * @returns {ThreadTimes[]} of the threads of a process; [] when it has ended, or on a kernel without these numbers
+ */
+export function readThreads (pid) {
+  const directory = `/proc/${pid}/task`
+  return namesIn(directory).flatMap((tid) => {
+    const text = readOrNull(`${directory}/${tid}/schedstat`)
+    if (text === null) return []
+    const [cpuNs, runQueueNs] = text.split(' ').map(Number)
+    return [{ tid: Number(tid), cpu_s: cpuNs / 1e9, run_queue_s: runQueueNs / 1e9 }]
+  })
+}
+
+/** @param {string} directory */
+function namesIn (directory) {
+  try {
+    return readdirSync(directory)
+  } catch {
+    return []
+  }
+}
+
+/**
+ * Reads the kernel's pressure stall information (https://docs.kernel.org/accounting/psi.html).
+ * @returns {number | null} seconds since boot in which at least one task waited for a core; null where the kernel does
+ *   not report it
+ */
+export function readCpuPressure () {
+  const totalUs = /^some .*total=(\d+)$/m.exec(readOrNull('/proc/pressure/cpu') ?? '')?.[1]
+  return totalUs === undefined ? null : Number(totalUs) / 1e6
 }
 
 /** @returns {ProcessorTimes | null} null on a system without /proc/stat */

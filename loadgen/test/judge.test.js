@@ -18,7 +18,6 @@ const k6 = {
   wall_s: 2,
   generator_cpu_s: 0.5,
   generator_cpu_share: 0.1,
-  generator_limited: false,
   stolen_cpu_share: 0
 }
 

@@ -43,7 +43,6 @@ export async function startBackground ({ generators, probe, vus, directory, sign
     await waitUntil(() => ended || signal.aborted || endSignal.answered() >= vus, FIRST_ROUND_TIMEOUT_MS)
     return {
       csvFile: generator.csvFile,
-      cpuSeconds: generator.cpuSeconds,
       /** Ends the background; each reader still gets its last response. */
       async stop () {
         endSignal.send()

@@ -10,8 +10,6 @@ import { requireTool } from '@stevec/harness/tools/locate'
 
 /** @typedef {import('@stevec/harness/proc').ProcessStat} ProcessStat */
 
-/** Above this share of all cores, a trial may measure the generators instead of the server. */
-export const GENERATOR_LIMIT = 0.7
 /** Suffix of k6's own sample files, which are too large to keep. */
 export const RAW_SUFFIX = '-raw.csv.gz'
 const SCRIPT = path.join(ROOT, 'loadgen/scenarios/requests.js')
@@ -43,7 +41,6 @@ const STOP_TIMEOUT_MS = 5_000
  * @property {number} wall_s
  * @property {number} generator_cpu_s
  * @property {number} generator_cpu_share
- * @property {boolean} generator_limited
  * @property {number | null} stolen_cpu_share
  */
 
@@ -76,6 +73,9 @@ export function createGenerators (signal) {
   return {
     /** Stops those that still run. */
     stop: () => Promise.all([...running].map((k6) => stopProcess(k6, STOP_TIMEOUT_MS))),
+
+    /** @returns {import('../machine/reading.js').WatchedProcess[]} those that still run */
+    processes: () => [...running].map(({ name, pid }) => ({ name, pid, part: 'generator' })),
 
     /**
      * @param {GeneratorOptions} options
@@ -134,10 +134,10 @@ const filesOf = ({ name, directory }) => ({
  * @param {GeneratorOptions} options
  * @param {ReturnType<typeof filesOf>} files
  */
-function startK6 ({ settings, watchPort, threads }, files) {
+function startK6 ({ name, settings, watchPort, threads }, files) {
   const k6 = requireTool('k6')
   return startProcess({
-    name: 'k6',
+    name: name === 'k6' ? name : `k6 ${name}`,
     command: k6.path,
     args: [...K6_OPTIONS, '--out', `${writesRows(k6) ? 'stevec' : 'csv'}=${files.csv}`, SCRIPT],
     logFile: files.log,
@@ -162,7 +162,6 @@ function cpuFacts ({ wallS, cpuS, stolenS }) {
     wall_s: round(wallS),
     generator_cpu_s: round(cpuS),
     generator_cpu_share: share,
-    generator_limited: share > GENERATOR_LIMIT,
     stolen_cpu_share: stolenS === null ? null : ofCores(stolenS)
   }
 }

@@ -1,4 +1,5 @@
 import { expectedCounter, problemsOf } from './judge.js'
+import { keepMachineUse } from './machine-use.js'
 import { storesPages } from './storing.js'
 import { backgroundFacts, probeFacts } from './trial-facts.js'
 import { generateLoad } from './trial-load.js'
@@ -13,7 +14,7 @@ import { readSamples } from './trial-samples.js'
  */
 export async function measure ({ site, signal, watchPort, threads }, trial, directory, elapsed) {
   const { settings, plan: { plan } } = trial
-  const { doors } = await site.prepare(settings)
+  const { doors, warmUp } = await site.prepare(settings)
   const door = doors[settings.door]
   const stores = storesPages(door, settings)
   const { coldProof, logStarts } = await proveCold(site, settings)
@@ -50,6 +51,7 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
   }
   return {
     problems: [...problemsOf(findings), ...disagreements, ...samples.unreadable],
+    warm_up: warmUp,
     cold_proof: coldProof,
     ...probeFacts(samples.probe),
     counter,
@@ -61,7 +63,10 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
     k6: load.k6,
     background: load.background === null ? null : backgroundFacts(settings.background_vus, load.background.k6, samples),
     overlap: samples.overlap,
-    origin_samples: load.originSamples
+    origin_samples: load.originSamples,
+    saturation: keepMachineUse({
+      readings: load.readings, directory, site, samples: samples.probe, originSamples: load.originSamples
+    })
   }
 }
 
@@ -77,7 +82,9 @@ async function proveCold (site, settings) {
   await logs.fetch()
   const before = logs.ends()
   const coldProof = await site.proveCold(settings)
-  await logs.waitFor(before, logs.linesOf(settings, coldProof.observed.length, coldProof.origin_requests))
+  const { observed, origin_requests: reached, warm_up: warmUp } = coldProof
+  const sent = observed.length + (warmUp?.requests ?? 0)
+  await logs.waitFor(before, logs.linesOf(settings, sent, reached + (warmUp?.origin_requests ?? 0)))
   return { coldProof, logStarts: logs.ends() }
 }
 

@@ -8,7 +8,7 @@ const COLUMNS = /** @type {const} */ (
 
 /**
  * The samples' entry in trial.json; `problem`: why sampling failed or stopped.
- * @typedef {{rows: number, problem: string | null}} Kept
+ * @typedef {{rows: number, cpu_ratio_mean: number | null, problem: string | null}} Kept
  */
 
 /**
@@ -21,9 +21,11 @@ const COLUMNS = /** @type {const} */ (
 export function keepOriginSamples (site, directory) {
   /** @type {string[]} */
   const rows = []
+  let cpuRatioSum = 0
   /** @type {string | null} */
   let problem = null
   const sampler = site.sample?.((sample) => {
+    cpuRatioSum += sample.cpu_ratio
     rows.push([Math.round(sample.time_s * 1e6), ...COLUMNS.map((name) => sample[name] ?? '')].join())
   })
   sampler?.ended.catch((error) => { problem = error.message })
@@ -37,7 +39,8 @@ export function keepOriginSamples (site, directory) {
           gzipSync(`${['time_us', ...COLUMNS].join()}\n${rows.join('\n')}\n`)
         )
       }
-      return { rows: rows.length, problem }
+      const cpuRatioMean = rows.length === 0 ? null : Math.round(1e4 * cpuRatioSum / rows.length) / 1e4
+      return { rows: rows.length, cpu_ratio_mean: cpuRatioMean, problem }
     }
   }
 }

@@ -49,6 +49,7 @@ export const backgroundFacts = (vus, k6, { probe, background, doneAtUs }) => ({
 export function nothingMeasured (logLines) {
   return {
     problems: [],
+    warm_up: null,
     cold_proof: { cold: false, observed: [], origin_requests: 0 },
     requests_sent: 0,
     requests_failed: 0,
@@ -72,12 +73,12 @@ export function nothingMeasured (logLines) {
       wall_s: 0,
       generator_cpu_s: 0,
       generator_cpu_share: 0,
-      generator_limited: false,
       stolen_cpu_share: null
     },
     background: null,
     overlap: null,
-    origin_samples: null
+    origin_samples: null,
+    saturation: null
   }
 }
 

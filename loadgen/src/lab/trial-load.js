@@ -1,6 +1,6 @@
-import { availableParallelism } from 'node:os'
 import { startBackground } from './background.js'
-import { createGenerators, GENERATOR_LIMIT } from './generator.js'
+import { watchMachine } from '../machine/watch.js'
+import { createGenerators } from './generator.js'
 import { keepOriginSamples } from './origin-samples.js'
 
 /** @typedef {Awaited<ReturnType<typeof generateLoad>>} TrialLoad */
@@ -18,25 +18,33 @@ import { keepOriginSamples } from './origin-samples.js'
  */
 
 /**
- * Runs the probe, its background and the fault, and samples the origin meanwhile.
+ * Runs the probe, its background and the fault, and watches the origin and this machine meanwhile.
  * @param {LoadOptions} options
  */
 export async function generateLoad (options) {
-  const sampling = keepOriginSamples(options.site, options.directory)
-  const ended = await runGenerators(options).then((load) => ({ load, error: null }), (error) => ({ load: null, error }))
+  const { site, directory, signal } = options
+  const generators = createGenerators(signal)
+  const sampling = keepOriginSamples(site, directory)
+  const watch = watchMachine(() => [...site.processes(), ...generators.processes()])
+  const ended = await runGenerators(options, generators)
+    .then((load) => ({ load, error: null }), (error) => ({ load: null, error }))
+  const readings = watch.stop()
   const originSamples = await sampling.stop()
   if (ended.load === null) throw ended.error
-  return { ...ended.load, originSamples }
+  return { ...ended.load, readings, originSamples }
 }
 
-/** @param {LoadOptions} options */
-async function runGenerators ({ site, settings, probeSettings, logStarts, directory, signal, watchPort, threads }) {
-  const generators = createGenerators(signal)
+/**
+ * @param {LoadOptions} options
+ * @param {import('./generator.js').Generators} generators
+ */
+async function runGenerators (
+  { site, settings, probeSettings, logStarts, directory, signal, watchPort, threads }, generators
+) {
   const { background_vus: vus, fault: planned } = settings
   const background = vus === 0
     ? null
     : await startBackground({ generators, probe: probeSettings, vus, directory, signal })
-  const backgroundCpuS = background?.cpuSeconds() ?? 0
   const probe = await generators.start({ name: 'k6', directory, settings: probeSettings, watchPort, threads })
   const hasResponse = async () => {
     await site.logs.fetch()
@@ -48,11 +56,6 @@ async function runGenerators ({ site, settings, probeSettings, logStarts, direct
     await generators.stop()
     throw error
   })
-  // Both shares cover only the time in which the probe ran, without the background's start and end.
-  const backgroundShare = background === null
-    ? 0
-    : (background.cpuSeconds() - backgroundCpuS) / (k6.wall_s * availableParallelism())
-  k6.generator_limited = k6.generator_cpu_share + Math.max(0, backgroundShare) > GENERATOR_LIMIT
   const backgroundK6 = background === null ? null : await background.stop()
   return {
     k6,

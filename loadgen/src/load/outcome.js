@@ -12,9 +12,10 @@ const PERCENTILES = [50, 90, 95, 99, 99.9]
  * @param {import('../lab/samples.js').Counts} found.counts
  * @param {Float64Array} found.responsesMs  of answered requests, rising; in the open model from the planned time
  * @param {import('../lab/generator.js').GeneratorFacts} found.k6
+ * @param {import('../machine/saturation.js').Saturation | null} found.saturation  of this machine; null: not known
  * @param {import('../lab/counter.js').Counter | null} found.counter  null: the wiki has none
  */
-export function outcomeOf ({ url, counts, responsesMs, k6, counter }) {
+export function outcomeOf ({ url, counts, responsesMs, k6, saturation, counter }) {
   const spanS = ((counts.last_done_at_us ?? 0) - (counts.first_sent_at_us ?? 0)) / 1e6
   const neverSent = counts.schedule?.never_sent ?? 0
   const requests = counts.requests_sent + neverSent
@@ -46,7 +47,7 @@ export function outcomeOf ({ url, counts, responsesMs, k6, counter }) {
     cache_statuses: counts.cache_statuses,
     reached_origin: counter?.requests ?? null,
     generator_cpu_share: k6.generator_cpu_share,
-    generator_limited: k6.generator_limited
+    saturation
   }
 }
 
@@ -91,14 +92,19 @@ function timesOf (outcome) {
   return `${times}, of answered requests; of all: ${all.join(', ')}`
 }
 
+/** @param {Outcome['saturation']} saturation */
+const isLimited = (saturation) => saturation !== null && ['generator', 'machine'].includes(saturation.limit)
+
 /**
  * @param {Outcome} outcome
  * @param {import('../lab/definition.js').Settings} settings
  * @returns {string[]} sentences
  */
-export function warningsOf ({ generator_limited: limited, requests }, { model }) {
+export function warningsOf ({ saturation, requests }, { model }) {
   return [
-    ...(limited ? ['The load generator used more than 70 % of this machine\'s cores: the times may be its own.'] : []),
+    ...(isLimited(saturation)
+      ? [`The ${saturation?.limit} was the limit, so the times may be the generator's own: ${saturation?.evidence}.`]
+      : []),
     ...(model === 'closed' && requests >= 1000
       ? ['p99.9 of a closed loop is too low: a slow response keeps its client from sending the requests that would ' +
           'have met the same delay. --rate sends them all.']

@@ -40,7 +40,7 @@ export async function searchRate ({ condition, measure, seconds, mostPerS, reque
     for (let attempt = 1; attempt <= 2 && !isGood && left >= rate * seconds; attempt++) {
       left -= rate * seconds
       const outcome = await measure(rate, seconds)
-      isGood = holds(condition, outcome) && !outcome.generator_limited &&
+      isGood = holds(condition, outcome) && outcome.saturation?.limit !== 'generator' &&
         (outcome.answered_per_s ?? 0) >= KEEPS_UP * rate
       note(rate, outcome, isGood)
     }

@@ -1,5 +1,5 @@
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
 import { logTail } from '@stevec/harness/processes'
 import { arrivalTimesOf } from '../../scenarios/arrivals.js'
@@ -7,6 +7,8 @@ import { pageName } from '../../scenarios/plan.js'
 import { readCounter } from '../lab/counter.js'
 import { createGenerators } from '../lab/generator.js'
 import { extractSamples } from '../lab/samples.js'
+import { saturationOf } from '../machine/saturation.js'
+import { watchMachine } from '../machine/watch.js'
 import { outcomeOf } from './outcome.js'
 
 /**
@@ -39,12 +41,15 @@ export async function send ({ url, settings, seed, paths, samplesFile, signal })
     if (pathsFile !== undefined) writeFileSync(pathsFile, JSON.stringify(paths))
     // Reading resets it: the second reading counts this load only.
     const counts = await counterOf(url)
-    const generator = await createGenerators(signal).start({
+    const generators = createGenerators(signal)
+    const watch = watchMachine(generators.processes)
+    const generator = await generators.start({
       name: 'k6',
       directory,
       settings: { ...settings, url, plan, mark: Date.now().toString(36), until_url: null, paths_file: pathsFile }
     })
     const k6 = await generator.done
+    const readings = watch.stop()
     signal.throwIfAborted()
     if (k6.exit_code !== 0) {
       throw new Error(`k6 ended with exit code ${k6.exit_code}:\n${logTail(path.join(directory, 'k6.log'))}`)
@@ -66,7 +71,10 @@ export async function send ({ url, settings, seed, paths, samplesFile, signal })
     })
     if (samplesFile !== undefined) copyFileSync(samples, samplesFile)
     const responsesMs = Float64Array.from(times).sort()
-    return { outcome: outcomeOf({ url, counts: found, responsesMs, k6, counter }), responsesMs }
+    const saturation = saturationOf(readings, {
+      cores: availableParallelism(), fromUs: found.first_sent_at_us, untilUs: found.last_done_at_us
+    })
+    return { outcome: outcomeOf({ url, counts: found, responsesMs, k6, saturation, counter }), responsesMs }
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

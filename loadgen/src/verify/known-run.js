@@ -11,6 +11,11 @@ import { loadProfile } from '../profile/profile.js'
 import { KnownServer } from './known-server.js'
 
 /**
+ * What stands between k6 and a known server.
+ * @typedef {{url: string, processes: import('../lab/site.js').Site['processes'], close: () => Promise<void>}} Between
+ */
+
+/**
  * @typedef {object} KnownRun
  * @property {string} name
  * @property {Partial<import('../lab/definition.js').Settings>} settings
@@ -19,6 +24,9 @@ import { KnownServer } from './known-server.js'
  * @property {import('./known-server.js').Behaviour} behaviour
  * @property {boolean} [lean]  true: a server with as little work per request as possible
  * @property {number} [threads]  see GeneratorOptions
+ * @property {import('../machine/reading.js').WatchedProcess[]} [processes]  that serve requests
+ * @property {(url: string) => Promise<Between>} [through]  something between k6 and the
+ *   server
  * @property {() => number} [wallClockMs]
  */
 
@@ -30,7 +38,7 @@ import { KnownServer } from './known-server.js'
  * @returns {Promise<string>} the folder of the run
  */
 export async function doKnownRun (
-  { name, settings, factors, repetitions = 1, behaviour, lean = false, threads, wallClockMs },
+  { name, settings, factors, repetitions = 1, behaviour, lean = false, threads, processes = [], through, wallClockMs },
   { directory, signal }
 ) {
   const ownDirectory = path.join(directory, name)
@@ -51,10 +59,20 @@ export async function doKnownRun (
   const definition = loadDefinition(file, 'quick')
   const stackDirectory = path.join(ownDirectory, 'stack')
   const server = new KnownServer(stackDirectory, door === 'cached', behaviour)
-  const { url, close } = await (lean ? server.listenLean() : server.listen())
+  const { url: serverUrl, counterUrl, close } = await (lean ? server.listenLean() : server.listen())
   const run = path.join(ownDirectory, 'run')
+  /** @type {Between | undefined} */
+  let between
   try {
-    const site = knownSite({ url, stackDirectory, caching: server.caching })
+    between = await through?.(serverUrl)
+    const url = between?.url ?? serverUrl
+    const site = knownSite({
+      url,
+      counterUrl,
+      stackDirectory,
+      caching: server.caching,
+      processes: () => [...processes, ...between?.processes() ?? []]
+    })
     const profile = loadProfile('none', { stateDirectory: ownDirectory })
     await runExperiment({
       definition,
@@ -70,6 +88,7 @@ export async function doKnownRun (
       wallClockMs
     })
   } finally {
+    await between?.close()
     close()
     rmSync(stackDirectory, { recursive: true, force: true })
   }
@@ -78,26 +97,29 @@ export async function doKnownRun (
 
 /**
  * Returns the site of a known server, which needs no preparation.
- * @param {{url: string, stackDirectory: string, caching: boolean}} options
+ * @param {{url: string, counterUrl: string, stackDirectory: string, caching: boolean,
+ *   processes: import('../lab/site.js').Site['processes']}} options
  * @returns {import('../lab/site.js').Site}
  */
-function knownSite ({ url, stackDirectory, caching }) {
+function knownSite ({ url, counterUrl, stackDirectory, caching, processes }) {
   const door = { url, caching, path: 'a server of known answers' }
   const doors = { source: door, nocache: door, local: door, cached: door }
   return {
     identity: {},
     facts: { target: null },
     logs: createLogs(stackDirectory),
+    processes,
+    quotaCores: null,
     hasPops: false,
     start: async () => ({ doors, config_hashes: {} }),
-    prepare: async () => ({ doors, warmUpRequests: 0 }),
+    prepare: async () => ({ doors, warmUp: null }),
     proveCold: (settings) => purgeAndProveCold({
       door,
       stores: storesPages(door, settings),
       controls: {},
-      wikiUrl: url
+      wikiUrl: counterUrl
     }),
-    readCounter: () => readCounter(url),
+    readCounter: () => readCounter(counterUrl),
     causeFault: async () => { throw new Error('the servers of `stevec verify` have no faults') },
     watchPurges: () => async () => null,
     admit: async () => {},

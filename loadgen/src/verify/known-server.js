@@ -2,6 +2,7 @@ import { appendFileSync, mkdirSync } from 'node:fs'
 import http from 'node:http'
 import net from 'node:net'
 import path from 'node:path'
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises'
 import { PROBE_PAGE } from '../lab/cold.js'
 import { LOG_ROLES } from '../lab/logs.js'
 
@@ -13,6 +14,8 @@ import { LOG_ROLES } from '../lab/logs.js'
  * @property {boolean} hit  true: a cache serves the response, and the origin does not see the request
  * @property {number} revision
  * @property {number} [afterMs]  response time
+ * @property {number} [status]  default: 200
+ * @property {'reset' | 'close' | 'none'} [fails]  instead of a response: the connection is reset, closed, or stays open
  */
 
 /**
@@ -20,6 +23,8 @@ import { LOG_ROLES } from '../lab/logs.js'
  * @typedef {object} Behaviour
  * @property {(request: {method: string, page: string, index: number}) => Answer} answer  `index` counts the requests of
  *   the trial from 0
+ * @property {() => Promise<void>} [work]  done before each response
+ * @property {number} [refuseFrom]  from this request on, connections are refused, until the trial has ended
  * @property {(counter: Counter) => Counter} [count]  falsifies the counter
  * @property {(lines: object[]) => object[]} [log]  falsifies the origin's log
  */
@@ -60,18 +65,19 @@ export class KnownServer {
    * Counts and logs one request for a page.
    * @param {string} method
    * @param {string} page
-   * @returns {{cacheStatus: string, revision: number, afterMs: number}}
+   * @returns {{cacheStatus: string, revision: number, afterMs: number, status: number, fails: Answer['fails'],
+   *   isLast: boolean}}  `isLast`: connections are refused from now on
    */
   take (method, page) {
     const proof = page === PROBE_PAGE
-    const { hit, revision, afterMs = 0 } = proof
+    const { hit, revision, afterMs = 0, status = 200, fails } = proof
       ? { hit: this.caching && PROOF_STATUSES[this.proofs++ % PROOF_STATUSES.length] === 'HIT', revision: 1 }
       : this.behaviour.answer({ method, page, index: this.index++ })
     const cacheStatus = !this.caching ? '' : hit ? 'HIT' : method === 'GET' ? 'MISS' : 'DYNAMIC'
     const line = {
       method,
       uri: `/wiki/${page}`,
-      status: 200,
+      status,
       cache_status: cacheStatus,
       upstream_status: hit ? '' : '200',
       page_revision: String(revision)
@@ -82,7 +88,7 @@ export class KnownServer {
       this.counter.requests += 1
       this.counter[method === 'GET' ? 'reads' : 'writes'] += 1
     }
-    return { cacheStatus, revision, afterMs }
+    return { cacheStatus, revision, afterMs, status, fails, isLast: this.index === this.behaviour.refuseFrom }
   }
 
   /**
@@ -108,30 +114,61 @@ export class KnownServer {
     return said
   }
 
-  /** Listens with Node's HTTP. @returns {Promise<{url: string, close: () => void}>} */
-  listen () {
-    return listenOn(http.createServer((request, response) => {
+  /**
+   * Listens with Node's HTTP, at one port for the requests of trials and at another for the counter.
+   * @returns {Promise<{url: string, counterUrl: string, close: () => void}>}
+   */
+  async listen () {
+    const pages = http.createServer((request, response) => {
       const { method = 'GET', url = '/' } = request
-      if (url === '/wiki/stevec') {
-        response.end(this.readCounter())
-        return
-      }
-      request.resume().once('end', () => {
-        const { cacheStatus, revision, afterMs } = this.take(method, url.slice('/wiki/'.length))
-        const reply = () => response.writeHead(200, {
-          'Page-Revision': revision,
-          ...(cacheStatus === '' ? {} : { 'CF-Cache-Status': cacheStatus }),
-          'Content-Length': 2
-        }).end('ok')
-        if (afterMs > 0) setTimeout(reply, afterMs)
-        else reply()
-      })
+      request.resume().once('end', () => this.#reply(method, url.slice('/wiki/'.length), response, pages))
+    })
+    const door = await listenOn(pages)
+    const { port } = new URL(door.url)
+    const counter = await listenOn(http.createServer((_, response) => {
+      response.end(this.readCounter())
+      // A trial is over when its counter is read.
+      if (!pages.listening) pages.listen(Number(port), '127.0.0.1')
     }))
+    return {
+      url: door.url,
+      counterUrl: counter.url,
+      close () {
+        door.close()
+        counter.close()
+      }
+    }
   }
 
-  /** Listens with as little work per request as possible, for GETs only; k6 works several times as much per request. */
-  listenLean () {
-    return listenOn(net.createServer((socket) => {
+  /**
+   * @param {string} method
+   * @param {string} page
+   * @param {http.ServerResponse} response
+   * @param {http.Server} pages
+   */
+  async #reply (method, page, response, pages) {
+    const { cacheStatus, revision, afterMs, status, fails, isLast } = this.take(method, page)
+    const dueMs = performance.now() + afterMs
+    if (isLast) pages.close()
+    if (page !== PROBE_PAGE) await this.behaviour.work?.()
+    await waitUntilMs(dueMs)
+    if (fails === 'reset') response.socket?.resetAndDestroy()
+    else if (fails === 'close') response.socket?.destroy()
+    else if (fails !== 'none') {
+      response.writeHead(status, {
+        'Page-Revision': revision,
+        ...(cacheStatus === '' ? {} : { 'CF-Cache-Status': cacheStatus }),
+        'Content-Length': 2
+      }).end('ok')
+    }
+  }
+
+  /**
+   * Listens with as little work per request as possible, for GETs only; k6 works several times as much per request.
+   * @returns {Promise<{url: string, counterUrl: string, close: () => void}>}
+   */
+  async listenLean () {
+    const { url, close } = await listenOn(net.createServer((socket) => {
       socket.setNoDelay(true)
       socket.on('error', () => socket.destroy())
       // k6 sends each request in one piece, and only after the response to the previous one.
@@ -145,7 +182,15 @@ export class KnownServer {
         if (ends) socket.end()
       })
     }))
+    return { url, counterUrl: url, close }
   }
+}
+
+/** Timers of Node have whole milliseconds; the rest of the time the event loop turns. */
+async function waitUntilMs (/** @type {number} */ dueMs) {
+  const waitMs = Math.floor(dueMs - performance.now()) - 1
+  if (waitMs > 0) await delay(waitMs)
+  while (performance.now() < dueMs) await turn()
 }
 
 /**

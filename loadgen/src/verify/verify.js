@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { analysisOutput } from '../lab/python.js'
 import { CASES } from './cases/index.js'
-import { watchMachine } from './machine.js'
+import { watchDisturbance } from './disturbance.js'
 
 /** @typedef {import('./cases/row.js').Row} Row */
 
@@ -17,12 +17,12 @@ const ATTEMPTS_MAX = 3
  * @param {AbortSignal} options.signal
  * @param {(text: string) => void} options.say  a line of progress
  * @param {import('./cases/row.js').Case[]} [options.cases]
- * @param {() => () => string | undefined} [options.watch]  see watchMachine
+ * @param {() => () => string | undefined} [options.watch]  see watchDisturbance
  * @param {boolean} [options.judgeTimed]  false: timed rows are measured once and not judged
  * @returns {Promise<Row[]>}
  * @throws {Error} when a case cannot be run at all
  */
-export async function verify ({ short, signal, say, cases = CASES, watch = watchMachine, judgeTimed = true }) {
+export async function verify ({ short, signal, say, cases = CASES, watch = watchDisturbance, judgeTimed = true }) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-verify-'))
   try {
     /** @type {Map<import('./cases/row.js').Case, Row[]>} */

@@ -54,6 +54,7 @@ export async function openBoard ({ config, stack, outlive = false, signal, onPro
       seenFromThere: seenFromGuest,
       inherited: config.wikiEnvironment,
       booted,
+      processes: () => state.processes.map(({ name, pid }) => ({ name, pid, part: 'origin' })),
       close
     })
   } catch (error) {

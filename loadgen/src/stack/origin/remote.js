@@ -112,10 +112,13 @@ export async function restoreOrigin (ssh) {
  * @param {(uri: string) => string} options.seenFromThere  translates a database's address for that machine
  * @param {Record<string, string>} options.inherited  the wiki's settings from this command's environment
  * @param {boolean} options.booted  whether it is switched off afterwards, so that nothing needs to be restored
+ * @param {import('./origin.js').Origin['processes']} [options.processes]
  * @param {() => Promise<void>} options.close
  * @returns {import('./origin.js').Origin}
  */
-export function createRemoteOrigin ({ facts, address, ssh, seenFromThere, inherited, booted, close }) {
+export function createRemoteOrigin (
+  { facts, address, ssh, seenFromThere, inherited, booted, processes, close }
+) {
   /** Arguments that use the connection of a started stack, which needs no new key exchange. */
   let shared = ssh
   /** @type {LogPosition} */
@@ -168,6 +171,7 @@ export function createRemoteOrigin ({ facts, address, ssh, seenFromThere, inheri
     },
 
     sample: (onSample) => sampleOrigin({ command: 'ssh', args: shared, onSample }),
+    processes,
     close
   }
 }

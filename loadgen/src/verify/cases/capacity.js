@@ -64,12 +64,13 @@ export const capacity = {
             timed: true
           },
           {
-            check: 'generator',
-            what: 'is not called the limit where it is not',
-            known: 'no',
-            measured: trials.some((/** @type {any} */ trial) => trial.generator_limited) ? 'yes' : 'no',
+            check: 'limit',
+            what: 'is nothing of this machine where its servers only wait',
+            known: 'nothing',
+            measured: [...new Set(trials.map((/** @type {any} */ trial) => trial.saturation?.limit))].join(', '),
             bound: 'exact',
-            pass: trials.every((/** @type {any} */ trial) => trial.valid && !trial.generator_limited)
+            pass: trials.every((/** @type {any} */ trial) => trial.valid && trial.saturation?.limit === 'nothing'),
+            timed: true
           }
         ]
       }

@@ -1,5 +1,5 @@
-import { GENERATOR_LIMIT } from '../../lab/generator.js'
 import { doKnownRun } from '../known-run.js'
+import { limitRow } from './row.js'
 
 /** @typedef {import('./row.js').Case} Case */
 
@@ -18,21 +18,6 @@ export const generatorLimited = {
       threads: 32,
       behaviour: { answer: () => ({ hit: false, revision: REVISION }) }
     }, context)
-    return {
-      ask: [{ run }],
-      rows: (said) => {
-        const [trial] = said(run).trials
-        return [{
-          check: 'generator',
-          what: 'is called the limit where it is',
-          known: 'yes',
-          measured: `${trial.generator_limited ? 'yes' : 'no'} (${(100 * trial.generator_cpu_share).toFixed(0)} % of the cores)`,
-          bound: `above ${100 * GENERATOR_LIMIT} %`,
-          pass: trial.valid && trial.generator_limited,
-          // Fails if other processes take the cores that k6 would use.
-          timed: true
-        }]
-      }
-    }
+    return { ask: [{ run }], rows: (said) => [limitRow('generator', said(run).trials[0])] }
   }
 }

@@ -1,5 +1,6 @@
 import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { gunzipSync } from 'node:zlib'
 
 /**
  * Returns why the lab called the only trial of a run invalid.
@@ -10,6 +11,17 @@ export const reasonsOf = (run) => trialOf(run).invalid_reasons
 
 /** @param {string} run */
 export const trialOf = (run) => JSON.parse(readFileSync(path.join(run, 'trials/0001/trial.json'), 'utf8'))
+
+/**
+ * @param {string} trialDirectory  of the open model
+ * @returns {number[]} planned times of the requests, ms, rising
+ */
+export function readPlannedTimesMs (trialDirectory) {
+  const text = gunzipSync(readFileSync(path.join(trialDirectory, 'samples.csv.gz'))).toString()
+  const [header, ...rows] = text.trimEnd().split('\n')
+  const column = header.split(',').indexOf('planned_at_us')
+  return rows.map((row) => Number(row.split(',')[column]) / 1000).sort((a, b) => a - b)
+}
 
 /**
  * Copies a run and changes something in the copy.

@@ -36,14 +36,14 @@
 export function numberRow (check, what, known, measured, within, unit = '') {
   const shown = (/** @type {number | null | undefined} */ value) => value === null || value === undefined
     ? 'nothing'
-    : `${Number.isInteger(value) ? value : value.toPrecision(4)}${unit && ` ${unit}`}`
+    : `${Number.isInteger(value) ? value : value >= 1000 ? Math.round(value) : value.toPrecision(4)}${unit && ` ${unit}`}`
   const pass = typeof measured === 'number' && Math.abs(measured - known) <= within * Math.abs(known)
   return {
     check,
     what,
     known: shown(known),
     measured: shown(measured),
-    bound: within === 0 ? 'exact' : `± ${100 * within} %`,
+    bound: within === 0 ? 'exact' : `± ${Math.round(100 * within)} %`,
     pass
   }
 }
@@ -66,5 +66,24 @@ export function caughtRow (check, what, known, reasons, wanted) {
     measured: found ?? (reasons.length === 0 ? 'nothing was said' : reasons.join('; ')),
     bound: 'invalid, and why',
     pass: found !== undefined
+  }
+}
+
+/**
+ * Checks that the limit of a trial was named.
+ * @param {import('../../machine/saturation.js').Limit} known
+ * @param {{valid: boolean, saturation: import('../../machine/saturation.js').Saturation | null}} trial
+ * @returns {Row}
+ */
+export function limitRow (known, { valid, saturation }) {
+  return {
+    check: 'limit',
+    what: `is named where it is the ${known}`,
+    known,
+    measured: saturation === null ? 'not recorded' : `${saturation.limit}: ${saturation.evidence}`,
+    bound: 'named',
+    pass: valid && saturation?.limit === known,
+    // Fails if other processes take the cores that it would use.
+    timed: true
   }
 }

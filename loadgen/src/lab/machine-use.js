@@ -1,0 +1,60 @@
+import { writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import path from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { saturationOf } from '../machine/saturation.js'
+import { intervalsOf } from '../machine/usage.js'
+
+const MACHINE_COLUMNS = /** @type {const} */ (
+  ['busy_cores', 'idle_cores', 'stolen_cores', 'others_cores', 'pressure_ratio', 'held_up_ratio']
+)
+const PROCESS_COLUMNS = /** @type {const} */ (['cpu_cores', 'busiest_thread_cores', 'run_queue_cores'])
+
+/** @typedef {import('../machine/usage.js').Interval} Interval */
+
+/**
+ * Writes machine.csv.gz and processes.csv.gz of a trial, and says what was the limit.
+ * @param {object} options
+ * @param {import('../machine/watch.js').Reading[]} options.readings
+ * @param {string} options.directory  of the trial
+ * @param {import('./site.js').Site} options.site
+ * @param {import('./samples.js').Counts | null} options.samples  of the probe
+ * @param {import('./origin-samples.js').Kept | null} options.originSamples
+ * @returns {import('../machine/saturation.js').Saturation | null}
+ */
+export function keepMachineUse ({ readings, directory, site, samples, originSamples }) {
+  const intervals = intervalsOf(readings)
+  if (intervals.length === 0) return null
+  write(directory, 'machine', ['time_us', 'duration_s', ...MACHINE_COLUMNS], intervals.map(machineRow))
+  write(directory, 'processes', ['time_us', 'process', 'part', ...PROCESS_COLUMNS], intervals.flatMap(processRows))
+  const isRemote = site.facts.origin !== undefined && site.facts.origin.kind !== 'local'
+  return saturationOf(readings, {
+    cores: availableParallelism(),
+    fromUs: samples?.first_sent_at_us,
+    untilUs: samples?.last_done_at_us,
+    quotaCores: site.quotaCores,
+    remoteOriginShare: isRemote ? originSamples?.cpu_ratio_mean : null
+  })
+}
+
+/** @param {Interval} interval */
+const machineRow = (interval) =>
+  [interval.until_us, cell(interval.duration_s), ...MACHINE_COLUMNS.map((name) => cell(interval[name]))]
+
+/** @param {Interval} interval */
+const processRows = ({ until_us: untilUs, processes }) => [...processes].map(([name, use]) =>
+  [untilUs, name, use.part, ...PROCESS_COLUMNS.map((column) => cell(use[column]))])
+
+/** @param {number | null} value */
+const cell = (value) => value === null ? '' : String(Math.round(value * 10_000) / 10_000)
+
+/**
+ * @param {string} directory
+ * @param {string} name
+ * @param {string[]} columns
+ * @param {(string | number)[][]} rows
+ */
+function write (directory, name, columns, rows) {
+  const text = [columns, ...rows].map((row) => `${row.join()}\n`).join('')
+  writeFileSync(path.join(directory, `${name}.csv.gz`), gzipSync(text))
+}

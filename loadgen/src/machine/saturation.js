@@ -1,0 +1,191 @@
+import { intervalsOf, partsOf } from './usage.js'
+
+/**
+ * Above these shares something counts as saturated; docs/methodology.md ("What was saturated") gives the reasons.
+ * `machine` and `generator` are of all cores, `thread` of one, `quota` of what a profile grants the origin's processes.
+ */
+export const SATURATED = Object.freeze({ machine: 0.95, generator: 0.7, thread: 0.9, quota: 0.9 })
+/** Of the cores, or of the time: if other processes take more, times are not those of the machine alone. */
+export const DISTURBED_SHARE = 0.1
+
+/** @typedef {import('./usage.js').Interval} Interval */
+/** @typedef {import('./usage.js').Use} Use */
+/** @typedef {import('./reading.js').Part} Part */
+/** @typedef {'nothing' | 'machine' | Exclude<Part, 'lab'>} Limit */
+
+/**
+ * Who used the processors while requests were under way, and what was the limit (docs/results-format.md).
+ * @typedef {object} Saturation
+ * @property {Limit} limit
+ * @property {string} evidence  a sentence
+ * @property {string | null} disturbed  a sentence, if other processes disturbed the trial
+ * @property {number} sampled_s  the time that the means below cover
+ * @property {number} cores
+ * @property {number} busy_cores
+ * @property {number} idle_cores
+ * @property {number} others_cores
+ * @property {number | null} stolen_cores
+ * @property {number | null} pressure_ratio
+ * @property {number} held_up_ratio
+ * @property {Partial<Record<Part, Use>>} parts
+ */
+
+/**
+ * @param {import('./reading.js').Reading[]} readings
+ * @param {object} during
+ * @param {number} during.cores  of the machine
+ * @param {number | null} [during.fromUs]  of the first request, microseconds since 1970
+ * @param {number | null} [during.untilUs]  of the last response
+ * @param {number | null} [during.quotaCores]  of the origin's processes together; null: no limit
+ * @param {number | null} [during.remoteOriginShare]  of its own cores, that an origin on another machine used
+ * @returns {Saturation | null} null: nothing was read
+ */
+export function saturationOf (readings, {
+  cores, fromUs = null, untilUs = null, quotaCores = null, remoteOriginShare = null
+}) {
+  const intervals = underLoad(intervalsOf(readings), fromUs, untilUs)
+  if (intervals.length === 0) return null
+  const mean = meanOf(intervals)
+  const facts = { ...mean, cores }
+  return {
+    ...limitOf(facts, quotaCores, remoteOriginShare),
+    disturbed: disturbanceOf(facts),
+    sampled_s: round(intervals.reduce((sum, { duration_s: durationS }) => sum + durationS, 0)),
+    ...rounded(facts)
+  }
+}
+
+/**
+ * @param {Interval[]} intervals
+ * @param {number | null} fromUs
+ * @param {number | null} untilUs
+ * @returns {Interval[]} those within the load; of a load that is shorter than an interval, those that overlap it
+ */
+function underLoad (intervals, fromUs, untilUs) {
+  if (fromUs === null || untilUs === null) return intervals
+  const within = intervals.filter((each) => each.from_us >= fromUs && each.until_us <= untilUs)
+  if (within.length > 0) return within
+  return intervals.filter((each) => each.until_us > fromUs && each.from_us < untilUs)
+}
+
+/** @param {Interval[]} intervals  at least one */
+function meanOf (intervals) {
+  const totalS = intervals.reduce((sum, { duration_s: durationS }) => sum + durationS, 0)
+  const weighted = (/** @type {(interval: Interval) => number} */ of) =>
+    intervals.reduce((sum, each) => sum + of(each) * each.duration_s, 0) / totalS
+  const known = (/** @type {'stolen_cores' | 'pressure_ratio'} */ name) =>
+    intervals.some((each) => each[name] === null) ? null : weighted((each) => each[name] ?? 0)
+  const used = intervals.map(partsOf)
+  const names = /** @type {Part[]} */ ([...new Set(used.flatMap((parts) => Object.keys(parts)))])
+  const use = (/** @type {Part} */ part, /** @type {keyof Use} */ name) =>
+    weighted((each) => used[intervals.indexOf(each)][part]?.[name] ?? 0)
+  return {
+    busy_cores: weighted((each) => each.busy_cores),
+    idle_cores: weighted((each) => each.idle_cores),
+    others_cores: weighted((each) => each.others_cores),
+    stolen_cores: known('stolen_cores'),
+    pressure_ratio: known('pressure_ratio'),
+    held_up_ratio: weighted((each) => each.held_up_ratio),
+    parts: /** @type {Partial<Record<Part, Use>>} */ (Object.fromEntries(names.map((part) => [part, {
+      cpu_cores: use(part, 'cpu_cores'),
+      busiest_thread_cores: use(part, 'busiest_thread_cores'),
+      run_queue_cores: use(part, 'run_queue_cores')
+    }])))
+  }
+}
+
+/** @typedef {ReturnType<typeof meanOf> & {cores: number}} Facts */
+
+/**
+ * @param {Facts} facts
+ * @param {number | null} quotaCores
+ * @param {number | null} remoteOriginShare
+ * @returns {{limit: Limit, evidence: string}}
+ */
+function limitOf (facts, quotaCores, remoteOriginShare) {
+  const { parts, cores, busy_cores: busy } = facts
+  const cpu = (/** @type {Part} */ part) => parts[part]?.cpu_cores ?? 0
+  const usage = `the cores were ${percent(busy / cores)} busy: ${usersOf(facts)}`
+  if (cpu('generator') > SATURATED.generator * cores) return { limit: 'generator', evidence: usage }
+  if (busy >= SATURATED.machine * cores) {
+    const most = /** @type {const} */ (['generator', 'links']).find((part) => cpu(part) > busy / 2)
+    return { limit: most ?? 'machine', evidence: usage }
+  }
+  const ofOrigin = largest(['origin', 'wiki', 'database'], cpu)
+  const usedCores = cpu('origin') + cpu('wiki') + cpu('database')
+  if (quotaCores !== null && usedCores >= SATURATED.quota * quotaCores) {
+    return {
+      limit: ofOrigin,
+      evidence: `the origin's processes used ${percent(usedCores / quotaCores)} of their ${quotaCores} cores, most of it ${NAMES[ofOrigin]}`
+    }
+  }
+  const thread = (/** @type {Part} */ part) => parts[part]?.busiest_thread_cores ?? 0
+  const busiest = largest(['links', 'edge', 'origin', 'wiki', 'database'], thread)
+  if (thread(busiest) >= SATURATED.thread) {
+    return { limit: busiest, evidence: `a thread of ${NAMES[busiest]} used ${percent(thread(busiest))} of a core` }
+  }
+  if (remoteOriginShare !== null && remoteOriginShare >= SATURATED.thread) {
+    return { limit: 'origin', evidence: `the cores of the origin's machine were ${percent(remoteOriginShare)} busy` }
+  }
+  return { limit: 'nothing', evidence: usage }
+}
+
+/**
+ * @param {Pick<Facts, 'cores' | 'others_cores' | 'held_up_ratio'>} facts
+ * @returns {string | null} a sentence
+ */
+export function disturbanceOf ({ cores, others_cores: others, held_up_ratio: heldUp }) {
+  const reasons = [
+    ...(others / cores > DISTURBED_SHARE ? [`other processes had ${percent(others / cores)} of the cores`] : []),
+    ...(heldUp > DISTURBED_SHARE ? [`a thread that only has to wake up was held up for ${percent(heldUp)} of the time`] : [])
+  ]
+  return reasons.length === 0 ? null : reasons.join(', and ')
+}
+
+/** In sentences. */
+const NAMES = Object.freeze({
+  generator: 'k6',
+  links: 'the links',
+  edge: 'the cache at the door',
+  origin: 'the origin\'s nginx',
+  wiki: 'the wiki',
+  database: 'the database',
+  lab: 'the lab'
+})
+
+/**
+ * @param {Facts} facts
+ * @returns {string} the parts that used a fiftieth of the cores or more, the largest first
+ */
+function usersOf ({ parts, cores, others_cores: others }) {
+  const users = [
+    ...Object.entries(parts).map(([part, { cpu_cores: used }]) => ({ name: NAMES[/** @type {Part} */ (part)], used })),
+    { name: 'other processes', used: others }
+  ].filter(({ used }) => used >= 0.02 * cores).sort((a, b) => b.used - a.used)
+  return users.map(({ name, used }) => `${name} ${percent(used / cores)}`).join(', ') || 'nothing used much'
+}
+
+/**
+ * @template {Part} P
+ * @param {P[]} parts
+ * @param {(part: Part) => number} of
+ * @returns {P}
+ */
+const largest = (parts, of) => parts.reduce((most, part) => of(part) > of(most) ? part : most)
+
+/** @param {Facts} facts */
+function rounded ({ parts, cores, ...numbers }) {
+  const each = (/** @type {Record<string, number | null>} */ values) =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value === null ? null : round(value)]))
+  return /** @type {Omit<Saturation, 'limit' | 'evidence' | 'disturbed' | 'sampled_s'>} */ ({
+    cores,
+    ...each(numbers),
+    parts: Object.fromEntries(Object.entries(parts).map(([part, use]) => [part, each({ ...use })]))
+  })
+}
+
+/** @param {number} value */
+const round = (value) => Math.round(value * 1000) / 1000
+
+/** @param {number} share */
+const percent = (share) => `${(100 * share).toFixed(0)} %`
