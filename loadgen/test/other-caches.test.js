@@ -6,6 +6,7 @@ import path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { OTHER_CACHES, prepareCache } from '@stevec/cdn/caches'
 import { cacheStatusOf } from '../scenarios/cache-status.js'
+import { warmCache } from '../src/lab/warm-cache.js'
 import { request } from '@stevec/harness/request'
 import { killGroup } from '@stevec/harness/processes'
 import { freePorts } from '@stevec/harness/ports'
@@ -90,7 +91,10 @@ for (const name of OTHER_CACHES) {
       )
       await killGroup(running)
       await start()
-      assert.equal(await get('/page'), 'MISS')
+      asked = 0
+      assert.equal(await warmCache({ url: `http://127.0.0.1:${port}` }), 100)
+      assert.equal(asked, 10, 'each page of the warm-up is one miss, then hits')
+      assert.equal(await get('/page'), 'MISS', 'warmed up, and empty of all other pages')
     })
   })
 }

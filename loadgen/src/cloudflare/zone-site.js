@@ -7,13 +7,13 @@ import { NO_LOGS } from '../lab/logs.js'
 import { createPageSizes } from '../lab/page-sizes.js'
 import { writePages } from '../lab/pages.js'
 import { storesPages } from '../lab/storing.js'
-import { warmUp } from '../lab/warm-up.js'
+import { FEW_ROUNDS, warmUp } from '../lab/warm-up.js'
 import { createBudget, requestsOfTrial, total } from './budget.js'
 import { checkWiki, PROBE_PATH, withAdvice } from './check-wiki.js'
 import { createCloudflareTarget } from './target.js'
 
-/** Enough for a wiki that already serves requests; each one counts against the budget of the trials. */
-export const WARM_UP_REQUESTS = 300
+/** Few, as each one counts against the budget of the trials; no edits, as the wiki is somebody else's. */
+export const WARM_UP_REQUESTS = FEW_ROUNDS.most * FEW_ROUNDS.requests
 /** The longest wait for the wiki's rate limit, whatever its `Retry-After`. */
 const LIMIT_WAIT_MAX_S = 120
 const SECOND_MS = 1000
@@ -47,7 +47,8 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
   const sizes = createPageSizes(seed)
   const onLimit = waitAtLimit({ sourceUrl: urls.source, edits, signal, progress })
   const budget = createBudget(maxRequests)
-  let warmUpRequests = 0
+  /** @type {import('../lab/warm-up.js').WarmUp | null} */
+  let warmed = null
   let isChecked = false
   let ranBefore = false
 
@@ -83,18 +84,13 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
         .catch((error) => { throw withAdvice(error) })
       sizes.wrote(missing)
       budget.spend(missing.length)
-      if (warmUpRequests === 0) {
+      if (warmed === null) {
         // Bypasses Cloudflare, so that Cloudflare does not count the warm-up.
-        warmUpRequests = await warmUp({
-          door: zoneDoors.source,
-          pages: settings.pages,
-          requests: WARM_UP_REQUESTS,
-          signal
-        })
-        budget.spend(warmUpRequests)
-        progress.ready(missing.length, warmUpRequests)
+        warmed = await warmUp({ door: zoneDoors.source, pages: settings.pages, rounds: FEW_ROUNDS, signal })
+        budget.spend(warmed.requests)
+        progress.ready(missing.length, warmed)
       }
-      return { doors: zoneDoors, warmUpRequests }
+      return { doors: zoneDoors, warmUp: warmed }
     },
 
     async causeFault () {

@@ -7,7 +7,15 @@ import { readCounter } from './counter.js'
 export const PROBE_PAGE = 'cold-proof'
 export const PROBE_TEXT = 'Read before each trial to prove that the caches are cold.'
 
-/** @typedef {{cold: boolean, observed: string[], origin_requests: number}} ColdProof  `observed`: '' for no status */
+/**
+ * `observed`: '' for no status. `warm_up`: requests for pages of its own that the emptied cache got before the last
+ * read, and how many of them reached the origin; null where nothing is stored.
+ * @typedef {object} ColdProof
+ * @property {boolean} cold
+ * @property {string[]} observed
+ * @property {number} origin_requests  of the observed reads
+ * @property {{requests: number, origin_requests: number} | null} [warm_up]
+ */
 
 /**
  * Empties every cache and proves it at a door: a page that was a HIT just before must be a MISS and reach the origin.
@@ -18,9 +26,10 @@ export const PROBE_TEXT = 'Read before each trial to prove that the caches are c
  * @param {Record<string, {url: string, token: string}>} options.controls
  * @param {string} options.wikiUrl
  * @param {() => Promise<void>} [options.emptyOther]  empties a cache without a control listener
+ * @param {() => Promise<number>} [options.warmCache]  sends the emptied cache requests for other pages; their number
  * @returns {Promise<ColdProof>}
  */
-export async function purgeAndProveCold ({ door, stores, controls, wikiUrl, emptyOther = async () => {} }) {
+export async function purgeAndProveCold ({ door, stores, controls, wikiUrl, emptyOther = async () => {}, warmCache }) {
   const purge = () => Promise.all([
     emptyOther(),
     ...Object.values(controls).map((control) => createEdge(control).purgeEverything())
@@ -29,14 +38,19 @@ export async function purgeAndProveCold ({ door, stores, controls, wikiUrl, empt
     const { headers } = await request(`${door.url}/wiki/${PROBE_PAGE}`)
     return cacheStatusOf((name) => headers[name]?.toString())
   }
+  const counted = async () => (await readCounter(wikiUrl)).requests
   await purge()
-  await readCounter(wikiUrl)
+  await counted()
   const observed = [await read(), await read()]
+  let reached = await counted()
   await purge()
+  const warmUp = stores && warmCache !== undefined
+    ? { requests: await warmCache(), origin_requests: await counted() }
+    : null
   observed.push(await read())
-  const { requests } = await readCounter(wikiUrl)
+  reached += await counted()
   const cold = stores
-    ? observed.join() === 'MISS,HIT,MISS' && requests === 2
-    : observed.every((status) => status === '' || status === 'BYPASS') && requests === 3
-  return { cold, observed, origin_requests: requests }
+    ? observed.join() === 'MISS,HIT,MISS' && reached === 2
+    : observed.every((status) => status === '' || status === 'BYPASS') && reached === 3
+  return { cold, observed, origin_requests: reached, warm_up: warmUp }
 }

@@ -2,7 +2,8 @@ import { request } from '@stevec/harness/request'
 import { PROBE_PAGE, PROBE_TEXT } from './cold.js'
 import { createPageSizes } from './page-sizes.js'
 import { WRITE_TIMEOUT_MS, writePages } from './pages.js'
-import { openConnections, warmUp } from './warm-up.js'
+import { createWarmUpEdits } from './warm-up-pages.js'
+import { FEW_ROUNDS, openConnections, warmUp } from './warm-up.js'
 
 /** @typedef {import('./definition.js').Settings} Settings */
 
@@ -10,8 +11,6 @@ import { openConnections, warmUp } from './warm-up.js'
 const CONNECTIONS_KEPT_MS = 540_000
 /** Up to this many clients, opening connections takes negligible time. */
 const FEW_CLIENTS = 16
-/** Times of an emulated CPU are not evaluated, and each request takes up to a second there. */
-const EMULATED_WARM_UP_REQUESTS = 300
 
 /**
  * Brings the wiki into the state that a trial begins with: its pages at their sizes, compiled code, open connections.
@@ -25,15 +24,32 @@ const EMULATED_WARM_UP_REQUESTS = 300
  */
 export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }) {
   const sizes = createPageSizes(seed)
-  const nothingDone = { warmUpRequests: 0, connections: 0, connectedUntilMs: 0 }
+  const edits = createWarmUpEdits(seed)
+  /** @type {{warmUp: import('./warm-up.js').WarmUp | null, connections: number, connectedUntilMs: number}} */
+  const nothingDone = { warmUp: null, connections: 0, connectedUntilMs: 0 }
   let done = { ...nothingDone }
-  /** Written by trials, beyond the stack's initial pages. */
+  /** Written by trials and warm-ups, beyond the stack's initial pages. */
   let writtenBytes = 0
 
   /** @param {Settings} settings */
   function opensConnections (settings) {
     const clients = settings.vus + settings.background_vus
     return clients > done.connections || (clients > FEW_CLIENTS && performance.now() > done.connectedUntilMs)
+  }
+
+  /**
+   * @param {Settings} settings
+   * @param {import('../stack/doors.js').Door} door
+   */
+  function warmWiki (settings, door) {
+    const next = edits.like(settings)
+    const nextEdit = () => {
+      const edit = next()
+      writtenBytes += edit.text.length
+      return edit
+    }
+    // Times of an emulated CPU are not evaluated, and each request takes up to a second there.
+    return warmUp({ door, pages: settings.pages, nextEdit, rounds: emulated ? FEW_ROUNDS : undefined, signal })
   }
 
   return {
@@ -57,22 +73,21 @@ export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }
     /**
      * @param {Settings} settings
      * @param {Record<'nocache' | 'source', import('../stack/doors.js').Door>} doors
-     * @returns {Promise<number>} warm-up requests that this wiki got
+     * @returns {Promise<import('./warm-up.js').WarmUp>} of this wiki
      * @throws {Error} when the wiki refuses a page
      */
     async prepare (settings, doors) {
       const missing = sizes.missing(settings)
       await writePages({ wikiUrl, seed, pages: missing, signal, onProgress: progress.writing })
       sizes.wrote(missing)
-      if (done.warmUpRequests > 0) {
+      if (done.warmUp !== null) {
         for (const { sizeChars } of missing) writtenBytes += sizeChars
       } else {
         const headers = { 'content-type': 'text/markdown' }
         const probe = { method: 'POST', headers, body: PROBE_TEXT, timeoutMs: WRITE_TIMEOUT_MS }
         await request(`${wikiUrl}/wiki/${PROBE_PAGE}`, probe)
-        const requests = emulated ? EMULATED_WARM_UP_REQUESTS : undefined
-        done.warmUpRequests = await warmUp({ door: doors.nocache, pages: settings.pages, requests, signal })
-        progress.ready(missing.length, done.warmUpRequests)
+        done.warmUp = await warmWiki(settings, doors.nocache)
+        progress.ready(missing.length, done.warmUp)
       }
       if (opensConnections(settings)) {
         const connections = settings.vus + settings.background_vus
@@ -80,7 +95,7 @@ export function createPreparation ({ wikiUrl, seed, emulated, signal, progress }
         done.connections = connections
         done.connectedUntilMs = performance.now() + CONNECTIONS_KEPT_MS
       }
-      return done.warmUpRequests
+      return done.warmUp
     },
 
     /** @param {import('./matrix.js').PlannedTrial} trial  complete or only started */

@@ -58,9 +58,9 @@ export function createProgress (write, writeWarning = write) {
     writing: (written, of) => line(`  … ${written} of ${of} pages written`),
     /**
      * @param {number} pages
-     * @param {number} requests  that warmed the wiki up
+     * @param {import('./warm-up.js').WarmUp} warmUp
      */
-    ready: (pages, requests) => line(`wrote ${pages} pages and read them ${requests} times to warm up`),
+    ready: (pages, warmUp) => line(`wrote ${pages} pages; ${warmUpText(warmUp)}`),
     /** @param {number} trials */
     trialsBegin (trials) {
       trialsStartedAt = performance.now()
@@ -155,6 +155,13 @@ function found ({
     ...(schedule !== null && schedule.never_sent > 0 ? [`${schedule.never_sent} never sent`] : []),
     ...(k6.generator_limited ? ['generator-limited'] : [])
   ]
+}
+
+/** @param {import('./warm-up.js').WarmUp} warmUp */
+function warmUpText ({ requests, writes, steady, read_mean_ms: readMs, write_mean_ms: writeMs }) {
+  const sent = `warmed up by ${requests} requests${writes > 0 ? `, ${writes} of them edits` : ''}`
+  const took = `a read took ${readMs.toFixed(2)} ms${writeMs === null ? '' : `, an edit ${writeMs.toFixed(2)} ms`}`
+  return `${sent}; ${took} at last${steady ? '' : ', and times had not stopped falling'}`
 }
 
 /** @param {number} seconds */

@@ -126,7 +126,7 @@ async function newManifest ({ definition, directory, preset, seed, command, prof
 async function prepareFirst (site, [first]) {
   if (first === undefined) return null
   await site.start(first.settings)
-  return (await site.prepare(first.settings)).warmUpRequests
+  return (await site.prepare(first.settings)).warmUp?.requests ?? 0
 }
 
 /**

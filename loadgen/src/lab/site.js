@@ -15,6 +15,7 @@ import { createLogs } from './logs.js'
 import { createPreparation } from './preparation.js'
 import { purgeLogEnd, purgesSince, waitUntilPurged } from './purges.js'
 import { storesPages } from './storing.js'
+import { warmCache } from './warm-cache.js'
 
 /** Of the logs and the database, whose history keeps every edit; beyond this, the next trial starts a new stack. */
 const GROWTH_MAX_BYTES = 1_000_000_000
@@ -120,13 +121,13 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, origin, stack, prepa
     async prepare (settings) {
       const { doors } = await start(settings)
       if (preparation.isHeavy(settings)) await stack.disengage()
-      const warmUpRequests = await preparation.prepare(settings, doors)
+      const warmUp = await preparation.prepare(settings, doors)
       // A purge during the trial would empty the caches in the middle of it.
       if (!await purgesSent(settings)) {
         throw new Error('the wiki could not purge the written pages from the edge; wiki.log in the stack\'s folder says why')
       }
       await stack.engage(settings.origin_delay_ms)
-      return { doors, warmUpRequests }
+      return { doors, warmUp }
     },
 
     async proveCold (settings) {
@@ -138,7 +139,8 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, origin, stack, prepa
         stores: storesPages(door, settings),
         controls: running.controls,
         wikiUrl,
-        emptyOther
+        emptyOther,
+        warmCache: () => warmCache(door)
       })
     },
 
@@ -172,8 +174,8 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, origin, stack, prepa
  * @property {(settings: import('./definition.js').Settings) =>
  *   Promise<{doors: Doors, config_hashes: Record<string, string>, links_api?: string | null}>} start  for a trial with these settings
  * @property {(settings: import('./definition.js').Settings) =>
- *   Promise<{doors: Doors, warmUpRequests: number}>} prepare  brings the site into the state that such a trial begins
- *   with: pages at their sizes, a warm wiki
+ *   Promise<{doors: Doors, warmUp: import('./warm-up.js').WarmUp | null}>} prepare  brings the site into the state that
+ *   such a trial begins with: pages at their sizes, a warm wiki. `warmUp`: null if it needs none
  * @property {(settings: import('./definition.js').Settings) => Promise<import('./cold.js').ColdProof>} proveCold
  *   empties the caches and proves it at the trial's door; leaves the counter at 0
  * @property {(settings: import('./definition.js').Settings) =>

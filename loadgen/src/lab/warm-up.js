@@ -1,8 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pageName } from '../../scenarios/plan.js'
 import { request } from '@stevec/harness/request'
+import { WRITE_TIMEOUT_MS } from './pages.js'
+import { isSteady } from './steady.js'
 
-const REQUESTS = 3_000
+/** @typedef {{requests: number, least: number, most: number}} Rounds  requests of each round; number of rounds */
+
+/**
+ * At least the 3000 requests at which a wiki on two cores was within a tenth of its later times; at most five seconds
+ * there.
+ * @type {Rounds}
+ */
+const ROUNDS = Object.freeze({ requests: 250, least: 12, most: 24 })
+/** Where each request costs much (an emulated board, somebody's wiki): too few for the rule to be met often. */
+export const FEW_ROUNDS = Object.freeze({ requests: 60, least: 5, most: 5 })
+/** One request in ten is an edit. */
+const EDIT_EVERY = 10
 const CONCURRENCY = 4
 /** The first reads of an emulated board took more than ten seconds on a busy machine. */
 const READ_WITHIN_MS = 60_000
@@ -12,31 +25,92 @@ const UNAVAILABLE_WAIT_MS = 1_000
 const CONNECTING_WITHIN_MS = 60_000
 
 /**
- * Reads pages until the JavaScript engine has compiled the wiki's code and the database has its data in the cache.
- * Otherwise the first trials of a run would measure a slower wiki than the last. Uses a door that stores nothing.
- * @param {object} options
- * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door
- * @param {number} options.pages
- * @param {number} [options.requests]
- * @param {AbortSignal} options.signal
- * @returns {Promise<number>} requests sent
- * @throws {Error} when a page does not exist
+ * What a warm-up sent and found; trial.json has it (docs/results-format.md). The times are means of the last round.
+ * @typedef {object} WarmUp
+ * @property {number} requests
+ * @property {number} writes  among them
+ * @property {number} rounds
+ * @property {boolean} steady  whether times had stopped falling
+ * @property {number} read_mean_ms
+ * @property {number | null} write_mean_ms
  */
-export async function warmUp ({ door, pages, requests = REQUESTS, signal }) {
-  let next = 0
+
+/**
+ * Reads and edits pages until the times of both no longer fall (steady.js): until then, the JavaScript engine still
+ * compiles the wiki's code. Without the edits, the first ten of a trial took 1.6 times as long as the last ten.
+ * @param {object} options
+ * @param {Pick<import('../stack/doors.js').Door, 'url'>} options.door  that stores nothing
+ * @param {number} options.pages  of trials, to read
+ * @param {() => {name: string, text: string}} [options.nextEdit]  default: no edits
+ * @param {Rounds} [options.rounds]
+ * @param {AbortSignal} options.signal
+ * @returns {Promise<WarmUp>}
+ * @throws {Error} when a page does not exist or an edit is refused
+ */
+export async function warmUp ({ door, pages, nextEdit, rounds = ROUNDS, signal }) {
+  const send = createSender(door.url, signal)
+  /** @type {number[]} */
+  const readMeansMs = []
+  /** @type {number[]} */
+  const writeMeansMs = []
+  let index = 0
+
+  async function sendRound () {
+    /** @type {number[]} */
+    const readsMs = []
+    /** @type {number[]} */
+    const writesMs = []
+    const end = index + rounds.requests
+    await Promise.all(Array.from({ length: CONCURRENCY }, async () => {
+      while (index < end) {
+        const next = index++
+        if (nextEdit !== undefined && next % EDIT_EVERY === EDIT_EVERY - 1) writesMs.push(await send(nextEdit()))
+        else readsMs.push(await send({ name: pageName(next % pages) }))
+      }
+    }))
+    readMeansMs.push(mean(readsMs))
+    if (writesMs.length > 0) writeMeansMs.push(mean(writesMs))
+  }
+  const steady = () => isSteady(readMeansMs) && (nextEdit === undefined || isSteady(writeMeansMs))
+
+  do await sendRound()
+  while (readMeansMs.length < rounds.most && (readMeansMs.length < rounds.least || !steady()))
+  return {
+    requests: index,
+    writes: nextEdit === undefined ? 0 : Math.floor(index / EDIT_EVERY),
+    rounds: readMeansMs.length,
+    steady: steady(),
+    read_mean_ms: readMeansMs[readMeansMs.length - 1],
+    write_mean_ms: writeMeansMs[writeMeansMs.length - 1] ?? null
+  }
+}
+
+/**
+ * @param {string} url  of the door
+ * @param {AbortSignal} signal
+ * @returns {(page: {name: string, text?: string}) => Promise<number>} reads a page, or saves its text; ms that it took
+ */
+function createSender (url, signal) {
   let unavailable = 0
-  const reader = async () => {
-    while (next < requests) {
+  return async function send ({ name, text }) {
+    const options = text === undefined
+      ? { timeoutMs: READ_WITHIN_MS }
+      : { method: 'POST', headers: { 'content-type': 'text/markdown' }, body: text, timeoutMs: WRITE_TIMEOUT_MS }
+    for (;;) {
       signal.throwIfAborted()
-      const page = next++ % pages
-      const { status } = await request(`${door.url}/wiki/${pageName(page)}`, { timeoutMs: READ_WITHIN_MS })
-      if (status === 503 && ++unavailable <= UNAVAILABLE_MAX) await delay(UNAVAILABLE_WAIT_MS, undefined, { signal })
-      else if (status !== 200) throw new Error(`${pageName(page)} answered ${status} during the warm-up`)
+      const sentAt = performance.now()
+      const { status } = await request(`${url}/wiki/${name}`, options)
+      if (status === 200 || status === 201) return performance.now() - sentAt
+      if (status !== 503 || ++unavailable > UNAVAILABLE_MAX) {
+        throw new Error(`${name} answered ${status} during the warm-up`)
+      }
+      await delay(UNAVAILABLE_WAIT_MS, undefined, { signal })
     }
   }
-  await Promise.all(Array.from({ length: CONCURRENCY }, reader))
-  return requests
 }
+
+/** @param {number[]} values  rounded to microseconds, if they are milliseconds */
+const mean = (values) => Math.round(1000 * values.reduce((sum, value) => sum + value, 0) / values.length) / 1000
 
 /**
  * Sends so many requests at once that the origin's nginx opens as many connections to the wiki, which it keeps open.

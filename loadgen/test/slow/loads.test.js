@@ -114,8 +114,8 @@ describe('a run of caches', () => {
       assert.deepEqual(trials.map(({ cell }) => cell.cache).sort(), ['nginx', ...others].sort())
       for (const trial of trials) {
         assert.deepEqual(
-          [trial.cell.cache, trial.valid, trial.cold_proof.observed.join()],
-          [trial.cell.cache, true, 'MISS,HIT,MISS']
+          [trial.cell.cache, trial.valid, trial.cold_proof.observed.join(), trial.cold_proof.warm_up],
+          [trial.cell.cache, true, 'MISS,HIT,MISS', { requests: 100, origin_requests: 10 }]
         )
         assert.equal(trial.requests_sent - trial.served_by_cache, trial.counter.requests)
         assert.ok(trial.cache_statuses.HIT > 150, trial.cell.cache)

@@ -70,13 +70,19 @@ describe('a run of every cache policy', () => {
 
   test('proves storing caches cold, and proves that under the other policies no cache stores a page', () => {
     for (const policy of ['ttl', 'ttl-swr', 'purge-url', 'purge-tag']) {
-      assert.deepEqual(of(policy).cold_proof, { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2 })
+      assert.deepEqual(of(policy).cold_proof, {
+        cold: true,
+        observed: ['MISS', 'HIT', 'MISS'],
+        origin_requests: 2,
+        warm_up: { requests: 100, origin_requests: 10 }
+      })
     }
     for (const policy of ['revalidate', 'no-store', 'purge-local']) {
       assert.deepEqual(of(policy).cold_proof, {
         cold: true,
         observed: ['BYPASS', 'BYPASS', 'BYPASS'],
-        origin_requests: 3
+        origin_requests: 3,
+        warm_up: null
       })
       assert.equal(of(policy).counter.requests, of(policy).requests_sent)
     }

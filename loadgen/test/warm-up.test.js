@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
+import { createSandbox, json, samplesOf, trialsOf } from './helper.js'
+
+describe('the warm-up', () => {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  /** @type {string} */
+  let stdout
+  /** @type {string} */
+  let directory
+  /** @type {Record<string, any>[]} */
+  let trials
+  before(async () => {
+    sandbox = await createSandbox()
+    const file = sandbox.experiment({
+      settings: { pages: 10, page_size_chars: 500, requests: 50, edit_ratio: 0.5, duration_max_s: 60, ttl_s: 60 },
+      factors: {
+        way: {
+          purged: { door: 'cached', policy: 'purge-tag' },
+          kept: { door: 'cached', policy: 'ttl' },
+          local: { door: 'local', policy: 'ttl' },
+          source: { door: 'source', policy: 'ttl' },
+          nginx: { door: 'cached', policy: 'ttl', cache: 'nginx' }
+        }
+      }
+    })
+    const run = await sandbox.stevec(['run', file])
+    stdout = run.stdout
+    assert.equal(run.exitCode, 0, stdout + run.stderr)
+    directory = path.join(sandbox.results, readdirSync(sandbox.results)[0])
+    trials = trialsOf(directory)
+    assert.equal(trials.length, 5)
+  })
+  after(() => sandbox.remove())
+
+  const of = (/** @type {string} */ way) =>
+    /** @type {Record<string, any>} */ (trials.find(({ cell }) => cell.way === way))
+
+  test('of each wiki sends reads and edits in rounds, and says whether their times stopped falling', () => {
+    for (const { warm_up: found } of trials) {
+      assert.ok(found.rounds >= 12 && found.rounds <= 24)
+      assert.deepEqual([found.requests, found.writes], [250 * found.rounds, 25 * found.rounds])
+      assert.equal(typeof found.steady, 'boolean')
+      assert.ok(found.read_mean_ms > 0 && found.write_mean_ms > found.read_mean_ms)
+    }
+    assert.equal(json(path.join(directory, 'manifest.json')).warm_up_requests, trials[0].warm_up.requests)
+    const said = stdout.match(/^wrote \d+ pages; warmed up by \d+ requests, \d+ of them edits; a read took .* at last/gm)
+    const found = new Set(trials.map(({ warm_up: warmUp }) => JSON.stringify(warmUp)))
+    assert.equal(said?.length, found.size, 'one line for each wiki that was started')
+    assert.ok(found.size >= 2, 'another policy is another wiki')
+  })
+
+  test('sends each emptied cache the same requests, and none where no cache is', () => {
+    for (const way of ['purged', 'kept', 'local', 'nginx']) {
+      const { cold, warm_up: warmUp } = of(way).cold_proof
+      assert.deepEqual([way, cold, warmUp], [way, true, { requests: 100, origin_requests: 10 }])
+    }
+    assert.deepEqual(of('source').cold_proof.warm_up, null)
+  })
+
+  test('leaves nothing in a trial: neither requests, nor purges, nor edits of its pages', () => {
+    for (const { name, cell, purges, writes_sent: writes, counter } of trials) {
+      const folder = path.join(directory, 'trials', name)
+      for (const role of ['edge', 'origin', 'local']) {
+        const log = gunzipSync(readFileSync(path.join(folder, `${role}.log.gz`))).toString()
+        assert.doesNotMatch(log, /warm-up/, `${cell.way} ${role}`)
+      }
+      assert.ok(writes > 10 && counter.writes === writes)
+      // Each edit's tag is sent twice; those of two edits of a page may be sent as one.
+      if (purges !== null) assert.ok(purges.tags > 0 && purges.tags <= 2 * writes, `${purges.tags} tags`)
+    }
+    const first = samplesOf(path.join(directory, 'trials', trials[0].name)).filter(({ method }) => method === 'POST')
+    assert.equal(Math.min(...first.map(({ revision }) => revision)), 2)
+  })
+})
