@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { childPids, parseProcessorTimes, parseProcessStat, readProcessorTimes, readProcessStat } from '../src/proc.js'
+import {
+  childPids, parseProcessorTimes, parseProcessStat, readCpuPressure, readProcessorTimes, readProcessStat, readThreads
+} from '../src/proc.js'
 
 test('parseProcessStat accepts any process name, and returns null for incomplete text', () => {
   const text = '4711 (a ) R 9 (b) S 1 4711 4711 0 -1 4194560 2000 0 0 0 150 50 300 100 20 0 7 0 123456 5000000 321 1844\n'
@@ -44,4 +46,21 @@ test('a running process and its children can be read; for an ended process the r
 test('readProcessorTimes reports busy and idle time of this machine', () => {
   const times = readProcessorTimes()
   assert.ok(times !== null && times.busy_s > 0 && times.idle_s > 0)
+})
+
+test('the threads of a process have their processor time and their time in the run queue', () => {
+  const before = readThreads(process.pid)
+  const main = (/** @type {typeof before} */ threads) => threads.find(({ tid }) => tid === process.pid)
+  const usage = process.cpuUsage()
+  while (process.cpuUsage(usage).user < 200_000) Math.sqrt(2)
+  const after = readThreads(process.pid)
+  assert.ok(before.length > 1, 'Node has several threads')
+  assert.ok(Number(main(after)?.cpu_s) - Number(main(before)?.cpu_s) > 0.1)
+  assert.ok(Number(main(after)?.run_queue_s) >= Number(main(before)?.run_queue_s))
+  assert.deepEqual(readThreads(2 ** 22 + 1), [])
+})
+
+test('the pressure on the processors is a time, or null on a kernel that does not report it', () => {
+  const pressureS = readCpuPressure()
+  assert.ok(pressureS === null || pressureS >= 0)
 })
