@@ -60,6 +60,7 @@ export async function createSandbox () {
     ...inherited,
     STEVEC_STATE: path.join(directory, 'state'),
     STEVEC_RESULTS: path.join(directory, 'results'),
+    STEVEC_LOCK: path.basename(directory),
     ...Object.fromEntries(names.map((name) => [`${name.toUpperCase()}_PORT`, String(ports[name])]))
   }
   return {

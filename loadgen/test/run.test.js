@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
@@ -315,20 +315,6 @@ describe('a run that cannot begin', () => {
       assert.equal(exitCode, code, args.join(' '))
     }
     assert.equal(existsSync(sandbox.results), false)
-    sandbox.remove()
-  })
-
-  test('because another run is active is refused', async () => {
-    const sandbox = await createSandbox()
-    mkdirSync(sandbox.env.STEVEC_STATE, { recursive: true })
-    const { startTicks } = await import('@stevec/harness/processes')
-    writeFileSync(
-      path.join(sandbox.env.STEVEC_STATE, 'lab.lock'),
-      JSON.stringify({ name: 'run', pid: process.pid, start_ticks: startTicks(process.pid) })
-    )
-    const { exitCode, stderr } = await sandbox.stevec(['run', 'read-hot'])
-    assert.equal(exitCode, 1)
-    assert.match(stderr, new RegExp(`already under way \\(process ${process.pid}\\)`))
     sandbox.remove()
   })
 })

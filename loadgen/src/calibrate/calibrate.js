@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs'
 import path from 'node:path'
-import { acquireLock } from '../lab/lock.js'
 import { OPEN_TO_TRIALS } from '../lab/wiki-settings.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
 import { startStack, stopStack } from '../stack/stack.js'
@@ -23,7 +22,7 @@ const BUSY_PERIOD_MS = 2_000
 export class CalibrationError extends Error {}
 
 /**
- * Fits a profile to E1 on its own stack, and writes the result.
+ * Fits a profile to E1 on its own stack, and writes the result. The caller holds the machine's lock.
  * @param {object} options
  * @param {string} options.profile  name or file
  * @param {{stateDirectory: string, ports: Partial<import('../config.js').Ports>}} options.config
@@ -43,7 +42,6 @@ export async function calibrate ({ profile: nameOrFile, config, signal, write })
   }
   const line = (/** @type {string} */ text) => write(`${text}\n`)
   const startedAt = performance.now()
-  const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
   const directory = path.join(config.stateDirectory, 'lab')
   try {
     await stopStack(directory)
@@ -83,7 +81,6 @@ export async function calibrate ({ profile: nameOrFile, config, signal, write })
   } finally {
     await stopStack(directory)
     rmSync(directory, { recursive: true, force: true })
-    release()
   }
 }
 

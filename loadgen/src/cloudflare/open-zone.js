@@ -55,5 +55,5 @@ export async function openZone ({ config, zone, runs, seed, maxRequests, signal,
   if (trials.length > 0) {
     progress.note(`writes ${pagesInWords(Math.max(...trials.map(({ settings }) => settings.pages)))} on the wiki at ${verified.doors.source}${edits ? ', and edits them' : ''}; what they said before stays in their history`)
   }
-  return createZoneSite({ config, seed, verified, purge, maxRequests, edits, signal, progress })
+  return createZoneSite({ seed, verified, purge, maxRequests, edits, signal, progress })
 }

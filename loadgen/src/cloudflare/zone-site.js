@@ -2,7 +2,6 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pageName } from '../../scenarios/plan.js'
 import { PROBE_PAGE } from '../lab/cold.js'
-import { acquireLock } from '../lab/lock.js'
 import { NO_LOGS } from '../lab/logs.js'
 import { createPageSizes } from '../lab/page-sizes.js'
 import { writePages } from '../lab/pages.js'
@@ -24,7 +23,6 @@ const SECOND_MS = 1000
  * Creates a site (`../lab/site.js`) from a zone's doors and the wiki behind them, instead of a stack of the lab's own.
  * The wiki belongs to the user: the run writes its pages and changes nothing else.
  * @param {object} options
- * @param {{stateDirectory: string}} options.config
  * @param {number} options.seed  of the pages' text
  * @param {import('./verified.js').Verified} options.verified
  * @param {import('@stevec/cdn/cloudflare/purge').Purge} options.purge
@@ -33,11 +31,9 @@ const SECOND_MS = 1000
  * @param {AbortSignal} options.signal
  * @param {import('../lab/progress.js').Progress} options.progress
  * @returns {import('../lab/site.js').Site}
- * @throws {import('../lab/lock.js').LockedError} when another run is in progress
  */
 // eslint-disable-next-line max-lines-per-function -- the closure is the site: its methods share one budget
-export function createZoneSite ({ config, seed, verified, purge, maxRequests, edits, signal, progress }) {
-  const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
+export function createZoneSite ({ seed, verified, purge, maxRequests, edits, signal, progress }) {
   const { zone, doors: urls, verified_at: verifiedAt, checks } = verified
   const identity = { target: { kind: 'cloudflare', zone, doors: urls } }
   const { doors, readCounter, purgeAndProveCold } = createCloudflareTarget({ doors: urls, purge })
@@ -72,6 +68,8 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
       },
       max_requests: maxRequests
     },
+    processes: () => [],
+    quotaCores: null,
     logs: NO_LOGS,
     hasPops: true,
     start,
@@ -130,7 +128,6 @@ export function createZoneSite ({ config, seed, verified, purge, maxRequests, ed
     },
 
     async close () {
-      release()
       progress.note(
         `sent ${budget.spent()} requests of at most ${maxRequests}; the pages stay in the wiki, nothing else in it was changed`
       )

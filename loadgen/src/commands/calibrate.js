@@ -1,4 +1,5 @@
 import path from 'node:path'
+import { lockMachine } from '@stevec/harness/machine-lock'
 import { calibrate } from '../calibrate/calibrate.js'
 import { configWith, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
 
@@ -28,13 +29,15 @@ Examples:
   stevec calibrate --profile my-board.json`,
   options: { profile: { type: 'string' }, ...PORT_OPTIONS },
   async run ({ values, positionals }) {
+    const config = configWith(values)
+    const release = await lockMachine({ command: commandLine })
     refuseMore(positionals, 0)
     const { file, calibration: { fitted } } = await calibrate({
       profile: values.profile ?? 'banana-pi',
-      config: configWith(values),
+      config,
       signal: interruptSignal(),
       write: (text) => process.stdout.write(text)
-    })
+    }).finally(release)
     const share = fitted.cpu_share === null ? 'CPU not limited' : `${(100 * fitted.cpu_share).toFixed(1)} % of a core`
     process.stdout.write(`fitted: ${share}, ${fitted.delay_ms} ms more at the origin, ${fitted.overhead_ms} ms at the client, ${fitted.client_edge_rtt_ms} ms round trip to the edge\nwritten: ${path.relative(process.cwd(), file)}\n`)
     return 0

@@ -3,7 +3,7 @@ import { boardDirectory } from '../stack/origin/board.js'
 import { stopBoard } from '@stevec/arm-image/emulator'
 import { readState } from '../stack/state.js'
 import { stopStack } from '../stack/stack.js'
-import { acquireLock, LockedError } from '../lab/lock.js'
+import { lockMachine, LockedError } from '@stevec/harness/machine-lock'
 import { configWith, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
@@ -31,14 +31,14 @@ Example:
 }
 
 /**
- * Stops the stack of a killed run. A run in progress holds the lock and is not touched.
+ * Stops the stack of a killed run, unless a measurement is under way: the stack may be its own.
  * @param {string} stateDirectory
  */
 async function clearDeadLab (stateDirectory) {
   /** @type {() => void} */
   let release
   try {
-    release = acquireLock(path.join(stateDirectory, 'lab.lock'))
+    release = await lockMachine()
   } catch (error) {
     if (error instanceof LockedError) return
     throw error
@@ -46,6 +46,6 @@ async function clearDeadLab (stateDirectory) {
   try {
     await stopStack(path.join(stateDirectory, 'lab'))
   } finally {
-    release()
+    await release()
   }
 }

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { lockHolder } from '@stevec/harness/machine-lock'
 import { holds, parseCondition, valueOf } from '../load/condition.js'
 import { hgrmOf } from '../load/hgrm.js'
 import {
@@ -89,6 +90,8 @@ Examples:
       signal: interruptSignal()
     }
     if (values.search !== undefined) return search(load, values, elsewhere ? ELSEWHERE : HERE)
+    const measuring = await lockHolder()
+    if (measuring !== null) process.stderr.write(`warning: ${distorts(measuring)}\n`)
 
     if (!values.json) process.stdout.write(`${describe(load, values.duration !== undefined, elsewhere)}\n`)
     const stopProgress = values.quiet || values.json ? () => {} : showProgress(load.settings)
@@ -111,6 +114,10 @@ Examples:
 }
 
 /**
+/** @param {string} holder  of the lock of measurements */
+const distorts = (holder) =>
+  `a measurement is under way on this machine: ${holder}. This load and it distort each other's times`
+
  * @param {Omit<import('../load/send.js').Load, 'samplesFile'>} load
  * @param {Record<string, any>} values
  * @param {typeof HERE | typeof ELSEWHERE} most

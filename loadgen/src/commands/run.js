@@ -10,6 +10,7 @@ import { writeReport } from '../lab/report.js'
 import { openSite } from '../lab/site.js'
 import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
 import { freePorts } from '@stevec/harness/ports'
+import { lockMachine } from '@stevec/harness/machine-lock'
 import { requireTool } from '@stevec/harness/tools/locate'
 import {
   configWith, integerOption, interruptSignal, nameLines, PORT_HELP, PORT_OPTIONS, refuseMore
@@ -45,6 +46,7 @@ ${nameLines(experimentNames())}
   --accept-changes     resumes although machine, programs or code have changed since
   --watch              k6's dashboard of each trial's probe, on 127.0.0.1
   --report             also writes the report
+  --wait               while another measurement is under way on this machine, waits for its end
   --quiet              no progress; warnings and errors only
   --json               the outcome as JSON: folder, trials, invalid ones
 ${TARGET_HELP}
@@ -77,6 +79,7 @@ Examples:
     'accept-changes': { type: 'boolean' },
     watch: { type: 'boolean' },
     report: { type: 'boolean' },
+    wait: { type: 'boolean' },
     quiet: { type: 'boolean' },
     json: { type: 'boolean' },
     ...TARGET_OPTIONS,
@@ -97,36 +100,64 @@ Examples:
       origin: values.origin
     }
     const jobOf = values.resume ? resumedJob : startedJob
-    const job = jobOf(config, positionals[0], requested)
-    const openOrigin = originOption(job.origin)
-    refuseTwiceLimited(job.profile, job.origin)
+    const newJob = () => jobOf(config, positionals[0], requested)
+    const { profile, origin } = newJob()
+    originOption(origin)
+    refuseTwiceLimited(profile, origin)
     if (setUp === undefined) requireTool('k6')
     const isQuiet = values.quiet === true || values.json === true
     const progress = createProgress(
       (text) => { if (!isQuiet) process.stdout.write(text) },
       (text) => process.stderr.write(text)
     )
-    const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
-    if (watchPort !== undefined) progress.watching(watchPort)
-    const site = job.target === null
-      ? await openSite({
-        config, seed: job.seed, profile: job.profile, links: delaysOrigin(job), openOrigin, signal, progress
-      })
-      : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
-    let outcome
+    const onWait = (/** @type {string} */ holder) =>
+      progress.note(`waiting for another measurement on this machine: ${holder}`)
+    const release = await lockMachine({ command: commandLine, wait: values.wait === true, onWait, signal })
     try {
-      if (setUp !== undefined && setUp.left().length > 0) await startDuring(setUp, { job, site, progress })
-      const acceptChanges = values['accept-changes'] === true
-      const context = { ...job, command: commandLine, site, signal, progress, watchPort, acceptChanges }
-      outcome = await job.run(context)
+      // Made after the wait: it has the time of the start, and a run to resume may have ended meanwhile.
+      return await measure(newJob(), { config, values, maxRequests, commandLine, setUp, signal, progress })
     } finally {
-      await site.close()
+      await release()
     }
     if (job.target !== null) {
       progress.note(`Cloudflare's own counts arrive some minutes later; then run: stevec cloudflare analytics --zone ${job.target.zone} --run ${path.relative(process.cwd(), job.directory)} && stevec report ${path.relative(process.cwd(), job.directory)}`)
     }
     if (values.report) await writeReport(job.directory)
     if (values.json) process.stdout.write(`${JSON.stringify({ directory: job.directory, ...outcome })}\n`)
+/**
+ * Runs a job while this process has the machine's lock.
+ * @param {Job} job
+ * @param {Pick<import('../cli.js').Invocation, 'values' | 'commandLine' | 'setUp'> & {
+ *   config: ReturnType<typeof configWith>, maxRequests: number, signal: AbortSignal,
+ *   progress: import('../lab/progress.js').Progress}} context
+ * @returns {Promise<number>} the exit code
+ */
+async function measure (job, { config, values, maxRequests, commandLine, setUp, signal, progress }) {
+  const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
+  if (watchPort !== undefined) progress.watching(watchPort)
+  const openOrigin = originOption(job.origin)
+  const site = job.target === null
+    ? await openSite({
+      config, seed: job.seed, profile: job.profile, links: delaysOrigin(job), openOrigin, signal, progress
+    })
+    : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
+  let outcome
+  try {
+    if (setUp !== undefined && setUp.left().length > 0) await startDuring(setUp, { job, site, progress })
+    const acceptChanges = values['accept-changes'] === true
+    outcome = await job.run({ ...job, command: commandLine, site, signal, progress, watchPort, acceptChanges })
+  } finally {
+    await site.close()
+  }
+  const directory = path.relative(process.cwd(), job.directory)
+  if (job.target !== null) {
+    progress.note(`Cloudflare's own counts arrive some minutes later; then run: stevec cloudflare analytics --zone ${job.target.zone} --run ${directory} && stevec report ${directory}`)
+  }
+  if (values.report) await writeReport(job.directory)
+  if (values.json) process.stdout.write(`${JSON.stringify({ directory: job.directory, ...outcome })}\n`)
+  return outcome.invalid === 0 ? EXIT.good : EXIT.violated
+}
+
     return outcome.invalid === 0 ? 0 : 1
   }
 }

@@ -1,3 +1,4 @@
+import { lockMachine } from '@stevec/harness/machine-lock'
 import { readConfig } from '../config.js'
 import { requireTool } from '@stevec/harness/tools/locate'
 import { failing, tableLines, verify } from '../verify/verify.js'
@@ -16,8 +17,8 @@ and must be detected.
   --short   smaller loads, in a fraction of the time
   --json    {"pass": …, "rows": […]} instead of a table
 
-Nothing is kept. The generator takes most of the machine for some seconds, so nothing else should
-measure at the same time. If other processes disturb a timed test, it is measured again, at most
+Nothing is kept. The generator takes most of the machine for some seconds, so no other measurement
+may run at the same time. If other processes disturb a timed test, it is measured again, at most
 three times in all, and the output says so ("disturbance" in a row of --json). With CI=true, timed
 tests are shown but not judged ("judged": false).
 Exit code: 0 all tests hold, 1 one does not or could not run, 2 wrong usage, 130 interrupted.
@@ -30,8 +31,10 @@ Examples:
     refuseMore(positionals, 0)
     requireTool('k6')
     const say = (/** @type {string} */ text) => { process.stderr.write(`${text}\n`) }
+    const release = await lockMachine({ command: commandLine })
     const judgeTimed = !readConfig().ci
-    const rows = await verify({ short: values.short === true, signal: interruptSignal(), say, judgeTimed })
+    const options = { short: values.short === true, signal: interruptSignal(), say, judgeTimed }
+    const rows = await verify(options).finally(release)
     const failed = failing(rows).length
     const judged = rows.filter((row) => row.judged !== false).length
     const verdict = failed === 0 ? `all ${judged} hold` : `${failed} of ${judged} do NOT hold`

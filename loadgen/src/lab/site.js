@@ -10,7 +10,6 @@ import { readCounter } from './counter.js'
 import { labDatabase } from './database.js'
 import { causeFault } from './fault.js'
 import { createLabStack } from './lab-stack.js'
-import { acquireLock } from './lock.js'
 import { createLogs } from './logs.js'
 import { createPreparation } from './preparation.js'
 import { purgeLogEnd, purgesSince, waitUntilPurged } from './purges.js'
@@ -24,7 +23,7 @@ const GROWTH_MAX_BYTES = 1_000_000_000
 
 /**
  * Opens the lab's own wiki under test: a stack and a database apart from the wiki of `stevec up`. A study uses one site
- * for all its runs.
+ * for all its runs. The caller holds the machine's lock.
  * @param {object} options
  * @param {{stateDirectory: string, imageDirectory: string, mongodbUri?: string,
  *   wikiEnvironment: Record<string, string>, ports: Partial<import('../config.js').Ports>}} options.config
@@ -35,11 +34,9 @@ const GROWTH_MAX_BYTES = 1_000_000_000
  * @param {AbortSignal} options.signal
  * @param {import('./progress.js').Progress} options.progress
  * @returns {Promise<Site>}
- * @throws {import('./lock.js').LockedError} when another site is in use
  */
 export async function openSite ({ config, seed, profile, links, openOrigin, signal, progress }) {
   const directory = path.join(config.stateDirectory, 'lab')
-  const release = acquireLock(path.join(config.stateDirectory, 'lab.lock'))
   const database = config.mongodbUri === undefined ? null : labDatabase(config.mongodbUri)
   const { ports, moved } = await flexiblePorts(config.ports)
   const wikiUrl = `http://127.0.0.1:${ports.wiki}`
@@ -48,14 +45,11 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   // A killed earlier run may have left a stack.
   await stopStack(directory)
   rmSync(directory, { recursive: true, force: true })
-  const origin = await openOrigin({ config, stack: 'lab', signal, onProgress: progress.note }).catch((error) => {
-    release()
-    throw error
-  })
+  const origin = await openOrigin({ config, stack: 'lab', signal, onProgress: progress.note })
   const stack = createLabStack({ directory, database, ports, origin, profile, links, signal, progress })
   const preparation = createPreparation({ wikiUrl, seed, emulated: origin.facts.emulated === true, signal, progress })
   const mongodbUri = database?.uri ?? mongodUri(ports.mongod)
-  const site = createStackSite({ directory, wikiUrl, mongodbUri, origin, stack, preparation, signal })
+  const site = createStackSite({ directory, wikiUrl, mongodbUri, origin, profile, stack, preparation, signal })
   return {
     ...site,
     async close () {
@@ -63,7 +57,6 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
       await origin.close()
       await database?.drop()
         .catch((error) => progress.warn(`the run's database could not be dropped: ${error.message}`))
-      release()
       progress.stopped()
     }
   }
@@ -76,11 +69,12 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
  * @param {string} options.mongodbUri  of its database
  * @param {import('../stack/origin/origin.js').Origin} options.origin
  * @param {ReturnType<typeof createLabStack>} options.stack
+ * @param {import('../profile/profile.js').Profile} options.profile
  * @param {ReturnType<typeof createPreparation>} options.preparation
  * @param {AbortSignal} options.signal
  * @returns {Omit<Site, 'close'>}
  */
-function createStackSite ({ directory, wikiUrl, mongodbUri, origin, stack, preparation, signal }) {
+function createStackSite ({ directory, wikiUrl, mongodbUri, origin, profile, stack, preparation, signal }) {
   const logs = createLogs(directory, () => origin.fetchLog(directory))
 
   /** @param {Settings} settings */
