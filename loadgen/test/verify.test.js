@@ -22,8 +22,8 @@ test('`stevec verify`: the lab measures the known values and detects planted err
   assert.deepEqual(
     new Set(rows.map((/** @type {{check: string}} */ { check }) => check)),
     new Set([
-      'capacity', 'knee', 'generator', 'hits', 'hit ratio', 'counter', 'clock', 'samples', 'stale reads', 'versions',
-      'uncertain', 'seconds', 'log'
+      'capacity', 'knee', 'limit', 'queue', 'link', 'percentile', 'background', 'hits', 'hit ratio', 'counter', 'clock',
+      'samples', 'stale reads', 'versions', 'uncertain', 'seconds', 'failures', 'disturbed', 'log'
     ])
   )
   sandbox.remove()
