@@ -12,7 +12,6 @@ import { expectedCounter } from '../src/lab/judge.js'
 import { planRun } from '../src/lab/matrix.js'
 import { createProgress } from '../src/lab/progress.js'
 import { readProfile } from '../src/profile/profile.js'
-import { createSandbox, json } from './helper.js'
 import { useShell } from './shell.js'
 
 const doors = {

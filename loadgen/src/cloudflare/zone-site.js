@@ -1,4 +1,3 @@
-import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pageName } from '../../scenarios/plan.js'
 import { PROBE_PAGE } from '../lab/cold.js'

@@ -28,7 +28,8 @@ Examples:
   stevec calibrate
   stevec calibrate --profile my-board.json`,
   options: { profile: { type: 'string' }, ...PORT_OPTIONS },
-  async run ({ values, positionals }) {
+  async run ({ values, positionals, commandLine }) {
+    refuseMore(positionals, 0)
     const config = configWith(values)
     const release = await lockMachine({ command: commandLine })
     refuseMore(positionals, 0)

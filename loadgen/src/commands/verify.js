@@ -27,7 +27,7 @@ Examples:
   stevec verify
   stevec verify --short --json`,
   options: { short: { type: 'boolean' }, json: { type: 'boolean' } },
-  async run ({ values, positionals }) {
+  async run ({ values, positionals, commandLine }) {
     refuseMore(positionals, 0)
     requireTool('k6')
     const say = (/** @type {string} */ text) => { process.stderr.write(`${text}\n`) }
