@@ -99,7 +99,15 @@ const base = plan.edit_ratio > 0 ? new SharedArray('text', () => [pageText(plan.
 const sample = new Trend('stevec_request', true)
 
 /** Ms since the begin of the test, by the wall clock and with fractions; Date has whole ones. */
-const clockMs = () => exec.instance.currentTestRunDuration
+const clockMs = () => (instance ??= exec.instance).currentTestRunDuration
+
+// k6 makes each of these objects anew at each access, and only while the test runs.
+/** @type {typeof exec.instance | undefined} */
+let instance
+/** @type {typeof exec.scenario | undefined} */
+let scenario
+/** Of this VU's samples. @type {typeof exec.vu.metrics.metadata | undefined} */
+let metadata
 
 /** Ticks of Date by which the begin of the test is found. */
 const TICKS = 5
@@ -121,9 +129,27 @@ export function setup () {
   return { testBeganAtUs }
 }
 
+/**
+ * Ends the test with exit code 108 if an iteration throws. k6 itself logs that and goes on, and the lab would take the
+ * request for one that was never sent.
+ * @template Argument
+ * @param {(argument: Argument) => void} iterate
+ * @returns {(argument: Argument) => void}
+ */
+const orAbort = (iterate) => (argument) => {
+  try {
+    iterate(argument)
+  } catch (error) {
+    exec.test.abort(`the script failed: ${/** @type {Error} */ (error).stack || error}`)
+  }
+}
+
+export default orAbort(oneIteration)
+export const readUntilTold = orAbort(readOn)
+
 /** @param {Began} began */
-export default function ({ testBeganAtUs }) {
-  const index = exec.scenario.iterationInTest
+function oneIteration ({ testBeganAtUs }) {
+  const index = (scenario ??= exec.scenario).iterationInTest
   // Everything that takes time comes before the wait, so that none of it is in the response time.
   const { page, edit } = requestAt(plan, index)
   const reads = !edit || settings.edit === 'get-post'
@@ -151,7 +177,7 @@ function bodyOf (index, page) {
   return editText(base, `${settings.mark}x${index}`, sizeChars)
 }
 
-export function readUntilTold () {
+function readOn () {
   for (let index = exec.scenario.iterationInTest; exec.instance.iterationsCompleted === 0; index += settings.vus) {
     send({ method: 'GET', index, page: requestAt(plan, index).page, body: null, plannedAtUs: null })
     // Once per reader: the lab starts the probe only after all of them.
@@ -188,7 +214,8 @@ function send ({ method, index, page, body, plannedAtUs }) {
   const endedMs = clockMs()
   const { timings } = response
   // Metadata, unlike tags, creates no time series.
-  Object.assign(exec.vu.metrics.metadata, {
+  metadata ??= exec.vu.metrics.metadata
+  Object.assign(metadata, {
     iteration: String(index),
     planned_at_us: plannedAtUs === null ? '' : String(plannedAtUs),
     size_bytes: response.headers['Content-Length'] || '',
