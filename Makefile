@@ -77,7 +77,7 @@ fuzz-edge: setup ## 100 000 pairs of requests through the edge: do two that diff
 	@node nginx/fuzz/main.js $(if $(CASES),--cases $(CASES))
 
 bench-report: setup ## the report on 10 million samples: seconds and memory
-	@.venv/bin/python analysis/bench/report.py
+	@node harness/bin/alone.js .venv/bin/python analysis/bench/report.py
 
 lock: setup ## renew the pinned Python packages (npm's: npm update)
 	@.venv/bin/pip install --quiet uv

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { existsSync, readdirSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { describe, test } from 'node:test'
+import { ROOT } from '@stevec/harness/config'
+import { lockHolder } from '@stevec/harness/machine-lock'
 import { waitUntil } from '@stevec/harness/processes'
 import { createSandbox, json, STARTED_WITHIN_MS, trialsOf } from './helper.js'
 
@@ -47,6 +50,37 @@ describe('two measurements at once', () => {
     const manifest = (/** @type {typeof first} */ { results }) =>
       json(path.join(results, readdirSync(results)[0], 'manifest.json'))
     assert.ok(manifest(second).started_at >= manifest(first).finished_at, 'one after the other')
+  })
+})
+
+describe('a benchmark', () => {
+  const made = readFileSync(path.join(ROOT, 'Makefile'), 'utf8')
+    .match(/node (harness\/bin\/alone\.js \S+ )?\S+\/bench\/\S+/g) ?? []
+  const commands = [...new Set(made), ...[
+    'wiki-app/bench/scaling.js', 'wiki-app/bench/search.js', 'wiki-app/bench/v8-flags.js', 'loadgen/bench/generator.js',
+    'loadgen/bench/links.js'
+  ].map((file) => `node ${file}`)]
+
+  test('of times does not begin while another measurement is under way', async (t) => {
+    const sandbox = await createSandbox()
+    const holder = spawn(process.execPath, ['harness/bin/alone.js', 'cat'], {
+      cwd: ROOT,
+      env: sandbox.env,
+      stdio: ['pipe', 'ignore', 'inherit']
+    })
+    t.after(() => {
+      holder.stdin.end()
+      sandbox.remove()
+    })
+    process.env.STEVEC_LOCK = sandbox.env.STEVEC_LOCK
+    assert.ok(await waitUntil(lockHolder, STARTED_WITHIN_MS))
+    assert.ok(commands.length >= 13, commands.join(', '))
+    for (const command of commands) {
+      const options = { cwd: ROOT, env: sandbox.env, shell: true, timeout: STARTED_WITHIN_MS }
+      const { status, stderr } = spawnSync(command, { ...options, encoding: 'utf8' })
+      assert.match(stderr, new RegExp(`process ${holder.pid}, harness/bin/alone.js cat, since`), command)
+      assert.equal(status, 3, command)
+    }
   })
 })
 

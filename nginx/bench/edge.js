@@ -6,6 +6,7 @@ import net from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { prepareRole } from '@stevec/nginx'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { freePorts } from '@stevec/harness/ports'
 import { startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
@@ -21,6 +22,7 @@ const COLLAPSE_ORIGIN_MS = 50
 const KEYS = 100_000
 const TICKS_PER_S = 100
 
+await claimMachine()
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-bench-'))
 const [originPort, edgePort, controlPort, stockPort] = await freePorts(4)
 const origin = http.createServer((request, response) => {

@@ -4,6 +4,7 @@ import { appendFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import { readConfig } from '@stevec/harness/config'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { MongoClient } from 'mongodb'
 import { viewUrl } from '../src/pages/name.js'
 import { fillWiki, nameOf, textOf } from './fill.js'
@@ -205,6 +206,7 @@ async function runTrial (servers, mongodPid, point, trial) {
  * @param {{pages: number[], trials: number, output: string}} options
  */
 async function main ({ pages, trials, output }) {
+  await claimMachine()
   mkdirSync(path.dirname(output), { recursive: true })
   const machine = describeMachine()
   writeFileSync(output, `# ${machine}\n${COLUMNS.join(',')}\n`)

@@ -7,6 +7,7 @@ import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { hashPassword } from '../src/access/password.js'
 import { dearRequests, dearSignIns, fillDear, USER } from './dear-requests.js'
 import { fillWiki } from './fill.js'
@@ -213,6 +214,7 @@ async function settingsOfUsers (directory) {
 
 /** @param {{pages: number, seconds: number, only: string[], check: boolean}} options */
 async function main ({ pages, seconds, only, check }) {
+  await claimMachine()
   note(describeMachine())
   const servers = createServers()
   try {

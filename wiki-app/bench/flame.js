@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readConfig, ROOT } from '@stevec/harness/config'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { waitUntil } from '@stevec/harness/processes'
 import { fillWiki, nameOf } from './fill.js'
 import { load } from './load.js'
@@ -52,6 +53,7 @@ if (values.help) {
 
 /** @param {string} output */
 async function main (output) {
+  await claimMachine()
   const profileFile = output.replace(/(\.html)?$/, '.cpuprofile')
   mkdirSync(path.dirname(output), { recursive: true })
   const servers = createServers()

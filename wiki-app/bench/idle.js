@@ -1,6 +1,7 @@
 // Measures the cost of an idle wiki and its database: make bench-idle. `--help` says how long it takes.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { describeMachine } from './machine.js'
 import { cpuSeconds, sleeps } from './process.js'
 import { createServers, UNWATCHED } from './servers.js'
@@ -51,6 +52,7 @@ async function measure (pids, seconds) {
 
 /** @param {{settle: number, seconds: number}} options */
 async function main ({ settle, seconds }) {
+  await claimMachine()
   const servers = createServers()
   try {
     const alone = await servers.mongod()

@@ -1,5 +1,6 @@
 // Measures how fast other wikis, where they are installed, show the same page on the same machine: make bench-peers
 import { parseArgs } from 'node:util'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { load, shuffled } from './load.js'
 import { describeMachine } from './machine.js'
 import { dokuwiki } from './peers/dokuwiki.js'
@@ -78,6 +79,7 @@ if (values.help) {
  */
 
 async function main () {
+  await claimMachine()
   const machine = describeMachine()
   const servers = createServers()
   /** @type {Wiki[]} */

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { dropGroup, setCpuShare } from '@stevec/harness/cgroup'
 import { createLimits } from '@stevec/harness/limits'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { startMongod } from '@stevec/harness/mongod'
 import { freePorts } from '@stevec/harness/ports'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
@@ -54,6 +55,7 @@ if (process.argv.includes('--help')) {
   process.exit(0)
 }
 
+await claimMachine()
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-scaling-'))
 const mongod = await startMongod()
 

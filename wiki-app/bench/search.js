@@ -1,5 +1,6 @@
 // Prints the server's time for each way to find something in a wiki of 10 000 pages:
 // node wiki-app/bench/search.js [pages]
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { startMongod } from '@stevec/harness/mongod'
 import { buildApp } from '../src/app.js'
 import { readConfig } from '../src/config.js'
@@ -9,6 +10,7 @@ import { FINDING_URLS } from './urls.js'
 const REPEATS = 100
 
 const pages = Number(process.argv[2] ?? 10_000)
+await claimMachine()
 const mongod = await startMongod()
 try {
   process.stderr.write(`filling a wiki with ${pages} pages …\n`)

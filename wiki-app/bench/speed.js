@@ -1,6 +1,7 @@
 // Measures the wiki's speed, processor time and memory: make bench. `--help` says what exactly.
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { openBareDriver } from './bare-driver.js'
 import { load } from './load.js'
 import { describeMachine } from './machine.js'
@@ -210,6 +211,7 @@ function printRounds (found) {
 
 /** @param {{against?: string, rounds: number, seconds: number}} options */
 async function main (options) {
+  await claimMachine()
   const servers = createServers()
   try {
     // Opened first, as the ref may not exist.

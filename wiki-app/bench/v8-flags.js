@@ -1,6 +1,7 @@
 // Measures what each of the wiki's V8 flags brings. `--help` says what exactly.
 import path from 'node:path'
 import { parseArgs } from 'node:util'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { WIKI_ARGUMENTS, WIKI_ENVIRONMENT } from '../src/start.js'
 import { describeMachine } from './machine.js'
 import { ROUNDS_MAX } from './ratio.js'
@@ -28,6 +29,7 @@ const ALL = 'all flags'
  * @param {{rounds: number, seconds: number}} options
  */
 async function main (refs, { rounds, seconds }) {
+  await claimMachine()
   const servers = createServers()
   const note = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
   try {
