@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { toxicsOf } from '../src/profile/links.js'
 import { readProfile } from '../src/profile/profile.js'
+import { claimMachine } from '@stevec/harness/machine-lock'
 import { freePorts } from '@stevec/harness/ports'
 import { stopProcess } from '@stevec/harness/processes'
 import { replaceToxics, startToxiproxy } from '@stevec/harness/toxiproxy'
@@ -12,6 +13,7 @@ import { replaceToxics, startToxiproxy } from '@stevec/harness/toxiproxy'
 const REQUESTS = 300
 const BODY = Buffer.alloc(2_000_000, 'x')
 
+await claimMachine()
 const directory = mkdtempSync(path.join(tmpdir(), 'stevec-bench-'))
 const server = http.createServer((incoming, response) => {
   if (incoming.method === 'GET') response.end(incoming.url === '/small' ? 'small' : BODY)

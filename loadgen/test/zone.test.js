@@ -12,6 +12,7 @@ import { expectedCounter } from '../src/lab/judge.js'
 import { planRun } from '../src/lab/matrix.js'
 import { createProgress } from '../src/lab/progress.js'
 import { readProfile } from '../src/profile/profile.js'
+import { json } from './helper.js'
 import { useShell } from './shell.js'
 
 const doors = {
