@@ -62,10 +62,15 @@ def describe_run(run: Run) -> Groups:
     if len(run.plans) > PLANS_MAX:
         plans.append(("and", f"{len(run.plans) - PLANS_MAX} more plans, in manifest.json"))
     doors = [(door.name, f"{door.url}, {'with' if door.caching else 'without'} a cache") for door in run.doors.values()]
-    definition = {key: value for key, value in run.experiment.items() if key not in ("settings", "factors")}
+    study = get_object(run.experiment, "study")
+    definition = {key: value for key, value in run.experiment.items() if key not in ("settings", "factors", "study")}
+    repeats = [(key, value) for key, value in study.items() if key not in ("not_stated", "differs")]
     settings = [*_items(run.experiment, "settings"), ("factors", run.experiment.get("factors"))]
     groups = [
         ("Definition", list(definition.items())),
+        ("What of the study it repeats", repeats),
+        ("Settings of the preset full that the study does not state", _items(study, "not_stated")),
+        ("Settings of the preset full that the study states otherwise", _items(study, "differs")),
         ("Settings", settings),
         ("Doors", doors),
         ("What was verified of the zone", _verification(manifest)),

@@ -2,6 +2,12 @@
 import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
+// Node's own code of a crash is 1, which means a violated limit here (src/exit-codes.js).
+process.on('uncaughtException', (error) => {
+  process.stderr.write(`${error.stack ?? error}\n`)
+  process.exit(3)
+})
+
 linkPackages(fileURLToPath(new URL('../../', import.meta.url)))
 const { main } = await import('../src/cli.js')
 process.exitCode = await main(process.argv.slice(2))

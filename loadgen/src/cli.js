@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { readConfig } from './config.js'
+import { EXIT, EXIT_HELP, exitCodeOf } from './exit-codes.js'
 import { UsageError } from './usage-error.js'
 
 /**
@@ -49,7 +50,7 @@ const COMMANDS = {
  * Runs the `stevec` command.
  * @param {string[]} argv  without node and script
  * @param {Early} [early]
- * @returns {Promise<number>} exit code: 0 done, 1 failed, 2 command line not understood, 130 interrupted
+ * @returns {Promise<number>} exit code (exit-codes.js)
  */
 export async function main (argv, early = {}) {
   const [name, ...rest] = argv
@@ -59,7 +60,7 @@ export async function main (argv, early = {}) {
   }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     process.stdout.write(await overview())
-    return name === undefined ? 2 : 0
+    return name === undefined ? EXIT.usage : EXIT.good
   }
   try {
     if (!Object.hasOwn(COMMANDS, name)) {
@@ -73,19 +74,30 @@ export async function main (argv, early = {}) {
     }
     return await command.run({ ...early, values, positionals, commandLine: ['stevec', ...argv].join(' ') })
   } catch (error) {
-    if (/** @type {Error} */ (error).name === 'AbortError') {
-      process.stderr.write('interrupted\n')
-      return 130
-    }
-    if (error instanceof UsageError) {
-      process.stderr.write(
-        `stevec: ${error.message}\n(see stevec ${Object.hasOwn(COMMANDS, name) ? `${name} ` : ''}--help)\n`
-      )
-      return 2
-    }
-    const text = readConfig().debug ? /** @type {Error} */ (error).stack : /** @type {Error} */ (error).message
-    process.stderr.write(`stevec ${name}: ${text}\n`)
-    return 1
+    const exitCode = exitCodeOf(error)
+    process.stderr.write(`${exitCode === EXIT.interrupted ? 'interrupted' : complaint(error, name)}\n`)
+    return exitCode
+  }
+}
+
+/**
+ * @param {unknown} error
+ * @param {string} name  of the command
+ */
+function complaint (error, name) {
+  const { message, stack } = /** @type {Error} */ (error)
+  if (error instanceof UsageError) {
+    return `stevec: ${message}\n(see stevec ${Object.hasOwn(COMMANDS, name) ? `${name} ` : ''}--help)`
+  }
+  return `stevec ${name}: ${isDebug() ? stack : message}`
+}
+
+/** A variable that readConfig refuses may be the error itself. */
+function isDebug () {
+  try {
+    return readConfig().debug
+  } catch {
+    return false
   }
 }
 
@@ -120,5 +132,6 @@ async function overview () {
     const summary = await load().then((command) => command.summary, () => '(run `make setup` first)')
     lines.push(`  ${name.padEnd(10)} ${summary}`)
   }
-  return `${lines.join('\n')}\n\nstevec <command> --help describes a command, with examples; stevec --version.\n`
+  return `${lines.join('\n')}\n\n${EXIT_HELP}\n\n` +
+    'stevec <command> --help describes a command, with examples; stevec --version.\n'
 }

@@ -16,7 +16,7 @@ async function sandbox (t) {
 test('without an image, `board up` fails with the command that builds one, and leaves no process', async (t) => {
   const place = await sandbox(t)
   const { exitCode, stderr } = await place.stevec(['board', 'up'], place.env)
-  assert.equal(exitCode, 1)
+  assert.equal(exitCode, 3)
   assert.match(stderr, /there is no image that machine virt boots; run: sudo make image\n/)
   const other = await place.stevec(['board', 'up', '--machine', 'bpim2u'], place.env)
   assert.match(other.stderr, /sudo make image BOARD=bpi-m2-ultra\n/)
@@ -27,7 +27,7 @@ test('while no board is up, `board ssh` and `console` fail, `down` exits with 0,
   const place = await sandbox(t)
   for (const verb of ['ssh', 'console']) {
     const { exitCode, stderr } = await place.stevec(['board', verb], place.env)
-    assert.equal(exitCode, 1)
+    assert.equal(exitCode, 3)
     assert.match(stderr, /no board is up; run `stevec board up`/)
   }
   assert.deepEqual(await place.stevec(['board', 'down'], place.env), {

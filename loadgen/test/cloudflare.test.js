@@ -30,7 +30,7 @@ test('apply needs --yes or the id of the current plan; applying again does nothi
   assert.equal(fake.snapshot(), before)
 
   const unasked = await stevec(['apply', ...ZONE])
-  assert.equal(unasked.exitCode, 1)
+  assert.equal(unasked.exitCode, 2)
   assert.match(unasked.stderr, /nothing was done: confirm with --yes, or with --expect/)
   const other = await stevec([
     'apply', '--zone', 'example.com', '--origin', '203.0.113.8', '--expect', line.split(' ').at(-1) ?? ''
@@ -73,10 +73,10 @@ test('the token file must have mode 600, needless permissions cause a warning, n
   assert.match(JSON.parse(planned.stdout).id, /^[0-9a-f]{16}$/)
   fake.fail({ match: /zones$/, times: 9, how: 'status', status: 403 })
   const refused = await stevec(['plan', ...ZONE], environment)
-  assert.equal(refused.exitCode, 1)
+  assert.equal(refused.exitCode, 3)
   chmodSync(file, 0o644)
   const open = await stevec(['plan', ...ZONE], environment)
-  assert.equal(open.exitCode, 1)
+  assert.equal(open.exitCode, 2)
   assert.match(open.stderr, /chmod 600/)
   for (const { stdout, stderr } of [planned, refused, open]) assert.ok(!(stdout + stderr).includes(TOKEN))
 })
@@ -125,14 +125,14 @@ test('wrong and missing arguments are refused with what to do, and nothing is wr
     [['plan', '--zone', 'example.com', '--origin', '10.0.0.1'], {}, 2, /cannot be reached from the internet/],
     [['plan', '--zone', 'example .com', '--origin', '203.0.113.7'], {}, 2, /the zone is a domain/],
     [['plan', ...ZONE, 'more'], {}, 2, /unexpected argument "more"/],
-    [['plan', ...ZONE], { CLOUDFLARE_API_TOKEN: '' }, 1, /no API token: set CLOUDFLARE_API_TOKEN/],
+    [['plan', ...ZONE], { CLOUDFLARE_API_TOKEN: '' }, 2, /no API token: set CLOUDFLARE_API_TOKEN/],
     [['plan', ...ZONE, '--api-url', 'http://cdn.example'], {}, 2, /must be an https URL/],
     [['verify', '--zone', 'example.com', '--doors', 'cached=http://a'], {}, 2, /--doors is cached=URL/],
     [['purge', '--zone', 'example.com'], {}, 2, /purge needs URLs, --tags/],
     [['purge', '--zone', 'example.com', '--everything', 'https://wiki.example.com/'], {}, 2, /or --everything without any of these/],
     [['purge', '--zone', 'example.com', '/wiki/a'], {}, 2, /a URL to purge begins with/],
     [['analytics', '--zone', 'example.com'], {}, 2, /--run is missing: the folder of a run/],
-    [['analytics', '--zone', 'example.com', '--run', '/nowhere'], {}, 1, /is not the folder of a run/]
+    [['analytics', '--zone', 'example.com', '--run', '/nowhere'], {}, 2, /is not the folder of a run/]
   ])) {
     const done = await stevec(args, extra)
     assert.equal(done.exitCode, exitCode, `${args.join(' ')}: ${done.stderr}`)
@@ -217,7 +217,7 @@ test('analytics compares the requests that Cloudflare counted in each trial with
     zones: [fake.zone.id]
   })
   const refused = await stevec(['analytics', '--zone', 'example.com', '--run', run])
-  assert.equal(refused.exitCode, 1)
+  assert.equal(refused.exitCode, 3)
   assert.match(refused.stderr, /permissions that the README lists/)
 })
 

@@ -80,7 +80,7 @@ test('stevec edge refuses the folder of a running edge, and takes over the folde
   const control = readFileSync(path.join(cache, 'control.json'), 'utf8')
   const pidFile = readFileSync(path.join(cache, 'nginx.pid'), 'utf8')
   const second = await start(ports[1])
-  assert.equal(second.child.exitCode, 1)
+  assert.equal(second.child.exitCode, 3)
   const pid = first.child.pid
   const refused = new RegExp(`process ${pid}\\) already uses the folder ${cache}: stop it \\(kill ${pid}\\)`)
   assert.match((await second.done).stderr, refused)
@@ -104,7 +104,7 @@ test('stevec edge refuses a cache folder that holds other files, and deletes non
   writeFileSync(path.join(answers, 'notes.txt'), 'mine')
   const options = ['--origin', 'http://127.0.0.1:1', '--cache', sandbox.directory]
   const { exitCode, stderr } = await sandbox.stevec(['edge', ...options])
-  assert.equal(exitCode, 1)
+  assert.equal(exitCode, 3)
   assert.match(stderr, /there is "notes\.txt" in it; nothing was deleted\. Move it away, or choose another folder/)
   assert.equal(readFileSync(path.join(answers, 'notes.txt'), 'utf8'), 'mine')
   sandbox.remove()

@@ -15,6 +15,7 @@ const trialOf = (
   )
 const k6 = {
   exit_code: 0,
+  message: null,
   wall_s: 2,
   generator_cpu_s: 0.5,
   generator_cpu_share: 0.1,
@@ -133,7 +134,7 @@ describe('a trial', () => {
       { coldProof: { cold: false, observed: ['HIT', 'HIT', 'MISS'], origin_requests: 1 } },
       /not cold: the probe saw HIT, HIT, MISS/
     ],
-    ['whose k6 failed', { k6: { ...k6, exit_code: 107 } }, /k6 ended with exit code 107/],
+    ['whose k6 failed', { k6: { ...k6, exit_code: 107, message: 'no file' } }, /k6 ended with exit code 107: no file/],
     [
       'in which requests were lost',
       { samples: { ...good().samples, requests_sent: 999, reads_sent: 999 } },

@@ -5,6 +5,7 @@ import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
 import { freePorts } from '@stevec/harness/ports'
+import { requireTool } from '@stevec/harness/tools/locate'
 import { createSandbox } from './helper.js'
 
 describe('stevec load', () => {
@@ -145,6 +146,23 @@ describe('stevec load', () => {
       assert.equal(ended.exitCode, exitCode, ended.stdout + ended.stderr)
       if (exitCode === 0) continue
       assert.match(ended.stderr, new RegExp(`--fail-if ${condition}: it is so, (p99: )?\\S+ `), ended.stderr)
+    }
+  })
+
+  test('exits with 3 and k6\'s message if the script fails, instead of counting requests as never sent', async () => {
+    const k6 = path.join(sandbox.directory, 'k6')
+    // The real k6, with a setting that breaks the choice of a page.
+    writeFileSync(k6, `#!/bin/sh
+STEVEC_GENERATOR=$(printf %s "$STEVEC_GENERATOR" | sed 's/"plan":{/"plan":{"popularity":null,/')
+export STEVEC_GENERATOR
+exec '${requireTool('k6').path}' "$@"
+`, { mode: 0o755 })
+    for (const model of [[], ['--rate', '100']]) {
+      const { exitCode, stdout, stderr } = await sandbox.stevec(
+        ['load', '--url', url, '--requests', '20', '--json', ...model], { K6_BIN: k6 }
+      )
+      assert.match(stderr, /k6 ended with exit code 108: test aborted: the script failed: TypeError: .* at choosePage /)
+      assert.deepEqual([exitCode, stdout], [3, ''])
     }
   })
 

@@ -63,7 +63,7 @@ test('without a board image, `run` and `up` fail with the command that builds it
     const { exitCode, stderr } = await place.stevec([...args, '--origin', 'board'], {
       STEVEC_IMAGE: path.join(place.directory, 'images')
     })
-    assert.equal(exitCode, 1)
+    assert.equal(exitCode, 3)
     assert.match(stderr, /there is no image that machine virt boots; run: sudo make image\n/)
     assert.deepEqual(place.processes(), [])
   }
@@ -74,7 +74,7 @@ test('an ssh origin needs a database that both machines reach', async (t) => {
   const place = await sandbox(t)
   for (const env of /** @type {Record<string, string>[]} */ ([{}, { MONGODB_URI: 'mongodb://localhost:27017/x' }])) {
     const { exitCode, stderr } = await place.stevec(['run', 'read-hot', '--origin', 'ssh://stevec.invalid'], env)
-    assert.equal(exitCode, 1)
+    assert.equal(exitCode, 2)
     assert.match(stderr, /needs a database that both machines reach: set MONGODB_URI/)
   }
 })

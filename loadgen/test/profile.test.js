@@ -99,7 +99,7 @@ describe('a profile', () => {
       [['calibrate', '--profile', 'none'], /the profile none has no "calibration"/]
     ])) {
       const { exitCode, stderr } = await sandbox.stevec(args)
-      assert.equal(exitCode, 1)
+      assert.equal(exitCode, 2)
       assert.match(stderr, message)
     }
     assert.deepEqual(sandbox.processes(), [])

@@ -298,17 +298,17 @@ describe('a run that cannot begin', () => {
     const sandbox = await createSandbox()
     for (const [args, message, code] of /** @type {[string[], RegExp, number][]} */ ([
       [['run'], /which experiment\? Name one of .*read-hot/, 2],
-      [['run', 'nothing'], /there is no experiment "nothing"; the experiments are: .*read-hot/, 1],
-      [['run', 'none.json'], /there is no file none\.json/, 1],
+      [['run', 'nothing'], /there is no experiment "nothing"; the experiments are: .*read-hot/, 2],
+      [['run', 'none.json'], /there is no file none\.json/, 2],
       [['run', 'study', '--only', 'E9'], /the study has no "E9"; it has: E1 read-hot/, 2],
       [['run', 'read-hot', '--only', 'source'], /--only of an experiment is factor=level/, 2],
-      [['run', 'read-hot', '--profile', 'moon'], /there is no profile "moon"/, 1],
-      [['run', '--resume'], /there is no unfinished run/, 1],
+      [['run', 'read-hot', '--profile', 'moon'], /there is no profile "moon"/, 2],
+      [['run', '--resume'], /there is no unfinished run/, 2],
       [['run', 'read-hot', '--preset', 'huge'], /--preset is quick or full, not "huge"/, 2],
       [['run', 'read-hot', '--seed', 'x'], /--seed must be a whole number from 0 to 4294967295, not "x"/, 2],
       [['run', 'read-hot', '--colour'], /--colour/, 2],
       [['walk'], /there is no command "walk"/, 2],
-      [['report', 'nothing'], /there is no run "nothing"/, 1]
+      [['report', 'nothing'], /there is no run "nothing"/, 2]
     ])) {
       const { exitCode, stderr } = await sandbox.stevec(args)
       assert.match(stderr, message)

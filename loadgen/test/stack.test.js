@@ -99,7 +99,7 @@ describe('a stack that cannot start', () => {
     await new Promise((resolve) => squatter.once('listening', resolve))
     try {
       const { exitCode, stderr } = await sandbox.stevec(['up'])
-      assert.equal(exitCode, 1)
+      assert.equal(exitCode, 3)
       assert.equal(
         stderr,
         `stevec up: port ${sandbox.ports.edge} (edge) is already taken; free it, or choose another with EDGE_PORT=… or --edge-port\n`
@@ -115,7 +115,7 @@ describe('a stack that cannot start', () => {
     const sandbox = await createSandbox()
     try {
       const { exitCode, stderr } = await sandbox.stevec(['up'], { CACHE_TTL_S: 'soon' })
-      assert.equal(exitCode, 1)
+      assert.equal(exitCode, 3)
       assert.match(stderr, /CACHE_TTL_S/)
       assert.deepEqual(sandbox.processes(), [])
     } finally {
@@ -126,7 +126,7 @@ describe('a stack that cannot start', () => {
   test('is refused with the same port for two processes', async () => {
     const sandbox = await createSandbox()
     const { exitCode, stderr } = await sandbox.stevec(['up', '--edge-port', String(sandbox.ports.origin)])
-    assert.equal(exitCode, 1)
+    assert.equal(exitCode, 2)
     assert.match(stderr, /is given twice/)
     sandbox.remove()
   })
@@ -134,7 +134,7 @@ describe('a stack that cannot start', () => {
   test('is not running for `status`, and `down` succeeds', async () => {
     const sandbox = await createSandbox()
     const status = await sandbox.stevec(['status'])
-    assert.equal(status.exitCode, 3)
+    assert.equal(status.exitCode, 1)
     assert.match(status.stdout, /nothing runs/)
     assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
     sandbox.remove()

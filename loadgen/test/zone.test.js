@@ -91,10 +91,10 @@ describe('an experiment through a zone', () => {
     )
     const k6 = {
       exit_code: 0,
+      message: null,
       wall_s: 3,
       generator_cpu_s: 0,
       generator_cpu_share: 0,
-      generator_limited: false,
       stolen_cpu_share: 0
     }
     assert.equal(expectedCounter({ trial: cached, stores: true, k6 }), cached.plan.distinct_pages)
@@ -191,7 +191,7 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
         2,
         /no zone was verified yet: stevec cloudflare verify --zone example\.com/
       ],
-      [['read-hot', ...zone, '--only', 'door=local'], 1, /cannot be run through a zone: the door local/]
+      [['read-hot', ...zone, '--only', 'door=local'], 2, /cannot be run through a zone: the door local/]
     ])
   })
 
@@ -200,7 +200,7 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
     await refuse([
       [
         ['read-hot', ...zone],
-        1,
+        3,
         /the zone example\.com is not verified yet; run: stevec cloudflare verify --zone example\.com/
       ]
     ])
@@ -209,24 +209,24 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
       ok: false,
       checks: [{ id: 'hit', outcome: 'failed', title: '', saw: '', todo: '' }]
     })
-    await refuse([[['read-hot', ...zone], 1, /failed its verification \(hit\)/]])
+    await refuse([[['read-hot', ...zone], 3, /failed its verification \(hit\)/]])
     keepVerified(state(), { ...verified, verified_at: '2026-01-01T00:00:00.000Z' })
-    await refuse([[['read-hot', ...zone], 1, /was verified more than a day ago/]])
+    await refuse([[['read-hot', ...zone], 3, /was verified more than a day ago/]])
     keepVerified(state(), verified)
     await refuse([
       [
         ['read-hot', ...zone, '--max-requests', '24000'],
-        1,
+        2,
         /would send about \d+ requests \(24000 by the probes, .*and may send 24000/
       ],
-      [['overload', ...zone], 1, /about \d+ by the background, .*may send 50000/],
-      [['study', ...zone, '--repetitions', '1', '--max-requests', '1000000'], 1, /run them separately with --only/]
+      [['overload', ...zone], 2, /about \d+ by the background, .*may send 50000/],
+      [['study', ...zone, '--repetitions', '1', '--max-requests', '1000000'], 2, /run them separately with --only/]
     ])
-    await refuse([[['read-hot', '--target', 'cloudflare'], 1, /no API token: set CLOUDFLARE_API_TOKEN/]], {
+    await refuse([[['read-hot', '--target', 'cloudflare'], 2, /no API token: set CLOUDFLARE_API_TOKEN/]], {
       CLOUDFLARE_API_TOKEN: ''
     })
     fake.tokens.clear()
-    await refuse([[['read-hot', ...zone], 1, /look for the zone example\.com: 40[01]/]], {
+    await refuse([[['read-hot', ...zone], 3, /look for the zone example\.com: 40[01]/]], {
       CLOUDFLARE_API_URL: fake.url
     })
     keepVerified(state(), { ...verified, zone: 'example.org' })
@@ -254,16 +254,16 @@ describe('stevec run --target cloudflare refuses, before the first request to a 
     }
     writeFileSync(path.join(directory, 'manifest.json'), JSON.stringify(manifest))
     await refuse([
-      [['--resume', '--target', 'stack'], 1, /target was {"kind":"cloudflare","zone":"example\.com"} and is now null/],
+      [['--resume', '--target', 'stack'], 2, /target was {"kind":"cloudflare","zone":"example\.com"} and is now null/],
       [
         ['--resume', '--target', 'cloudflare', '--zone', 'example.org'],
-        1,
+        2,
         /target was .*example\.com.* and is now .*example\.org/
       ],
-      [['--resume', '--max-requests', '100'], 1, /would send about \d+ requests/]
+      [['--resume', '--max-requests', '100'], 2, /would send about \d+ requests/]
     ])
     writeFileSync(path.join(directory, 'manifest.json'), JSON.stringify({ ...manifest, target: null }))
-    await refuse([[['--resume', ...zone], 1, /target was null and is now/]])
+    await refuse([[['--resume', ...zone], 2, /target was null and is now/]])
     assert.equal(json(path.join(directory, 'manifest.json')).status, 'interrupted')
     assert.ok(cellsOf(definition).length === 3)
   })

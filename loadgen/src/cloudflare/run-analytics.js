@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { readAnalytics } from '@stevec/cdn/cloudflare/analytics'
 import { readManifest } from '../lab/manifest.js'
+import { ResultsError } from '../lab/results.js'
 import { runDirectory } from '../lab/study.js'
 
 const SCHEMA_VERSION = 1
@@ -13,11 +14,11 @@ const DOORS = new Set(['cached', 'nocache'])
  * Returns the folders of runs in a folder of results: the folder itself, or those of a study's started experiments.
  * @param {string} directory
  * @returns {string[]}
- * @throws {Error} when the folder is neither a run nor a study
+ * @throws {ResultsError} when the folder is neither a run nor a study
  */
 export function runFolders (directory) {
   const manifest = readManifest(directory)
-  if (manifest === null) throw new Error(`${directory} is not the folder of a run: it has no manifest.json`)
+  if (manifest === null) throw new ResultsError(`${directory} is not the folder of a run: it has no manifest.json`)
   if (manifest.kind !== 'study') return [directory]
   return manifest.runs
     .map((/** @type {{experiment: string}} */ { experiment }) => path.join(directory, runDirectory(experiment)))
@@ -33,7 +34,7 @@ export function runFolders (directory) {
  * @param {string} options.directory  of the run
  * @returns {Promise<{file: string, trials: number, agree: number, sampled: boolean, missing: number}>}  `missing`:
  *   trials for which Cloudflare has no counts (yet)
- * @throws {Error} when the folder is not a run through this zone
+ * @throws {ResultsError} when the folder is not a run through this zone
  */
 export async function keepAnalytics ({ client, zone, directory }) {
   const { doors, trials } = readRun(directory, zone.name)
@@ -96,9 +97,9 @@ function reconcile (trial, groups) {
  */
 function readRun (directory, zone) {
   const manifest = readManifest(directory)
-  if (manifest === null) throw new Error(`${directory} is not the folder of a run: it has no manifest.json`)
+  if (manifest === null) throw new ResultsError(`${directory} is not the folder of a run: it has no manifest.json`)
   if (manifest.target?.zone !== zone) {
-    throw new Error(`${directory} is not a run through ${zone}${manifest.target ? `, but through ${manifest.target.zone}` : ': it was made on a stack of its own'}`)
+    throw new ResultsError(`${directory} is not a run through ${zone}${manifest.target ? `, but through ${manifest.target.zone}` : ': it was made on a stack of its own'}`)
   }
   const trials = readdirSync(path.join(directory, 'trials')).filter((name) => /^\d+$/.test(name)).sort()
     .map((name) => JSON.parse(readFileSync(path.join(directory, 'trials', name, 'trial.json'), 'utf8')))

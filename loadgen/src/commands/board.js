@@ -9,6 +9,7 @@ import {
   boardReady, boardSsh, readBoardState, requireBoard, startBoard, stopBoard, writeBoardState
 } from '@stevec/arm-image/emulator'
 import { isAlive } from '@stevec/harness/processes'
+import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
 import { interruptSignal, refuseMore } from './options.js'
 
@@ -32,7 +33,7 @@ CPU are not those of a real board.
   up               switches it on and waits until the wiki has its database (some minutes)
   down             switches it off; everything written to its card is lost
   status           shows whether it is up, and its address; exit code 1 if it is not up
-  ssh              opens a shell on it as root, or runs COMMAND there
+  ssh              opens a shell on it as root, or runs COMMAND there; exit code: COMMAND's
   console          shows its serial line; Ctrl-] leaves
 
   --machine NAME   virt (default): boots the image's kernel directly, which is quicker
@@ -136,7 +137,7 @@ async function status () {
     : running
       ? `up since ${state.started_at}: ${state.url}/ (machine ${state.machine}, emulated)\n`
       : 'the board or its database ended unexpectedly; `stevec board up` starts it again\n')
-  return running ? 0 : 1
+  return running ? EXIT.good : EXIT.violated
 }
 
 /**
@@ -148,7 +149,7 @@ function ssh (_values, rest) {
   const child = spawn('ssh', boardSsh(directoryOf(), rest), { stdio: 'inherit' })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('exit', (code) => resolve(code ?? 1))
+    child.once('exit', (code) => resolve(code ?? EXIT.broken))
   })
 }
 

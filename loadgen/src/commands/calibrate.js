@@ -21,7 +21,7 @@ other commands uses it on this machine.
   --profile NAME       default banana-pi; or a file of your own with a "calibration"
 ${PORT_HELP}
 
-Exit code: 0 written, 1 no fit within 20 % or it could not be measured, 2 wrong usage,
+Exit code: 0 written, 1 no fit within 20 %, 2 wrong usage, 3 it could not be measured,
 130 interrupted.
 
 Examples:
@@ -32,7 +32,6 @@ Examples:
     refuseMore(positionals, 0)
     const config = configWith(values)
     const release = await lockMachine({ command: commandLine })
-    refuseMore(positionals, 0)
     const { file, calibration: { fitted } } = await calibrate({
       profile: values.profile ?? 'banana-pi',
       config,

@@ -12,6 +12,7 @@ import { findZone, purgeZoneId } from '@stevec/cdn/cloudflare/zone'
 import { keepAnalytics, runFolders } from '../cloudflare/run-analytics.js'
 import { keepVerified } from '../cloudflare/verified.js'
 import { readConfig } from '../config.js'
+import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
 import { print, printJson, say, showCheck, showPlan } from './cloudflare-output.js'
 import { interruptSignal, refuseMore } from './options.js'
@@ -47,7 +48,8 @@ export const command = {
 
 The token is read from CLOUDFLARE_API_TOKEN, or from the file of mode 600 that
 CLOUDFLARE_API_TOKEN_FILE names. cdn/README.md lists the permissions that it needs.
-Exit code: 0 done, or every check passed; 1 failed; 2 wrong usage; 130 interrupted.
+Exit code: 0 done, or every check passed; 1 a check failed, or the zone conflicts with the plan;
+2 wrong usage; 3 broken: Cloudflare refuses or does not answer; 130 interrupted.
 
 Examples:
   stevec cloudflare plan --zone example.com --origin 203.0.113.7
@@ -93,6 +95,9 @@ Examples:
   }
 }
 
+/** The zone is not what a plan expects, or the plan is not confirmed; nothing was done. */
+class PlanError extends Error {}
+
 /** @typedef {import('@stevec/cdn/cloudflare/client').Client} Client */
 
 const VERBS = {
@@ -105,7 +110,7 @@ const VERBS = {
     if (!values.json && plan.steps.length > 0 && plan.conflicts.length === 0) {
       print(`to execute exactly this plan: stevec cloudflare apply --zone ${wish.zone} --origin ${wish.origin}${wish.names ? ` --names ${wish.names}` : ''}${wish.tune ? ' --tune' : ''} --expect ${plan.fingerprint}`)
     }
-    return plan.conflicts.length === 0 ? 0 : 1
+    return plan.conflicts.length === 0 ? EXIT.good : EXIT.violated
   },
   /** @param {Client} client @param {Record<string, any>} values */
   apply: (client, values) => change(client, 'apply', values),
@@ -143,7 +148,7 @@ const VERBS = {
     else {
       print(failed.length === 0 ? `${values.zone}: ready for experiments` : `${values.zone}: ${failed.length} of ${checks.length} checks failed`)
     }
-    return failed.length === 0 ? 0 : 1
+    return failed.length === 0 ? EXIT.good : EXIT.violated
   },
 
   /** @param {Client} client @param {Record<string, any>} values @param {string[]} urls */
@@ -201,14 +206,12 @@ async function change (client, kind, values) {
   const plan = await makePlan(client, kind, wish)
   if (values.expect !== undefined && values.expect !== plan.fingerprint) {
     const again = kind === 'apply' ? 'run stevec cloudflare plan again' : 'run it without --expect, which shows the plan'
-    throw new Error(`nothing was done: the zone or the options have changed since that plan; ${again}`)
+    throw new PlanError(`nothing was done: the zone or the options have changed since that plan; ${again}`)
   }
   if (!values.json) showPlan(plan, false)
-  if (plan.conflicts.length > 0) throw new Error(`nothing was done: ${plan.conflicts.join('; ')}`)
+  if (plan.conflicts.length > 0) throw new PlanError(`nothing was done: ${plan.conflicts.join('; ')}`)
   if (plan.steps.length > 0) {
-    if (values.expect === undefined && !values.yes && !await agreed(kind)) {
-      throw new Error('nothing was done: confirm with --yes, or with --expect and the id of a plan')
-    }
+    if (values.expect === undefined && !values.yes) await requireConsent(kind)
     await carryOut(client, wish, plan, { onStep: ({ action, what }) => say(`${action} ${what}`) })
   }
   if (values.json) showPlan(plan, true)
@@ -227,13 +230,19 @@ function wishOf ({ zone, origin, names, tune }, needsOrigin) {
   return { zone, origin, names, tune: Boolean(tune) }
 }
 
-/** @param {'apply' | 'destroy'} kind */
-async function agreed (kind) {
-  if (!process.stdin.isTTY) return false
+/**
+ * @param {'apply' | 'destroy'} kind
+ * @throws {UsageError} without a terminal to ask on
+ * @throws {PlanError} when the answer is no
+ */
+async function requireConsent (kind) {
+  if (!process.stdin.isTTY) {
+    throw new UsageError('nothing was done: confirm with --yes, or with --expect and the id of a plan')
+  }
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await lines.question(`${kind} this? Type "yes" to confirm: `)
   lines.close()
-  return answer.trim() === 'yes'
+  if (answer.trim() !== 'yes') throw new PlanError('nothing was done')
 }
 
 /**

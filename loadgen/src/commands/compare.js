@@ -19,21 +19,8 @@ export const command = {
     refuseMore(positionals, 2)
     if (positionals.length < 2) throw new UsageError('which two runs? Name folders of results/, or latest')
     const { resultsDirectory } = configWith({})
-    const runs = positionals.map((name) => findUsable(resultsDirectory, name))
+    const runs = positionals.map((name) => findRun(resultsDirectory, name))
     const flags = Object.entries(values).map(([name, value]) => value === true ? `--${name}` : `--${name}=${value}`)
     return runAnalysis(MODULE, [...flags, '--', ...runs])
-  }
-}
-
-/**
- * @param {string} resultsDirectory
- * @param {string} name
- * @throws {UsageError} when there is no such run: exit code 1 is reserved for a violated gate
- */
-function findUsable (resultsDirectory, name) {
-  try {
-    return findRun(resultsDirectory, name)
-  } catch (error) {
-    throw new UsageError(/** @type {Error} */ (error).message)
   }
 }

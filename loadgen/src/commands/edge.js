@@ -9,6 +9,7 @@ import { tryLock } from '@stevec/harness/lock'
 import { freePorts } from '@stevec/harness/ports'
 import { isAlive, logTail, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
+import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
 import { integerOption, interruptSignal, refuseMore, siteOption } from './options.js'
 
@@ -45,7 +46,7 @@ control.json in the folder of --cache.
 One worker process serves all requests, so that simultaneous requests for one URL share a fetch
 (docs/edge-speed.md). Each start empties DIR/answers; a folder of that name that no edge has made
 (see its CACHEDIR.TAG) is an error.
-Exit code: 0 stopped by Ctrl-C, 1 nginx did not start or ended, 2 wrong usage, 130 stopped by
+Exit code: 0 stopped by Ctrl-C, 2 wrong usage, 3 nginx did not start or ended, 130 stopped by
 Ctrl-C before it was ready.
 
 Examples:
@@ -127,7 +128,7 @@ async function serve ({ command: nginx, args }, { directory, url, controlPort, s
   const edge = await startProcess({ name: 'nginx edge', command: nginx, args, logFile })
   try {
     const open = await waitUntil(() => signal.aborted || !isAlive(edge) || accepts(controlPort), READY_TIMEOUT_MS)
-    if (signal.aborted) return 130
+    if (signal.aborted) return EXIT.interrupted
     if (!open || !isAlive(edge)) {
       throw new Error(`the edge did not start on ${url}:\n${logTail(errorFile) || logTail(logFile)}`)
     }

@@ -8,6 +8,7 @@ import {
 import { inWords, warningsOf } from '../load/outcome.js'
 import { searchRate } from '../load/search.js'
 import { send } from '../load/send.js'
+import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
 import { integerOption, interruptSignal, refuseMore } from './options.js'
 
@@ -20,9 +21,9 @@ export const command = {
   help: `Usage: stevec load --url URL [options]
 
 Sends requests to pages drawn at random from /wiki/page-000001 … below the URL, or to --urls. By
-default in a closed loop: each of --parallel clients waits for its response, on a connection of its
-own for each request, as in the study. With --rate in the open model: requests are sent at planned
-times, whatever the server does, and response times count from the plan.
+default in a closed loop: each of --parallel clients waits for its response. With --rate in the open
+model: requests are sent at planned times, whatever the server does, and response times count from
+the plan. Each request has a connection of its own.
 
   --url URL            of a door, such as http://wiki.localhost:8080
   --pages N            number of different pages (default 100)
@@ -37,7 +38,8 @@ times, whatever the server does, and response times count from the plan.
   --pause SECONDS      of each client after each request; may be fractional (default 0)
   --rate N             requests a second, in the open model
   --arrivals KIND      with --rate: constant (default) or poisson
-  --keepalive          use connections again; each client has its own
+  --keepalive          use connections again. Each client has its own, so with --rate the first
+                       ${OPEN_VUS} requests open one each: a smaller --parallel opens fewer
   --seed N             the same seed requests the same pages in the same order (default 1)
   --timeout SECONDS    a request is given up after this time (default 60; of a search 5)
   --fail-if CONDITION  exit with 1 if it holds: "p99>200ms", "mean>1s", "max>2s", "failed>1%",
@@ -53,8 +55,8 @@ times, whatever the server does, and response times count from the plan.
                        ${ELSEWHERE.requests} requests, ${ELSEWHERE.parallel} clients, ${ELSEWHERE.duration_s} seconds, ${ELSEWHERE.rate_per_s} a second
 
 A POST changes pages of the wiki. If the wiki has a counter, it is read before and after.
-Exit code: 0 done, even if requests failed; 1 a --fail-if held, no rate of a --search held, or
-the load could not be sent; 2 wrong usage; 130 interrupted.
+Exit code: 0 done, even if requests failed; 1 a --fail-if held, or no rate of a --search held;
+2 wrong usage; 3 broken: the load could not be sent; 130 interrupted.
 
 Examples:
   stevec load --url http://source.localhost:8081 --method POST --pages 100 --requests 300
@@ -89,9 +91,9 @@ Examples:
       paths,
       signal: interruptSignal()
     }
-    if (values.search !== undefined) return search(load, values, elsewhere ? ELSEWHERE : HERE)
     const measuring = await lockHolder()
     if (measuring !== null) process.stderr.write(`warning: ${distorts(measuring)}\n`)
+    if (values.search !== undefined) return search(load, values, elsewhere ? ELSEWHERE : HERE)
 
     if (!values.json) process.stdout.write(`${describe(load, values.duration !== undefined, elsewhere)}\n`)
     const stopProgress = values.quiet || values.json ? () => {} : showProgress(load.settings)
@@ -109,15 +111,15 @@ Examples:
       const shown = value === Infinity ? `${outcome.failed} of ${outcome.requests} requests failed` : value.toFixed(3)
       process.stderr.write(`--fail-if ${text}: it is so, ${measure} ${value === Infinity ? '' : 'is '}${shown}\n`)
     }
-    return violated.length > 0 ? 1 : 0
+    return violated.length > 0 ? EXIT.violated : EXIT.good
   }
 }
 
-/**
 /** @param {string} holder  of the lock of measurements */
 const distorts = (holder) =>
   `a measurement is under way on this machine: ${holder}. This load and it distort each other's times`
 
+/**
  * @param {Omit<import('../load/send.js').Load, 'samplesFile'>} load
  * @param {Record<string, any>} values
  * @param {typeof HERE | typeof ELSEWHERE} most
@@ -135,15 +137,15 @@ async function search (load, values, most) {
   /** @type {(rate: number, outcome: import('../load/outcome.js').Outcome, held: boolean) => void} */
   const note = (rate, outcome, held) => {
     if (values.quiet) return
-    const { response_percentiles_ms: percentiles, failed, schedule, generator_limited: isLimited } = outcome
-    const limit = isLimited ? ' (the generator was at its limit)' : ''
+    const { response_percentiles_ms: percentiles, failed, schedule, saturation } = outcome
+    const limit = saturation?.limit === 'generator' ? ' (the generator was at its limit)' : ''
     process.stderr.write(`${rate} a second: p50 ${percentiles.p50} ms, p99 ${percentiles.p99}, lag p99 ` +
       `${schedule?.lag_p99_ms}, ${failed} failed: ${held ? 'held' : 'not held'}${limit}\n`)
   }
   const limits = { seconds: durationS, mostPerS: most.rate_per_s, requestsMax: most.requests }
   const found = await searchRate({ condition, measure, note, ...limits })
   process.stdout.write(values.json ? `${JSON.stringify(found)}\n` : `${inWordsOf(found, condition.text)}\n`)
-  return found.held_per_s === null ? 1 : 0
+  return found.held_per_s === null ? EXIT.violated : EXIT.good
 }
 
 /**

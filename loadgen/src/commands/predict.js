@@ -1,4 +1,5 @@
 import { analysisHelp, runAnalysis } from '../lab/python.js'
+import { EXIT } from '../exit-codes.js'
 import { refuseMore } from './options.js'
 
 const MODULE = 'stevec_predict'
@@ -18,9 +19,9 @@ export const command = {
   },
   async run ({ values, positionals }) {
     refuseMore(positionals, 0)
-    return runAnalysis(
-      MODULE,
-      Object.entries(values).map(([name, value]) => value === true ? `--${name}` : `--${name}=${value}`)
-    )
+    const flags = Object.entries(values).map(([name, value]) => value === true ? `--${name}` : `--${name}=${value}`)
+    const exitCode = await runAnalysis(MODULE, flags)
+    // Python's own after an exception.
+    return exitCode === EXIT.violated ? EXIT.broken : exitCode
   }
 }

@@ -134,9 +134,6 @@ export function resumedJob ({ resultsDirectory }, name, requested) {
     { ...manifest, target },
     { preset: requested.preset, seed: requested.seed, profile: requested.profile, target: requested.target }
   )
-  // A run of an older version may have a profile of another form.
-  requireForm(profile.asked, `the profile in ${path.join(directory, 'manifest.json')}`)
-  const { pause_s: pauseS } = profile.asked.client
   const common = {
     directory,
     preset,
@@ -145,6 +142,9 @@ export function resumedJob ({ resultsDirectory }, name, requested) {
     target,
     origin: sameOrigin(manifest, requested.origin)
   }
+  // A run of an older version may have a profile of another form.
+  requireForm(profile.asked, `the profile in ${path.join(directory, 'manifest.json')}`)
+  const { pause_s: pauseS } = profile.asked.client
   const fit = fitTo(target)
   if (manifest.kind === 'study') {
     const names = manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => experiment)

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { openZone } from '../cloudflare/open-zone.js'
+import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
 import { cellsOf, experimentNames } from '../lab/definition.js'
 import { splitOnly } from '../lab/levels.js'
@@ -9,8 +10,8 @@ import { createProgress } from '../lab/progress.js'
 import { writeReport } from '../lab/report.js'
 import { openSite } from '../lab/site.js'
 import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
-import { freePorts } from '@stevec/harness/ports'
 import { lockMachine } from '@stevec/harness/machine-lock'
+import { freePorts } from '@stevec/harness/ports'
 import { requireTool } from '@stevec/harness/tools/locate'
 import {
   configWith, integerOption, interruptSignal, nameLines, PORT_HELP, PORT_OPTIONS, refuseMore
@@ -32,8 +33,9 @@ schema.
 Experiments:
 ${nameLines(experimentNames())}
 
-  --preset quick|full  size of the experiment (default quick); full takes minutes to hours, and has
-                       the study's numbers where the study states them
+  --preset quick|full  size of the experiment (default quick); full takes minutes to hours. Of an
+                       experiment of the study, full has the study's settings, but for those that
+                       it names at its start: not stated there, or chosen otherwise here
   --seed N             the same seed sends the same requests in the same order (default 1)
   --repetitions N      trials of each cell, instead of the preset's
   --vus N              virtual users, instead of the experiment's
@@ -44,9 +46,9 @@ ${nameLines(experimentNames())}
                        emulated one), or ssh://[user@]host[:port], a board of your own
   --resume [RUN]       continues an unfinished run or study (default the newest)
   --accept-changes     resumes although machine, programs or code have changed since
+  --wait               while another measurement is under way on this machine, waits for its end
   --watch              k6's dashboard of each trial's probe, on 127.0.0.1
   --report             also writes the report
-  --wait               while another measurement is under way on this machine, waits for its end
   --quiet              no progress; warnings and errors only
   --json               the outcome as JSON: folder, trials, invalid ones
 ${TARGET_HELP}
@@ -56,7 +58,7 @@ With --target cloudflare the trials go through the doors of a zone that \`stevec
 has verified. The zone's cache is purged between trials. The run writes pages in the wiki behind it,
 names them first, and changes nothing else. cdn/README.md says how such a run differs.
 
-Exit code: 0 all trials valid, 1 some are not or the run failed, 2 wrong usage, 130 interrupted.
+Exit code: 0 all trials valid, 1 some are not, 2 wrong usage, 3 the run failed, 130 interrupted.
 
 Examples:
   stevec run read-hot
@@ -77,9 +79,9 @@ Examples:
     origin: { type: 'string' },
     resume: { type: 'boolean' },
     'accept-changes': { type: 'boolean' },
+    wait: { type: 'boolean' },
     watch: { type: 'boolean' },
     report: { type: 'boolean' },
-    wait: { type: 'boolean' },
     quiet: { type: 'boolean' },
     json: { type: 'boolean' },
     ...TARGET_OPTIONS,
@@ -119,11 +121,9 @@ Examples:
     } finally {
       await release()
     }
-    if (job.target !== null) {
-      progress.note(`Cloudflare's own counts arrive some minutes later; then run: stevec cloudflare analytics --zone ${job.target.zone} --run ${path.relative(process.cwd(), job.directory)} && stevec report ${path.relative(process.cwd(), job.directory)}`)
-    }
-    if (values.report) await writeReport(job.directory)
-    if (values.json) process.stdout.write(`${JSON.stringify({ directory: job.directory, ...outcome })}\n`)
+  }
+}
+
 /**
  * Runs a job while this process has the machine's lock.
  * @param {Job} job
@@ -156,10 +156,6 @@ async function measure (job, { config, values, maxRequests, commandLine, setUp, 
   if (values.report) await writeReport(job.directory)
   if (values.json) process.stdout.write(`${JSON.stringify({ directory: job.directory, ...outcome })}\n`)
   return outcome.invalid === 0 ? EXIT.good : EXIT.violated
-}
-
-    return outcome.invalid === 0 ? 0 : 1
-  }
 }
 
 /**

@@ -3,6 +3,7 @@ import { doorLines } from '../lab/progress.js'
 import { doorsOf } from '../stack/doors.js'
 import { inspectStack } from '../stack/health.js'
 import { DEFAULT_PORTS } from '../config.js'
+import { EXIT } from '../exit-codes.js'
 import { configWith, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
@@ -15,7 +16,7 @@ Shows the running stacks, their doors, and whether each door answers. \`wiki\` i
 
   --json    one JSON object; its \`doors\` are those of the first stack
 
-Exit code: 0 every door answers, 1 something does not answer, 3 nothing runs.
+Exit code: 0 every door answers, 1 something does not answer, or nothing runs.
 
 Examples:
   stevec status
@@ -32,7 +33,7 @@ Examples:
     const healthy = stacks.every(
       ({ dead, doors }) => dead.length === 0 && Object.values(doors).every((door) => door.healthy)
     )
-    const exitCode = stacks.length === 0 ? 3 : healthy ? 0 : 1
+    const exitCode = stacks.length > 0 && healthy ? EXIT.good : EXIT.violated
     if (values.json) {
       // The first stack's doors are also at the top level: most scripts need only the URLs of one stack.
       const idle = Object.fromEntries(

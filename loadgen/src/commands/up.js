@@ -23,7 +23,8 @@ export const command = {
   summary: 'start the wiki with all its doors, to browse',
   help: `Usage: stevec up [options]
 
-Starts mongod, the wiki, nginx in its three roles (origin, edge, local) and the links between them.
+Starts mongod, the wiki and nginx in its three roles (origin, edge, local), and links between them if
+the profile slows one.
 Waits until every door answers, then leaves them running. Pages are kept in .stevec/ after
 \`stevec down\`.
 
@@ -44,7 +45,7 @@ If PURGE_ZONE names a zone of yours, edits purge that zone instead, and the defa
 
 Environment: MONGODB_URI (your own database), MONGOD_BIN, NGINX_BIN, TOXIPROXY_BIN; settings of the
 wiki such as CACHE_POLICY, CACHE_TTL_S (seconds) and PAGE_MAX_BYTES.
-Exit code: 0 up, 1 could not start, 2 wrong usage, 130 interrupted.
+Exit code: 0 up, 2 wrong usage, 3 could not start, 130 interrupted.
 
 Examples:
   stevec up

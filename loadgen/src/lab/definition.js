@@ -48,8 +48,8 @@ export class DefinitionError extends Error {}
  */
 
 /**
- * Defaults for what an experiment's file leaves out: the client of the study, which waits for each response and opens a
- * new connection for each request.
+ * Defaults for what an experiment's file leaves out: the client of the study, which waits for each response. Each
+ * request opens a connection.
  * @type {Settings}
  */
 export const DEFAULT_SETTINGS = Object.freeze({

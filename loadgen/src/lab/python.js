@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
 import { ROOT } from '@stevec/harness/config'
+import { EXIT } from '../exit-codes.js'
 
 const PYTHON = path.join(ROOT, '.venv/bin/python')
 const MISSING = 'the analysis is not installed; run `make setup`'
@@ -22,7 +23,7 @@ export async function runAnalysis (module, args) {
   const child = spawn(PYTHON, ['-m', module, ...args], { stdio: 'inherit', env: environment() })
   return new Promise((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? 130 : 1)))
+    child.once('close', (code, signal) => resolve(code ?? (signal === 'SIGINT' ? EXIT.interrupted : EXIT.broken)))
   })
 }
 

@@ -2,16 +2,15 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { ROOT } from '@stevec/harness/config'
-import { ResultsError } from './results.js'
 
 /**
  * Runs the analysis on the folder of a run or study: tables, figures and one HTML file. The folder is its only input.
  * @param {string} runDirectory
- * @throws {ResultsError} when the analysis refuses the run (and explains it on stderr) or is not installed
+ * @throws {Error} when the analysis refuses the run (and explains it on stderr) or is not installed
  */
 export async function writeReport (runDirectory) {
   const python = path.join(ROOT, '.venv/bin/python')
-  if (!existsSync(python)) throw new ResultsError('the analysis is not installed; run `make setup`')
+  if (!existsSync(python)) throw new Error('the analysis is not installed; run `make setup`')
   const child = spawn(python, ['-m', 'stevec_report', runDirectory], {
     cwd: path.join(ROOT, 'analysis'),
     stdio: ['ignore', 'pipe', 'inherit']
@@ -22,6 +21,6 @@ export async function writeReport (runDirectory) {
     child.once('error', reject)
     child.once('close', resolve)
   })
-  if (exitCode !== 0) throw new ResultsError('no report was written; the output above says why')
+  if (exitCode !== 0) throw new Error('no report was written; the output above says why')
   process.stdout.write(`report: ${path.relative(process.cwd(), output.trim().split('\n').at(-1) ?? '')}\n`)
 }

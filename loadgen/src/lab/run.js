@@ -3,7 +3,7 @@ import path from 'node:path'
 import { hostFacts } from '@stevec/harness/host'
 import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning } from './manifest.js'
 import { planRun } from './matrix.js'
-import { createRunDirectory, ResultsError } from './results.js'
+import { createRunDirectory } from './results.js'
 import { refuseChanges, refuseDifferences } from './resume.js'
 import { runTrial, trialName } from './trial.js'
 
@@ -160,7 +160,7 @@ async function runTrials ({ directory, site, signal, progress, watchPort, thread
 /**
  * @param {string} trialsDirectory
  * @returns {Map<number, {trial: number, valid: boolean}>} the complete trials; removes partial ones
- * @throws {ResultsError} when a trial.json cannot be read
+ * @throws {Error} when a trial.json cannot be read
  */
 function finishedTrials (trialsDirectory) {
   const found = new Map()
@@ -173,7 +173,7 @@ function finishedTrials (trialsDirectory) {
       const trial = JSON.parse(readFileSync(path.join(trialsDirectory, name, 'trial.json'), 'utf8'))
       if (trialName(trial.trial) === name) found.set(trial.trial, trial)
     } catch (error) {
-      throw new ResultsError(`${path.join(trialsDirectory, name)} cannot be read (${/** @type {Error} */ (error).message}); remove that folder to repeat the trial`)
+      throw new Error(`${path.join(trialsDirectory, name)} cannot be read (${/** @type {Error} */ (error).message}); remove that folder to repeat the trial`)
     }
   }
   return found

@@ -70,6 +70,7 @@ export function nothingMeasured (logLines) {
     fault: null,
     k6: {
       exit_code: null,
+      message: null,
       wall_s: 0,
       generator_cpu_s: 0,
       generator_cpu_share: 0,

@@ -1,7 +1,6 @@
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import path from 'node:path'
-import { logTail } from '@stevec/harness/processes'
 import { arrivalTimesOf } from '../../scenarios/arrivals.js'
 import { pageName } from '../../scenarios/plan.js'
 import { readCounter } from '../lab/counter.js'
@@ -52,7 +51,7 @@ export async function send ({ url, settings, seed, paths, samplesFile, signal })
     const readings = watch.stop()
     signal.throwIfAborted()
     if (k6.exit_code !== 0) {
-      throw new Error(`k6 ended with exit code ${k6.exit_code}:\n${logTail(path.join(directory, 'k6.log'))}`)
+      throw new Error(`k6 ended with exit code ${k6.exit_code}: ${k6.message}`)
     }
     const counter = counts === null ? null : await counterOf(url)
     /** @type {number[]} */

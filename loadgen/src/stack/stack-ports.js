@@ -1,5 +1,6 @@
 import { freePorts, isFree } from '@stevec/harness/ports'
 import { DEFAULT_PORTS, readConfig } from '../config.js'
+import { UsageError } from '../usage-error.js'
 import { StackError } from './stack-error.js'
 
 /** @typedef {import('../config.js').PortName} PortName */
@@ -25,14 +26,15 @@ export async function flexiblePorts (requested = readConfig().ports) {
 /**
  * @param {Ports} ports
  * @param {boolean} ownMongod
- * @throws {StackError} naming each taken port, or one used twice
+ * @throws {StackError} naming each taken port
+ * @throws {UsageError} naming one used twice
  */
 export async function refuseTakenPorts (ports, ownMongod) {
   const names = NAMES.filter((name) => ownMongod || name !== 'mongod')
   const doubled = names.find((name, index) => names.findIndex((other) => ports[other] === ports[name]) !== index)
   if (doubled) {
     const variables = names.map(variableOf).join(', ')
-    throw new StackError(`port ${ports[doubled]} is given twice; every part needs its own (${variables})`)
+    throw new UsageError(`port ${ports[doubled]} is given twice; every part needs its own (${variables})`)
   }
   const taken = []
   for (const name of names) {

@@ -36,10 +36,10 @@ test('a run over ssh has counts that agree, and the machine serves its own wiki 
   const run = (/** @type {Record<string, string>} */ extra) => sandbox.stevec(['run', file, '--origin', origin], extra)
 
   const nowhere = await run({})
-  assert.deepEqual([nowhere.exitCode, /set MONGODB_URI/.test(nowhere.stderr)], [1, true], nowhere.stderr)
+  assert.deepEqual([nowhere.exitCode, /set MONGODB_URI/.test(nowhere.stderr)], [2, true], nowhere.stderr)
   // The host key is not known yet, and a run does not prompt for it.
   const unknown = await run({ MONGODB_URI })
-  assert.deepEqual([unknown.exitCode, /Host key verification failed/.test(unknown.stderr)], [1, true], unknown.stderr)
+  assert.deepEqual([unknown.exitCode, /Host key verification failed/.test(unknown.stderr)], [3, true], unknown.stderr)
 
   writeFileSync(
     path.join(SSH_SETTINGS, 'config'),

@@ -28,7 +28,7 @@ describe('a run that is interrupted', () => {
       const directory = path.join(sandbox.results, name)
       assert.equal(json(path.join(directory, 'manifest.json')).status, signal === 'SIGKILL' ? 'running' : 'interrupted')
       const latest = await sandbox.stevec(['report', 'latest'])
-      assert.equal(latest.exitCode, 1)
+      assert.equal(latest.exitCode, 2)
       assert.match(latest.stderr, /there is no complete run/)
       if (signal === 'SIGTERM') return sandbox.remove()
 
@@ -43,13 +43,13 @@ describe('a run that is interrupted', () => {
       ])) {
         const refused = await sandbox.stevec(['run', '--resume', ...args])
         assert.match(refused.stderr, message)
-        assert.equal(refused.exitCode, 1)
+        assert.equal(refused.exitCode, 2)
       }
       const manifestFile = path.join(directory, 'manifest.json')
       const begun = json(manifestFile)
       writeFileSync(manifestFile, JSON.stringify({ ...begun, versions: { ...begun.versions, node: '1.0.0' } }))
       const elsewhere = await sandbox.stevec(['run', '--resume'])
-      assert.equal(elsewhere.exitCode, 1)
+      assert.equal(elsewhere.exitCode, 2)
       assert.match(elsewhere.stderr, /begun under other conditions: versions\.node was "1\.0\.0" and is now .*--accept-changes/)
       if (signal === 'SIGINT') writeFileSync(manifestFile, JSON.stringify(begun))
 

@@ -26,7 +26,7 @@ describe('a study', () => {
       [['--repetitions', '2'], /repetitions was 1 and is now 2/]
     ])) {
       const refused = await sandbox.stevec(['run', 'study', '--resume', ...args])
-      assert.equal(refused.exitCode, 1)
+      assert.equal(refused.exitCode, 2)
       assert.match(refused.stderr, message)
     }
     const { exitCode, stdout, stderr } = await sandbox.stevec(['run', 'study', '--resume'])

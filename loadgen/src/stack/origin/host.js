@@ -1,6 +1,5 @@
 import { sshArguments } from '@stevec/arm-image/board'
 import { UsageError } from '../../usage-error.js'
-import { OriginError } from './origin-error.js'
 import { createRemoteOrigin, inspectHost } from './remote.js'
 
 const HTTP_PORT = 80
@@ -37,11 +36,12 @@ export function parseHost (text) {
  * @param {Host} host
  * @param {import('./origin.js').OpenOptions} options
  * @returns {Promise<import('./origin.js').Origin>}
- * @throws {OriginError} when it cannot be used
+ * @throws {UsageError} without a database that it reaches
+ * @throws {import('./origin-error.js').OriginError} when it cannot be used
  */
 export async function openHost ({ user, host, sshPort, httpPort }, { config, onProgress }) {
   if (config.mongodbUri === undefined || LOOPBACK.includes(new URL(config.mongodbUri).hostname)) {
-    throw new OriginError(
+    throw new UsageError(
       'an origin on another machine needs a database that both machines reach: set MONGODB_URI to its address'
     )
   }
