@@ -7,6 +7,7 @@ const TICKS_PER_S = 100
  * What the kernel reports of a process (proc_pid_stat(5)).
  * @typedef {object} ProcessStat
  * @property {string} state  one letter, such as R (running), S (sleeping) or Z (zombie)
+ * @property {number} group  number of its process group, which is the pid of the group's first process
  * @property {number} threads
  * @property {number} start_ticks  since boot, in clock ticks
  * @property {number} cpu_s  CPU time of all its threads
@@ -43,6 +44,7 @@ export function parseProcessStat (text) {
   const seconds = (/** @type {number} */ index) => (Number(fields[index]) + Number(fields[index + 1])) / TICKS_PER_S
   return {
     state: fields[0],
+    group: Number(fields[2]),
     threads: Number(fields[17]),
     start_ticks: Number(fields[19]),
     cpu_s: seconds(11),
@@ -96,6 +98,9 @@ export function readCpuPressure () {
   const totalUs = /^some .*total=(\d+)$/m.exec(readOrNull('/proc/pressure/cpu') ?? '')?.[1]
   return totalUs === undefined ? null : Number(totalUs) / 1e6
 }
+
+/** @returns {number[]} pids of all processes that this one may see */
+export const allPids = () => readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number)
 
 /** @returns {ProcessorTimes | null} null on a system without /proc/stat */
 export function readProcessorTimes () {

@@ -1,8 +1,9 @@
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { childPids, readProcessStat } from './proc.js'
+import { allPids, childPids, readProcessStat } from './proc.js'
 
+const KILLED_TIMEOUT_MS = 5_000
 const GONE_TIMEOUT_MS = 10_000
 
 /**
@@ -20,10 +21,14 @@ const GONE_TIMEOUT_MS = 10_000
  */
 export function startTicks (pid) {
   const stat = readProcessStat(pid)
-  // After a kill, the first thread is a zombie while other threads, which still hold ports and locks, are ending.
-  const ended = stat === null || (['Z', 'X'].includes(stat.state) && stat.threads <= 1)
-  return ended ? null : stat.start_ticks
+  return stat === null || hasEnded(stat) ? null : stat.start_ticks
 }
+
+/**
+ * After a kill, the first thread is a zombie while other threads, which still hold ports and locks, are ending.
+ * @param {import('./proc.js').ProcessStat} stat
+ */
+const hasEnded = ({ state, threads }) => ['Z', 'X'].includes(state) && threads <= 1
 
 /**
  * @param {ProcessIdentity} identity
@@ -77,16 +82,46 @@ export async function startProcess (
 }
 
 /**
- * Stops one process: SIGTERM, then SIGKILL if it has not ended in time. A reused pid gets no signal.
+ * Stops a process and its process group: SIGTERM to the process, which stops its children in order; then, once it has
+ * ended or the time is up, SIGKILL to what is left of the group. If the process has ended before, nothing is sent: its
+ * pid and the number of its group may be reused.
  * @param {ProcessIdentity} identity
  * @param {number} [timeoutMs]
  */
 export async function stopProcess (identity, timeoutMs = 15_000) {
-  for (const [signal, waitMaxMs] of /** @type {const} */ ([['SIGTERM', timeoutMs], ['SIGKILL', 5_000]])) {
-    if (!isAlive(identity)) return
-    try { process.kill(identity.pid, signal) } catch { return }
-    await waitUntil(() => !isAlive(identity), waitMaxMs)
+  if (!isAlive(identity)) return
+  send(identity.pid, 'SIGTERM')
+  await waitUntil(() => !isAlive(identity), timeoutMs)
+  // Also of a process that leads no group, as one that startProcess did not start.
+  if (isAlive(identity)) send(identity.pid, 'SIGKILL')
+  if (membersOf(identity).length > 0) send(-identity.pid, 'SIGKILL')
+  await waitUntil(() => !isAlive(identity) && membersOf(identity).length === 0, KILLED_TIMEOUT_MS)
+}
+
+/**
+ * @param {number} pid  negative: of a group
+ * @param {NodeJS.Signals | 0} signal  0: none, only asks
+ * @returns {boolean} whether there is such a process or group, and it may be sent to
+ */
+function send (pid, signal) {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
   }
+}
+
+/**
+ * @param {ProcessIdentity} leader
+ * @returns {number[]} pids of its group that have not ended; [] if the leader's pid is another process's by now
+ */
+function membersOf (leader) {
+  const ticks = startTicks(leader.pid)
+  if ((ticks !== null && ticks !== leader.start_ticks) || !send(-leader.pid, 0)) return []
+  return allPids().filter((pid) => {
+    const stat = readProcessStat(pid)
+    return stat?.group === leader.pid && !hasEnded(stat)
+  })
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -41,6 +41,29 @@ describe('a started process', () => {
     await stopProcess(stubborn, 200)
     assert.ok(!isAlive(stubborn))
   })
+
+  for (const [what, trap, timeoutMs] of /** @type {const} */ ([
+    ['ends in order', 'exit', 60_000],
+    ['ignores SIGTERM', '', 200]
+  ])) {
+    test(`that ${what} takes along grandchildren that ignore SIGTERM`, async () => {
+      const pidFile = path.join(directory, `grandchild-${timeoutMs}`)
+      const grandchild = `trap "" TERM; echo $BASHPID > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; while :; do sleep 0.1; done`
+      const leader = await startProcess({
+        name: 'leader',
+        command: 'bash',
+        args: ['-c', `trap "${trap}" TERM; (bash -c '${grandchild}' & wait) & while :; do sleep 0.1; done`],
+        logFile
+      })
+      assert.ok(await waitUntil(() => existsSync(pidFile), 60_000))
+      const pid = Number(readFileSync(pidFile, 'utf8'))
+      const last = { name: 'grandchild', pid, start_ticks: /** @type {number} */ (startTicks(pid)) }
+      assert.ok(isAlive(last))
+      await stopProcess(leader, timeoutMs)
+      assert.ok(!isAlive(leader))
+      assert.ok(!isAlive(last))
+    })
+  }
 
   test('that cannot be started causes an error with its name', async () => {
     await assert.rejects(
