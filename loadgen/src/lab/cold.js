@@ -14,7 +14,7 @@ export const PROBE_TEXT = 'Read before each trial to prove that the caches are c
  * @property {boolean} cold
  * @property {string[]} observed
  * @property {number} origin_requests  of the observed reads
- * @property {{requests: number, origin_requests: number} | null} [warm_up]
+ * @property {import('./warm-cache.js').CacheWarmUp | null} [warm_up]
  */
 
 /**
