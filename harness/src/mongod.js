@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { MongoClient } from 'mongodb'
 import { requireTool } from './tools/locate.js'
-import { freePorts } from './ports.js'
+import { freePorts, releasePorts } from './ports.js'
 import { logTail, startProcess, stopProcess, waitUntil } from './processes.js'
 
 const REPLICA_SET = 'stevec'
@@ -53,6 +53,7 @@ export async function startMongod (
   onStart(mongod)
   const stop = async () => {
     await stopProcess(mongod)
+    if (port === undefined) await releasePorts([listen])
     if (directory === undefined) rmSync(home, { recursive: true, force: true })
   }
   try {

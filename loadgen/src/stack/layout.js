@@ -53,6 +53,7 @@ export async function planStack ({ ports, cache, profile, origin, cachePolicy, l
     schema_version: 1,
     started_at: new Date().toISOString(),
     ports,
+    reserved_ports: free,
     doors: doorsOf(ports),
     controls: { edge: control(internal.edgeControl), local: control(internal.localControl) },
     config_hashes: {},

@@ -3,6 +3,7 @@ import path from 'node:path'
 import { removeGroups } from '@stevec/harness/cgroup'
 import { createLimits } from '@stevec/harness/limits'
 import { startMongod } from '@stevec/harness/mongod'
+import { releasePorts } from '@stevec/harness/ports'
 import { isAlive, startProcess, stopProcess } from '@stevec/harness/processes'
 import { nginxModulesDirectory, requireTool } from '@stevec/harness/tools/locate'
 import { startToxiproxy } from '@stevec/harness/toxiproxy'
@@ -116,6 +117,8 @@ export async function startStack (options) {
     return state
   } catch (error) {
     await stopStack(directory)
+    // An interrupt before the first part leaves no state to stop.
+    await releasePorts(state.reserved_ports ?? [])
     throw error
   }
 }
@@ -264,6 +267,7 @@ export async function stopStack (directory) {
     if (isAlive(identity)) stopped.push(identity.name)
     await stopProcess(identity)
   }
+  await releasePorts(state.reserved_ports ?? [])
   if (state.cache) removeCache(state.cache)
   const left = await removeGroups(state.cgroups ?? [])
   // Stays recorded, so that the next start or stop tries again.

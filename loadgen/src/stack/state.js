@@ -8,6 +8,7 @@ import { isAlive } from '@stevec/harness/processes'
  * @property {1} schema_version
  * @property {string} started_at
  * @property {import('../config.js').Ports} ports
+ * @property {number[]} [reserved_ports]  by the process that starts the stack, until it stops it
  * @property {Record<import('./doors.js').DoorName, import('./doors.js').Door>} doors
  * @property {Record<string, {url: string, token: string}>} controls  purge listeners, by role; `cache` if nginx's own
  *   cache is at the door `cached`
