@@ -21,7 +21,6 @@ STUDY_SETTINGS = {
     "requests": 1000,
     "pages": 100,
     "page_size_chars": 5000,
-    "pause_s": 0,
     "vus": 1,
     "repetitions": 8,
 }

@@ -21,7 +21,6 @@ STUDY_SETTINGS = {
     "requests": 100,
     "pages": 1000,
     "page_size_chars": 5000,
-    "pause_s": 0,
     "vus": 1,
     "repetitions": 8,
 }
