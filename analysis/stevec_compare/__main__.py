@@ -74,8 +74,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _lines(comparison: "Comparison", verdicts: "list[Verdict]") -> Iterator[str]:
     how = "paired by plan" if comparison.paired else "not paired (other plans)"
-    yield f"A {comparison.first.name}"
-    yield f"B {comparison.second.name}"
+    yield f"A {comparison.first.name}: {comparison.first.counts}"
+    yield f"B {comparison.second.name}: {comparison.second.counts}"
     yield f"trials are {how}; 95 % intervals; * real (Holm over all of them); g: effect in standard deviations"
     real = 0
     for measure, name in COLUMNS:
@@ -119,6 +119,7 @@ def _json(comparison: "Comparison", verdicts: "list[Verdict]") -> str:
                 for measure, rows in comparison.differences.items()
             },
             "gate": [asdict(verdict) for verdict in verdicts],
+            "trials": {"first": comparison.first.counts, "second": comparison.second.counts},
             "warnings": comparison.warnings,
         },
         indent=2,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stevec_compare import comparable, statistics
-from stevec_compare.run import CompareError, RunNumbers, TrialNumbers, read_numbers, read_run
+from stevec_compare.run import CompareError, RunNumbers, TrialNumbers, describe_changes, read_numbers, read_run
 
 # Measures that are compared as ratios, and those that are compared as differences.
 RATIOS = ("mean_ms", "p95_ms")
@@ -38,6 +38,7 @@ def compare(a: str | Path, b: str | Path, force: bool = False) -> Comparison:
     if fatal:
         raise CompareError(f"the runs are incomparable: {'; '.join(fatal)}")
     arguable = comparable.differences(*manifests, comparable.ARGUABLE) + comparable.plan_differences(*manifests)
+    arguable += [text for run in runs for text in describe_changes(run)]
     if arguable and not force:
         raise CompareError(f"the runs are incomparable: {'; '.join(arguable)}. --force compares them all the same")
     first, second = map(read_numbers, runs)
@@ -76,5 +77,5 @@ def compare(a: str | Path, b: str | Path, force: bool = False) -> Comparison:
 
 
 def _values(trials: Iterable[TrialNumbers], measure: str) -> dict[int, float]:
-    values = {one.repetition: getattr(one, measure) for one in trials}
+    values = {one.repetition: one.of(measure) for one in trials}
     return {repetition: value for repetition, value in values.items() if value is not None}

@@ -4,7 +4,8 @@ A gate is a JSON object with any of `LIMITS`, for all cells, and `cells`, a list
 (levels of factors) and limits that replace them for those cells. A limit on a ratio is violated when the
 whole interval lies above it. If only the centre of the interval lies above it, the trials are too few to tell.
 The outcome is then undecided, which passes unless the gate says "undecided": "fail". The other limits apply
-to the mean over B's trials. A cell without a valid trial in B violates every limit that applies to it:
+to the mean over B's trials. Times and failures of limited trials are left out; without others a limit on them is
+undecided, too. A cell without a valid trial in B violates every limit that applies to it:
 a limit is not kept where nothing was measured.
 """
 
@@ -17,6 +18,7 @@ from typing import Any
 
 from stevec_compare.comparison import Comparison
 from stevec_compare.run import CompareError
+from stevec_report import limits, wording
 from stevec_report.levels import level_text
 
 FILE_MAX_BYTES = 100_000
@@ -95,7 +97,7 @@ def _judge(comparison: Comparison, cell: str, name: str, limit: float) -> Verdic
     if name in RATIOS:
         found = comparison.differences[RATIOS[name]].get(cell)
         if found is None:
-            return Verdict(cell, name, "undecided", "it could not be compared")
+            return Verdict(cell, name, "undecided", _say_undecided(comparison, cell))
         shown = "no interval" if found.low is None else f"{found.low:.3g} to {found.high:.3g}"
         text = f"{found.estimate:.3g} ({shown}), at most {limit:g}"
         if found.estimate <= limit:
@@ -103,10 +105,13 @@ def _judge(comparison: Comparison, cell: str, name: str, limit: float) -> Verdic
         return Verdict(cell, name, "violated" if found.low is not None and found.low > limit else "undecided", text)
     numbers = comparison.second.cells[cell]
     if name == "failures_max":
-        failures = sum(one.failures for one in numbers)
+        known = [count for one in numbers if (count := one.of("failures")) is not None]
+        if not known:
+            return Verdict(cell, name, "undecided", _say_undecided(comparison, cell))
+        failures = int(sum(known))
         return Verdict(cell, name, "kept" if failures <= limit else "violated", f"{failures}, at most {limit:g}")
     field, least = ("hit_ratio", True) if name == "hit_ratio_min" else ("stale_ratio", False)
-    values = [getattr(one, field) for one in numbers if getattr(one, field) is not None]
+    values = [value for one in numbers if (value := one.of(field)) is not None]
     if not values:
         return Verdict(cell, name, "undecided", "it was not measured here")
     value = math.fsum(values) / len(values)
@@ -117,6 +122,16 @@ def _judge(comparison: Comparison, cell: str, name: str, limit: float) -> Verdic
         "kept" if kept else "violated",
         f"{value:.4g}, at {'least' if least else 'most'} {limit:g}",
     )
+
+
+def _say_undecided(comparison: Comparison, cell: str) -> str:
+    """Why a time or failures of a cell cannot be compared."""
+    for run in (comparison.second, comparison.first):
+        trials = run.cells.get(cell, [])
+        if trials and all(one.limited_by for one in trials):
+            names = wording.join_words(sorted({limits.WORDS[one.limited_by] for one in trials if one.limited_by}))
+            return f"it cannot be decided: all its trials in {run.name} were limited by {names}. {limits.ADVICE}"
+    return "it could not be compared"
 
 
 def _check(entry: Any, name: str, others: set[str]) -> None:

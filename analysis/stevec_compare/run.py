@@ -7,8 +7,10 @@ leave out the same trials.
 from dataclasses import dataclass
 from pathlib import Path
 
-from stevec_report import run_folder
-from stevec_report.analysis import analyse
+from stevec_report import limits, run_folder, wording
+from stevec_report.analysis import Analysis, analyse
+from stevec_report.conditions import read_conditions
+from stevec_report.measures import MEASURES
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.run_folder import Run
 
@@ -21,7 +23,8 @@ class CompareError(Exception):
 class TrialNumbers:
     """Numbers of the probe of one valid trial. Times are of answered requests, in ms; ratios are of reads sent.
 
-    `hit_ratio` is None without reads, `stale_ratio` is None without edits.
+    `hit_ratio` is None without reads, `stale_ratio` is None without edits. `limited_by` says what limited the trial,
+    None if nothing but the server did: otherwise its times and failures are left out.
     """
 
     repetition: int
@@ -30,6 +33,14 @@ class TrialNumbers:
     hit_ratio: float | None
     stale_ratio: float | None
     failures: int
+    limited_by: str | None = None
+
+    def of(self, measure: str) -> float | None:
+        """The value of a measure; None if it is unknown, or not the server's own."""
+        if self.limited_by and MEASURES[measure].is_time:
+            return None
+        value: float | None = getattr(self, measure)
+        return value
 
 
 @dataclass(frozen=True)
@@ -41,6 +52,7 @@ class RunNumbers:
     levels: dict[str, dict[str, str]]
     left_out: tuple[str, ...]
     doubts: tuple[str, ...] = ()
+    counts: str = ""  # how many of the trials were valid, limited, and disturbed
 
 
 def read_run(path: str | Path) -> Run:
@@ -70,10 +82,31 @@ def read_numbers(run: Run) -> RunNumbers:
             cells.setdefault(name, []).append(numbers)
             levels[name] = dict(outcome.cell)
             if outcome.limited:
-                doubts.append(f"{run.name}, trial {outcome.number}: the load generator may be what was measured")
+                words = limits.by_words([outcome])
+                left_out_of = f"limited by {words}; its times and failures are left out"
+                doubts.append(f"{run.name}, trial {outcome.number}: {left_out_of}")
+            if outcome.disturbed:
+                doubts.append(f"{run.name}, trial {outcome.number}: disturbed, and compared: {outcome.disturbed}")
+        counts = _counts(analysis)
     finally:
         analysis.close()
-    return RunNumbers(run.name, cells, levels, tuple(left_out), tuple(doubts))
+    return RunNumbers(run.name, cells, levels, tuple(left_out), tuple(doubts), counts)
+
+
+def describe_changes(run: Run) -> list[str]:
+    """Return sentences on conditions that changed within a run: trials before and after are no repetitions."""
+    found = {own.number: own for own in read_conditions(run.manifest).values()}
+    return [f"the conditions changed within {run.name} ({'; '.join(own.changes)})" for own in found.values()]
+
+
+def _counts(analysis: Analysis) -> str:
+    valid = analysis.valid
+    limited = limits.limited(valid)
+    texts = [f"{len(valid)} of {wording.count_of(len(analysis.outcomes), 'trial')} valid"]
+    texts.append(f"{len(limited)} limited" + (f" by {limits.by_words(limited)}" if limited else ""))
+    recorded = [o for o in valid if o.saturation]
+    texts.append(f"{sum(bool(o.disturbed) for o in recorded)} disturbed" if recorded else "disturbances not recorded")
+    return ", ".join(texts)
 
 
 def cell_name(levels: dict[str, str]) -> str:
@@ -93,4 +126,5 @@ def _numbers(outcome: MeasuredOutcome) -> TrialNumbers | None:
         hit_ratio=stats.hit_ratio,
         stale_ratio=stats.stale_ratio,
         failures=stats.failures,
+        limited_by=outcome.limited_by,
     )

@@ -5,14 +5,16 @@ floor below which no response time can be measured. Where it grows with the load
 in the generator or in the links, and the client's time says little of the server.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import duckdb
 
 from stevec_report.trial_record import TrialRecord
 
+Key = TypeVar("Key", bound=Hashable)
 LOG_OF_DOOR = {"source": "origin", "nocache": "edge", "cached": "edge", "local": "local"}
 # A queue in front of the door: the difference is more than this multiple of the smallest at the door, and this more.
 QUEUE_FACTOR = 2.0
@@ -63,12 +65,12 @@ def _mean_ms(time_ms: str) -> str:
     return f"CAST(sum(CAST(round(1000000 * {time_ms}) AS BIGINT)) AS DOUBLE) / 1000000 / nullif(count(*), 0)"
 
 
-def floors(times: Iterable[tuple[str, DoorTime | None]]) -> dict[str, float]:
-    """Return {door: the smallest mean time between client and door over its trials, ms}."""
-    found: dict[str, float] = {}
-    for door, time in times:
+def floors(times: Iterable[tuple[Key, DoorTime | None]]) -> dict[Key, float]:
+    """Return {key, such as a door: the smallest mean time between client and door over its trials, ms}."""
+    found: dict[Key, float] = {}
+    for key, time in times:
         if time is not None:
-            found[door] = min(found.get(door, time.between_ms), time.between_ms)
+            found[key] = min(found.get(key, time.between_ms), time.between_ms)
     return found
 
 

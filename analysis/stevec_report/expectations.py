@@ -2,27 +2,30 @@
 
 Expectations are data (`expectations` in loadgen/experiments/*.json) and are copied into the run's manifest, so none is
 added after the fact. Each is about one measure of a trial. With a `value` it is a count, which every trial has to
-match exactly. With another cell (`than`) it is a paired t test of the differences between trials of the same
-repetition and the same other levels. A trial's value is a mean over thousands of requests, so a few trials are enough
-for a t test. The sign-flip test, which decides the study's hypotheses, cannot reach significance below six pairs. All
-tests of an experiment are one family, corrected by Holm's procedure, whether or not there are trials for each.
+match exactly. With another cell (`than`) it is a paired t test of the differences between trials of the same block and
+the same other levels. Limited trials decide no expectation on a time (`measures.py`). A trial's value is a mean over
+thousands of requests, so a few trials are enough for a t test. The sign-flip test, which decides the study's
+hypotheses, cannot reach significance below six pairs. All tests of an experiment are one family, corrected by Holm's
+procedure, whether or not there are trials for each.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtr
 
-from stevec_report import wording
+from stevec_report import limits, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Cell, Column, Table, trials_cell
 from stevec_report.hypothesis_tests import ALPHA, holm
 from stevec_report.intervals import Interval, t_interval
 from stevec_report.levels import level_text
+from stevec_report.measures import MEASURES, judged
 from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.verdicts import CANNOT
 
 EXPECTATIONS_MAX = 30
 Levels = dict[str, tuple[str, ...]]
@@ -30,16 +33,6 @@ TEXT_MAX_CHARS = 300
 COUNTS = {"at_most": lambda seen, value: seen <= value, "at_least": lambda seen, value: seen >= value}
 TESTS = ("below", "above", "within")
 ROUNDING = 1e-12
-# Each is a function of one trial's outcome; it returns None where the value is unknown.
-MEASURES = {
-    "hit_ratio": lambda o: o.stats.hit_ratio,
-    "origin_offload": lambda o: None if o.stats.background else o.offload,
-    "origin_requests": lambda o: o.record.counter_requests,
-    "stale_ratio": lambda o: o.stats.stale_ratio,
-    "staleness_max_s": lambda o: (o.stats.freshness["staleness_max_s"] or 0.0) if o.stats.freshness else None,
-    "failed_ratio": lambda o: (o.stats.failures + o.record.never_sent) / (o.stats.requests + o.record.never_sent),
-    "p99_ms": lambda o: o.stats.p99_ms,
-}
 
 
 @dataclass(frozen=True)
@@ -102,7 +95,11 @@ def decide(analysis: Analysis) -> list[Decided]:
     tests = {at: _test(one, analysis.valid, one.than) for at, one in enumerate(expected) if one.than is not None}
     corrected = holm({at: tested.p if tested else None for at, tested in tests.items()})
     return [
-        _decide_test(one, tests[at], corrected[at], len(tests)) if at in tests else _count(one, analysis.valid)
+        _with_left_out(
+            one,
+            _decide_test(one, tests[at], corrected[at], len(tests)) if at in tests else _count(one, analysis.valid),
+            analysis.valid,
+        )
         for at, one in enumerate(expected)
     ]
 
@@ -133,7 +130,8 @@ def table(decided: Sequence[Decided]) -> list[Table]:
     note = (
         "Stated with the experiment, before the run. What has a p is a paired t test over trials of one repetition, "
         "corrected by Holm’s procedure over all tests of this table: confirmed if it points the expected way with p "
-        "below 0.05, refuted if it points the other way so clearly. The others are counts: each trial has to keep them."
+        "below 0.05, refuted if it points the other way so clearly. The others are counts: each trial has to keep "
+        "them. Limited trials decide nothing about times, ages of copies, and failures."
     )
     return [Table("expectations", "What was expected, and what came of it.", note, columns, rows)]
 
@@ -184,15 +182,25 @@ def _meets(outcome: MeasuredOutcome, levels: Levels) -> bool:
     return all(outcome.record.cell.get(factor) in wanted for factor, wanted in levels.items())
 
 
+def _with_left_out(one: Expectation, decided: Decided, valid: Sequence[MeasuredOutcome]) -> Decided:
+    """The decision, with the reason and what to do where limited trials may have kept it open."""
+    concerned = [o for o in valid if _meets(o, one.levels) or (one.than is not None and _meets(o, one.than))]
+    left_out = limits.left_out(concerned) if MEASURES[one.measure].is_time else ""
+    if decided.result != "undecided" or not left_out:
+        return decided
+    has_pairs = decided.difference is not None and decided.difference.n > 1
+    return replace(decided, why=f"{'' if has_pairs else f'{CANNOT}: '}{decided.why} {left_out}")
+
+
 def _count(one: Expectation, valid: Sequence[MeasuredOutcome]) -> Decided:
-    seen = [(o.number, MEASURES[one.measure](o)) for o in valid if _meets(o, one.levels)]
-    seen = [(number, value) for number, value in seen if value is not None]
+    values = {o.number: MEASURES[one.measure].of(o) for o in judged(one.measure, valid) if _meets(o, one.levels)}
+    seen = [(number, value) for number, value in values.items() if value is not None]
     if not seen:
         return Decided(one.that, "undecided", "there is no valid trial that can tell.")
     numbers = tuple(number for number, _ in seen)
     broken = [value for _, value in seen if not COUNTS[one.relation](value, one.value)]
-    values = [value for _, value in seen]
-    span = " to ".join(dict.fromkeys(wording.three_digits(value) for value in (min(values), max(values))))
+    ends = [end(value for _, value in seen) for end in (min, max)]
+    span = " to ".join(dict.fromkeys(wording.three_digits(value) for value in ends))
     kept = f"true of {wording.part_of(len(seen) - len(broken), len(seen), 'trial')}"
     return Decided(one.that, "refuted" if broken else "confirmed", f"{kept}: {span}.", trials=numbers)
 
@@ -222,13 +230,13 @@ def _test(one: Expectation, valid: Sequence[MeasuredOutcome], than: Levels) -> _
 
 
 def _by_pair(one: Expectation, valid: Sequence[MeasuredOutcome], levels: Levels) -> dict[Any, tuple[int, float]]:
-    """{(other levels, repetition): (trial, value)}."""
+    """{(other levels, block): (trial, value)}."""
     found = {}
-    for outcome in valid:
-        value = MEASURES[one.measure](outcome) if _meets(outcome, levels) else None
+    for outcome in judged(one.measure, valid):
+        value = MEASURES[one.measure].of(outcome) if _meets(outcome, levels) else None
         if value is not None:
             rest = tuple(item for item in outcome.cell if item[0] not in levels)
-            found[(rest, outcome.repetition)] = (outcome.number, value)
+            found[(rest, outcome.block)] = (outcome.number, value)
     return found
 
 

@@ -3,7 +3,7 @@
 import math
 from typing import Any
 
-from stevec_report import wording
+from stevec_report import limits, wording
 from stevec_report.analysis import Analysis
 from stevec_report.experiments.beside_study import deviations
 from stevec_report.json_fields import get_texts
@@ -55,12 +55,8 @@ def reasons(analysis: Analysis, study_settings: dict[str, Any]) -> list[str]:
         found.append(f"Profile {name} was not calibrated against the study's E1.")
     for sentence in get_texts(profile, "missing"):
         found.append(f"Profile {name}: {sentence}")
-    limited = [o.number for o in analysis.valid if o.limited]
-    if limited:
-        found.append(
-            f"The load generator was at its limit in {wording.count_of(len(limited), 'valid trial')}; "
-            "these say nothing of the server."
-        )
+    if left_out := limits.left_out(analysis.valid):
+        found.append(left_out)
     differing = deviations(analysis, study_settings)
     if differing:
         found.append(f"Settings that differ from the study's: {'; '.join(differing)}.")

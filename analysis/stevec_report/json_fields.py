@@ -7,6 +7,7 @@ from typing import Any, NoReturn, TypeVar
 
 T = TypeVar("T")
 COUNT_MAX = 10**9
+NUMBER_MAX = 1e300
 TEXTS_MAX = 20
 TEXT_MAX_CHARS = 300
 
@@ -48,9 +49,11 @@ def get_optional_count(value: dict[str, Any], key: str) -> int | None:
 
 
 def get_optional_number(value: dict[str, Any], key: str) -> float | None:
-    """Return `value[key]` as a float, or None where it is no number."""
+    """Return `value[key]` as a float, or None where it is no finite number."""
     number = value.get(key)
-    return float(number) if isinstance(number, int | float) and not isinstance(number, bool) else None
+    if isinstance(number, bool) or not isinstance(number, int | float) or abs(number) > NUMBER_MAX:
+        return None
+    return float(number)
 
 
 def get_time(value: dict[str, Any], key: str) -> datetime:

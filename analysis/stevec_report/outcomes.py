@@ -5,14 +5,18 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from stevec_report.clock import check_clock, check_overlap
+from stevec_report.conditions import BEGINNING, Conditions, read_conditions
 from stevec_report.door_times import floors, is_queued
 from stevec_report.law import LawCheck, check_witness
 from stevec_report.levels import door_sort_key, level_sort_key
 from stevec_report.run_folder import Run
 from stevec_report.trial_record import TrialRecord
+from stevec_report.trial_saturation import Saturation
 from stevec_report.trial_stats import TrialStats
 
 CellKey = tuple[tuple[str, str], ...]  # (factor, level) pairs
+BlockKey = tuple[int, int]  # (number of the conditions, repetition): trials are paired within a block only
+OF_THE_LAB = ("generator", "links", "machine")  # limits that are not of the system under test
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,7 @@ class Outcome:
     record: TrialRecord | None
     stats: TrialStats | None
     queued: bool = False  # in front of the door: in the generator or in the links
+    conditions: Conditions = BEGINNING
 
     @property
     def door(self) -> str | None:
@@ -48,13 +53,25 @@ class Outcome:
         return tuple(self.record.cell.items()) if self.record else ()
 
     @property
+    def limited_by(self) -> str | None:
+        """`generator`, `links`, `machine` or `queue` (in front of the door) if the times are not the system's own."""
+        limit = self.record.limit if self.record else None
+        return limit if limit in OF_THE_LAB else "queue" if self.queued else None
+
+    @property
     def limited(self) -> bool:
-        """Whether the load generator or a link, and not the system under test, may be the limit of this trial."""
-        record = self.record
-        background = record.background if record else None
-        return self.queued or bool(
-            record and (record.generator_limited or (background and background.generator_limited))
-        )
+        """Whether something else than the system under test limited the trial."""
+        return self.limited_by is not None
+
+    @property
+    def saturation(self) -> Saturation | None:
+        """What used the machine, or None if it was not recorded."""
+        return self.record.saturation if self.record else None
+
+    @property
+    def disturbed(self) -> str | None:
+        """What disturbed the machine, as a sentence; None if nothing did, or if it was not recorded."""
+        return self.saturation.disturbed if self.saturation else None
 
     @property
     def mean_ms(self) -> float | None:
@@ -80,6 +97,11 @@ class MeasuredOutcome(Outcome):
         return self.record.repetition
 
     @property
+    def block(self) -> BlockKey:
+        """The trials with which this one may be paired: those of its repetition under the same conditions."""
+        return (self.conditions.number, self.repetition)
+
+    @property
     def offload(self) -> float | None:
         """1 − reads at the origin ÷ reads, a background's at the origin included; None without reads."""
         return 1 - self.record.counter_reads / self.stats.reads if self.stats.reads else None
@@ -95,6 +117,7 @@ def judge(run: Run, stats: Mapping[int, TrialStats], law: LawCheck) -> list[Outc
     origin's log agrees with the counter, its clock did not step, and its background was there all the time.
     """
     outcomes: list[Outcome] = []
+    conditions = read_conditions(run.manifest)
     for trial in run.trials:
         record, own_stats = trial.record, stats.get(trial.number)
         own = []
@@ -106,19 +129,25 @@ def judge(run: Run, stats: Mapping[int, TrialStats], law: LawCheck) -> list[Outc
             own += check_clock(record, own_stats) + check_overlap(record, own_stats)
         reasons = tuple(dict.fromkeys(own + trial.problems + law.failures.get(trial.number, [])))
         facts = (trial.number, trial.folder, trial.present, not reasons, reasons)
+        own_conditions = conditions.get(trial.number, BEGINNING)
         if record is None or own_stats is None:
-            outcomes.append(Outcome(*facts, record, own_stats))
+            outcomes.append(Outcome(*facts, record, own_stats, conditions=own_conditions))
         else:
-            outcomes.append(MeasuredOutcome(*facts, record, own_stats))
+            outcomes.append(MeasuredOutcome(*facts, record, own_stats, conditions=own_conditions))
     return _mark_queued(outcomes)
 
 
 def _mark_queued(outcomes: list[Outcome]) -> list[Outcome]:
     """Mark the outcomes in which requests queued in front of the door, beside the quietest trial of that door."""
     measured = valid_of(outcomes)
-    floor_ms = floors((o.door, o.stats.door_time) for o in measured)
-    queued = {o.number for o in measured if is_queued(o.stats.door_time, floor_ms.get(o.door, 0.0))}
+    floor_ms = floors((_queue(o), o.stats.door_time) for o in measured)
+    queued = {o.number for o in measured if is_queued(o.stats.door_time, floor_ms.get(_queue(o), 0.0))}
     return [replace(o, queued=True) if o.number in queued else o for o in outcomes]
+
+
+def _queue(outcome: MeasuredOutcome) -> tuple[str, int]:
+    """Another machine has another floor."""
+    return (outcome.door, outcome.conditions.number)
 
 
 def valid_of(outcomes: Iterable[Outcome]) -> list[MeasuredOutcome]:
@@ -147,8 +176,3 @@ def cell_text(cell: CellKey) -> str:
 def _cell_sort_key(cell: CellKey) -> Any:
     doors = [door_sort_key(level) for factor, level in cell if factor == "door"]
     return (doors, [level_sort_key(level) for factor, level in cell if factor != "door"])
-
-
-def means_by_repetition(outcomes: Iterable[Outcome]) -> dict[int, float]:
-    """Return {repetition: mean response time in ms} of outcomes that have one."""
-    return {o.repetition: o.mean_ms for o in outcomes if isinstance(o, MeasuredOutcome) and o.mean_ms}

@@ -1,7 +1,7 @@
 """A part of a report: one run with all its content for the page, rendered while its samples are open."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -12,14 +12,16 @@ from stevec_report import (
     expectations,
     experiments,
     explain,
+    limits,
     plot_style,
     points_of_presence,
     prediction,
     svg,
+    trust,
 )
 from stevec_report.analysis import Analysis, analyse
 from stevec_report.blocks import Block, Figure, Table, Words
-from stevec_report.experiments import common, door_times
+from stevec_report.experiments import common, door_times, drift
 from stevec_report.law import LawCheck
 from stevec_report.outcomes import MeasuredOutcome, Outcome
 from stevec_report.run_folder import Run
@@ -60,6 +62,8 @@ class Part:
     blocks: list[Table | DrawnFigure | Words] = field(default_factory=list)
     compared: list[prediction.CellCompared] = field(default_factory=list)
     expected: list[expectations.Decided] = field(default_factory=list)
+    trust: list[str] = field(default_factory=list)  # sentences on the trials as a whole
+    drifting: int = 0  # kinds of requests whose times drift within trials
 
     @property
     def title(self) -> str:
@@ -119,6 +123,8 @@ def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say:
     try:
         module = experiments.module_for(analysis.name)
         evidence = module.evidence(analysis)
+        if evidence:
+            evidence = replace(evidence, left_out=limits.left_out(analysis.valid))
         compared = prediction.compare_cells(analysis)
         expected = expectations.decide(analysis)
         blocks = [
@@ -144,6 +150,8 @@ def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say:
             blocks=blocks,
             compared=compared,
             expected=expected,
+            trust=trust.sentences(analysis),
+            drifting=sum(one.is_drift for one in drift.within_trials(analysis)),
         )
     finally:
         analysis.close()

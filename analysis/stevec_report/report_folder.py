@@ -10,7 +10,7 @@ from pathlib import Path
 
 from matplotlib.figure import Figure as MplFigure
 
-from stevec_report import page, parts, plot_style, prediction, study_report, svg, verdicts
+from stevec_report import page, parts, plot_style, prediction, study_report, svg, trust, verdicts
 from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure, Table
 from stevec_report.parts import Say
@@ -30,6 +30,10 @@ def write_report(results: Run | Study, say: Say) -> Path:
             decided = verdicts.decide_study({p.name: p.evidence for p in built if p.evidence})
             head_tables = [
                 study_report.verdict_table(built, decided),
+                trust.summary_table(
+                    {part.name: part.outcomes for part in built if part.run},
+                    {part.name: part.drifting for part in built},
+                ),
                 study_report.calibration_table(built, results.profile),
                 *study_report.joined_tables(built),
                 prediction.summary_table({part.name: part.compared for part in built if part.run}),

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from stevec_report import limits
 from stevec_report.averages import median
 from stevec_report.blocks import Column
 from stevec_report.outcomes import MeasuredOutcome
@@ -11,7 +12,7 @@ Trials = Sequence[MeasuredOutcome]
 P50, P99 = Column("p50_ms", "p50, ms"), Column("p99_ms", "p99")
 FAILED = Column("failed_share", "failed", "percent")
 SLOW = Column("slow_share", "over 4 s", "percent")
-GENERATOR = Column("generator", "generator", "text", left=True)
+LIMITED = Column("limited_by", "limited by", "text", left=True)
 
 
 def count_sent(trials: Trials) -> int:
@@ -40,9 +41,9 @@ def longest_ms(trials: Trials) -> float | None:
     return max((o.stats.max_ms for o in trials if o.stats.max_ms is not None), default=None)
 
 
-def generator_text(trials: Trials) -> str:
-    """The value of `GENERATOR`: whether the load generator was the limit of one of the trials."""
-    return "limited" if any(o.limited for o in trials) else ""
+def limited_by(trials: Trials) -> str:
+    """The value of `LIMITED`: what limited all or some of the trials; '' if nothing but the server did."""
+    return limits.cell_text(trials)
 
 
 def share(part: float, whole: float) -> float | None:

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from stevec_report.door_times import read_door_time
+from stevec_report.early import measure_early
 from stevec_report.freshness import Freshness, FreshnessError, measure_files
 from stevec_report.run_folder import Run, Trial
 from stevec_report.sample_files import check_logs, decompress, describe_error
@@ -123,7 +124,11 @@ def _load_trial(samples: Samples, trial: Trial, record: TrialRecord, folder: Pat
     if record.fault is not None:
         cut_off = count_cut_off(samples.database, samples.path(trial.number), record.fault)
         stats = replace(stats, cut_off=cut_off)
-    stats = replace(stats, door_time=read_door_time(samples.database, record, folder, files))
+    stats = replace(
+        stats,
+        door_time=read_door_time(samples.database, record, folder, files),
+        early=measure_early(samples.database, record, files[0]),
+    )
     samples.stats[trial.number] = stats
     if not stats.mean_ms and not _may_fail(record):
         cause = "was answered" if stats.mean_ms is None else "took any time"

@@ -1,9 +1,10 @@
 """Lists threats to the validity of the results, specific to this run where the data allow it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from stevec_report import limits
 from stevec_report.json_fields import get_object, get_texts
 from stevec_report.origin import EMULATED, Origin
 from stevec_report.outcomes import valid_of
@@ -101,10 +102,10 @@ def _describe_loopback(parts: Sequence[Part]) -> Threat | None:
 
 
 def _describe_generator(parts: Sequence[Part]) -> Threat:
-    limited = sum(o.limited for part in parts for o in part.outcomes)
+    limited = limits.limited(o for part in parts for o in part.outcomes)
     records = [o.record for part in parts for o in part.outcomes if o.record]
     never_sent = sum(record.never_sent for record in records)
-    lags = [record.lag_p99_ms for record in records if record.lag_p99_ms is not None]
+    lags = [record.lag for record in records if record.lag is not None]
     shares = [record.generator_cpu_share for record in records if record.generator_cpu_share is not None]
     sentences = [
         "Where the load generator runs on the same machine, it takes processor time from what it measures, "
@@ -113,25 +114,34 @@ def _describe_generator(parts: Sequence[Part]) -> Threat:
     if shares:
         sentences.append(f"It used up to {100 * max(shares):.0f} % of the processor during a trial.")
     if limited:
+        were = "was" if len(limited) == 1 else "were"
         sentences.append(
-            f"{count_of(limited, 'trial')} may show the speed of the generator instead of the door's: they are "
-            "marked “limited” in the tables of trials, and hollow in the figures of load."
+            f"{count_of(len(limited), 'trial')} {were} limited by {limits.by_words(limited)}: such times say nothing "
+            "of the door. They are hollow in the figures, and in no verdict."
         )
+    elif all(record.saturation for record in records):
+        sentences.append("No trial was limited by it, by the links or by the machine.")
     else:
-        sentences.append("No trial was limited by it.")
+        sentences.append("No trial was limited by it. Whether the links or the machine were the limit is not recorded.")
     if never_sent:
         sentences.append(f"It never sent {count_of(never_sent, 'planned request')}, as no requester was free in time.")
     if lags:
         sentences.append(
-            "Times of the open model count from the moment at which a request was planned. The 99th percentile of the "
-            f"time from the plan to the sending was up to {three_digits(max(lags))} ms in a trial."
+            "Times of the open model count from the moment at which a request was planned. The time from the plan to "
+            f"the sending was in a trial up to {_most(lag.p50_ms for lag in lags)} ms in the median, "
+            f"{_most(lag.p99_ms for lag in lags)} ms in the 99th percentile, and {_most(lag.max_ms for lag in lags)} "
+            "ms at most."
         )
     return ("The generator", " ".join(sentences))
 
 
+def _most(values: Iterable[float | None]) -> str:
+    return three_digits(max((value for value in values if value is not None), default=None))
+
+
 def _describe_host(parts: Sequence[Part]) -> Threat | None:
     records = [o.record for part in parts for o in part.outcomes if o.record]
-    stolen = [record.stolen_cpu_share for record in records if record.stolen_cpu_share is not None]
+    stolen = [record.stolen_share for record in records if record.stolen_share is not None]
     if not stolen or max(stolen) < STOLEN_SHARE_MIN:
         return None
     many = sum(share >= STOLEN_SHARE_MIN for share in stolen)

@@ -15,6 +15,7 @@ from stevec_report.json_fields import (
     get_time,
 )
 from stevec_report.levels import LEVEL_MAX_CHARS, level_text
+from stevec_report.trial_saturation import Saturation, read_saturation
 
 REPETITIONS_MAX = 2_000
 REASONS_MAX = 20  # reasons kept per trial; the length of each is limited too, because a report is not a log
@@ -63,6 +64,15 @@ class Fault:
 
 
 @dataclass(frozen=True)
+class Lag:
+    """How late the requests of the open model were sent: quantiles over the probe's requests, in ms."""
+
+    p50_ms: float | None
+    p99_ms: float | None
+    max_ms: float | None
+
+
+@dataclass(frozen=True)
 class TrialRecord:
     """The checked part of one trial.json. Counts are requests, of the probe unless the name says otherwise.
 
@@ -70,8 +80,9 @@ class TrialRecord:
     `cell` is {factor: level as text}, `settings` the settings in effect. `clock_step_s` is the difference that
     arose between wall clock and monotonic clock during the trial (None if the trial does not record it).
     `stolen_cpu_share` is the share of all cores that the machine's host gave to other guests (None if not recorded).
-    `never_sent` are planned requests of the open model that were not sent, for want of a free VU; `lag_p99_ms` is how
-    late the others were sent (None in the closed model, and where it is not recorded).
+    `never_sent` are planned requests of the open model that were not sent, for want of a free VU; `lag` is how late
+    the others were sent (None in the closed model, and where it is not recorded).
+    `generator_limited` is from before `saturation` was recorded; `limit` reads both.
     `refreshes` are the requests that the edge sent on its own; `purges` is None under a policy without purges.
     """
 
@@ -97,7 +108,7 @@ class TrialRecord:
     served_by_cache: int
     log_lines: dict[str, int]
     never_sent: int
-    lag_p99_ms: float | None
+    lag: Lag | None
     wall_s: float | None
     generator_cpu_share: float | None
     generator_limited: bool
@@ -108,6 +119,22 @@ class TrialRecord:
     purges: Purges | None = None
     fault: Fault | None = None
     stolen_cpu_share: float | None = None
+    saturation: Saturation | None = None
+
+    @property
+    def limit(self) -> str | None:
+        """What was the limit, one of `trial_saturation.LIMITS`; None if not recorded."""
+        if self.saturation:
+            return self.saturation.limit
+        background_limited = self.background is not None and self.background.generator_limited
+        return "generator" if self.generator_limited or background_limited else None
+
+    @property
+    def stolen_share(self) -> float | None:
+        """Share of all cores that the machine's host gave to other guests; None if not recorded."""
+        if self.stolen_cpu_share is None and self.saturation and self.saturation.stolen_cores is not None:
+            return self.saturation.stolen_cores / self.saturation.cores
+        return self.stolen_cpu_share
 
     def setting(self, name: str, default: Any = None) -> Any:
         """The value of a setting in this trial."""
@@ -166,7 +193,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         served_by_cache=get_count(value, "served_by_cache"),
         log_lines={name: lines for name, lines in log_lines.items() if name in LOG_NAMES},
         never_sent=_read_never_sent(value),
-        lag_p99_ms=get_optional_number(get_object(value, "schedule"), "lag_p99_ms"),
+        lag=_read_lag(value.get("schedule")),
         wall_s=get_optional_number(k6, "wall_s"),
         generator_cpu_share=get_optional_number(k6, "generator_cpu_share"),
         generator_limited=k6.get("generator_limited") is True,
@@ -177,6 +204,7 @@ def read_record(value: dict[str, Any], number: int, doors: Container[str], plans
         purges=_read_purges(value.get("purges")),
         fault=_read_fault(value.get("fault")),
         stolen_cpu_share=get_optional_number(k6, "stolen_cpu_share"),
+        saturation=read_saturation(value.get("saturation")),
     )
 
 
@@ -189,6 +217,12 @@ def _read_never_sent(value: dict[str, Any]) -> int:
         return get_count(value["schedule"], "never_sent")
     dropped = get_optional_count(get_object(value, "k6"), "dropped_iterations") or 0
     return dropped if get_object(value, "settings").get("model") == "open" else 0
+
+
+def _read_lag(schedule: Any) -> Lag | None:
+    if not isinstance(schedule, dict):
+        return None
+    return Lag(*(get_optional_number(schedule, f"lag_{name}_ms") for name in ("p50", "p99", "max")))
 
 
 def _read_proof(value: Any) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
 """Condenses the samples of one trial into a row of statistics, with duckdb."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
 from stevec_report.door_times import DoorTime
+from stevec_report.early import EarlyTime
 from stevec_report.freshness import measure_files
 from stevec_report.sample_table import CACHE_SERVED, DONE_AT
 from stevec_report.tolerance import TOLERATED_MS
@@ -79,6 +80,7 @@ class TrialStats:
     freshness: dict[str, Any] | None  # `Freshness.summary`, including the background's reads
     background: BackgroundStats | None
     door_time: DoorTime | None = None  # None without a log of the door
+    early: dict[str, EarlyTime] = field(default_factory=dict)  # by kind of request
     cut_off: int = 0  # requests in flight when the origin was killed that it did not answer
 
     @property

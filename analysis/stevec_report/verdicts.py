@@ -8,14 +8,20 @@ among themselves. Over the six hypotheses of the study p is corrected by Holm's 
 - confirmed: every count holds, every test points the expected way, and p after Holm is below 0.05;
 - refuted: a count fails, or a test points the other way with a p (corrected for six by Bonferroni) below 0.05;
 - undecided: anything else, with the reason.
+
+Limited trials are in no test of times (`measures.py`). Where too few others are left, the reason says so, and what to
+do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from stevec_report import wording
 from stevec_report.hypothesis_tests import ALPHA, PairedTest, holm
+from stevec_report.measures import MEASURES
 
+NO_PAIR = "no pair of trials that can be compared"
+CANNOT = "it cannot be decided"
 # Fixed: the study has six, even if some have no run.
 STUDY_HYPOTHESES = 6
 STUDY_EXPERIMENTS = {
@@ -33,7 +39,8 @@ class Claim:
     """One part of a hypothesis.
 
     `holds` is true if the data point the expected way, false if they point the other way, None without data. `test` is
-    None for a count. `opposite_p` is the p of "the other way" where it differs from the test's own p.
+    None for a count. `opposite_p` is the p of "the other way" where it differs from the test's own p. `measure` is one
+    of `measures.MEASURES` where the claim is about one.
     """
 
     name: str
@@ -42,6 +49,12 @@ class Claim:
     test: PairedTest | None = None
     opposite_p: float | None = None
     trials: tuple[int, ...] = ()
+    measure: str | None = None
+
+    @property
+    def is_of_times(self) -> bool:
+        """Whether limited trials are left out of it."""
+        return self.measure is not None and MEASURES[self.measure].is_time
 
     @property
     def p(self) -> float | None:
@@ -57,6 +70,7 @@ class Evidence:
 
     `effect` is the test whose ratio is shown, `study` and `ours` are texts; `margin` is set where the claim is that the
     effect lies within 1 ÷ margin to margin; `asides` are further expectations that do not affect the verdict.
+    `left_out` are sentences on the limited trials of the run (`limits.left_out`), '' without any.
     """
 
     claims: list[Claim]
@@ -68,6 +82,7 @@ class Evidence:
     effect_name: str = ""
     margin: float | None = None
     asides: list[Claim] = field(default_factory=list)
+    left_out: str = ""
 
     @property
     def p(self) -> float | None:
@@ -121,6 +136,10 @@ def _decide(evidence: Evidence, p: float | None, p_holm: float | None) -> Verdic
     for claim in evidence.claims:
         if _is_opposite(claim, factor):
             return Verdict("refuted", f"{claim.name}: the other way.", evidence, p, p_holm)
+    if evidence.left_out:
+        starved = [claim for claim in evidence.claims if claim.is_of_times and _has_too_few(claim, factor)]
+        if starved:
+            return Verdict("undecided", _say_starved(starved, evidence.left_out), evidence, p, p_holm)
     unseen = [claim.name for claim in evidence.claims if claim.holds is None]
     if not evidence.claims or unseen:
         named = wording.join_words(unseen) or "the claims"
@@ -142,6 +161,16 @@ def _is_opposite(claim: Claim, factor: int) -> bool:
     return claim.holds is False and claim.p is not None and claim.p * factor < ALPHA
 
 
+def _has_too_few(claim: Claim, factor: int) -> bool:
+    """Whether no data of so few pairs could confirm the claim."""
+    return claim.test is None or claim.test.n < 2 or claim.test.least_p * factor >= ALPHA
+
+
+def _say_starved(claims: Sequence[Claim], left_out: str) -> str:
+    left = [f"{claim.name} ({wording.count_of(claim.test.n if claim.test else 0, 'pair')})" for claim in claims]
+    return f"{CANNOT}: too few pairs of trials are left for {wording.join_words(left)}. {left_out}"
+
+
 def _say_why_open(evidence: Evidence, factor: int) -> str:
     """Explain whether more pairs could have decided it, or whether the data themselves leave it open."""
     open_claims = [(c, c.test) for c in evidence.claims if c.test and (c.p is None or c.p * factor >= ALPHA)]
@@ -149,7 +178,7 @@ def _say_why_open(evidence: Evidence, factor: int) -> str:
         return "not below 0.05 after the correction for six hypotheses."
     worst, test = max(open_claims, key=lambda entry: 1.0 if entry[0].p is None else entry[0].p)
     pairs = wording.count_of(test.n, "pair")
-    if test.n < 2 or test.least_p * factor >= ALPHA:
+    if _has_too_few(worst, factor):
         corrected = f", times {factor} for the study's hypotheses" if factor > 1 else ""
         return (
             f"{worst.name} points the expected way, but {pairs} of trials cannot decide: the smallest possible p is "
@@ -158,13 +187,13 @@ def _say_why_open(evidence: Evidence, factor: int) -> str:
     return f"{worst.name}: {pairs} of trials, p {wording.p_text(worst.p)}, is not clear enough."
 
 
-def test_claim(name: str, test: PairedTest, expected: str, what: str, trials: Iterable[int] = ()) -> Claim:
-    """A `Claim` from a `PairedTest`. `expected` is "below" or "above" 1; `what` describes the ratio in words."""
+def test_claim(name: str, measure: str, test: PairedTest, expected: str, what: str) -> Claim:
+    """A `Claim` from a `PairedTest` of a measure; `expected` is "below" or "above" 1, `what` the ratio in words."""
     if test.ratio is None:
-        return Claim(name, f"{what}: no pair of valid trials.", None, test)
+        return Claim(name, f"{what}: {NO_PAIR}.", None, test, measure=measure)
     centre = test.ratio.centre
     holds = centre < 1 if expected == "below" else centre > 1
-    return Claim(name, f"{what}: {describe_test(test)}.", holds, test, None, tuple(trials))
+    return Claim(name, f"{what}: {describe_test(test)}.", holds, test, measure=measure)
 
 
 def describe_test(test: PairedTest) -> str:

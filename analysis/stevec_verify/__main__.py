@@ -8,12 +8,14 @@ that a report uses.
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from stevec_report import saturation
 from stevec_report.analysis import Analysis, analyse
 from stevec_report.intervals import geometric_mean
+from stevec_report.measures import judged
 from stevec_report.outcomes import Outcome
 from stevec_report.run_folder import read_run
 
@@ -24,7 +26,7 @@ def describe(path: str | Path, limit_ms: float | None) -> dict[str, Any]:
     try:
         trials = [_describe_trial(analysis, outcome) for outcome in analysis.outcomes]
         levels: dict[float, list[float]] = {}
-        for outcome in analysis.valid:
+        for outcome in judged("mean_ms", analysis.valid):
             if outcome.mean_ms is not None:
                 levels.setdefault(outcome.record.number("vus"), []).append(outcome.mean_ms)
         means = [geometric_mean(levels[level]).centre for level in sorted(levels)]
@@ -47,7 +49,9 @@ def _describe_trial(analysis: Analysis, outcome: Outcome) -> dict[str, Any]:
         "completed_per_s": stats.completed_per_s,
         "mean_ms": stats.mean_ms,
         "generator_cpu_share": record.generator_cpu_share,
-        "generator_limited": outcome.limited,
+        "limit": record.limit,
+        "disturbed": outcome.disturbed,
+        "saturation": asdict(outcome.saturation) if outcome.saturation else None,
     }
     if stats.stale_ratio is not None:
         freshness = analysis.samples.freshness(outcome.number)

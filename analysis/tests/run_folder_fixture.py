@@ -222,6 +222,52 @@ def plan_samples(folder, lag_ms, never_sent=0):
     edit_json(folder / "trial.json", lambda trial: trial.update(schedule=schedule | {"response_mean_ms": 1.0}))
 
 
+def saturate(folder, limit="nothing", *, disturbed=None, cores=2, **changes):
+    """Let a trial say what the limit was, in place of whether the generator was limited; `changes` are of the field."""
+    shares = {"generator": 0.3, "links": 0.05, "edge": 0.1, "origin": 0.1, "wiki": 0.3, "database": 0.1, "lab": 0.02}
+    if limit in shares:
+        shares[limit] += 0.99 - sum(shares.values())
+    parts = {
+        part: {
+            "cpu_cores": round(share * cores, 3),
+            "busiest_thread_cores": round(min(1, 0.9 * share * cores), 3),
+            "run_queue_cores": round(share, 3),
+        }
+        for part, share in shares.items()
+    }
+    busy = round(min(cores, sum(part["cpu_cores"] for part in parts.values()) + 0.02), 3)
+    value = {
+        "limit": limit,
+        "evidence": f"the cores were {100 * busy / cores:.0f} % busy",
+        "disturbed": disturbed,
+        "sampled_s": 3.0,
+        "cores": cores,
+        "busy_cores": busy,
+        "idle_cores": round(cores - busy, 3),
+        "stolen_cores": 0.0,
+        "others_cores": 0.02,
+        "pressure_ratio": 0.1,
+        "held_up_ratio": 0.0,
+        "parts": parts,
+    }
+
+    def tell(trial):
+        trial["saturation"] = value | changes
+        trial["k6"].pop("generator_limited", None)
+
+    edit_json(folder / "trial.json", tell)
+
+
+def resume(run, trials, *changes, at="2026-11-21T12:00:00.000Z"):
+    """Let the manifest say that `trials` ran after a resumption, and what had changed since the run began."""
+
+    def tell(manifest):
+        manifest.setdefault("resumptions", []).append({"at": at, "trials": list(trials), "changes": list(changes)})
+        manifest["resumed_at"].append(at)
+
+    edit_json(run / "manifest.json", tell)
+
+
 def edit_column(folder, column, change):
     """Let `change(text)` replace every value of a column of samples.csv.gz."""
 
@@ -237,8 +283,12 @@ def edit_column(folder, column, change):
 
 
 def scale_times(folder, factor):
-    """Multiply the response times of a trial, and let it end an hour later."""
+    """Multiply the response times of a trial, in its samples and logs, and let it end an hour later."""
     edit_column(folder, "duration_ms", lambda text: f"{float(text) * factor:.6f}")
+    for log in folder.glob("*.log.gz"):
+        lines = [json.loads(line) for line in gzip.decompress(log.read_bytes()).splitlines()]
+        scaled = [line | {"duration_s": line["duration_s"] * factor} for line in lines]
+        write_gzip(log, "".join(f"{json.dumps(line)}\n" for line in scaled).encode())
 
     def later(trial):
         end = datetime.fromisoformat(trial["finished_at"]) + timedelta(hours=1)
@@ -543,4 +593,8 @@ def text_of(moment):
 
 
 if __name__ == "__main__":
-    print(build_study_folder(Path(sys.argv[1])))
+    built = build_study_folder(Path(sys.argv[1]))
+    for at, written in enumerate(sorted(built.glob("runs/*/trials/*"))):
+        disturbed = None if at % 7 else "other processes had 14 % of the cores"
+        saturate(written, ("nothing", "generator", "wiki", "machine")[at % 4], disturbed=disturbed)
+    print(built)

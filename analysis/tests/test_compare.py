@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from compared_runs import PROFILE, build
-from run_folder_fixture import edit_json, edit_samples, truncate
+from run_folder_fixture import edit_json, edit_samples, resume, saturate, truncate
 
 from stevec_compare import comparison
 from stevec_compare.__main__ import main
@@ -194,11 +194,53 @@ def test_trials_that_cannot_be_trusted_are_left_out_and_named(tmp_path, runs):
         assert any(f"trial {number}:" in text and reason in text for text in comparison.warnings), number
 
 
-def test_a_generator_that_was_the_limit_is_said(tmp_path, runs):
-    other = build(tmp_path / "other", seed=2, repetitions=2)
+def test_limited_trials_are_compared_by_their_counts_alone(tmp_path, runs):
+    other = build(tmp_path / "other", seed=2, slower={"cached": 1.25})
+    whole = compare(runs["before"], other).differences
+    assert whole["mean_ms"]["door=cached"].real
     edit_json(other / "trials/0002/trial.json", lambda value: value["k6"].update(generator_limited=True))
-    warnings = compare(runs["before"], other).warnings
-    assert warnings == ("other, trial 2: the load generator may be what was measured",)
+    found = compare(runs["before"], other)
+    assert found.warnings == ("other, trial 2: limited by the load generator; its times and failures are left out",)
+    assert found.differences["mean_ms"]["door=cached"] != whole["mean_ms"]["door=cached"]
+    assert found.differences["hit_ratio"] == whole["hit_ratio"]
+    for folder in (other / "trials").iterdir():
+        if int(folder.name) % 2 == 0:  # the door `cached`
+            saturate(folder, "machine")
+    found = compare(runs["before"], other)
+    assert set(found.differences["mean_ms"]) == set(found.differences["p95_ms"]) == {"door=source"}
+    assert found.differences["hit_ratio"]["door=cached"].estimate == 0
+    assert found.second.counts == "16 of 16 trials valid, 8 limited by the whole machine, 0 disturbed"
+
+
+@pytest.mark.parametrize(("undecided", "code"), [("pass", 0), ("fail", 1)])
+def test_a_gate_on_times_cannot_be_decided_by_limited_trials(tmp_path, runs, capsys, undecided, code):
+    other = build(tmp_path / "other", seed=2, slower={"cached": 3})
+    for folder in (other / "trials").iterdir():
+        saturate(folder, "links")
+    file = tmp_path / "gate.json"
+    file.write_text(json.dumps({"mean_ratio_max": 1.1, "failures_max": 0, "undecided": undecided}), encoding="utf-8")
+    assert main([str(runs["before"]), str(other), "--gate", str(file)]) == code
+    said = capsys.readouterr().out
+    assert "gate undecided mean_ratio_max at door=cached: it cannot be decided: all its trials in other" in said
+    assert "gate undecided failures_max at door=source" in said
+    assert "limited by the links. Take a slower origin" in said
+
+
+def test_a_disturbed_trial_is_compared_and_named(tmp_path, runs):
+    other = build(tmp_path / "other", seed=2)
+    whole = compare(runs["before"], other).differences
+    saturate(other / "trials/0002", disturbed="other processes had 14 % of the cores")
+    found = compare(runs["before"], other)
+    assert found.differences == whole
+    assert found.warnings == ("other, trial 2: disturbed, and compared: other processes had 14 % of the cores",)
+
+
+def test_a_run_whose_conditions_changed_is_compared_by_force_alone(tmp_path, runs):
+    other = build(tmp_path / "other", seed=2, resumed_at=[])
+    resume(other, range(9, 17), 'host.kernel was "6.1" and is now "6.9"')
+    with pytest.raises(CompareError, match=r"the conditions changed within other \(host\.kernel .* --force"):
+        compare(runs["before"], other)
+    assert any("conditions changed" in text for text in compare(runs["before"], other, force=True).warnings)
 
 
 def test_a_cell_that_only_one_run_has_is_said(tmp_path, runs):

@@ -32,7 +32,8 @@ def analysis_of(expected, **stale):
                 record = SimpleNamespace(cell=cell)
                 number = len(valid) + 1
                 valid.append(SimpleNamespace(
-                    number=number, repetition=repetition, cell=tuple(cell.items()), record=record, stats=stats
+                    number=number, block=(0, repetition), cell=tuple(cell.items()), record=record, stats=stats,
+                    limited=False,
                 ))  # fmt: skip
     run = SimpleNamespace(experiment={"name": "policy", "expectations": expected})
     return SimpleNamespace(run=run, valid=valid)

@@ -96,7 +96,7 @@ def test_e3_is_confirmed_where_the_source_gives_way(overload_folder, analyse_run
     assert evidence.effect.ratio.centre > 5
 
 
-def test_e3_leaves_generator_limited_points_out(overload_folder, analyse_run):
+def test_e3_leaves_limited_trials_out(overload_folder, analyse_run):
     for repetition in (1, 2):
         folder = find_trial(overload_folder, repetition, door="source", background_vus=250)[1]
         edit_json(folder / "trial.json", lambda t: t["background"]["k6"].update(generator_limited=True))
@@ -104,8 +104,8 @@ def test_e3_leaves_generator_limited_points_out(overload_folder, analyse_run):
     assert overload.evidence(analysis).claims[0].test.n == 2
     assert overload_curve.mean_at(analysis, "source", 250) is None
     assert overload_curve.mean_at(analysis, "source", 20) > 0
-    points = overload_curve.saturation_of(analysis, "source")["points"]
-    assert [point["limited"] for point in points] == [False, False, True]
+    found = overload_curve.saturation_of(analysis, "source")
+    assert [point["limited_by"] for point in found["points"]] == ["", "", "generator"]
 
 
 def test_e4_edits_cost(tmp_path, analyse_run):

@@ -104,13 +104,13 @@ def test_a_queue_in_front_of_the_door_is_found_by_the_door_s_log(tmp_path, analy
     analysis = analyse_run(run)
     rows = {row["cell"]: row for row in next(b for b in door_times.blocks(analysis) if isinstance(b, Table)).rows}
     assert [o.number for o in analysis.valid if o.limited] == [number]
-    assert rows["cached, rate_per_s 100"]["queue"] == "queue in front of the door"
+    assert rows["cached, rate_per_s 100"]["limited_by"] == "queue"
     assert rows["cached, rate_per_s 100"]["between_ms"].centre == pytest.approx(41, abs=0.1)
-    assert rows["cached, rate_per_s 20"]["queue"] == ""
+    assert rows["cached, rate_per_s 20"]["limited_by"] == ""
     assert rows["cached, rate_per_s 20"]["between_ms"].centre == pytest.approx(1, abs=0.1)
     saturation = next(b for b in module_for("overload-open").blocks(analysis) if isinstance(b, Table))
-    limited = {(row["door"], row["offered_per_s"]) for row in saturation.rows if row["generator"] == "limited"}
-    assert limited == {("cached", 100)}
+    limited = {(row["door"], row["offered_per_s"]): row["keeps_up"] for row in saturation.rows if row["limited_by"]}
+    assert limited == {("cached", 100): "cannot be decided"}
 
 
 def test_compressed_ratios_are_said_and_runs_without_logs_have_no_door_times(run_folder, analyse_run):
@@ -308,7 +308,7 @@ def test_caches_are_set_beside_each_other(tmp_path, analyse_run):
     assert words(analysis) == "Left out: varnish is not on this machine; run `apt-get install varnish`."
     edge, squid = table(analysis, "caches").rows
     assert [edge["cache"], squid["cache"]] == ["our edge", "Squid"]
-    assert (edge["generator"], squid["generator"]) == ("limited", "")
+    assert (edge["limited_by"], squid["limited_by"]) == ("generator", "")
     assert 0.8 < edge["hit_ratio"] < 1
     assert (edge["stale_ratio"], edge["failed_share"]) == (0, 0)
     assert squid["per_s"] > 0

@@ -49,10 +49,11 @@ def reported(tmp_path_factory):
 
 def cell(name, offloads, stale, behind_s=(), judged=10_000, asks_each_time=False, trials=()):
     """A cell as `measured_cells` makes it."""
-    outcomes = [type("Outcome", (), {"repetition": r + 1})() for r in range(len(offloads))]
+    outcomes = [type("Outcome", (), {"block": (0, r + 1)})() for r in range(len(offloads))]
     behind = dict.fromkeys(LEVELS, max(behind_s) if behind_s else None)
     old = Staleness(stale, judged, len(behind_s), 0, 0, behind, behind)
-    return Measured(name, 0.05, "cached", asks_each_time, outcomes, offloads, offloads, [], old)
+    ages_s = [max(behind_s, default=0.0)] * len(offloads)
+    return Measured(name, 0.05, "cached", asks_each_time, outcomes, offloads, offloads, [], old, ages_s)
 
 
 def test_the_cells_are_what_the_samples_say(reported, analyse_run):

@@ -20,7 +20,17 @@ from stevec_report.__main__ import main
 
 ANALYSIS = Path(__file__).resolve().parents[1]
 NAMES = ["drift", "figure-1.3", "response-times"]
-TABLES = ["cells", "cost", "door-times", "prediction", "table-1.1", "table-1.2", "table-1.2-ratios", "trials"]
+TABLES = [
+    "cells",
+    "cost",
+    "door-times",
+    "drift-within",
+    "prediction",
+    "table-1.1",
+    "table-1.2",
+    "table-1.2-ratios",
+    "trials",
+]
 FILES = sorted(
     [f"figures/{name}.{kind}" for name in NAMES for kind in ("png", "svg")]
     + ["index.html"]
@@ -194,7 +204,7 @@ def test_invalid_trials_are_said_and_marked(run_folder, capsys):
     assert f"../trials/{missing:04d}/" not in read_page(run_folder).references
     assert "7 invalid" in text
     assert "unreadable" in text
-    assert "1 trial may show the speed of the generator" in text
+    assert "1 of 9 valid trials was limited by the load generator" in text
 
 
 @pytest.mark.usefixtures("without_pictures")

@@ -16,7 +16,7 @@ def evidence(*claims, **more):
 
 
 def above(values, name="Dearer"):
-    return verdicts.test_claim(name, ratios(values), "above", "a ÷ b")
+    return verdicts.test_claim(name, "mean_ms", ratios(values), "above", "a ÷ b")
 
 
 CLEAR = [1.2, 1.3, 1.25, 1.22, 1.31, 1.27, 1.24, 1.26]

@@ -1,9 +1,9 @@
 """E3's last step: a thousand readers at the same moment."""
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from stevec_report import rows, wording
+from stevec_report import limits, measures, rows, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Row, Table, Words, trials_cell
 from stevec_report.tolerance import TOLERATED_MS
@@ -21,14 +21,17 @@ def blocks(analysis: Analysis) -> list[Block]:
         rows.P99,
         Column("max_ms", "longest"),
         Column("span_s", "until all were served, s"),
-        rows.GENERATOR,
+        rows.LIMITED,
         TRIALS_COLUMN,
     ]
-    found = []
+    found, undecided = [], set()
     for door in analysis.run.doors:
-        trials = analysis.select(door=door)
-        if not trials:
+        own = analysis.select(door=door)
+        if not own:
             continue
+        trials = limits.believed(own)
+        if not measures.judged("wait_ms", own):
+            undecided.add(door)
         found.append(
             {
                 "door": door,
@@ -39,7 +42,7 @@ def blocks(analysis: Analysis) -> list[Block]:
                 **rows.percentiles(trials),
                 "max_ms": rows.longest_ms(trials),
                 "span_s": statistics.median([o.stats.span_s for o in trials]),
-                "generator": rows.generator_text(trials),
+                "limited_by": rows.limited_by(own),
                 "trials": trials_cell(o.number for o in trials),
             }
         )
@@ -47,11 +50,11 @@ def blocks(analysis: Analysis) -> list[Block]:
         "at-once",
         "A crowd at once.",
         "The study: 1000 at once without a cache took over 4 s. Percentiles are the median over the trials, the "
-        "longest is that of all.",
+        "longest is that of all. Where only some trials were limited, the row is of the others.",
         columns,
         found,
     )
-    return [Words("p", _say(found)), table]
+    return [Words("p", _say(found, undecided)), table]
 
 
 def evidence(analysis: Analysis) -> None:
@@ -59,17 +62,19 @@ def evidence(analysis: Analysis) -> None:
     return None
 
 
-def _say(found: Sequence[Row]) -> str:
+def _say(found: Sequence[Row], undecided: Collection[str]) -> str:
     texts = []
     for row in found:
         longest = row["max_ms"]
         if longest is None:
             texts.append(f"at {row['door']} nothing was answered")
             continue
+        if row["door"] in undecided:
+            texts.append(f"at {row['door']} it cannot be decided, as all trials were limited ({row['limited_by']})")
+            continue
         over = "over" if longest > TOLERATED_MS else "under"
-        limited = ", and the load generator was at its limit" if row["generator"] else ""
         texts.append(
             f"at {row['door']} the last reader waited {wording.three_digits(longest / 1000)} s, {over} the 4 s that "
-            f"a user tolerates{limited}"
+            "a user tolerates"
         )
     return f"{'; '.join(texts)}.".capitalize() if texts else "There is no valid trial."

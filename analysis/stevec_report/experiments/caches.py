@@ -2,9 +2,10 @@
 
 import statistics
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from stevec_report import rows, staleness, wording
+from stevec_report import limits, measures, rows, staleness, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean, median
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
@@ -29,8 +30,8 @@ def blocks(analysis: Analysis) -> list[Block]:
         Figure(
             "caches-figure",
             "Hit ratio, stale reads and throughput by cache",
-            "Above and in the middle the paced trials, below those at full speed. Each dot is one trial; hollow: "
-            "the load generator was the limit, so that it says little of the cache.",
+            "Above and in the middle the paced trials, below those at full speed. Each dot is one trial. A limited one "
+            "is hollow: its speed says little of the cache, its counts hold.",
             lambda: beside_each_other.draw(_panels(found)),
         ),
     ]
@@ -61,7 +62,6 @@ def _row(analysis: Analysis, cache: str) -> dict[str, Any]:
         "cache": NAMES[cache],
         "hits": [o.stats.hit_ratio for o in paced if o.stats.hit_ratio is not None],
         "stale": old.ratios if old else [],
-        "speeds": [(o.stats.completed_per_s, o.limited) for o in fast if o.stats.completed_per_s],
         "paced": paced,
         "fast": fast,
         "staleness_p95_s": old.seconds["p95"] if old else None,
@@ -95,13 +95,14 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         Column("per_s", "answered, 1/s", group="full speed"),
         Column("fast_p50_ms", "p50, ms", group="full speed"),
         Column("fast_p99_ms", "p99", group="full speed"),
-        Column("generator", "generator", "text", left=True, group="full speed"),
+        replace(rows.LIMITED, group="full speed"),
         TRIALS_COLUMN,
     ]
     return Table(
         "caches",
         "The same requests through different caches.",
-        "Means over the trials, times the median over the trials of each trial's own. Served are answers for which the "
+        "Means over the trials, times the median over the trials of each trial's own, without limited trials where "
+        "there are others. Served are answers for which the "
         "origin was not asked, as the cache itself says, and the law of the counter holds each to its word. A read is "
         "stale if it returned a revision older than the newest one acknowledged before it was sent.",
         columns,
@@ -117,27 +118,28 @@ def _shown(row: dict[str, Any]) -> Row:
         "origin_reads": mean([o.record.counter_reads for o in paced]),
         "stale_ratio": mean(row["stale"]),
         "staleness_p95_s": row["staleness_p95_s"],
-        **rows.percentiles(paced),
-        "failed_share": rows.failed_share(paced),
-        "per_s": median([speed for speed, _ in row["speeds"]]),
-        **{f"fast_{name}": value for name, value in rows.percentiles(fast).items()},
-        "generator": "limited" if any(limited for _, limited in row["speeds"]) else "",
+        **rows.percentiles(limits.believed(paced)),
+        "failed_share": rows.failed_share(limits.believed(paced)),
+        "per_s": median(o.stats.completed_per_s for o in limits.believed(fast)),
+        **{f"fast_{name}": value for name, value in rows.percentiles(limits.believed(fast)).items()},
+        "limited_by": rows.limited_by(fast),
         "trials": row["trials"],
     }
 
 
 def _panels(found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    names = [row["cache"] for row in found]
+    panels = (
+        ("Hit ratio of reads, %", "paced", "hit_ratio", 100),
+        ("Stale reads, %", "paced", "stale_ratio", 100),
+        ("Answered a second at full speed", "fast", "answered_per_s", 1),
+    )
     return [
         {
-            "title": "Hit ratio of reads, %",
-            "names": names,
-            "points": [[(100 * ratio, False) for ratio in row["hits"]] for row in found],
-        },
-        {
-            "title": "Stale reads, %",
-            "names": names,
-            "points": [[(100 * ratio, False) for ratio in row["stale"]] for row in found],
-        },
-        {"title": "Answered a second at full speed", "names": names, "points": [row["speeds"] for row in found]},
+            "title": title,
+            "names": [row["cache"] for row in found],
+            "points": [
+                [(scale * value, limit) for value, limit in measures.points(measure, row[trials])] for row in found
+            ],
+        }
+        for title, trials, measure, scale in panels
     ]

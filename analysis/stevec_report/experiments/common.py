@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure as MplFigure
 
+from stevec_report import limits, measures, rows, staleness
 from stevec_report import outcomes as all_outcomes
-from stevec_report import rows, staleness
 from stevec_report.analysis import Analysis
 from stevec_report.averages import median
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, trials_cell
-from stevec_report.experiments import drift, errors, origin_load, trials
+from stevec_report.experiments import drift, errors, machine_use, origin_load, trials
 from stevec_report.figures import response_times
 from stevec_report.intervals import geometric_mean
 from stevec_report.outcomes import MeasuredOutcome
@@ -37,6 +37,7 @@ def blocks(analysis: Analysis, strips: Sequence[Strip]) -> list[Block]:
             )
         )
     found += origin_load.blocks(analysis)
+    found += machine_use.blocks(analysis)
     found += drift.blocks(analysis)
     found += errors.blocks(analysis)
     found.append(trials.table(analysis))
@@ -55,26 +56,29 @@ def cell_table(analysis: Analysis) -> Table:
         Column("served_share", "served by cache", "percent"),
         Column("failed_share", "failed", "percent"),
         *([] if analysis.run.origin.emulated else [Column("per_s", "answered, 1/s")]),
+        rows.LIMITED,
         TRIALS_COLUMN,
     ]
     found = []
     for cell, members in all_outcomes.cells(analysis.outcomes).items():
         valid = all_outcomes.valid_of(members)
-        means = list(all_outcomes.means_by_repetition(valid).values())
+        timed = limits.believed(valid)
+        means = measures.believed(measures.points("mean_ms", valid))
         row = {
             "cell": all_outcomes.cell_text(cell),
             "valid_trials": len(valid),
             "planned_trials": len(members),
             "mean_ms": geometric_mean(means) if means else None,
-            "max_ms": rows.longest_ms(valid),
+            "max_ms": rows.longest_ms(timed),
             "served_share": rows.share(sum(o.stats.served_by_cache for o in valid), rows.count_sent(valid)),
-            "failed_share": rows.failed_share(valid),
+            "failed_share": rows.failed_share(timed),
+            "limited_by": rows.limited_by(valid),
             "trials": trials_cell(o.number for o in valid),
         }
         if not analysis.run.origin.emulated:
-            row["per_s"] = median([o.stats.completed_per_s for o in valid])
+            row["per_s"] = median(o.stats.completed_per_s for o in timed)
         for level in PERCENTILES:
-            row[f"p{_level_key(level)}_ms"] = median([_percentile(o, level) for o in valid])
+            row[f"p{_level_key(level)}_ms"] = median(_percentile(o, level) for o in timed)
         found.append(row)
     return Table(
         "cells",
@@ -82,7 +86,8 @@ def cell_table(analysis: Analysis) -> Table:
         "Milliseconds, of answered requests of the probe. The unit is the trial: the mean is the geometric mean of "
         "the trial means with the t interval of their logarithms; percentiles are the median over the trials of "
         "each trial's own, and missing where a trial has fewer requests than they need (1000 for p99.9); the "
-        f"maximum is that of all. Shares are of the requests sent; {SERVED_NOTE}.",
+        f"maximum is that of all. Shares are of the requests sent; {SERVED_NOTE}. Where only some trials of a cell "
+        "were limited, its times and failures are of the others.",
         columns,
         found,
     )
@@ -106,7 +111,9 @@ def draw_response_times(analysis: Analysis, strips: Sequence[Strip]) -> MplFigur
     """The figure of the distributions."""
     levels = [point / CURVE_POINTS for point in range(CURVE_POINTS + 1)]
     drawn = []
+    outcomes = {o.number: o for o in analysis.valid}
     for title, door, numbers in strips[:STRIPS_MAX]:
+        limit = limits.cell_text([outcomes[number] for number in numbers])
         counted = analysis.samples.query(
             f"""
             SELECT cache_status, count(*),
@@ -127,7 +134,7 @@ def draw_response_times(analysis: Analysis, strips: Sequence[Strip]) -> MplFigur
             }
             for status, requests, times in counted
         ]
-        drawn.append({"door": door, "title": title, "curves": curves})
+        drawn.append({"door": door, "title": f"{title}, limited: {limit}" if limit else title, "curves": curves})
     return response_times.draw([strip for strip in drawn if strip["curves"]])
 
 

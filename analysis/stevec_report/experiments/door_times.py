@@ -3,12 +3,14 @@
 import statistics
 from collections.abc import Sequence
 
+from stevec_report import limits, measures
 from stevec_report import outcomes as all_outcomes
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Table, Words, trials_cell
 from stevec_report.door_times import DoorTime
 from stevec_report.intervals import t_interval
 from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.rows import LIMITED
 from stevec_report.wording import percent, three_digits
 
 SHARE_MAX = 0.2  # of the client's time; above, ratios of client times are compressed
@@ -35,7 +37,7 @@ def _table(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> Table:
                 "door_ms": door_ms,
                 "between_ms": t_interval([time.between_ms for time in times]),
                 "share": _share(times),
-                "queue": "queue in front of the door" if any(o.queued for o in trials) else "",
+                "limited_by": limits.cell_text(trials),
                 "trials": trials_cell(o.number for o in trials),
             }
         )
@@ -45,15 +47,15 @@ def _table(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> Table:
         "Means of answered requests, of probe and background together, in ms: at the client (in the open model from "
         "the plan), by the log of the door's nginx, and what lies between, with the 95 % interval over the trials: the "
         "generator, its connections, and the links. nginx counts in whole milliseconds, so its mean is right and no "
-        "single time is. A queue in front of the door is in the generator or in the links: such trials say nothing of "
-        "the server, and are marked as limited by the generator.",
+        "single time is. A queue in front of the door is in the generator or in the links: such times say nothing of "
+        "the server.",
         [
             Column("cell", "cell", "text", left=True),
             Column("client_ms", "client"),
             Column("door_ms", "door"),
             Column("between_ms", "between", "interval"),
             Column("share", "of the client's", "percent"),
-            Column("queue", "", "text", left=True),
+            LIMITED,
             TRIALS_COLUMN,
         ],
         rows,
@@ -62,7 +64,8 @@ def _table(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> Table:
 
 def _say(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> list[Block]:
     """Where the instrument takes much of what is compared: by how much ratios between doors are compressed."""
-    clean = {cell: _times(trials) for cell, trials in groups.items() if not any(o.queued for o in trials)}
+    judged = {cell: _times(measures.judged("mean_ms", trials)) for cell, trials in groups.items()}
+    clean = {cell: times for cell, times in judged.items() if times}
     if not clean or all(_share(times) <= SHARE_MAX for times in clean.values()):
         return []
     text = f"Up to {percent(max(map(_share, clean.values())))} of a client's time is the instrument's own"

@@ -1,20 +1,32 @@
-"""The drift check of every section: did the times change over the run?"""
+"""The checks against drift of every section: did the times change over the run, or in the course of a trial?
+
+Limited trials are drawn, and are in neither verdict.
+"""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from matplotlib.figure import Figure as MplFigure
 
 from stevec_report import intervals, wording
 from stevec_report.analysis import Analysis
-from stevec_report.blocks import Block, Figure, Words
+from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Figure, Table, Words, trials_cell
+from stevec_report.early import FIRST_MIN, FIRST_SHARE, KINDS
 from stevec_report.figures import drift as drift_figure
 from stevec_report.intervals import Interval
-from stevec_report.outcomes import cells
+from stevec_report.measures import judged
+from stevec_report.outcomes import CellKey, MeasuredOutcome, cell_text, cells
+
+RATIO_MIN = 1.1  # a smaller change within a trial is not worth a warning
 
 
 def blocks(analysis: Analysis) -> list[Block]:
-    """The figure of the drift check, or a note that there is none."""
+    """The figure of the drift over the run, or a note that there is none, and the table of drift within trials."""
+    return [*_over_run(analysis), *_within_table(within_trials(analysis))]
+
+
+def _over_run(analysis: Analysis) -> list[Block]:
     series = relative_means(analysis)
     if not series:
         return [Words("note", "There is no check against drift: no cell has two valid trials.")]
@@ -32,21 +44,120 @@ def blocks(analysis: Analysis) -> list[Block]:
     return [Figure("drift", "Trial means in the order of time", caption, lambda: _draw_drift(analysis, series, trend))]
 
 
+@dataclass(frozen=True)
+class Within:
+    """Requests of one kind in the trials of one cell: the ratio of their first tenth to their last half.
+
+    `first_ms`, `later_ms` are geometric means over the `trials`, numbers of trials; `requests` is of all of them.
+    """
+
+    cell: CellKey
+    kind: str
+    requests: int
+    first_ms: float
+    later_ms: float
+    ratio: Interval
+    trials: tuple[int, ...]
+
+    @property
+    def is_drift(self) -> bool:
+        """Whether the ratio is clearly not 1, and by more than RATIO_MIN either way."""
+        large = not 1 / RATIO_MIN <= self.ratio.centre <= RATIO_MIN
+        return large and not _includes_no_change(self.ratio)
+
+
+def within_trials(analysis: Analysis) -> list[Within]:
+    """A `Within` of each cell and kind of request that has enough of them in a trial that may be judged."""
+    found = []
+    for cell, members in cells(judged("mean_ms", analysis.valid)).items():
+        for kind in KINDS:
+            early = {o.number: o.stats.early[kind] for o in members if kind in o.stats.early}
+            if early:
+                times = list(early.values())
+                first, later = ([getattr(time, name) for time in times] for name in ("first_ms", "later_ms"))
+                found.append(
+                    Within(
+                        cell,
+                        kind,
+                        sum(time.requests for time in times),
+                        intervals.geometric_mean(first).centre,
+                        intervals.geometric_mean(later).centre,
+                        intervals.geometric_mean([time.ratio for time in times]),
+                        tuple(early),
+                    )
+                )
+    return found
+
+
+def _within_table(found: Sequence[Within]) -> list[Block]:
+    if not found:
+        return []
+    rows = [
+        {
+            "cell": cell_text(one.cell),
+            "kind": one.kind,
+            "requests": one.requests,
+            "first_ms": one.first_ms,
+            "later_ms": one.later_ms,
+            "ratio": one.ratio,
+            "drift": Cell("drift", mark="invalid") if one.is_drift else Cell(""),
+            "trials": trials_cell(one.trials),
+        }
+        for one in found
+    ]
+    columns = [
+        Column("cell", "cell", "text", left=True),
+        Column("kind", "kind", "text", left=True),
+        Column("requests", "requests", "count"),
+        Column("first_ms", "first tenth, ms"),
+        Column("later_ms", "last half, ms"),
+        Column("ratio", "first ÷ last (95 % interval)", "interval"),
+        Column("drift", "", "text", left=True),
+        TRIALS_COLUMN,
+    ]
+    note = (
+        f"Mean duration, from the sending, of the first {100 * FIRST_SHARE:g} % of the requests of a trial, at least "
+        f"{FIRST_MIN}, against that of its last half. Only requests of the same kind are compared, as the share of "
+        "hits grows while a cache fills. Geometric means over the trials that were not limited. Drift: the interval "
+        f"excludes 1, and the ratio is beyond {RATIO_MIN:g} either way. Trials with a burst, a fault, or all requests "
+        "at once are not here."
+    )
+    return [Table("drift-within", "Did the times change in the course of a trial?", note, columns, rows)]
+
+
 def relative_means(analysis: Analysis) -> list[dict[str, Any]]:
-    """{"door", "moments", "relative"} for each cell with two valid trials: trial means relative to the cell's mean."""
+    """Trial means relative to those of their cell under the same conditions, where it has two valid trials.
+
+    Returns:
+        A list of {"door", "moments", "relative", "limits"}, of each trial when it began, its relative mean, and what
+        limited it or None. The mean to which they relate is of trials that were not limited.
+    """
+    groups: dict[tuple[CellKey, int], list[MeasuredOutcome]] = {}
+    for cell, members in cells(analysis.valid).items():
+        for o in members:
+            if o.mean_ms:
+                groups.setdefault((cell, o.conditions.number), []).append(o)
     series = []
-    for members in cells(analysis.valid).values():
-        timed = [(o.record.started_at, o.mean_ms, o.door) for o in members if o.mean_ms]
-        if len(timed) > 1:
-            moments, means, doors = zip(*sorted(timed, key=lambda entry: entry[0]), strict=True)
-            centre = intervals.geometric_mean(means).centre
-            relative = [mean / centre for mean in means]
-            series.append({"door": doors[0], "moments": list(moments), "relative": relative})
+    for members in groups.values():
+        members.sort(key=lambda o: o.record.started_at)
+        own = [o.mean_ms or 0.0 for o in judged("mean_ms", members)]
+        if len(members) > 1 and own:
+            centre = intervals.geometric_mean(own).centre
+            series.append(
+                {
+                    "door": members[0].door,
+                    "moments": [o.record.started_at for o in members],
+                    "relative": [(o.mean_ms or 0.0) / centre for o in members],
+                    "limits": [o.limited_by for o in members],
+                }
+            )
     return series
 
 
 def run_drift(series: Sequence[dict[str, Any]]) -> Interval | None:
-    """The common drift of all cells over the run: the `Interval` of a factor, or None."""
+    """The common drift of all cells over the run, without limited trials: the `Interval` of a factor, or None."""
+    series = [_without_limited(line) for line in series]
+    series = [line for line in series if len(line["moments"]) > 1]
     moments = [moment for line in series for moment in line["moments"]]
     if not moments or min(moments) == max(moments):
         return None
@@ -59,13 +170,18 @@ def run_drift(series: Sequence[dict[str, Any]]) -> Interval | None:
     )
 
 
+def _without_limited(line: dict[str, Any]) -> dict[str, Any]:
+    kept = [at for at, limit in enumerate(line["limits"]) if limit is None]
+    return {key: [line[key][at] for at in kept] for key in ("moments", "relative")}
+
+
 def _draw_drift(analysis: Analysis, series: Sequence[dict[str, Any]], trend: Interval | None) -> MplFigure:
     begin = min(o.record.started_at for o in analysis.outcomes if o.record)
     doors: dict[str, dict[str, Any]] = {}
     for line in series:
-        own = doors.setdefault(line["door"], {"door": line["door"], "minutes": [], "relative": []})
+        own = doors.setdefault(line["door"], {"door": line["door"], "minutes": [], "points": []})
         own["minutes"] += [(moment - begin).total_seconds() / 60 for moment in line["moments"]]
-        own["relative"] += line["relative"]
+        own["points"] += zip(line["relative"], line["limits"], strict=True)
     invalid = [
         (o.record.started_at - begin).total_seconds() / 60 for o in analysis.outcomes if o.record and not o.valid
     ]

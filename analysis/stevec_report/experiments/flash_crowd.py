@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from stevec_report import rows, wording
+from stevec_report import limits, measures, rows, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
@@ -81,7 +81,7 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
     for moment in dict.fromkeys(own["moment"] for own in found):
         parts = [
             f"{own['protection']} {wording.three_digits(mean([o.record.counter_requests for o in own['trials']]))} "
-            f"(longest wait {wording.three_digits(rows.longest_ms(own['trials']))} ms)"
+            f"({_longest(own['trials'])})"
             for own in found
             if own["moment"] == moment
         ]
@@ -96,13 +96,22 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
     return text
 
 
+def _longest(trials: Sequence[MeasuredOutcome]) -> str:
+    judged = measures.judged("wait_ms", trials)
+    if not judged:
+        return f"longest wait cannot be decided: limited by {limits.by_words(trials)}"
+    return f"longest wait {wording.three_digits(rows.longest_ms(judged))} ms"
+
+
 def _arrivals(own: dict[str, Any] | None) -> float | None:
     """Readers that arrive at the peak of the burst while the origin answers one request, or None."""
     if own is None:
         return None
     record = own["trials"][0].record
     burst = record.setting("burst")
-    fetches = [asked["fetch_ms"] for asked in own["asked"] if asked["fetch_ms"]]
+    judged = {o.number for o in measures.judged("wait_ms", own["trials"])}
+    asked = [asked for o, asked in zip(own["trials"], own["asked"], strict=True) if o.number in judged]
+    fetches = [one["fetch_ms"] for one in asked if one["fetch_ms"]]
     if not isinstance(burst, dict) or not fetches:
         return None
     return record.number("rate_per_s") * burst.get("factor", 1) * statistics.median(fetches) / 1000
@@ -120,15 +129,15 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         rows.P99,
         Column("max_ms", "longest"),
         Column("never_sent", "never sent", "count"),
-        rows.GENERATOR,
+        rows.LIMITED,
         TRIALS_COLUMN,
     ]
     return Table(
         "flash-crowd",
         "A crowd for one page.",
         "Requests and what reached the origin are means over the trials, percentiles the median over the trials, the "
-        "longest wait is that of all. A request that waits at the edge for another request's fetch takes as long, "
-        "but is not counted as waiting for the origin.",
+        "longest wait is that of all; both are of trials that were not limited, where there are any. A request that "
+        "waits at the edge for another request's fetch takes as long, but is not counted as waiting for the origin.",
         columns,
         [_row(own) for own in found],
     )
@@ -136,17 +145,18 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
 
 def _row(own: dict[str, Any]) -> Row:
     trials = own["trials"]
+    timed = limits.believed(trials)
     return {
         "moment": own["moment"],
         "protection": own["protection"],
         "requests": rows.count_sent(trials) / len(trials),
         "origin_requests": mean([o.record.counter_requests for o in trials]),
         "waiting_at_once": max(asked["at_once"] for asked in own["asked"]),
-        "failed_share": rows.failed_share(trials),
-        **rows.percentiles(trials),
-        "max_ms": rows.longest_ms(own["trials"]),
+        "failed_share": rows.failed_share(timed),
+        **rows.percentiles(timed),
+        "max_ms": rows.longest_ms(timed),
         "never_sent": sum(o.record.never_sent for o in trials),
-        "generator": rows.generator_text(trials),
+        "limited_by": rows.limited_by(trials),
         "trials": trials_cell(o.number for o in trials),
     }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.figure import Figure as MplFigure
 
-from stevec_report import reference
+from stevec_report import measures, reference
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import Block, Cell, Column, Figure, Table, trials_cell
@@ -15,6 +15,7 @@ from stevec_report.experiments.beside_study import run_label
 from stevec_report.figures import figure_1_7, hits_over_time
 from stevec_report.figures.figure_1_7 import Ratios
 from stevec_report.hypothesis_tests import paired_test
+from stevec_report.measures import Point
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.rows import share
 from stevec_report.verdicts import Claim, Evidence, test_claim
@@ -44,7 +45,8 @@ def blocks(analysis: Analysis) -> list[Block]:
             "figure-1.7",
             "Hit ratio by size of page, with and without edits",
             "Figure 1.7. Hit ratio as the study defines it, 1 − requests at the origin ÷ iterations (an iteration is "
-            "one read, followed by one write if it is an edit). Each dot is one trial.",
+            "one read, followed by one write if it is an edit). Each dot is one trial. A limited one is hollow; its "
+            "counts hold.",
             lambda: figure_1_7.draw(_study_ratios(), _ratios(analysis), run_label(analysis)),
         ),
         _origin_table(analysis),
@@ -61,17 +63,14 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 def evidence(analysis: Analysis) -> Evidence:
     """Claims: edits cost requests at the origin, and larger pages cost more of them."""
-    requests = {
-        (_workload(o), _size(o), o.repetition): o.record.counter_requests
-        for o in analysis.valid
-        if o.record.counter_requests
-    }
-    mixed = {(size, r): n for (workload, size, r), n in requests.items() if workload == "mixed"}
-    plain = {(size, r): n for (workload, size, r), n in requests.items() if workload == "get-only"}
+    found = measures.values("origin_requests", analysis.valid, lambda o: (_workload(o), _size(o), o.block))
+    requests = {key: n for key, n in found.items() if n}
+    mixed = {(size, b): n for (workload, size, b), n in requests.items() if workload == "mixed"}
+    plain = {(size, b): n for (workload, size, b), n in requests.items() if workload == "get-only"}
     edits = paired_test(mixed, plain)
     sizes = sorted({size for _, size, _ in requests})
     large, small = (
-        {(w, r): n for (w, size, r), n in requests.items() if sizes and size == wanted}
+        {(w, b): n for (w, size, b), n in requests.items() if sizes and size == wanted}
         for wanted in ((sizes[-1], sizes[0]) if sizes else (None, None))
     )
     study = _study_ratios()
@@ -80,14 +79,15 @@ def evidence(analysis: Analysis) -> Evidence:
     else:
         larger = test_claim(
             "Larger pages cost more",
+            "origin_requests",
             paired_test(large, small),
             "above",
             f"requests at the origin, pages of {sizes[-1] / 1000:g} kB ÷ {sizes[0] / 1000:g} kB",
         )
-    study_excess = [(1 - study["mixed"][size][0]) / (1 - study["get-only"][size][0]) for size in study["mixed"]]
+    study_excess = [(1 - study["mixed"][size][0][0]) / (1 - study["get-only"][size][0][0]) for size in study["mixed"]]
     return Evidence(
         claims=[
-            test_claim("Edits cost", edits, "above", "requests at the origin, with edits ÷ without"),
+            test_claim("Edits cost", "origin_requests", edits, "above", "requests at the origin, with edits ÷ without"),
             larger,
         ],
         rule=RULE,
@@ -125,14 +125,14 @@ def _groups(analysis: Analysis) -> dict[tuple[str, float], list[MeasuredOutcome]
 def _study_ratios() -> Ratios:
     found: Ratios = {}
     for row in reference.read_rows("1.6"):
-        found.setdefault(row["workload"], {})[float(row["page_kb"])] = [float(row["cached_percent"]) / 100]
+        found.setdefault(row["workload"], {})[float(row["page_kb"])] = [(float(row["cached_percent"]) / 100, None)]
     return found
 
 
 def _ratios(analysis: Analysis) -> Ratios:
     found: Ratios = {}
     for (workload, size), trials in _groups(analysis).items():
-        found.setdefault(workload, {})[size / 1000] = [hit_ratio_requests(o) for o in trials]
+        found.setdefault(workload, {})[size / 1000] = [(hit_ratio_requests(o), o.limited_by) for o in trials]
     return found
 
 
@@ -188,7 +188,7 @@ def _table(analysis: Analysis) -> Table:
 
 
 def _origin_table(analysis: Analysis) -> Table:
-    twins = {(_size(o), o.repetition): o for o in analysis.valid if _workload(o) == "get-only"}
+    twins = {(_size(o), o.block): o for o in analysis.valid if _workload(o) == "get-only"}
     columns = [
         Column("page_kb", "page, kB", "text"),
         Column("repetition", "rep.", "text"),
@@ -203,7 +203,7 @@ def _origin_table(analysis: Analysis) -> Table:
     ]
     rows = []
     for outcome in sorted(analysis.valid, key=lambda o: (_size(o), o.repetition)):
-        twin = twins.get((_size(outcome), outcome.repetition))
+        twin = twins.get((_size(outcome), outcome.block))
         if _workload(outcome) != "mixed":
             continue
         record, stats = outcome.record, outcome.stats
@@ -278,8 +278,8 @@ def _bins(analysis: Analysis, outcome: MeasuredOutcome, longest_us: int) -> list
     )
 
 
-def _range(ratios: dict[float, list[float]]) -> str:
-    means = [statistics.fmean(values) for values in ratios.values()]
+def _range(ratios: dict[float, list[Point]]) -> str:
+    means = [statistics.fmean(ratio for ratio, _ in points) for points in ratios.values()]
     if not means:
         return "–"
     texts = [f"{100 * mean:.1f}" for mean in (means[0], means[-1])]

@@ -4,14 +4,14 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from stevec_report import wording
+from stevec_report import limits, measures, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
 from stevec_report.figures import answers_over_time
 from stevec_report.levels import place_in
 from stevec_report.outcomes import MeasuredOutcome
-from stevec_report.rows import share
+from stevec_report.rows import LIMITED, share
 from stevec_report.sample_table import DONE_AT
 from stevec_report.trial_record import Fault
 
@@ -49,10 +49,13 @@ def _policies(analysis: Analysis) -> list[str]:
 
 
 def _of_policy(analysis: Analysis, policy: str) -> dict[str, Any]:
-    trials = [o for o in analysis.valid if o.record.fault and o.record.cell.get("policy", "") == policy]
+    own = [o for o in analysis.valid if o.record.fault and o.record.cell.get("policy", "") == policy]
+    trials = limits.believed(own)
     return {
         "policy": policy,
         "trials": trials,
+        "limited_by": limits.cell_text(own),
+        "decided": bool(measures.judged("failed_ratio", own)),
         "seen": [_seen(analysis, o, o.record.fault) for o in trials if o.record.fault],
     }
 
@@ -85,8 +88,10 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
     if not found:
         return "There is no valid trial in which the origin was down."
     outage = statistics.fmean(seen["outage_s"] for own in found for seen in own["seen"])
-    parts = [f"{own['policy']} {wording.percent(_share(own, 'failed'))}" for own in found]
-    spared = [own["policy"] for own in found if _share(own, "failed") == 0]
+    decided = [own for own in found if own["decided"]]
+    parts = [f"{own['policy']} {wording.percent(_share(own, 'failed'))}" for own in decided]
+    parts += [f"{own['policy']} cannot be decided (all trials limited)" for own in found if not own["decided"]]
+    spared = [own["policy"] for own in decided if _share(own, "failed") == 0]
     text = (
         f"The origin was down for {wording.three_digits(outage)} s a trial. Of those who asked meanwhile so many got "
         f"an error: {', '.join(parts)}."
@@ -112,6 +117,7 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         Column("longest_ms", "longest wait, ms"),
         Column("failed", "errors in all", "count"),
         Column("cut_off", "of the counter unsure", "count"),
+        LIMITED,
         TRIALS_COLUMN,
     ]
     return Table(
@@ -121,7 +127,7 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         "in that time. An old copy is one whose time is up (STALE, UPDATING). The first error counts from the kill, "
         "the last from the moment the wiki answered again, 0 if none came after it, a dash if there was none at all; "
         "means over the trials, the longest wait is that of all. Unsure: requests under way at the kill that the "
-        "counter may have or not.",
+        "counter may have or not. Where only some trials were limited, the row is of the others.",
         columns,
         [_row(own) for own in found],
     )
@@ -140,6 +146,7 @@ def _row(own: dict[str, Any]) -> Row:
         "longest_ms": max((seen["longest_ms"] for seen in own["seen"] if seen["longest_ms"] is not None), default=None),
         "failed": sum(o.stats.failures for o in trials),
         "cut_off": sum(o.stats.cut_off for o in trials),
+        "limited_by": own["limited_by"],
         "trials": trials_cell(o.number for o in trials),
     }
 

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from stevec_report import saturation, wording
+from stevec_report import limits, measures, saturation, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import median
 from stevec_report.blocks import Block, Column, Figure, Table
@@ -26,8 +26,8 @@ def blocks(analysis: Analysis) -> list[Block]:
             "Throughput, response time and failures against the load",
             "Saturation, in the closed model: requests completed a second (background and probe), the probe's "
             "response time (logarithmic), and the share of all requests that failed, against the number of "
-            f"background requesters. {_law_words(doors)} Hollow points: the load generator was the limit. A "
-            "dash-dotted line marks the knee.",
+            f"background requesters. {_law_words(doors)} Hollow points are of limited trials: they say nothing of "
+            "the server, and are in no line, law or knee. A dash-dotted line marks the knee.",
             lambda: saturation_figure.draw(doors, "parallel background requesters"),
         ),
         _knee_table(analysis, doors),
@@ -35,9 +35,9 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 
 def mean_at(analysis: Analysis, door: str, level: Any) -> float | None:
-    """Geometric mean of the probe's trial means at one level, without generator-limited trials; None without any."""
-    means = [o.stats.wait_ms for o in analysis.select(door=door, background_vus=level) if not o.limited]
-    return geometric_centre(means)
+    """Geometric mean of the probe's trial means at one level, without limited trials; None without any."""
+    trials = measures.judged("wait_ms", analysis.select(door=door, background_vus=level))
+    return geometric_centre([o.stats.wait_ms for o in trials])
 
 
 def saturation_of(analysis: Analysis, door: str) -> dict[str, Any]:
@@ -46,10 +46,9 @@ def saturation_of(analysis: Analysis, door: str) -> dict[str, Any]:
     for level in analysis.levels("background_vus"):
         if type(level) not in (int, float):
             continue
-        trials = list(analysis.select(door=door, background_vus=level))
-        if trials:
-            points.append(_point(level, trials))
-    good = [p for p in points if not p["limited"]]
+        found = analysis.select(door=door, background_vus=level)
+        points += [_point(level, trials) for trials in limits.apart(found)]
+    good = [p for p in points if not p["limited_by"]]
     timed = [p for p in good if p["mean_ms"]]
     knee = saturation.crossing([p["load"] for p in timed], [p["mean_ms"] for p in timed], TOLERATED_MS)
     law = None
@@ -72,7 +71,7 @@ def _point(level: float, trials: Sequence[MeasuredOutcome]) -> dict[str, Any]:
         "mean_ms": geometric_centre(means),
         "p99_ms": median(o.stats.p99_ms for o in trials),
         "failed": sum(s.failures for s in stats) / sum(s.requests for s in stats),
-        "limited": any(o.limited for o in trials),
+        "limited_by": limits.cell_text(trials),
     }
 
 
@@ -83,11 +82,11 @@ def _knee_table(analysis: Analysis, doors: dict[str, dict[str, Any]]) -> Table:
         Column("over_twice_idle_at", "mean over 2 × the unloaded from", "number"),
         Column("most_per_s", "most completed, 1/s", "number"),
         Column("r2", "R² of the scalability law", "text"),
-        Column("limited_points", "generator-limited points", "count"),
+        Column("limited_points", "levels with limited trials", "count"),
     ]
     rows = []
     for door, own in doors.items():
-        timed = [p for p in own["points"] if p["mean_ms"] and not p["limited"]]
+        timed = [p for p in own["points"] if p["mean_ms"] and not p["limited_by"]]
         levels, means = [p["load"] for p in timed], [p["mean_ms"] for p in timed]
         idle = mean_at(analysis, door, 0)
         rows.append(
@@ -95,16 +94,16 @@ def _knee_table(analysis: Analysis, doors: dict[str, dict[str, Any]]) -> Table:
                 "door": door,
                 "over_4_s_at": own["knee"],
                 "over_twice_idle_at": saturation.crossing(levels, means, saturation.DEGRADED * idle) if idle else None,
-                "most_per_s": max((p["per_s"] for p in own["points"] if not p["limited"]), default=None),
+                "most_per_s": max((p["per_s"] for p in own["points"] if not p["limited_by"]), default=None),
                 "r2": f"{own['law'].r2:.2f}" if own["law"] else "no fit with R² ≥ 0.9",
-                "limited_points": sum(p["limited"] for p in own["points"]),
+                "limited_points": sum(bool(p["limited_by"]) for p in own["points"]),
             }
         )
     return Table(
         "knee",
         "Where each door gives way.",
         "The number of background requesters at which the probe's mean first crosses the limit, on straight lines "
-        "between the levels; a dash where it never does. Generator-limited points are left out.",
+        "between the levels; a dash where it never does, or where it cannot be decided: limited trials are left out.",
         columns,
         rows,
     )

@@ -5,6 +5,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+from stevec_report import limits
 from stevec_report.analysis import Analysis
 from stevec_report.averages import median
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, trials_cell
@@ -13,7 +14,7 @@ from stevec_report.figures import saturation
 from stevec_report.intervals import geometric_centre
 from stevec_report.origin import without_capacity
 from stevec_report.outcomes import MeasuredOutcome
-from stevec_report.rows import FAILED, GENERATOR, SLOW, count_sent, generator_text, share
+from stevec_report.rows import FAILED, LIMITED, SLOW, count_sent, share
 from stevec_report.wording import three_digits
 
 KEEPS_UP = 0.95  # of the offered rate
@@ -30,8 +31,8 @@ def blocks(analysis: Analysis) -> list[Block]:
             "Offered, achieved and failed requests in the open model",
             "The open model: requests begin at a fixed rate, whatever happens. Above, what was answered a second "
             "against what was offered; below, the response time from the planned moment (logarithmic), and the share "
-            "of the offered requests that failed or were never sent because no requester was free. Hollow points: the "
-            "load generator was the limit, so that they say nothing of the server.",
+            "of the offered requests that failed or were never sent because no requester was free. Hollow points are "
+            "of limited trials, and say nothing of the server.",
             lambda: saturation.draw(doors, "offered requests a second", offered=True),
         ),
         _table(analysis),
@@ -58,24 +59,25 @@ def strips(analysis: Analysis) -> list[Strip]:
 
 
 def _points(analysis: Analysis, door: str) -> list[dict[str, Any]]:
-    points = []
-    for rate in analysis.levels("rate_per_s"):
-        trials = analysis.select(door=door, rate_per_s=rate)
-        if not trials or not isinstance(rate, int | float):
-            continue
-        offered, failed, _ = _counts(trials)
-        means = [o.mean_ms for o in trials if o.mean_ms]
-        points.append(
-            {
-                "load": rate,
-                "per_s": statistics.median([_achieved(o) for o in trials]),
-                "mean_ms": geometric_centre(means),
-                "p99_ms": median(o.stats.p99_ms for o in trials),
-                "failed": share(failed, offered),
-                "limited": any(o.limited for o in trials),
-            }
-        )
-    return points
+    return [
+        _point(rate, trials)
+        for rate in analysis.levels("rate_per_s")
+        if isinstance(rate, int | float)
+        for trials in limits.apart(analysis.select(door=door, rate_per_s=rate))
+    ]
+
+
+def _point(rate: float, trials: Sequence[MeasuredOutcome]) -> dict[str, Any]:
+    offered, failed, _ = _counts(trials)
+    return {
+        "load": rate,
+        "trials": trials,
+        "per_s": statistics.median([_achieved(o) for o in trials]),
+        "mean_ms": geometric_centre([o.mean_ms for o in trials if o.mean_ms]),
+        "p99_ms": median(o.stats.p99_ms for o in trials),
+        "failed": share(failed, offered),
+        "limited_by": limits.cell_text(trials),
+    }
 
 
 def _counts(trials: Sequence[MeasuredOutcome]) -> tuple[int, int, int]:
@@ -108,15 +110,18 @@ def _table(analysis: Analysis) -> Table:
         Column("p99_ms", "p99", "number"),
         Column("p99_of_all", "p99 of all", "text"),
         Column("service_p99_ms", "p99 from sending", "number"),
-        Column("lag_p99_ms", "lag, p99", "number"),
+        Column("lag_p50_ms", "p50", "number", group="lag"),
+        Column("lag_p99_ms", "p99", "number", group="lag"),
+        Column("lag_max_ms", "most", "number", group="lag"),
         Column("keeps_up", "keeps up", "text"),
-        GENERATOR,
+        LIMITED,
         TRIALS_COLUMN,
     ]
     rows = []
     for door in analysis.run.doors:
         for point in _points(analysis, door):
-            trials = analysis.select(door=door, rate_per_s=point["load"])
+            trials = point["trials"]
+            lags = [o.record.lag for o in trials if o.record.lag]
             offered, _, never_sent = _counts(trials)
             keeps = point["per_s"] >= KEEPS_UP * point["load"]
             rows.append(
@@ -131,9 +136,11 @@ def _table(analysis: Analysis) -> Table:
                     "p99_ms": point["p99_ms"],
                     "p99_of_all": _p99_of_all(trials),
                     "service_p99_ms": median(o.stats.service_p99_ms for o in trials),
-                    "lag_p99_ms": median(o.record.lag_p99_ms for o in trials),
-                    "keeps_up": "unknown" if point["limited"] and not keeps else "yes" if keeps else "no",
-                    "generator": generator_text(trials),
+                    "lag_p50_ms": median(lag.p50_ms for lag in lags),
+                    "lag_p99_ms": median(lag.p99_ms for lag in lags),
+                    "lag_max_ms": max((lag.max_ms for lag in lags if lag.max_ms is not None), default=None),
+                    "keeps_up": "cannot be decided" if point["limited_by"] else "yes" if keeps else "no",
+                    "limited_by": point["limited_by"],
                     "trials": trials_cell(o.number for o in trials),
                 }
             )
@@ -144,8 +151,8 @@ def _table(analysis: Analysis) -> Table:
         "requests offered, those included that were never sent because no requester was free before they timed out. "
         "Times in ms, of answered requests from the moment at which each was planned; “from sending” leaves out the "
         "lag, from the plan to the sending. In “p99 of all”, requests that failed or were never sent took longer "
-        "than the limit. Where the generator was the limit, a door that does not keep "
-        "up is unknown.",
+        "than the limit. Limited trials have rows of their own, which do not tell whether the door keeps up. "
+        + limits.ADVICE,
         columns,
         rows,
     )

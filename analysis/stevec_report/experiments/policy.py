@@ -4,8 +4,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from stevec_report import limits, measures, rows, staleness, wording
 from stevec_report import outcomes as all_outcomes
-from stevec_report import rows, staleness, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, Words, trials_cell
@@ -36,7 +36,8 @@ def blocks(analysis: Analysis) -> list[Block]:
             "Stale reads (upwards, from 0 on linearly to 0.1 % and logarithmically from there) against the share of "
             "reads that did not reach the origin (to the right), by policy; one panel per rate of edits. Low and to "
             "the right is good. Points are means of the trials with 95 % intervals; the dashed line is the Pareto "
-            "front of the means: a policy off the front is hollow, as another one is at least as good in both.",
+            "front of the means: a policy off the front is small, as another one is at least as good in both. A point "
+            "with limited trials in it is hollow; its counts hold.",
             lambda: freshness_offload.draw(_panels(cells)),
         ),
         tolerance_table(cells),
@@ -79,6 +80,7 @@ def policy_table(cells: Sequence[Measured]) -> Table:
         Column("staleness_max_s", "longest"),
         Column("p50_ms", "wait, p50, ms"),
         rows.P99,
+        rows.LIMITED,
         Column("edits", "edits a trial"),
         Column("purge_calls", "purge calls"),
         Column("purged_items", "URLs or tags in them"),
@@ -99,7 +101,8 @@ def policy_table(cells: Sequence[Measured]) -> Table:
                 "offload_bytes": mean(cell.bytes),
                 "stale_percent": cell.stale_ratio.in_percent(),
                 **{f"staleness_{level}_s": value for level, value in cell.old.seconds.items()},
-                **rows.percentiles(cell.outcomes),
+                **rows.percentiles(limits.believed(cell.outcomes)),
+                "limited_by": rows.limited_by(cell.outcomes),
                 "edits": statistics.fmean(o.stats.writes for o in cell.outcomes),
                 "purge_calls": mean(p.calls for p in purges),
                 "purged_items": mean(p.urls + p.tags for p in purges),
@@ -115,7 +118,8 @@ def policy_table(cells: Sequence[Measured]) -> Table:
         "trial's percentile, and the longest of all trials. Reads kept from the origin are fewer than hits where the "
         "edge refreshes copies on its own. Edits always reach the origin, and are in none of these shares. The wiki "
         "purges each edit from the edge twice; edits at about the same time share a call. "
-        "Waits are those of all answered requests, the median over the trials.",
+        "Waits are those of all answered requests, the median over the trials, without limited trials where there are "
+        "others.",
         columns,
         found,
     )
@@ -142,6 +146,7 @@ def _measure(analysis: Analysis, members: Iterable[MeasuredOutcome]) -> Measured
         offloads=[offload.requests for _, offload in found],
         bytes=[offload.bytes for _, offload in found if offload.bytes is not None],
         old=old,
+        ages_s=list(measures.by_block("staleness_max_s", [outcome for outcome, _ in found]).values()),
     )
 
 
@@ -157,6 +162,7 @@ def _panels(cells: Sequence[Measured]) -> list[dict[str, Any]]:
                 "offload": cell.offload.in_percent(),
                 "stale": cell.stale_ratio.in_percent(),
                 "front": cell in front,
+                "limited_by": limits.cell_text(cell.outcomes),
             }
             for cell in own
         ]

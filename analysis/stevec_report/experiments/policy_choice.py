@@ -32,7 +32,8 @@ TOLERANCES = (Tolerance(0, 0), Tolerance(0.001, 1), Tolerance(0.01, 2), Toleranc
 class Measured:
     """One cell: a policy at a door under a rate of edits. The lists have one value per valid trial.
 
-    `hits` and `offloads` are shares of the reads; `old` has the reads that were stale, and by how much.
+    `hits` and `offloads` are shares of the reads; `old` has the reads that were stale, and by how much. `ages_s` are
+    the ages of the most outdated reads of trials that were not limited: how long a purge takes is a time.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Measured:
     offloads: list[float]
     bytes: list[float]
     old: Staleness
+    ages_s: list[float]
 
     @property
     def offload(self) -> Interval:
@@ -71,13 +73,15 @@ class Measured:
 
         True requires that the whole interval is within the limit, and that no read is older than the maximum age.
         """
-        if self.old.oldest_s > tolerance.age_max_s:
+        if max(self.ages_s, default=0) > tolerance.age_max_s:
             return False
         bounds = self.stale_ratio.bounds
         if bounds is None:
             return None
         low, high = bounds
-        return True if high <= tolerance.stale_max else False if low > tolerance.stale_max else None
+        if low > tolerance.stale_max:
+            return False
+        return True if high <= tolerance.stale_max and (self.ages_s or self.asks_each_time) else None
 
 
 def tolerance_table(cells: Sequence[Measured]) -> Table:
@@ -154,7 +158,7 @@ def pareto_front(cells: Sequence[Measured]) -> list[Measured]:
 
 def _is_less(cell: Measured, best: Measured) -> bool:
     """Whether the offload of `cell` is significantly less than that of `best`, paired by repetition."""
-    own, other = ({o.repetition: v for o, v in zip(c.outcomes, c.offloads, strict=True)} for c in (cell, best))
+    own, other = ({o.block: v for o, v in zip(c.outcomes, c.offloads, strict=True)} for c in (cell, best))
     shared = own.keys() & other.keys()
     if len(shared) < 2:
         return False

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from stevec_report import reference, wording
+from stevec_report import measures, reference, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import Block, Column, Figure, Table
 from stevec_report.costs import cost_block
@@ -12,7 +12,7 @@ from stevec_report.experiments.beside_study import by_repetition, run_label
 from stevec_report.figures import figure_1_3
 from stevec_report.hypothesis_tests import PairedTest, paired_test
 from stevec_report.intervals import geometric_centre
-from stevec_report.outcomes import MeasuredOutcome, means_by_repetition
+from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.rows import count_sent, share
 from stevec_report.verdicts import Claim, Evidence, test_claim
 
@@ -151,7 +151,7 @@ def base_door(analysis: Analysis) -> str | None:
 
 def door_test(analysis: Analysis, door: str, base: str | None) -> PairedTest:
     """The `PairedTest` of the mean response times of two doors, by repetition."""
-    return paired_test(means_by_repetition(analysis.select(door=door)), means_by_repetition(analysis.select(door=base)))
+    return paired_test(*(measures.by_block("mean_ms", analysis.select(door=name)) for name in (door, base)))
 
 
 def study_means() -> dict[str, float]:
@@ -182,15 +182,15 @@ def _offload(analysis: Analysis, door: str) -> Claim:
 
 def _time(analysis: Analysis, door: str, base: str | None) -> Claim:
     return test_claim(
-        f"Time at {door}", door_test(analysis, door, base), "below", f"{door} ÷ {base} in mean response time"
+        f"Time at {door}", "mean_ms", door_test(analysis, door, base), "below", f"{door} ÷ {base} in mean response time"
     )
 
 
 def _ours(analysis: Analysis, base: str | None) -> str:
     centres = []
     for door in (base, "local", "cached"):
-        means = list(means_by_repetition(analysis.select(door=door)).values()) if door else []
-        centres.append(wording.three_digits(geometric_centre(means)))
+        means = measures.by_block("mean_ms", analysis.select(door=door)) if door else {}
+        centres.append(wording.three_digits(geometric_centre(means.values())))
     trials = [o for o in analysis.valid if analysis.run.doors[o.door].caching]
     seen = wording.percent(_origin_share(trials))
     return f"origin sees {seen} with a cache; {' : '.join(centres)} ms {base or 'without'} : local : cached"
@@ -200,8 +200,8 @@ def _origin_share(trials: Sequence[MeasuredOutcome]) -> float | None:
     return share(sum(o.record.counter_requests for o in trials), count_sent(trials))
 
 
-def _means(analysis: Analysis) -> dict[str, list[float]]:
-    return {door: list(means_by_repetition(analysis.select(door=door)).values()) for door in analysis.run.doors}
+def _means(analysis: Analysis) -> dict[str, list[measures.Point]]:
+    return {door: measures.points("mean_ms", analysis.select(door=door)) for door in analysis.run.doors}
 
 
 def _labelled(series: reference.Series) -> reference.Series:

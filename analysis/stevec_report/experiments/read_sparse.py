@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from stevec_report import reference, wording
+from stevec_report import measures, reference, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import Block, Cell, Column, Figure, Row, Table, judged_cell
@@ -14,8 +14,8 @@ from stevec_report.experiments.beside_study import by_repetition, run_label
 from stevec_report.figures import figure_1_4
 from stevec_report.hypothesis_tests import PairedTest, equivalence, sign_flip
 from stevec_report.intervals import geometric_centre
-from stevec_report.outcomes import MeasuredOutcome, Outcome, means_by_repetition
-from stevec_report.verdicts import Claim, Evidence, describe_test
+from stevec_report.outcomes import BlockKey, MeasuredOutcome, Outcome
+from stevec_report.verdicts import NO_PAIR, Claim, Evidence, describe_test
 
 STUDY_SETTINGS = {
     "requests": 100,
@@ -58,7 +58,7 @@ def blocks(analysis: Analysis) -> list[Block]:
             "number are their geometric mean, the bracket its 95 % interval. The scales differ.",
             lambda: figure_1_4.draw(
                 reference.read_series("1.3", "mean_ms"),
-                {door: list(means_by_repetition(analysis.select(door=door)).values()) for door in (BASE, CACHED)},
+                {door: measures.points("mean_ms", analysis.select(door=door)) for door in (BASE, CACHED)},
                 run_label(analysis),
             ),
         ),
@@ -67,7 +67,7 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 def evidence(analysis: Analysis) -> Evidence:
     """Claims: the times are equivalent, and hits are rare."""
-    base, cached = (means_by_repetition(analysis.select(door=door)) for door in (BASE, CACHED))
+    base, cached = (measures.by_block("mean_ms", analysis.select(door=door)) for door in (BASE, CACHED))
     test = equivalence(cached, base, MARGIN)
     study = reference.read_series("1.3", "mean_ms")
     means = {path: statistics.fmean(values.values()) for path, values in study.items()}
@@ -87,16 +87,16 @@ def evidence(analysis: Analysis) -> Evidence:
     )
 
 
-def _same_time(test: PairedTest, base: dict[int, float], cached: dict[int, float]) -> Claim:
+def _same_time(test: PairedTest, base: dict[BlockKey, float], cached: dict[BlockKey, float]) -> Claim:
     name = "Same time"
     if test.ratio is None:
-        return Claim(name, "no pair of valid trials.", None, test)
+        return Claim(name, f"{NO_PAIR}.", None, test, measure="mean_ms")
     within = 1 / MARGIN < test.ratio.centre < MARGIN
     text = f"cached ÷ nocache in mean response time: {describe_test(test)} of “not within ±10 %”."
-    return Claim(name, text, within, test, opposite_p=_outside_p(base, cached))
+    return Claim(name, text, within, test, opposite_p=_outside_p(base, cached), measure="mean_ms")
 
 
-def _outside_p(base: dict[int, float], cached: dict[int, float]) -> float:
+def _outside_p(base: dict[BlockKey, float], cached: dict[BlockKey, float]) -> float:
     """The sign-flip p of a ratio outside of the margin; 1 where its mean lies inside."""
     logs = np.array([math.log(cached[r] / base[r]) for r in sorted(base.keys() & cached.keys())])
     beyond = logs * np.sign(logs.mean()) - math.log(MARGIN)

@@ -4,6 +4,8 @@ from stevec_report.analysis import Analysis
 from stevec_report.blocks import Cell, Column, Row, Table, judged_cell
 from stevec_report.outcomes import Outcome
 
+NOT_RECORDED = "not recorded"
+
 
 def table(analysis: Analysis) -> Table:
     """One row per planned trial, with everything that was read and counted."""
@@ -12,6 +14,7 @@ def table(analysis: Analysis) -> Table:
         Column("trial", "trial", "text"),
         *[Column(f"cell_{factor}", factor, "text", left=True) for factor in factors],
         Column("repetition", "rep.", "text"),
+        *([Column("conditions", "conditions", "text")] if any(o.conditions.number for o in analysis.outcomes) else []),
         Column("state", "state", "text", left=True),
         Column("requests_sent", "sent", "count"),
         Column("background_sent", "background", "count"),
@@ -26,9 +29,13 @@ def table(analysis: Analysis) -> Table:
         Column("p99_ms", "p99"),
         Column("max_ms", "max"),
         Column("service_p99_ms", "p99 from sending"),
+        Column("lag_p50_ms", "lag, p50"),
         Column("lag_p99_ms", "lag, p99"),
+        Column("lag_max_ms", "lag, most"),
         Column("generator_cpu_share", "generator CPU", "percent"),
-        Column("generator_limited", "limited", "text"),
+        Column("limited_by", "limited by", "text", left=True),
+        Column("evidence", "evidence", "text", left=True),
+        Column("disturbed", "disturbed by", "text", left=True),
         Column("started_at", "began", "text", left=True),
         Column("cache_statuses", "cache statuses", "text", left=True),
         Column("reasons", "invalid because", "text", left=True),
@@ -38,7 +45,8 @@ def table(analysis: Analysis) -> Table:
         "Every trial, in the order they were run.",
         "Times of answered requests of the probe, in ms; in the open model from the planned time, and beside it from "
         "the sending. Lag: from the planned time to the sending. The counter and what was served by a cache include "
-        "the background.",
+        "the background. Conditions: 0 as the run began, other numbers after a resumption on another machine, or with "
+        "other programs or code; only trials of the same conditions are pairs.",
         columns,
         [_trial_row(outcome) for outcome in analysis.outcomes],
     )
@@ -48,6 +56,7 @@ def _trial_row(outcome: Outcome) -> Row:
     record, stats = outcome.record, outcome.stats
     row = {
         "trial": Cell(outcome.number, trials=(outcome.number,)),
+        "conditions": outcome.conditions.number,
         "state": judged_cell(outcome.valid),
         "reasons": "; ".join(outcome.reasons),
     }
@@ -59,11 +68,13 @@ def _trial_row(outcome: Outcome) -> Row:
             "counter": record.counter_requests,
             "counter_writes": record.counter_writes,
             "never_sent": record.never_sent,
-            "lag_p99_ms": record.lag_p99_ms,
             "generator_cpu_share": record.generator_cpu_share,
-            "generator_limited": "limited" if outcome.limited else "",
+            "limited_by": outcome.limited_by or "",
+            "evidence": record.saturation.evidence if record.saturation else "",
+            "disturbed": outcome.disturbed if record.saturation else NOT_RECORDED,
             "started_at": record.started_at.isoformat(timespec="milliseconds"),
         }
+        row |= {f"lag_{name}_ms": getattr(record.lag, f"{name}_ms", None) for name in ("p50", "p99", "max")}
     if stats:
         background = stats.background
         row |= {

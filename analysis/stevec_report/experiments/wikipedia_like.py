@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
-from stevec_report import rows, staleness, wording
+from stevec_report import limits, measures, rows, staleness, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
@@ -54,7 +54,7 @@ def _of_exponent(analysis: Analysis, exponent: float) -> dict[str, Any]:
         "name": "uniform" if exponent == UNIFORM else f"Zipf {exponent:g}",
         "exponent": exponent,
         "trials": trials,
-        "hits": {o.repetition: o.stats.hit_ratio for o in trials},
+        "hits": measures.by_block("hit_ratio", trials),
         "bytes": [_bytes_spared(analysis, o) for o in trials],
         "staleness": staleness.of_trials(trials),
     }
@@ -80,9 +80,9 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
     )
     if len(found) > 1:
         rises = all(
-            low["hits"][r] < high["hits"][r]
+            low["hits"][block] < high["hits"][block]
             for low, high in itertools.pairwise(found)
-            for r in low["hits"].keys() & high["hits"].keys()
+            for block in low["hits"].keys() & high["hits"].keys()
         )
         text += (
             "; in every repetition the more, the steeper"
@@ -112,12 +112,14 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         Column("staleness_p95_s", "stale by p95, s"),
         rows.P50,
         rows.P99,
+        rows.LIMITED,
         TRIALS_COLUMN,
     ]
     return Table(
         "popularity",
         "What the popularity of pages is worth to a cache.",
-        "Means over the trials; times are the median over the trials of each trial's own. Pages and draws are the same "
+        "Means over the trials; times are the median over the trials of each trial's own, without limited trials where "
+        "there are others. Pages and draws are the same "
         "in all rows of a repetition, only the law by which a draw becomes a page differs. A read is stale if it "
         "returned a revision older than the newest one acknowledged before it was sent.",
         columns,
@@ -138,7 +140,8 @@ def _row(own: dict[str, Any]) -> Row:
         "offload_bytes": mean(own["bytes"]),
         "stale_ratio": staleness.mean_ratio(old),
         "staleness_p95_s": old.seconds["p95"] if old else None,
-        **rows.percentiles(trials),
+        **rows.percentiles(limits.believed(trials)),
+        "limited_by": rows.limited_by(trials),
         "trials": trials_cell(o.number for o in trials),
     }
 

@@ -4,9 +4,10 @@ Tables 1.7 (E5) and 1.8 (E6), which table 1.9 joins, and figures 1.8 and 1.9.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from stevec_report import reference, wording
+from stevec_report import measures, reference, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import Block, Column, Figure, Table
@@ -14,7 +15,7 @@ from stevec_report.experiments.beside_study import by_repetition, run_label
 from stevec_report.figures import figure_1_8, figure_1_9
 from stevec_report.hypothesis_tests import PairedTest, paired_test
 from stevec_report.intervals import Interval, geometric_centre
-from stevec_report.outcomes import Outcome, means_by_repetition
+from stevec_report.outcomes import BlockKey, Outcome, valid_of
 from stevec_report.verdicts import Claim, Evidence, test_claim
 
 STUDY_SETTINGS = {"requests": 200, "edit_size_chars": 1000, "pause_s": 0, "vus": 1, "repetitions": 8}
@@ -35,7 +36,7 @@ def blocks(analysis: Analysis) -> list[Block]:
     table, number, script = ("1.7", "1.8", figure_1_8) if direct else ("1.8", "1.9", figure_1_9)
     study = reference.read_series(table, "mean_ms", series="method")
     ours = _by_operation(analysis.outcomes)
-    means = {name: list(means_by_repetition([o for o in own if o.valid]).values()) for name, own in ours.items()}
+    means = {name: measures.points("mean_ms", valid_of(own)) for name, own in ours.items()}
     return [
         Figure(
             f"figure-{number}",
@@ -62,7 +63,7 @@ def facts(analysis: Analysis) -> dict[str, Any]:
     own = _by_operation(analysis.valid)
     means = {}
     for operation, trials in own.items():
-        means[operation] = mean(means_by_repetition(trials).values())
+        means[operation] = mean(measures.by_block("mean_ms", valid_of(trials)).values())
     return {"direct": _is_direct(analysis), "means": means}
 
 
@@ -102,14 +103,14 @@ def evidence(analysis: Analysis) -> Evidence:
     """Claim: the ratio of write times to read times."""
     direct = _is_direct(analysis)
     own = _by_operation(analysis.valid)
-    writes, reads = means_by_repetition(own["write"]), means_by_repetition(own["read"])
+    writes, reads = (measures.by_block("mean_ms", valid_of(own[name])) for name in ("write", "read"))
     effect = paired_test(writes, reads)
     study = {row["method"]: row for row in reference.read_rows("1.9")}
     column = "without_cache_mean_ms" if direct else "with_cache_mean_ms"
     write_ms, read_ms = float(study["POST"][column]), float(study["GET"][column])
     centres = [wording.three_digits(geometric_centre(own.values())) for own in (writes, reads)]
     if direct:
-        claim = test_claim("Dearer", effect, "above", "write ÷ read in mean response time")
+        claim = test_claim("Dearer", "mean_ms", effect, "above", "write ÷ read in mean response time")
         asides = [_less_than_twice(effect.ratio)] if effect.ratio else []
     else:
         claim = _far_longer(writes, reads, effect)
@@ -131,11 +132,11 @@ def study_settings(analysis: Analysis) -> dict[str, Any]:
     return STUDY_SETTINGS | {"pages": (100, 30) if _is_direct(analysis) else 30}
 
 
-def _far_longer(writes: dict[int, float], reads: dict[int, float], effect: PairedTest) -> Claim:
+def _far_longer(writes: dict[BlockKey, float], reads: dict[BlockKey, float], effect: PairedTest) -> Claim:
     shifted = paired_test({r: value / FAR for r, value in writes.items()}, reads)
     test = PairedTest(effect.ratio, shifted.p, shifted.n, shifted.exact, shifted.least_p)
-    claim = test_claim("Far longer", test, "above", f"write ÷ read (p against {FAR})")
-    return Claim(claim.name, claim.text, None if effect.ratio is None else effect.ratio.centre > FAR, claim.test)
+    claim = test_claim("Far longer", "mean_ms", test, "above", f"write ÷ read (p against {FAR})")
+    return replace(claim, holds=None if effect.ratio is None else effect.ratio.centre > FAR)
 
 
 def _less_than_twice(ratio: Interval) -> Claim:

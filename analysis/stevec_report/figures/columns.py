@@ -15,7 +15,9 @@ from matplotlib.ticker import MaxNLocator
 from matplotlib.typing import ColorType
 
 from stevec_report import plot_style
+from stevec_report.figures import limited
 from stevec_report.intervals import geometric_mean
+from stevec_report.measures import Point, believed
 from stevec_report.wording import three_digits
 
 HEIGHT_IN = 5.6
@@ -27,19 +29,19 @@ BRACKET: dict[str, Any] = {"fmt": "none", "ecolor": plot_style.INK, "elinewidth"
 HEADROOM = 1.18  # space above the highest mark, for its number
 
 
-def column(label: str, over: list[float], door: str, means_ms: list[float]) -> Column:
-    """One column of a panel, with the interval of its geometric mean."""
-    interval = geometric_mean(means_ms) if means_ms else None
-    return {"label": label, "over": over, "door": door, "means_ms": means_ms, "interval": interval}
+def column(label: str, over: list[float], door: str, points: list[Point]) -> Column:
+    """One column of a panel, with the interval of the geometric mean of the trials that nothing limited."""
+    interval = geometric_mean(believed(points)) if points else None
+    return {"label": label, "over": over, "door": door, "points": points, "interval": interval}
 
 
 def draw(study: list[Column], ours: list[Column], study_label: str, ours_label: str) -> Figure:
     """Draw both panels.
 
     Args:
-        study, ours: lists of columns {"label", "over", "door", "means_ms", "interval"}, created by `column`: `over`
-            are the positions on the shared x axis on which the column is centred, `means_ms` the trial means in
-            order of repetition.
+        study, ours: lists of columns {"label", "over", "door", "points", "interval"}, created by `column`: `over`
+            are the positions on the shared x axis on which the column is centred, `points` the trial means in ms in
+            order of repetition. A limited trial is a hollow dot, a column of such trials alone is hollow.
         study_label, ours_label: titles of the panels.
     """
     figure, (top, bottom) = plot_style.new_figure(HEIGHT_IN, rows=2, hspace=0.05)
@@ -47,18 +49,21 @@ def draw(study: list[Column], ours: list[Column], study_label: str, ours_label: 
     for axes, columns, label in ((top, study, study_label), (bottom, ours, ours_label)):
         _draw_panel(axes, columns, label)
         axes.set_xlim(min(places) - 0.55, max(places) + 0.55)
-    _explain_marks(figure, bottom)
+    _explain_marks(figure, bottom, limited.label(point for column in ours for point in column["points"]))
     return figure
 
 
-def _explain_marks(figure: Figure, axes: Axes) -> None:
-    """Add a legend below the panels for the dot, the line and the bracket; its marks have no data."""
+def _explain_marks(figure: Figure, axes: Axes, limits: str | None) -> None:
+    """Add a legend below the panels for the dots, the line and the bracket; its marks have no data."""
     nothing = [float("nan")]
     dot = axes.scatter(nothing, nothing, s=17, color=plot_style.MUTED, label="one trial")
     (line,) = axes.plot(nothing, nothing, color=plot_style.MUTED, linewidth=2.2, label="mean")
     bracket = axes.errorbar(nothing, nothing, nothing, label="95 % interval", **BRACKET)
+    handles = [dot, line, bracket]
+    if limits:
+        handles.append(axes.scatter(nothing, nothing, s=17, label=limits, **limited.hollow()))
     figure.legend(
-        handles=[dot, line, bracket],
+        handles=handles,
         loc="outside lower center",
         ncols=3,
         frameon=False,
@@ -104,13 +109,16 @@ def _draw_column(axes: Axes, column: Column) -> float:
             color=plot_style.MUTED,
         )
         return 0.0
-    means = column["means_ms"]
-    # Mixed with white instead of transparent: no grid line shows through.
-    axes.bar(at, interval.centre, BAR_WIDTH, color=_pale(colour), linewidth=0)
+    points = column["points"]
+    if all(limit for _, limit in points):
+        axes.bar(at, interval.centre, BAR_WIDTH, facecolor="none", edgecolor=colour, linewidth=0.9, linestyle="dashed")
+    else:
+        # Mixed with white instead of transparent: no grid line shows through.
+        axes.bar(at, interval.centre, BAR_WIDTH, color=_pale(colour), linewidth=0)
     axes.plot([at - BAR_WIDTH / 2, at + BAR_WIDTH / 2], [interval.centre] * 2, color=colour, linewidth=2.2)
-    offsets = np.linspace(DOTS_FROM, DOTS_TO, len(means)) if len(means) > 1 else [(DOTS_FROM + DOTS_TO) / 2]
-    axes.scatter(at + np.asarray(offsets), means, s=17, color=colour, edgecolor="white", linewidth=0.6, zorder=3)
-    highest = max([interval.centre, *means])
+    offsets = np.linspace(DOTS_FROM, DOTS_TO, len(points)) if len(points) > 1 else [(DOTS_FROM + DOTS_TO) / 2]
+    limited.scatter(axes, at + np.asarray(offsets), points, colour, s=17)
+    highest = max([interval.centre, *(ms for ms, _ in points)])
     if interval.low is not None:
         axes.errorbar(
             at + INTERVAL_AT,

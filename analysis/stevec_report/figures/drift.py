@@ -1,6 +1,6 @@
 """Drift check: the mean of each trial, in order of time, relative to the mean of its door."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from stevec_report import plot_style
+from stevec_report.figures import limited
 
 HEIGHT_IN = 3.1
 SPAN_MIN_PERCENT = 5  # the axis never shows less than ±5 %, so that noise does not look like an event
@@ -21,8 +22,8 @@ def draw(
     """Draw the check.
 
     Args:
-        series: list of {"door", "minutes", "relative"}: starts of the valid trials in minutes from the start of
-            the run (n,), and their mean divided by the geometric mean of the door (n,), 1 = no deviation.
+        series: list of {"door", "minutes", "points"}: starts of the valid trials in minutes from the start of the
+            run (n,), and points of their mean divided by the geometric mean of the cell (n,), 1 = no deviation.
         invalid_minutes: starts of the invalid trials, marked on the axis.
         fit: ((minutes, minutes), (relative, relative)) of the common line, or None.
     """
@@ -30,23 +31,17 @@ def draw(
     span: float = SPAN_MIN_PERCENT
     axes.axhline(0, color=plot_style.MUTED, linewidth=0.9, zorder=1)
     for line in series:
-        axes.plot(
-            line["minutes"],
-            _changes(line["relative"]),
-            color=plot_style.door_colour(line["door"]),
-            marker=plot_style.door_marker(line["door"]),
-            markersize=6.5,
-            markeredgecolor="white",
-            markeredgewidth=0.7,
-            linestyle="none",
-            label=line["door"],
-            zorder=3,
-        )
-        span = max([span, *(abs(change) for change in _changes(line["relative"]))])
+        colour, marker = plot_style.door_colour(line["door"]), plot_style.door_marker(line["door"])
+        changes = [(_change(relative), limit) for relative, limit in line["points"]]
+        limited.scatter(axes, line["minutes"], changes, colour, marker=marker, s=42)
+        axes.scatter([], [], color=colour, marker=marker, s=42, label=line["door"])
+        span = max([span, *(abs(change) for change, _ in changes)])
+    if limits := limited.label(point for line in series for point in line["points"]):
+        axes.scatter([], [], s=42, label=limits, **limited.hollow())
     if fit is not None:
         axes.plot(
             fit[0],
-            _changes(fit[1]),
+            [_change(relative) for relative in fit[1]],
             color=plot_style.INK,
             linewidth=1.6,
             linestyle="dashed",
@@ -65,7 +60,7 @@ def draw(
             zorder=5,
         )
     _finish(axes, span)
-    plot_style.legend_above(figure, axes, 6, handlelength=1.3, handletextpad=0.3, columnspacing=0.7)
+    plot_style.legend_above(figure, axes, 3 if limits else 6, handlelength=1.3, handletextpad=0.3, columnspacing=0.7)
     return figure
 
 
@@ -80,8 +75,8 @@ def _finish(axes: Axes, span: float) -> None:
     plot_style.frame(axes)
 
 
-def _changes(relative: Iterable[float]) -> list[float]:
-    return [100 * (value - 1) for value in relative]
+def _change(relative: float) -> float:
+    return 100 * (relative - 1)
 
 
 def _label_change(change: float, _position: int) -> str:

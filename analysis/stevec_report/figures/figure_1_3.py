@@ -3,6 +3,8 @@
 from matplotlib.figure import Figure
 
 from stevec_report.figures import columns
+from stevec_report.figures.limited import unlimited
+from stevec_report.measures import Point
 from stevec_report.reference import Series
 
 # The study's paths: the doors above whose columns they are drawn, the door whose colour they use, and a label.
@@ -13,11 +15,11 @@ STUDY_PATHS = {
 }
 
 
-def draw(study: Series, ours: dict[str, list[float]], ours_label: str) -> Figure:
+def draw(study: Series, ours: dict[str, list[Point]], ours_label: str) -> Figure:
     """Draw it.
 
     Args:
-        study: {path: {repetition: ms}} of table 1.2. ours: {door: trial means in ms}, doors in their order.
+        study: {path: {repetition: ms}} of table 1.2. ours: {door: points of the trial means, ms}, doors in their order.
     """
     places = {door: float(at) for at, door in enumerate(ours)}
     above = []
@@ -25,6 +27,6 @@ def draw(study: Series, ours: dict[str, list[float]], ours_label: str) -> Figure
         doors, colour_of, label = STUDY_PATHS[path]
         under = [places[door] for door in doors if door in places]
         if under:
-            above.append(columns.column(label, under, colour_of, list(values.values())))
+            above.append(columns.column(label, under, colour_of, unlimited(values.values())))
     below = [columns.column(door, [at], door, ours[door]) for door, at in places.items()]
     return columns.draw(above, below, "The study: Banana Pi, Cloudflare, 2016", ours_label)

@@ -12,6 +12,6 @@ def draw(study: dict[int, float], ours: ByLevel, ours_label: str) -> Figure:
     """Draw it.
 
     Args:
-        study: {parallel requests: ms} of table 1.4. ours: {parallel requests: (trial means in ms, limited)}.
+        study: {parallel requests: ms} of table 1.4. ours: {parallel requests: points of the trial means, ms}.
     """
     return load_curve.draw(study, ours, DOOR, ours_label)

@@ -8,9 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from stevec_report import plot_style
+from stevec_report.figures import limited
+from stevec_report.measures import Point
 
 HEIGHT_IN = 5.2
-Ratios = dict[str, dict[float, list[float]]]  # {workload: {size of a page in kB: hit ratios}}
+Ratios = dict[str, dict[float, list[Point]]]  # {workload: {size of a page in kB: hit ratios, 0 to 1}}
 WIDTH = 0.38
 WORKLOADS = {"get-only": ("reads only", "blue", ""), "mixed": ("reads and edits", "vermilion", "//")}
 
@@ -19,13 +21,15 @@ def draw(study: Ratios, ours: Ratios, ours_label: str) -> Figure:
     """Draw it.
 
     Args:
-        study, ours: {workload: {size in kB: list of hit ratios, 0 to 1}}; in `ours`, one ratio per trial.
+        study, ours: {workload: {size in kB: points}}; in `ours`, one per trial.
     """
     figure, axes = plot_style.new_figure(HEIGHT_IN, rows=2)
     handles = []
     for panel, data, label in ((axes[0], study, "The study: Cloudflare, 2016"), (axes[1], ours, ours_label)):
         handles = _draw_panel(panel, data, label)
     axes[1].set_xlabel("size of a page, kB (1000 characters)")
+    if limits := limited.label(point for sizes in ours.values() for points in sizes.values() for point in points):
+        handles.append(axes[1].scatter([], [], s=13, label=limits, **limited.hollow()))
     figure.legend(handles=handles, loc="outside lower center", ncols=2, frameon=False, fontsize=8.5)
     return figure
 
@@ -38,15 +42,16 @@ def _draw_panel(axes: Axes, data: Ratios, label: str) -> list[Any]:
         values = data.get(workload, {})
         at = [i + shift * WIDTH for i, size in enumerate(sizes) if values.get(size)]
         shown = [values[size] for size in sizes if values.get(size)]
-        means = [sum(v) / len(v) for v in shown]
+        means = [sum(ratio for ratio, _ in points) / len(points) for points in shown]
         handles.append(
             axes.bar(at, means, 0.92 * WIDTH, color=colour, alpha=0.55, hatch=hatch, linewidth=0, label=words)
         )
-        for x, own, mean in zip(at, shown, means, strict=True):
+        for x, points, mean in zip(at, shown, means, strict=True):
+            own = [ratio for ratio, _ in points]
             lowest = min([lowest, *own])
             if len(own) > 1:
                 spread = np.linspace(-0.25, 0.25, len(own)) * WIDTH
-                axes.scatter(x + spread, own, s=13, color=colour, edgecolor="white", linewidth=0.5, zorder=3)
+                limited.scatter(axes, x + spread, points, colour, s=13, linewidth=0.5)
             axes.annotate(
                 f"{100 * mean:.1f}",
                 (x, max([mean, *own])),

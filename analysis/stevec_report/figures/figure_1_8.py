@@ -3,12 +3,13 @@
 from matplotlib.figure import Figure
 
 from stevec_report.figures import write_and_read
+from stevec_report.measures import Point
 from stevec_report.reference import Series
 
 STUDY_LABEL = "The study: Banana Pi, without a cache, 2016"
 
 
-def draw(study: Series, ours: dict[str, list[float]], ours_label: str) -> Figure:
+def draw(study: Series, ours: dict[str, list[Point]], ours_label: str) -> Figure:
     """Draw it.
 
     Args:

@@ -12,15 +12,15 @@ from stevec_report.intervals import Interval
 PANEL_HEIGHT_IN = 3.1
 LINEAR_TO = 0.1  # percent; linear below it, because a logarithmic axis has no 0 and "no stale read" is a valid result
 TICKS = (0, 0.1, 1, 10, 100)
-NEAR_X, NEAR_FACTOR = 6.0, 1.6  # points nearer than this share a label
+NEAR_X, NEAR_FACTOR = 6.0, 2.0  # points nearer than this share a label
 
 
 def draw(panels: Sequence[dict[str, Any]]) -> Figure:
     """Draw the panels.
 
     Args:
-        panels: [{"title", "points": [{"label", "door", "offload", "stale", "front"}]}], `offload` and `stale` being
-            `Interval` in percent.
+        panels: [{"title", "points": [{"label", "door", "offload", "stale", "front", "limited_by"}]}], `offload` and
+            `stale` being `Interval` in percent.
     """
     figure, axes = plot_style.new_panels(len(panels), PANEL_HEIGHT_IN, 0.3)
     for own, panel in zip(axes, panels, strict=True):
@@ -49,8 +49,8 @@ def _draw_panel(axes: Axes, panel: dict[str, Any]) -> None:
             x.centre,
             y.centre,
             marker=plot_style.door_marker(point["door"]),
-            markersize=6,
-            markerfacecolor=colour if point["front"] else "white",
+            markersize=6 if point["front"] else 3.5,
+            markerfacecolor="white" if point["limited_by"] else colour,
             markeredgecolor=colour,
             zorder=3,
             clip_on=False,

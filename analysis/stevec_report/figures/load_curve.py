@@ -7,41 +7,33 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from stevec_report import plot_style
+from stevec_report.figures import limited
 from stevec_report.intervals import geometric_mean
+from stevec_report.measures import Point
 from stevec_report.tolerance import TOLERATED_MS
 
 HEIGHT_IN = 5.4
-ByLevel = dict[float, tuple[list[float], bool]]  # {requesters: (trial means in ms, limited)}
+ByLevel = dict[float, list[Point]]  # {requesters: trial means in ms}
 TOLERATED_SHOWN_FROM = 0.4  # share of the limit; for lower curves its line would only compress the curve
 
 
 def draw(study: dict[int, float], ours: ByLevel, door: str, ours_label: str) -> Figure:
-    """Draw both panels; points where the load generator was the limit are hollow and not joined by the line."""
+    """Draw both panels; limited trials are hollow, and the line joins the means of the others."""
     figure, (top, bottom) = plot_style.new_figure(HEIGHT_IN, rows=2, sharex=True)
     _draw_line(top, list(study), list(study.values()), door)
     top.set_title("The study: Banana Pi, Cloudflare, 2016")
     _finish(top, max(study.values()))
     levels = sorted(ours)
-    known = [(n, *ours[n]) for n in levels if ours[n][0]]
-    good = [(n, geometric_mean(means)) for n, means, limited in known if not limited]
-    _draw_line(bottom, [n for n, _ in good], [interval.centre for _, interval in good], door)
-    highest = 0.0
-    for n, means, limited in known:
-        highest = max([highest, *means])
-        bottom.scatter(
-            [n] * len(means),
-            means,
-            s=15,
-            facecolor="none" if limited else plot_style.door_colour(door),
-            edgecolor=plot_style.MUTED if limited else "white",
-            linewidth=0.8 if limited else 0.5,
-            zorder=3,
-        )
+    good = [(n, [ms for ms, limit in ours[n] if limit is None]) for n in levels]
+    lined = [(n, geometric_mean(means).centre) for n, means in good if means]
+    _draw_line(bottom, [n for n, _ in lined], [centre for _, centre in lined], door)
+    for n in levels:
+        limited.scatter(bottom, [n] * len(ours[n]), ours[n], plot_style.door_colour(door), s=15)
     bottom.set_title(ours_label)
-    if any(limited for _, _, limited in known):
-        bottom.scatter([], [], s=15, facecolor="none", edgecolor=plot_style.MUTED, label="generator-limited")
-        bottom.legend(loc="upper left", frameon=False, fontsize=8.5)
-    _finish(bottom, highest)
+    if limits := limited.label(point for points in ours.values() for point in points):
+        mark = bottom.scatter([], [], s=15, label=limits, **limited.hollow(plot_style.door_colour(door)))
+        figure.legend(handles=[mark], loc="outside lower center", frameon=False, fontsize=8.5)
+    _finish(bottom, max((ms for points in ours.values() for ms, _ in points), default=0.0))
     bottom.set_xlabel("parallel background requesters")
     return figure
 

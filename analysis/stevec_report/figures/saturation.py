@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
 from stevec_report import plot_style
+from stevec_report.figures import limited
 from stevec_report.tolerance import TOLERATED_MS
 
 HEIGHT_IN = 6.6
@@ -17,9 +18,9 @@ def draw(doors: dict[str, dict[str, Any]], load_label: str, offered: bool = Fals
     """Draw three panels over the load: completed requests per second, response time, failed share.
 
     Args:
-        doors: {door: {"points": [{"load", "per_s", "mean_ms", "p99_ms", "failed", "limited"}], "law", "knee"}},
-            points by rising load; values may be None. `law` is a `ScalabilityLaw` or None, `knee` a load or None.
-            A point at which the generator was the limit is hollow and not joined by a line.
+        doors: {door: {"points": [{"load", "per_s", "mean_ms", "p99_ms", "failed", "limited_by"}], "law",
+            "knee"}}, points by rising load; values may be None. `law` is a `ScalabilityLaw` or None, `knee` a load or
+            None. A point of trials that were `limited_by` something is hollow and not joined by a line.
         load_label: label of the load axis.
         offered: whether the load is itself a rate, so that a line of equality makes sense.
     """
@@ -33,7 +34,8 @@ def draw(doors: dict[str, dict[str, Any]], load_label: str, offered: bool = Fals
     if slowest > TOLERATED_MS / 20:
         plot_style.mark_tolerated(time, "4 s", 0.0, xytext=(3, 3))
     _finish(rate, time, failed, load_label)
-    plot_style.legend_above(figure, rate, 3, handlelength=1.8)
+    is_limited = any(point["limited_by"] for door in doors.values() for point in door["points"])
+    plot_style.legend_above(figure, rate, 2 if is_limited else 3, handlelength=1.8)
     return figure
 
 
@@ -46,8 +48,8 @@ def _draw_door(rate: Axes, time: Axes, failed: Axes, name: str, door: dict[str, 
         (time, "p99_ms", "dotted"),
         (failed, "failed", "solid"),
     ):
-        good = [p for p in points if not p["limited"] and p[key] is not None]
-        own = [p for p in points if p["limited"] and p[key] is not None]
+        good = [p for p in points if not p["limited_by"] and p[key] is not None]
+        own = [p for p in points if p["limited_by"] and p[key] is not None]
         label = name if axes is rate else None
         if key == "per_s" and door["law"] is not None:
             label = f"{name} (line: scalability law)"
@@ -71,7 +73,7 @@ def _draw_door(rate: Axes, time: Axes, failed: Axes, name: str, door: dict[str, 
             markerfacecolor="none",
             markersize=6,
             linestyle="none",
-            label=f"{name}, generator-limited" if axes is rate and own else None,
+            label=f"{name}, {limited.label((0, p['limited_by']) for p in own)}" if axes is rate and own else None,
             zorder=3,
         )
     if door["law"] is not None:

@@ -1,0 +1,123 @@
+"""The blocks on what the limit of each cell was, and on who used the machine meanwhile."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from stevec_report import outcomes as all_outcomes
+from stevec_report import wording
+from stevec_report.analysis import Analysis
+from stevec_report.averages import mean
+from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Figure, Row, Table, Words, trials_cell
+from stevec_report.figures import machine_use
+from stevec_report.outcomes import CellKey, MeasuredOutcome
+from stevec_report.trial_saturation import PARTS, Saturation
+
+NOT_RECORDED = "not recorded"
+
+
+def blocks(analysis: Analysis) -> list[Block]:
+    """The table and the figure; a note where no trial recorded what used the machine."""
+    groups = all_outcomes.cells(analysis.valid)
+    recorded = {cell: found for cell, trials in groups.items() if (found := _recorded(trials))}
+    if not recorded:
+        return [Words("note", f"What used the machine during the trials: {NOT_RECORDED}.")]
+    return [
+        _table(groups),
+        Figure(
+            "machine-use",
+            "Who used the machine",
+            "Who used the machine: cores that each part had while a cell was measured, means over its trials. The "
+            "dashed line is the number of cores. Where the generator, the links or the machine were the limit, times "
+            "say nothing of the server.",
+            lambda: machine_use.draw([_bar(cell, found) for cell, found in recorded.items()]),
+        ),
+    ]
+
+
+def _recorded(trials: Iterable[MeasuredOutcome]) -> list[Saturation]:
+    return [trial.saturation for trial in trials if trial.saturation]
+
+
+def _table(groups: dict[CellKey, list[MeasuredOutcome]]) -> Table:
+    columns = [
+        Column("cell", "cell", "text", left=True),
+        Column("limits", "the limit", "text", left=True),
+        Column("busy_cores", "in use", group="cores"),
+        Column("cores", "of", "text", group="cores"),
+        *[Column(f"{part}_cores", part, group="cores of each part") for part in PARTS],
+        Column("others_cores", "others", group="cores of each part"),
+        Column("stolen_cores", "stolen", group="cores of each part"),
+        Column("busiest_thread", "busiest thread", "text", left=True),
+        Column("pressure_ratio", "a task waited", "percent"),
+        Column("held_up_ratio", "held up", "percent"),
+        Column("disturbed", "disturbed", "text"),
+        TRIALS_COLUMN,
+    ]
+    return Table(
+        "saturation",
+        "What was the limit, and who used the machine.",
+        "Means over the valid trials of a cell, under load, in cores. Others: processes that are not the lab's. "
+        "Stolen: what the machine's host gave to other guests. A task waited: share of the time in which one that "
+        "could run had no core (PSI of the CPU). Held up: share of the time in which a thread that only has to wake up "
+        "did so late. Generator, links, machine and queue (in front of the door) are not of the server: such trials "
+        "are in no verdict on times. Disturbed trials are in verdicts, as their order is random.",
+        columns,
+        [_row(cell, trials) for cell, trials in groups.items()],
+    )
+
+
+def _row(cell: CellKey, trials: Sequence[MeasuredOutcome]) -> Row:
+    found = _recorded(trials)
+    row: Row = {
+        "cell": all_outcomes.cell_text(cell),
+        "limits": _limits_text(trials),
+        "trials": trials_cell(trial.number for trial in trials),
+    }
+    if not found:
+        return row | {"disturbed": NOT_RECORDED}
+    names = ("busy_cores", "others_cores", "stolen_cores", "pressure_ratio", "held_up_ratio")
+    row |= {name: mean(getattr(one, name) for one in found) for name in names}
+    row |= {f"{part}_cores": mean(_part_cores(one, part) for one in found) for part in PARTS}
+    disturbed = sum(one.disturbed is not None for one in found)
+    return row | {
+        "cores": " or ".join(sorted({str(one.cores) for one in found})),
+        "busiest_thread": _busiest_thread(found),
+        "disturbed": wording.part_of(disturbed, len(found), "trial") if disturbed else "no",
+    }
+
+
+def _limits_text(trials: Sequence[MeasuredOutcome]) -> str:
+    """`nothing`, or `wiki (2), queue (1)`; a queue in front of the door replaces a recorded limit behind it."""
+    counts = Counter(trial.limited_by or trial.record.limit or NOT_RECORDED for trial in trials)
+    if len(counts) == 1:
+        return next(iter(counts))
+    return ", ".join(f"{name} ({number})" for name, number in counts.most_common())
+
+
+def _part_cores(one: Saturation, part: str) -> float | None:
+    return one.parts[part].cpu_cores if part in one.parts else None
+
+
+def _busiest_thread(found: Sequence[Saturation]) -> Cell:
+    """The thread that was nearest to a whole core, which limits a program of one thread."""
+    cores = {part: mean(one.parts[part].busiest_thread_cores for one in found if part in one.parts) for part in PARTS}
+    known = {part: value for part, value in cores.items() if value is not None}
+    if not known:
+        return Cell("")
+    part = max(known, key=lambda name: known[name])
+    return Cell(f"{part} {wording.three_digits(known[part])}")
+
+
+def _bar(cell: CellKey, found: Sequence[Saturation]) -> dict[str, Any]:
+    use = {part: mean(_part_cores(one, part) for one in found) or 0.0 for part in PARTS}
+    use["others"] = mean(one.others_cores for one in found) or 0.0
+    use["stolen"] = mean(one.stolen_cores for one in found) or 0.0
+    use["rest"] = max(0.0, (mean(one.busy_cores for one in found) or 0.0) - sum(use.values()))
+    names = {one.limit for one in found}
+    return {
+        "label": all_outcomes.cell_text(cell),
+        "limit": names.pop() if len(names) == 1 else "several",
+        "cores": max(one.cores for one in found),
+        "use": use,
+    }

@@ -1,0 +1,80 @@
+"""The measures of a trial that verdicts are about, and which of them are times.
+
+Every verdict takes its values from here, so that a limited trial enters none on times. Counts do not depend on how
+long anything took (docs/decisions/0024-limited-trials-enter-no-verdict-on-times.md).
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from stevec_report.outcomes import BlockKey, MeasuredOutcome
+
+Point = tuple[float, str | None]  # a trial's value, and what limited the trial (`Outcome.limited_by`)
+Key = TypeVar("Key", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Measure:
+    """`of` takes a trial's outcome and returns its value, None if it is unknown."""
+
+    is_time: bool
+    of: Callable[[MeasuredOutcome], float | None]
+
+
+def _count(of: Callable[[MeasuredOutcome], float | None]) -> Measure:
+    return Measure(False, of)
+
+
+def _time(of: Callable[[MeasuredOutcome], float | None]) -> Measure:
+    return Measure(True, of)
+
+
+MEASURES = {
+    # Counted request by request, and checked against the witnesses.
+    "hit_ratio": _count(lambda o: o.stats.hit_ratio),
+    "origin_offload": _count(lambda o: None if o.stats.background else o.offload),
+    "origin_requests": _count(lambda o: o.record.counter_requests),
+    "stale_ratio": _count(lambda o: o.stats.stale_ratio),
+    # From clocks.
+    "mean_ms": _time(lambda o: o.stats.mean_ms or None),
+    "wait_ms": _time(lambda o: o.stats.wait_ms),
+    "p50_ms": _time(lambda o: o.stats.p50_ms),
+    "p95_ms": _time(lambda o: o.stats.p95_ms),
+    "p99_ms": _time(lambda o: o.stats.p99_ms),
+    "answered_per_s": _time(lambda o: o.stats.completed_per_s),
+    # How long a purge takes is in the age of a copy.
+    "staleness_max_s": _time(lambda o: (o.stats.freshness["staleness_max_s"] or 0.0) if o.stats.freshness else None),
+    # A request fails by a time-out, by a full queue, or for want of a VU, which is a matter of time.
+    "failures": _time(lambda o: o.stats.failures),
+    "failed_ratio": _time(
+        lambda o: (o.stats.failures + o.record.never_sent) / (o.stats.requests + o.record.never_sent)
+    ),
+}
+
+
+def judged(name: str, trials: Iterable[MeasuredOutcome]) -> list[MeasuredOutcome]:
+    """Those of the valid `trials` that may enter a verdict on the measure `name`."""
+    return [trial for trial in trials if not (MEASURES[name].is_time and trial.limited)]
+
+
+def values(name: str, trials: Iterable[MeasuredOutcome], key: Callable[[MeasuredOutcome], Key]) -> dict[Key, float]:
+    """Return {key of a trial: value} of the trials that may enter a verdict on `name` and have a known value."""
+    found = {key(trial): MEASURES[name].of(trial) for trial in judged(name, trials)}
+    return {one: value for one, value in found.items() if value is not None}
+
+
+def points(name: str, trials: Iterable[MeasuredOutcome]) -> list[Point]:
+    """Return the points that a figure draws, of all `trials` that have a value, by repetition."""
+    ordered = sorted(trials, key=lambda trial: trial.block)
+    return [(value, trial.limited_by) for trial in ordered if (value := MEASURES[name].of(trial)) is not None]
+
+
+def believed(points: Sequence[Point]) -> list[float]:
+    """The values of the points whose mean is drawn: those that nothing limited, or all if there are no others."""
+    return [value for value, limit in points if limit is None] or [value for value, _ in points]
+
+
+def by_block(name: str, trials: Iterable[MeasuredOutcome]) -> dict[BlockKey, float]:
+    """`values` of the trials of one cell by their block, in which trials of two cells are paired."""
+    return values(name, trials, lambda trial: trial.block)
