@@ -84,6 +84,20 @@ describe('a benchmark', () => {
   })
 })
 
+describe('a run that may not fit on the disk', () => {
+  test('is refused before it begins', async (t) => {
+    const sandbox = await createSandbox()
+    t.after(() => sandbox.remove())
+    // Readers for a day in each of many trials: petabytes.
+    const settings = { requests: 2000, pause_s: 60, background_vus: 2000, duration_max_s: 86_400 }
+    const file = sandbox.experiment({ settings, presets: { quick: { repetitions: 1000 } } })
+    const { exitCode, stderr } = await sandbox.stevec(['run', file])
+    assert.match(stderr, /the run writes up to \d+\.\d GB in .*results \(STEVEC_RESULTS\) and .* GB are free\. Free /)
+    assert.equal(exitCode, 3)
+    assert.deepEqual([existsSync(sandbox.results), existsSync(sandbox.env.STEVEC_STATE)], [false, false])
+  })
+})
+
 describe('the user\'s environment', () => {
   test('with a proxy changes nothing: each request goes straight to its door', async (t) => {
     const sandbox = await createSandbox()

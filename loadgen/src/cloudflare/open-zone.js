@@ -1,11 +1,8 @@
-import { existsSync } from 'node:fs'
-import path from 'node:path'
 import { createClient } from '@stevec/cdn/cloudflare/client'
 import { createPurge } from '@stevec/cdn/cloudflare/purge'
 import { readToken } from '@stevec/cdn/cloudflare/token'
 import { purgeZoneId } from '@stevec/cdn/cloudflare/zone'
-import { planRun } from '../lab/matrix.js'
-import { trialName } from '../lab/trial.js'
+import { trialsLeft } from '../lab/trials-left.js'
 import { checkBudget, inWords, requestsOf, total } from './budget.js'
 import { oneCaching } from './fit.js'
 import { requireVerified } from './verified.js'
@@ -35,9 +32,7 @@ const RETRIES = Object.freeze({ attemptsMax: 12, waitMaxMs: 300_000 })
 export async function openZone ({ config, zone, runs, seed, maxRequests, signal, progress }) {
   const verified = requireVerified(config.stateDirectory, zone)
   oneCaching(runs.map(({ definition }) => definition))
-  const trials = runs.flatMap(({ definition, directory }) => planRun(definition, seed).trials.filter(
-    ({ trial }) => !existsSync(path.join(directory, 'trials', trialName(trial), 'trial.json'))
-  ))
+  const trials = trialsLeft(runs, seed)
   const requests = requestsOf(trials, seed, WARM_UP_REQUESTS)
   checkBudget(requests, maxRequests)
   const client = createClient({

@@ -3,12 +3,14 @@ import { openZone } from '../cloudflare/open-zone.js'
 import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
 import { cellsOf, experimentNames } from '../lab/definition.js'
+import { bytesOf, refuseSmallDisk } from '../lab/disk.js'
 import { splitOnly } from '../lab/levels.js'
 import { planRun } from '../lab/matrix.js'
 import { loadProfile } from '../profile/profile.js'
 import { createProgress } from '../lab/progress.js'
 import { writeReport } from '../lab/report.js'
 import { openSite } from '../lab/site.js'
+import { trialsLeft } from '../lab/trials-left.js'
 import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
 import { lockMachine } from '@stevec/harness/machine-lock'
 import { freePorts } from '@stevec/harness/ports'
@@ -135,6 +137,7 @@ Examples:
 async function measure (job, { config, values, maxRequests, commandLine, setUp, signal, progress }) {
   const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
   if (watchPort !== undefined) progress.watching(watchPort)
+  await refuseDisks(job, config)
   const openOrigin = originOption(job.origin)
   const site = job.target === null
     ? await openSite({
@@ -156,6 +159,19 @@ async function measure (job, { config, values, maxRequests, commandLine, setUp, 
   if (values.report) await writeReport(job.directory)
   if (values.json) process.stdout.write(`${JSON.stringify({ directory: job.directory, ...outcome })}\n`)
   return outcome.invalid === 0 ? EXIT.good : EXIT.violated
+}
+
+/**
+ * @param {Job} job
+ * @param {ReturnType<typeof configWith>} config
+ * @throws {import('../lab/disk.js').DiskError} when there may be too little room for the results, or for the stack
+ */
+async function refuseDisks ({ runs, seed, target }, { resultsDirectory, stateDirectory }) {
+  const { results, stack } = bytesOf(trialsLeft(runs, seed))
+  await refuseSmallDisk([
+    { folder: resultsDirectory, variable: 'STEVEC_RESULTS', bytes: results },
+    ...target === null ? [{ folder: stateDirectory, variable: 'STEVEC_STATE', bytes: stack }] : []
+  ])
 }
 
 /**

@@ -9,15 +9,13 @@ import { purgeAndProveCold } from './cold.js'
 import { readCounter } from './counter.js'
 import { labDatabase } from './database.js'
 import { causeFault } from './fault.js'
+import { GROWTH_MAX_BYTES } from './disk.js'
 import { createLabStack } from './lab-stack.js'
 import { createLogs } from './logs.js'
 import { createPreparation } from './preparation.js'
 import { purgeLogEnd, purgesSince, waitUntilPurged } from './purges.js'
 import { storesPages } from './storing.js'
 import { warmCache } from './warm-cache.js'
-
-/** Of the logs and the database, whose history keeps every edit; beyond this, the next trial starts a new stack. */
-const GROWTH_MAX_BYTES = 1_000_000_000
 
 /** @typedef {import('./definition.js').Settings} Settings */
 
