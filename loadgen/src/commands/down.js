@@ -35,7 +35,7 @@ Example:
  * @param {string} stateDirectory
  */
 async function clearDeadLab (stateDirectory) {
-  /** @type {() => void} */
+  /** @type {() => Promise<void>} */
   let release
   try {
     release = await lockMachine()
