@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
+import http from 'node:http'
 import path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import { warmUp } from '../src/lab/warm-up.js'
+import { createWarmUpEdits } from '../src/lab/warm-up-pages.js'
 import { createSandbox, json, samplesOf, trialsOf } from './helper.js'
 
 describe('the warm-up', () => {
@@ -75,5 +78,70 @@ describe('the warm-up', () => {
     }
     const first = samplesOf(path.join(directory, 'trials', trials[0].name)).filter(({ method }) => method === 'POST')
     assert.equal(Math.min(...first.map(({ revision }) => revision)), 2)
+  })
+})
+
+describe('a warm-up', () => {
+  /**
+   * Starts a server that counts requests by method and page.
+   * @param {import('node:test').TestContext} t
+   * @param {(request: http.IncomingMessage, sent: number) => number} statusOf
+   */
+  async function listen (t, statusOf) {
+    /** @type {string[]} */
+    const asked = []
+    const server = http.createServer((request, response) => {
+      request.resume().on('end', () => {
+        asked.push(`${request.method} ${request.url}`)
+        response.writeHead(statusOf(request, asked.length)).end()
+      })
+    })
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve(undefined)))
+    t.after(() => { server.close(); server.closeAllConnections() })
+    const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+    return { door: { url: `http://127.0.0.1:${port}` }, asked }
+  }
+  const { signal } = new AbortController()
+  const settings = { edit_size_chars: null, page_size_chars: /** @type {[number, number]} */ ([100, 30_000]) }
+
+  test('ends after the most rounds, and says that times were not known to be steady', async (t) => {
+    const { door, asked } = await listen(t, () => 200)
+    const nextEdit = createWarmUpEdits(1).like(settings)
+    // The rule needs five rounds.
+    const rounds = { requests: 20, least: 1, most: 4 }
+    const { steady, requests, writes } = await warmUp({ door, pages: 3, nextEdit, rounds, signal })
+    assert.deepEqual([steady, requests, writes], [false, 80, 8])
+    assert.equal(asked.filter((request) => /^GET \/wiki\/page-00000[123]$/.test(request)).length, 72)
+    assert.equal(asked.filter((request) => /^POST \/wiki\/warm-up-[1-8]$/.test(request)).length, 8)
+  })
+
+  test('without edits sends none', async (t) => {
+    const { door, asked } = await listen(t, () => 200)
+    const found = await warmUp({ door, pages: 3, rounds: { requests: 20, least: 2, most: 2 }, signal })
+    assert.deepEqual([found.requests, found.writes, found.write_mean_ms], [40, 0, null])
+    assert.ok(asked.every((request) => request.startsWith('GET')))
+  })
+
+  test('sends a request again that a starved wiki refuses, and fails at any other refusal', async (t) => {
+    const starved = await listen(t, (_, sent) => sent === 5 ? 503 : 200)
+    const rounds = { requests: 20, least: 1, most: 1 }
+    await warmUp({ door: starved.door, pages: 3, rounds, signal })
+    assert.equal(starved.asked.length, 21)
+    const closed = await listen(t, ({ method }) => method === 'POST' ? 403 : 200)
+    const nextEdit = createWarmUpEdits(1).like(settings)
+    await assert.rejects(
+      warmUp({ door: closed.door, pages: 3, nextEdit, rounds, signal }),
+      /warm-up-\d answered 403 during the warm-up/
+    )
+  })
+
+  test('edits ten pages in turn with texts that all differ, in the sizes of the trial up to a limit', () => {
+    const edits = createWarmUpEdits(1)
+    const [before, after] = [edits.like(settings), edits.like(settings)]
+    const made = Array.from({ length: 60 }, (_, index) => index < 30 ? before() : after())
+    assert.equal(new Set(made.map(({ text }) => text)).size, 60)
+    assert.deepEqual(new Set(made.map(({ name }) => name)).size, 10)
+    const sizes = made.map(({ text }) => text.length)
+    assert.ok(Math.min(...sizes) >= 100 && Math.max(...sizes) === 20_000 && new Set(sizes).size > 20, String(sizes))
   })
 })
