@@ -16,9 +16,7 @@ from stevec_report.trial_record import TrialRecord
 
 Key = TypeVar("Key", bound=Hashable)
 LOG_OF_DOOR = {"source": "origin", "nocache": "edge", "cached": "edge", "local": "local"}
-# A queue in front of the door: the difference is more than this multiple of the smallest at the door, and this more.
-QUEUE_FACTOR = 2.0
-QUEUE_MIN_MS = 2.0
+QUEUE_FACTOR = 2.0  # a queue in front of the door: what lies between is more than this multiple of the floor
 
 
 @dataclass(frozen=True)
@@ -76,4 +74,4 @@ def floors(times: Iterable[tuple[Key, DoorTime | None]]) -> dict[Key, float]:
 
 def is_queued(time: DoorTime | None, floor_ms: float) -> bool:
     """Whether requests queued in front of the door, beside the floor of that door."""
-    return time is not None and time.between_ms > QUEUE_FACTOR * max(0.0, floor_ms) + QUEUE_MIN_MS
+    return time is not None and time.between_ms > QUEUE_FACTOR * max(0.0, floor_ms)

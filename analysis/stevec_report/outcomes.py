@@ -141,8 +141,16 @@ def _mark_queued(outcomes: list[Outcome]) -> list[Outcome]:
     """Mark the outcomes in which requests queued in front of the door, beside the quietest trial of that door."""
     measured = valid_of(outcomes)
     floor_ms = floors((_queue(o), o.stats.door_time) for o in measured)
-    queued = {o.number for o in measured if is_queued(o.stats.door_time, floor_ms.get(_queue(o), 0.0))}
+    queued = {
+        o.number for o in measured if _may_queue(o) and is_queued(o.stats.door_time, floor_ms.get(_queue(o), 0.0))
+    }
     return [replace(o, queued=True) if o.number in queued else o for o in outcomes]
+
+
+def _may_queue(outcome: MeasuredOutcome) -> bool:
+    """Whether several requests may be under way at once: a single client never queues behind itself."""
+    record = outcome.record
+    return record.setting("model") == "open" or (record.number("vus") or 0) + (record.number("background_vus") or 0) > 1
 
 
 def _queue(outcome: MeasuredOutcome) -> tuple[str, int]:

@@ -122,7 +122,9 @@ test('a trial keeps samples of CPU and memory of a local origin\'s processes and
     })
   }, directory)
   await waitUntil(() => samples >= 2, 60_000)
-  assert.deepEqual(await kept.stop(), { rows: samples, problem: null })
+  const { cpu_ratio_mean: cpuRatio, ...facts } = await kept.stop() ?? {}
+  assert.deepEqual(facts, { rows: samples, problem: null })
+  assert.ok(Number(cpuRatio) >= 0 && Number(cpuRatio) <= 1)
   const [header, ...rows] = gunzipSync(readFileSync(path.join(directory, 'origin.csv.gz')))
     .toString().trimEnd().split('\n')
   assert.equal(header, 'time_us,cpu_ratio,memory_used_bytes,temperature_c,received_bytes,sent_bytes')

@@ -24,7 +24,7 @@ describe('a run of read-hot', () => {
 
   test('succeeds, prints its progress, and stops its stack', () => {
     for (const expected of [
-      /starting mongod, wiki, nginx, links, doors/,
+      /starting mongod, wiki, nginx, doors/,
       new RegExp(`http://wiki\\.localhost:${sandbox.ports.edge}/`),
       /trial 1 of 4 .*s left/,
       /trial 4 of 4/,

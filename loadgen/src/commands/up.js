@@ -23,10 +23,9 @@ export const command = {
   summary: 'start the wiki with all its doors, to browse',
   help: `Usage: stevec up [options]
 
-Starts mongod, the wiki and nginx in its three roles (origin, edge, local), and links between them if
-the profile slows one.
-Waits until every door answers, then leaves them running. Pages are kept in .stevec/ after
-\`stevec down\`.
+Starts mongod, the wiki and nginx in its three roles (origin, edge, local), and links between them
+if the profile slows one. Waits until every door answers, then leaves them running. Pages are kept
+in .stevec/ after \`stevec down\`.
 
   --origin WHERE       where the wiki and its nginx run (default local):
                          local                     this machine

@@ -50,7 +50,8 @@ const stackOptions = (caching, { cache, collapsing }) => ({
  */
 export function createLabStack ({ directory, database, ports, origin, profile, links, signal, progress }) {
   const fixed = {
-    directory, mongodbUri: database?.uri, ports, origin, profile, links, engage: false, signal, onProgress: progress.part
+    ...{ directory, ports, origin, profile, links, signal },
+    ...{ mongodbUri: database?.uri, engage: false, onProgress: progress.part }
   }
   /** @type {Running | null} */
   let running = null

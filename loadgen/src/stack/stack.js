@@ -37,8 +37,8 @@ import { wikiEnvironmentOf } from './wiki-environment.js'
  * @property {import('@stevec/nginx').EdgeOptions} [edgeOptions]
  * @property {import('./cache.js').CacheName} [cache]  at the door `cached`; default: our edge
  * @property {import('../profile/profile.js').Profile} [profile]  limits and links of origin and client; default: `none`
- * @property {boolean} [links]  true: links stand between the hops, whatever the profile says. They do in any case if the
- *   profile slows one of them, or if the origin is another machine: its door is a port of this one
+ * @property {boolean} [links]  true: links stand between the hops, whatever the profile says. They do in any case if
+ *   the profile slows one of them, or if the origin is another machine: its door is a port of this one
  * @property {boolean} [engage]  false: everything runs at full speed until `engageProfile`
  * @property {AbortSignal} [signal]  checked between two parts; an abort stops what was started
  * @property {(part: string) => void} [onProgress]

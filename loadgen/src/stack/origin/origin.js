@@ -53,8 +53,8 @@ import { openHost, parseHost } from './host.js'
  * @property {(directory: string) => Promise<void>} fetchLog  updates <directory>/origin/access.log
  * @property {(onSample: (sample: import('@stevec/arm-image/origin-sample').OriginSample) => void) =>
  *   import('@stevec/arm-image/origin-sample').Sampler} sample  once a second, until stopped
- * @property {() => import('../../machine/reading.js').WatchedProcess[]} [processes]  of this machine that run the origin,
- *   if the stack did not start them
+ * @property {() => import('../../machine/reading.js').WatchedProcess[]} [processes]  of this machine that run the
+ *   origin, if the stack did not start them
  * @property {() => Promise<void>} close  releases what was opened for it
  */
 
