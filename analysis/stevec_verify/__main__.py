@@ -42,12 +42,14 @@ def _describe_trial(analysis: Analysis, outcome: Outcome) -> dict[str, Any]:
     if record is None or stats is None:
         return found
     found |= {
+        "settings": record.settings,
         "vus": record.number("vus"),
         "requests": stats.requests,
         "served_by_cache": stats.served_by_cache,
         "hit_ratio": stats.hit_ratio,
         "completed_per_s": stats.completed_per_s,
         "mean_ms": stats.mean_ms,
+        **{f"p{100 * level:.0f}_ms": stats.percentile_ms(level) for level in (0.5, 0.9, 0.99)},
         "generator_cpu_share": record.generator_cpu_share,
         "limit": record.limit,
         "disturbed": outcome.disturbed,
