@@ -67,9 +67,9 @@ export function createZoneSite ({ seed, verified, purge, maxRequests, edits, sig
       },
       max_requests: maxRequests
     },
+    logs: NO_LOGS,
     processes: () => [],
     quotaCores: null,
-    logs: NO_LOGS,
     hasPops: true,
     start,
 

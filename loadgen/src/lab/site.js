@@ -4,12 +4,13 @@ import { mongodUri } from '@stevec/harness/mongod'
 import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { emptyCache } from '../stack/cache.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
+import { stackProcesses } from '../stack/stack-processes.js'
 import { stopStack } from '../stack/stack.js'
 import { purgeAndProveCold } from './cold.js'
 import { readCounter } from './counter.js'
 import { labDatabase } from './database.js'
-import { causeFault } from './fault.js'
 import { GROWTH_MAX_BYTES } from './disk.js'
+import { causeFault } from './fault.js'
 import { createLabStack } from './lab-stack.js'
 import { createLogs } from './logs.js'
 import { createPreparation } from './preparation.js'
@@ -66,8 +67,8 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
  * @param {string} options.wikiUrl  the wiki itself, past every cache
  * @param {string} options.mongodbUri  of its database
  * @param {import('../stack/origin/origin.js').Origin} options.origin
- * @param {ReturnType<typeof createLabStack>} options.stack
  * @param {import('../profile/profile.js').Profile} options.profile
+ * @param {ReturnType<typeof createLabStack>} options.stack
  * @param {ReturnType<typeof createPreparation>} options.preparation
  * @param {AbortSignal} options.signal
  * @returns {Omit<Site, 'close'>}
@@ -98,6 +99,8 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, origin, profile, sta
     hasPops: false,
     start,
     sample: origin.sample,
+    processes: () => [...stackProcesses(stack.state()), ...origin.processes?.() ?? []],
+    quotaCores: profile.applied.cpu ? profile.asked.origin.cpu_share : null,
 
     watchPurges (settings) {
       const start = purgeLogEnd(directory)
@@ -159,12 +162,16 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, origin, profile, sta
  * What a run measures: the lab's own stack, as above, or a user's wiki behind a zone (`../cloudflare/zone-site.js`).
  * @typedef {object} Site
  * @property {Record<string, unknown>} identity  manifest fields that must be unchanged when a run resumes
- * @property {Record<string, unknown>} facts  more manifest fields
+ * @property {Record<string, unknown> & {origin?: import('../stack/origin/origin.js').OriginFacts}} facts
+ *   more manifest fields
  * @property {import('./logs.js').Logs} logs
  * @property {import('../stack/origin/origin.js').Origin['sample']} [sample]  samples the origin's load, if possible
+ * @property {() => import('../machine/reading.js').WatchedProcess[]} processes  of this machine that serve requests
+ * @property {number | null} quotaCores  that the origin's processes may use together; null: no limit
  * @property {boolean} hasPops  whether responses name one of several points of presence
  * @property {(settings: import('./definition.js').Settings) =>
- *   Promise<{doors: Doors, config_hashes: Record<string, string>, links_api?: string | null}>} start  for a trial with these settings
+ *   Promise<{doors: Doors, config_hashes: Record<string, string>, links_api?: string | null}>} start  for a trial with
+ *   these settings
  * @property {(settings: import('./definition.js').Settings) =>
  *   Promise<{doors: Doors, warmUp: import('./warm-up.js').WarmUp | null}>} prepare  brings the site into the state that
  *   such a trial begins with: pages at their sizes, a warm wiki. `warmUp`: null if it needs none
