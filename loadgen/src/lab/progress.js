@@ -137,7 +137,7 @@ function found ({
   duration_mean_ms: mean,
   schedule,
   pops,
-  k6,
+  saturation,
   background
 }) {
   const response = schedule === null ? mean : schedule.response_mean_ms
@@ -153,7 +153,7 @@ function found ({
       : [`background ${background.rate_per_min === null ? '—' : Math.round(background.rate_per_min)}/min`]),
     ...(failed > 0 ? [`${failed} failed`] : []),
     ...(schedule !== null && schedule.never_sent > 0 ? [`${schedule.never_sent} never sent`] : []),
-    ...(k6.generator_limited ? ['generator-limited'] : [])
+    ...limitWords(saturation)
   ]
 }
 
@@ -162,6 +162,13 @@ function warmUpText ({ requests, writes, steady, read_mean_ms: readMs, write_mea
   const sent = `warmed up by ${requests} requests${writes > 0 ? `, ${writes} of them edits` : ''}`
   const took = `a read took ${readMs.toFixed(2)} ms${writeMs === null ? '' : `, an edit ${writeMs.toFixed(2)} ms`}`
   return `${sent}; ${took} at last${steady ? '' : ', and times had not stopped falling'}`
+}
+
+/** @param {import('../machine/saturation.js').Saturation | null} saturation */
+function limitWords (saturation) {
+  if (saturation === null) return []
+  const { limit, disturbed } = saturation
+  return [...(limit === 'nothing' ? [] : [`limit: ${limit}`]), ...(disturbed === null ? [] : ['disturbed'])]
 }
 
 /** @param {number} seconds */

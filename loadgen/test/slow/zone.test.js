@@ -131,7 +131,10 @@ describe('the experiments through a zone', () => {
     assert.ok(purgeMs >= 0)
     assert.deepEqual(proof, { cold: true, observed: ['MISS', 'HIT', 'MISS'], origin_requests: 2, pop: 'LJU' })
     for (const { name, door } of Object.values(trials)) {
-      assert.deepEqual(readdirSync(path.join(directory, 'trials', name)).sort(), ['samples.csv.gz', 'trial.json'])
+      assert.deepEqual(
+        readdirSync(path.join(directory, 'trials', name)).sort(),
+        ['machine.csv.gz', 'processes.csv.gz', 'samples.csv.gz', 'trial.json']
+      )
       const [header, ...rows] = gunzipSync(readFileSync(path.join(directory, 'trials', name, 'samples.csv.gz')))
         .toString().trim().split('\n')
       assert.match(header, /,revision,pop$/)
