@@ -34,6 +34,7 @@ function readings (seconds, { others = 0, held_up: heldUp = 0 } = {}) {
       processors: { busy_s: busyS, idle_s: CORES * second - busyS, stolen_s: null },
       pressure_s: 0.25 * second,
       held_up_s: heldUp * second,
+      ended_s: 0,
       processes: new Map(names.map((part) => {
         const count = seconds.find((parts) => parts[part])?.[part]?.threads ?? 1
         const thread = { cpu_s: used(part) / count, run_queue_s: 0.1 * second }
@@ -128,15 +129,16 @@ test('a trial is disturbed by others that used a tenth of the cores, and by a th
   assert.equal(found({ held_up: 0.2 }), 'a thread that only has to wake up was held up for 20 % of the time')
 })
 
-test('the processor time of a child that ends is neither this process\'s nor that of others', () => {
-  const [begin, end] = readings([{ generator: { cores: 1 }, lab: { cores: 0.1 } }])
-  const ended = new Map([['lab', { ...end.processes.get('lab'), cpu_s: 1.1 }]])
-  const between = intervalBetween(begin, /** @type {any} */ ({ ...end, processes: ended }))
-  assert.ok(between.others_cores < 1e-9)
-  const [, later] = readings([{ generator: { cores: 1 }, lab: { cores: 0.1 } }, { lab: { cores: 0.1 } }]).slice(1)
-  const lab = { part: /** @type {const} */ ('lab'), cpu_s: 1.2, threads: new Map() }
-  const last = intervalBetween(end, { ...later, processes: new Map([['lab', lab]]) })
-  assert.ok(Math.abs((last.processes.get('lab')?.cpu_cores ?? 0) - 0.1) < 1e-9)
+test('a child that ends within a second used its processor time itself, not this process or others', () => {
+  const lab = { cores: 0.1 }
+  const [begin, end, last] = readings([{ generator: { cores: 1 }, lab }, { generator: { cores: 0.6 }, lab }])
+  const afterwards = { part: /** @type {const} */ ('lab'), cpu_s: 1.8, threads: new Map() }
+  const ended = { ...last, ended_s: 1.6, processes: new Map([['lab', afterwards]]) }
+  const intervals = /** @type {const} */ ([[intervalBetween(begin, end), 1], [intervalBetween(end, ended), 0.6]])
+  for (const [interval, used] of intervals) {
+    const cores = (/** @type {string} */ name) => Math.round(1e6 * (interval.processes.get(name)?.cpu_cores ?? 0)) / 1e6
+    assert.deepEqual([cores('generator'), cores('lab'), Math.round(1e6 * interval.others_cores)], [used, 0.1, 0])
+  }
 })
 
 test('a real process that always works is found with one thread at its limit, and one that sleeps is not', async () => {

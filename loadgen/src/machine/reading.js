@@ -24,6 +24,7 @@ export const PARTS = /** @type {const} */ (['generator', 'links', 'edge', 'origi
  * @property {import('@stevec/harness/proc').ProcessorTimes} processors
  * @property {number | null} pressure_s  see readCpuPressure
  * @property {number} held_up_s  see startSleeper
+ * @property {number} ended_s  processor time of children of this process that have ended, also in that of `lab`
  * @property {Map<string, ProcessTimes>} processes  by name; `lab` is this process, with what it started besides
  */
 
@@ -48,6 +49,7 @@ export function readMachine (watched, heldUpS) {
     processors,
     pressure_s: readCpuPressure(),
     held_up_s: heldUpS,
+    ended_s: readProcessStat(process.pid)?.ended_children_cpu_s ?? 0,
     processes
   }
 

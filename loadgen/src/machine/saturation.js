@@ -188,4 +188,4 @@ function rounded ({ parts, cores, ...numbers }) {
 const round = (value) => Math.round(value * 1000) / 1000
 
 /** @param {number} share */
-const percent = (share) => `${(100 * share).toFixed(0)} %`
+const percent = (share) => `${(100 * Math.min(1, share)).toFixed(0)} %`

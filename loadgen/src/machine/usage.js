@@ -44,8 +44,7 @@ export function intervalBetween (begin, end) {
     before === null || after === null ? null : per(after - before)
   const processes = new Map([...end.processes].map(([name, times]) =>
     [name, { part: times.part, ...useBetween(begin.processes.get(name), times, per) }]))
-  const lab = processes.get('lab')
-  if (lab !== undefined) lab.cpu_cores = Math.max(0, lab.cpu_cores - per(handedOnS(begin, end)))
+  giveBack(begin, end, processes, per)
   const busyS = end.processors.busy_s - begin.processors.busy_s
   const oursS = totalS(end) - totalS(begin)
   return {
@@ -70,14 +69,24 @@ export function intervalBetween (begin, end) {
 const totalS = ({ processes }) => [...processes.values()].reduce((sum, { cpu_s: cpuS }) => sum + cpuS, 0)
 
 /**
- * Processor time that this process took over, from watched children that have ended.
+ * Gives processes that ended in the interval what they used in it: this process took over the time of its children.
  * @param {Reading} begin
  * @param {Reading} end
+ * @param {Interval['processes']} processes  changed
+ * @param {(seconds: number) => number} per
  */
-const handedOnS = (begin, end) => [...begin.processes].reduce(
-  (sum, [name, { cpu_s: cpuS }]) => sum + Math.max(0, cpuS - (end.processes.get(name)?.cpu_s ?? 0)),
-  0
-)
+function giveBack (begin, end, processes, per) {
+  const lab = processes.get('lab')
+  const gone = [...begin.processes].filter(([name, { cpu_s: cpuS }]) => cpuS > (end.processes.get(name)?.cpu_s ?? 0))
+  if (lab === undefined || gone.length === 0) return
+  const takenOverS = end.ended_s - begin.ended_s
+  const beforeS = gone.reduce((sum, [, { cpu_s: cpuS }]) => sum + cpuS, 0)
+  lab.cpu_cores = Math.max(0, lab.cpu_cores - per(takenOverS))
+  for (const [name, { part }] of gone) {
+    const use = processes.get(name) ?? { part, cpu_cores: 0, busiest_thread_cores: 0, run_queue_cores: 0 }
+    processes.set(name, { ...use, cpu_cores: use.cpu_cores + per((takenOverS - beforeS) / gone.length) })
+  }
+}
 
 /**
  * @param {import('./reading.js').ProcessTimes | undefined} begin  undefined: it started since
