@@ -92,11 +92,11 @@ def _disturbed(outcomes: Sequence[Outcome]) -> str:
     if not found:
         return "No valid trial was disturbed." if any(o.saturation for o in valid) else ""
     were = "was" if len(found) == 1 else "were"
-    reasons = list(dict.fromkeys(f"trial {o.number}: {o.disturbed}" for o in found))
-    more = f"; and {len(reasons) - EVIDENCE_MAX} more" if len(reasons) > EVIDENCE_MAX else ""
+    reasons = "; ".join(f"trial {o.number}: {o.disturbed}" for o in found[:EVIDENCE_MAX])
+    more = f"; and {len(found) - EVIDENCE_MAX} more" if len(found) > EVIDENCE_MAX else ""
     return (
-        f"{wording.part_of(len(found), len(valid), 'valid trial')} {were} disturbed ({_numbers(found)}). They are in "
-        f"verdicts, as their order is random. {'; '.join(reasons[:EVIDENCE_MAX])}{more}."
+        f"{wording.part_of(len(found), len(valid), 'valid trial')} {were} disturbed ({_numbers(found)}). This alone "
+        f"keeps no trial out of verdicts, as the order of trials is random. What disturbed: {reasons}{more}."
     )
 
 

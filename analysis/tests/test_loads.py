@@ -11,7 +11,9 @@ from scipy.stats import chi2
 
 from stevec_predict.popularity import zipf
 from stevec_report.blocks import Table, Words
-from stevec_report.experiments import door_times, module_for
+from stevec_report.experiments import door_times, module_for, trials
+from stevec_report.parts import Part
+from stevec_report.threats import list_threats
 
 ROOT = Path(__file__).resolve().parents[2]
 # How often the lab's plan chooses each page, as JSON; run by node, as k6 and the lab do.
@@ -94,6 +96,21 @@ def test_overload_open_shows_times_from_the_plan_and_what_was_never_sent(tmp_pat
     # Results from before the plan was recorded.
     assert unplanned["lag_p99_ms"] is None
     assert unplanned["p99_ms"] == unplanned["service_p99_ms"]
+
+
+def test_the_lag_of_the_schedule_is_shown_with_its_median_and_its_greatest_value(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="overload-open", repetitions=1)
+    _, folder = find_trial(run, 1, door="cached", rate_per_s=50)
+    schedule = {"never_sent": 0, "lag_p50_ms": 0.2, "lag_p99_ms": 7.5, "lag_max_ms": 31.0, "response_mean_ms": 1.0}
+    edit_json(folder / "trial.json", lambda trial: trial.update(schedule=schedule))
+    analysis = analyse_run(run)
+    shown = next(b for b in module_for("overload-open").blocks(analysis) if isinstance(b, Table))
+    for rows in (shown.rows, trials.table(analysis).rows):
+        lags = [tuple(row.get(f"lag_{name}_ms") for name in ("p50", "p99", "max")) for row in rows]
+        assert [lag for lag in lags if lag != (None, None, None)] == [(0.2, 7.5, 31.0)]
+    part = Part("overload-open", "..", "", run=analysis.run, outcomes=analysis.outcomes)
+    text = dict(list_threats(analysis.run, [part]))["The generator"]
+    assert "up to 0.200 ms in the median, 7.50 ms in the 99th percentile, and 31.0 ms at most" in text
 
 
 def test_a_queue_in_front_of_the_door_is_found_by_the_door_s_log(tmp_path, analyse_run):

@@ -162,7 +162,7 @@ def _panels(cells: Sequence[Measured]) -> list[dict[str, Any]]:
                 "offload": cell.offload.in_percent(),
                 "stale": cell.stale_ratio.in_percent(),
                 "front": cell in front,
-                "limited_by": limits.cell_text(cell.outcomes),
+                "limited_by": limits.cell_text(limits.limited(cell.outcomes)),
             }
             for cell in own
         ]

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from stevec_report import plot_style
+from stevec_report.figures import limited
 from stevec_report.intervals import Interval
 
 PANEL_HEIGHT_IN = 3.1
@@ -26,6 +27,9 @@ def draw(panels: Sequence[dict[str, Any]]) -> Figure:
     for own, panel in zip(axes, panels, strict=True):
         _draw_panel(own, panel)
     axes[-1].set_xlabel("reads kept from the origin, %")
+    if limits := limited.label((0, point["limited_by"]) for panel in panels for point in panel["points"]):
+        mark = axes[-1].scatter([], [], s=36, label=f"some trials {limits}", **limited.hollow())
+        figure.legend(handles=[mark], loc="outside lower center", frameon=False, fontsize=8.5)
     return figure
 
 

@@ -30,12 +30,14 @@ def draw(doors: dict[str, dict[str, Any]], load_label: str, offered: bool = Fals
         rate.plot([0, max(loads)], [0, max(loads)], color=plot_style.MUTED, linewidth=1, label="offered")
     for name, door in doors.items():
         _draw_door(rate, time, failed, name, door)
+    limits = limited.label((0, point["limited_by"]) for door in doors.values() for point in door["points"])
+    if limits:
+        rate.scatter([], [], s=36, label=limits, **limited.hollow())
     slowest = max((p["p99_ms"] or p["mean_ms"] or 0 for d in doors.values() for p in d["points"]), default=0)
     if slowest > TOLERATED_MS / 20:
         plot_style.mark_tolerated(time, "4 s", 0.0, xytext=(3, 3))
     _finish(rate, time, failed, load_label)
-    is_limited = any(point["limited_by"] for door in doors.values() for point in door["points"])
-    plot_style.legend_above(figure, rate, 2 if is_limited else 3, handlelength=1.8)
+    plot_style.legend_above(figure, rate, 2 if limits else 3, handlelength=1.8)
     return figure
 
 
@@ -73,7 +75,6 @@ def _draw_door(rate: Axes, time: Axes, failed: Axes, name: str, door: dict[str, 
             markerfacecolor="none",
             markersize=6,
             linestyle="none",
-            label=f"{name}, {limited.label((0, p['limited_by']) for p in own)}" if axes is rate and own else None,
             zorder=3,
         )
     if door["law"] is not None:
