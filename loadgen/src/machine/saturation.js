@@ -59,12 +59,13 @@ export function saturationOf (readings, {
  * @param {Interval[]} intervals
  * @param {number | null} fromUs
  * @param {number | null} untilUs
- * @returns {Interval[]} those within the load; of a load that is shorter than an interval, those that overlap it
+ * @returns {Interval[]} those within the load; if they cover less than half of it, those that overlap it
  */
 function underLoad (intervals, fromUs, untilUs) {
   if (fromUs === null || untilUs === null) return intervals
   const within = intervals.filter((each) => each.from_us >= fromUs && each.until_us <= untilUs)
-  if (within.length > 0) return within
+  const coveredS = within.reduce((sum, { duration_s: durationS }) => sum + durationS, 0)
+  if (coveredS > (untilUs - fromUs) / 2e6) return within
   return intervals.filter((each) => each.until_us > fromUs && each.from_us < untilUs)
 }
 

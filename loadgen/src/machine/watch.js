@@ -1,17 +1,20 @@
 import { startSleeper } from './held-up.js'
 import { readMachine } from './reading.js'
 
-/** Until then readings are more frequent: a short trial needs some, and the generator's own start is left out. */
-const BEGIN_MS = 2_000
-const BEGIN_INTERVAL_MS = 250
-const INTERVAL_MS = 1_000
+/**
+ * Time between readings, until a time. They are more frequent in the beginning: a short trial needs some, which also
+ * see the generator, and the generator's own start can be left out. A reading takes 2 ms.
+ */
+const INTERVALS = [
+  { untilMs: 500, intervalMs: 100 }, { untilMs: 2_000, intervalMs: 250 }, { untilMs: Infinity, intervalMs: 1_000 }
+]
 /** Readings of a day; the watch ends then. */
 const READINGS_MAX = 86_400
 
 /** @typedef {import('./reading.js').Reading} Reading */
 
 /**
- * Watches who uses the machine's processors: reads it at once, then once a second, more often in the beginning.
+ * Watches who uses the machine's processors: reads it at once, then once a second, and more often in the beginning.
  * @param {() => import('./reading.js').WatchedProcess[]} processesNow  called for each reading: a trial may start and
  *   kill processes
  * @returns {{stop: () => Reading[]}} `stop` reads for the last time and returns all readings; [] without /proc
@@ -30,7 +33,8 @@ export function watchMachine (processesNow) {
   const readOn = () => {
     read()
     if (readings.length === 0 || readings.length >= READINGS_MAX) return
-    timer = setTimeout(readOn, performance.now() - startedMs < BEGIN_MS ? BEGIN_INTERVAL_MS : INTERVAL_MS)
+    const elapsedMs = performance.now() - startedMs
+    timer = setTimeout(readOn, INTERVALS.find(({ untilMs }) => elapsedMs < untilMs)?.intervalMs)
   }
   readOn()
   return {
