@@ -4,7 +4,7 @@ import { intervalsOf, partsOf } from './usage.js'
  * Above these shares something counts as saturated; docs/methodology.md ("What was saturated") gives the reasons.
  * `machine` and `generator` are of all cores, `thread` of one, `quota` of what a profile grants the origin's processes.
  */
-export const SATURATED = Object.freeze({ machine: 0.95, generator: 0.7, thread: 0.9, quota: 0.9 })
+export const SATURATED = Object.freeze({ machine: 0.9, generator: 0.7, thread: 0.9, quota: 0.9 })
 /** Of the cores, or of the time: if other processes take more, times are not those of the machine alone. */
 export const DISTURBED_SHARE = 0.1
 

@@ -37,7 +37,7 @@ export const bottlenecks = {
     }
     runs.push(['links', await doKnownRun({
       name: 'limit-links',
-      settings: { pages: 5, requests: 3 * requests, vus: 32, connection_reuse: true },
+      settings: { pages: 5, requests: 5_000, vus: 128, connection_reuse: true },
       behaviour: { answer },
       through: (url) => startLinks(url, context.directory, HOPS)
     }, context)])
