@@ -1,3 +1,5 @@
+import { OTHER_CACHES } from '@stevec/cdn/caches'
+
 /** The part that each process of a stack plays; a cache in front of the origin is `edge`, wherever it stands. */
 const PARTS = /** @type {Record<string, import('../machine/reading.js').Part>} */ ({
   mongod: 'database',
@@ -5,13 +7,18 @@ const PARTS = /** @type {Record<string, import('../machine/reading.js').Part>} *
   'nginx origin': 'origin',
   'nginx edge': 'edge',
   'nginx local': 'edge',
+  ...Object.fromEntries(['nginx', ...OTHER_CACHES].map((name) => [`cache ${name}`, 'edge'])),
   toxiproxy: 'links',
   ssh: 'links'
 })
 
 /**
- * @param {import('./state.js').StackState} state
+ * @param {Pick<import('./state.js').StackState, 'processes'>} state
  * @returns {import('../machine/reading.js').WatchedProcess[]}
+ * @throws {Error} when a process plays no known part: its processor time would be another part's
  */
-export const stackProcesses = ({ processes }) =>
-  processes.map(({ name, pid }) => ({ name, pid, part: PARTS[name] ?? 'edge' }))
+export const stackProcesses = ({ processes }) => processes.map(({ name, pid }) => {
+  const part = PARTS[name]
+  if (part === undefined) throw new Error(`the process "${name}" of the stack plays no known part`)
+  return { name, pid, part }
+})
