@@ -36,13 +36,15 @@ export async function lockMachine ({ command = ownCommand(), wait = false, onWai
     signal?.throwIfAborted()
     const release = await tryLock(command)
     if (release !== null) return release
-    const holder = await lockHolder()
-    if (!wait) {
-      if (holder === null && attempt < ATTEMPTS_MAX) continue
-      throw new LockedError(refusal(holder ?? UNKNOWN))
+    if (!isWaiting) {
+      const holder = await lockHolder()
+      if (!wait) {
+        if (holder === null && attempt < ATTEMPTS_MAX) continue
+        throw new LockedError(refusal(holder ?? UNKNOWN))
+      }
+      onWait(holder ?? UNKNOWN)
+      isWaiting = true
     }
-    if (!isWaiting) onWait(holder ?? UNKNOWN)
-    isWaiting = true
     await delay(WAIT_MS, undefined, { signal })
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { createServer, Server } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { after, describe, test } from 'node:test'
 import { waitUntil } from '../src/processes.js'
@@ -96,12 +96,47 @@ describe('the lock of the machine', () => {
     child.kill()
     await (await waiting)()
   })
+
+  test('asks its holder once who it is, and not again while it waits', async (t) => {
+    let questions = 0
+    const holder = createServer((socket) => {
+      questions += 1
+      socket.end('{}')
+    }).listen({ path: `\0stevec-lock-${process.env.STEVEC_LOCK}` })
+    await once(holder, 'listening')
+    const attempts = t.mock.method(Server.prototype, 'listen')
+    const waiting = lockMachine({ wait: true })
+    assert.ok(await waitUntil(() => attempts.mock.callCount() >= 3, 60_000))
+    assert.equal(questions, 1)
+    holder.close()
+    await (await waiting)()
+  })
 })
 
 describe('a program that only measures', () => {
   test('runs when no other measures, and has its exit code', async () => {
     assert.equal((await runAlone('sh', '-c', 'exit 7')).exitCode, 7)
     assert.equal(await lockHolder(), null)
+  })
+
+  for (const signal of /** @type {const} */ (['SIGHUP', 'SIGINT', 'SIGTERM'])) {
+    test(`gets ${signal}, and keeps the lock until it has ended`, async () => {
+      const script = 'trap "read; exit 7" HUP INT TERM; echo ready; while :; do sleep 0.1; done'
+      const alone = spawn(process.execPath, [ALONE, 'bash', '-c', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+      children.push(alone)
+      await once(alone.stdout, 'data')
+      alone.kill(signal)
+      await assert.rejects(lockMachine(), /another measurement is under way/)
+      alone.stdin.end('\n')
+      assert.deepEqual(await once(alone, 'exit'), [7, null])
+      await (await lockMachine())()
+    })
+  }
+
+  test('that cannot be started, or is killed, is broken', async () => {
+    const { exitCode, stderr } = await runAlone('/nowhere/measure')
+    assert.deepEqual([exitCode, stderr], [3, '/nowhere/measure could not be started: spawn /nowhere/measure ENOENT\n'])
+    assert.equal((await runAlone('sh', '-c', 'kill -9 $$')).exitCode, 3)
   })
 
   test('ends with exit code 3 and the name of the holder when another measures', async () => {
