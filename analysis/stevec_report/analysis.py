@@ -1,9 +1,9 @@
 """Analyses a run: everything that a report needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from stevec_report import law, outcomes, samples
+from stevec_report import law, outcomes, queues, samples
 from stevec_report.levels import level_sort_key
 from stevec_report.outcomes import MeasuredOutcome, Outcome
 from stevec_report.run_folder import Run
@@ -48,7 +48,9 @@ def analyse(run: Run) -> Analysis:
     loaded = samples.load(run)
     try:
         checked = law.check_law(run, loaded.stats)
-        return Analysis(run, loaded, checked, outcomes.judge(run, loaded.stats, checked))
+        judged = outcomes.judge(run, loaded.stats, checked)
+        queued = queues.find_queued(outcomes.valid_of(judged), run.profile)
+        return Analysis(run, loaded, checked, [replace(o, queued=o.number in queued) for o in judged])
     except BaseException:
         loaded.close()
         raise

@@ -5,18 +5,16 @@ floor below which no response time can be measured. Where it grows with the load
 in the generator or in the links, and the client's time says little of the server.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import duckdb
 
 from stevec_report.trial_record import TrialRecord
 
-Key = TypeVar("Key", bound=Hashable)
 LOG_OF_DOOR = {"source": "origin", "nocache": "edge", "cached": "edge", "local": "local"}
-QUEUE_FACTOR = 2.0  # a queue in front of the door: what lies between is more than this multiple of the floor
+INSTRUMENT_SHARE_MAX = 0.2  # of the client's time; more between client and door distorts what is compared
 
 
 @dataclass(frozen=True)
@@ -61,17 +59,3 @@ def read_door_time(
 def _mean_ms(time_ms: str) -> str:
     """SQL for a mean that does not depend on the order of the rows: a sum of whole nanoseconds."""
     return f"CAST(sum(CAST(round(1000000 * {time_ms}) AS BIGINT)) AS DOUBLE) / 1000000 / nullif(count(*), 0)"
-
-
-def floors(times: Iterable[tuple[Key, DoorTime | None]]) -> dict[Key, float]:
-    """Return {key, such as a door: the smallest mean time between client and door over its trials, ms}."""
-    found: dict[Key, float] = {}
-    for key, time in times:
-        if time is not None:
-            found[key] = min(found.get(key, time.between_ms), time.between_ms)
-    return found
-
-
-def is_queued(time: DoorTime | None, floor_ms: float) -> bool:
-    """Whether requests queued in front of the door, beside the floor of that door."""
-    return time is not None and time.between_ms > QUEUE_FACTOR * max(0.0, floor_ms)

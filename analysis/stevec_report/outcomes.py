@@ -1,12 +1,11 @@
 """Joins a trial's record, the statistics of its samples and the result of the law into one row per trial."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from stevec_report.clock import check_clock, check_overlap
 from stevec_report.conditions import BEGINNING, Conditions, read_conditions
-from stevec_report.door_times import floors, is_queued
 from stevec_report.law import LawCheck, check_witness
 from stevec_report.levels import door_sort_key, level_sort_key
 from stevec_report.run_folder import Run
@@ -134,28 +133,7 @@ def judge(run: Run, stats: Mapping[int, TrialStats], law: LawCheck) -> list[Outc
             outcomes.append(Outcome(*facts, record, own_stats, conditions=own_conditions))
         else:
             outcomes.append(MeasuredOutcome(*facts, record, own_stats, conditions=own_conditions))
-    return _mark_queued(outcomes)
-
-
-def _mark_queued(outcomes: list[Outcome]) -> list[Outcome]:
-    """Mark the outcomes in which requests queued in front of the door, beside the quietest trial of that door."""
-    measured = valid_of(outcomes)
-    floor_ms = floors((_queue(o), o.stats.door_time) for o in measured)
-    queued = {
-        o.number for o in measured if _may_queue(o) and is_queued(o.stats.door_time, floor_ms.get(_queue(o), 0.0))
-    }
-    return [replace(o, queued=True) if o.number in queued else o for o in outcomes]
-
-
-def _may_queue(outcome: MeasuredOutcome) -> bool:
-    """Whether several requests may be under way at once: a single client never queues behind itself."""
-    record = outcome.record
-    return record.setting("model") == "open" or (record.number("vus") or 0) + (record.number("background_vus") or 0) > 1
-
-
-def _queue(outcome: MeasuredOutcome) -> tuple[str, int]:
-    """Another machine has another floor."""
-    return (outcome.door, outcome.conditions.number)
+    return outcomes
 
 
 def valid_of(outcomes: Iterable[Outcome]) -> list[MeasuredOutcome]:

@@ -7,13 +7,11 @@ from stevec_report import limits, measures
 from stevec_report import outcomes as all_outcomes
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Table, Words, trials_cell
-from stevec_report.door_times import DoorTime
+from stevec_report.door_times import INSTRUMENT_SHARE_MAX, DoorTime
 from stevec_report.intervals import t_interval
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.rows import LIMITED
 from stevec_report.wording import percent, three_digits
-
-SHARE_MAX = 0.2  # of the client's time; above, ratios of client times are compressed
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -66,7 +64,7 @@ def _say(groups: dict[all_outcomes.CellKey, list[MeasuredOutcome]]) -> list[Bloc
     """Where the instrument takes much of what is compared: by how much ratios between doors are compressed."""
     judged = {cell: _times(measures.judged("mean_ms", trials)) for cell, trials in groups.items()}
     clean = {cell: times for cell, times in judged.items() if times}
-    if not clean or all(_share(times) <= SHARE_MAX for times in clean.values()):
+    if not clean or all(_share(times) <= INSTRUMENT_SHARE_MAX for times in clean.values()):
         return []
     text = f"Up to {percent(max(map(_share, clean.values())))} of a client's time is the instrument's own"
     pair = _most_compressed(clean)
