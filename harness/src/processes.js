@@ -46,7 +46,8 @@ const ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; 
 
 /**
  * Starts a process in a session of its own: a Ctrl-C at the terminal then reaches only the command that started it, and
- * that command stops its processes in order.
+ * that command stops its processes in order. When the process ends, also by itself, what it leaves of its process group
+ * is killed, as long as this process lives.
  * @param {object} options
  * @param {string} options.name
  * @param {string} options.command
@@ -57,7 +58,7 @@ const ENTER_GROUPS = 'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; 
  * @param {NodeJS.ProcessEnv} [options.env]
  * @param {string[]} [options.cgroups]  directories of the control groups to start it in
  * @returns {Promise<ProcessIdentity & {exited: Promise<number | null>}>}  `exited` resolves with the exit code, null
- *   for a signal
+ *   for a signal, once nothing of its group is left
  * @throws {Error} when the command cannot be started
  */
 export async function startProcess (
@@ -71,7 +72,8 @@ export async function startProcess (
   const child = spawn(file, argv, { detached: true, stdio: ['ignore', log, log], env })
   closeSync(log)
   /** @type {Promise<number | null>} */
-  const exited = new Promise((resolve) => child.once('exit', (code) => resolve(code)))
+  const exited = new Promise((resolve) => child.once('exit', (code) =>
+    killRest(Number(child.pid)).finally(() => resolve(code))))
   await new Promise((resolve, reject) => {
     child.once('spawn', () => resolve(undefined))
     child.once('error', (error) => reject(new Error(`${name} could not be started: ${error.message}`)))
@@ -84,7 +86,7 @@ export async function startProcess (
 /**
  * Stops a process and its process group: SIGTERM to the process, which stops its children in order; then, once it has
  * ended or the time is up, SIGKILL to what is left of the group. If the process has ended before, nothing is sent: its
- * pid and the number of its group may be reused.
+ * pid and the number of its group may be reused. The process that started it has killed the rest of the group then.
  * @param {ProcessIdentity} identity
  * @param {number} [timeoutMs]
  */
@@ -112,7 +114,7 @@ function send (pid, signal) {
 }
 
 /**
- * @param {ProcessIdentity} leader
+ * @param {Omit<ProcessIdentity, 'name'>} leader
  * @returns {number[]} pids of its group that have not ended; [] if the leader's pid is another process's by now
  */
 function membersOf (leader) {
@@ -122,6 +124,17 @@ function membersOf (leader) {
     const stat = readProcessStat(pid)
     return stat?.group === leader.pid && !hasEnded(stat)
   })
+}
+
+/**
+ * Kills what a process that has just ended leaves of its group. The number is still that group's: Linux gives it to no
+ * other process while the group has members (free_pid in kernel/pid.c), and uses a number that becomes free last
+ * (idr_alloc_cyclic). Later, the number may be that of a daemon's group, whose leader has ended, too.
+ * @param {number} pid
+ */
+async function killRest (pid) {
+  if (!send(-pid, 'SIGKILL')) return
+  await waitUntil(() => membersOf({ pid, start_ticks: -1 }).length === 0, KILLED_TIMEOUT_MS)
 }
 
 /**

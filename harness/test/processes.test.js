@@ -65,6 +65,19 @@ describe('a started process', () => {
     })
   }
 
+  test('that ends by itself leaves nothing of its group behind', async () => {
+    const pidFile = path.join(directory, 'left-behind')
+    const left = `trap "" TERM; echo $BASHPID > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; while :; do sleep 0.1; done`
+    const leader = await startProcess({
+      name: 'leader',
+      command: 'bash',
+      args: ['-c', `(bash -c '${left}' & wait) & until [ -e ${pidFile} ]; do sleep 0.1; done; exit 7`],
+      logFile
+    })
+    assert.equal(await leader.exited, 7)
+    assert.equal(startTicks(Number(readFileSync(pidFile, 'utf8'))), null)
+  })
+
   test('that cannot be started causes an error with its name', async () => {
     await assert.rejects(
       startProcess({ name: 'k6', command: '/nowhere/k6', args: [], logFile, outlive: true }),
