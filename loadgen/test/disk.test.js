@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { describe, test } from 'node:test'
@@ -39,6 +39,20 @@ describe('a run', () => {
     await refuseSmallDisk([{ ...RESULTS, folder, bytes: 1 }])
     await assert.rejects(refuseSmallDisk([{ ...RESULTS, folder, bytes: 1e18 }]), DiskError)
     rmSync(directory, { recursive: true })
+  })
+
+  test('may use what the stack of a killed run takes, which is removed first', async () => {
+    const removed = mkdtempSync(path.join(tmpdir(), 'stevec-disk-'))
+    mkdirSync(path.join(removed, 'data'))
+    writeFileSync(path.join(removed, 'data/journal'), Buffer.alloc(2e6, 1))
+    const diskOf = async () => ({ disk: 1, freeBytes: 1e6 })
+    await refuseSmallDisk([{ ...STATE, bytes: 3e6, removed }], diskOf)
+    await assert.rejects(
+      refuseSmallDisk([{ ...STATE, bytes: 9e6, removed }], diskOf),
+      /and 4 MB are free, 3 MB of a killed run included\. Free [56] MB/
+    )
+    rmSync(removed, { recursive: true })
+    await assert.rejects(refuseSmallDisk([{ ...STATE, bytes: 3e6, removed }], diskOf), /and 1 MB are free\. Free 2 MB/)
   })
 })
 

@@ -9,6 +9,7 @@ import { planRun } from '../lab/matrix.js'
 import { loadProfile } from '../profile/profile.js'
 import { createProgress } from '../lab/progress.js'
 import { writeReport } from '../lab/report.js'
+import { labDirectory } from '../lab/lab-stack.js'
 import { openSite } from '../lab/site.js'
 import { trialsLeft } from '../lab/trials-left.js'
 import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
@@ -170,7 +171,9 @@ async function refuseDisks ({ runs, seed, target }, { resultsDirectory, stateDir
   const { results, stack } = bytesOf(trialsLeft(runs, seed))
   await refuseSmallDisk([
     { folder: resultsDirectory, variable: 'STEVEC_RESULTS', bytes: results },
-    ...target === null ? [{ folder: stateDirectory, variable: 'STEVEC_STATE', bytes: stack }] : []
+    ...target === null
+      ? [{ folder: stateDirectory, variable: 'STEVEC_STATE', bytes: stack, removed: labDirectory(stateDirectory) }]
+      : []
   ])
 }
 

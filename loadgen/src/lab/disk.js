@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { stat, statfs } from 'node:fs/promises'
+import { lstat, readdir, stat, statfs } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { meanOf } from '../../scenarios/content.js'
@@ -21,6 +21,9 @@ const STORED_PER_CHAR = 5
 export const GROWTH_MAX_BYTES = 1_000_000_000
 /** Requests of a background, however many readers it has: k6, caches and wiki share the cores. */
 const BACKGROUND_MOST_PER_S = 5_000 * availableParallelism()
+
+/** Of `st_blocks`, stat(2). */
+const BLOCK_BYTES = 512
 
 /** The disk may not hold what the run writes. */
 export class DiskError extends Error {}
@@ -69,6 +72,7 @@ function backgroundRequests (settings) {
  * @property {string} folder
  * @property {string} variable  that chooses the folder
  * @property {number} bytes  to be written there
+ * @property {string} [removed]  a folder on the same disk that is removed first
  */
 
 /**
@@ -82,11 +86,12 @@ export async function refuseSmallDisk (needs, diskOf = diskOfFolder) {
   for (const disk of new Set(placed.map((need) => need.disk))) {
     const here = placed.filter((need) => need.disk === disk)
     const needed = here.reduce((sum, { bytes }) => sum + bytes, 0)
-    const [{ freeBytes }] = here
+    const removedBytes = await sizeOf(here.flatMap(({ removed }) => removed ?? []))
+    const freeBytes = here[0].freeBytes + removedBytes
     if (needed <= freeBytes) continue
     const folders = here.map(({ folder, variable, bytes }) => `${inWords(bytes)} in ${folder} (${variable})`)
     throw new DiskError(`the disk may be too small: the run writes up to ${folders.join(' and ')}, and ` +
-      `${inWords(freeBytes)} are free. Free ${inWords(needed - freeBytes)}, name a folder on another disk in ` +
+      `${inWords(freeBytes)} are free${removedBytes > 0 ? `, ${inWords(removedBytes)} of a killed run included` : ''}. Free ${inWords(needed - freeBytes)}, name a folder on another disk in ` +
       `${here.map(({ variable }) => variable).join(' or ')}, or choose fewer trials (--repetitions, --only)`)
   }
 }
@@ -100,6 +105,20 @@ async function diskOfFolder (folder) {
   while (!existsSync(existing)) existing = path.dirname(existing)
   const [{ dev: disk }, { bavail, bsize }] = await Promise.all([stat(existing), statfs(existing)])
   return { disk, freeBytes: bavail * bsize }
+}
+
+/**
+ * @param {string[]} folders
+ * @returns {Promise<number>} bytes that removing them frees; 0 for a folder that does not exist
+ */
+async function sizeOf (folders) {
+  const entries = (await Promise.all(folders.map((folder) => readdir(folder, { recursive: true, withFileTypes: true })
+    .catch(() => [])))).flat()
+  let blocks = 0
+  for (const { parentPath, name } of entries) {
+    blocks += await lstat(path.join(parentPath, name)).then((found) => found.blocks, () => 0)
+  }
+  return BLOCK_BYTES * blocks
 }
 
 /** @param {number} bytes */
