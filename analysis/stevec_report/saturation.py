@@ -26,17 +26,22 @@ class ScalabilityLaw:
         return self.lambda_per_s * n / (1 + self.sigma * (n - 1) + self.kappa * n * (n - 1))
 
 
-def crossing(levels: Sequence[float], values: Sequence[float], limit: float) -> float | None:
+def crossing(levels: Sequence[float], values: Sequence[float | None], limit: float) -> float | None:
     """Return the level at which `values` first exceed `limit`, by linear interpolation; None if they never do.
 
+    Also None if the value of the level just before is not known: the crossing may be below that level or above it.
+
     Args:
-        levels: (n,), rising. values: (n,), in the unit of `limit`.
+        levels: (n,), rising. values: (n,), in the unit of `limit`; None where they are not known.
     """
     for at, value in enumerate(values):
-        if value > limit:
+        if value is not None and value > limit:
             if at == 0:
                 return float(levels[0])
-            share = (limit - values[at - 1]) / (value - values[at - 1])
+            before = values[at - 1]
+            if before is None:
+                return None
+            share = (limit - before) / (value - before)
             return float(levels[at - 1] + share * (levels[at] - levels[at - 1]))
     return None
 

@@ -12,7 +12,7 @@ from test_report import read_page
 
 from stevec_report import expectations, limits, measures, trust
 from stevec_report.__main__ import main
-from stevec_report.experiments import machine_use, mixed_write, origin_down, overload_curve, read_hot
+from stevec_report.experiments import machine_use, mixed_write, origin_down, overload, overload_curve, read_hot
 from stevec_report.experiments.policy_choice import Measured, Tolerance
 from stevec_report.figures import (
     beside_each_other,
@@ -164,6 +164,25 @@ def test_a_knee_is_of_trials_that_were_not_limited(tmp_path, analyse_run):
     found = overload_curve.saturation_of(analyse_run(run), "source")
     assert found["knee"] is None
     assert [point["limited_by"] for point in found["points"]] == ["", "", "machine"]
+
+
+def test_a_knee_is_not_drawn_across_levels_that_are_left_out(tmp_path, analyse_run):
+    factors = {"door": ["source"], "background_vus": [0, 20, 60, 400]}
+    run = build_run_folder(tmp_path, experiment="overload", repetitions=1, factors=factors)
+    saturate_all(run, "machine", background_vus=60)
+    analysis = analyse_run(run)
+    assert overload_curve.saturation_of(analysis, "source")["knee"] is None
+    knees = next(b for b in overload_curve.blocks(analysis) if b.name == "knee")
+    # The load that doubles the time is between 0 and 20, and both are there.
+    assert knees.rows[0]["over_4_s_at"] is None and 0 < knees.rows[0]["over_twice_idle_at"] < 20
+
+
+def test_the_upper_half_of_the_loads_is_of_those_that_were_planned(overload_folder, analyse_run):
+    saturate_all(overload_folder, "machine", background_vus=250)
+    claims = {claim.name: claim for claim in overload.evidence(analyse_run(overload_folder)).claims}
+    assert claims["Degrades more"].holds is None
+    assert claims["Degrades more"].text == "no pair of trials that can be compared from 250 requesters on."
+    assert claims["Slower under load"].test.n == 2
 
 
 def test_a_level_of_which_some_trials_were_limited_has_two_points(overload_folder, analyse_run):

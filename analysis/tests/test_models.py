@@ -79,3 +79,9 @@ def test_the_knee_is_the_first_crossing_of_the_limit():
     assert saturation.crossing([0, 10, 20], [100, 300, 350], 400) is None
     assert saturation.crossing([5, 10], [500, 600], 400) == 5
     assert saturation.crossing([0, 10, 20, 30], [0, 500, 100, 900], 400) == 8
+
+
+def test_a_crossing_is_not_drawn_across_a_level_that_is_not_known():
+    assert saturation.crossing([5, 10, 250], [100, None, 900], 400) is None
+    assert saturation.crossing([0, 10], [None, 900], 400) is None
+    assert saturation.crossing([0, 10, 20, 30], [None, 100, 500, None], 400) == 17.5

@@ -42,20 +42,28 @@ def mean_at(analysis: Analysis, door: str, level: Any) -> float | None:
 
 def saturation_of(analysis: Analysis, door: str) -> dict[str, Any]:
     """The points of one door, its scalability law and its knee, as `figures/saturation.py` draws them."""
-    points = []
-    for level in analysis.levels("background_vus"):
-        if type(level) not in (int, float):
-            continue
-        found = analysis.select(door=door, background_vus=level)
-        points += [_point(level, trials) for trials in limits.apart(found)]
+    points = [
+        _point(level, trials)
+        for level in loads(analysis)
+        for trials in limits.apart(analysis.select(door=door, background_vus=level))
+    ]
     good = [p for p in points if not p["limited_by"]]
-    timed = [p for p in good if p["mean_ms"]]
-    knee = saturation.crossing([p["load"] for p in timed], [p["mean_ms"] for p in timed], TOLERATED_MS)
     law = None
     if any(p["load"] > 0 for p in good):
         # + 1: the probe is a requester too.
         law = saturation.fit_scalability([p["load"] + 1 for p in good], [p["per_s"] or 0 for p in good])
-    return {"points": points, "law": law, "knee": knee}
+    return {"points": points, "law": law, "knee": _crossing(analysis, door, TOLERATED_MS)}
+
+
+def _crossing(analysis: Analysis, door: str, limit_ms: float) -> float | None:
+    """The load at which the mean first exceeds `limit_ms`; None if it never does, or if it cannot be told."""
+    levels = loads(analysis)
+    return saturation.crossing(levels, [mean_at(analysis, door, level) for level in levels], limit_ms)
+
+
+def loads(analysis: Analysis) -> list[float]:
+    """The planned numbers of background requesters, rising; a level without a valid trial is among them."""
+    return [level for level in analysis.levels("background_vus") if type(level) in (int, float)]
 
 
 def _point(level: float, trials: Sequence[MeasuredOutcome]) -> dict[str, Any]:
@@ -86,14 +94,12 @@ def _knee_table(analysis: Analysis, doors: dict[str, dict[str, Any]]) -> Table:
     ]
     rows = []
     for door, own in doors.items():
-        timed = [p for p in own["points"] if p["mean_ms"] and not p["limited_by"]]
-        levels, means = [p["load"] for p in timed], [p["mean_ms"] for p in timed]
         idle = mean_at(analysis, door, 0)
         rows.append(
             {
                 "door": door,
                 "over_4_s_at": own["knee"],
-                "over_twice_idle_at": saturation.crossing(levels, means, saturation.DEGRADED * idle) if idle else None,
+                "over_twice_idle_at": _crossing(analysis, door, saturation.DEGRADED * idle) if idle else None,
                 "most_per_s": max((p["per_s"] for p in own["points"] if not p["limited_by"]), default=None),
                 "r2": f"{own['law'].r2:.2f}" if own["law"] else "no fit with R² ≥ 0.9",
                 "limited_points": sum(bool(p["limited_by"]) for p in own["points"]),
@@ -103,7 +109,8 @@ def _knee_table(analysis: Analysis, doors: dict[str, dict[str, Any]]) -> Table:
         "knee",
         "Where each door gives way.",
         "The number of background requesters at which the probe's mean first crosses the limit, on straight lines "
-        "between the levels; a dash where it never does, or where it cannot be decided: limited trials are left out.",
+        "between the levels; a dash where it never does, or where it cannot be decided: limited trials are left out, "
+        "and no line is drawn across a level of which no other is left.",
         columns,
         rows,
     )
