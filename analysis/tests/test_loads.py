@@ -66,8 +66,12 @@ def test_wikipedia_like_tells_popularities_apart(tmp_path, analyse_run):
     assert rows[0]["hit_ratio"] < 0.6 < 0.8 < rows[1]["hit_ratio"]
     assert rows[0]["offload_bytes"] == pytest.approx(rows[0]["hit_ratio"])
     assert rows[1]["stale_ratio"] == 0
-    assert "in every repetition the more, the steeper" in words(analysis)
+    assert "; this share grows with the exponent in every repetition." in words(analysis)
     assert "Stale were 0 % of the reads at most, below 1 % in 4 of 4 trials" in words(analysis)
+    for repetition, level in ((1, "uniform"), (2, "zipf-0-9")):
+        folder = find_trial(run, repetition, popularity=level)[1]
+        edit_json(folder / "trial.json", lambda trial: trial.update(valid=False, invalid_reasons=["cut off"]))
+    assert "; whether this share grows with the exponent cannot be decided" in words(analyse_run(run))
 
 
 def test_a_page_that_is_read_by_law_is_a_hit_where_it_ranks_high(tmp_path, analyse_run):

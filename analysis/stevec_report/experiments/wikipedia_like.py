@@ -10,7 +10,7 @@ from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Table, Words, trials_cell
 from stevec_report.figures import hits_by_rank
-from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.outcomes import BlockKey, MeasuredOutcome
 
 STALE_MAX = 0.01  # of the reads, in the hypothesis
 UNIFORM = 0.0
@@ -79,16 +79,7 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
         f"{wording.percent(ratio)} of the reads ({name})" for name, ratio in hits
     )
     if len(found) > 1:
-        rises = all(
-            low["hits"][block] < high["hits"][block]
-            for low, high in itertools.pairwise(found)
-            for block in low["hits"].keys() & high["hits"].keys()
-        )
-        text += (
-            "; in every repetition the more, the steeper"
-            if rises
-            else "; not in every repetition the more, the steeper"
-        )
+        text += f"; {_say_growth([own['hits'] for own in found])}"
     ratios = [ratio for own in found if own["staleness"] for ratio in own["staleness"].ratios]
     if ratios:
         below = sum(ratio < STALE_MAX for ratio in ratios)
@@ -97,6 +88,17 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
             f"{wording.percent(STALE_MAX)} in {wording.part_of(below, len(ratios), 'trial')}"
         )
     return f"{text}."
+
+
+def _say_growth(hits: Sequence[dict[BlockKey, float]]) -> str:
+    """`hits` are {block: hit ratio} by rising exponent; neighbours are compared in the blocks that both have."""
+    pairs = [
+        [(low[block], high[block]) for block in low.keys() & high.keys()] for low, high in itertools.pairwise(hits)
+    ]
+    if not all(pairs):
+        return "whether this share grows with the exponent cannot be decided: two popularities share no repetition"
+    grows = all(low < high for own in pairs for low, high in own)
+    return f"this share {'grows' if grows else 'does not grow'} with the exponent in every repetition"
 
 
 def _table(found: Sequence[dict[str, Any]]) -> Table:
