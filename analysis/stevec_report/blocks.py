@@ -41,14 +41,14 @@ class Column:
 class Cell:
     """A value with the trials that it comes from. `text` replaces the column's format.
 
-    `off` marks a value of an invalid trial, `mark` is a CSS class such as confirmed,
-    `anchor` the id of a section that the cell links to.
+    `off` says why a value is in no mean (`invalid`, `limited`), '' if it is in one; `mark` is a CSS class such as
+    confirmed, `anchor` the id of a section that the cell links to.
     """
 
     value: Any = None
     text: str | None = None
     trials: tuple[int, ...] = ()
-    off: bool = False
+    off: str = ""
     mark: str = ""
     anchor: str = ""
 

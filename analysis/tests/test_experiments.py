@@ -67,9 +67,20 @@ def test_an_invalid_trial_is_in_no_mean(run_folder, analyse_run):
     edit_json(folder / "trial.json", lambda t: t.update(valid=False, invalid_reasons=["noise"]))
     table = next(b for b in read_hot.blocks(analyse_run(run_folder)) if getattr(b, "name", "") == "table-1.2")
     cell = table.rows[1]["run_source"]
-    assert (cell.off, cell.trials) == (True, (number,))
+    assert (cell.off, cell.trials) == ("invalid", (number,))
     assert cell.value > 300
     assert table.footer[0]["run_source"].value < 20
+
+
+def test_a_limited_trial_is_marked_and_in_no_mean_of_times(run_folder, analyse_run):
+    number, folder = find_trial(run_folder, 2, door="source")
+    edit_json(folder / "trial.json", lambda trial: trial["k6"].update(generator_limited=True))
+    analysis = analyse_run(run_folder)
+    counts, times = (b for b in read_hot.blocks(analysis) if b.name in ("table-1.1", "table-1.2"))
+    others = [o for o in analysis.select(door="source") if o.number != number]
+    assert times.footer[0]["run_source"].value == pytest.approx(sum(o.mean_ms for o in others) / 2)
+    assert [row["run_source"].off for row in times.rows[:3]] == ["", "limited", ""]
+    assert counts.footer[0]["run_source"].value == 60 and counts.rows[1]["run_source"].off == ""
 
 
 def test_e2_same_times_are_shown_and_different_ones_refute(tmp_path, analyse_run):

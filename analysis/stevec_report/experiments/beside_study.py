@@ -1,14 +1,17 @@
 """Tables of the study's values beside this run's, and the differences in settings."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import Cell, Column, Row, Table
 from stevec_report.levels import level_text
+from stevec_report.measures import MEASURES, judged
 from stevec_report.outcomes import MeasuredOutcome, Outcome, valid_of
 from stevec_report.wording import three_digits
+
+MEAN_ROW = "The last row is the arithmetic mean, as in the study, without limited trials."
 
 
 def by_repetition(
@@ -17,7 +20,7 @@ def by_repetition(
     note: str,
     study: Mapping[str, Mapping[int, float]],
     ours: Mapping[str, Sequence[Outcome]],
-    value: Callable[[MeasuredOutcome], float | None],
+    measure: str,
     show: str = "number",
     study_show: str = "number",
 ) -> Table:
@@ -25,7 +28,7 @@ def by_repetition(
 
     Args:
         study: {label: {repetition: value}}. ours: {label: outcomes, invalid ones too}.
-        value: function of an outcome; returns None where the outcome lacks the data for it.
+        measure: one of `measures.MEASURES`. The last row is the mean of the trials that may enter a verdict on it.
     """
     columns = [Column("repetition", "rep.", "text")]
     columns += [Column(f"study_{key(label)}", label, study_show, "the study") for label in study]
@@ -41,22 +44,23 @@ def by_repetition(
         row |= {f"study_{key(label)}": values.get(repetition) for label, values in study.items()}
         for label, outcomes in ours.items():
             outcome = next((o for o in outcomes if o.repetition == repetition), None)
-            row[f"run_{key(label)}"] = of_trial(outcome, value)
+            row[f"run_{key(label)}"] = of_trial(outcome, measure)
         rows.append(row)
     means: Row = {"repetition": "mean"}
     means |= {f"study_{key(label)}": _mean_cell(values.values()) for label, values in study.items()}
     for label, outcomes in ours.items():
-        means[f"run_{key(label)}"] = _mean_cell([value(o) for o in valid_of(outcomes)])
+        means[f"run_{key(label)}"] = _mean_cell(MEASURES[measure].of(o) for o in judged(measure, valid_of(outcomes)))
     return Table(name, title, note, columns, rows, [means])
 
 
-def of_trial(outcome: Outcome | None, value: Callable[[MeasuredOutcome], float | None]) -> Cell | None:
-    """The value of one trial as a cell that links to the trial and is marked if the trial is invalid."""
+def of_trial(outcome: Outcome | None, measure: str) -> Cell | None:
+    """The value of one trial as a cell that links to the trial, and says why the value is in no mean."""
     if outcome is None:
         return None
-    found = value(outcome) if isinstance(outcome, MeasuredOutcome) else None
+    found = MEASURES[measure].of(outcome) if isinstance(outcome, MeasuredOutcome) else None
     text = "unreadable" if found is None and not outcome.valid else None
-    return Cell(found, text=text, trials=(outcome.number,), off=not outcome.valid)
+    off = "invalid" if not outcome.valid else "limited" if MEASURES[measure].is_time and outcome.limited else ""
+    return Cell(found, text=text, trials=(outcome.number,), off=off)
 
 
 def key(label: str) -> str:

@@ -10,7 +10,7 @@ from stevec_report import measures, reference, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import Block, Cell, Column, Figure, Row, Table, judged_cell
-from stevec_report.experiments.beside_study import by_repetition, run_label
+from stevec_report.experiments.beside_study import MEAN_ROW, by_repetition, run_label
 from stevec_report.figures import figure_1_4
 from stevec_report.hypothesis_tests import PairedTest, equivalence, sign_flip
 from stevec_report.intervals import geometric_centre
@@ -44,10 +44,10 @@ def blocks(analysis: Analysis) -> list[Block]:
         by_repetition(
             "table-1.3",
             "Table 1.3. Mean response time in milliseconds, by repetition.",
-            "Both paths go through the CDN. A number leads to its trial. The last row is the arithmetic mean.",
+            "Both paths go through the CDN. A number leads to its trial. " + MEAN_ROW,
             {STUDY_LABELS[path]: v for path, v in reference.read_series("1.3", "mean_ms").items()},
             ours,
-            lambda o: o.mean_ms,
+            "mean_ms",
             study_show="count",
         ),
         _hits_table(ours[CACHED], _expected_hits(analysis)),
@@ -131,7 +131,7 @@ def _hits_table(outcomes: Iterable[Outcome], expected: float | None) -> Table:
             hits = outcome.stats.served_by_cache
             repeats = outcome.stats.requests - outcome.stats.distinct_pages
             row |= {
-                "hits": Cell(hits, trials=(outcome.number,), off=not outcome.valid),
+                "hits": Cell(hits, trials=(outcome.number,), off="" if outcome.valid else "invalid"),
                 "repeats": repeats,
                 "exact": judged_cell(hits == repeats, "yes", "no"),
             }

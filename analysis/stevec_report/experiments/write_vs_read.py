@@ -11,7 +11,7 @@ from stevec_report import measures, reference, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import Block, Column, Figure, Table
-from stevec_report.experiments.beside_study import by_repetition, run_label
+from stevec_report.experiments.beside_study import MEAN_ROW, by_repetition, run_label
 from stevec_report.figures import figure_1_8, figure_1_9
 from stevec_report.hypothesis_tests import PairedTest, paired_test
 from stevec_report.intervals import Interval, geometric_centre
@@ -48,10 +48,10 @@ def blocks(analysis: Analysis) -> list[Block]:
         by_repetition(
             f"table-{table}",
             f"Table {table}. Mean response time in milliseconds, by repetition.",
-            "A number leads to its trial. The last row is the arithmetic mean.",
+            "A number leads to its trial. " + MEAN_ROW,
             {"POST": study["POST"], "GET": study["GET"]},
             {"write": ours["write"], "read": ours["read"]},
-            lambda o: o.mean_ms,
+            "mean_ms",
             study_show="count",
         ),
         means_table({direct: facts(analysis)["means"]}),
