@@ -16,9 +16,11 @@ const TICKS_PER_S = 100
  */
 
 /**
- * What the kernel reports of all processors together, since boot (proc_stat(5)).
+ * What the kernel reports of the processors together that this process may use, since boot (proc_stat(5)).
  * @typedef {object} ProcessorTimes
+ * @property {number} cores  their number
  * @property {number} busy_s  neither idle nor waiting for I/O
+ * @property {number} interrupt_s  busy with interrupts, hard and soft: of no process
  * @property {number} idle_s
  * @property {number | null} stolen_s  wanted by this virtual machine and not given by its host; null where the kernel
  *   does not report it
@@ -63,21 +65,32 @@ export function childPids (pid) {
 
 /**
  * What the scheduler reports of a thread (https://docs.kernel.org/scheduler/sched-stats.html, /proc/<pid>/schedstat).
- * @typedef {{tid: number, cpu_s: number, run_queue_s: number}} ThreadTimes  `run_queue_s`: ready to run, without a core
+ * @typedef {{tid: number, cpu_s: number, run_queue_s: number | null}} ThreadTimes  `run_queue_s`: ready to run, without
+ *   a core; null on a kernel that does not report it
  */
 
 /**
  * @param {number} pid
- * @returns {ThreadTimes[]} of the threads of a process; [] when it has ended, or on a kernel without these numbers
+ * @returns {ThreadTimes[]} of the threads of a process; [] when it has ended
  */
 export function readThreads (pid) {
   const directory = `/proc/${pid}/task`
-  return namesIn(directory).flatMap((tid) => {
-    const text = readOrNull(`${directory}/${tid}/schedstat`)
-    if (text === null) return []
-    const [cpuNs, runQueueNs] = text.split(' ').map(Number)
-    return [{ tid: Number(tid), cpu_s: cpuNs / 1e9, run_queue_s: runQueueNs / 1e9 }]
-  })
+  return namesIn(directory).flatMap((tid) => readThread(`${directory}/${tid}`, Number(tid)) ?? [])
+}
+
+/**
+ * @param {string} directory
+ * @param {number} tid
+ * @returns {ThreadTimes | null} null when it has ended
+ */
+function readThread (directory, tid) {
+  const times = readOrNull(`${directory}/schedstat`)
+  if (times !== null) {
+    const [cpuNs, runQueueNs] = times.split(' ').map(Number)
+    return { tid, cpu_s: cpuNs / 1e9, run_queue_s: runQueueNs / 1e9 }
+  }
+  const stat = parseProcessStat(readOrNull(`${directory}/stat`) ?? '')
+  return stat === null ? null : { tid, cpu_s: stat.cpu_s, run_queue_s: null }
 }
 
 /** @param {string} directory */
@@ -105,22 +118,43 @@ export const allPids = () => readdirSync('/proc').filter((name) => /^\d+$/.test(
 /** @returns {ProcessorTimes | null} null on a system without /proc/stat */
 export function readProcessorTimes () {
   const text = readOrNull('/proc/stat')
-  return text === null ? null : parseProcessorTimes(text)
+  return text === null ? null : parseProcessorTimes(text, allowedProcessors())
+}
+
+/** @returns {Set<number> | null} that this process may use, sched_setaffinity(2); null: any */
+function allowedProcessors () {
+  const list = /^Cpus_allowed_list:\s*(.*)$/m.exec(readOrNull('/proc/self/status') ?? '')?.[1]
+  return list === undefined ? null : parseProcessorList(list)
+}
+
+/**
+ * @param {string} list  such as 0-3,8
+ * @returns {Set<number>}
+ */
+export function parseProcessorList (list) {
+  return new Set(list.split(',').flatMap((range) => {
+    const [first, last = first] = range.split('-').map(Number)
+    return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+  }))
 }
 
 /**
  * @param {string} text  of /proc/stat
- * @returns {ProcessorTimes | null} null without the line of all processors
+ * @param {Set<number> | null} allowed  null: all processors
+ * @returns {ProcessorTimes | null} null without a line of one of these processors
  */
-export function parseProcessorTimes (text) {
-  const line = /^cpu +(.*)$/m.exec(text)?.[1]
-  if (line === undefined) return null
-  const [user, nice, system, idle, ioWait = 0, irq = 0, softIrq = 0, steal] =
-    line.trim().split(/ +/).map((ticks) => Number(ticks) / TICKS_PER_S)
+export function parseProcessorTimes (text, allowed = null) {
+  const lines = [...text.matchAll(/^cpu(\d+) +(.*)$/gm)].filter(([, number]) => allowed?.has(Number(number)) ?? true)
+  if (lines.length === 0) return null
+  const columns = lines.map(([, , times]) => times.trim().split(/ +/).map((ticks) => Number(ticks) / TICKS_PER_S))
+  const [user, nice, system, idle, ioWait, irq, softIrq, steal] =
+    Array.from({ length: 8 }, (_, column) => columns.reduce((sum, times) => sum + (times[column] ?? 0), 0))
   return {
-    busy_s: user + nice + system + irq + softIrq + (steal ?? 0),
+    cores: lines.length,
+    busy_s: user + nice + system + irq + softIrq + steal,
+    interrupt_s: irq + softIrq,
     idle_s: idle + ioWait,
-    stolen_s: steal ?? null
+    stolen_s: columns[0].length > 7 ? steal : null
   }
 }
 

@@ -3,7 +3,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import {
-  childPids, parseProcessorTimes, parseProcessStat, readCpuPressure, readProcessorTimes, readProcessStat, readThreads
+  childPids,
+  parseProcessorList,
+  parseProcessorTimes,
+  parseProcessStat,
+  readCpuPressure,
+  readProcessorTimes,
+  readProcessStat,
+  readThreads
 } from '../src/proc.js'
 
 test('parseProcessStat accepts any process name, and returns null for incomplete text', () => {
@@ -15,18 +22,28 @@ test('parseProcessStat accepts any process name, and returns null for incomplete
 })
 
 test('parseProcessorTimes reads the times of all processors and counts stolen time as busy', () => {
-  const text = 'cpu  400 100 200 1000 50 10 40 150 90 9\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n'
-  assert.deepEqual(parseProcessorTimes(text), { busy_s: 9, idle_s: 10.5, stolen_s: 1.5 })
+  const text = 'cpu  1 2 3 4 5 6 7 8 9 10\ncpu0 400 100 200 1000 50 10 40 150 90 9\nintr 1\n'
+  assert.deepEqual(parseProcessorTimes(text), { cores: 1, busy_s: 9, interrupt_s: 0.5, idle_s: 10.5, stolen_s: 1.5 })
 })
 
-test('stolen time is the eighth number in the line of all processors', () => {
-  const text = 'cpu  4606750 674707 607677 4162098 48158 0 74539 233677 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\nintr 1\n'
-  assert.equal(parseProcessorTimes(text)?.stolen_s, 2336.77)
+test('only processors that this process may use count', () => {
+  const text = ['cpu  9 9 9 9 9 9 9 9', 'cpu0 100 0 0 0', 'cpu1 200 0 0 50', 'cpu10 400 0 0 0'].join('\n')
+  const times = (/** @type {Set<number> | null} */ allowed) => {
+    const found = parseProcessorTimes(text, allowed)
+    return [found?.cores, found?.busy_s, found?.idle_s]
+  }
+  assert.deepEqual(times(null), [3, 7, 0.5])
+  assert.deepEqual(times(new Set([1])), [1, 2, 0.5])
+  assert.deepEqual(times(parseProcessorList('0-1,10-11')), [3, 7, 0.5])
+  assert.equal(parseProcessorTimes(text, new Set([7])), null)
 })
 
-test('stolen time is null for an old kernel; text without the line of all processors gives null', () => {
-  assert.deepEqual(parseProcessorTimes('cpu  1 2 3 4\n'), { busy_s: 0.06, idle_s: 0.04, stolen_s: null })
-  for (const text of ['', 'cpu0 1 2 3 4 5 6 7 8 9 10\n']) assert.equal(parseProcessorTimes(text), null)
+test('stolen time is null for an old kernel; text without a line of a processor gives null', () => {
+  assert.deepEqual(
+    parseProcessorTimes('cpu  1 2 3 4\ncpu0 1 2 3 4\n'),
+    { cores: 1, busy_s: 0.06, interrupt_s: 0, idle_s: 0.04, stolen_s: null }
+  )
+  for (const text of ['', 'cpu  1 2 3 4 5 6 7 8 9 10\n']) assert.equal(parseProcessorTimes(text), null)
 })
 
 test('a running process and its children can be read; for an ended process the result is null', async () => {

@@ -20,27 +20,32 @@ const CORES = 4
 /**
  * Readings of a machine of four cores, a second apart, from 1000 s since 1970 on.
  * @param {Partial<Record<Part, Using>>[]} seconds  who used what in each second
- * @param {{others?: number, held_up?: number}} [besides]
+ * @param {{others?: number, stolen?: number, interrupts?: number, held_up?: number}} [besides]
+ * @returns {import('../src/machine/reading.js').Reading[]}
  */
-function readings (seconds, { others = 0, held_up: heldUp = 0 } = {}) {
+function readings (seconds, { others = 0, stolen = 0, interrupts = 0, held_up: heldUp = 0 } = {}) {
+  const names = /** @type {Part[]} */ ([...new Set(seconds.flatMap((parts) => Object.keys(parts)))])
   const at = (/** @type {number} */ second) => {
-    const names = /** @type {Part[]} */ ([...new Set(seconds.flatMap((parts) => Object.keys(parts)))])
     const used = (/** @type {Part} */ part) => seconds.slice(0, second)
       .reduce((sum, parts) => sum + (parts[part]?.cores ?? 0), 0)
-    const busyS = names.reduce((sum, name) => sum + used(name), 0) + others * second
+    const busyS = names.reduce((sum, name) => sum + used(name), 0) + (others + stolen + interrupts) * second
     return {
       at_us: (1000 + second) * 1e6,
       at_s: second,
-      processors: { busy_s: busyS, idle_s: CORES * second - busyS, stolen_s: null },
+      processors: {
+        cores: CORES,
+        busy_s: busyS,
+        interrupt_s: interrupts * second,
+        idle_s: CORES * second - busyS,
+        stolen_s: stolen * second
+      },
       pressure_s: 0.25 * second,
       held_up_s: heldUp * second,
-      ended_s: 0,
-      processes: new Map(names.map((part) => {
+      processes: new Map(names.map((part, index) => {
         const count = seconds.find((parts) => parts[part])?.[part]?.threads ?? 1
         const thread = { cpu_s: used(part) / count, run_queue_s: 0.1 * second }
-        return [part, {
-          part, cpu_s: used(part), threads: new Map(Array.from({ length: count }, (_, tid) => [`1/${tid}`, thread]))
-        }]
+        const threads = new Map(Array.from({ length: count }, (_, tid) => [tid, thread]))
+        return [index + 1, { name: part, part, parent: null, cpu_s: used(part), ended_s: 0, threads }]
       }))
     }
   }
@@ -54,17 +59,17 @@ const steady = (parts) => Array.from({ length: 3 }, () => parts)
  * @param {Partial<Record<Part, Using>>} parts
  * @param {object} [options]
  */
-const limitOf = (parts, options) => saturationOf(readings(steady(parts)), { cores: CORES, ...options })?.limit
+const limitOf = (parts, options = {}) => saturationOf(readings(steady(parts)), options)?.limit
 
 describe('the limit of a trial', () => {
   test('is nothing where no part used what it may use', () => {
-    const found = saturationOf(readings(steady({ generator: { cores: 1 }, wiki: { cores: 0.85 } })), { cores: CORES })
+    const found = saturationOf(readings(steady({ generator: { cores: 1 }, wiki: { cores: 0.85 } })), {})
     assert.equal(found?.limit, 'nothing')
     assert.equal(found?.evidence, 'the cores were 46 % busy: k6 25 %, the wiki 21 %')
     assert.equal(found?.disturbed, null)
     assert.deepEqual(
       [found?.sampled_s, found?.busy_cores, found?.idle_cores, found?.stolen_cores, found?.pressure_ratio],
-      [3, 1.85, 2.15, null, 0.25]
+      [3, 1.85, 2.15, 0, 0.25]
     )
     assert.deepEqual(found?.parts.wiki, { cpu_cores: 0.85, busiest_thread_cores: 0.85, run_queue_cores: 0.1 })
   })
@@ -103,42 +108,59 @@ describe('the limit of a trial', () => {
     const start = { generator: { cores: 4, threads: 8 } }
     const load = { generator: { cores: 0.5 }, wiki: { cores: 0.95 } }
     const all = readings([start, start, start, load, load, start])
-    assert.equal(saturationOf(all, { cores: CORES })?.limit, 'generator')
-    const during = { cores: CORES, fromUs: 1002.9e6, untilUs: 1005.1e6 }
+    assert.equal(saturationOf(all, {})?.limit, 'generator')
+    const during = { fromUs: 1002.9e6, untilUs: 1005.1e6 }
     assert.deepEqual([saturationOf(all, during)?.limit, saturationOf(all, during)?.sampled_s], ['wiki', 2])
   })
 
-  test('of a load shorter than a second is judged by the seconds that it touches', () => {
+  test('of a load shorter than the seconds that it touches is not known', () => {
     const all = readings([{ wiki: { cores: 0.1 } }, { wiki: { cores: 0.95 } }, { wiki: { cores: 0.1 } }])
-    const during = { cores: CORES, fromUs: 1001.3e6, untilUs: 1001.6e6 }
-    assert.deepEqual([saturationOf(all, during)?.limit, saturationOf(all, during)?.sampled_s], ['wiki', 1])
+    assert.equal(saturationOf(all, { fromUs: 1001.3e6, untilUs: 1001.6e6 }), null)
+    assert.equal(saturationOf(all, { fromUs: 1000.9e6, untilUs: 1002.1e6 })?.limit, 'wiki')
   })
 
   test('is not known without readings', () => {
-    assert.equal(saturationOf([], { cores: CORES }), null)
-    assert.equal(saturationOf(readings([]), { cores: CORES }), null)
+    assert.equal(saturationOf([], {}), null)
+    assert.equal(saturationOf(readings([]), {}), null)
   })
 })
 
-test('a trial is disturbed by others that used a tenth of the cores, and by a thread that was held up', () => {
+test('a trial is disturbed by others and by the host that took a tenth of the cores, and by a thread held up', () => {
   const found = (/** @type {object} */ besides) =>
-    saturationOf(readings(steady({ wiki: { cores: 0.5 } }), besides), { cores: CORES })?.disturbed
-  assert.equal(found({ others: 0.3 }), null)
+    saturationOf(readings(steady({ wiki: { cores: 0.5 } }), besides), {})?.disturbed
+  assert.equal(found({ others: 0.3, stolen: 0.3, interrupts: 0.5, held_up: 0.05 }), null)
   assert.equal(found({ others: 0.5 }), 'other processes had 13 % of the cores')
-  assert.equal(found({ held_up: 0.05 }), null)
+  assert.equal(found({ stolen: 0.5 }), 'the host gave 13 % of the cores to others')
   assert.equal(found({ held_up: 0.2 }), 'a thread that only has to wake up was held up for 20 % of the time')
 })
 
-test('a child that ends within a second used its processor time itself, not this process or others', () => {
-  const lab = { cores: 0.1 }
-  const [begin, end, last] = readings([{ generator: { cores: 1 }, lab }, { generator: { cores: 0.6 }, lab }])
-  const afterwards = { part: /** @type {const} */ ('lab'), cpu_s: 1.8, threads: new Map() }
-  const ended = { ...last, ended_s: 1.6, processes: new Map([['lab', afterwards]]) }
-  const intervals = /** @type {const} */ ([[intervalBetween(begin, end), 1], [intervalBetween(end, ended), 0.6]])
-  for (const [interval, used] of intervals) {
-    const cores = (/** @type {string} */ name) => Math.round(1e6 * (interval.processes.get(name)?.cpu_cores ?? 0)) / 1e6
-    assert.deepEqual([cores('generator'), cores('lab'), Math.round(1e6 * interval.others_cores)], [used, 0.1, 0])
+describe('the processor time of a process that ends', () => {
+  const parts = { lab: { cores: 0.1 }, generator: { cores: 1 } }
+  const [begin, end] = readings([parts, parts]).slice(1)
+  const lab = /** @type {import('../src/machine/reading.js').ProcessReading} */ (end.processes.get(1))
+  const generator = /** @type {import('../src/machine/reading.js').ProcessReading} */ (begin.processes.get(2))
+  const child = { ...generator, parent: 1 }
+  const began = { ...begin, processes: new Map(begin.processes).set(2, child) }
+  const coresOf = (/** @type {ReturnType<typeof intervalBetween>} */ { processes, others_cores: others }) => {
+    const all = { ...Object.fromEntries([...processes].map(([name, use]) => [name, use.cpu_cores])), others }
+    return Object.fromEntries(Object.entries(all).map(([name, cores]) => [name, Math.round(100 * cores) / 100]))
   }
+
+  test('is its own until the end, though its parent takes it over', () => {
+    const processes = new Map([[1, { ...lab, ended_s: 2 }]])
+    assert.deepEqual(coresOf(intervalBetween(began, { ...end, processes })), { lab: 0.1, generator: 1, others: 0 })
+  })
+
+  test('is lost if nothing takes it over, and what others used is no less for it', () => {
+    const busyS = begin.processors.busy_s + 0.1
+    const killed = { ...end, processors: { ...end.processors, busy_s: busyS }, processes: new Map([[1, lab]]) }
+    assert.deepEqual(coresOf(intervalBetween(began, killed)), { lab: 0.1, generator: 0, others: 0 })
+  })
+
+  test('is not counted twice if another process of the same name follows', () => {
+    const processes = new Map([[1, { ...lab, ended_s: 1.5 }], [3, { ...child, cpu_s: 0.5 }]])
+    assert.deepEqual(coresOf(intervalBetween(began, { ...end, processes })), { lab: 0.1, generator: 1, others: 0 })
+  })
 })
 
 test('a real process that always works is found with one thread at its limit, and one that sleeps is not', async () => {
@@ -158,7 +180,7 @@ test('a real process that always works is found with one thread at its limit, an
   const wanted = (/** @type {string} */ name) => {
     const { cpu_cores: cpu, run_queue_cores: waited } = /** @type {import('../src/machine/usage.js').Use} */ (
       uses.get(name))
-    return cpu + waited
+    return cpu + Number(waited)
   }
   assert.ok(wanted('works') > 0.5 && wanted('works') > 4 * wanted('sleeps'), `${wanted('works')}, ${wanted('sleeps')}`)
   assert.ok(idle + busy > 0 && idle + busy < 1.5 * availableParallelism())

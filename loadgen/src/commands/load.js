@@ -1,14 +1,18 @@
 import { writeFileSync } from 'node:fs'
+import path from 'node:path'
 import { lockHolder } from '@stevec/harness/machine-lock'
 import { holds, parseCondition, valueOf } from '../load/condition.js'
 import { hgrmOf } from '../load/hgrm.js'
 import {
   ELSEWHERE, HERE, isLoopback, OPEN_VUS, parseUrl, readPaths, refuseUnwritable, settingsOf
 } from '../load/options.js'
-import { inWords, warningsOf } from '../load/outcome.js'
+import { inWords, isLimited, warningsOf } from '../load/outcome.js'
 import { searchRate } from '../load/search.js'
 import { send } from '../load/send.js'
+import { readConfig } from '../config.js'
 import { EXIT } from '../exit-codes.js'
+import { stackProcesses } from '../stack/stack-processes.js'
+import { readState } from '../stack/state.js'
 import { UsageError } from '../usage-error.js'
 import { integerOption, interruptSignal, refuseMore } from './options.js'
 
@@ -89,6 +93,7 @@ Examples:
       settings: settingsOf(values, elsewhere ? ELSEWHERE : HERE, paths),
       seed: integerOption(values.seed, '--seed', { least: 0, most: 2 ** 32 - 1 }) ?? 1,
       paths,
+      servers: ownServers(),
       signal: interruptSignal()
     }
     const measuring = await lockHolder()
@@ -115,6 +120,12 @@ Examples:
   }
 }
 
+/** Returns the processes of `stevec up`: without them, the wiki would count as somebody else's work. */
+function ownServers () {
+  const state = readState(path.join(readConfig().stateDirectory, 'wiki'))
+  return state === null ? [] : stackProcesses(state)
+}
+
 /** @param {string} holder  of the lock of measurements */
 const distorts = (holder) =>
   `a measurement is under way on this machine: ${holder}. This load and it distort each other's times`
@@ -138,7 +149,7 @@ async function search (load, values, most) {
   const note = (rate, outcome, held) => {
     if (values.quiet) return
     const { response_percentiles_ms: percentiles, failed, schedule, saturation } = outcome
-    const limit = saturation?.limit === 'generator' ? ' (the generator was at its limit)' : ''
+    const limit = isLimited(saturation) ? ` (the ${saturation?.limit} was at its limit)` : ''
     process.stderr.write(`${rate} a second: p50 ${percentiles.p50} ms, p99 ${percentiles.p99}, lag p99 ` +
       `${schedule?.lag_p99_ms}, ${failed} failed: ${held ? 'held' : 'not held'}${limit}\n`)
   }

@@ -1,5 +1,4 @@
 import { writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import path from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { saturationOf } from '../machine/saturation.js'
@@ -19,22 +18,33 @@ const PROCESS_COLUMNS = /** @type {const} */ (['cpu_cores', 'busiest_thread_core
  * @param {string} options.directory  of the trial
  * @param {import('./site.js').Site} options.site
  * @param {import('./samples.js').Counts | null} options.samples  of the probe
+ * @param {import('../../scenarios/arrivals.js').Burst | null} options.burst
  * @param {import('./origin-samples.js').Kept | null} options.originSamples
  * @returns {import('../machine/saturation.js').Saturation | null}
  */
-export function keepMachineUse ({ readings, directory, site, samples, originSamples }) {
+export function keepMachineUse ({ readings, directory, site, samples, burst, originSamples }) {
   const intervals = intervalsOf(readings)
   if (intervals.length === 0) return null
   write(directory, 'machine', ['time_us', 'duration_s', ...MACHINE_COLUMNS], intervals.map(machineRow))
   write(directory, 'processes', ['time_us', 'process', 'part', ...PROCESS_COLUMNS], intervals.flatMap(processRows))
   const isRemote = site.facts.origin !== undefined && site.facts.origin.kind !== 'local'
   return saturationOf(readings, {
-    cores: availableParallelism(),
-    fromUs: samples?.first_sent_at_us,
-    untilUs: samples?.last_done_at_us,
+    ...spanOf(samples, burst),
     quotaCores: site.quotaCores,
     remoteOriginShare: isRemote ? originSamples?.cpu_ratio_mean : null
   })
+}
+
+/**
+ * Returns the time to judge: that of the requests; of a crowd, only its peak, which a mean would hide.
+ * @param {import('./samples.js').Counts | null} samples
+ * @param {import('../../scenarios/arrivals.js').Burst | null} burst
+ */
+function spanOf (samples, burst) {
+  const [fromUs, untilUs] = [samples?.first_sent_at_us ?? null, samples?.last_done_at_us ?? null]
+  if (fromUs === null || untilUs === null || burst === null) return { fromUs, untilUs }
+  const beginUs = fromUs + burst.at_s * 1e6
+  return { fromUs: beginUs, untilUs: Math.min(untilUs, beginUs + (burst.ramp_s + burst.for_s) * 1e6) }
 }
 
 /** @param {Interval} interval */

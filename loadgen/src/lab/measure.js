@@ -65,7 +65,12 @@ export async function measure ({ site, signal, watchPort, threads }, trial, dire
     overlap: samples.overlap,
     origin_samples: load.originSamples,
     saturation: keepMachineUse({
-      readings: load.readings, directory, site, samples: samples.probe, originSamples: load.originSamples
+      readings: load.readings,
+      directory,
+      site,
+      samples: samples.probe,
+      originSamples: load.originSamples,
+      burst: settings.burst
     })
   }
 }

@@ -48,7 +48,21 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   const stack = createLabStack({ directory, database, ports, origin, profile, links, signal, progress })
   const preparation = createPreparation({ wikiUrl, seed, emulated: origin.facts.emulated === true, signal, progress })
   const mongodbUri = database?.uri ?? mongodUri(ports.mongod)
-  const site = createStackSite({ directory, wikiUrl, mongodbUri, origin, profile, stack, preparation, signal })
+  const serverPid = await database?.serverPid() ?? null
+  /** @type {import('../machine/reading.js').WatchedProcess[]} */
+  const ownDatabase = serverPid === null ? [] : [{ name: 'mongod', pid: serverPid, part: 'database' }]
+  const processes = () => [...stackProcesses(stack.state()), ...origin.processes?.() ?? [], ...ownDatabase]
+  const site = createStackSite({
+    directory,
+    wikiUrl,
+    mongodbUri,
+    processes,
+    origin,
+    profile,
+    stack,
+    preparation,
+    signal
+  })
   return {
     ...site,
     async close () {
@@ -66,6 +80,7 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
  * @param {string} options.directory  of the stack
  * @param {string} options.wikiUrl  the wiki itself, past every cache
  * @param {string} options.mongodbUri  of its database
+ * @param {Site['processes']} options.processes
  * @param {import('../stack/origin/origin.js').Origin} options.origin
  * @param {import('../profile/profile.js').Profile} options.profile
  * @param {ReturnType<typeof createLabStack>} options.stack
@@ -73,7 +88,7 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
  * @param {AbortSignal} options.signal
  * @returns {Omit<Site, 'close'>}
  */
-function createStackSite ({ directory, wikiUrl, mongodbUri, origin, profile, stack, preparation, signal }) {
+function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, profile, stack, preparation, signal }) {
   const logs = createLogs(directory, () => origin.fetchLog(directory))
 
   /** @param {Settings} settings */
@@ -99,7 +114,7 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, origin, profile, sta
     hasPops: false,
     start,
     sample: origin.sample,
-    processes: () => [...stackProcesses(stack.state()), ...origin.processes?.() ?? []],
+    processes,
     quotaCores: profile.applied.cpu ? profile.asked.origin.cpu_share : null,
 
     watchPurges (settings) {

@@ -26,12 +26,17 @@ export async function generateLoad (options) {
   const generators = createGenerators(signal)
   const sampling = keepOriginSamples(site, directory)
   const watch = watchMachine(() => [...site.processes(), ...generators.processes()])
-  const ended = await runGenerators(options, generators)
-    .then((load) => ({ load, error: null }), (error) => ({ load: null, error }))
-  const readings = watch.stop()
-  const originSamples = await sampling.stop()
-  if (ended.load === null) throw ended.error
-  return { ...ended.load, readings, originSamples }
+  /** @type {import('../machine/watch.js').Reading[]} */
+  let readings = []
+  /** @type {import('./origin-samples.js').Kept | null} */
+  let originSamples = null
+  const load = await runGenerators(options, generators).finally(async () => {
+    readings = watch.stop()
+    originSamples = await sampling.stop()
+    // After an error, no generator may load the next trial.
+    await generators.stop()
+  })
+  return { ...load, readings, originSamples }
 }
 
 /**
@@ -51,11 +56,7 @@ async function runGenerators (
     return totalOf(site.logs.ends()) > totalOf(logStarts)
   }
   const fault = planned === null ? null : site.causeFault(planned, { generators, hasResponse })
-  // After a failed fault, k6 must not load the next trial.
-  const [k6, faultTimes] = await Promise.all([probe.done, fault]).catch(async (error) => {
-    await generators.stop()
-    throw error
-  })
+  const [k6, faultTimes] = await Promise.all([probe.done, fault])
   const backgroundK6 = background === null ? null : await background.stop()
   return {
     k6,

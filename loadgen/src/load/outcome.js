@@ -92,8 +92,11 @@ function timesOf (outcome) {
   return `${times}, of answered requests; of all: ${all.join(', ')}`
 }
 
-/** @param {Outcome['saturation']} saturation */
-const isLimited = (saturation) => saturation !== null && ['generator', 'machine'].includes(saturation.limit)
+/**
+ * Whether the times are the generator's or the machine's rather than those of the server.
+ * @param {Outcome['saturation']} saturation
+ */
+export const isLimited = (saturation) => saturation !== null && ['generator', 'machine'].includes(saturation.limit)
 
 /**
  * @param {Outcome} outcome

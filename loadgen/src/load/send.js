@@ -1,5 +1,5 @@
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { arrivalTimesOf } from '../../scenarios/arrivals.js'
 import { pageName } from '../../scenarios/plan.js'
@@ -17,6 +17,7 @@ import { outcomeOf } from './outcome.js'
  * @property {number} seed
  * @property {string[] | null} paths  null: /wiki/page-000001 …
  * @property {string} [samplesFile]  gets a row for each request (docs/results-format.md), compressed
+ * @property {import('../machine/reading.js').WatchedProcess[]} servers  of this machine that answer, as far as known
  * @property {AbortSignal} signal
  */
 
@@ -26,7 +27,7 @@ import { outcomeOf } from './outcome.js'
  * @returns {Promise<{outcome: import('./outcome.js').Outcome, responsesMs: Float64Array}>} `responsesMs` rise
  * @throws {Error} when k6 does not end well
  */
-export async function send ({ url, settings, seed, paths, samplesFile, signal }) {
+export async function send ({ url, settings, seed, paths, samplesFile, servers, signal }) {
   const directory = mkdtempSync(path.join(tmpdir(), 'stevec-load-'))
   try {
     const plan = {
@@ -41,7 +42,7 @@ export async function send ({ url, settings, seed, paths, samplesFile, signal })
     // Reading resets it: the second reading counts this load only.
     const counts = await counterOf(url)
     const generators = createGenerators(signal)
-    const watch = watchMachine(generators.processes)
+    const watch = watchMachine(() => [...servers, ...generators.processes()])
     const generator = await generators.start({
       name: 'k6',
       directory,
@@ -70,9 +71,7 @@ export async function send ({ url, settings, seed, paths, samplesFile, signal })
     })
     if (samplesFile !== undefined) copyFileSync(samples, samplesFile)
     const responsesMs = Float64Array.from(times).sort()
-    const saturation = saturationOf(readings, {
-      cores: availableParallelism(), fromUs: found.first_sent_at_us, untilUs: found.last_done_at_us
-    })
+    const saturation = saturationOf(readings, { fromUs: found.first_sent_at_us, untilUs: found.last_done_at_us })
     return { outcome: outcomeOf({ url, counts: found, responsesMs, k6, saturation, counter }), responsesMs }
   } finally {
     rmSync(directory, { recursive: true, force: true })

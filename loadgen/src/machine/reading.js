@@ -9,11 +9,14 @@ export const PARTS = /** @type {const} */ (['generator', 'links', 'edge', 'origi
 /** A process whose descendants count as itself. @typedef {{name: string, pid: number, part: Part}} WatchedProcess */
 
 /**
- * Times since the start of a process and its descendants, ended ones included.
- * @typedef {object} ProcessTimes
+ * A process, and what it has used since its start.
+ * @typedef {object} ProcessReading
+ * @property {string} name  of the watched process that it is, or descends from
  * @property {Part} part
+ * @property {number | null} parent  pid of the process that gets its times when it ends
  * @property {number} cpu_s
- * @property {Map<string, {cpu_s: number, run_queue_s: number}>} threads  of living processes, by pid/tid
+ * @property {number} ended_s  of its children that have ended
+ * @property {Map<number, {cpu_s: number, run_queue_s: number | null}>} threads  by id
  */
 
 /**
@@ -24,8 +27,7 @@ export const PARTS = /** @type {const} */ (['generator', 'links', 'edge', 'origi
  * @property {import('@stevec/harness/proc').ProcessorTimes} processors
  * @property {number | null} pressure_s  see readCpuPressure
  * @property {number} held_up_s  see startSleeper
- * @property {number} ended_s  processor time of children of this process that have ended, also in that of `lab`
- * @property {Map<string, ProcessTimes>} processes  by name; `lab` is this process, with what it started besides
+ * @property {Map<number, ProcessReading>} processes  by pid; `lab` is this process, with what it started besides
  */
 
 /**
@@ -36,33 +38,38 @@ export const PARTS = /** @type {const} */ (['generator', 'links', 'edge', 'origi
 export function readMachine (watched, heldUpS) {
   const processors = readProcessorTimes()
   if (processors === null) return null
-  /** @type {Map<string, ProcessTimes>} */
-  const processes = new Map([['lab', { part: 'lab', cpu_s: 0, threads: new Map() }]])
+  /** @type {Reading['processes']} */
+  const processes = new Map()
   const byPid = new Map(watched.map((each) => [each.pid, each]))
-  const roots = [{ name: 'lab', pid: process.pid, part: /** @type {const} */ ('lab') }, ...watched]
-  /** Processes that were counted as descendants of another. @type {Set<number>} */
-  const seen = new Set()
-  for (const { name, pid, part } of roots) add(name, part, pid, 0)
+  const lab = { name: 'lab', pid: process.pid, part: /** @type {const} */ ('lab') }
+  for (const root of [lab, ...watched]) add(root, root.pid, null, 0)
   return {
     at_us: Math.round((performance.timeOrigin + performance.now()) * 1000),
     at_s: performance.now() / 1000,
     processors,
     pressure_s: readCpuPressure(),
     held_up_s: heldUpS,
-    ended_s: readProcessStat(process.pid)?.ended_children_cpu_s ?? 0,
     processes
   }
 
-  /** @param {string} name @param {Part} part @param {number} pid @param {number} depth */
-  function add (name, part, pid, depth) {
-    const stat = seen.has(pid) ? null : readProcessStat(pid)
+  /**
+   * @param {{name: string, part: Part}} heir  of which it is a descendant
+   * @param {number} pid
+   * @param {number | null} parent
+   * @param {number} depth
+   */
+  function add (heir, pid, parent, depth) {
+    const stat = processes.has(pid) ? null : readProcessStat(pid)
     if (stat === null || depth > DEPTH_MAX) return
-    seen.add(pid)
-    const own = byPid.get(pid) ?? { name, part }
-    const times = processes.get(own.name) ?? { part: own.part, cpu_s: 0, threads: new Map() }
-    processes.set(own.name, times)
-    times.cpu_s += stat.cpu_s + stat.ended_children_cpu_s
-    for (const { tid, ...thread } of readThreads(pid)) times.threads.set(`${pid}/${tid}`, thread)
-    for (const child of childPids(pid)) add(own.name, own.part, child, depth + 1)
+    const { name, part } = byPid.get(pid) ?? heir
+    processes.set(pid, {
+      name,
+      part,
+      parent,
+      cpu_s: stat.cpu_s,
+      ended_s: stat.ended_children_cpu_s,
+      threads: new Map(readThreads(pid).map(({ tid, ...times }) => [tid, times]))
+    })
+    for (const child of childPids(pid)) add({ name, part }, child, pid, depth + 1)
   }
 }

@@ -33,20 +33,19 @@ export const DISTURBED_SHARE = 0.1
 /**
  * @param {import('./reading.js').Reading[]} readings
  * @param {object} during
- * @param {number} during.cores  of the machine
  * @param {number | null} [during.fromUs]  of the first request, microseconds since 1970
  * @param {number | null} [during.untilUs]  of the last response
  * @param {number | null} [during.quotaCores]  of the origin's processes together; null: no limit
  * @param {number | null} [during.remoteOriginShare]  of its own cores, that an origin on another machine used
- * @returns {Saturation | null} null: nothing was read
+ * @returns {Saturation | null} null: nothing was read, or the load was too short for readings within it
  */
 export function saturationOf (readings, {
-  cores, fromUs = null, untilUs = null, quotaCores = null, remoteOriginShare = null
+  fromUs = null, untilUs = null, quotaCores = null, remoteOriginShare = null
 }) {
   const intervals = underLoad(intervalsOf(readings), fromUs, untilUs)
   if (intervals.length === 0) return null
   const mean = meanOf(intervals)
-  const facts = { ...mean, cores }
+  const facts = { ...mean, cores: readings[0].processors.cores }
   return {
     ...limitOf(facts, quotaCores, remoteOriginShare),
     disturbed: disturbanceOf(facts),
@@ -59,14 +58,14 @@ export function saturationOf (readings, {
  * @param {Interval[]} intervals
  * @param {number | null} fromUs
  * @param {number | null} untilUs
- * @returns {Interval[]} those within the load; if they cover less than half of it, those that overlap it
+ * @returns {Interval[]} those within the load; none if they cover less than half of it, as the others are also about
+ *   the generator's start and end
  */
 function underLoad (intervals, fromUs, untilUs) {
   if (fromUs === null || untilUs === null) return intervals
   const within = intervals.filter((each) => each.from_us >= fromUs && each.until_us <= untilUs)
   const coveredS = within.reduce((sum, { duration_s: durationS }) => sum + durationS, 0)
-  if (coveredS > (untilUs - fromUs) / 2e6) return within
-  return intervals.filter((each) => each.until_us > fromUs && each.from_us < untilUs)
+  return coveredS >= (untilUs - fromUs) / 2e6 ? within : []
 }
 
 /** @param {Interval[]} intervals  at least one */
@@ -80,6 +79,7 @@ function meanOf (intervals) {
   const names = /** @type {Part[]} */ ([...new Set(used.flatMap((parts) => Object.keys(parts)))])
   const use = (/** @type {Part} */ part, /** @type {keyof Use} */ name) =>
     weighted((each) => used[intervals.indexOf(each)][part]?.[name] ?? 0)
+  const isQueueKnown = (/** @type {Part} */ part) => used.every((parts) => parts[part]?.run_queue_cores !== null)
   return {
     busy_cores: weighted((each) => each.busy_cores),
     idle_cores: weighted((each) => each.idle_cores),
@@ -90,7 +90,7 @@ function meanOf (intervals) {
     parts: /** @type {Partial<Record<Part, Use>>} */ (Object.fromEntries(names.map((part) => [part, {
       cpu_cores: use(part, 'cpu_cores'),
       busiest_thread_cores: use(part, 'busiest_thread_cores'),
-      run_queue_cores: use(part, 'run_queue_cores')
+      run_queue_cores: isQueueKnown(part) ? use(part, 'run_queue_cores') : null
     }])))
   }
 }
@@ -132,12 +132,14 @@ function limitOf (facts, quotaCores, remoteOriginShare) {
 }
 
 /**
- * @param {Pick<Facts, 'cores' | 'others_cores' | 'held_up_ratio'>} facts
+ * @param {Pick<Facts, 'cores' | 'others_cores' | 'stolen_cores' | 'held_up_ratio'>} facts
  * @returns {string | null} a sentence
  */
-export function disturbanceOf ({ cores, others_cores: others, held_up_ratio: heldUp }) {
+export function disturbanceOf ({ cores, others_cores: others, stolen_cores: stolen, held_up_ratio: heldUp }) {
+  const stolenShare = (stolen ?? 0) / cores
   const reasons = [
     ...(others / cores > DISTURBED_SHARE ? [`other processes had ${percent(others / cores)} of the cores`] : []),
+    ...(stolenShare > DISTURBED_SHARE ? [`the host gave ${percent(stolenShare)} of the cores to others`] : []),
     ...(heldUp > DISTURBED_SHARE ? [`a thread that only has to wake up was held up for ${percent(heldUp)} of the time`] : [])
   ]
   return reasons.length === 0 ? null : reasons.join(', and ')

@@ -8,7 +8,7 @@ import { PARTS } from './reading.js'
  * @typedef {object} Use
  * @property {number} cpu_cores
  * @property {number} busiest_thread_cores  of its threads, the one that used most
- * @property {number} run_queue_cores  of its threads together: ready to run, without a core
+ * @property {number | null} run_queue_cores  of its threads together: ready to run, without a core; null: not reported
  */
 
 /**
@@ -22,7 +22,7 @@ import { PARTS } from './reading.js'
  * @property {number | null} stolen_cores
  * @property {number | null} pressure_ratio
  * @property {number} held_up_ratio
- * @property {number} others_cores  busy, and not by a watched process or this one
+ * @property {number} others_cores  busy, and not by a watched process, this one, interrupts or the host
  * @property {Map<string, Use & {part: Part}>} processes  by name
  */
 
@@ -40,73 +40,74 @@ export const intervalsOf = (readings) => readings.slice(1).map((end, index) => i
 export function intervalBetween (begin, end) {
   const durationS = Math.max(0.001, end.at_s - begin.at_s)
   const per = (/** @type {number} */ seconds) => Math.max(0, seconds) / durationS
-  const rateOf = (/** @type {number | null} */ before, /** @type {number | null} */ after) =>
+  const rise = (/** @type {number | null} */ before, /** @type {number | null} */ after) =>
     before === null || after === null ? null : per(after - before)
-  const processes = new Map([...end.processes].map(([name, times]) =>
-    [name, { part: times.part, ...useBetween(begin.processes.get(name), times, per) }]))
-  giveBack(begin, end, processes, per)
-  const busyS = end.processors.busy_s - begin.processors.busy_s
-  const oursS = totalS(end) - totalS(begin)
+  const [before, after] = [begin.processors, end.processors]
+  const processes = useBetween(begin, end, per)
+  const ours = [...processes.values()].reduce((sum, use) => sum + use.cpu_cores, 0)
+  const [busy, stolen] = [per(after.busy_s - before.busy_s), rise(before.stolen_s, after.stolen_s)]
   return {
     from_us: begin.at_us,
     until_us: end.at_us,
     duration_s: durationS,
-    busy_cores: per(busyS),
-    idle_cores: per(end.processors.idle_s - begin.processors.idle_s),
-    stolen_cores: rateOf(begin.processors.stolen_s, end.processors.stolen_s),
-    pressure_ratio: rateOf(begin.pressure_s, end.pressure_s),
+    busy_cores: busy,
+    idle_cores: per(after.idle_s - before.idle_s),
+    stolen_cores: stolen,
+    pressure_ratio: rise(begin.pressure_s, end.pressure_s),
     held_up_ratio: Math.min(1, per(end.held_up_s - begin.held_up_s)),
-    others_cores: per(busyS - oursS),
+    others_cores: Math.max(0, busy - (stolen ?? 0) - per(after.interrupt_s - before.interrupt_s) - ours),
     processes
   }
 }
 
 /**
- * Processor time of all watched processes and this one. A child's time goes over to its parent when it ends, so the sum
- * never falls.
- * @param {Reading} reading
- */
-const totalS = ({ processes }) => [...processes.values()].reduce((sum, { cpu_s: cpuS }) => sum + cpuS, 0)
-
-/**
- * Gives processes that ended in the interval what they used in it: this process took over the time of its children.
  * @param {Reading} begin
  * @param {Reading} end
- * @param {Interval['processes']} processes  changed
  * @param {(seconds: number) => number} per
+ * @returns {Interval['processes']}
  */
-function giveBack (begin, end, processes, per) {
-  const lab = processes.get('lab')
-  const gone = [...begin.processes].filter(([name, { cpu_s: cpuS }]) => cpuS > (end.processes.get(name)?.cpu_s ?? 0))
-  if (lab === undefined || gone.length === 0) return
-  const takenOverS = end.ended_s - begin.ended_s
-  const beforeS = gone.reduce((sum, [, { cpu_s: cpuS }]) => sum + cpuS, 0)
-  lab.cpu_cores = Math.max(0, lab.cpu_cores - per(takenOverS))
-  for (const [name, { part }] of gone) {
-    const use = processes.get(name) ?? { part, cpu_cores: 0, busiest_thread_cores: 0, run_queue_cores: 0 }
-    processes.set(name, { ...use, cpu_cores: use.cpu_cores + per((takenOverS - beforeS) / gone.length) })
+function useBetween (begin, end, per) {
+  /** @type {Interval['processes']} */
+  const uses = new Map()
+  const useOf = ({ name = '', part = /** @type {Part} */ ('lab') }) => {
+    const use = uses.get(name) ?? { part, cpu_cores: 0, busiest_thread_cores: 0, run_queue_cores: 0 }
+    uses.set(name, use)
+    return use
   }
+  for (const [pid, now] of end.processes) {
+    const before = begin.processes.get(pid)
+    const use = useOf(now)
+    use.cpu_cores += per(now.cpu_s - (before?.cpu_s ?? 0))
+    for (const [tid, thread] of now.threads) {
+      const threadBefore = before?.threads.get(tid)
+      const cores = per(thread.cpu_s - (threadBefore?.cpu_s ?? 0))
+      use.busiest_thread_cores = Math.max(use.busiest_thread_cores, cores)
+      if (thread.run_queue_s === null) use.run_queue_cores = null
+      else if (use.run_queue_cores !== null) {
+        use.run_queue_cores += per(thread.run_queue_s - (threadBefore?.run_queue_s ?? 0))
+      }
+    }
+    const { heirs, usedS } = endedBetween(begin, end, pid)
+    for (const heir of heirs) useOf(heir).cpu_cores += per(usedS / heirs.length)
+  }
+  return uses
 }
 
 /**
- * @param {import('./reading.js').ProcessTimes | undefined} begin  undefined: it started since
- * @param {import('./reading.js').ProcessTimes} end
- * @param {(seconds: number) => number} per
- * @returns {Use}
+ * What children of a process used before they ended: the process has taken over all the time that they ever used. A
+ * child that began and ended within the interval counts as its parent.
+ * @param {Reading} begin
+ * @param {Reading} end
+ * @param {number} pid  of the parent
+ * @returns {{heirs: import('./reading.js').ProcessReading[], usedS: number}}
  */
-function useBetween (begin, end, per) {
-  let busiestS = 0
-  let runQueueS = 0
-  for (const [thread, now] of end.threads) {
-    const before = begin?.threads.get(thread)
-    busiestS = Math.max(busiestS, now.cpu_s - (before?.cpu_s ?? 0))
-    runQueueS += now.run_queue_s - (before?.run_queue_s ?? 0)
-  }
-  return {
-    cpu_cores: per(end.cpu_s - (begin?.cpu_s ?? 0)),
-    busiest_thread_cores: per(busiestS),
-    run_queue_cores: per(runQueueS)
-  }
+function endedBetween (begin, end, pid) {
+  const now = /** @type {import('./reading.js').ProcessReading} */ (end.processes.get(pid))
+  const takenOverS = now.ended_s - (begin.processes.get(pid)?.ended_s ?? 0)
+  const gone = [...begin.processes].flatMap(([child, process]) =>
+    process.parent === pid && !end.processes.has(child) ? [process] : [])
+  const knownS = gone.reduce((sum, { cpu_s: cpuS, ended_s: endedS }) => sum + cpuS + endedS, 0)
+  return { heirs: gone.length > 0 ? gone : [now], usedS: Math.max(0, takenOverS - knownS) }
 }
 
 /**
@@ -119,11 +120,11 @@ export function partsOf ({ processes }) {
   for (const part of PARTS) {
     const uses = [...processes.values()].filter((use) => use.part === part)
     if (uses.length === 0) continue
-    const sum = (/** @type {keyof Use} */ name) => uses.reduce((total, use) => total + use[name], 0)
+    const isQueueKnown = uses.every((use) => use.run_queue_cores !== null)
     parts[part] = {
-      cpu_cores: sum('cpu_cores'),
+      cpu_cores: uses.reduce((sum, use) => sum + use.cpu_cores, 0),
       busiest_thread_cores: Math.max(...uses.map((use) => use.busiest_thread_cores)),
-      run_queue_cores: sum('run_queue_cores')
+      run_queue_cores: isQueueKnown ? uses.reduce((sum, use) => sum + (use.run_queue_cores ?? 0), 0) : null
     }
   }
   return parts

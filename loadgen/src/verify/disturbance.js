@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { disturbanceOf } from '../machine/saturation.js'
 import { intervalBetween } from '../machine/usage.js'
 import { watchMachine } from '../machine/watch.js'
@@ -13,6 +12,6 @@ export function watchDisturbance () {
     const readings = watch.stop()
     const [begin, end] = [readings[0], readings[readings.length - 1]]
     if (begin === undefined) return undefined
-    return disturbanceOf({ ...intervalBetween(begin, end), cores: availableParallelism() }) ?? undefined
+    return disturbanceOf({ ...intervalBetween(begin, end), cores: begin.processors.cores }) ?? undefined
   }
 }
