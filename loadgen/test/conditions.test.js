@@ -1,55 +1,101 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
-import { describe, test } from 'node:test'
+import { afterEach, beforeEach, describe, test } from 'node:test'
 import { ROOT } from '@stevec/harness/config'
+import { lockFolder } from '@stevec/harness/folder-lock'
 import { lockHolder } from '@stevec/harness/machine-lock'
-import { waitUntil } from '@stevec/harness/processes'
+import { isAlive, startProcess, stopProcess, waitUntil } from '@stevec/harness/processes'
 import { createSandbox, json, STARTED_WITHIN_MS, trialsOf } from './helper.js'
 
 /** No process listens on this port. */
 const NO_PROXY = 'http://127.0.0.1:9'
 
-describe('two measurements at once', () => {
-  test('are refused, also with state of their own, unless the second waits', async (t) => {
-    const [first, second] = [await createSandbox(), await createSandbox()]
-    /** @type {ReturnType<typeof first.start>[]} */
-    const started = []
-    t.after(async () => {
-      for (const { child } of started) child.kill('SIGKILL')
-      await Promise.all(started.map(({ done }) => done))
-      first.remove()
-      second.remove()
-    })
-    const together = { STEVEC_LOCK: first.env.STEVEC_LOCK }
-    const file = first.experiment({ factors: { door: ['source'] } })
+/**
+ * Holds the machine's lock of a sandbox until its input ends.
+ * @param {Awaited<ReturnType<typeof createSandbox>>} sandbox
+ */
+async function holdMachine ({ env }) {
+  const holder = spawn(process.execPath, ['harness/bin/alone.js', 'cat'], {
+    cwd: ROOT,
+    env,
+    stdio: ['pipe', 'ignore', 'inherit']
+  })
+  process.env.STEVEC_LOCK = env.STEVEC_LOCK
+  assert.ok(await waitUntil(lockHolder, STARTED_WITHIN_MS))
+  return holder
+}
 
-    const run = first.start(['run', file])
-    started.push(run)
-    assert.ok(await waitUntil(() => run.output.stdout.includes('starting mongod'), STARTED_WITHIN_MS))
-    const waiting = second.start(['run', file, '--wait'], together)
-    started.push(waiting)
-    assert.ok(await waitUntil(() => waiting.output.stdout.includes('waiting for'), STARTED_WITHIN_MS))
-    const holder = new RegExp(`process ${run.child.pid}, stevec run ${file}, since \\d{4}-`)
-    assert.match(waiting.output.stdout, holder)
+describe('while another measurement is under way', () => {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  /** @type {Awaited<ReturnType<typeof holdMachine>>} */
+  let holder
+  beforeEach(async () => {
+    sandbox = await createSandbox()
+    holder = await holdMachine(sandbox)
+  })
+  afterEach(() => {
+    holder.stdin.end()
+    sandbox.remove()
+  })
+  const said = () => new RegExp(`process ${holder.pid}, harness/bin/alone.js cat, since \\d{4}-`)
 
+  test('a second one is refused, and a load warns', async () => {
+    const file = sandbox.experiment({})
     for (const args of [['run', file], ['verify', '--short'], ['calibrate']]) {
-      const { exitCode, stderr } = await second.stevec(args, together)
-      assert.match(stderr, holder, args.join(' '))
+      const { exitCode, stderr } = await sandbox.stevec(args)
+      assert.match(stderr, said(), args.join(' '))
       assert.match(stderr, /another measurement is under way .* wait for it .*--wait/)
       assert.equal(exitCode, 3, args.join(' '))
     }
-    assert.equal(existsSync(second.results), false)
-    const load = await second.stevec(
-      ['load', '--url', `http://127.0.0.1:${first.ports.wiki}`, '--requests', '1', '--json'], together)
-    assert.match(load.stderr, /^warning: a measurement is under way on this machine: process \d+, stevec run/m)
+    assert.deepEqual([existsSync(sandbox.results), existsSync(sandbox.env.STEVEC_STATE)], [false, false])
+    const url = `http://127.0.0.1:${sandbox.ports.wiki}`
+    const load = await sandbox.stevec(['load', '--url', url, '--requests', '1', '--json'])
+    assert.match(load.stderr, /^warning: a measurement is under way on this machine: process \d+, harness/m)
+  })
 
-    assert.equal((await run.done).exitCode, 0, run.output.stderr)
-    assert.equal((await waiting.done).exitCode, 0, waiting.output.stderr)
-    const manifest = (/** @type {typeof first} */ { results }) =>
-      json(path.join(results, readdirSync(results)[0], 'manifest.json'))
-    assert.ok(manifest(second).started_at >= manifest(first).finished_at, 'one after the other')
+  test('a run waits on request, and begins when the other has ended', async (t) => {
+    const { child, output, done } = sandbox.start(['run', sandbox.experiment({ factors: { door: ['source'] } }), '--wait'])
+    t.after(() => child.kill('SIGKILL'))
+    assert.ok(await waitUntil(() => output.stdout.includes('waiting for'), STARTED_WITHIN_MS))
+    assert.match(output.stdout, said())
+    assert.equal(existsSync(sandbox.results), false)
+    const endedAt = new Date().toISOString()
+    holder.stdin.end()
+    assert.equal((await done).exitCode, 0, output.stderr)
+    const [run] = readdirSync(sandbox.results)
+    assert.ok(json(path.join(sandbox.results, run, 'manifest.json')).started_at >= endedAt)
+  })
+})
+
+describe('a measurement that does not see the other\'s lock, as in a container of its own', () => {
+  test('is refused where both have one folder, and `down` stops nothing there', async (t) => {
+    const sandbox = await createSandbox()
+    const directory = path.join(sandbox.env.STEVEC_STATE, 'lab')
+    const release = await lockFolder(directory)
+    assert.ok(release)
+    const sleeper = await startProcess({
+      name: 'wiki', command: 'sleep', args: ['300'], logFile: path.join(sandbox.directory, 'log')
+    })
+    t.after(async () => {
+      await stopProcess(sleeper)
+      sandbox.remove()
+    })
+    mkdirSync(directory)
+    writeFileSync(path.join(directory, 'stack.json'), JSON.stringify({ processes: [sleeper] }))
+    const file = sandbox.experiment({})
+    for (const args of [['run', file], ['calibrate']]) {
+      const { exitCode, stderr } = await sandbox.stevec(args)
+      assert.match(stderr, /another measurement uses the folder .*state\/lab, .*STEVEC_STATE/, args.join(' '))
+      assert.equal(exitCode, 3)
+    }
+    assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
+    assert.equal(isAlive(sleeper), true)
+    await release()
+    assert.equal((await sandbox.stevec(['down'])).exitCode, 0)
+    assert.equal(isAlive(sleeper), false)
   })
 })
 
@@ -63,17 +109,11 @@ describe('a benchmark', () => {
 
   test('of times does not begin while another measurement is under way', async (t) => {
     const sandbox = await createSandbox()
-    const holder = spawn(process.execPath, ['harness/bin/alone.js', 'cat'], {
-      cwd: ROOT,
-      env: sandbox.env,
-      stdio: ['pipe', 'ignore', 'inherit']
-    })
+    const holder = await holdMachine(sandbox)
     t.after(() => {
       holder.stdin.end()
       sandbox.remove()
     })
-    process.env.STEVEC_LOCK = sandbox.env.STEVEC_LOCK
-    assert.ok(await waitUntil(lockHolder, STARTED_WITHIN_MS))
     assert.ok(commands.length >= 13, commands.join(', '))
     for (const command of commands) {
       const options = { cwd: ROOT, env: sandbox.env, shell: true, timeout: STARTED_WITHIN_MS }

@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import path from 'node:path'
+import { labDirectory } from '../lab/lab-folder.js'
 import { OPEN_TO_TRIALS } from '../lab/wiki-settings.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
 import { startStack, stopStack } from '../stack/stack.js'
@@ -22,7 +22,8 @@ const BUSY_PERIOD_MS = 2_000
 export class CalibrationError extends Error {}
 
 /**
- * Fits a profile to E1 on its own stack, and writes the result. The caller holds the machine's lock.
+ * Fits a profile to E1 on its own stack, and writes the result. The caller holds the locks of the
+ * machine and of the lab's folder.
  * @param {object} options
  * @param {string} options.profile  name or file
  * @param {{stateDirectory: string, ports: Partial<import('../config.js').Ports>}} options.config
@@ -42,7 +43,7 @@ export async function calibrate ({ profile: nameOrFile, config, signal, write })
   }
   const line = (/** @type {string} */ text) => write(`${text}\n`)
   const startedAt = performance.now()
-  const directory = path.join(config.stateDirectory, 'lab')
+  const directory = labDirectory(config.stateDirectory)
   try {
     await stopStack(directory)
     rmSync(directory, { recursive: true, force: true })

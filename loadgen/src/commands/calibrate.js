@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { lockMachine } from '@stevec/harness/machine-lock'
 import { calibrate } from '../calibrate/calibrate.js'
+import { withLabFolder } from '../lab/lab-folder.js'
 import { configWith, interruptSignal, PORT_HELP, PORT_OPTIONS, refuseMore } from './options.js'
 
 /** @type {import('../cli.js').Command} */
@@ -32,12 +33,12 @@ Examples:
     refuseMore(positionals, 0)
     const config = configWith(values)
     const release = await lockMachine({ command: commandLine })
-    const { file, calibration: { fitted } } = await calibrate({
+    const { file, calibration: { fitted } } = await withLabFolder(config.stateDirectory, () => calibrate({
       profile: values.profile ?? 'banana-pi',
       config,
       signal: interruptSignal(),
       write: (text) => process.stdout.write(text)
-    }).finally(release)
+    })).finally(release)
     const share = fitted.cpu_share === null ? 'CPU not limited' : `${(100 * fitted.cpu_share).toFixed(1)} % of a core`
     process.stdout.write(`fitted: ${share}, ${fitted.delay_ms} ms more at the origin, ${fitted.overhead_ms} ms at the client, ${fitted.client_edge_rtt_ms} ms round trip to the edge\nwritten: ${path.relative(process.cwd(), file)}\n`)
     return 0

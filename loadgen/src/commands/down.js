@@ -1,6 +1,7 @@
 import path from 'node:path'
 import { boardDirectory } from '../stack/origin/board.js'
 import { stopBoard } from '@stevec/arm-image/emulator'
+import { labDirectory, withLabFolder } from '../lab/lab-folder.js'
 import { readState } from '../stack/state.js'
 import { stopStack } from '../stack/stack.js'
 import { lockMachine, LockedError } from '@stevec/harness/machine-lock'
@@ -35,17 +36,12 @@ Example:
  * @param {string} stateDirectory
  */
 async function clearDeadLab (stateDirectory) {
-  /** @type {() => Promise<void>} */
-  let release
+  const directory = labDirectory(stateDirectory)
+  if (readState(directory) === null) return
   try {
-    release = await lockMachine()
+    const release = await lockMachine()
+    await withLabFolder(stateDirectory, () => stopStack(directory)).finally(release)
   } catch (error) {
-    if (error instanceof LockedError) return
-    throw error
-  }
-  try {
-    await stopStack(path.join(stateDirectory, 'lab'))
-  } finally {
-    await release()
+    if (!(error instanceof LockedError)) throw error
   }
 }

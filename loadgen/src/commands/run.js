@@ -4,12 +4,12 @@ import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
 import { cellsOf, experimentNames } from '../lab/definition.js'
 import { bytesOf, refuseSmallDisk } from '../lab/disk.js'
+import { labDirectory, withLabFolder } from '../lab/lab-folder.js'
 import { splitOnly } from '../lab/levels.js'
 import { planRun } from '../lab/matrix.js'
 import { loadProfile } from '../profile/profile.js'
 import { createProgress } from '../lab/progress.js'
 import { writeReport } from '../lab/report.js'
-import { labDirectory } from '../lab/lab-stack.js'
 import { openSite } from '../lab/site.js'
 import { trialsLeft } from '../lab/trials-left.js'
 import { originOption, refuseTwiceLimited } from '../stack/origin/origin.js'
@@ -128,31 +128,23 @@ Examples:
 }
 
 /**
+ * @typedef {Pick<import('../cli.js').Invocation, 'values' | 'commandLine' | 'setUp'> & {
+ *   config: ReturnType<typeof configWith>, maxRequests: number, signal: AbortSignal,
+ *   progress: import('../lab/progress.js').Progress}} RunContext
+ */
+
+/**
  * Runs a job while this process has the machine's lock.
  * @param {Job} job
- * @param {Pick<import('../cli.js').Invocation, 'values' | 'commandLine' | 'setUp'> & {
- *   config: ReturnType<typeof configWith>, maxRequests: number, signal: AbortSignal,
- *   progress: import('../lab/progress.js').Progress}} context
+ * @param {RunContext} context
  * @returns {Promise<number>} the exit code
  */
-async function measure (job, { config, values, maxRequests, commandLine, setUp, signal, progress }) {
-  const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
-  if (watchPort !== undefined) progress.watching(watchPort)
+async function measure (job, context) {
+  const { config, values, progress } = context
   await refuseDisks(job, config)
-  const openOrigin = originOption(job.origin)
-  const site = job.target === null
-    ? await openSite({
-      config, seed: job.seed, profile: job.profile, links: delaysOrigin(job), openOrigin, signal, progress
-    })
-    : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
-  let outcome
-  try {
-    if (setUp !== undefined && setUp.left().length > 0) await startDuring(setUp, { job, site, progress })
-    const acceptChanges = values['accept-changes'] === true
-    outcome = await job.run({ ...job, command: commandLine, site, signal, progress, watchPort, acceptChanges })
-  } finally {
-    await site.close()
-  }
+  const outcome = job.target === null
+    ? await withLabFolder(config.stateDirectory, () => runOnSite(job, context))
+    : await runOnSite(job, context)
   const directory = path.relative(process.cwd(), job.directory)
   if (job.target !== null) {
     progress.note(`Cloudflare's own counts arrive some minutes later; then run: stevec cloudflare analytics --zone ${job.target.zone} --run ${directory} && stevec report ${directory}`)
@@ -160,6 +152,29 @@ async function measure (job, { config, values, maxRequests, commandLine, setUp, 
   if (values.report) await writeReport(job.directory)
   if (values.json) process.stdout.write(`${JSON.stringify({ directory: job.directory, ...outcome })}\n`)
   return outcome.invalid === 0 ? EXIT.good : EXIT.violated
+}
+
+/**
+ * Opens the site of a job, runs the job and closes the site.
+ * @param {Job} job
+ * @param {RunContext} context
+ */
+async function runOnSite (job, { config, values, maxRequests, commandLine, setUp, signal, progress }) {
+  const watchPort = values.watch ? (await freePorts(1, Object.values(config.ports)))[0] : undefined
+  if (watchPort !== undefined) progress.watching(watchPort)
+  const openOrigin = originOption(job.origin)
+  const site = job.target === null
+    ? await openSite({
+      config, seed: job.seed, profile: job.profile, links: delaysOrigin(job), openOrigin, signal, progress
+    })
+    : await openZone({ config, zone: job.target.zone, runs: job.runs, seed: job.seed, maxRequests, signal, progress })
+  try {
+    if (setUp !== undefined && setUp.left().length > 0) await startDuring(setUp, { job, site, progress })
+    const acceptChanges = values['accept-changes'] === true
+    return await job.run({ ...job, command: commandLine, site, signal, progress, watchPort, acceptChanges })
+  } finally {
+    await site.close()
+  }
 }
 
 /**

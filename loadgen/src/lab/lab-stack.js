@@ -1,5 +1,4 @@
 import { rmSync } from 'node:fs'
-import path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { isAlive } from '@stevec/harness/processes'
 import { disengageProfile, engageProfile } from '../stack/engage-profile.js'
@@ -22,9 +21,6 @@ import { cachingFor, OPEN_TO_TRIALS } from './wiki-settings.js'
  * What a start did: `stack` began with an empty database, `wiki` only restarted the wiki.
  * @typedef {'nothing' | 'wiki' | 'stack'} Started
  */
-
-/** @param {string} stateDirectory */
-export const labDirectory = (stateDirectory) => path.join(stateDirectory, 'lab')
 
 /** @param {Settings} settings */
 const cacheOf = ({ cache, collapsing }) => ({ cache, collapsing })
