@@ -1,4 +1,4 @@
-"""Tests of hypotheses over paired trials: the sign-flip test, equivalence, and Holm's correction.
+"""Tests of hypotheses over paired trials: the sign-flip test, equivalence, the t test, and Holm's correction.
 
 The unit is the pair of trials, never the request. The effect is a ratio, and the tests use its logarithm.
 """
@@ -102,6 +102,17 @@ def equivalence(numerators: Mapping[Any, float], denominators: Mapping[Any, floa
         freedom = logs.size - 1
         p = max(float(stdtr(freedom, (centre - bound) / error)), float(stdtr(freedom, (-bound - centre) / error)))
     return PairedTest(ratio, p, int(logs.size), True, 0.0)
+
+
+def t_test(ratios: ArrayLike) -> float | None:
+    """Two-sided p of Student's t test that the geometric mean of the positive `ratios` (n,) is 1; None with n < 2."""
+    logs = np.log(np.asarray(ratios, dtype=float))
+    if logs.size < 2:
+        return None
+    centre, error = float(logs.mean()), float(logs.std(ddof=1)) / math.sqrt(logs.size)
+    if error <= TIE * abs(centre):
+        return 0.0 if centre else 1.0
+    return 2 * float(stdtr(logs.size - 1, -abs(centre) / error))
 
 
 def holm(p_values: Mapping[T, float | None]) -> dict[T, float]:

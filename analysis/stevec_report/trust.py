@@ -108,7 +108,7 @@ def _disturbed_text(outcomes: Sequence[Outcome]) -> str:
 def _drifting(found: Sequence[Within]) -> str:
     drifting = [one for one in found if one.is_drift]
     if not drifting:
-        return "No drift within trials was found." if found else "Drift within trials could not be tested."
+        return _no_drift(found)
     shown = [
         f"{one.kind} of {cell_text(one.cell)}: {wording.interval_text(one.ratio)}"
         for one in sorted(drifting, key=lambda one: -abs(one.ratio.centre - 1))[:EVIDENCE_MAX]
@@ -117,6 +117,19 @@ def _drifting(found: Sequence[Within]) -> str:
     return (
         f"Times drift within trials, in {wording.part_of(len(drifting), len(found), 'group')} of cell and kind of "
         f"request. The first tenth of a trial ÷ its last half: {'; '.join(shown)}{more}."
+    )
+
+
+def _no_drift(found: Sequence[Within]) -> str:
+    if not found:
+        return "Drift within trials could not be tested."
+    large = sum(one.is_large for one in found)
+    if not large:
+        return "No drift within trials was found."
+    return (
+        f"No drift within trials was found, but in {wording.part_of(large, len(found), 'group')} of cell and kind of "
+        "request the first tenth of a trial differs from its last half by more than a tenth. So few trials cannot tell "
+        "this from chance."
     )
 
 

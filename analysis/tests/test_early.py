@@ -68,6 +68,18 @@ def test_one_trial_alone_is_no_drift(run, analyse_run):
     assert found.ratio.centre > 1.2 and found.ratio.n == 3 and not found.is_drift
 
 
+def test_the_more_groups_are_tested_the_clearer_a_drift_has_to_be(run, tmp_path, analyse_run):
+    alone = build_run_folder(tmp_path, name="alone", repetitions=3, requests=400, factors={"door": ["source"]})
+    for folder in (alone, run):
+        for repetition, factor in enumerate((1.5, 1.7, 2.0), start=1):
+            slow_down(find_trial(folder, repetition, door="source")[1], factor)
+    one, many = (analyse_run(folder) for folder in (alone, run))
+    groups = [by_group(analysis)["source", "reads from the origin"] for analysis in (one, many)]
+    assert all(group.ratio.low > 1.1 for group in groups)
+    assert [group.is_drift for group in groups] == [True, False]
+    assert any("in 1 of 6 groups" in said and "cannot tell this from chance" in said for said in trust.sentences(many))
+
+
 def test_at_least_ten_requests_are_the_beginning(tmp_path, analyse_run):
     run = build_run_folder(tmp_path, repetitions=1, requests=40, pages=5, factors={"door": ["source"]})
     slow_down(find_trial(run, 1, door="source")[1], 3, share=0.25)

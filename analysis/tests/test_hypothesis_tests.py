@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stevec_report.hypothesis_tests import equivalence, holm, least_p, paired_test, sign_flip
+from stevec_report.hypothesis_tests import equivalence, holm, least_p, paired_test, sign_flip, t_test
 
 
 @pytest.mark.parametrize(
@@ -96,6 +96,12 @@ def test_no_difference_found_is_not_no_difference():
     assert equivalence(flat, flat, 1.1).p == 0.0
     assert equivalence({1: 2.0, 2: 2.0}, {1: 1.0, 2: 1.0}, 1.1).p == 1.0
     assert equivalence({1: 1.0}, {1: 1.0}, 1.1).p is None
+
+
+def test_t_test_is_the_one_of_the_textbooks():
+    ratios = np.random.default_rng(5).lognormal(0.1, 0.2, 9)
+    assert t_test(ratios) == pytest.approx(stats.ttest_1samp(np.log(ratios), 0).pvalue, rel=1e-9)
+    assert (t_test([1.3]), t_test([1.0, 1.0]), t_test([1.3, 1.3])) == (None, 1.0, 0.0)
 
 
 def test_holm_by_hand():

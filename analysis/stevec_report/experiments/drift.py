@@ -4,7 +4,7 @@ Limited trials are drawn, and are in neither verdict.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from matplotlib.figure import Figure as MplFigure
@@ -12,8 +12,9 @@ from matplotlib.figure import Figure as MplFigure
 from stevec_report import intervals, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Figure, Table, Words, trials_cell
-from stevec_report.early import FIRST_MIN, FIRST_SHARE, KINDS
+from stevec_report.early import FIRST_MIN, FIRST_SHARE, KINDS, EarlyTime
 from stevec_report.figures import drift as drift_figure
+from stevec_report.hypothesis_tests import ALPHA, holm, t_test
 from stevec_report.intervals import Interval
 from stevec_report.measures import judged
 from stevec_report.outcomes import CellKey, MeasuredOutcome, cell_text, cells
@@ -49,6 +50,7 @@ class Within:
     """Requests of one kind in the trials of one cell: the ratio of their first tenth to their last half.
 
     `first_ms`, `later_ms` are geometric means over the `trials`, numbers of trials; `requests` is of all of them.
+    `p` is of a t test that the ratio is 1, after Holm's correction over all groups of the run; None for one trial.
     """
 
     cell: CellKey
@@ -57,13 +59,18 @@ class Within:
     first_ms: float
     later_ms: float
     ratio: Interval
+    p: float | None
     trials: tuple[int, ...]
 
     @property
+    def is_large(self) -> bool:
+        """Whether the ratio is beyond RATIO_MIN either way, by chance or not."""
+        return not 1 / RATIO_MIN <= self.ratio.centre <= RATIO_MIN
+
+    @property
     def is_drift(self) -> bool:
-        """Whether the ratio is clearly not 1, and by more than RATIO_MIN either way."""
-        large = not 1 / RATIO_MIN <= self.ratio.centre <= RATIO_MIN
-        return large and not _includes_no_change(self.ratio)
+        """Whether the ratio is large, and that is more than chance."""
+        return self.is_large and self.p is not None and self.p < ALPHA
 
 
 def within_trials(analysis: Analysis) -> list[Within]:
@@ -73,20 +80,25 @@ def within_trials(analysis: Analysis) -> list[Within]:
         for kind in KINDS:
             early = {o.number: o.stats.early[kind] for o in members if kind in o.stats.early}
             if early:
-                times = list(early.values())
-                first, later = ([getattr(time, name) for time in times] for name in ("first_ms", "later_ms"))
-                found.append(
-                    Within(
-                        cell,
-                        kind,
-                        sum(time.requests for time in times),
-                        intervals.geometric_mean(first).centre,
-                        intervals.geometric_mean(later).centre,
-                        intervals.geometric_mean([time.ratio for time in times]),
-                        tuple(early),
-                    )
-                )
-    return found
+                found.append(_within(cell, kind, early))
+    corrected = holm({at: one.p for at, one in enumerate(found) if one.p is not None})
+    return [replace(one, p=corrected.get(at)) for at, one in enumerate(found)]
+
+
+def _within(cell: CellKey, kind: str, early: dict[int, EarlyTime]) -> Within:
+    """`early` is {number of a trial: its times}. The p is not corrected yet."""
+    times = list(early.values())
+    ratios = [time.ratio for time in times]
+    return Within(
+        cell,
+        kind,
+        sum(time.requests for time in times),
+        intervals.geometric_mean([time.first_ms for time in times]).centre,
+        intervals.geometric_mean([time.later_ms for time in times]).centre,
+        intervals.geometric_mean(ratios),
+        t_test(ratios),
+        tuple(early),
+    )
 
 
 def _within_table(found: Sequence[Within]) -> list[Block]:
@@ -100,6 +112,7 @@ def _within_table(found: Sequence[Within]) -> list[Block]:
             "first_ms": one.first_ms,
             "later_ms": one.later_ms,
             "ratio": one.ratio,
+            "p_holm": one.p,
             "drift": Cell("drift", mark="invalid") if one.is_drift else Cell(""),
             "trials": trials_cell(one.trials),
         }
@@ -112,14 +125,16 @@ def _within_table(found: Sequence[Within]) -> list[Block]:
         Column("first_ms", "first tenth, ms"),
         Column("later_ms", "last half, ms"),
         Column("ratio", "first ÷ last (95 % interval)", "interval"),
+        Column("p_holm", "p, Holm", "p"),
         Column("drift", "", "text", left=True),
         TRIALS_COLUMN,
     ]
     note = (
         f"Mean duration, from the sending, of the first {100 * FIRST_SHARE:g} % of the requests of a trial, at least "
         f"{FIRST_MIN}, against that of its last half. Only requests of the same kind are compared, as the share of "
-        "hits grows while a cache fills. Geometric means over the trials that were not limited. Drift: the interval "
-        f"excludes 1, and the ratio is beyond {RATIO_MIN:g} either way. Trials with a burst, a fault, or all requests "
+        "hits grows while a cache fills. Geometric means over the trials that were not limited. Drift: the p of "
+        f"a t test, after Holm's correction over the rows, is below {ALPHA:g}, and the ratio is beyond {RATIO_MIN:g} "
+        "either way. Trials with a burst, a fault, or all requests "
         "at once are not here."
     )
     return [Table("drift-within", "Did the times change in the course of a trial?", note, columns, rows)]
