@@ -105,7 +105,9 @@ def _counts(analysis: Analysis) -> str:
     texts = [f"{len(valid)} of {wording.count_of(len(analysis.outcomes), 'trial')} valid"]
     texts.append(f"{len(limited)} limited" + (f" by {limits.by_words(limited)}" if limited else ""))
     recorded = [o for o in valid if o.saturation]
-    texts.append(f"{sum(bool(o.disturbed) for o in recorded)} disturbed" if recorded else "disturbances not recorded")
+    texts.append(
+        f"{sum(bool(o.disturbed) for o in recorded)} disturbed" if recorded else f"disturbances {wording.NOT_RECORDED}"
+    )
     return ", ".join(texts)
 
 

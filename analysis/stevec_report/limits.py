@@ -17,6 +17,7 @@ WORDS = {
     "machine": "the whole machine",
     "queue": "a queue in front of the door",
 }
+CONSEQUENCE = "Such times are in no verdict, and hollow in figures; counts hold."
 ADVICE = (
     "Take a slower origin (--profile), more cores or a lower rate; more repetitions help where only some trials of a "
     "cell are limited."
@@ -56,11 +57,15 @@ def cell_text(trials: Sequence[Outcome]) -> str:
     return f"{names} ({wording.part_of(len(found), len(trials), 'trial')})"
 
 
-def left_out(outcomes: Sequence[Outcome]) -> str:
-    """Sentences on valid trials that enter no verdict on times, and what to do about it; '' if none was limited."""
-    found = limited(outcomes)
-    if not found:
-        return ""
+def count_words(valid: Sequence[Outcome]) -> str:
+    """`1 of 12 valid trials was limited by the links`; '' if none was."""
+    found = limited(valid)
     were = "was" if len(found) == 1 else "were"
-    trials = wording.part_of(len(found), len(outcomes), "valid trial")
-    return f"{trials} {were} limited by {by_words(found)}, and enter no verdict on times. {ADVICE}"
+    trials = wording.part_of(len(found), len(valid), "valid trial")
+    return f"{trials} {were} limited by {by_words(found)}" if found else ""
+
+
+def left_out(valid: Sequence[Outcome]) -> str:
+    """Sentences on valid trials that are in no verdict on times, and what to do about it; '' if none was limited."""
+    counted = count_words(valid)
+    return f"{counted}. {CONSEQUENCE} {ADVICE}" if counted else ""

@@ -13,6 +13,7 @@ P50, P99 = Column("p50_ms", "p50, ms"), Column("p99_ms", "p99")
 FAILED = Column("failed_share", "failed", "percent")
 SLOW = Column("slow_share", "over 4 s", "percent")
 LIMITED = Column("limited_by", "limited by", "text", left=True)
+LIMITED_NOTE = "Where only some trials of a row were limited, its response times, rates and failures are of the others."
 
 
 def count_sent(trials: Trials) -> int:

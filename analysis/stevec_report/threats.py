@@ -11,7 +11,7 @@ from stevec_report.outcomes import valid_of
 from stevec_report.parts import Part
 from stevec_report.run_folder import Run
 from stevec_report.study_folder import Study
-from stevec_report.wording import count_of, join_words, part_of, three_digits
+from stevec_report.wording import NOT_RECORDED, count_of, join_words, part_of, three_digits
 
 STOLEN_SHARE_MIN = 0.02  # of all cores; a smaller share is within the normal variation of a trial
 Threat = tuple[str, str]  # short name, sentences
@@ -102,7 +102,7 @@ def _describe_loopback(parts: Sequence[Part]) -> Threat | None:
 
 
 def _describe_generator(parts: Sequence[Part]) -> Threat:
-    limited = limits.limited(o for part in parts for o in part.outcomes)
+    limited = limits.count_words([o for part in parts for o in valid_of(part.outcomes)])
     records = [o.record for part in parts for o in part.outcomes if o.record]
     never_sent = sum(record.never_sent for record in records)
     lags = [record.lag for record in records if record.lag is not None]
@@ -114,15 +114,13 @@ def _describe_generator(parts: Sequence[Part]) -> Threat:
     if shares:
         sentences.append(f"It used up to {100 * max(shares):.0f} % of the processor during a trial.")
     if limited:
-        were = "was" if len(limited) == 1 else "were"
-        sentences.append(
-            f"{count_of(len(limited), 'trial')} {were} limited by {limits.by_words(limited)}: such times say nothing "
-            "of the door. They are hollow in the figures, and in no verdict."
-        )
+        sentences.append(f"{limited}. {limits.CONSEQUENCE}")
     elif all(record.saturation for record in records):
         sentences.append("No trial was limited by it, by the links or by the machine.")
     else:
-        sentences.append("No trial was limited by it. Whether the links or the machine were the limit is not recorded.")
+        sentences.append(
+            f"No trial was limited by it. Whether the links or the machine were the limit is {NOT_RECORDED}."
+        )
     if never_sent:
         sentences.append(f"It never sent {count_of(never_sent, 'planned request')}, as no requester was free in time.")
     if lags:

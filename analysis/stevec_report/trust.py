@@ -6,11 +6,11 @@ from stevec_report import limits, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import Cell, Column, Table
 from stevec_report.experiments.drift import Within, within_trials
+from stevec_report.experiments.machine_use import TOO_SHORT
 from stevec_report.outcomes import Outcome, cell_text, valid_of
 
 NAMED_MAX = 12  # trials or cells that a sentence names
 EVIDENCE_MAX = 5
-UNRECORDED = "Whether links or machine were a limit, and what disturbed the machine, is not recorded"
 
 
 def sentences(analysis: Analysis) -> list[str]:
@@ -55,8 +55,9 @@ def summary_table(outcomes: dict[str, Sequence[Outcome]], drifting: dict[str, in
         for name, own in outcomes.items()
     ]
     note = (
-        "Limited: something else than the server was the limit; such trials are hollow in figures, and in no verdict "
-        "on times. Disturbed: other programs had a share of the machine; such trials are in verdicts, as their order "
+        "Limited: something else than the server was the limit. "
+        + limits.CONSEQUENCE
+        + " Disturbed: other programs had a share of the machine; such trials are in verdicts, as their order "
         "is random. Drift: kinds of request whose first tenth differs from the last half of the trial. Conditions: "
         "more than 1 if the run was resumed after a change of machine, programs or code."
     )
@@ -69,21 +70,23 @@ def _valid(outcomes: Sequence[Outcome]) -> str:
 
 def _limited(outcomes: Sequence[Outcome]) -> str:
     valid = valid_of(outcomes)
-    found = limits.limited(valid)
-    if found:
-        were = "was" if len(found) == 1 else "were"
-        text = (
-            f"{wording.part_of(len(found), len(valid), 'valid trial')} {were} limited by {limits.by_words(found)} "
-            f"({_numbers(found)}). Such times are hollow in figures, and in no verdict; counts hold."
-        )
+    counted = limits.count_words(valid)
+    if counted:
+        text = f"{counted} ({_numbers(limits.limited(valid))}). {limits.CONSEQUENCE}"
     else:
         text = "No valid trial was limited by the load generator, or by a queue in front of the door."
-    return text if all(o.saturation for o in valid) else f"{text} {UNRECORDED}{_missing(valid)}."
+    return " ".join([text, *_missing(valid)])
 
 
-def _missing(valid: Sequence[Outcome]) -> str:
+def _missing(valid: Sequence[Outcome]) -> list[str]:
     missing = [o for o in valid if not o.saturation]
-    return "" if len(missing) == len(valid) else f" in {wording.part_of(len(missing), len(valid), 'trial')}"
+    if not missing:
+        return []
+    part = "" if len(missing) == len(valid) else f" in {wording.part_of(len(missing), len(valid), 'trial')}"
+    return [
+        f"Whether links or machine were a limit, and what disturbed the machine, is {wording.NOT_RECORDED}{part}: the "
+        f"run is older, or {TOO_SHORT}."
+    ]
 
 
 def _disturbed(outcomes: Sequence[Outcome]) -> str:
@@ -102,7 +105,7 @@ def _disturbed(outcomes: Sequence[Outcome]) -> str:
 
 def _disturbed_text(outcomes: Sequence[Outcome]) -> str:
     valid = valid_of(outcomes)
-    return str(sum(bool(o.disturbed) for o in valid)) if any(o.saturation for o in valid) else "not recorded"
+    return str(sum(bool(o.disturbed) for o in valid)) if any(o.saturation for o in valid) else wording.NOT_RECORDED
 
 
 def _drifting(found: Sequence[Within]) -> str:

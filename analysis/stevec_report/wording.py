@@ -5,6 +5,8 @@ from collections.abc import Iterable
 
 from stevec_report.intervals import Interval
 
+NOT_RECORDED = "not recorded"  # what older runs lack
+
 
 def three_digits(value: float | None) -> str:
     """Return `value` with three significant digits and no exponent: 3840, 75.6, 0.842. A dash for None."""

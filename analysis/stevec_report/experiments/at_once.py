@@ -50,7 +50,7 @@ def blocks(analysis: Analysis) -> list[Block]:
         "at-once",
         "A crowd at once.",
         "The study: 1000 at once without a cache took over 4 s. Percentiles are the median over the trials, the "
-        "longest is that of all. Where only some trials were limited, the row is of the others.",
+        "longest is that of all. " + rows.LIMITED_NOTE,
         columns,
         found,
     )

@@ -101,10 +101,10 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
     return Table(
         "caches",
         "The same requests through different caches.",
-        "Means over the trials, times the median over the trials of each trial's own, without limited trials where "
-        "there are others. Served are answers for which the "
+        "Means over the trials, times the median over the trials of each trial's own. Served are answers for which the "
         "origin was not asked, as the cache itself says, and the law of the counter holds each to its word. A read is "
-        "stale if it returned a revision older than the newest one acknowledged before it was sent.",
+        "stale if it returned a revision older than the newest one acknowledged before it was sent. "
+        + rows.LIMITED_NOTE,
         columns,
         [_shown(row) for row in found],
     )

@@ -86,8 +86,7 @@ def cell_table(analysis: Analysis) -> Table:
         "Milliseconds, of answered requests of the probe. The unit is the trial: the mean is the geometric mean of "
         "the trial means with the t interval of their logarithms; percentiles are the median over the trials of "
         "each trial's own, and missing where a trial has fewer requests than they need (1000 for p99.9); the "
-        f"maximum is that of all. Shares are of the requests sent; {SERVED_NOTE}. Where only some trials of a cell "
-        "were limited, its times and failures are of the others.",
+        f"maximum is that of all. Shares are of the requests sent; {SERVED_NOTE}. {rows.LIMITED_NOTE}",
         columns,
         found,
     )

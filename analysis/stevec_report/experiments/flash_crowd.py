@@ -136,8 +136,8 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         "flash-crowd",
         "A crowd for one page.",
         "Requests and what reached the origin are means over the trials, percentiles the median over the trials, the "
-        "longest wait is that of all; both are of trials that were not limited, where there are any. A request that "
-        "waits at the edge for another request's fetch takes as long, but is not counted as waiting for the origin.",
+        "longest wait is that of all. A request that waits at the edge for another request's fetch takes as long, but "
+        "is not counted as waiting for the origin. " + rows.LIMITED_NOTE,
         columns,
         [_row(own) for own in found],
     )

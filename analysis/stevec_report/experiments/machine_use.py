@@ -12,8 +12,9 @@ from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Figure, Row
 from stevec_report.figures import machine_use
 from stevec_report.outcomes import CellKey, MeasuredOutcome
 from stevec_report.trial_saturation import PARTS, Saturation
+from stevec_report.wording import NOT_RECORDED
 
-NOT_RECORDED = "not recorded"
+TOO_SHORT = "the load took only a few tenths of a second, too short to be read"
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -21,15 +22,19 @@ def blocks(analysis: Analysis) -> list[Block]:
     groups = all_outcomes.cells(analysis.valid)
     recorded = {cell: found for cell, trials in groups.items() if (found := _recorded(trials))}
     if not recorded:
-        return [Words("note", f"What used the machine during the trials: {NOT_RECORDED}.")]
+        return [
+            Words(
+                "note", f"What used the machine during the trials is {NOT_RECORDED}: the run is older, or {TOO_SHORT}."
+            )
+        ]
     return [
         _table(groups),
         Figure(
             "machine-use",
             "Who used the machine",
-            "Who used the machine: cores that each part had while a cell was measured, means over its trials. The "
-            "dashed line is the number of cores. Where the generator, the links or the machine were the limit, times "
-            "say nothing of the server.",
+            "Who used the machine: cores that each part had while a cell was measured, means over its trials. Time of "
+            "interrupts is nobody's and not drawn. The dashed line is the number of cores. Where the generator, the "
+            "links or the machine were the limit, times say nothing of the server.",
             lambda: machine_use.draw([_bar(cell, found) for cell, found in recorded.items()]),
         ),
     ]
@@ -113,7 +118,6 @@ def _bar(cell: CellKey, found: Sequence[Saturation]) -> dict[str, Any]:
     use = {part: mean(_part_cores(one, part) for one in found) or 0.0 for part in PARTS}
     use["others"] = mean(one.others_cores for one in found) or 0.0
     use["stolen"] = mean(one.stolen_cores for one in found) or 0.0
-    use["rest"] = max(0.0, (mean(one.busy_cores for one in found) or 0.0) - sum(use.values()))
     names = {one.limit for one in found}
     return {
         "label": all_outcomes.cell_text(cell),

@@ -11,7 +11,7 @@ from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Row, Tabl
 from stevec_report.figures import answers_over_time
 from stevec_report.levels import place_in
 from stevec_report.outcomes import MeasuredOutcome
-from stevec_report.rows import LIMITED, share
+from stevec_report.rows import LIMITED, LIMITED_NOTE, share
 from stevec_report.sample_table import DONE_AT
 from stevec_report.trial_record import Fault
 
@@ -127,7 +127,7 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         "in that time. An old copy is one whose time is up (STALE, UPDATING). The first error counts from the kill, "
         "the last from the moment the wiki answered again, 0 if none came after it, a dash if there was none at all; "
         "means over the trials, the longest wait is that of all. Unsure: requests under way at the kill that the "
-        "counter may have or not. Where only some trials were limited, the row is of the others.",
+        "counter may have or not. " + LIMITED_NOTE,
         columns,
         [_row(own) for own in found],
     )

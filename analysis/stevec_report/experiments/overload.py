@@ -234,7 +234,7 @@ def _level_table(analysis: Analysis, door: str, table: str, path: str) -> Table:
         f"Table {table}. The probe's mean response time at {door}, by the number of background requesters.",
         "The rates are requests that the background completed a minute while the probe ran. p99 is the largest of the "
         "trials' answered requests. In the mean a request that failed counts with its time and at least with 4 s. "
-        "Where only some trials were limited, the row is of the others.",
+        + rows.LIMITED_NOTE,
         columns,
         found,
     )

@@ -118,8 +118,7 @@ def policy_table(cells: Sequence[Measured]) -> Table:
         "trial's percentile, and the longest of all trials. Reads kept from the origin are fewer than hits where the "
         "edge refreshes copies on its own. Edits always reach the origin, and are in none of these shares. The wiki "
         "purges each edit from the edge twice; edits at about the same time share a call. "
-        "Waits are those of all answered requests, the median over the trials, without limited trials where there are "
-        "others.",
+        "Waits are those of all answered requests, the median over the trials. " + rows.LIMITED_NOTE,
         columns,
         found,
     )

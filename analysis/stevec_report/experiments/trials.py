@@ -3,8 +3,7 @@
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import Cell, Column, Row, Table, judged_cell
 from stevec_report.outcomes import Outcome
-
-NOT_RECORDED = "not recorded"
+from stevec_report.wording import NOT_RECORDED
 
 
 def table(analysis: Analysis) -> Table:

@@ -120,10 +120,9 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
     return Table(
         "popularity",
         "What the popularity of pages is worth to a cache.",
-        "Means over the trials; times are the median over the trials of each trial's own, without limited trials where "
-        "there are others. Pages and draws are the same "
+        "Means over the trials; times are the median over the trials of each trial's own. Pages and draws are the same "
         "in all rows of a repetition, only the law by which a draw becomes a page differs. A read is stale if it "
-        "returned a revision older than the newest one acknowledged before it was sent.",
+        "returned a revision older than the newest one acknowledged before it was sent. " + rows.LIMITED_NOTE,
         columns,
         [_row(own) for own in found],
     )

@@ -22,7 +22,6 @@ LOOK = {
     "database": ("database", "orange", "xxx"),
     "lab": ("lab", "purple", ""),
     "others": ("other processes", "black", ""),
-    "rest": ("kernel and unnamed", None, "\\\\\\"),
     "stolen": ("stolen by the host", None, "xxx"),
 }
 
