@@ -197,7 +197,8 @@ def test_the_table_says_who_used_the_machine(run_folder, analyse_run):
     table, figure = machine_use.blocks(analyse_run(run_folder))
     rows = {row["cell"]: row for row in table.rows}
     source = rows["source"]
-    assert source["limits"] == "wiki (2), machine (1)"
+    assert source["limit"] == "wiki (2), machine (1)"
+    assert source["limited_by"] == "machine (1 of 3 trials)"
     # 0.32 of two cores in two trials, and 0.3 in the third.
     assert source["wiki_cores"] == pytest.approx((2 * 0.64 + 0.6) / 3)
     assert source["busy_cores"] == pytest.approx((2 * 2 + 1.96) / 3)

@@ -3,6 +3,8 @@
 import pytest
 from run_folder_fixture import build_run_folder, edit_json, find_trial, plan_samples, saturate
 
+from stevec_report.experiments import machine_use
+
 QUICK, SLOW = 20, 100  # requests a second
 
 
@@ -93,5 +95,8 @@ def test_a_queue_is_named_beside_a_limit_behind_the_door(tmp_path, analyse_run):
     run = build(tmp_path)
     number = send_late(run, 39, rate_per_s=SLOW)
     saturate(find_trial(run, 1, rate_per_s=SLOW)[1], "wiki")
-    outcome = next(o for o in analyse_run(run).outcomes if o.number == number)
+    analysis = analyse_run(run)
+    outcome = next(o for o in analysis.outcomes if o.number == number)
     assert (outcome.record.limit, outcome.limited_by) == ("wiki", "queue")
+    shown = [(row["limit"], row["limited_by"]) for row in machine_use.blocks(analysis)[0].rows]
+    assert shown == [("not recorded", ""), ("wiki", "queue")]

@@ -144,8 +144,8 @@ def relative_means(analysis: Analysis) -> list[dict[str, Any]]:
     """Trial means relative to those of their cell under the same conditions, where it has two valid trials.
 
     Returns:
-        A list of {"door", "moments", "relative", "limits"}, of each trial when it began, its relative mean, and what
-        limited it or None. The mean to which they relate is of trials that were not limited.
+        A list of {"door", "moments", "relative", "limited_by"}, of each trial when it began, its relative mean, and
+        what limited it or None. The mean to which they relate is of trials that were not limited.
     """
     groups: dict[tuple[CellKey, int], list[MeasuredOutcome]] = {}
     for cell, members in cells(analysis.valid).items():
@@ -163,7 +163,7 @@ def relative_means(analysis: Analysis) -> list[dict[str, Any]]:
                     "door": members[0].door,
                     "moments": [o.record.started_at for o in members],
                     "relative": [(o.mean_ms or 0.0) / centre for o in members],
-                    "limits": [o.limited_by for o in members],
+                    "limited_by": [o.limited_by for o in members],
                 }
             )
     return series
@@ -186,7 +186,7 @@ def run_drift(series: Sequence[dict[str, Any]]) -> Interval | None:
 
 
 def _without_limited(line: dict[str, Any]) -> dict[str, Any]:
-    kept = [at for at, limit in enumerate(line["limits"]) if limit is None]
+    kept = [at for at, limit in enumerate(line["limited_by"]) if limit is None]
     return {key: [line[key][at] for at in kept] for key in ("moments", "relative")}
 
 
@@ -196,7 +196,7 @@ def _draw_drift(analysis: Analysis, series: Sequence[dict[str, Any]], trend: Int
     for line in series:
         own = doors.setdefault(line["door"], {"door": line["door"], "minutes": [], "points": []})
         own["minutes"] += [(moment - begin).total_seconds() / 60 for moment in line["moments"]]
-        own["points"] += zip(line["relative"], line["limits"], strict=True)
+        own["points"] += zip(line["relative"], line["limited_by"], strict=True)
     invalid = [
         (o.record.started_at - begin).total_seconds() / 60 for o in analysis.outcomes if o.record and not o.valid
     ]

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stevec_report import outcomes as all_outcomes
-from stevec_report import wording
+from stevec_report import rows, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Figure, Row, Table, Words, trials_cell
@@ -47,7 +47,8 @@ def _recorded(trials: Iterable[MeasuredOutcome]) -> list[Saturation]:
 def _table(groups: dict[CellKey, list[MeasuredOutcome]]) -> Table:
     columns = [
         Column("cell", "cell", "text", left=True),
-        Column("limits", "the limit", "text", left=True),
+        Column("limit", "limit", "text", left=True),
+        rows.LIMITED,
         Column("busy_cores", "in use", group="cores"),
         Column("cores", "of", "text", group="cores"),
         *[Column(f"{part}_cores", part, group="cores of each part") for part in PARTS],
@@ -65,8 +66,9 @@ def _table(groups: dict[CellKey, list[MeasuredOutcome]]) -> Table:
         "Means over the valid trials of a cell, under load, in cores. Others: processes that are not the lab's. "
         "Stolen: what the machine's host gave to other guests. A task waited: share of the time in which one that "
         "could run had no core (PSI of the CPU). Held up: share of the time in which a thread that only has to wake up "
-        "did so late. Generator, links, machine and queue (in front of the door) are not of the server: such trials "
-        "are in no verdict on times. Disturbed trials are in verdicts, as their order is random.",
+        "did so late. Limited by: why the times are not the server's: the generator, the links or the machine was the "
+        "limit, or requests queued in front of the door, which may be beside another limit. Such trials are in no "
+        "verdict on times. Disturbed trials are in verdicts, as their order is random.",
         columns,
         [_row(cell, trials) for cell, trials in groups.items()],
     )
@@ -76,7 +78,8 @@ def _row(cell: CellKey, trials: Sequence[MeasuredOutcome]) -> Row:
     found = _recorded(trials)
     row: Row = {
         "cell": all_outcomes.cell_text(cell),
-        "limits": _limits_text(trials),
+        "limit": _limits_text(trials),
+        "limited_by": rows.limited_by(trials),
         "trials": trials_cell(trial.number for trial in trials),
     }
     if not found:
@@ -93,8 +96,8 @@ def _row(cell: CellKey, trials: Sequence[MeasuredOutcome]) -> Row:
 
 
 def _limits_text(trials: Sequence[MeasuredOutcome]) -> str:
-    """`nothing`, or `wiki (2), queue (1)`; a queue in front of the door replaces a recorded limit behind it."""
-    counts = Counter(trial.limited_by or trial.record.limit or NOT_RECORDED for trial in trials)
+    """`nothing`, or `wiki (2), machine (1)`: what was saturated, as the lab recorded it."""
+    counts = Counter(trial.record.limit or NOT_RECORDED for trial in trials)
     if len(counts) == 1:
         return next(iter(counts))
     return ", ".join(f"{name} ({number})" for name, number in counts.most_common())
