@@ -92,7 +92,10 @@ for (const name of OTHER_CACHES) {
       await killGroup(running)
       await start()
       asked = 0
-      assert.equal(await warmCache({ url: `http://127.0.0.1:${port}` }), 100)
+      assert.deepEqual(
+        await warmCache({ url: `http://127.0.0.1:${port}`, lifetimeS: 60 }),
+        { requests: 100, origin_requests: 10 }
+      )
       assert.equal(asked, 10, 'each page of the warm-up is one miss, then hits')
       assert.equal(await get('/page'), 'MISS', 'warmed up, and empty of all other pages')
     })

@@ -48,7 +48,7 @@ describe('the warm-up', () => {
       assert.ok(found.rounds >= 12 && found.rounds <= 24)
       assert.deepEqual([found.requests, found.writes], [250 * found.rounds, 25 * found.rounds])
       assert.equal(typeof found.steady, 'boolean')
-      assert.ok(found.read_mean_ms > 0 && found.write_mean_ms > found.read_mean_ms)
+      assert.ok(found.read_mean_ms > 0 && found.write_mean_ms > 0)
     }
     assert.equal(json(path.join(directory, 'manifest.json')).warm_up_requests, trials[0].warm_up.requests)
     const said = stdout.match(/^wrote \d+ pages; warmed up by \d+ requests, \d+ of them edits; a read took .* at last/gm)

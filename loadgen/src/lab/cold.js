@@ -1,11 +1,13 @@
 import { createEdge } from '@stevec/cdn/edge'
-import { cacheStatusOf } from '../../scenarios/cache-status.js'
+import { waitUntil } from '@stevec/harness/processes'
 import { request } from '@stevec/harness/request'
+import { cacheStatusOf } from '../../scenarios/cache-status.js'
 import { readCounter } from './counter.js'
 
 /** In no plan, so the proof warms no page of a trial. */
 export const PROBE_PAGE = 'cold-proof'
 export const PROBE_TEXT = 'Read before each trial to prove that the caches are cold.'
+const RENEWED_WITHIN_MS = 10_000
 
 /**
  * `observed`: '' for no status. `warm_up`: requests for pages of its own that the emptied cache got before the last
@@ -26,7 +28,8 @@ export const PROBE_TEXT = 'Read before each trial to prove that the caches are c
  * @param {Record<string, {url: string, token: string}>} options.controls
  * @param {string} options.wikiUrl
  * @param {() => Promise<void>} [options.emptyOther]  empties a cache without a control listener
- * @param {() => Promise<number>} [options.warmCache]  sends the emptied cache requests for other pages; their number
+ * @param {() => Promise<import('./warm-cache.js').CacheWarmUp>} [options.warmCache]  sends the emptied cache requests
+ *   for other pages
  * @returns {Promise<ColdProof>}
  */
 export async function purgeAndProveCold ({ door, stores, controls, wikiUrl, emptyOther = async () => {}, warmCache }) {
@@ -44,13 +47,24 @@ export async function purgeAndProveCold ({ door, stores, controls, wikiUrl, empt
   const observed = [await read(), await read()]
   let reached = await counted()
   await purge()
-  const warmUp = stores && warmCache !== undefined
-    ? { requests: await warmCache(), origin_requests: await counted() }
-    : null
+  const warmUp = stores && warmCache !== undefined ? await countWarmUp(warmCache, counted) : null
   observed.push(await read())
   reached += await counted()
   const cold = stores
     ? observed.join() === 'MISS,HIT,MISS' && reached === 2
     : observed.every((status) => status === '' || status === 'BYPASS') && reached === 3
   return { cold, observed, origin_requests: reached, warm_up: warmUp }
+}
+
+/**
+ * @param {() => Promise<import('./warm-cache.js').CacheWarmUp>} warmCache
+ * @param {() => Promise<number>} counted  requests that reached the wiki since the last call
+ * @returns {Promise<import('./warm-cache.js').CacheWarmUp>} as counted, once nothing is under way
+ */
+async function countWarmUp (warmCache, counted) {
+  const { requests, origin_requests: expected } = await warmCache()
+  let reached = 0
+  // A cache may renew a copy after it has served it.
+  await waitUntil(async () => (reached += await counted()) >= expected, RENEWED_WITHIN_MS)
+  return { requests, origin_requests: reached }
 }

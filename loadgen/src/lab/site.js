@@ -150,7 +150,7 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
         controls: running.controls,
         wikiUrl,
         emptyOther,
-        warmCache: () => warmCache(door)
+        warmCache: () => warmCache({ url: door.url, lifetimeS: settings.ttl_s, signal })
       })
     },
 

@@ -1,4 +1,5 @@
 import { request } from '@stevec/harness/request'
+import { cacheStatusOf } from '../../scenarios/cache-status.js'
 import { WARM_UP_PAGES, warmUpPageName } from './warm-up-pages.js'
 
 /** The first is a miss, the others are hits. */
@@ -10,18 +11,42 @@ const READ_WITHIN_MS = 60_000
 /**
  * Sends an emptied cache its first requests, which would otherwise be a trial's: a cache that was started again has no
  * connection to its origin, and its first miss took twice as long as the next. Reads all pages at once, and each ten
- * times in a row, so that copies do not expire meanwhile.
- * @param {{url: string}} door
- * @returns {Promise<number>} requests sent
+ * times in a row. Far from the cache, copies may expire meanwhile, and the cache would renew them beside the trial's
+ * requests: so no read begins that would end after the lifetime, and a page's reads end with the first one that is no
+ * hit.
+ * @param {object} options
+ * @param {string} options.url  of the door
+ * @param {number} options.lifetimeS  for which copies are fresh
+ * @param {AbortSignal} [options.signal]
+ * @returns {Promise<CacheWarmUp>} `origin_requests`: one for each response that was no hit; one after a stale copy may
+ *   still be under way
  * @throws {Error} when a page of the warm-up does not exist
  */
-export async function warmCache ({ url }) {
-  await Promise.all(Array.from({ length: WARM_UP_PAGES }, async (_, page) => {
-    const name = warmUpPageName(page)
-    for (let time = 0; time < READS_OF_EACH; time++) {
-      const { status } = await request(`${url}/wiki/${name}`, { timeoutMs: READ_WITHIN_MS })
-      if (status !== 200) throw new Error(`${name} answered ${status} when the cache was warmed up`)
-    }
-  }))
-  return WARM_UP_PAGES * READS_OF_EACH
+export async function warmCache ({ url, lifetimeS, signal }) {
+  const pages = await Promise.all(Array.from({ length: WARM_UP_PAGES }, (_, page) =>
+    readInARow(`${url}/wiki/${warmUpPageName(page)}`, lifetimeS, signal)))
+  const sum = (/** @type {keyof CacheWarmUp} */ name) => pages.reduce((total, page) => total + page[name], 0)
+  return { requests: sum('requests'), origin_requests: sum('origin_requests') }
+}
+
+/**
+ * @param {string} url  of a page
+ * @param {number} lifetimeS
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<CacheWarmUp>}
+ */
+async function readInARow (url, lifetimeS, signal) {
+  const beganAt = performance.now()
+  const found = { requests: 0, origin_requests: 0 }
+  let endsAt
+  do {
+    const sentAt = performance.now()
+    const { status, headers } = await request(url, { timeoutMs: READ_WITHIN_MS, signal })
+    if (status !== 200) throw new Error(`${url} answered ${status} when the cache was warmed up`)
+    found.requests += 1
+    if (cacheStatusOf((name) => headers[name]?.toString()) !== 'HIT') found.origin_requests += 1
+    // The next read may take twice as long.
+    endsAt = performance.now() + 2 * (performance.now() - sentAt)
+  } while (found.requests < READS_OF_EACH && found.origin_requests <= 1 && endsAt < beganAt + 1000 * lifetimeS)
+  return found
 }
