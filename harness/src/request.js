@@ -5,13 +5,15 @@ import https from 'node:https'
  * Sends one request through a door, on a new connection. RFC 6761 §6.3 reserves .localhost for loopback, but not every
  * resolver implements it, so such names are not resolved: the request goes to 127.0.0.1 with the name as Host.
  * @param {string} url
- * @param {{method?: string, headers?: Record<string, string>, body?: string, timeoutMs?: number}} [options]
+ * @param {{method?: string, headers?: Record<string, string>, body?: string, timeoutMs?: number,
+ *   signal?: AbortSignal}} [options]  `signal`: gives the request up
  * @returns {Promise<{status: number, headers: http.IncomingHttpHeaders, body: string}>}
- * @throws {Error} when the response is not complete in time (default 10 s)
+ * @throws {Error} when the response is not complete in time (default 10 s), or the reason of an abort
  */
-export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 10_000 } = {}) {
+export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 10_000, signal } = {}) {
   const { protocol, host, hostname, port, pathname, search } = new URL(url)
   const loopback = hostname === 'localhost' || hostname.endsWith('.localhost')
+  const timeout = AbortSignal.timeout(timeoutMs)
   return new Promise((resolve, reject) => {
     const outgoing = (protocol === 'https:' ? https : http).request({
       host: loopback ? '127.0.0.1' : hostname,
@@ -21,7 +23,7 @@ export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 
       method,
       headers: { ...headers, host },
       agent: false,
-      signal: AbortSignal.timeout(timeoutMs)
+      signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout])
     }, (response) => {
       let text = ''
       response.setEncoding('utf8')
@@ -29,7 +31,8 @@ export function request (url, { method = 'GET', headers = {}, body, timeoutMs = 
       response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body: text }))
       response.on('error', reject)
     })
-    outgoing.on('error', (error) => reject(new Error(`${method} ${url}: ${error.message}`)))
+    outgoing.on('error', (error) =>
+      reject(signal?.aborted ? signal.reason : new Error(`${method} ${url}: ${error.message}`)))
     outgoing.end(body)
   })
 }
