@@ -24,6 +24,7 @@ const CODES = {
   ResultsError: USAGE,
   BudgetError: USAGE,
   TokenError: USAGE,
+  WrongDatabaseError: USAGE,
   CalibrationError: EXIT.violated,
   PlanError: EXIT.violated,
   BackupError: EXIT.violated,

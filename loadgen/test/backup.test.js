@@ -150,7 +150,7 @@ test('restore overwrites a wiki only with --replace, and a damaged file changes 
   const before = await contents(uri)
 
   const refused = await stevec('restore', file, '--uri', uri)
-  assert.equal(refused.code, 1)
+  assert.equal(refused.code, 2)
   assert.match(refused.stderr, /is not empty \(.*pages.*\); name another one, or say --replace/)
 
   const broken = path.join(directory, 'broken')
@@ -179,5 +179,8 @@ test('restore overwrites a wiki only with --replace, and a damaged file changes 
   assert.deepEqual(readdirSync(directory).sort(), ['broken', 'wiki.stevec.gz'], 'no partial file is left')
   const nowhere = await stevec('backup', path.join(directory, 'x'), '--uri', wiki.freshUri())
   assert.match(nowhere.stderr, /is empty: there is no wiki in it/)
+  assert.equal(nowhere.code, 2)
+  const unwritten = await stevec('backup', path.join(directory, 'no/folder/x'), '--uri', uri)
+  assert.equal(unwritten.code, 3, unwritten.stderr)
   assert.equal((await stevec('backup', 'x', '--uri', 'mongodb://127.0.0.1:1')).code, 2)
 })

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { describe, test } from 'node:test'
 import { TokenError } from '@stevec/cdn/cloudflare/token'
 import { ToolError } from '@stevec/harness/tools/locate'
-import { BackupError } from '@stevec/wiki-app/backup/format'
+import { BackupError, WrongDatabaseError } from '@stevec/wiki-app/backup/format'
 import { CalibrationError } from '../src/calibrate/calibrate.js'
 import { BudgetError } from '../src/cloudflare/budget.js'
 import { ConfigError } from '../src/config.js'
@@ -77,6 +77,7 @@ describe('the exit code', () => {
     t.after(() => { taken.close() })
     await check([
       [['up'], 3, /port \d+ \(edge\) is already taken/],
+      [['up', '--edge-port', String(sandbox().ports.edge)], 3, /port \d+ \(edge\) is already taken/],
       [['run', 'read-hot'], 3, /K6_BIN|k6/, { K6_BIN: '/nowhere/k6' }],
       [['edge', '--origin', 'http://127.0.0.1:9'], 3, /NGINX_BIN/, { NGINX_BIN: '/nowhere/nginx' }],
       [['edge', '--origin', 'http://127.0.0.1:9', '--cache', '/dev/null/cache'], 3, /ENOTDIR/]
@@ -86,9 +87,9 @@ describe('the exit code', () => {
   test('follows the class of an error; an unknown one means broken', () => {
     const classes = [
       UsageError, ConfigError, DefinitionError, ProfileError, ResultsError, BudgetError, TokenError, CalibrationError,
-      BackupError, ToolError, StackError, TypeError
+      WrongDatabaseError, BackupError, ToolError, StackError, TypeError
     ]
-    assert.deepEqual(classes.map((Class) => exitCodeOf(new Class('x'))), [2, 2, 2, 2, 2, 2, 2, 1, 1, 3, 3, 3])
+    assert.deepEqual(classes.map((Class) => exitCodeOf(new Class('x'))), [2, 2, 2, 2, 2, 2, 2, 1, 2, 1, 3, 3, 3])
     assert.equal(exitCodeOf(AbortSignal.abort().reason), 130)
     assert.equal(exitCodeOf(undefined), 3)
   })

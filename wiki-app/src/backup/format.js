@@ -22,7 +22,11 @@ export const VERSION = 1
 /** People can sign in again; a lease is of the moment. */
 export const LEFT_OUT = new Set(['sessions', 'migration_lease'])
 
+/** A file is not a complete backup. */
 export class BackupError extends Error {}
+
+/** The database is the wrong one: empty for a backup, or not empty for a restore. */
+export class WrongDatabaseError extends Error {}
 
 /** @param {string} collection @param {Document} document */
 export const lineOf = (collection, document) =>

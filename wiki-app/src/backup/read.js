@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { createGunzip } from 'node:zlib'
 import { BSON, MongoClient } from 'mongodb'
-import { BackupError, documentsIn } from './format.js'
+import { BackupError, documentsIn, WrongDatabaseError } from './format.js'
 
 /** @import {Document} from 'mongodb' */
 
@@ -17,7 +17,8 @@ const BATCH_MAX_DOCUMENTS = 1_000
  * The whole file is checked before the first write.
  * @param {import('./format.js').Source & {replace?: boolean}} options  without `replace`, only into an empty database
  * @returns {Promise<Record<string, number>>} documents by collection
- * @throws {BackupError} when the file is not a complete backup, or the database is not empty
+ * @throws {BackupError} when the file is not a complete backup
+ * @throws {WrongDatabaseError} when the database is not empty
  */
 export async function readBackup ({ uri, file, replace = false, signal, onProgress = () => {} }) {
   let checked = 0
@@ -41,7 +42,7 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
     }
     const content = used.filter((name) => !OF_MIGRATIONS.has(name))
     if (content.length > 0 && !replace) {
-      throw new BackupError(`the database ${db.databaseName} is not empty (${content.join(', ')}); name another one, ` +
+      throw new WrongDatabaseError(`the database ${db.databaseName} is not empty (${content.join(', ')}); name another one, ` +
         'or say --replace to throw away what is in it')
     }
     // Also those that the backup lacks. Collections stay, with their indexes, for a wiki that runs.

@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import { MongoClient } from 'mongodb'
-import { BackupError, FORMAT, LEFT_OUT, lineOf, VERSION } from './format.js'
+import { FORMAT, LEFT_OUT, lineOf, VERSION, WrongDatabaseError } from './format.js'
 
 const SELECTION_MS = 5_000
 const SNAPSHOT_TOO_OLD = new Set([239, 246])
@@ -15,7 +15,8 @@ const SNAPSHOT_TOO_OLD = new Set([239, 246])
  * The wiki may run meanwhile: https://www.mongodb.com/docs/manual/reference/read-concern-snapshot/
  * @param {import('./format.js').Source} options  the file is created, or replaced, once all of it is written
  * @returns {Promise<Record<string, number>>} documents by collection
- * @throws {Error} when the database is unreachable, or its snapshot expires (after 5 minutes by default)
+ * @throws {WrongDatabaseError} when the database is empty
+ * @throws {Error} when it is unreachable, or its snapshot expires (after 5 minutes by default)
  */
 export async function writeBackup ({ uri, file, signal, onProgress = () => {} }) {
   const client = new MongoClient(uri, { serverSelectionTimeoutMS: SELECTION_MS })
@@ -27,7 +28,7 @@ export async function writeBackup ({ uri, file, signal, onProgress = () => {} })
       .map(({ name }) => name)
       .filter((name) => !name.startsWith('system.') && !LEFT_OUT.has(name))
       .sort()
-    if (names.length === 0) throw new BackupError(`the database ${db.databaseName} is empty: there is no wiki in it`)
+    if (names.length === 0) throw new WrongDatabaseError(`the database ${db.databaseName} is empty: there is no wiki in it`)
     /** @type {Record<string, number>} */
     const counts = {}
     const target = createWriteStream(part, { mode: 0o600 })
@@ -42,7 +43,7 @@ export async function writeBackup ({ uri, file, signal, onProgress = () => {} })
     return counts
   } catch (error) {
     await rm(part, { force: true })
-    if (SNAPSHOT_TOO_OLD.has(/** @type {any} */ (error).code)) throw new BackupError('the database forgot the moment of the backup before all was read; let it remember longer: db.adminCommand({ setParameter: 1, minSnapshotHistoryWindowInSeconds: 3600 })')
+    if (SNAPSHOT_TOO_OLD.has(/** @type {any} */ (error).code)) throw new Error('the database forgot the moment of the backup before all was read; let it remember longer: db.adminCommand({ setParameter: 1, minSnapshotHistoryWindowInSeconds: 3600 })')
     throw error
   } finally {
     await client.close()
