@@ -49,8 +49,8 @@ def analyse(run: Run) -> Analysis:
     try:
         checked = law.check_law(run, loaded.stats)
         judged = outcomes.judge(run, loaded.stats, checked)
-        queued = queues.find_queued(outcomes.valid_of(judged), run.profile)
-        return Analysis(run, loaded, checked, [replace(o, queued=o.number in queued) for o in judged])
+        queued = queues.judge_queues(outcomes.valid_of(judged), run.profile)
+        return Analysis(run, loaded, checked, [replace(o, queued=queued.get(o.number)) for o in judged])
     except BaseException:
         loaded.close()
         raise

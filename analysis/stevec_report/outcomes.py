@@ -33,7 +33,7 @@ class Outcome:
     reasons: tuple[str, ...]
     record: TrialRecord | None
     stats: TrialStats | None
-    queued: bool = False  # in front of the door: in the generator or in the links
+    queued: bool | None = None  # in front of the door: in the generator or in the links; None: not known
     conditions: Conditions = BEGINNING
 
     @property

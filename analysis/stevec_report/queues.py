@@ -23,29 +23,35 @@ LOAD_SETTINGS = frozenset(
 FLOOR_FACTOR = 2.0  # between client and door: beyond this multiple of the floor, requests queue
 
 
-def find_queued(trials: Iterable[MeasuredOutcome], profile: dict[str, Any]) -> set[int]:
-    """Return the numbers of those of the valid `trials` in which requests queued in front of the door.
+def judge_queues(trials: Iterable[MeasuredOutcome], profile: dict[str, Any]) -> dict[int, bool]:
+    """Return {number: whether requests queued in front of the door} of those of the valid `trials` that can tell.
 
-    None are found where the profile limits an uplink: requests may queue there, and the uplink is what is measured.
+    Those of a single client can, as it never queues behind itself. Others need the log of their door and a lighter load
+    beside them. They cannot tell where the profile limits an uplink: the uplink is measured, and requests wait for it.
 
     Args:
         profile: of the manifest.
     """
-    if _limits_an_uplink(profile):
-        return set()
+    found: dict[int, bool] = {}
     groups: dict[tuple[int, str], list[tuple[MeasuredOutcome, DoorTime]]] = {}
     for trial in trials:
+        if not _has_several_at_once(trial):
+            found[trial.number] = False
         if trial.stats.door_time is not None:
             key = (trial.conditions.number, _key(trial, of_load=False))  # another machine has another floor
             groups.setdefault(key, []).append((trial, trial.stats.door_time))
-    return {number for group in groups.values() for number in _queued_of(group)}
+    if _limits_an_uplink(profile):
+        return found
+    for group in groups.values():
+        found = _judge_group(group) | found
+    return found
 
 
-def _queued_of(group: Sequence[tuple[MeasuredOutcome, DoorTime]]) -> list[int]:
+def _judge_group(group: Sequence[tuple[MeasuredOutcome, DoorTime]]) -> dict[int, bool]:
     if len({_key(trial, of_load=True) for trial, _ in group}) == 1:
-        return []  # without a lighter load, the least time may be of a queue too
+        return {}  # without a lighter load, the least time may be of a queue too
     floor_ms = max(0.0, min(time.between_ms for _, time in group))
-    return [trial.number for trial, time in group if _has_several_at_once(trial) and _is_queued(time, floor_ms)]
+    return {trial.number: _is_queued(time, floor_ms) for trial, time in group}
 
 
 def _is_queued(time: DoorTime, floor_ms: float) -> bool:
@@ -54,7 +60,7 @@ def _is_queued(time: DoorTime, floor_ms: float) -> bool:
 
 
 def _has_several_at_once(trial: MeasuredOutcome) -> bool:
-    """Whether several requests may be under way at once: a single client never queues behind itself."""
+    """Whether several requests may be under way at once."""
     record = trial.record
     return record.setting("model") == "open" or record.number("vus") + record.number("background_vus") > 1
 

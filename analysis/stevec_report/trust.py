@@ -74,19 +74,33 @@ def _limited(outcomes: Sequence[Outcome]) -> str:
     if counted:
         text = f"{counted} ({_numbers(limits.limited(valid))}). {limits.CONSEQUENCE}"
     else:
-        text = "No valid trial was limited by the load generator, or by a queue in front of the door."
-    return " ".join([text, *_missing(valid)])
+        known = all(o.queued is not None for o in valid)
+        text = f"No valid trial was limited by the load generator{', or by a queue in front of the door' * known}."
+    return " ".join([text, *_unknown_queues(valid), *_unrecorded(valid)])
 
 
-def _missing(valid: Sequence[Outcome]) -> list[str]:
+def _unknown_queues(valid: Sequence[Outcome]) -> list[str]:
+    unknown = [o for o in valid if o.queued is None]
+    if not unknown:
+        return []
+    return [
+        f"Whether requests queued in front of the door is not known{_part(unknown, valid)}: this takes the log of the "
+        "door, a lighter load beside it, and a profile that limits no uplink."
+    ]
+
+
+def _unrecorded(valid: Sequence[Outcome]) -> list[str]:
     missing = [o for o in valid if not o.saturation]
     if not missing:
         return []
-    part = "" if len(missing) == len(valid) else f" in {wording.part_of(len(missing), len(valid), 'trial')}"
     return [
-        f"Whether links or machine were a limit, and what disturbed the machine, is {wording.NOT_RECORDED}{part}: the "
-        f"run is older, or {TOO_SHORT}."
+        "Whether links or machine were a limit, and what disturbed the machine, is "
+        f"{wording.NOT_RECORDED}{_part(missing, valid)}: the run is older, or {TOO_SHORT}."
     ]
+
+
+def _part(some: Sequence[Outcome], valid: Sequence[Outcome]) -> str:
+    return "" if len(some) == len(valid) else f" in {wording.part_of(len(some), len(valid), 'trial')}"
 
 
 def _disturbed(outcomes: Sequence[Outcome]) -> str:

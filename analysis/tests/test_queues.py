@@ -3,6 +3,7 @@
 import pytest
 from run_folder_fixture import build_run_folder, edit_json, find_trial, plan_samples, saturate
 
+from stevec_report import trust
 from stevec_report.experiments import machine_use
 
 QUICK, SLOW = 20, 100  # requests a second
@@ -68,7 +69,21 @@ def test_a_level_without_a_lighter_one_is_not_marked(tmp_path, analyse_run):
     factors = {"door": ["cached"], "rate_per_s": [SLOW]}
     run = build_run_folder(tmp_path, experiment="overload-open", repetitions=2, factors=factors)
     send_late(run, 39, rate_per_s=SLOW)
-    assert queued(analyse_run(run)) == []
+    analysis = analyse_run(run)
+    assert queued(analysis) == []
+    said = trust.sentences(analysis)[1]
+    assert said.startswith("No valid trial was limited by the load generator. Whether requests queued in front of")
+    assert "is not known: this takes the log of the door, a lighter load" in said
+
+
+def test_what_is_not_known_of_some_trials_is_said(tmp_path, analyse_run):
+    run = build(tmp_path)
+    edit_json(find_trial(run, 1, rate_per_s=SLOW)[1] / "trial.json", lambda trial: trial.update(log_lines={}))
+    edit_json(find_trial(run, 1, rate_per_s=QUICK)[1] / "trial.json", lambda trial: trial["settings"].update(vus=1))
+    assert [o.queued for o in analyse_run(run).outcomes] == [None, None]
+    closed = {"model": "closed", "vus": 1}
+    edit_json(find_trial(run, 1, rate_per_s=QUICK)[1] / "trial.json", lambda trial: trial["settings"].update(closed))
+    assert "queued in front of the door is not known in 1 of 2 trials" in trust.sentences(analyse_run(run))[1]
 
 
 @pytest.mark.parametrize(("vus", "expected"), [(1, 0), (2, 1)])
