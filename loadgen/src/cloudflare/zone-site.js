@@ -70,6 +70,7 @@ export function createZoneSite ({ seed, verified, purge, maxRequests, edits, sig
     logs: NO_LOGS,
     processes: () => [],
     quotaCores: null,
+    links: false,
     hasPops: true,
     start,
 

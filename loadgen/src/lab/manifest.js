@@ -5,6 +5,7 @@ import path from 'node:path'
 import { ROOT } from '@stevec/harness/config'
 import { TOOLS } from '@stevec/harness/tools/catalog'
 import { locateTool } from '@stevec/harness/tools/locate'
+import { inTodaysForm } from './older-manifest.js'
 
 const DIFF_MAX_BYTES = 256 * 1024 * 1024
 
@@ -29,11 +30,13 @@ export function writeManifest (runDirectory, manifest) {
 
 /**
  * @param {string} runDirectory
- * @returns {{status: RunStatus} & Record<string, any> | null} null without a readable manifest
+ * @returns {{status: RunStatus} & Record<string, any> | null} in today's form; null without a readable
+ *   manifest
  */
 export function readManifest (runDirectory) {
   try {
-    return JSON.parse(readFileSync(path.join(runDirectory, 'manifest.json'), 'utf8'))
+    const manifest = JSON.parse(readFileSync(path.join(runDirectory, 'manifest.json'), 'utf8'))
+    return /** @type {{status: RunStatus} & Record<string, any>} */ (inTodaysForm(manifest))
   } catch {
     return null
   }

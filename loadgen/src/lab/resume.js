@@ -37,20 +37,25 @@ export function refuseDifferences (directory, manifest, requested) {
  * more than their cells.
  * @param {string} directory  for the message
  * @param {Record<string, any>} manifest  of the run or study to resume
- * @param {boolean} accepted  whether the user accepts changes
+ * @param {object} now
+ * @param {boolean} now.accepted  whether the user accepts changes
+ * @param {boolean} [now.links]  whether links stand between the hops; undefined: a study, whose runs say it
  * @returns {string[]} what has changed, in words
  * @throws {ResultsError} naming each change, unless they are accepted
  */
-export function refuseChanges (directory, manifest, accepted) {
+export function refuseChanges (directory, manifest, { accepted, links }) {
   const { load_average_1m: _, ...host } = hostFacts()
-  const now = { git: gitState(), versions: versions(), host }
-  const changes = Object.entries(now).flatMap(([name, values]) => {
+  const conditions = { git: gitState(), versions: versions(), host }
+  const changes = Object.entries(conditions).flatMap(([name, values]) => {
     const before = manifest[name]
     if (before === undefined) return []
     return Object.entries(values)
       .filter(([key, value]) => before[key] !== undefined && !isDeepStrictEqual(before[key], value))
       .map(([key, value]) => `${name}.${key} was ${short(before[key])} and is now ${short(value)}`)
   })
+  if (links !== undefined && links !== manifest.links) {
+    changes.push(links ? 'links stand between the hops now' : 'no links stand between the hops any more')
+  }
   if (changes.length > 0 && !accepted) {
     throw new ResultsError(
       `${directory} was begun under other conditions: ${changes.join('; ')}. Start a new run, or resume with ` +

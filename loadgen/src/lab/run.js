@@ -51,7 +51,8 @@ export async function runExperiment (options) {
   const rest = trials.filter(({ trial }) => !done.has(trial))
   const manifest = before ?? await newManifest(options, run)
   if (before !== null && rest.length > 0) {
-    const changes = refuseChanges(directory, before, options.acceptChanges === true)
+    const { acceptChanges: accepted = false, site: { links } } = options
+    const changes = refuseChanges(directory, before, { accepted, links })
     const at = new Date().toISOString()
     manifest.resumed_at.push(at)
     ;(manifest.resumptions ??= []).push({ at, trials: rest.map(({ trial }) => trial), changes })
@@ -89,7 +90,7 @@ const identityOf = ({ definition, preset, seed, profile, site }, planHash) => ({
 async function newManifest ({ definition, directory, preset, seed, command, profile, site }, { trials, plans, hash }) {
   const host = hostFacts()
   // The folder is created only once the site is up: a run that cannot start leaves none.
-  const { config_hashes: configHashes, doors, links_api: linksApi = null } = await site.start(trials[0].settings)
+  const { config_hashes: configHashes, doors } = await site.start(trials[0].settings)
   createRunDirectory(directory)
   return {
     schema_version: SCHEMA_VERSION,
@@ -112,7 +113,7 @@ async function newManifest ({ definition, directory, preset, seed, command, prof
     host,
     config_hashes: configHashes,
     doors,
-    links: linksApi !== null,
+    links: site.links,
     ...site.facts
   }
 }

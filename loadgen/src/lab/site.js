@@ -5,7 +5,7 @@ import { needsPurges } from '@stevec/wiki-app/cache-policy'
 import { emptyCache } from '../stack/cache.js'
 import { flexiblePorts } from '../stack/stack-ports.js'
 import { stackProcesses } from '../stack/stack-processes.js'
-import { stopStack } from '../stack/stack.js'
+import { hasLinks, stopStack } from '../stack/stack.js'
 import { purgeAndProveCold } from './cold.js'
 import { readCounter } from './counter.js'
 import { labDatabase } from './database.js'
@@ -65,6 +65,7 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   })
   return {
     ...site,
+    links: hasLinks({ links, profile, origin }),
     async close () {
       await stack.stop()
       await origin.close()
@@ -86,7 +87,7 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
  * @param {ReturnType<typeof createLabStack>} options.stack
  * @param {ReturnType<typeof createPreparation>} options.preparation
  * @param {AbortSignal} options.signal
- * @returns {Omit<Site, 'close'>}
+ * @returns {Omit<Site, 'close' | 'links'>}
  */
 function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, profile, stack, preparation, signal }) {
   const logs = createLogs(directory, () => origin.fetchLog(directory))
@@ -183,10 +184,10 @@ function createStackSite ({ directory, wikiUrl, mongodbUri, processes, origin, p
  * @property {import('../stack/origin/origin.js').Origin['sample']} [sample]  samples the origin's load, if possible
  * @property {() => import('../machine/reading.js').WatchedProcess[]} processes  of this machine that serve requests
  * @property {number | null} quotaCores  that the origin's processes may use together; null: no limit
+ * @property {boolean} links  whether links stand between the hops
  * @property {boolean} hasPops  whether responses name one of several points of presence
  * @property {(settings: import('./definition.js').Settings) =>
- *   Promise<{doors: Doors, config_hashes: Record<string, string>, links_api?: string | null}>} start  for a trial with
- *   these settings
+ *   Promise<{doors: Doors, config_hashes: Record<string, string>}>} start  for a trial with these settings
  * @property {(settings: import('./definition.js').Settings) =>
  *   Promise<{doors: Doors, warmUp: import('./warm-up.js').WarmUp | null}>} prepare  brings the site into the state that
  *   such a trial begins with: pages at their sizes, a warm wiki. `warmUp`: null if it needs none

@@ -40,7 +40,7 @@ export async function runStudy (options) {
   const before = readManifest(directory)
   if (before !== null) {
     refuseDifferences(directory, before, { preset, seed, profile, repetitions: repetitions ?? null, ...site.identity })
-    const changes = refuseChanges(directory, before, options.acceptChanges === true)
+    const changes = refuseChanges(directory, before, { accepted: options.acceptChanges === true })
     const at = new Date().toISOString()
     before.resumed_at.push(at)
     ;(before.resumptions ??= []).push({ at, changes })

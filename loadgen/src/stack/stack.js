@@ -74,7 +74,7 @@ export async function startStack (options) {
     signal,
     onProgress = () => {}
   } = options
-  const links = options.links === true || profile.applied.links || origin.facts.kind !== 'local'
+  const links = hasLinks({ links: options.links, profile, origin })
   requireTool('nginx')
   await refuseTakenPorts(ports, mongodbUri === undefined)
   for (const role of ['origin', 'edge', 'local']) rmSync(path.join(directory, role), { recursive: true, force: true })
@@ -122,6 +122,13 @@ export async function startStack (options) {
     throw error
   }
 }
+
+/**
+ * @param {Pick<StackOptions, 'links'> & Required<Pick<StackOptions, 'profile' | 'origin'>>} options
+ * @returns {boolean} whether links stand between the hops of such a stack
+ */
+export const hasLinks = ({ links, profile, origin }) =>
+  links === true || profile.applied.links || origin.facts.kind !== 'local'
 
 /**
  * Records a process at once, so that a later command can clean up an interrupted start. A restarted process replaces

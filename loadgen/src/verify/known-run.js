@@ -110,6 +110,7 @@ function knownSite ({ url, counterUrl, stackDirectory, caching, processes }) {
     logs: createLogs(stackDirectory),
     processes,
     quotaCores: null,
+    links: false,
     hasPops: false,
     start: async () => ({ doors, config_hashes: {} }),
     prepare: async () => ({ doors, warmUp: null }),
