@@ -121,7 +121,9 @@ describe('a run of read-hot', () => {
     ])
     assert.equal(exitCode, 0, stdout + stderr)
     const otherDirectory = path.join(other.results, readdirSync(other.results)[0])
-    assert.deepEqual(JSON.parse(stdout), { directory: otherDirectory, trials: 4, invalid: 0 }, 'and nothing else')
+    assert.deepEqual(JSON.parse(stdout), {
+      directory: otherDirectory, trials: 4, invalid: 0, requests: 4000, requests_failed: 0, requests_never_sent: 0
+    }, 'and nothing else')
     assert.equal(
       json(path.join(otherDirectory, 'manifest.json')).plan_hash,
       json(path.join(directory, 'manifest.json')).plan_hash

@@ -35,7 +35,7 @@ import { UsageError } from '../usage-error.js'
  * @property {string} [origin]
  * @property {Target} target
  * @property {{definition: import('../lab/definition.js').Definition, directory: string}[]} runs
- * @property {(context: any) => Promise<{trials: number, invalid: number}>} run
+ * @property {(context: any) => Promise<import('../lab/totals.js').Totals>} run
  */
 
 /**

@@ -53,7 +53,7 @@ ${nameLines(experimentNames())}
   --watch              k6's dashboard of each trial's probe, on 127.0.0.1
   --report             also writes the report
   --quiet              no progress; warnings and errors only
-  --json               the outcome as JSON: folder, trials, invalid ones
+  --json               the outcome as JSON: folder, trials and requests, invalid and failed ones
 ${TARGET_HELP}
 ${PORT_HELP}
 

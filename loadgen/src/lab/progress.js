@@ -2,6 +2,7 @@ import path from 'node:path'
 import { cellsOf } from './definition.js'
 import { levelsOf, levelText } from './levels.js'
 import { pauseLines, studyLines } from './study-lines.js'
+import { unansweredText } from './totals.js'
 
 /** @typedef {ReturnType<typeof createProgress>} Progress */
 /**
@@ -79,16 +80,15 @@ export function createProgress (write, writeWarning = write) {
       const verdict = result.valid ? 'ok' : `INVALID: ${result.invalid_reasons.join('; ')}`
       line(`trial ${String(result.trial).padStart(String(total).length)} of ${total}  ${cell.padEnd(cellWidth)}  ${found(result).join(', ')}  ${verdict}${leftS >= 1 ? `  (about ${timeLeft(leftS)} left)` : ''}`)
     },
-    /** @param {{directory: string, trials: number, invalid: number}} run */
-    finished ({ directory, trials, invalid }) {
-      line(invalid === 0
-        ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what theory says where it says something${withFaults ? '; where the origin was killed, except for requests in flight' : ''}`
-        : `${invalid} of ${trials} trials are INVALID; each gives its reasons in its trial.json`)
+    /** @param {import('./totals.js').Totals & {directory: string}} run */
+    finished ({ directory, ...totals }) {
+      line(outcomeText(totals, withFaults))
       line(`results: ${relative(directory)}`)
     },
-    /** @param {{directory: string, trials: number, invalid: number, experiments: number, seconds: number}} study */
-    studyFinished ({ directory, trials, invalid, experiments, seconds }) {
-      line(`\n${experiments} experiments, ${trials} trials, ${invalid === 0 ? 'all valid' : `${invalid} INVALID`}, in ${timeLeft(seconds)}`)
+    /** @param {import('./totals.js').Totals & {directory: string, experiments: number, seconds: number}} study */
+    studyFinished ({ directory, experiments, seconds, ...totals }) {
+      const { trials, invalid } = totals
+      line(`\n${experiments} experiments, ${trials} trials, ${invalid === 0 ? 'all valid' : `${invalid} INVALID`}, in ${timeLeft(seconds)}${unansweredText(totals)}`)
       line(`results: ${relative(directory)}`)
     },
     /** @param {string} message */
@@ -118,6 +118,18 @@ function startingLines (definition, { preset, seed, trials, done, pause_s: pause
     ...studyLines(definition, preset),
     ...pauseLines(definition, pauseS)
   ]
+}
+
+/**
+ * @param {import('./totals.js').Totals} totals  of a run
+ * @param {boolean} withFaults  whether its trials kill the origin
+ */
+function outcomeText (totals, withFaults) {
+  const { trials, invalid } = totals
+  const outcome = invalid === 0
+    ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what theory says where it says something${withFaults ? '; where the origin was killed, except for requests in flight' : ''}`
+    : `${invalid} of ${trials} trials are INVALID; each gives its reasons in its trial.json`
+  return outcome + unansweredText(totals)
 }
 
 /** @param {import('./trial.js').TrialResult} result */

@@ -5,6 +5,7 @@ import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning } from '
 import { planRun } from './matrix.js'
 import { createRunDirectory } from './results.js'
 import { refuseChanges, refuseDifferences } from './resume.js'
+import { sumOf, totalsOf } from './totals.js'
 import { runTrial, trialName } from './trial.js'
 
 /** @typedef {import('./matrix.js').PlannedTrial} PlannedTrial */
@@ -34,7 +35,7 @@ const BROKEN_IN_A_ROW_MAX = 3
 /**
  * Runs an experiment, or the rest of a started run: its finished trials are kept, valid or not.
  * @param {RunOptions} options
- * @returns {Promise<{trials: number, invalid: number}>} numbers of all trials of the run and of invalid ones
+ * @returns {Promise<import('./totals.js').Totals>} of all trials of the run
  * @throws {Error} when the stack does not start, a trial is not admitted, or consecutive trials break; the manifest
  *   then says `failed` or `interrupted`
  */
@@ -58,13 +59,13 @@ export async function runExperiment (options) {
     ;(manifest.resumptions ??= []).push({ at, trials: rest.map(({ trial }) => trial), changes })
     if (changes.length > 0) progress.warn(`conditions have changed since this run began: ${changes.join('; ')}`)
   }
-  let invalid = [...done.values()].filter(({ valid }) => !valid).length
+  let totals = sumOf([...done.values()].map(totalsOf))
   await whileRunning({ directory, manifest, signal }, async () => {
     manifest.warm_up_requests = await prepareFirst(options.site, rest) ?? manifest.warm_up_requests
-    invalid += await runTrials(options, rest, trials.length)
+    totals = sumOf([totals, ...await runTrials(options, rest, trials.length)])
   })
-  progress.finished({ directory, trials: trials.length, invalid })
-  return { trials: trials.length, invalid }
+  progress.finished({ directory, ...totals })
+  return totals
 }
 
 /**
@@ -134,19 +135,19 @@ async function prepareFirst (site, [first]) {
  * @param {RunOptions} options
  * @param {PlannedTrial[]} rest  trials that are not done yet
  * @param {number} total  trials of the run
- * @returns {Promise<number>} invalid ones among `rest`
+ * @returns {Promise<import('./totals.js').Totals[]>} of each
  * @throws {Error} when three trials in a row could not run at all
  */
 async function runTrials ({ directory, site, signal, progress, watchPort, threads, wallClockMs }, rest, total) {
   const context = { site, trialsDirectory: path.join(directory, 'trials'), signal, watchPort, threads, wallClockMs }
-  let invalid = 0
+  const totals = []
   let brokenInARow = 0
   progress.trialsBegin(rest.length)
   for (const trial of rest) {
     signal.throwIfAborted()
     await site.admit(trial)
     const result = await runTrial(context, trial)
-    if (!result.valid) invalid += 1
+    totals.push(totalsOf(result))
     progress.trial(result, total)
     brokenInARow = result.requests_sent === 0 && !result.valid ? brokenInARow + 1 : 0
     if (brokenInARow === BROKEN_IN_A_ROW_MAX) {
@@ -155,12 +156,12 @@ async function runTrials ({ directory, site, signal, progress, watchPort, thread
       )
     }
   }
-  return invalid
+  return totals
 }
 
 /**
  * @param {string} trialsDirectory
- * @returns {Map<number, {trial: number, valid: boolean}>} the complete trials; removes partial ones
+ * @returns {Map<number, import('./trial.js').TrialResult>} the complete trials; removes partial ones
  * @throws {Error} when a trial.json cannot be read
  */
 function finishedTrials (trialsDirectory) {

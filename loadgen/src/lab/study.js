@@ -4,6 +4,7 @@ import { hostFacts } from '@stevec/harness/host'
 import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning, writeManifest } from './manifest.js'
 import { refuseChanges, refuseDifferences } from './resume.js'
 import { runExperiment } from './run.js'
+import { sumOf } from './totals.js'
 
 /** The study's experiments, in its order; E3 has three. */
 export const STUDY = Object.freeze([
@@ -32,7 +33,7 @@ export const runDirectory = (experiment) => `runs/${experiment}`
 /**
  * Runs the study's experiments, or those left of a started study, one after the other on one stack.
  * @param {StudyOptions} options
- * @returns {Promise<{trials: number, invalid: number}>}
+ * @returns {Promise<import('./totals.js').Totals>}
  * @throws {Error} when a run fails; the manifest then says so, and the study can be resumed
  */
 export async function runStudy (options) {
@@ -47,7 +48,8 @@ export async function runStudy (options) {
   }
   mkdirSync(path.join(directory, 'runs'), { recursive: true })
   const manifest = before ?? newManifest(options)
-  const total = { trials: 0, invalid: 0 }
+  /** @type {import('./totals.js').Totals[]} */
+  const each = []
   const startedMs = performance.now()
   await whileRunning({ directory, manifest, signal }, async () => {
     for (const [index, definition] of definitions.entries()) {
@@ -55,15 +57,14 @@ export async function runStudy (options) {
       const ownDirectory = path.join(directory, run.directory)
       progress.experiment(index + 1, definitions.length)
       try {
-        const { trials, invalid } = await runExperiment({ ...options, definition, directory: ownDirectory })
-        total.trials += trials
-        total.invalid += invalid
+        each.push(await runExperiment({ ...options, definition, directory: ownDirectory }))
       } finally {
         run.status = readManifest(ownDirectory)?.status ?? 'planned'
         writeManifest(directory, manifest)
       }
     }
   })
+  const total = sumOf(each)
   progress.studyFinished({
     directory,
     ...total,
