@@ -67,6 +67,17 @@ def fills(rate: np.ndarray, span_s: float, ttl_s: float) -> np.ndarray:
     return total
 
 
+def fills_area(rate: np.ndarray, span_s: float, ttl_s: float) -> np.ndarray:
+    """∫ `fills` over spans from 0 to `span_s`, in fills times seconds; shape of `rate`."""
+    total = np.zeros_like(rate)
+    k = 0
+    while k * ttl_s < span_s:
+        left_s = span_s - k * ttl_s
+        total += left_s * gammainc(k + 1, rate * left_s) - (k + 1) / rate * gammainc(k + 2, rate * left_s)
+        k += 1
+    return total
+
+
 def _convolve_power(distribution: np.ndarray, times: int) -> np.ndarray:
     """The distribution of the sum of `times` independent draws, by squaring; tails under 1e-15 are cut off."""
     result, base = np.array([1.0]), np.trim_zeros(distribution, "b")

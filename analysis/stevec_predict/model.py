@@ -7,7 +7,7 @@ import numpy as np
 
 from stevec_predict import closed_form
 from stevec_predict.popularity import Popularity, shares_for, zipf
-from stevec_predict.prediction import COLD_START, ENDLESS, INDEPENDENT, Prediction
+from stevec_predict.prediction import COLD_START, ENDLESS, INDEPENDENT, UNCOLLAPSED, Prediction
 from stevec_predict.scenario import PURGING, Scenario, ScenarioError, has_closed_form, is_finite
 from stevec_predict.simulated_run import simulate_run
 
@@ -32,19 +32,18 @@ def predict(scenario: Scenario) -> Prediction:
     # The value of a class lies between those that it would have if all its pages were like its first, or its last.
     bound = abs(ends[0] - ends[1])
     fetches = _sum(parts, lambda cycle: cycle.fetches)
-    origin = fetches if scenario.collapse else _uncollapsed(scenario, parts)
     reads_per_s = scenario.rate_per_s * (1 - scenario.edits)
     edits_per_s = scenario.rate_per_s * scenario.edits
     finite = is_finite(scenario)
     return Prediction(
         hit_ratio=hit,
-        offload_requests=1 - min(origin, 1),
-        offload_bytes=1 - min(origin, 1),
+        offload_requests=1 - fetches,
+        offload_bytes=1 - fetches,
         stale_ratio=stale_0,
         staleness_p50_s=_quantile(scenario, parts, stale_0, 0.5),
         staleness_p95_s=_quantile(scenario, parts, stale_0, 0.95),
         reads_per_s=reads_per_s,
-        origin_per_s=reads_per_s * min(origin, 1),
+        origin_per_s=reads_per_s * fetches,
         edits_per_s=edits_per_s,
         purges_per_s=edits_per_s if scenario.policy in PURGING else 0.0,
         race_stale_ratio=_race(scenario, parts),
@@ -102,11 +101,14 @@ def _edit_rates(scenario: Scenario, popularity: Popularity) -> np.ndarray:
 
 def _cycle(scenario: Scenario, reads: np.ndarray, edits: np.ndarray, purges: np.ndarray) -> closed_form.Cycle:
     run_s = scenario.run_s if is_finite(scenario) else None
+    fetch_s = 0.0 if scenario.collapse else scenario.fetch_s
     if scenario.policy in PURGING:
         if run_s is not None:
             return closed_form.finite_purge(reads, edits, purges, run_s, scenario.purge_delay_s)
-        return closed_form.purge(reads, edits, purges, scenario.ttl_s, scenario.purge_delay_s)
-
+        return closed_form.purge(reads, edits, purges, scenario.ttl_s, scenario.purge_delay_s, fetch_s)
+    if fetch_s > 0:
+        never = np.zeros_like(reads)
+        return closed_form.purge(reads, edits, never, scenario.ttl_s, scenario.ttl_s, fetch_s)
     old_fills = np.minimum(edits / reads, 1.0) if scenario.read_before_edit else 0.0
     if run_s is not None:
         return closed_form.finite_ttl(reads, edits, scenario.ttl_s, run_s, old_fills)
@@ -125,7 +127,7 @@ def _quantile(scenario: Scenario, parts: Sequence[_Part], stale_0: float, level:
     """The `level` quantile, in seconds, of how long stale reads are outdated, by bisection; None without any."""
     if stale_0 <= 0:
         return None
-    low, high = 0.0, scenario.ttl_s + scenario.swr_s
+    low, high = 0.0, scenario.purge_delay_s if scenario.policy in PURGING else scenario.ttl_s + scenario.swr_s
     for _ in range(QUANTILE_STEPS):
         middle = (low + high) / 2
         if _stale(parts, middle) > (1 - level) * stale_0:
@@ -137,16 +139,6 @@ def _quantile(scenario: Scenario, parts: Sequence[_Part], stale_0: float, level:
     return (low + high) / 2
 
 
-def _uncollapsed(scenario: Scenario, parts: Sequence[_Part]) -> float:
-    """Origin requests ÷ reads if every read that finds no copy is forwarded, even while a fetch is in flight."""
-    return float(
-        sum(
-            np.sum(part.weight * part.cycle.fetches / part.cycle.reads * (1 + part.reads * scenario.fetch_s))
-            for part in parts
-        )
-    )
-
-
 def _race(scenario: Scenario, parts: Sequence[_Part]) -> float:
     """Reads of old copies that were fetched before an edit and stored after its purge, to first order."""
     open_s = max(scenario.fetch_s - scenario.purge_delay_s, 0)
@@ -155,7 +147,8 @@ def _race(scenario: Scenario, parts: Sequence[_Part]) -> float:
     total = 0.0
     for part in parts:
         life = closed_form.expected_life(part.purges, scenario.ttl_s)
-        stale = part.cycle.fetches * -np.expm1(-part.edits * open_s) * part.reads * life
+        fills = part.cycle.fetches / (1 if scenario.collapse else 1 + part.reads * scenario.fetch_s)
+        stale = fills * -np.expm1(-part.edits * open_s) * part.reads * life
         total += float(np.sum(part.weight * np.minimum(stale / part.cycle.reads, 1)))
     return min(total, 1.0)
 
@@ -226,6 +219,8 @@ def _assumptions(scenario: Scenario, finite: bool) -> Iterator[str]:
         yield f"the run lasts {lives:.0f} lifetimes, so the steady state is used"
     else:
         yield ENDLESS
+    if not scenario.collapse:
+        yield UNCOLLAPSED
     if scenario.policy in PURGING:
         yield "a cache does not store a response that was in flight at a purge (else add race_stale_ratio)"
     if scenario.tiered:

@@ -7,6 +7,7 @@ INDEPENDENT = "reads and edits arrive at random (Poisson) and independently; cac
 ENDLESS = "the caches have been in use for a long time"
 COLD_START = "the run begins with empty caches"
 COLLAPSING = "the caches collapse requests"
+UNCOLLAPSED = "reads that come during a fetch are forwarded too, and the last of them leaves the copy"
 
 
 @dataclass(frozen=True)

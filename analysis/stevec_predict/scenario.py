@@ -84,6 +84,9 @@ class Scenario:
             raise ScenarioError("reads before edits have a model for ttl at one place only")
         if self.tiered and self.policy == "ttl+swr":
             raise ScenarioError("tiered has no model for ttl+swr: leave out tiered, or predict ttl alone")
+        if not self.collapse and (self.policy == "ttl+swr" or self.tiered or self.read_before_edit):
+            which = "tiered" if self.tiered else "reads before edits" if self.read_before_edit else self.policy
+            raise ScenarioError(f"{which} has no model without collapsing: leave out no-collapse")
         if self.run_s is not None:
             _within("duration", self.run_s, 1e-3, YEAR_S)
             if self.tiered:
@@ -97,14 +100,17 @@ def shares_by_zipf(pops: int, exponent: float) -> tuple[float, ...]:
 
 
 def is_finite(scenario: Scenario) -> bool:
-    """Whether the run is so short that its cold start counts."""
-    return scenario.run_s is not None and scenario.run_s <= FINITE_LIVES_MAX * scenario.ttl_s
+    """Whether the run is so short that its cold start counts, or the time before its first purge."""
+    slowest_s = max(scenario.ttl_s, scenario.purge_delay_s)
+    return scenario.run_s is not None and scenario.run_s <= FINITE_LIVES_MAX * slowest_s
 
 
 def has_closed_form(scenario: Scenario) -> bool:
     """Whether `predict` has a closed form and need not simulate."""
     if scenario.run_s is None or not is_finite(scenario):
         return True  # so long that the steady state is accurate enough
+    if not scenario.collapse and scenario.fetch_s > 0:
+        return False
     return scenario.policy == "ttl" or (scenario.policy in PURGING and scenario.ttl_s >= scenario.run_s)
 
 

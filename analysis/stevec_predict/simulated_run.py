@@ -1,16 +1,18 @@
-"""Predicts a finite run without a closed form: one simulated run."""
+"""Predicts a finite run without a closed form: simulated runs."""
 
 import numpy as np
 
 from stevec_predict import simulation
-from stevec_predict.prediction import COLD_START, COLLAPSING, INDEPENDENT, Prediction
+from stevec_predict.prediction import COLD_START, COLLAPSING, INDEPENDENT, UNCOLLAPSED, Prediction
 from stevec_predict.scenario import PURGING, Scenario, ScenarioError
+from stevec_report.wording import count_of
 
 REQUESTS_MAX = 2_000_000
+REQUESTS_ENOUGH = 400_000  # of all simulated runs; a shorter run is repeated
 
 
 def simulate_run(scenario: Scenario, run_s: float) -> Prediction:
-    """A finite run without a closed form, simulated once, up to `REQUESTS_MAX`."""
+    """A finite run without a closed form, up to `REQUESTS_MAX` requests; a short one is simulated several times."""
     requests = scenario.rate_per_s * run_s
     if requests > REQUESTS_MAX or scenario.pages > REQUESTS_MAX:
         raise ScenarioError(
@@ -18,16 +20,22 @@ def simulate_run(scenario: Scenario, run_s: float) -> Prediction:
             f"pages, and this has {requests:.3g} requests: leave out duration and requests for a steady state"
         )
     rng = np.random.default_rng(scenario.seed)
-    reads_n = rng.poisson(requests * (1 - scenario.edits))
-    edits_n = rng.poisson(requests * scenario.edits)
+    runs = max(1, int(min(REQUESTS_ENOUGH / requests, REQUESTS_MAX / scenario.pages)))
+    reads_n = rng.poisson(runs * requests * (1 - scenario.edits))
+    edits_n = rng.poisson(runs * requests * scenario.edits)
     pops = len(scenario.pop_shares)
+    # Each run has pages of its own.
     read_page = _draw_pages(rng, scenario.pages, scenario.zipf, reads_n)
+    read_page += scenario.pages * rng.integers(0, runs, reads_n)
     edit_page = _draw_pages(rng, scenario.pages, scenario.edit_exponent, edits_n)
+    edit_page += scenario.pages * rng.integers(0, runs, edits_n)
     edge = rng.choice(pops, reads_n, p=np.array(scenario.pop_shares)) if pops > 1 else 0
     edit_s = rng.uniform(0, run_s, edits_n)
     purging = scenario.policy in PURGING
     if scenario.policy == "purge-tag" and scenario.tag_pages > 1:
-        raise ScenarioError("purge-tag with tag-pages has no model for a run longer than the ttl: leave out duration")
+        raise ScenarioError(
+            "purge-tag with tag-pages has no closed form for such a run and is not simulated: leave out duration"
+        )
     found = simulation.simulate(
         read_page * pops + edge,
         rng.uniform(0, run_s, reads_n),
@@ -37,6 +45,7 @@ def simulate_run(scenario: Scenario, run_s: float) -> Prediction:
         ttl_s=scenario.ttl_s,
         swr_s=scenario.swr_s,
         delay_s=scenario.purge_delay_s if purging else None,
+        fetch_s=0.0 if scenario.collapse else scenario.fetch_s,
     )
     if found.hit.size == 0:
         raise ScenarioError("no request falls into so short a run: lengthen duration or raise rate")
@@ -57,8 +66,8 @@ def simulate_run(scenario: Scenario, run_s: float) -> Prediction:
         race_stale_ratio=0.0,
         binning_error=0.0,
         seldom_miss_share=0.0,
-        model=f"one simulated run of {reads_n} reads (seed {scenario.seed})",
-        assumptions=(INDEPENDENT, COLD_START, COLLAPSING),
+        model=f"{count_of(runs, 'simulated run')}, {reads_n} reads in all (seed {scenario.seed})",
+        assumptions=(INDEPENDENT, COLD_START, COLLAPSING if scenario.collapse else UNCOLLAPSED),
     )
 
 

@@ -77,7 +77,12 @@ def _dominant(scenario: Scenario, prediction: Prediction) -> Iterator[str]:
         yield "Every read asks the origin: no read is stale, and only bytes can be saved."
         return
     share = prediction.seldom_miss_share
-    if scenario.run_s is not None and scenario.run_s <= scenario.ttl_s and scenario.policy == "ttl":
+    if (
+        scenario.run_s is not None
+        and scenario.run_s <= scenario.ttl_s
+        and scenario.policy == "ttl"
+        and scenario.collapse
+    ):
         yield "Nothing expires within the run: each page that is read is fetched once by each cache."
     elif share >= 0.5:
         yield f"{_percent(share)} of the misses are of pages read less than once in a lifetime at their edge."
