@@ -71,7 +71,7 @@ test('set-up runs without npm packages, and says that npm is missing', (t) => {
   const command = path.join(directory, 'loadgen/bin/stevec.js')
   const env = { PATH: path.join(directory, 'empty') }
   const { status, stderr } = spawnSync(process.execPath, [command, 'setup', '--', 'up'], { encoding: 'utf8', env })
-  assert.equal(status, 1)
+  assert.equal(status, 3)
   assert.match(stderr, /npm is missing; it comes with Node\.js/)
 })
 
