@@ -9,10 +9,13 @@ from stevec_predict.cost import ORIGIN_PER_S, PricesError, cost_per_million_view
 from stevec_predict.flash import cold_flash
 from stevec_predict.model import predict
 from stevec_predict.scenario import POLICIES, POLICY_OF, Scenario, ScenarioError, shares_by_zipf
-from stevec_predict.table import cost_lines, lines_for
+from stevec_predict.table import cost_lines, lines_for, trace_lines
+from stevec_predict.trace import replay_trace
+from stevec_predict.trace_format import TYPES
+from stevec_predict.trace_lines import TraceError
 from stevec_report.command_parser import CommandParser
 
-DESCRIPTION = "Predicts how many requests a cache saves and how much freshness that costs, without running anything."
+DESCRIPTION = "Predicts how many requests a cache saves and what it costs in freshness, without running anything."
 EXAMPLES = """\
 examples:
   stevec predict --pages 100 --rate 1000 --edits 0.05 --ttl 180 --requests 10000
@@ -20,10 +23,17 @@ examples:
   stevec predict --pages 10000000 --zipf 0.8 --rate 50000 --ttl 300 --pops 300 --tiered
   stevec predict --pages 5000 --rate 100 --edits 0.01 --policy purge-url --purge-delay 0.2
   stevec predict --pages 5000 --zipf 0.7 --rate 100 --ttl 60 --prices analysis/prices/2026-11.json
+  stevec predict --trace access.log.gz --ttl 60
+  stevec predict --trace trace.csv --trace-params time-col=2,obj-id-col=5 --policy purge-url
 
 The formulas and where they hold: docs/prediction.md.
 Exit status: 0 predicted, 2 wrong use.
 """
+INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+NOT_OF_A_TRACE = (
+    *("pages", "zipf", "edits", "edits_zipf", "tag_pages", "pops", "pops_zipf", "pop_shares", "tiered", "flash"),
+    *("duration", "requests", "seed"),
+)
 
 
 def build_parser(prog: str) -> argparse.ArgumentParser:
@@ -35,8 +45,8 @@ def build_parser(prog: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     load = parser.add_argument_group("load")
-    load.add_argument("--pages", type=_whole, required=True, metavar="N", help="different pages")
-    load.add_argument("--rate", type=float, required=True, metavar="N", help="requests a second, edits included")
+    load.add_argument("--pages", type=_whole, metavar="N", help="different pages")
+    load.add_argument("--rate", type=float, metavar="N", help="requests a second, edits included")
     load.add_argument(
         "--zipf", type=float, default=0.0, metavar="S", help="exponent of popularity; 0 (default) is uniform"
     )
@@ -44,6 +54,7 @@ def build_parser(prog: str) -> argparse.ArgumentParser:
         "--edits", type=float, default=0.0, metavar="R", help="share of the requests that are edits, 0 to 1"
     )
     load.add_argument("--edits-zipf", type=float, metavar="S", help="exponent for edits; default as --zipf")
+    _add_trace(parser)
     cache = parser.add_argument_group("cache")
     cache.add_argument(
         "--policy", type=lambda name: POLICY_OF.get(name, name), choices=POLICIES, default="ttl", help="default ttl"
@@ -79,6 +90,27 @@ def build_parser(prog: str) -> argparse.ArgumentParser:
     return parser
 
 
+def _add_trace(parser: argparse.ArgumentParser) -> None:
+    trace = parser.add_argument_group("recorded load (instead of the load above; each request is replayed)")
+    trace.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="requests as recorded, packed with gzip or not; - is standard input",
+    )
+    trace.add_argument(
+        "--trace-type",
+        choices=TYPES,
+        default="auto",
+        help="clf: access log; csv, txt: as of libCacheSim, txt with --rate; default auto",
+    )
+    trace.add_argument(
+        "--trace-params",
+        metavar="A=B,…",
+        default="",
+        help="of csv: time-col, obj-id-col, obj-size-col, op-col, delimiter, has-header",
+    )
+
+
 def _add_costs(parser: argparse.ArgumentParser) -> None:
     cost = parser.add_argument_group("cost")
     cost.add_argument(
@@ -101,15 +133,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = build_parser("stevec predict")
     options = parser.parse_args(arguments)
     try:
-        scenario = _scenario(options)
+        scenario = _scenario(options) if options.trace is None else _scenario_of_trace(options, parser)
         if not 1 <= options.page_bytes <= 10**12 or not 1e-3 <= options.origin_per_s <= 1e9:
             raise ScenarioError("page-bytes and origin-per-s have to be above 0")
         if options.flash is not None and not 0 < options.flash <= 1e10:
             raise ScenarioError(f"flash is {options.flash:g}, and has to be above 0")
         prices = read_prices(options.prices) if options.prices else None
-        prediction = predict(scenario)
-    except (ScenarioError, PricesError) as error:
+        if options.trace is None:
+            prediction, facts = predict(scenario), None
+        else:
+            prediction, facts = replay_trace(
+                options.trace,
+                scenario,
+                kind=options.trace_type,
+                parameters=options.trace_params,
+                rate_per_s=options.rate,
+            )
+    except (ScenarioError, PricesError, TraceError) as error:
         parser.error(str(error))
+    except KeyboardInterrupt:
+        return INTERRUPTED
     flash = cold_flash(scenario, options.flash) if options.flash is not None else None
     costs = None
     if prices:
@@ -118,6 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     if options.json:
         value = prediction.to_json()
+        if facts is not None:
+            value["trace"] = facts.to_json()
         if flash is not None:
             value["cold_flash"] = flash
         if prices:
@@ -130,7 +175,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             }
         print(json.dumps(value, indent=2))
         return 0
-    for line in lines_for(scenario, prediction, flash, options.flash):
+    described = lines_for(scenario, prediction, flash, options.flash)
+    for line in described if facts is None else trace_lines(scenario, prediction, facts):
         print(line)
     if prices and costs:
         for line in cost_lines(costs, prices, options.page_bytes, options.origin_per_s):
@@ -152,9 +198,38 @@ def _exactly(number: float) -> int:
     return int(number)
 
 
-def _scenario(options: argparse.Namespace) -> Scenario:
+def _scenario_of_trace(options: argparse.Namespace, parser: argparse.ArgumentParser) -> Scenario:
+    """The cache for a trace, which brings its own load."""
+    wrong = [name for name in NOT_OF_A_TRACE if getattr(options, name) != parser.get_default(name)]
+    if wrong:
+        raise ScenarioError(f"{wrong[0].replace('_', '-')} does not go with trace, whose requests are replayed")
+    if options.rate is not None and not 1e-9 <= options.rate <= 1e10:
+        raise ScenarioError(f"rate is {options.rate:g}, and has to be a number from 1e-09 to 1e+10")
+    _check_ttl(options)
+    return Scenario(
+        pages=1,
+        rate_per_s=1,
+        policy=options.policy,
+        ttl_s=options.ttl,
+        swr_s=options.swr,
+        purge_delay_s=options.purge_delay,
+        fetch_s=options.fetch_ms / 1000,
+        collapse=not options.no_collapse,
+    )
+
+
+def _check_ttl(options: argparse.Namespace) -> None:
     if options.ttl == 0 and options.policy in ("ttl", "ttl+swr"):
         raise ScenarioError("with a ttl of 0 every read asks the origin: give --policy revalidate, or no-store")
+
+
+def _scenario(options: argparse.Namespace) -> Scenario:
+    missing = [f"--{name}" for name in ("pages", "rate") if getattr(options, name) is None]
+    if missing:
+        raise ScenarioError(f"required: {' and '.join(missing)}, or --trace")
+    if options.trace_type != "auto" or options.trace_params:
+        raise ScenarioError("trace-type and trace-params belong to trace")
+    _check_ttl(options)
     if options.duration is not None and options.requests is not None:
         raise ScenarioError("give duration or requests, not both")
     run_s = options.duration

@@ -7,6 +7,7 @@ from stevec_predict.cost import VIEWS, Prices
 from stevec_predict.model import predict
 from stevec_predict.prediction import Prediction
 from stevec_predict.scenario import Scenario, ScenarioError, vary_ttl
+from stevec_predict.trace import TraceFacts
 from stevec_report.wording import count_of, grouped, three_digits
 
 FRESH_ENOUGH = 0.01
@@ -23,7 +24,44 @@ def lines_for(
     places = f", {pops} points of presence{' under one parent' if scenario.tiered else ''}" if pops > 1 else ""
     yield f"{scenario.policy} over {grouped(scenario.pages)} pages{places}{run}"
     yield ""
-    p = prediction
+    yield from _ratios(prediction)
+    if flash is not None:
+        yield ""
+        yield f"a cold page, {three_digits(flash_per_s)} reads a second from one moment on:"
+        yield _row("  origin, collapsing", f"{count_of(flash['collapsed'], 'request')}")
+        yield _row("  origin, without", f"{flash['uncollapsed']:.0f} requests")
+        yield _row("  worst wait", f"{three_digits(flash['worst_wait_s'])} s")
+    yield ""
+    yield from _dominant(scenario, prediction)
+    yield ""
+    yield from _model(prediction)
+
+
+def trace_lines(scenario: Scenario, prediction: Prediction, facts: TraceFacts) -> Iterator[str]:
+    """Yield the lines that describe the replay of a trace."""
+    name = "standard input" if facts.file == "-" else facts.file
+    yield f"{scenario.policy} over {name}: {grouped(facts.pages)} pages, {three_digits(facts.span_s)} s from cold"
+    yield ""
+    yield from _ratios(prediction)
+    yield ""
+    share = prediction.seldom_miss_share
+    if share > 0:
+        yield f"{_percent(share)} of the misses are of pages read less than once in a lifetime."
+    if prediction.stale_ratio > FRESH_ENOUGH:
+        yield f"One read in {three_digits(1 / prediction.stale_ratio)} is older than the newest edit."
+    others = f", {grouped(facts.other)} others (further methods, redirects, failures)" if facts.other else ""
+    counts = f"{grouped(facts.reads)} reads, {grouped(facts.edits)} edits{others}"
+    yield f"{facts.type}, {grouped(facts.lines)} lines: {counts}."
+    if facts.late:
+        yield f"{count_of(facts.late, 'line')} with a time before an earlier line's, taken to be at that time."
+    if facts.bad:
+        reasons = ", ".join(f"{reason} ({grouped(times)})" for reason, times in facts.bad_reasons.items())
+        yield f"{count_of(facts.bad, 'bad line')} left out, the first is line {facts.first_bad_line}: {reasons}."
+    yield ""
+    yield from _model(prediction)
+
+
+def _ratios(p: Prediction) -> Iterator[str]:
     yield _row("hit ratio", _percent(p.hit_ratio), _bar(p.hit_ratio))
     yield _row("origin offload, requests", _percent(p.offload_requests), _bar(p.offload_requests))
     if p.offload_bytes != p.offload_requests:
@@ -38,15 +76,9 @@ def lines_for(
         yield _row("purge calls", f"{three_digits(p.purges_per_s)} a second")
     if p.race_stale_ratio:
         yield _row("extra stale reads by races", _percent(p.race_stale_ratio), "if a cache stores responses in flight")
-    if flash is not None:
-        yield ""
-        yield f"a cold page, {three_digits(flash_per_s)} reads a second from one moment on:"
-        yield _row("  origin, collapsing", f"{count_of(flash['collapsed'], 'request')}")
-        yield _row("  origin, without", f"{flash['uncollapsed']:.0f} requests")
-        yield _row("  worst wait", f"{three_digits(flash['worst_wait_s'])} s")
-    yield ""
-    yield from _dominant(scenario, p)
-    yield ""
+
+
+def _model(p: Prediction) -> Iterator[str]:
     yield f"model: {p.model}"
     for assumption in p.assumptions:
         yield f"  - {assumption}"

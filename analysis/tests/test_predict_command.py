@@ -1,5 +1,6 @@
 """The command `stevec predict`: what it prints, what it refuses, and the cost."""
 
+import gzip
 import json
 import subprocess
 import sys
@@ -66,6 +67,15 @@ def test_json_holds_the_numbers_and_the_file_of_prices(capsys):
         ("--pages 9 --rate 1 --prices /nowhere.json", "cannot be read"),
         ("--pages 9 --rate 1 --flash -1", "flash is -1"),
         ("--rate 1", "required: --pages"),
+        ("--pages 9", "required: --rate, or --trace"),
+        ("--pages 9 --rate 1 --trace-type clf", "belong to trace"),
+        ("--trace x --pages 9", "pages does not go with trace"),
+        ("--trace x --pop-shares 0.5,0.5", "pop-shares does not go with trace"),
+        ("--trace x --rate nan", "rate is nan"),
+        ("--trace x --ttl -1", "ttl is -1"),
+        ("--trace x --policy purge-tag", "which pages share a tag"),
+        ("--trace /nowhere/x", "/nowhere/x cannot be read (No such file"),
+        ("--trace /", "cannot be read (Is a directory"),
     ],
 )
 def test_wrong_use_is_told_in_two_lines(capsys, command, message):
@@ -84,10 +94,15 @@ def test_what_looks_odd_and_is_not_is_answered(capsys, command):
     assert "hit ratio" in capsys.readouterr().out
 
 
-def test_every_example_of_the_help_works(capsys, monkeypatch):
+def test_every_example_of_the_help_works(capsys, monkeypatch, tmp_path):
     from stevec_predict.__main__ import EXAMPLES
 
-    monkeypatch.chdir(ROOT)
+    (tmp_path / "analysis").symlink_to(ROOT / "analysis")
+    (tmp_path / "trace.csv").write_text("0,1,read,512,a\n0,7,read,512,a\n", encoding="utf-8")
+    entry = '::1 - - [01/Mar/2026:10:00:0{} +0000] "GET / HTTP/1.1" 200 5\n'
+    with gzip.open(tmp_path / "access.log.gz", "wt") as file:
+        file.writelines(entry.format(second) for second in range(3))
+    monkeypatch.chdir(tmp_path)
     examples = [line.split()[2:] for line in EXAMPLES.splitlines() if line.startswith("  stevec predict")]
     assert len(examples) >= 4
     for example in examples:
