@@ -121,13 +121,18 @@ describe('a program that only measures', () => {
 
   for (const signal of /** @type {const} */ (['SIGHUP', 'SIGINT', 'SIGTERM'])) {
     test(`gets ${signal}, and keeps the lock until it has ended`, async () => {
-      const script = 'trap "read; exit 7" HUP INT TERM; echo ready; while :; do sleep 0.1; done'
-      const alone = spawn(process.execPath, [ALONE, 'bash', '-c', script], { stdio: ['pipe', 'pipe', 'inherit'] })
+      const script = `for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM']) {
+          process.on(signal, (name) => process.stdin.on('end', () => process.exit(name === '${signal}' ? 7 : 8)).resume())
+        }
+        setInterval(() => {}, 1000)
+        console.log('ready')`
+      const args = [ALONE, process.execPath, '--eval', script]
+      const alone = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
       children.push(alone)
       await once(alone.stdout, 'data')
       alone.kill(signal)
       await assert.rejects(lockMachine(), /another measurement is under way/)
-      alone.stdin.end('\n')
+      alone.stdin.end()
       assert.deepEqual(await once(alone, 'exit'), [7, null])
       await (await lockMachine())()
     })
