@@ -27,36 +27,6 @@ def one_page(reads_per_s, edits_per_s, **options):
     return predict(Scenario(pages=1, rate_per_s=rate, edits=edits_per_s / rate, **options))
 
 
-@pytest.mark.parametrize("policy", ["ttl", "purge-url"])
-def test_edges_under_one_parent_are_what_a_walk_through_the_events_meets(policy):
-    shares, reads, edits, ttl_s = (0.6, 0.3, 0.1), 3.0, 0.15, 4.0
-    expected = one_page(reads, edits, policy=policy, ttl_s=ttl_s, pop_shares=shares, tiered=True)
-    rng = np.random.default_rng(3)
-    n, e, run_s = 60_000, 3_000, 20_000.0
-    moments = np.r_[rng.uniform(0, run_s, n), rng.uniform(0, run_s, e)]
-    which = np.r_[rng.choice(3, n, p=shares), np.full(e, -1)]
-    edges, parent, version = [(-1.0, 0)] * 3, (-1.0, 0), 0
-    hits = fetched = stale = 0
-    for place in np.argsort(moments):
-        now, edge = moments[place], which[place]
-        if edge < 0:
-            version += 1
-            if policy == "purge-url":
-                edges, parent = [(-1.0, 0)] * 3, (-1.0, 0)
-            continue
-        if edges[edge][0] > now:  # (end of freshness, version)
-            hits += 1
-        else:
-            if parent[0] <= now:
-                fetched += 1
-                parent = (now + ttl_s, version)
-            edges[edge] = parent
-        stale += edges[edge][1] < version
-    assert hits / n == pytest.approx(expected.hit_ratio, abs=0.012)
-    assert 1 - fetched / n == pytest.approx(expected.offload_requests, abs=0.012)
-    assert stale / n == pytest.approx(expected.stale_ratio, abs=0.012)
-
-
 def test_a_longer_lifetime_serves_more_from_the_cache_and_more_of_it_old():
     for policy in ("ttl", "ttl+swr", "purge-url"):
         scenario = {"policy": policy, "swr_s": 5.0 if policy == "ttl+swr" else 0.0}

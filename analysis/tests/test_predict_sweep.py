@@ -258,6 +258,61 @@ def walk_tag(rng, pages, reads, edits, run_s, delay_s):
     return n, hits, stale
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("policy", ["ttl", "purge-url"])
+def test_edges_under_one_parent_are_what_a_walk_through_the_events_meets(policy, seed):
+    rng = np.random.default_rng([seed, *policy.encode()])
+    ttl_s, shares = power_of_ten(rng, 1, 10), tuple(rng.dirichlet(np.ones(rng.integers(2, 6))).tolist())
+    reads, edits = power_of_ten(rng, 0.3, 30) / ttl_s, power_of_ten(rng, 0.1, 3) / ttl_s
+    delay_s = ttl_s * power_of_ten(rng, 0.01, 2) if policy == "purge-url" else 0.0
+    expected = predict(
+        Scenario(
+            pages=1, rate_per_s=reads + edits, edits=edits / (reads + edits), policy=policy, ttl_s=ttl_s,
+            purge_delay_s=delay_s, pop_shares=shares, tiered=True,
+        )
+    )  # fmt: skip
+    runs, begin_s, end_s = 60, delay_s, delay_s + max(1_000 / reads, 20 * ttl_s)
+    counts = np.zeros((runs, 4))
+    for run in range(runs):
+        delay = delay_s if policy == "purge-url" else None
+        counts[run] = walk_tiers(rng, reads, edits, shares, ttl_s, delay, begin_s, end_s)
+    for column, value in ((1, expected.hit_ratio), (2, 1 - expected.offload_requests), (3, expected.stale_ratio)):
+        centre, error = ratio(np.arange(runs), runs, counts[:, column], counts[:, 0])
+        assert centre == pytest.approx(value, abs=ERRORS * error)
+
+
+def walk_tiers(rng, reads, edits, shares, ttl_s, delay_s, begin_s, end_s):
+    """(reads, hits at an edge, fetches, stale reads) of one page in whole cycles of the parent from `begin_s` on, until
+    the first that begins after `end_s`."""
+    run_s = end_s + ttl_s + 40 / reads
+    n, e = rng.poisson(reads * run_s), rng.poisson(edits * run_s)
+    edit_s, edge = rng.uniform(0, run_s, e), rng.choice(len(shares), n, p=shares)
+    events = list(zip(rng.uniform(0, run_s, n).tolist(), edge.tolist(), strict=True))
+    events += [(now, -1) for now in edit_s.tolist()]
+    if delay_s is not None:
+        events += [(now, -2) for now in (edit_s + delay_s).tolist()]
+    none = (-1.0, 0)  # (end of freshness, version)
+    edges, parent, version, counts, before = [none] * len(shares), none, 0, np.zeros(4), None
+    for now, edge in sorted(events):
+        if edge == -1:
+            version += 1
+        elif edge == -2:
+            edges, parent = [none] * len(shares), none
+        else:
+            hit, fetched = edges[edge][0] > now, False
+            if not hit:
+                fetched = parent[0] <= now
+                parent = (now + ttl_s, version) if fetched else parent
+                edges[edge] = parent
+            if before is not None:
+                counts += 1, hit, fetched, edges[edge][1] < version
+            if fetched and now >= (begin_s if before is None else end_s):
+                if before is not None:
+                    return counts
+                before = now
+    raise AssertionError("the run is too short for its last cycle")
+
+
 def test_the_steady_state_is_the_end_of_a_finite_run():
     """A run so long that its start no longer counts, for purges: two formulas that share no line."""
     one = np.ones(1)
