@@ -16,7 +16,7 @@ examples:
   python -m stevec_report results/20261121T100000Z-read-hot-abc1234
   python -m stevec_report results/20261121T100000Z-study-abc1234
   python -m stevec_report results/20261121T100000Z-read-hot-abc1234 --figure figure-1.3 --output means.svg
-  python -m stevec_report results/20261121T100000Z-study-abc1234 --figure overload/figure-1.5 --output load.svg
+  python -m stevec_report results/20261121T100000Z-study-abc1234 --figure overload/figure-1.4 --output load.svg
 
 The report can be built again at any time; the same data give the same bytes. With --figure only that
 figure is written, and the report stays as it is. The last line on standard output is the path of what
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("run_dir", metavar="RUN_DIR", help="a folder that `stevec run` made, of a run or a study")
     parser.add_argument(
-        "--figure", metavar="NAME", help="write only this figure, such as figure-1.3 or overload/figure-1.5"
+        "--figure", metavar="NAME", help="write only this figure, such as figure-1.3 or overload/figure-1.4"
     )
     parser.add_argument("--output", metavar="FILE", help="where --figure writes to, .svg or .png")
     options = parser.parse_args(arguments)

@@ -33,6 +33,7 @@ def _time(of: Callable[[MeasuredOutcome], float | None]) -> Measure:
 MEASURES = {
     # Counted request by request, and checked against the witnesses.
     "hit_ratio": _count(lambda o: o.stats.hit_ratio),
+    "cache_hits": _count(lambda o: o.stats.served_by_cache),
     "origin_offload": _count(lambda o: None if o.stats.background else o.offload),
     "origin_requests": _count(lambda o: o.record.counter_requests),
     "stale_ratio": _count(lambda o: o.stats.stale_ratio),

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from stevec_report import expectations, study_report, svg, verdicts, wording
 from stevec_report.blocks import Table, Words
 from stevec_report.origin import EMULATED
-from stevec_report.parts import Part
+from stevec_report.parts import DrawnFigure, Part
 from stevec_report.provenance import describe_results, describe_run
 from stevec_report.run_folder import Run
 from stevec_report.study_folder import Study
@@ -24,13 +24,16 @@ REBUILD = "PYTHONPATH=analysis .venv/bin/python -m stevec_report"
 
 
 def render(
-    results: Run | Study, parts: Sequence[Part], decided: dict[str, verdicts.Verdict], head_tables: Sequence[Table]
+    results: Run | Study,
+    parts: Sequence[Part],
+    decided: dict[str, verdicts.Verdict],
+    head: Sequence[Table | DrawnFigure],
 ) -> str:
     """Return the page as text.
 
     Args:
         results: the `Run` or `Study`. parts: its `Part`s. decided: {experiment: Verdict}.
-        head_tables: tables before the parts, [] in the report of one run.
+        head: tables and figures before the parts, [] in the report of one run.
     """
     loader = PackageLoader("stevec_report")
     environment = Environment(
@@ -50,14 +53,14 @@ def render(
         results=results,
         manifest=results.manifest,
         parts=parts,
-        is_study=bool(head_tables),
-        head_tables=head_tables,
+        is_study=bool(head),
+        head=head,
         decided=decided,
         verdict_counts=study_report.count_words(parts, decided),
         disagreement=study_report.disagreement,
         claim_status=verdicts.claim_status,
         count_expected=expectations.count_words,
-        title=_title(results, parts, bool(head_tables)),
+        title=_title(results, parts, bool(head)),
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         inline_svg=svg.inline,

@@ -128,7 +128,7 @@ def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say:
         compared = prediction.compare_cells(analysis)
         expected = expectations.decide(analysis)
         blocks = [
-            _draw(block, prefix, write_figure) if isinstance(block, Figure) else block
+            draw(block, prefix, write_figure) if isinstance(block, Figure) else block
             for block in [*expectations.table(expected), *list_blocks(analysis, prediction.table(compared))]
         ]
         invalid = sum(not outcome.valid for outcome in analysis.outcomes)
@@ -146,7 +146,7 @@ def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say:
             outcomes=analysis.outcomes,
             evidence=evidence,
             explanations=explain.reasons(analysis, _study_settings(module, analysis)) if evidence else [],
-            facts=module.facts(analysis) if hasattr(module, "facts") else {},
+            facts=facts(analysis),
             blocks=blocks,
             compared=compared,
             expected=expected,
@@ -155,6 +155,12 @@ def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say:
         )
     finally:
         analysis.close()
+
+
+def facts(analysis: Analysis) -> dict[str, Any]:
+    """What the report of a study takes from a run; {} for most experiments."""
+    module = experiments.module_for(analysis.name)
+    return module.facts(analysis) if hasattr(module, "facts") else {}
 
 
 def list_blocks(analysis: Analysis, *tables: Table) -> list[Block]:
@@ -171,7 +177,8 @@ def list_blocks(analysis: Analysis, *tables: Table) -> list[Block]:
     ]
 
 
-def _draw(block: Figure, prefix: str, write_figure: WriteFigure) -> DrawnFigure:
+def draw(block: Figure, prefix: str, write_figure: WriteFigure) -> DrawnFigure:
+    """Draw a figure; `prefix` and `write_figure` as in `build`."""
     with plot_style.style():
         text = write_figure(block.name, block.draw())
     return DrawnFigure(block.name, block.title, block.caption, svg.scope(text, slug(f"{prefix} {block.name}")))

@@ -5,7 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from matplotlib.figure import Figure as MplFigure
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as MplFigure
 from stevec_report import page, parts, plot_style, prediction, study_report, svg, trust, verdicts
 from stevec_report.analysis import analyse
 from stevec_report.blocks import Figure, Table
-from stevec_report.parts import Say
+from stevec_report.parts import DrawnFigure, Say
 from stevec_report.run_folder import Run, RunFolderError
 from stevec_report.study_folder import Study, StudyRun
 from stevec_report.wording import slug
@@ -28,7 +28,7 @@ def write_report(results: Run | Study, say: Say) -> Path:
         if isinstance(results, Study):
             built = [_build_study_part(entry, folder, say) for entry in results.runs]
             decided = verdicts.decide_study({p.name: p.evidence for p in built if p.evidence})
-            head_tables = [
+            head: list[Table | DrawnFigure] = [
                 study_report.verdict_table(built, decided),
                 trust.summary_table(
                     {part.name: part.outcomes for part in built if part.run},
@@ -36,47 +36,72 @@ def write_report(results: Run | Study, say: Say) -> Path:
                 ),
                 study_report.calibration_table(built, results.profile),
                 *study_report.joined_tables(built),
+                *[
+                    parts.draw(figure, "", _picture_writer(folder, ""))
+                    for figure in study_report.joined_figures(part.facts for part in built)
+                ],
                 prediction.summary_table({part.name: part.compared for part in built if part.run}),
             ]
         else:
             built = [_build_part(results, "..", "", folder, say)]
             decided = {p.name: verdicts.decide_one(p.evidence) for p in built if p.evidence}
-            head_tables = []
-        for table in head_tables:
-            _write_table(folder / "tables", table)
-        text = page.render(results, built, decided, head_tables)
+            head = []
+        for block in head:
+            if isinstance(block, Table):
+                _write_table(folder / "tables", block)
+        text = page.render(results, built, decided, head)
         (folder / "index.html").write_text(text, encoding="utf-8", newline="\n")
     return results.path / FOLDER / "index.html"
 
 
 def write_figure(results: Run | Study, name: str, target: Path) -> None:
-    """Write the figure `name` of a run, or `<experiment>/<figure>` of a study, to the file `target` (.svg or .png).
+    """Write the figure `name` of a run to the file `target` (.svg or .png).
 
-    RunFolderError if there is no such figure.
+    In a study, `name` is `<experiment>/<figure>`, or the name of a figure that joins two runs. RunFolderError if there
+    is no such figure.
     """
-    run, figure_name = _find_run(results, name)
-    analysis = analyse(run)
-    try:
-        figures = {block.name: block for block in parts.list_blocks(analysis) if isinstance(block, Figure)}
-        if figure_name not in figures:
-            raise RunFolderError(
-                f"There is no figure {name[:80]!r} in this report. Choose one of: {', '.join(figures)}."
-            )
-        with plot_style.style():
-            figure = figures[figure_name].draw()
-            data = (
-                svg.scope(plot_style.to_svg(figure), slug(f" {figure_name}")).encode()
-                if target.suffix == ".svg"
-                else plot_style.to_png(figure)
-            )
-    finally:
-        analysis.close()
+    with _found_figure(results, name) as found, plot_style.style():
+        figure = found.draw()
+        data = (
+            svg.scope(plot_style.to_svg(figure), slug(f" {found.name}")).encode()
+            if target.suffix == ".svg"
+            else plot_style.to_png(figure)
+        )
     partial = target.with_name(f".{target.name}.partial")
     try:
         partial.write_bytes(data)
         partial.replace(target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _found_figure(results: Run | Study, name: str) -> Iterator[Figure]:
+    """Yield the figure `name` while the samples that it draws are open."""
+    if isinstance(results, Study) and name == study_report.JOINED_FIGURE:
+        yield _joined_figure(results)
+        return
+    run, figure_name = _find_run(results, name)
+    with closing(analyse(run)) as analysis:
+        figures = {block.name: block for block in parts.list_blocks(analysis) if isinstance(block, Figure)}
+        if figure_name not in figures:
+            raise RunFolderError(
+                f"There is no figure {name[:80]!r} in this report. Choose one of: {', '.join(figures)}."
+            )
+        yield figures[figure_name]
+
+
+def _joined_figure(study: Study) -> Figure:
+    facts = []
+    for entry in study.runs:
+        if entry.run and entry.experiment in study_report.JOINED:
+            with closing(analyse(entry.run)) as analysis:
+                facts.append(parts.facts(analysis))
+    figures = study_report.joined_figures(facts)
+    if not figures:
+        needed = " and ".join(study_report.JOINED)
+        raise RunFolderError(f"{study_report.JOINED_FIGURE} needs {needed}, and this study lacks one of them.")
+    return figures[0]
 
 
 def _find_run(results: Run | Study, name: str) -> tuple[Run, str]:
@@ -86,7 +111,8 @@ def _find_run(results: Run | Study, name: str) -> tuple[Run, str]:
     runs = {entry.experiment: entry.run for entry in results.runs if entry.run}
     if experiment not in runs:
         raise RunFolderError(
-            f"A study's figure is named EXPERIMENT/FIGURE, and {experiment[:60]!r} is none of: {', '.join(runs)}."
+            f"A study's figure is named {study_report.JOINED_FIGURE} or EXPERIMENT/FIGURE, and {experiment[:60]!r} is "
+            f"none of: {', '.join(runs)}."
         )
     return runs[experiment], figure_name
 
@@ -99,6 +125,14 @@ def _build_study_part(entry: StudyRun, folder: Path, say: Say) -> parts.Part:
 
 
 def _build_part(run: Run, directory: str, prefix: str, folder: Path, say: Say) -> parts.Part:
+    part = parts.build(run, directory, prefix, _picture_writer(folder, prefix), say)
+    for block in part.blocks:
+        if isinstance(block, Table):
+            _write_table(folder / "tables" / prefix, block)
+    return part
+
+
+def _picture_writer(folder: Path, prefix: str) -> parts.WriteFigure:
     def write(name: str, figure: MplFigure) -> str:
         text = plot_style.to_svg(figure)
         own = folder / "figures" / prefix
@@ -107,11 +141,7 @@ def _build_part(run: Run, directory: str, prefix: str, folder: Path, say: Say) -
         (own / f"{name}.png").write_bytes(plot_style.to_png(figure))
         return text
 
-    part = parts.build(run, directory, prefix, write, say)
-    for block in part.blocks:
-        if isinstance(block, Table):
-            _write_table(folder / "tables" / prefix, block)
-    return part
+    return write
 
 
 def _write_table(folder: Path, table: Table) -> None:

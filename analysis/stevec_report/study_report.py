@@ -1,11 +1,12 @@
-"""The content of a study's report above its parts: verdicts, calibration and prediction, tables that join two runs."""
+"""The content of a study's report above its parts: verdicts, calibration and prediction, and what joins two runs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from stevec_report import explain, wording
-from stevec_report.blocks import Cell, Column, Row, Table, judged_cell
-from stevec_report.experiments.write_vs_read import means_table
+from stevec_report.blocks import Cell, Column, Figure, Row, Table, judged_cell
+from stevec_report.experiments.write_vs_read import means_figure, means_table
+from stevec_report.figures.figure_1_9 import Means
 from stevec_report.intervals import Interval
 from stevec_report.json_fields import get_object
 from stevec_report.parts import Part
@@ -13,6 +14,8 @@ from stevec_report.verdicts import STUDY_EXPERIMENTS, Verdict
 
 NEAR = explain.NEAR
 TOP_LEVEL = 250
+JOINED = ("write-vs-read-direct", "write-vs-read-cached")  # the runs of table 1.9 and figure 1.9
+JOINED_FIGURE = "figure-1.9"
 SOURCE_ABOVE_MS, CACHED_BELOW_MS = 2000.0, 1000.0
 
 
@@ -154,8 +157,18 @@ def _overload_rows(overload: Part | None, fitted: str | None) -> Iterator[Row]:
 
 def joined_tables(parts: Sequence[Part]) -> list[Table]:
     """Table 1.9, if E5 or E6 has a run."""
-    means = {part.facts["direct"]: part.facts["means"] for part in parts if "direct" in part.facts}
+    means = _means(part.facts for part in parts)
     return [means_table(means)] if means else []
+
+
+def joined_figures(facts: Iterable[dict[str, Any]]) -> list[Figure]:
+    """Figure 1.9, if both E5 and E6 have a run. `facts` are those of the parts."""
+    means = _means(facts)
+    return [means_figure(means)] if len(means) == 2 else []
+
+
+def _means(facts: Iterable[dict[str, Any]]) -> Means:
+    return {own["direct"]: own["means"] for own in facts if "direct" in own}
 
 
 def _kind(name: str, fitted: str | None) -> str:

@@ -93,7 +93,7 @@ def test_e2_same_times_are_shown_and_different_ones_refute(tmp_path, analyse_run
 
 def test_e2_hits_are_the_repeats_of_the_plan(tmp_path, analyse_run):
     run = build_run_folder(tmp_path, experiment="read-sparse", repetitions=2, requests=300, pages=1000)
-    table = next(b for b in read_sparse.blocks(analyse_run(run)) if getattr(b, "name", "") == "table-1.3-hits")
+    table = next(b for b in read_sparse.blocks(analyse_run(run)) if getattr(b, "name", "") == "table-1.3-repeats")
     shown = [row for row in table.rows if "hits" in row]
     assert len(shown) == 2
     assert all(row["hits"].value == row["repeats"] > 0 and row["exact"].value == "yes" for row in shown)

@@ -18,8 +18,8 @@ from stevec_report.figures import (
     beside_each_other,
     columns,
     drift,
-    figure_1_7,
     freshness_offload,
+    hit_ratio_by_size,
     load_curve,
     saturation,
 )
@@ -123,7 +123,7 @@ def test_each_measure_of_the_lab_is_a_time_or_a_count(analyse_run, run_folder):
     saturate_all(run_folder, "generator")
     trials = analyse_run(run_folder).valid
     counts = {name for name in measures.MEASURES if len(measures.judged(name, trials)) == len(trials)}
-    assert counts == {"hit_ratio", "origin_offload", "origin_requests", "stale_ratio"}
+    assert counts == {"hit_ratio", "cache_hits", "origin_offload", "origin_requests", "stale_ratio"}
     assert all(measures.judged(name, trials) == [] for name in measures.MEASURES.keys() - counts)
 
 
@@ -254,7 +254,7 @@ def test_columns_draw_limited_trials_hollow_and_leave_them_out_of_the_mean():
 
 
 def test_the_curve_over_the_load_leaves_limited_trials_out():
-    figure = load_curve.draw({0: 1.0}, {0: POINTS, 5: [(20.0, "queue")]}, "source", "ours")
+    figure = load_curve.draw({"source": {0: 1.0}}, {"source": {0: POINTS, 5: [(20.0, "queue")]}}, "ours")
     axes = figure.axes[1]
     assert hollow(axes) == 2
     (line,) = [line for line in axes.lines if len(line.get_xdata())]
@@ -264,7 +264,7 @@ def test_the_curve_over_the_load_leaves_limited_trials_out():
 
 def test_other_figures_of_trials_draw_limited_ones_hollow():
     ratios = {"mixed": {5.0: [(0.8, None), (0.7, "generator")]}}
-    figure = figure_1_7.draw(ratios, ratios, "ours")
+    figure = hit_ratio_by_size.draw(ratios, ratios, "ours")
     assert hollow(figure.axes[1]) == 1 and "limited: generator" in labels(figure)
     figure = drift.draw([{"door": "source", "minutes": [0, 1], "points": [(1.0, None), (1.2, "queue")]}], [])
     assert hollow(figure.axes[0]) == 1 and "limited: queue" in labels(figure)

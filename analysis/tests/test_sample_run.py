@@ -44,7 +44,9 @@ def test_law_of_the_counter_holds_in_every_trial(analyse_once, run):
     ("sample", "figure", "name"),
     [
         (SAMPLE, "read-hot/figure-1.3", "figure-1.3"),
-        (SAMPLE, "mixed-write/figure-1.7", "figure-1.7"),
+        (SAMPLE, "overload/figure-1.6", "figure-1.6"),
+        (SAMPLE, "mixed-write/hit-ratio-by-size", "hit-ratio-by-size"),
+        (SAMPLE, "figure-1.9", "figure-1.9"),
         (POLICY, "freshness-offload", "policy"),
     ],
 )

@@ -42,8 +42,17 @@ def test_every_experiment_has_its_section(reported_study):
     tables = {f"1.{n}" for n in range(1, 10)}
     assert tables <= set(re.findall(r"Table (1\.\d)\.", text))
     figures = {path.stem for path in (reported_study / "report/figures").glob("*/*.svg")}
-    assert {f"figure-1.{n}" for n in range(3, 10)} <= figures
-    assert {"saturation", "saturation-open", "hits-over-time", "response-times", "drift"} <= figures
+    assert {f"figure-1.{n}" for n in range(3, 9)} <= figures
+    assert (reported_study / "report/figures/figure-1.9.svg").exists()
+    assert {
+        "sparse-read-times",
+        "hit-ratio-by-size",
+        "saturation",
+        "saturation-open",
+        "hits-over-time",
+        "response-times",
+        "drift",
+    } <= figures
 
 
 def test_every_section_stands_in_one_page(reported_study):
@@ -178,10 +187,12 @@ def test_a_run_elsewhere_is_not_followed(tmp_path):
 def test_one_figure_of_a_study(tmp_path, capsys):
     study = build_study_folder(tmp_path, experiments=("read-sparse",), repetitions=2, requests=5)
     target = tmp_path / "means.svg"
-    assert main([str(study), "--figure", "read-sparse/figure-1.4", "--output", str(target)]) == 0
+    assert main([str(study), "--figure", "read-sparse/sparse-read-times", "--output", str(target)]) == 0
     assert target.read_text(encoding="utf-8").startswith("<?xml")
     assert main([str(study), "--figure", "figure-1.4", "--output", str(target)]) == 1
     assert "EXPERIMENT/FIGURE" in capsys.readouterr().err
+    assert main([str(study), "--figure", "figure-1.9", "--output", str(target)]) == 1
+    assert "needs write-vs-read-direct and write-vs-read-cached" in capsys.readouterr().err
 
 
 def test_the_fixture_is_what_the_contract_says(reported_study):

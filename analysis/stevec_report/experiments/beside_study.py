@@ -1,6 +1,7 @@
 """Tables of the study's values beside this run's, and the differences in settings."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from stevec_report.analysis import Analysis
@@ -47,10 +48,19 @@ def by_repetition(
             row[f"run_{key(label)}"] = of_trial(outcome, measure)
         rows.append(row)
     means: Row = {"repetition": "mean"}
-    means |= {f"study_{key(label)}": _mean_cell(values.values()) for label, values in study.items()}
+    means |= {f"study_{key(label)}": _study_mean_cell(values.values()) for label, values in study.items()}
     for label, outcomes in ours.items():
         means[f"run_{key(label)}"] = _mean_cell(MEASURES[measure].of(o) for o in judged(measure, valid_of(outcomes)))
     return Table(name, title, note, columns, rows, [means])
+
+
+def beside_each_other(left: Table, right: Table) -> Table:
+    """The table `left` of `by_repetition` with the columns of `right`, another one over some of the same outcomes."""
+    groups = ("", *dict.fromkeys(column.group for column in left.columns if column.group))
+    columns = [c for group in groups for c in left.columns + right.columns[1:] if c.group == group]
+    more = {row["repetition"]: row for row in right.rows + right.footer}
+    rows, footer = ([row | more.get(row["repetition"], {}) for row in own] for own in (left.rows, left.footer))
+    return replace(left, columns=columns, rows=rows, footer=footer)
 
 
 def of_trial(outcome: Outcome | None, measure: str) -> Cell | None:
@@ -97,6 +107,12 @@ def _mean_cell(values: Iterable[float | None]) -> Cell:
     """The arithmetic mean, as in the study, with three digits even where the values are counts."""
     centre = mean(values)
     return Cell(centre, text=three_digits(centre))
+
+
+def _study_mean_cell(values: Iterable[float]) -> Cell:
+    """The same of the study's values, with up to two decimals, as the study prints it."""
+    centre = mean(values)
+    return Cell(centre, text=None if centre is None else f"{centre:.2f}".rstrip("0").rstrip("."))
 
 
 def run_label(analysis: Analysis) -> str:

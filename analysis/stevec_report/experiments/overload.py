@@ -1,13 +1,10 @@
-"""E3, overload: a probe with more and more background readers (tables 1.4 and 1.5, figures 1.5 and 1.6)."""
+"""E3, overload: a probe with more and more background readers (tables 1.4 and 1.5, figures 1.4 to 1.6)."""
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Any
-
-from matplotlib.figure import Figure as MplFigure
 
 from stevec_report import limits, measures, reference, rows, wording
 from stevec_report.analysis import Analysis
@@ -16,7 +13,7 @@ from stevec_report.blocks import Block, Column, Figure, Table, Words, trials_cel
 from stevec_report.experiments import overload_curve as curve
 from stevec_report.experiments.beside_study import run_label
 from stevec_report.experiments.common import Strip
-from stevec_report.figures import figure_1_5, figure_1_6
+from stevec_report.figures import load_curve
 from stevec_report.figures.load_curve import ByLevel
 from stevec_report.hypothesis_tests import PairedTest, paired_test
 from stevec_report.intervals import geometric_centre, geometric_mean
@@ -34,6 +31,7 @@ STUDY_SETTINGS = {
 DOORS = ("source", "cached")
 Pairs = dict[tuple[float, BlockKey], float]  # {(level, block): ms}
 TABLES = {"source": ("1.4", "without"), "cached": ("1.5", "with")}
+FIGURES = {"1.4": ("source",), "1.5": ("cached",), "1.6": DOORS}
 FAR_MORE = 2.0  # "far less" means that source degrades by at least this factor more than cached
 RULE = (
     "Slower under load: the ratio of the probe's mean response times source ÷ cached is above 1, over pairs "
@@ -46,29 +44,37 @@ RULE = (
 
 
 def blocks(analysis: Analysis) -> list[Block]:
-    """Tables 1.4 and 1.5, figures 1.5 and 1.6, and the saturation curve."""
+    """Tables 1.4 and 1.5, figures 1.4 to 1.6, and the saturation curve."""
     found: list[Block] = []
-    for door, script in (("source", figure_1_5), ("cached", figure_1_6)):
-        table, path = TABLES[door]
-        study = reference.read_series(table, "mean_ms", index="parallel")[path]
-        number = "1.5" if door == "source" else "1.6"
-        if door not in analysis.run.doors:
-            found.append(
-                Words("note", f"Figure {number} and table {table} need the door {door}, and no trial used it.")
-            )
+    for number, doors in FIGURES.items():
+        tabled = doors if len(doors) == 1 else ()
+        if missing := [door for door in doors if door not in analysis.run.doors]:
+            concerned = wording.join_words([f"Figure {number}", *(f"table {TABLES[door][0]}" for door in tabled)])
+            text = f"Not in this report: {concerned}. No trial used the door {wording.join_words(missing)}."
+            found.append(Words("note", text))
             continue
-        found.append(
-            Figure(
-                f"figure-{number}",
-                f"Mean response time of the probe against the load, {door}",
-                f"Figure {number}. Mean response time of the probe at {door}, against the number of background "
-                "requesters. Each dot is one trial. A hollow dot is a trial that something else than the server "
-                "limited: it says nothing of the server, and the line leaves it out. The scales differ.",
-                partial(_draw, analysis, door, script.draw, study),
-            )
-        )
-        found.append(_level_table(analysis, door, table, path))
+        found.append(_figure(analysis, number, doors))
+        found += [_level_table(analysis, door) for door in tabled]
     return found + curve.blocks(analysis)
+
+
+def _figure(analysis: Analysis, number: str, doors: Sequence[str]) -> Figure:
+    study = {door: _study_times(door) for door in doors}
+    where = wording.join_words(doors)
+    return Figure(
+        f"figure-{number}",
+        f"Mean response time of the probe against the load, {where}",
+        f"Figure {number}. Mean response time of the probe at {where}, against the number of background "
+        "requesters. Each dot is one trial. A hollow dot is a trial that something else than the server "
+        "limited: it says nothing of the server, and the line leaves it out. The scales differ.",
+        lambda: load_curve.draw(study, {door: _by_level(analysis, door) for door in doors}, run_label(analysis)),
+    )
+
+
+def _study_times(door: str) -> dict[int, float]:
+    """{parallel requests: ms} of the study."""
+    table, path = TABLES[door]
+    return reference.read_series(table, "mean_ms", index="parallel")[path]
 
 
 def evidence(analysis: Analysis) -> Evidence:
@@ -76,9 +82,7 @@ def evidence(analysis: Analysis) -> Evidence:
     source, cached = (_pairs(analysis, door) for door in DOORS)
     loaded = [{pair: ms for pair, ms in own.items() if pair[0] > 0} for own in (source, cached)]
     slower = paired_test(*loaded)
-    study = {
-        door: reference.read_series(TABLES[door][0], "mean_ms", index="parallel")[TABLES[door][1]] for door in DOORS
-    }
+    study = {door: _study_times(door) for door in DOORS}
     top = max((level for level, _ in source.keys() & cached.keys()), default=None)
     study_top = max(study["source"])
     degradation = {door: study[door][study_top] / study[door][0] for door in DOORS}
@@ -106,10 +110,7 @@ def evidence(analysis: Analysis) -> Evidence:
 def facts(analysis: Analysis) -> dict[str, Any]:
     """The probe's means at the study's highest level, beside the study's."""
     top = max(LEVELS)
-    study = {
-        door: reference.read_series(table, "mean_ms", index="parallel")[path][top]
-        for door, (table, path) in TABLES.items()
-    }
+    study = {door: _study_times(door)[top] for door in DOORS}
     return {"at_top": {door: {"ms": curve.mean_at(analysis, door, top), "study": study[door]} for door in DOORS}}
 
 
@@ -192,8 +193,9 @@ def _by_level(analysis: Analysis, door: str) -> ByLevel:
     return {level: measures.points("wait_ms", [o for o in trials if _level(o) == level]) for level in levels}
 
 
-def _level_table(analysis: Analysis, door: str, table: str, path: str) -> Table:
-    study = reference.read_series(table, "mean_ms", index="parallel")[path]
+def _level_table(analysis: Analysis, door: str) -> Table:
+    table, path = TABLES[door]
+    study = _study_times(door)
     rates = reference.read_series(table, "background_rate_per_min", index="parallel")[path]
     emulated = analysis.run.origin.emulated
     levels = sorted(study.keys() | {n for n in analysis.levels("background_vus") if isinstance(n, int)})
@@ -242,7 +244,3 @@ def _level_table(analysis: Analysis, door: str, table: str, path: str) -> Table:
 
 def _text(means: Sequence[float]) -> str:
     return wording.three_digits(geometric_centre(means))
-
-
-def _draw(analysis: Analysis, door: str, draw: Callable[..., MplFigure], study: dict[int, float]) -> MplFigure:
-    return draw(study, _by_level(analysis, door), run_label(analysis))

@@ -1,6 +1,6 @@
 """E5 and E6, write-vs-read: the cost of a write against a read, directly and through the cache.
 
-Tables 1.7 (E5) and 1.8 (E6), which table 1.9 joins, and figures 1.8 and 1.9.
+Tables 1.7 (E5) and 1.8 (E6), which table 1.9 and figure 1.9 join, and figures 1.7 and 1.8.
 """
 
 from collections.abc import Iterable
@@ -10,9 +10,10 @@ from typing import Any
 from stevec_report import measures, reference, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
-from stevec_report.blocks import Block, Column, Figure, Table
+from stevec_report.blocks import Block, Column, Figure, Row, Table
 from stevec_report.experiments.beside_study import MEAN_ROW, by_repetition, run_label
-from stevec_report.figures import figure_1_8, figure_1_9
+from stevec_report.figures import figure_1_9, write_and_read
+from stevec_report.figures.figure_1_9 import Means
 from stevec_report.hypothesis_tests import PairedTest, paired_test
 from stevec_report.intervals import Interval, geometric_centre
 from stevec_report.outcomes import BlockKey, Outcome, valid_of
@@ -33,8 +34,8 @@ RULE_CACHED = (
 def blocks(analysis: Analysis) -> list[Block]:
     """The table by repetition, the figure, and this run's side of table 1.9."""
     direct = _is_direct(analysis)
-    table, number, script = ("1.7", "1.8", figure_1_8) if direct else ("1.8", "1.9", figure_1_9)
-    study = reference.read_series(table, "mean_ms", series="method")
+    number = "1.7" if direct else "1.8"  # of the table and of the figure
+    study = reference.read_series(number, "mean_ms", series="method")
     ours = _by_operation(analysis.outcomes)
     means = {name: measures.points("mean_ms", valid_of(own)) for name, own in ours.items()}
     return [
@@ -43,11 +44,11 @@ def blocks(analysis: Analysis) -> list[Block]:
             f"Mean response time of writes and reads, {'without' if direct else 'with'} a cache",
             f"Figure {number}. Mean response time of a write and of a read. Each dot is one trial; the line and the "
             "number are their geometric mean, the bracket its 95 % interval. The scales differ.",
-            lambda: script.draw(study, means, run_label(analysis)),
+            lambda: write_and_read.draw(study, means, direct, run_label(analysis)),
         ),
         by_repetition(
-            f"table-{table}",
-            f"Table {table}. Mean response time in milliseconds, by repetition.",
+            f"table-{number}",
+            f"Table {number}. Mean response time in milliseconds, by repetition.",
             "A number leads to its trial. " + MEAN_ROW,
             {"POST": study["POST"], "GET": study["GET"]},
             {"write": ours["write"], "read": ours["read"]},
@@ -67,27 +68,23 @@ def facts(analysis: Analysis) -> dict[str, Any]:
     return {"direct": _is_direct(analysis), "means": means}
 
 
-def means_table(means: dict[bool, dict[str, float | None]]) -> Table:
+def means_table(means: Means) -> Table:
     """Table 1.9: means of writes and reads, without and with the cache, for the runs that exist.
 
     Args:
         means: {True for direct access, False for the cache: {"write": mean in ms or None, "read": …}}.
     """
     ordered = sorted(means, reverse=True)
+    study = _study_means()
     columns = [
         Column("method", "method", "text", left=True),
-        Column("study_without_cache", "without a cache", group="the study"),
-        Column("study_with_cache", "with a cache", group="the study"),
+        *[Column(f"study_{_with(d)}_cache", f"{_with(d)} a cache", group="the study") for d in (True, False)],
         *[Column(f"run_{_with(d)}_cache", f"{_with(d)} a cache", group="this run") for d in ordered],
     ]
     rows = []
-    for row in reference.read_rows("1.9"):
-        operation = "write" if row["method"] == "POST" else "read"
-        entry = {
-            "method": f"{operation} ({row['method']})",
-            "study_without_cache": float(row["without_cache_mean_ms"]),
-            "study_with_cache": float(row["with_cache_mean_ms"]),
-        }
+    for method, operation in write_and_read.METHODS.items():
+        entry: Row = {"method": f"{operation} ({method})"}
+        entry |= {f"study_{_with(direct)}_cache": own[operation] for direct, own in study.items()}
         entry |= {f"run_{_with(direct)}_cache": means[direct][operation] for direct in ordered}
         rows.append(entry)
     return Table(
@@ -99,15 +96,25 @@ def means_table(means: dict[bool, dict[str, float | None]]) -> Table:
     )
 
 
+def means_figure(means: Means) -> Figure:
+    """Figure 1.9: the means of table 1.9. `means` has both True and False."""
+    return Figure(
+        "figure-1.9",
+        "Mean response time of writes and reads, without and with a cache",
+        "Figure 1.9. Mean response time of a write and of a read, without a cache (E5) and with one (E6): what table "
+        "1.9 says, drawn. Arithmetic means of the trial means, as in the study. The scales differ.",
+        lambda: figure_1_9.draw(_study_means(), means, "This study: E5 and E6"),
+    )
+
+
 def evidence(analysis: Analysis) -> Evidence:
     """Claim: the ratio of write times to read times."""
     direct = _is_direct(analysis)
     own = _by_operation(analysis.valid)
     writes, reads = (measures.by_block("mean_ms", valid_of(own[name])) for name in ("write", "read"))
     effect = paired_test(writes, reads)
-    study = {row["method"]: row for row in reference.read_rows("1.9")}
-    column = "without_cache_mean_ms" if direct else "with_cache_mean_ms"
-    write_ms, read_ms = float(study["POST"][column]), float(study["GET"][column])
+    study = _study_means()[direct]
+    write_ms, read_ms = study["write"], study["read"]
     centres = [wording.three_digits(geometric_centre(own.values())) for own in (writes, reads)]
     if direct:
         claim = test_claim("Dearer", "mean_ms", effect, "above", "write ÷ read in mean response time")
@@ -150,6 +157,13 @@ def _by_operation(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
         if outcome.record:
             found["write" if outcome.record.number("edit_ratio") > 0 else "read"].append(outcome)
     return {name: sorted(own, key=lambda o: o.repetition or 0) for name, own in found.items()}
+
+
+def _study_means() -> dict[bool, dict[str, float]]:
+    """The study's side of table 1.9, in the shape of `Means`."""
+    rows = {write_and_read.METHODS[row["method"]]: row for row in reference.read_rows("1.9")}
+    columns = {True: "without_cache_mean_ms", False: "with_cache_mean_ms"}
+    return {d: {name: float(row[column]) for name, row in rows.items()} for d, column in columns.items()}
 
 
 def _with(direct: bool) -> str:

@@ -1,4 +1,4 @@
-"""Figure 1.7 (E4): hit ratio by size of page, with and without writes, the study's and this run's."""
+"""E4, without a number in the study: hit ratio by size of page, with and without edits, the study's and this run's."""
 
 from typing import Any
 

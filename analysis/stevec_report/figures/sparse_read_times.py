@@ -1,4 +1,4 @@
-"""Figure 1.4 (E2): mean response time without and with a cache, the study's and this run's."""
+"""E2, without a number in the study: mean response time without and with a cache, the study's and this run's."""
 
 from matplotlib.figure import Figure
 
