@@ -127,6 +127,36 @@ def test_e4_edits_cost(tmp_path, analyse_run):
     assert evidence.effect.ratio.centre > 1.2
 
 
+def test_e4_sets_edits_and_expiry_beside_the_study(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="mixed-write", repetitions=3, pages=10, requests=300)
+    analysis = analyse_run(run)
+    tables = {block.name: block for block in mixed_write.blocks(analysis)}
+    edits = {row["page_kb"]: row for row in tables["table-1.6-edits"].rows}
+    shown = {kb: row["study_points"] for kb, row in edits.items() if "study_points" in row}
+    assert shown == pytest.approx({"5": 6.32, "10": 5.70, "20": 5.83, "50": 8.09})
+    measured = [row for row in edits.values() if row["points"]]
+    assert measured
+    for row in measured:
+        assert row["points"].n == 3 and row["points"].low < row["points"].centre < row["points"].high
+        assert row["points"].centre == pytest.approx(100 * (row["mixed"] - row["get_only"]))
+        assert 0 <= row["read_points"].centre < row["points"].centre
+    expiry = {row["page_kb"]: row for row in tables["table-1.6-expiry"].rows}
+    assert (expiry["50"]["study_expected"], expiry["50"]["study_came"]) == (2000, 791)
+    for row in (row for row in expiry.values() if row["ratio"]):
+        assert row["expected"] == pytest.approx(10 * row["span_s"] / row["max_age_s"])
+        assert row["ratio"].centre == pytest.approx(row["came"] / row["expected"], rel=0.05)
+
+
+def test_e2_shows_the_hits_of_the_study_with_their_mean(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="read-sparse", repetitions=2, requests=100)
+    table = next(b for b in read_sparse.blocks(analyse_run(run)) if b.name == "table-1.3")
+    texts = {column.key: text for column, text, _, _ in table.cells(table.footer[0])}
+    study = [texts[key] for key in ("study_cache_bypassed", "study_cached", "study_hits")]
+    assert study == ["128.12", "130.75", "2.75"]
+    hits = [row["run_hits"].value for row in table.rows if row["run_hits"]]
+    assert float(texts["run_hits"]) == pytest.approx(sum(hits) / 2, abs=0.01)
+
+
 @pytest.mark.parametrize(("factor", "result"), [(1.0, "undecided"), (3.0, "confirmed"), (0.5, "refuted")])
 def test_e6_far_longer_is_more_than_a_quarter(tmp_path, analyse_run, factor, result):
     run = build_run_folder(

@@ -1,20 +1,48 @@
 """The committed study and policy run. The real stack made them, so the tests read what the lab really writes."""
 
+import csv
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from stevec_report import prediction
+from stevec_report import parts, plot_style, prediction, reference, study_report
 from stevec_report.__main__ import main
 from stevec_report.analysis import analyse
+from stevec_report.blocks import Figure
 from stevec_report.run_folder import read_run
+from stevec_report.tolerance import TOLERATED_MS
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = ROOT / "results" / "sample"
 POLICY = ROOT / "results" / "sample-policy"
 RUNS = [*sorted((SAMPLE / "runs").iterdir()), POLICY]
+# By number in the study: the experiment that has it ("" for the study's own), and the study's values.
+TIMES, LOADED = ("mean_ms",), ("background_rate_per_min", "mean_ms")
+STUDY_TABLES = {
+    "1.1": ("read-hot/", ("origin_requests",)),
+    "1.2": ("read-hot/", TIMES),
+    "1.3": ("read-sparse/", ("mean_ms", "cached_requests")),
+    "1.4": ("overload/", LOADED),
+    "1.5": ("overload/", LOADED),
+    "1.6": ("mixed-write/", ("post_requests", "origin_requests")),
+    "1.7": ("write-vs-read-direct/", TIMES),
+    "1.8": ("write-vs-read-cached/", TIMES),
+    "1.9": ("", ("without_cache_mean_ms", "with_cache_mean_ms")),
+}
+STUDY_FIGURES = {  # the tables that a figure draws
+    "1.3": ("read-hot/", ("1.2",)),
+    "1.4": ("overload/", ("1.4",)),
+    "1.5": ("overload/", ("1.5",)),
+    "1.6": ("overload/", ("1.4", "1.5")),
+    "1.7": ("write-vs-read-direct/", ("1.7",)),
+    "1.8": ("write-vs-read-cached/", ("1.8",)),
+    "1.9": ("", ("1.9",)),
+}
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +58,67 @@ def analyse_once():
     yield analyse_and_remember
     for analysis in opened.values():
         analysis.close()
+
+
+@pytest.fixture(scope="module")
+def reported_sample(tmp_path_factory):
+    """The folder of the sample's report, with empty PNG files."""
+    study = tmp_path_factory.mktemp("results") / SAMPLE.name
+    shutil.copytree(SAMPLE, study, ignore=shutil.ignore_patterns("report"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plot_style, "to_png", lambda figure: b"")
+        assert main([str(study)]) == 0
+    return study / "report"
+
+
+def study_values(table, columns):
+    """Without zeros: what no cache can have served is not shown."""
+    return {float(row[column]) for row in reference.read_rows(table) for column in columns} - {0.0}
+
+
+def drawn_values(axes):
+    """Heights of lines, dots and bars, without the line of the tolerated time and the marks of the legend."""
+    lines = [np.asarray(line.get_ydata(), dtype=float) for line in axes.lines]
+    dots = [np.ma.filled(collection.get_offsets(), np.nan)[:, 1] for collection in axes.collections]
+    heights = np.concatenate([*lines, *dots, [bar.get_height() for bar in axes.patches]])
+    return {*heights[np.isfinite(heights)].tolist()} - {TOLERATED_MS}
+
+
+@pytest.mark.parametrize(("number", "where", "columns"), [(n, *rest) for n, rest in STUDY_TABLES.items()])
+def test_each_table_of_the_study_has_its_number_and_both_sides(reported_sample, number, where, columns):
+    assert f"<b>Table {number}. " in (reported_sample / "index.html").read_text(encoding="utf-8")
+    with (reported_sample / f"tables/{where}table-{number}.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    theirs = {float(row[key]) for row in rows for key in row if key.startswith("study_") and row[key]}
+    assert study_values(number, columns) <= theirs
+    ours = [key for key in rows[0] if not key.startswith("study_")][1:]
+    assert any(row[key] for row in rows for key in ours)
+
+
+@pytest.mark.parametrize(("number", "where", "tables"), [(n, *rest) for n, rest in STUDY_FIGURES.items()])
+def test_each_figure_of_the_study_has_its_number_and_both_sides(analyse_once, reported_sample, number, where, tables):
+    assert (reported_sample / f"figures/{where}figure-{number}.svg").stat().st_size > 0
+    assert f"<figcaption>Figure {number}. " in (reported_sample / "index.html").read_text(encoding="utf-8")
+    if where:
+        blocks = parts.list_blocks(analyse_once(SAMPLE / "runs" / where.strip("/")))
+    else:
+        blocks = study_report.joined_figures(
+            parts.facts(analyse_once(SAMPLE / "runs" / name)) for name in study_report.JOINED
+        )
+    (figure,) = (block for block in blocks if isinstance(block, Figure) and block.name == f"figure-{number}")
+    with plot_style.style():
+        above, below = figure.draw().axes
+    columns = STUDY_TABLES["1.9"][1] if number == "1.9" else TIMES
+    wanted = set().union(*(study_values(table, columns) for table in tables))
+    assert wanted <= drawn_values(above)
+    assert drawn_values(below)
+
+
+def test_no_figure_has_a_number_that_the_study_gives_to_another(reported_sample):
+    found = {path.stem for path in (reported_sample / "figures").rglob("figure-*.svg")}
+    assert found == {f"figure-{number}" for number in STUDY_FIGURES}
+    page = (reported_sample / "index.html").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"<figcaption>Figure (\d\.\d)\.", page)) == sorted(STUDY_FIGURES)
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda path: path.name)
