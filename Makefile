@@ -85,7 +85,9 @@ lock: setup ## renew the pinned Python packages (npm's: npm update)
 
 figures: setup ## the pictures of the docs: the architecture, and those of the samples in results/
 	@.venv/bin/python analysis/diagrams/architecture.py --output docs/figures/architecture.svg
-	@set -e; for figure in read-hot/figure-1.3 read-sparse/sparse-read-times overload/figure-1.4 overload/figure-1.5 overload/figure-1.6 mixed-write/hit-ratio-by-size write-vs-read-direct/figure-1.7 write-vs-read-cached/figure-1.8 figure-1.9; do \
+	@set -e; for figure in read-hot/figure-1.3 read-sparse/sparse-read-times overload/figure-1.4 overload/figure-1.5 \
+	  overload/figure-1.6 mixed-write/hit-ratio-by-size write-vs-read-direct/figure-1.7 \
+	  write-vs-read-cached/figure-1.8 figure-1.9; do \
 	  PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample --figure $$figure --output docs/figures/$$(basename $$figure).svg; \
 	done
 	@PYTHONPATH=analysis .venv/bin/python -m stevec_report results/sample-policy --figure freshness-offload --output docs/figures/policy.svg

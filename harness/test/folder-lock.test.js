@@ -31,7 +31,8 @@ describe('the lock of a folder', () => {
   for (const [how, signal] of /** @type {const} */ ([['ends without a release', null], ['is killed', 'SIGKILL']])) {
     test(`is free when its holder ${how}`, async () => {
       const folder = path.join(directory, 'lab')
-      const script = `import { lockFolder } from ${JSON.stringify(new URL('../src/folder-lock.js', import.meta.url).href)}
+      const source = new URL('../src/folder-lock.js', import.meta.url).href
+      const script = `import { lockFolder } from ${JSON.stringify(source)}
         await lockFolder(${JSON.stringify(folder)})
         console.log('taken')
         process.stdin.resume().on('end', () => process.exit())`

@@ -14,7 +14,8 @@ import {
 } from '../src/proc.js'
 
 test('parseProcessStat accepts any process name, and returns null for incomplete text', () => {
-  const text = '4711 (a ) R 9 (b) S 1 4712 4711 0 -1 4194560 2000 0 0 0 150 50 300 100 20 0 7 0 123456 5000000 321 1844\n'
+  const text = '4711 (a ) R 9 (b) S 1 4712 4711 0 -1 4194560 2000 0 0 0 150 50 300 100 20 0 7 0 123456 5000000 321 ' +
+    '1844\n'
   assert.deepEqual(parseProcessStat(text), {
     state: 'S', group: 4712, threads: 7, start_ticks: 123456, cpu_s: 2, ended_children_cpu_s: 4, resident_pages: 321
   })

@@ -48,7 +48,8 @@ describe('a started process', () => {
   ])) {
     test(`that ${what} takes along grandchildren that ignore SIGTERM`, async () => {
       const pidFile = path.join(directory, `grandchild-${timeoutMs}`)
-      const grandchild = `trap "" TERM; echo $BASHPID > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; while :; do sleep 0.1; done`
+      const grandchild = `trap "" TERM; echo $BASHPID > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; ` +
+        'while :; do sleep 0.1; done'
       const leader = await startProcess({
         name: 'leader',
         command: 'bash',
@@ -67,7 +68,8 @@ describe('a started process', () => {
 
   test('that ends by itself leaves nothing of its group behind', async () => {
     const pidFile = path.join(directory, 'left-behind')
-    const left = `trap "" TERM; echo $BASHPID > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; while :; do sleep 0.1; done`
+    const left = `trap "" TERM; echo $BASHPID > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; ` +
+        'while :; do sleep 0.1; done'
     const leader = await startProcess({
       name: 'leader',
       command: 'bash',

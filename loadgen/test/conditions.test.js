@@ -57,7 +57,8 @@ describe('while another measurement is under way', () => {
   })
 
   test('a run waits on request, and begins when the other has ended', async (t) => {
-    const { child, output, done } = sandbox.start(['run', sandbox.experiment({ factors: { door: ['source'] } }), '--wait'])
+    const experiment = sandbox.experiment({ factors: { door: ['source'] } })
+    const { child, output, done } = sandbox.start(['run', experiment, '--wait'])
     t.after(() => child.kill('SIGKILL'))
     assert.ok(await waitUntil(() => output.stdout.includes('waiting for'), STARTED_WITHIN_MS))
     assert.match(output.stdout, said())

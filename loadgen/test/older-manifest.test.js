@@ -38,7 +38,7 @@ test('an older profile\'s uplink is the origin\'s; today\'s form stays as it is'
   assert.equal(inTodaysForm({ kind: 'run', target: { kind: 'cloudflare' } }).links, false)
 })
 
-test('a run of an older version is resumed with --accept-changes only, as links no longer stand in its way', async () => {
+test('a run of an older version is resumed with --accept-changes only, as links are gone from its way', async () => {
   const directory = path.join(sandbox().results, '20261121T140543Z-policy-0000000')
   mkdirSync(path.join(directory, 'trials'), { recursive: true })
   const only = { edit_ratio: ['0.05'] }

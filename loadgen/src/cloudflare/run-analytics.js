@@ -99,7 +99,8 @@ function readRun (directory, zone) {
   const manifest = readManifest(directory)
   if (manifest === null) throw new ResultsError(`${directory} is not the folder of a run: it has no manifest.json`)
   if (manifest.target?.zone !== zone) {
-    throw new ResultsError(`${directory} is not a run through ${zone}${manifest.target ? `, but through ${manifest.target.zone}` : ': it was made on a stack of its own'}`)
+    const other = manifest.target ? `, but through ${manifest.target.zone}` : ': it was made on a stack of its own'
+    throw new ResultsError(`${directory} is not a run through ${zone}${other}`)
   }
   const trials = readdirSync(path.join(directory, 'trials')).filter((name) => /^\d+$/.test(name)).sort()
     .map((name) => JSON.parse(readFileSync(path.join(directory, 'trials', name, 'trial.json'), 'utf8')))

@@ -5,7 +5,8 @@ import { refuseMore } from './options.js'
 const MODULE = 'stevec_predict'
 const VALUES = [
   'pages', 'rate', 'zipf', 'edits', 'edits-zipf', 'policy', 'ttl', 'swr', 'purge-delay', 'tag-pages', 'pops',
-  'pops-zipf', 'pop-shares', 'fetch-ms', 'flash', 'duration', 'requests', 'seed', 'prices', 'page-bytes', 'origin-per-s',
+  'pops-zipf', 'pop-shares', 'fetch-ms', 'flash', 'duration', 'requests', 'seed', 'prices', 'page-bytes',
+  'origin-per-s',
   'trace', 'trace-type', 'trace-params'
 ]
 const SWITCHES = ['tiered', 'no-collapse', 'json']

@@ -147,7 +147,8 @@ async function measure (job, context) {
     : await runOnSite(job, context)
   const directory = path.relative(process.cwd(), job.directory)
   if (job.target !== null) {
-    progress.note(`Cloudflare's own counts arrive some minutes later; then run: stevec cloudflare analytics --zone ${job.target.zone} --run ${directory} && stevec report ${directory}`)
+    progress.note('Cloudflare\'s own counts arrive some minutes later; then run: ' +
+      `stevec cloudflare analytics --zone ${job.target.zone} --run ${directory} && stevec report ${directory}`)
   }
   if (values.report) await writeReport(job.directory)
   if (values.json) process.stdout.write(`${JSON.stringify({ directory: job.directory, ...outcome })}\n`)

@@ -91,7 +91,9 @@ export async function refuseSmallDisk (needs, diskOf = diskOfFolder) {
     if (needed <= freeBytes) continue
     const folders = here.map(({ folder, variable, bytes }) => `${inWords(bytes)} in ${folder} (${variable})`)
     throw new DiskError(`the disk may be too small: the run writes up to ${folders.join(' and ')}, and ` +
-      `${inWords(freeBytes)} are free${removedBytes > 0 ? `, ${inWords(removedBytes)} of a killed run included` : ''}. Free ${inWords(needed - freeBytes)}, name a folder on another disk in ` +
+      `${inWords(freeBytes)} are free` +
+      `${removedBytes > 0 ? `, ${inWords(removedBytes)} of a killed run included` : ''}. ` +
+      `Free ${inWords(needed - freeBytes)}, name a folder on another disk in ` +
       `${here.map(({ variable }) => variable).join(' or ')}, or choose fewer trials (--repetitions, --only)`)
   }
 }

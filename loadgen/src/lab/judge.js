@@ -98,7 +98,8 @@ function problemsOfConditions ({ coldProof, k6, background, wallS, monotonicS })
   for (const [name, facts] of /** @type {const} */ ([['k6', k6], ['the background\'s k6', background?.k6]])) {
     say(
       facts !== undefined && facts.exit_code !== 0,
-      () => `${name} ended with ${facts?.exit_code === null ? 'a signal' : `exit code ${facts?.exit_code}`}: ${facts?.message}`
+      () => `${name} ended with ` +
+        `${facts?.exit_code === null ? 'a signal' : `exit code ${facts?.exit_code}`}: ${facts?.message}`
     )
   }
   say(

@@ -88,7 +88,8 @@ export function createProgress (write, writeWarning = write) {
     /** @param {import('./totals.js').Totals & {directory: string, experiments: number, seconds: number}} study */
     studyFinished ({ directory, experiments, seconds, ...totals }) {
       const { trials, invalid } = totals
-      line(`\n${experiments} experiments, ${trials} trials, ${invalid === 0 ? 'all valid' : `${invalid} INVALID`}, in ${timeLeft(seconds)}${unansweredText(totals)}`)
+      line(`\n${experiments} experiments, ${trials} trials, ${invalid === 0 ? 'all valid' : `${invalid} INVALID`}, ` +
+        `in ${timeLeft(seconds)}${unansweredText(totals)}`)
       line(`results: ${relative(directory)}`)
     },
     /** @param {string} message */
@@ -127,7 +128,9 @@ function startingLines (definition, { preset, seed, trials, done, pause_s: pause
 function outcomeText (totals, withFaults) {
   const { trials, invalid } = totals
   const outcome = invalid === 0
-    ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what theory says where it says something${withFaults ? '; where the origin was killed, except for requests in flight' : ''}`
+    ? `all ${trials} trials valid: in each, requests sent = served by cache + counter, and the counter is what ` +
+      'theory says where it says something' +
+      (withFaults ? '; where the origin was killed, except for requests in flight' : '')
     : `${invalid} of ${trials} trials are INVALID; each gives its reasons in its trial.json`
   return outcome + unansweredText(totals)
 }

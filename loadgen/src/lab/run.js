@@ -175,7 +175,9 @@ function finishedTrials (trialsDirectory) {
       const trial = JSON.parse(readFileSync(path.join(trialsDirectory, name, 'trial.json'), 'utf8'))
       if (trialName(trial.trial) === name) found.set(trial.trial, trial)
     } catch (error) {
-      throw new Error(`${path.join(trialsDirectory, name)} cannot be read (${/** @type {Error} */ (error).message}); remove that folder to repeat the trial`)
+      const reason = /** @type {Error} */ (error).message
+      throw new Error(`${path.join(trialsDirectory, name)} cannot be read (${reason}); remove that folder to repeat ` +
+        'the trial')
     }
   }
   return found

@@ -42,5 +42,7 @@ function remarkLines (heading, remarks = {}) {
  */
 export function pauseLines ({ settings }, profilePauseS) {
   if (profilePauseS === undefined || profilePauseS === settings.pause_s) return []
-  return [`  pause ${settings.pause_s} s: the profile's ${profilePauseS} s is for closed-loop experiments that state none`]
+  return [
+    `  pause ${settings.pause_s} s: the profile's ${profilePauseS} s is for closed-loop experiments that state none`
+  ]
 }

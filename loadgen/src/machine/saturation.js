@@ -117,7 +117,8 @@ function limitOf (facts, quotaCores, remoteOriginShare) {
   if (quotaCores !== null && usedCores >= SATURATED.quota * quotaCores) {
     return {
       limit: ofOrigin,
-      evidence: `the origin's processes used ${percent(usedCores / quotaCores)} of their ${quotaCores} cores, most of it ${NAMES[ofOrigin]}`
+      evidence: `the origin's processes used ${percent(usedCores / quotaCores)} of their ${quotaCores} cores, ` +
+        `most of it ${NAMES[ofOrigin]}`
     }
   }
   const thread = (/** @type {Part} */ part) => parts[part]?.busiest_thread_cores ?? 0
@@ -140,7 +141,9 @@ export function disturbanceOf ({ cores, others_cores: others, stolen_cores: stol
   const reasons = [
     ...(others / cores > DISTURBED_SHARE ? [`other processes had ${percent(others / cores)} of the cores`] : []),
     ...(stolenShare > DISTURBED_SHARE ? [`the host gave ${percent(stolenShare)} of the cores to others`] : []),
-    ...(heldUp > DISTURBED_SHARE ? [`a thread that only has to wake up was held up for ${percent(heldUp)} of the time`] : [])
+    ...(heldUp > DISTURBED_SHARE
+      ? [`a thread that only has to wake up was held up for ${percent(heldUp)} of the time`]
+      : [])
   ]
   return reasons.length === 0 ? null : reasons.join(', and ')
 }

@@ -42,7 +42,8 @@ export async function readBackup ({ uri, file, replace = false, signal, onProgre
     }
     const content = used.filter((name) => !OF_MIGRATIONS.has(name))
     if (content.length > 0 && !replace) {
-      throw new WrongDatabaseError(`the database ${db.databaseName} is not empty (${content.join(', ')}); name another one, ` +
+      throw new WrongDatabaseError(`the database ${db.databaseName} is not empty (${content.join(', ')}); ` +
+        'name another one, ' +
         'or say --replace to throw away what is in it')
     }
     // Also those that the backup lacks. Collections stay, with their indexes, for a wiki that runs.

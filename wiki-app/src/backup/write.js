@@ -28,7 +28,9 @@ export async function writeBackup ({ uri, file, signal, onProgress = () => {} })
       .map(({ name }) => name)
       .filter((name) => !name.startsWith('system.') && !LEFT_OUT.has(name))
       .sort()
-    if (names.length === 0) throw new WrongDatabaseError(`the database ${db.databaseName} is empty: there is no wiki in it`)
+    if (names.length === 0) {
+      throw new WrongDatabaseError(`the database ${db.databaseName} is empty: there is no wiki in it`)
+    }
     /** @type {Record<string, number>} */
     const counts = {}
     const target = createWriteStream(part, { mode: 0o600 })
@@ -43,7 +45,10 @@ export async function writeBackup ({ uri, file, signal, onProgress = () => {} })
     return counts
   } catch (error) {
     await rm(part, { force: true })
-    if (SNAPSHOT_TOO_OLD.has(/** @type {any} */ (error).code)) throw new Error('the database forgot the moment of the backup before all was read; let it remember longer: db.adminCommand({ setParameter: 1, minSnapshotHistoryWindowInSeconds: 3600 })')
+    if (SNAPSHOT_TOO_OLD.has(/** @type {any} */ (error).code)) {
+      throw new Error('the database forgot the moment of the backup before all was read; let it remember longer: ' +
+        'db.adminCommand({ setParameter: 1, minSnapshotHistoryWindowInSeconds: 3600 })')
+    }
     throw error
   } finally {
     await client.close()

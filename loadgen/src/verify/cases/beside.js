@@ -45,7 +45,9 @@ export const beside = {
           timed: true
         },
         {
-          ...numberRow('background', 'mean of the probe beside it', SERVICE_MS, said(run).trials[0].mean_ms, WITHIN, 'ms'),
+          ...numberRow(
+            'background', 'mean of the probe beside it', SERVICE_MS, said(run).trials[0].mean_ms, WITHIN, 'ms'
+          ),
           timed: true
         }
       ]

@@ -54,7 +54,9 @@ export const failures = {
           timed: true
         },
         {
-          ...numberRow('failures', 'mean of the answered requests', SERVICE_MS, said(run).trials[0].mean_ms, WITHIN, 'ms'),
+          ...numberRow(
+            'failures', 'mean of the answered requests', SERVICE_MS, said(run).trials[0].mean_ms, WITHIN, 'ms'
+          ),
           timed: true
         }
       ]

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { draw } from '../../../scenarios/plan.js'
+import { createRandom } from '@stevec/harness/random'
 import { readPlannedTimesMs } from './known-trial.js'
 import { doKnownRun } from '../known-run.js'
 import { numberRow } from './row.js'
@@ -95,9 +95,10 @@ function queueOf (arrivalsMs) {
  */
 function standardErrors (requests) {
   const queues = Array.from({ length: SIMULATED_QUEUES }, (_, seed) => {
+    const random = createRandom(seed)
     let atMs = 0
-    return queueOf(Array.from({ length: requests }, (_, index) => {
-      atMs -= 1000 / RATE_PER_S * Math.log(1 - draw(seed, 1, index))
+    return queueOf(Array.from({ length: requests }, () => {
+      atMs -= 1000 / RATE_PER_S * Math.log(1 - random())
       return atMs
     }))
   })

@@ -36,7 +36,7 @@
 export function numberRow (check, what, known, measured, within, unit = '') {
   const shown = (/** @type {number | null | undefined} */ value) => value === null || value === undefined
     ? 'nothing'
-    : `${Number.isInteger(value) ? value : value >= 1000 ? Math.round(value) : value.toPrecision(4)}${unit && ` ${unit}`}`
+    : `${digits(value)}${unit && ` ${unit}`}`
   const pass = typeof measured === 'number' && Math.abs(measured - known) <= within * Math.abs(known)
   return {
     check,
@@ -47,6 +47,10 @@ export function numberRow (check, what, known, measured, within, unit = '') {
     pass
   }
 }
+
+/** @param {number} value */
+const digits = (value) =>
+  value >= 1000 || Number.isInteger(value) ? String(Math.round(value)) : value.toPrecision(4)
 
 /**
  * Checks that a trial was called invalid for the right reason.
