@@ -306,7 +306,7 @@ describe('a run that cannot begin', () => {
       [['run', 'read-hot', '--only', 'source'], /--only of an experiment is factor=level/, 2],
       [['run', 'read-hot', '--profile', 'moon'], /there is no profile "moon"/, 2],
       [['run', '--resume'], /there is no unfinished run/, 2],
-      [['run', 'read-hot', '--preset', 'huge'], /--preset is quick or full, not "huge"/, 2],
+      [['run', 'read-hot', '--preset', 'huge'], /--preset is quick, sample, full, not "huge"/, 2],
       [['run', 'read-hot', '--seed', 'x'], /--seed must be a whole number from 0 to 4294967295, not "x"/, 2],
       [['run', 'read-hot', '--colour'], /--colour/, 2],
       [['walk'], /there is no command "walk"/, 2],

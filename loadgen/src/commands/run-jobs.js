@@ -17,7 +17,7 @@ import { UsageError } from '../usage-error.js'
  * Options of the command line.
  * @typedef {object} RequestedOptions
  * @property {Target} [target]
- * @property {'quick' | 'full'} [preset]
+ * @property {import('../lab/definition.js').Preset} [preset]
  * @property {number} [seed]
  * @property {number} [repetitions]
  * @property {number} [vus]
@@ -29,7 +29,7 @@ import { UsageError } from '../usage-error.js'
 /**
  * @typedef {object} Job
  * @property {string} directory
- * @property {'quick' | 'full'} preset
+ * @property {import('../lab/definition.js').Preset} preset
  * @property {number} seed
  * @property {import('../profile/profile.js').Profile} profile
  * @property {string} [origin]

@@ -2,7 +2,7 @@ import path from 'node:path'
 import { openZone } from '../cloudflare/open-zone.js'
 import { EXIT } from '../exit-codes.js'
 import { UsageError } from '../usage-error.js'
-import { cellsOf, experimentNames } from '../lab/definition.js'
+import { cellsOf, experimentNames, PRESETS } from '../lab/definition.js'
 import { bytesOf, refuseSmallDisk } from '../lab/disk.js'
 import { labDirectory, withLabFolder } from '../lab/lab-folder.js'
 import { splitOnly } from '../lab/levels.js'
@@ -36,9 +36,10 @@ schema.
 Experiments:
 ${nameLines(experimentNames())}
 
-  --preset quick|full  size of the experiment (default quick); full takes minutes to hours. Of an
-                       experiment of the study, full has the study's settings, but for those that
-                       it names at its start: not stated there, or chosen otherwise here
+  --preset NAME        size of the experiment: quick (default), full, which takes minutes to hours,
+                       or sample: of the study only, what results/sample has, in about three hours.
+                       Of an experiment of the study, full has the study's settings, but for those
+                       that it names at its start: not stated there, or chosen otherwise here
   --seed N             the same seed sends the same requests in the same order (default 1)
   --repetitions N      trials of each cell, instead of the preset's
   --vus N              virtual users, instead of the experiment's
@@ -217,11 +218,12 @@ const delaysOrigin = ({ runs }) => runs.some(({ definition }) =>
 
 /**
  * @param {string | undefined} text
- * @returns {'quick' | 'full' | undefined}
+ * @returns {import('../lab/definition.js').Preset | undefined}
  */
 function presetOption (text) {
-  if (text !== undefined && text !== 'quick' && text !== 'full') {
-    throw new UsageError(`--preset is quick or full, not "${text}"`)
+  const preset = PRESETS.find((name) => name === text)
+  if (text !== undefined && preset === undefined) {
+    throw new UsageError(`--preset is ${PRESETS.join(', ')}, not "${text}"`)
   }
-  return text
+  return preset
 }

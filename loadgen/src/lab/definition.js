@@ -105,6 +105,10 @@ export const DEFAULT_SETTINGS = Object.freeze({
  * @property {{level: string, reason: string}[]} [left_out]  levels that the run cannot measure, and why
  */
 
+/** The sizes of an experiment. `sample` is of the study's experiments: what results/sample has. */
+export const PRESETS = /** @type {const} */ (['quick', 'sample', 'full'])
+/** @typedef {typeof PRESETS[number]} Preset */
+
 /** @typedef {Record<string, string | number | boolean | number[]>} Cell  factor → level */
 
 /**
@@ -123,7 +127,7 @@ export function experimentNames () {
 
 /**
  * @param {string} name  of a file in loadgen/experiments, or the path of the user's own .json file
- * @param {'quick' | 'full'} preset
+ * @param {Preset} preset
  * @param {Overrides} [overrides]
  * @returns {Definition}
  * @throws {DefinitionError}
@@ -134,7 +138,7 @@ export function loadDefinition (name, preset, overrides = {}) {
 
 /**
  * @param {string} name  as for loadDefinition
- * @returns {'quick' | 'full'} the preset of a run that names none: the shorter one
+ * @returns {Preset} the preset of a run that names none: the shorter one
  * @throws {DefinitionError}
  */
 export const defaultPreset = (name) => readExperiment(name).presets.quick === undefined ? 'full' : 'quick'

@@ -17,7 +17,7 @@ const BROKEN_IN_A_ROW_MAX = 3
  * @typedef {object} RunOptions
  * @property {import('./definition.js').Definition} definition
  * @property {string} directory  of the run; a manifest in it means that the run is resumed
- * @property {'quick' | 'full'} preset
+ * @property {import('./definition.js').Preset} preset
  * @property {number} seed
  * @property {string} command  as typed, for the manifest
  * @property {import('../profile/profile.js').Profile} profile
