@@ -44,7 +44,7 @@ describe('an experiment', () => {
       full('overload').factors.background_vus,
       [0, 5, 10, 15, 25, 40, 50, 60, 70, 80, 100, 150, 200, 250]
     )
-    assert.deepEqual(full('mixed-write').factors.page_size_chars, [5000, 10000, 20000, 50000])
+    assert.deepEqual(Object.keys(full('mixed-write').factors.page_size_chars), ['5000', '10000', '20000', '50000'])
     assert.deepEqual(
       cellsOf(full('write-vs-read-direct')).map(({ settings }) => [settings.edit_ratio, settings.pages]),
       [[1, 100], [0, 30]]
@@ -53,6 +53,15 @@ describe('an experiment', () => {
       const { model, connection_reuse: reuse, ttl_s: ttl } = full(name).settings
       assert.deepEqual({ model, reuse, ttl }, { model: 'closed', reuse: false, ttl: 180 }, name)
     }
+  })
+
+  test('of the study, and no other, has a sample, with repetitions that can decide its hypothesis', () => {
+    for (const name of STUDY) assert.equal(loadDefinition(name, 'sample').repetitions, 9, name)
+    assert.throws(() => loadDefinition('policy', 'sample'), /policy\.json has no preset "sample"; it has: quick, full/)
+    const levels = (/** @type {string} */ name, /** @type {string} */ factor) =>
+      loadDefinition(name, 'sample').factors[factor]
+    assert.deepEqual(levels('overload', 'background_vus'), [0, 10, 40, 100, 250])
+    assert.deepEqual(levels('overload-open', 'rate_per_s'), [30, 60, 120, 250])
   })
 
   test('of the study names what of the preset full the study does not state, by setting or factor', () => {
@@ -64,7 +73,7 @@ describe('an experiment', () => {
       assert.deepEqual(named.filter((each) => !known.includes(each)), [], name)
     }
     const lines = studyLines(loadDefinition('mixed-write', 'full'), 'full')
-    assert.match(lines.join('\n'), /the study does not state:\n {4}pause_s +0\.05: .*\n[^]*other than in the study:\n {4}rep/)
+    assert.match(lines.join('\n'), /the study does not state:\n {4}pause_s +by page size: .*\n[^]*other than in the study:\n {4}rep/)
     assert.deepEqual(studyLines(loadDefinition('mixed-write', 'quick'), 'quick'), [])
     assert.deepEqual(studyLines(loadDefinition('policy', 'full'), 'full'), [])
   })
@@ -77,27 +86,41 @@ describe('an experiment', () => {
         pauseOf('read-sparse', 'full'), pauseOf('mixed-write', 'full'), pauseOf('write-vs-read-direct', 'full'),
         pauseOf('mixed-write', 'quick'), pauseOf('wikipedia-like', 'quick')
       ],
-      [1.7, 0.05, 0, 0, 0]
+      [1.7, 0, 0, 0, 0]
     )
     assert.equal(loadDefinition('read-sparse', 'full').settings.pause_s, 0)
     const said = pauseLines(loadDefinition('mixed-write', 'full', { pause_s: 1.7 }), 1.7)
-    assert.match(said.join(), /pause 0\.05 s: the profile's 1\.7 s is for closed-loop experiments that state none/)
+    assert.match(said.join(), /pause 0, 0\.034, 0\.102, 0\.306 s: the profile's 1\.7 s is for closed-loop exp/)
     assert.deepEqual(pauseLines(loadDefinition('read-sparse', 'full', { pause_s: 1.7 }), 1.7), [])
   })
 
   test('has a cell per combination of levels; a factor overrides earlier factors, the preset and the settings', () => {
     const cells = cellsOf(loadDefinition('mixed-write', 'quick'))
     assert.equal(cells.length, 8)
-    assert.deepEqual(cells[1].cell, { page_size_chars: 5000, workload: 'get-only' })
+    assert.deepEqual(cells[1].cell, { page_size_chars: '5000', workload: 'get-only' })
     assert.deepEqual(
       [
         cells[6].settings.page_size_chars,
+        cells[6].settings.pause_s,
         cells[6].settings.edit_ratio,
         cells[6].settings.ttl_s,
         cells[6].settings.timeout_s
       ],
-      [50000, 0.05, 2, 60]
+      [50000, 0.05, 0.05, 1, 60]
     )
+  })
+
+  test('of edits by page size has runs whose length grows with the size, in lifetimes as in the study', () => {
+    // A request of 5 kB takes about 34 ms under banana-pi, and 1 ms without a profile.
+    for (const [preset, requestS] of /** @type {const} */ ([['quick', 0.001], ['sample', 0.034], ['full', 0.034]])) {
+      const lifetimes = cellsOf(loadDefinition('mixed-write', preset)).map(({ cell, settings }) => [
+        Number(cell.page_size_chars) / 5000,
+        settings.requests * (settings.pause_s + requestS) / settings.ttl_s
+      ])
+      for (const [size, found] of lifetimes) {
+        assert.ok(Math.abs(found - 2 * size) <= 0.6 * size, `${preset}: ${found} lifetimes at ${size} times 5 kB`)
+      }
+    }
   })
 
   test('takes repetitions, VUs and a selection of its cells from the command line', () => {

@@ -1,3 +1,5 @@
+import { cellsOf } from './definition.js'
+
 /**
  * What of the study of 2016 an experiment repeats.
  * @typedef {object} Study
@@ -40,9 +42,10 @@ function remarkLines (heading, remarks = {}) {
  * @param {number | undefined} profilePauseS
  * @returns {string[]} lines
  */
-export function pauseLines ({ settings }, profilePauseS) {
-  if (profilePauseS === undefined || profilePauseS === settings.pause_s) return []
+export function pauseLines (definition, profilePauseS) {
+  const pauses = [...new Set(cellsOf(definition).map(({ settings }) => settings.pause_s))]
+  if (profilePauseS === undefined || pauses.every((pause) => pause === profilePauseS)) return []
   return [
-    `  pause ${settings.pause_s} s: the profile's ${profilePauseS} s is for closed-loop experiments that state none`
+    `  pause ${pauses.join(', ')} s: the profile's ${profilePauseS} s is for closed-loop experiments that state none`
   ]
 }
