@@ -1,4 +1,4 @@
-"""Checks in the manifests of two runs whether the runs can be compared."""
+"""Checks in the manifests of runs whether the runs can be compared."""
 
 import json
 from collections.abc import Mapping
@@ -15,19 +15,22 @@ FATAL = {
     "the kind of target": ("target", "kind"),
     "the zone": ("target", "zone"),
 }
-# A difference in one of these may be the subject of the comparison, or may spoil it.
-ARGUABLE = {
+# What the spread between runs depends on.
+MACHINE = {
     "the processor": ("host", "cpu_model"),
     "the number of cores": ("host", "cores"),
     "the memory": ("host", "memory_bytes"),
     "the kernel": ("host", "kernel"),
-    "the versions": ("versions",),
     "the origin": ("origin", "kind"),
     "whether the origin was emulated": ("origin", "emulated"),
     "the origin's machine": ("origin", "machine"),
     # A new calibration of the same profile gives a different board.
     "what was fitted": ("profile", "calibration", "fitted"),
 }
+# A difference in one of these may be the subject of the comparison, or may spoil it.
+ARGUABLE = MACHINE | {"the versions": ("versions",)}
+# The runs of one side are of one version.
+VERSION = {"the commit": ("git", "commit"), "uncommitted changes": ("git", "changes_sha256")}
 # Older manifests, from before the origin could be chosen, lack these fields.
 DEFAULTS = {"origin": {"kind": "local", "emulated": False, "machine": None}}
 SETTING_DEFAULTS = {"arrivals": "constant"}
@@ -68,9 +71,16 @@ def plan_differences(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     return [f"the requests differ, although seed and settings are the same (repetition {differing[0]})"]
 
 
-def share_plan(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Whether both runs sent the same requests in the same order, so that their trials are pairs."""
-    return one.get("plan_hash") is not None and one.get("plan_hash") == other.get("plan_hash")
+def conditions(manifest: dict[str, Any]) -> dict[str, Any]:
+    """The part of a manifest that `FATAL` and `MACHINE` compare."""
+    found: dict[str, Any] = {}
+    for path in (FATAL | MACHINE).values():
+        *parents, last = path
+        inner = found
+        for key in parents:
+            inner = inner.setdefault(key, {})
+        inner[last] = _at(_with_defaults(manifest), path)
+    return found
 
 
 def _plans(manifest: dict[str, Any]) -> dict[int, list[str]]:

@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import LogLocator, NullFormatter
 
 from stevec_compare.comparison import Comparison
-from stevec_compare.statistics import Difference
+from stevec_compare.difference import Difference
 from stevec_report import plot_style
 
 ROW_IN = 0.45
@@ -15,14 +15,19 @@ CELLS_MAX = 60
 Mark = tuple[str, float, str, str]
 # Measure: marker, how far from the middle of its row, colour, name.
 TIMES = {"mean_ms": ("o", -0.12, "blue", "mean"), "p95_ms": ("s", 0.12, "vermilion", "95th percentile")}
-SHARES = {"hit_ratio": ("D", -0.12, "green", "hit ratio"), "stale_ratio": ("^", 0.12, "orange", "stale reads")}
+SHARES = {
+    "hit_ratio": ("D", -0.12, "green", "hit ratio"),
+    "stale_ratio": ("^", 0.0, "orange", "stale reads"),
+    "failed_ratio": ("v", 0.12, "purple", "failed requests"),
+}
 
 
 def draw(comparison: Comparison) -> str:
-    """Return SVG text; the first `CELLS_MAX` cells. Filled marks are real differences."""
+    """Return SVG text; the first `CELLS_MAX` cells. Filled marks differ after Holm's correction."""
     cells = comparison.cells[:CELLS_MAX]
     shares = any(comparison.differences[measure] for measure in SHARES)
     panels = 2 if shares else 1
+    said = "95 % interval; filled: " + ("real" if comparison.unit == "run" else "differs between these two runs")
     with plot_style.style():
         figure, axes = plot_style.new_figure(panels * (MARGIN_IN + ROW_IN * len(cells)), panels)
         _draw_panel(axes[0], comparison, cells, TIMES, 1)
@@ -33,15 +38,15 @@ def draw(comparison: Comparison) -> str:
         axes[0].xaxis.set_major_locator(LogLocator(subs=(1.0, 1.25, 1.5, 2.0, 3.0, 5.0, 8.0), numticks=12))
         plot_style.label_numbers(axes[0].xaxis)
         axes[0].xaxis.set_minor_formatter(NullFormatter())
-        axes[0].set_title("Response times, second run ÷ first")
-        axes[0].set_xlabel("ratio (logarithmic), 95 % interval; filled: real by Holm")
+        axes[0].set_title("Response times, B ÷ A")
+        axes[0].set_xlabel(f"ratio (logarithmic), {said}")
         if shares:
             _draw_panel(axes[1], comparison, cells, SHARES, 100)
             axes[1].axvline(0, color=plot_style.MUTED, linewidth=1, zorder=1)
             low, high = axes[1].get_xlim()
             axes[1].set_xlim(min(low, -1), max(high, 1))
-            axes[1].set_title("Hit ratio and stale reads, second run − first")
-            axes[1].set_xlabel("points, 95 % interval; filled: real by Holm")
+            axes[1].set_title("Hit ratio, stale reads and failures, B − A")
+            axes[1].set_xlabel(f"points, {said}")
         return plot_style.to_svg(figure)
 
 
@@ -67,6 +72,6 @@ def _draw_mark(
         bounds = [scale * found.low, scale * found.high]
         axes.plot(bounds, [height, height], color=drawn, linewidth=1.8, zorder=2)
     axes.plot(
-        [scale * found.estimate], [height], marker, color=drawn, markerfacecolor=drawn if found.real else "white",
+        [scale * found.estimate], [height], marker, color=drawn, markerfacecolor=drawn if found.significant else "white",
         markersize=6, linestyle="none", label=label or None, zorder=3,
     )  # fmt: skip

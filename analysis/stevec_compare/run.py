@@ -1,12 +1,14 @@
-"""Reads the data by which two runs are compared: the manifest, and a few numbers of each trial.
+"""Reads the data by which runs are compared: the manifest, and a few numbers of each trial.
 
 The report's code (`stevec_report.analysis`) reads the run and judges its trials, so that the report and the comparison
 leave out the same trials.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from stevec_compare.counts import Count
+from stevec_compare.errors import CompareError
 from stevec_report import limits, run_folder, wording
 from stevec_report.analysis import Analysis, analyse
 from stevec_report.conditions import read_conditions
@@ -15,44 +17,48 @@ from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.run_folder import Run
 
 
-class CompareError(Exception):
-    """The comparison cannot be made; `str(error)` is one line that says why, and what to do."""
-
-
 @dataclass(frozen=True)
 class TrialNumbers:
-    """Numbers of the probe of one valid trial. Times are of answered requests, in ms; ratios are of reads sent.
+    """Numbers of the probe of one valid trial. Times are of answered requests, in ms; counts are of requests.
 
-    `hit_ratio` is None without reads, `stale_ratio` is None without edits. `limited_by` says what limited the trial,
-    None if nothing but the server did: otherwise its times and failures are left out.
+    `hits` and `stale` are among reads, and None without reads or without edits; `failed` is among all. `limited_by`
+    says what limited the trial, None if nothing but the server did: otherwise its times and failures are left out.
     """
 
     repetition: int
-    mean_ms: float
-    p95_ms: float
-    hit_ratio: float | None
-    stale_ratio: float | None
-    failures: int
+    mean_ms: float | None = None
+    p95_ms: float | None = None
+    hits: Count | None = None
+    stale: Count | None = None
+    failed: Count | None = None
     limited_by: str | None = None
 
-    def of(self, measure: str) -> float | None:
-        """The value of a measure; None if it is unknown, or not the server's own."""
+    def time_of(self, measure: str) -> float | None:
+        """`mean_ms` or `p95_ms`; None if it is unknown, or not the server's own."""
+        value: float | None = None if self.limited_by else getattr(self, measure)
+        return value
+
+    def count_of(self, measure: str) -> Count | None:
+        """The events of `hit_ratio`, `stale_ratio` or `failed_ratio`; None if unknown, or not the server's own."""
         if self.limited_by and MEASURES[measure].is_time:
             return None
-        value: float | None = getattr(self, measure)
-        return value
+        return {"hit_ratio": self.hits, "stale_ratio": self.stale, "failed_ratio": self.failed}[measure]
 
 
 @dataclass(frozen=True)
 class RunNumbers:
-    """A complete run: {cell: its valid trials}, and sentences on trials that are left out or doubtful."""
+    """A complete run: {cell: its valid trials}, and sentences on trials that are left out or doubtful.
+
+    `levels` is {cell: {factor: level}}. Runs with the same `plan` sent the same requests; None: not known.
+    """
 
     name: str
     cells: dict[str, list[TrialNumbers]]
-    levels: dict[str, dict[str, str]]
-    left_out: tuple[str, ...]
+    levels: dict[str, dict[str, str]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
     counts: str = ""  # how many of the trials were valid, limited, and disturbed
+    plan: str | None = None
 
 
 def read_run(path: str | Path) -> Run:
@@ -90,7 +96,10 @@ def read_numbers(run: Run) -> RunNumbers:
         counts = _counts(analysis)
     finally:
         analysis.close()
-    return RunNumbers(run.name, cells, levels, tuple(left_out), tuple(doubts), counts)
+    plan = run.manifest.get("plan_hash")
+    return RunNumbers(
+        run.name, cells, levels, tuple(left_out), tuple(doubts), counts, plan if isinstance(plan, str) else None
+    )
 
 
 def describe_changes(run: Run) -> list[str]:
@@ -121,12 +130,13 @@ def _numbers(outcome: MeasuredOutcome) -> TrialNumbers | None:
     stats = outcome.stats
     if not stats.mean_ms or stats.p95_ms is None:
         return None
+    fresh = stats.freshness
     return TrialNumbers(
         repetition=outcome.repetition,
         mean_ms=stats.mean_ms,
         p95_ms=stats.p95_ms,
-        hit_ratio=stats.hit_ratio,
-        stale_ratio=stats.stale_ratio,
-        failures=stats.failures,
+        hits=Count(stats.served_reads, stats.reads) if stats.reads else None,
+        stale=Count(fresh["reads_stale"], fresh["reads_judged"]) if fresh and fresh["reads_judged"] else None,
+        failed=Count(stats.failures + outcome.record.never_sent, stats.requests + outcome.record.never_sent),
         limited_by=outcome.limited_by,
     )
