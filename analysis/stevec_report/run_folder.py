@@ -94,7 +94,7 @@ class ResultsFolder:
 
 @dataclass(frozen=True)
 class Run(ResultsFolder):
-    """A complete run: the checked parts of its manifest.
+    """A complete run, or the whole blocks of one that goes on: the checked parts of its manifest.
 
     `doors` are those that a trial used, `notes` sentences about the folder as a whole.
     """
@@ -106,8 +106,11 @@ class Run(ResultsFolder):
     notes: list[str]
 
 
-def read_manifest(path: str | Path) -> dict[str, Any]:
+def read_manifest(path: str | Path, *, in_blocks: bool = False) -> dict[str, Any]:
     """Return the manifest of the run or study in folder `path`, after the checks that both share.
+
+    Args:
+        in_blocks: whether the folder is of a run whose study says which blocks are whole; it need not be complete.
 
     Raises:
         RunFolderError: not a folder of results, an unsupported version of the schema, or an incomplete run.
@@ -126,18 +129,36 @@ def read_manifest(path: str | Path) -> dict[str, Any]:
             raise ValueError('kind is neither "run" nor "study"')
     except ValueError as error:
         raise _manifest_error(error) from error
-    _check_complete(path, manifest)
+    if not in_blocks and blocks_done(manifest) is None:
+        _check_complete(path, manifest)
     return manifest
 
 
-def read_run(path: str | Path) -> Run:
+def blocks_done(manifest: dict[str, Any]) -> int | None:
+    """Return how many whole blocks an unfinished run or study has; None if it has none, or is complete.
+
+    A block is one repetition of every experiment of a study.
+    """
+    if manifest.get("status") == "complete":
+        return None
+    if manifest["kind"] == "study":
+        blocks = get_object(manifest, "sample").get("blocks")
+        return len(blocks) if isinstance(blocks, list) and blocks else None
+    done = manifest.get("repetitions_done")
+    return done if manifest.get("status") == "partial" and type(done) is int and done > 0 else None
+
+
+def read_run(path: str | Path, blocks: int | None = None) -> Run:
     """Return the `Run` in folder `path`.
+
+    Args:
+        blocks: of the study that it belongs to: so many are whole, and trials of later ones are left out.
 
     Raises:
         RunFolderError: what `read_manifest` raises, a study, or a manifest that lacks something.
     """
     path = Path(path).resolve()
-    manifest = read_manifest(path)
+    manifest = read_manifest(path, in_blocks=blocks is not None)
     try:
         if manifest["kind"] != "run":
             raise ValueError(f"its kind is {manifest['kind']}, not run")
@@ -147,14 +168,29 @@ def read_run(path: str | Path) -> Run:
         doors = _read_doors(manifest)
         plans = _read_plans(manifest)
         trials_planned = get_count(manifest, "trials_planned", TRIALS_MAX)
+        trials_read, notes = _whole_blocks(experiment, trials_planned, blocks or blocks_done(manifest))
     except ValueError as error:
         raise _manifest_error(error) from error
 
-    trials = [_read_trial(path, number, doors, plans) for number in range(1, trials_planned + 1)]
+    trials = [_read_trial(path, number, doors, plans) for number in range(1, trials_read + 1)]
     _mark_duplicates(trials)
     used = {trial.record.door for trial in trials if trial.record}
     doors = {name: door for name, door in doors.items() if name in used}
-    return Run(path, manifest, experiment, doors, plans, trials, _find_unplanned(path, trials_planned))
+    notes += _find_unplanned(path, trials_planned)
+    return Run(path, manifest, experiment, doors, plans, trials, notes)
+
+
+def _whole_blocks(experiment: dict[str, Any], trials_planned: int, blocks: int | None) -> tuple[int, list[str]]:
+    """Return how many trials are of whole blocks, and a sentence on it. Trials are numbered block by block."""
+    if blocks is None:
+        return trials_planned, []
+    repetitions = get_count(experiment, "repetitions", TRIALS_MAX)
+    if not 1 <= repetitions <= trials_planned:
+        raise ValueError(f"{repetitions} repetitions of {trials_planned} trials")
+    if blocks >= repetitions:
+        return trials_planned, []
+    text = f"{blocks} of {repetitions} blocks are measured: the study goes on with `stevec run --resume`."
+    return trials_planned // repetitions * blocks, [text]
 
 
 def _manifest_error(error: ValueError) -> RunFolderError:

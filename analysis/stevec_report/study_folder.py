@@ -5,7 +5,15 @@ from pathlib import Path
 from typing import Any
 
 from stevec_report.json_fields import get
-from stevec_report.run_folder import NAME_PATTERN, ResultsFolder, Run, RunFolderError, read_manifest, read_run
+from stevec_report.run_folder import (
+    NAME_PATTERN,
+    ResultsFolder,
+    Run,
+    RunFolderError,
+    blocks_done,
+    read_manifest,
+    read_run,
+)
 
 RUNS_MAX = 100
 
@@ -22,7 +30,7 @@ class StudyRun:
 
 @dataclass(frozen=True)
 class Study(ResultsFolder):
-    """A complete study, with its runs in their order."""
+    """A complete study, or the whole blocks of one that goes on, with its runs in their order."""
 
     runs: list[StudyRun]
 
@@ -39,7 +47,7 @@ def _read_study(path: Path) -> Study:
         entries = get(manifest, "runs", list)
         if not 1 <= len(entries) <= RUNS_MAX:
             raise ValueError(f"runs has {len(entries)} entries, not 1 to {RUNS_MAX}")
-        runs = [_read_entry(path, entry) for entry in entries]
+        runs = [_read_entry(path, entry, blocks_done(manifest)) for entry in entries]
         names = [run.experiment for run in runs]
         if len(set(names)) < len(names):
             raise ValueError("runs has an experiment twice")
@@ -48,7 +56,7 @@ def _read_study(path: Path) -> Study:
     return Study(path, manifest, runs)
 
 
-def _read_entry(path: Path, entry: Any) -> StudyRun:
+def _read_entry(path: Path, entry: Any, blocks: int | None) -> StudyRun:
     """Read one run. An error becomes its `problem`, so that one broken run does not affect the others."""
     if not isinstance(entry, dict) or not NAME_PATTERN.fullmatch(str(entry.get("experiment"))):
         raise ValueError("runs has an entry without the name of an experiment")
@@ -60,7 +68,7 @@ def _read_entry(path: Path, entry: Any) -> StudyRun:
     if not (path / directory / "manifest.json").is_file():
         return StudyRun(name, directory, None, f"{directory} has no manifest.json: it was not run")
     try:
-        run = read_run(path / directory)
+        run = read_run(path / directory, blocks)
     except RunFolderError as error:
         return StudyRun(name, directory, None, str(error))
     if run.experiment["name"] != name:

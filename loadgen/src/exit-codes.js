@@ -22,6 +22,7 @@ const CODES = {
   DefinitionError: USAGE,
   ProfileError: USAGE,
   ResultsError: USAGE,
+  SampleError: USAGE,
   BudgetError: USAGE,
   TokenError: USAGE,
   WrongDatabaseError: USAGE,

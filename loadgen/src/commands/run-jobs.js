@@ -7,8 +7,9 @@ import { leaveOutMissing } from '../lab/missing-caches.js'
 import { experimentOf, findRun, findUnfinished, runName } from '../lab/results.js'
 import { refuseDifferences } from '../lab/resume.js'
 import { runExperiment } from '../lab/run.js'
+import { refuseNoSample } from '../lab/sample-requirements.js'
 import { runDirectory, runStudy, STUDY } from '../lab/study.js'
-import { loadProfile, requireForm } from '../profile/profile.js'
+import { loadProfile, profileNames, requireForm } from '../profile/profile.js'
 import { UsageError } from '../usage-error.js'
 
 /** @typedef {import('./target-options.js').ZoneTarget | null} Target  null: a stack of its own */
@@ -24,6 +25,7 @@ import { UsageError } from '../usage-error.js'
  * @property {string[]} [only]
  * @property {import('../profile/profile.js').Profile} [profile]
  * @property {string} [origin]
+ * @property {number} [blocks]
  */
 
 /**
@@ -56,7 +58,8 @@ export function startedJob (
     vus,
     only,
     profile = loadProfile('none', config),
-    origin
+    origin,
+    blocks
   }
 ) {
   if (name === undefined) {
@@ -72,8 +75,9 @@ export function startedJob (
     if (vus !== undefined) throw new UsageError('--vus is for one experiment, not for the study')
     const overrides = { repetitions, pause_s: pauseS }
     const definitions = studyNames(only).map((each) => fit(loadDefinition(each, preset, overrides)))
-    return studyJob({ ...common, directory: directoryFor('study') }, definitions, repetitions)
+    return studyJob({ ...common, directory: directoryFor('study') }, definitions, { repetitions, blocks })
   }
+  refuseBlocks(blocks)
   const overrides = { repetitions, vus, only: cellsOption(only), pause_s: pauseS }
   const definition = leaveOutMissing(fit(loadDefinition(name, preset, overrides)))
   return experimentJob({ ...common, directory: directoryFor(definition.name) }, definition)
@@ -98,17 +102,33 @@ const experimentJob = (job, definition) => ({
 /**
  * @param {Omit<Job, 'runs' | 'run'>} job
  * @param {import('../lab/definition.js').Definition[]} definitions
- * @param {number | undefined} repetitions
+ * @param {{repetitions?: number, blocks?: number}} size
  * @returns {Job}
  */
-const studyJob = (job, definitions, repetitions) => ({
-  ...job,
-  runs: definitions.map((definition) => ({
-    definition,
-    directory: path.join(job.directory, runDirectory(definition.name))
-  })),
-  run: (context) => runStudy({ ...context, definitions, repetitions })
-})
+function studyJob (job, definitions, { repetitions, blocks }) {
+  const { preset, profile, target } = job
+  if (preset !== 'sample') refuseBlocks(blocks)
+  /** @type {(context: any) => import('../lab/study.js').InBlocks} */
+  const inBlocks = ({ signal }) => ({
+    most: blocks,
+    admit: (processes) => refuseNoSample({ definitions, profile, target, processes, signal })
+  })
+  return {
+    ...job,
+    runs: definitions.map((definition) => ({
+      definition,
+      directory: path.join(job.directory, runDirectory(definition.name))
+    })),
+    run: (context) => runStudy({
+      ...context, definitions, repetitions, ...preset === 'sample' && { inBlocks: inBlocks(context) }
+    })
+  }
+}
+
+/** @param {number | undefined} blocks */
+function refuseBlocks (blocks) {
+  if (blocks !== undefined) throw new UsageError('--blocks is for the study with --preset sample')
+}
 
 /**
  * Returns the job of an unfinished run or study, from its manifest. Options on the command line must match it.
@@ -118,7 +138,8 @@ const studyJob = (job, definitions, repetitions) => ({
  * @returns {Job}
  * @throws {import('../lab/results.js').ResultsError} when there is none, or an option does not match
  */
-export function resumedJob ({ resultsDirectory }, name, requested) {
+export function resumedJob (config, name, requested) {
+  const { resultsDirectory } = config
   const isExperiment = name !== undefined &&
     (name === 'study' || name.endsWith('.json') || experimentNames().includes(name))
   const ownFile = isExperiment && name.endsWith('.json') ? loadDefinition(name, requested.preset ?? 'quick') : null
@@ -138,7 +159,7 @@ export function resumedJob ({ resultsDirectory }, name, requested) {
     directory,
     preset,
     seed,
-    profile: requested.profile ?? profile,
+    profile: requested.profile ?? asFittedHere(profile, config),
     target,
     origin: sameOrigin(manifest, requested.origin)
   }
@@ -146,6 +167,7 @@ export function resumedJob ({ resultsDirectory }, name, requested) {
   requireForm(profile.asked, `the profile in ${path.join(directory, 'manifest.json')}`)
   const { pause_s: pauseS } = profile.asked.client
   const fit = fitTo(target)
+  const { blocks } = requested
   if (manifest.kind === 'study') {
     const names = manifest.runs.map((/** @type {{experiment: string}} */ { experiment }) => experiment)
     if (requested.only !== undefined) {
@@ -155,9 +177,10 @@ export function resumedJob ({ resultsDirectory }, name, requested) {
     return studyJob(
       common,
       names.map((/** @type {string} */ each) => fit(loadDefinition(each, preset, { repetitions, pause_s: pauseS }))),
-      repetitions
+      { repetitions, blocks }
     )
   }
+  refuseBlocks(blocks)
   const before = manifest.experiment
   const file = isExperiment ? name : experimentOf(manifest)
   // The manifest contains the definition, but a changed file means another experiment, so the file is read again. A
@@ -172,6 +195,18 @@ export function resumedJob ({ resultsDirectory }, name, requested) {
     })
     : before
   return experimentJob(common, fit(definition))
+}
+
+/**
+ * @param {import('../profile/profile.js').Profile} profile  of a run, perhaps of another machine
+ * @param {ReturnType<typeof import('./options.js').configWith>} config
+ * @returns {import('../profile/profile.js').Profile} with the values fitted on this machine; as it was if its file has
+ *   changed, or is the user's own
+ */
+function asFittedHere (profile, config) {
+  if (!profileNames().includes(profile.name)) return profile
+  const here = loadProfile(profile.name, config)
+  return here.sha256 === profile.sha256 ? here : profile
 }
 
 /**

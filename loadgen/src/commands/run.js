@@ -8,6 +8,7 @@ import { labDirectory, withLabFolder } from '../lab/lab-folder.js'
 import { splitOnly } from '../lab/levels.js'
 import { planRun } from '../lab/matrix.js'
 import { loadProfile } from '../profile/profile.js'
+import { undecidable } from '../lab/power.js'
 import { createProgress } from '../lab/progress.js'
 import { writeReport } from '../lab/report.js'
 import { openSite } from '../lab/site.js'
@@ -48,6 +49,8 @@ ${nameLines(experimentNames())}
   --profile NAME       limits and links of origin and client: none (default), banana-pi, or a file
   --origin WHERE       where the wiki and its nginx run: local (default, this machine), board (the
                        emulated one), or ssh://[user@]host[:port], a board of your own
+  --blocks N           of the study with --preset sample: ends after N more blocks, each of which has
+                       one repetition of every experiment; --resume goes on
   --resume [RUN]       continues an unfinished run or study (default the newest)
   --accept-changes     resumes although machine, programs or code have changed since
   --wait               while another measurement is under way on this machine, waits for its end
@@ -57,6 +60,10 @@ ${nameLines(experimentNames())}
   --json               the outcome as JSON: folder, trials and requests, invalid and failed ones
 ${TARGET_HELP}
 ${PORT_HELP}
+
+A study with --preset sample runs in blocks, and only where it can be a sample: the profile fitted
+on this machine and applied in full, the code as committed, the machine idle. Each block ends with
+results that \`stevec report\` reads.
 
 With --target cloudflare the trials go through the doors of a zone that \`stevec cloudflare verify\`
 has verified. The zone's cache is purged between trials. The run writes pages in the wiki behind it,
@@ -69,6 +76,7 @@ Examples:
   stevec run study --preset quick --report
   stevec run study --only E3,mixed-write --repetitions 4
   stevec run overload --preset full --only door=source,background_vus=0,background_vus=250
+  stevec run study --preset sample --profile banana-pi --blocks 3
   stevec run read-hot --origin board
   stevec run my-experiment.json --seed 7 --watch
   stevec run read-hot --target cloudflare --zone example.com
@@ -81,6 +89,7 @@ Examples:
     only: { type: 'string' },
     profile: { type: 'string' },
     origin: { type: 'string' },
+    blocks: { type: 'string' },
     resume: { type: 'boolean' },
     'accept-changes': { type: 'boolean' },
     wait: { type: 'boolean' },
@@ -103,7 +112,8 @@ Examples:
       vus: integerOption(values.vus, '--vus', { least: 1, most: 2000 }),
       only: values.only === undefined ? undefined : splitOnly(String(values.only)),
       profile: values.profile === undefined ? undefined : loadProfile(values.profile, config),
-      origin: values.origin
+      origin: values.origin,
+      blocks: integerOption(values.blocks, '--blocks', { least: 1, most: 1000 })
     }
     const jobOf = values.resume ? resumedJob : startedJob
     const newJob = () => jobOf(config, positionals[0], requested)
@@ -143,6 +153,7 @@ Examples:
 async function measure (job, context) {
   const { config, values, progress } = context
   await refuseDisks(job, config)
+  for (const sentence of undecidable(job.runs.map(({ definition }) => definition))) progress.note(sentence)
   const outcome = job.target === null
     ? await withLabFolder(config.stateDirectory, () => runOnSite(job, context))
     : await runOnSite(job, context)

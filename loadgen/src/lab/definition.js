@@ -102,12 +102,12 @@ export const DEFAULT_SETTINGS = Object.freeze({
  * @property {Settings} settings
  * @property {Record<string, Factor>} factors
  * @property {number} repetitions
+ * @property {{alpha?: number, hypotheses?: number} & Record<string, number>} [thresholds]  of the study's verdicts
  * @property {{level: string, reason: string}[]} [left_out]  levels that the run cannot measure, and why
  */
 
-/** The sizes of an experiment. `sample` is of the study's experiments: what results/sample has. */
+/** Sizes of an experiment; only the study's have a `sample`. @typedef {typeof PRESETS[number]} Preset */
 export const PRESETS = /** @type {const} */ (['quick', 'sample', 'full'])
-/** @typedef {typeof PRESETS[number]} Preset */
 
 /** @typedef {Record<string, string | number | boolean | number[]>} Cell  factor → level */
 

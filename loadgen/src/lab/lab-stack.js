@@ -94,6 +94,7 @@ export function createLabStack ({ directory, database, ports, origin, profile, l
   }
 
   return {
+    isRunning: () => running !== null,
     state: () => current().state,
     stop,
     disengage,

@@ -13,8 +13,9 @@ const DIFF_MAX_BYTES = 256 * 1024 * 1024
 export const SCHEMA_VERSION = 2
 
 /**
- * A run is `running` until its last trial is written; `report` accepts only a `complete` run as whole.
- * @typedef {'running' | 'complete' | 'interrupted' | 'failed'} RunStatus
+ * A run is `running` until its last trial is written, or `partial` if it stopped between two blocks; `report` accepts
+ * a `complete` run as whole, and of others whole blocks.
+ * @typedef {'running' | 'complete' | 'partial' | 'interrupted' | 'failed'} RunStatus
  */
 
 /**
@@ -48,15 +49,14 @@ export function readManifest (runDirectory) {
  * @param {string} options.directory
  * @param {Record<string, any> & {status: RunStatus}} options.manifest
  * @param {AbortSignal} options.signal
- * @param {() => Promise<void>} work
+ * @param {() => Promise<RunStatus | void>} work  resolves with the status; default: complete
  * @throws {Error} what `work` throws
  */
 export async function whileRunning ({ directory, manifest, signal }, work) {
   manifest.status = 'running'
   writeManifest(directory, manifest)
   try {
-    await work()
-    manifest.status = 'complete'
+    manifest.status = await work() ?? 'complete'
   } catch (error) {
     manifest.status = signal.aborted ? 'interrupted' : 'failed'
     throw error
@@ -66,25 +66,47 @@ export async function whileRunning ({ directory, manifest, signal }, work) {
   }
 }
 
+/** All but results: a run writes them, and none depends on them. */
+const CODE = ['--', '.', ':(exclude)results']
+
 /**
- * @returns {{commit: string | null, dirty: boolean | null, changes_sha256: string | null}} nulls outside a git
- *   checkout; `changes_sha256` of what differs from the commit, null without any
+ * @returns {{commit: string | null, dirty: boolean | null, changes_sha256: string | null}} of the code; nulls outside a
+ *   git checkout; `changes_sha256` of what differs from the commit, null without any
  */
 export function gitState () {
-  const git = (/** @type {string[]} */ ...args) => execFileSync('git', args, {
-    cwd: ROOT,
-    encoding: 'utf8',
-    maxBuffer: DIFF_MAX_BYTES,
-    stdio: ['ignore', 'pipe', 'ignore']
-  }).trim()
   try {
-    const status = git('status', '--porcelain')
-    const changes = status === '' ? null : createHash('sha256').update(status + git('diff', 'HEAD')).digest('hex')
+    const status = git('status', '--porcelain', ...CODE)
+    const changes = status === '' ? null : createHash('sha256').update(status + git('diff', 'HEAD', ...CODE)).digest('hex')
     return { commit: git('rev-parse', 'HEAD'), dirty: status !== '', changes_sha256: changes }
   } catch {
     return { commit: null, dirty: null, changes_sha256: null }
   }
 }
+
+/**
+ * @param {string} before  a commit
+ * @param {string} now
+ * @returns {boolean} whether both have the same code: a commit may add results only, as that of a block of a sample
+ */
+export function isSameCode (before, now) {
+  try {
+    git('diff', '--quiet', before, now, ...CODE)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/**
+ * @param {string[]} args
+ * @throws {Error} outside a git checkout, or when git says no
+ */
+const git = (...args) => execFileSync('git', args, {
+  cwd: ROOT,
+  encoding: 'utf8',
+  maxBuffer: DIFF_MAX_BYTES,
+  stdio: ['ignore', 'pipe', 'ignore']
+}).trim()
 
 /** @returns {Record<string, string>} versions of everything that results may depend on */
 export function versions () {

@@ -27,8 +27,10 @@ export function createProgress (write, writeWarning = write) {
     /**
      * @param {number} number
      * @param {number} of
+     * @param {number} [block]
      */
-    experiment: (number, of) => line(`\nexperiment ${number} of ${of}`),
+    experiment: (number, of, block) =>
+      line(`\n${block === undefined ? '' : `block ${block}, `}experiment ${number} of ${of}`),
     /**
      * @param {import('./definition.js').Definition} definition
      * @param {RunSize} run
@@ -85,12 +87,15 @@ export function createProgress (write, writeWarning = write) {
       line(outcomeText(totals, withFaults))
       line(`results: ${relative(directory)}`)
     },
-    /** @param {import('./totals.js').Totals & {directory: string, experiments: number, seconds: number}} study */
-    studyFinished ({ directory, experiments, seconds, ...totals }) {
+    /**
+     * @param {import('./totals.js').Totals & {directory: string, experiments: number, seconds: number,
+     *   blocks?: import('./blocks.js').Sample}} study
+     */
+    studyFinished ({ directory, experiments, seconds, blocks, ...totals }) {
       const { trials, invalid } = totals
       line(`\n${experiments} experiments, ${trials} trials, ${invalid === 0 ? 'all valid' : `${invalid} INVALID`}, ` +
         `in ${timeLeft(seconds)}${unansweredText(totals)}`)
-      line(`results: ${relative(directory)}`)
+      line(`${blocksText(blocks, relative(directory))}results: ${relative(directory)}`)
     },
     /** @param {string} message */
     note: (message) => line(message),
@@ -119,6 +124,19 @@ function startingLines (definition, { preset, seed, trials, done, pause_s: pause
     ...studyLines(definition, preset),
     ...pauseLines(definition, pauseS)
   ]
+}
+
+/**
+ * @param {import('./blocks.js').Sample | undefined} sample
+ * @param {string} directory  of the study
+ * @returns {string} a line; '' for a study without blocks
+ */
+function blocksText (sample, directory) {
+  if (sample === undefined) return ''
+  const { blocks, blocks_planned: planned, is_sample: isSample, reasons } = sample
+  return blocks.length < planned
+    ? `${blocks.length} of ${planned} blocks are done; go on with \`stevec run --resume ${directory}\`\n`
+    : isSample ? 'it is a sample\n' : `it is no sample: ${reasons.join('; ')}\n`
 }
 
 /**

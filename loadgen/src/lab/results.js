@@ -25,7 +25,7 @@ export function createRunDirectory (directory) {
 /**
  * @param {string} resultsDirectory
  * @param {string} name  `latest`, a folder of results/, or a path
- * @returns {string} the folder of a run or study; for `latest` the newest complete one
+ * @returns {string} the folder of a run or study; for `latest` the newest complete one, or one of whole blocks
  * @throws {ResultsError}
  */
 export function findRun (resultsDirectory, name) {
@@ -37,7 +37,7 @@ export function findRun (resultsDirectory, name) {
     }
     return found
   }
-  const newest = newestWhere(resultsDirectory, ({ status }) => status === 'complete')
+  const newest = newestWhere(resultsDirectory, ({ status }) => status === 'complete' || status === 'partial')
   if (newest === null) {
     throw new ResultsError(`there is no complete run in ${resultsDirectory}; make one with \`./stevec run read-hot\``)
   }

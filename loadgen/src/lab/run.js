@@ -3,6 +3,7 @@ import path from 'node:path'
 import { hostFacts } from '@stevec/harness/host'
 import { gitState, readManifest, SCHEMA_VERSION, versions, whileRunning } from './manifest.js'
 import { planRun } from './matrix.js'
+import { isDecidable } from './power.js'
 import { createRunDirectory } from './results.js'
 import { refuseChanges, refuseDifferences } from './resume.js'
 import { sumOf, totalsOf } from './totals.js'
@@ -24,6 +25,8 @@ const BROKEN_IN_A_ROW_MAX = 3
  * @property {import('./site.js').Site} site  the wiki under test
  * @property {AbortSignal} signal
  * @property {import('./progress.js').Progress} progress
+ * @property {number} [lastRepetition]  the run stops after it, and can go on; default: the last one
+ * @property {boolean} [goesOn]  whether this process has begun or resumed the run before
  * @property {boolean} [acceptChanges]  resumes although machine, programs or code have changed
  * @property {number} [watchPort]  of k6's dashboard
  * @property {number} [threads]  see GeneratorOptions
@@ -40,7 +43,7 @@ const BROKEN_IN_A_ROW_MAX = 3
  *   then says `failed` or `interrupted`
  */
 export async function runExperiment (options) {
-  const { definition, directory, preset, seed, signal, progress } = options
+  const { definition, directory, preset, seed, signal, progress, lastRepetition = Infinity } = options
   const run = planRun(definition, seed)
   const { trials } = run
   const before = readManifest(directory)
@@ -49,23 +52,38 @@ export async function runExperiment (options) {
   const { pause_s: pauseS } = options.profile.asked.client
   progress.starting(definition, { preset, seed, trials: trials.length, done: done.size, pause_s: pauseS })
 
-  const rest = trials.filter(({ trial }) => !done.has(trial))
+  const left = trials.filter(({ trial }) => !done.has(trial))
+  const rest = left.filter(({ repetition }) => repetition <= lastRepetition)
   const manifest = before ?? await newManifest(options, run)
-  if (before !== null && rest.length > 0) {
-    const { acceptChanges: accepted = false, site: { links } } = options
-    const changes = refuseChanges(directory, before, { accepted, links })
-    const at = new Date().toISOString()
-    manifest.resumed_at.push(at)
-    ;(manifest.resumptions ??= []).push({ at, trials: rest.map(({ trial }) => trial), changes })
-    if (changes.length > 0) progress.warn(`conditions have changed since this run began: ${changes.join('; ')}`)
-  }
+  if (before !== null && rest.length > 0) noteResumption(options, manifest, left)
   let totals = sumOf([...done.values()].map(totalsOf))
   await whileRunning({ directory, manifest, signal }, async () => {
     manifest.warm_up_requests = await prepareFirst(options.site, rest) ?? manifest.warm_up_requests
     totals = sumOf([totals, ...await runTrials(options, rest, trials.length)])
+    if (lastRepetition === Infinity) return
+    manifest.repetitions_done = Math.min(lastRepetition, definition.repetitions)
+    return left.length > rest.length ? 'partial' : 'complete'
   })
   progress.finished({ directory, ...totals })
   return totals
+}
+
+/**
+ * Notes in the manifest that a run goes on, and under which conditions.
+ * @param {RunOptions} options
+ * @param {RunManifest} manifest
+ * @param {PlannedTrial[]} left  all trials without a result: a later resumption lists those that it has yet to run
+ * @throws {import('./results.js').ResultsError} when conditions have changed and that is not accepted
+ */
+function noteResumption (options, manifest, left) {
+  const { directory, profile, goesOn = false, acceptChanges: accepted = false, site: { links }, progress } = options
+  const { changes, conditions } = refuseChanges(directory, manifest, { accepted, profile, links })
+  const resumptions = manifest.resumptions ??= []
+  if (goesOn && (resumptions.at(-1)?.changes ?? []).join() === changes.join()) return
+  const at = new Date().toISOString()
+  manifest.resumed_at.push(at)
+  resumptions.push({ at, trials: left.map(({ trial }) => trial), changes, ...conditions })
+  if (changes.length > 0) progress.warn(`conditions have changed since this run began: ${changes.join('; ')}`)
 }
 
 /**
@@ -115,6 +133,7 @@ async function newManifest ({ definition, directory, preset, seed, command, prof
     config_hashes: configHashes,
     doors,
     links: site.links,
+    ...isDecidable(definition) !== null && { decidable: isDecidable(definition) },
     ...site.facts
   }
 }

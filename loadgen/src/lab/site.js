@@ -51,7 +51,10 @@ export async function openSite ({ config, seed, profile, links, openOrigin, sign
   const serverPid = await database?.serverPid() ?? null
   /** @type {import('../machine/reading.js').WatchedProcess[]} */
   const ownDatabase = serverPid === null ? [] : [{ name: 'mongod', pid: serverPid, part: 'database' }]
-  const processes = () => [...stackProcesses(stack.state()), ...origin.processes?.() ?? [], ...ownDatabase]
+  const processes = () => [
+    ...stack.isRunning() ? [...stackProcesses(stack.state()), ...origin.processes?.() ?? []] : [],
+    ...ownDatabase
+  ]
   const site = createStackSite({
     directory,
     wikiUrl,

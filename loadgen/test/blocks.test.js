@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { readConfig } from '../src/config.js'
+import { newSample, withNextBlock } from '../src/lab/blocks.js'
+import { loadDefinition } from '../src/lab/definition.js'
+import { isDecidable, leastRepetitions, undecidable } from '../src/lab/power.js'
+import { createProgress } from '../src/lab/progress.js'
+import {
+  OTHERS_SHARE_MAX, othersShare, reasonsOfCode, reasonsOfSettings, SampleError
+} from '../src/lab/sample-requirements.js'
+import { openSite } from '../src/lab/site.js'
+import { runStudy, STUDY } from '../src/lab/study.js'
+import { loadProfile } from '../src/profile/profile.js'
+import { originOption } from '../src/stack/origin/origin.js'
+import { createSandbox, json, trialsOf } from './helper.js'
+
+const signal = new AbortController().signal
+const definitions = /** @type {const} */ (['read-sparse', 'write-vs-read-cached']).map((name) => {
+  const definition = loadDefinition(name, 'sample', { repetitions: 3 })
+  return { ...definition, settings: { ...definition.settings, requests: 20, pages: 10 } }
+})
+
+describe('a study in blocks', () => {
+  /** @type {Awaited<ReturnType<typeof createSandbox>>} */
+  let sandbox
+  /** @type {string} */
+  let directory
+  const said = { text: '' }
+  const manifest = () => json(path.join(directory, 'manifest.json'))
+  const runs = () => definitions.map(({ name }) => path.join(directory, 'runs', name))
+  const repetitions = () => runs().map((run) => trialsOf(run).map(({ repetition }) => repetition).sort())
+
+  /**
+   * @param {import('../src/lab/study.js').InBlocks} inBlocks
+   * @param {object} [options]
+   */
+  async function measure (inBlocks, options) {
+    Object.assign(process.env, sandbox.env)
+    const config = readConfig()
+    const progress = createProgress((text) => { said.text += text })
+    const profile = loadProfile('none', config)
+    const site = await openSite({ config, seed: 1, profile, openOrigin: originOption('local'), signal, progress })
+    try {
+      return await runStudy({
+        directory,
+        definitions,
+        inBlocks,
+        preset: 'sample',
+        seed: 1,
+        command: 'stevec run',
+        profile,
+        site,
+        signal,
+        progress,
+        repetitions: 3,
+        ...options
+      })
+    } finally {
+      await site.close()
+    }
+  }
+
+  before(async () => {
+    sandbox = await createSandbox()
+    directory = path.join(sandbox.results, '20261123T100000Z-study-0000000')
+  })
+  after(() => sandbox.remove())
+
+  test('leaves no folder if the first block may not begin', async () => {
+    const admit = async () => { throw new SampleError('this would be no sample: it is loud') }
+    await assert.rejects(measure({ admit }), /it is loud/)
+    assert.equal(existsSync(directory), false)
+  })
+
+  test('has whole blocks after each, says how to go on, and can be reported on', async () => {
+    let admitted = 0
+    const totals = await measure({ most: 2, admit: async () => { admitted += 1 } })
+    assert.equal(admitted, 2)
+    assert.deepEqual(totals.trials, 8)
+    assert.match(said.text, /2 of 3 blocks are done; go on with `stevec run --resume .*-study-0000000`/)
+    const { status, sample, runs: listed } = manifest()
+    assert.deepEqual([status, ...listed.map((/** @type {any} */ run) => run.status)], ['partial', 'partial', 'partial'])
+    assert.deepEqual(repetitions(), [[1, 1, 2, 2], [1, 1, 2, 2]])
+    assert.deepEqual(sample.blocks.map((/** @type {any} */ { block, conditions, trials, invalid_trials: invalid }) =>
+      [block, conditions, trials, invalid]), [[1, [0], 4, 0], [2, [0], 4, 0]])
+    const [first, second] = sample.blocks
+    assert.ok(first.finished_at <= second.started_at, 'the study is repetition-major')
+    assert.equal(sample.is_sample, false)
+    assert.ok(sample.reasons.includes('2 of 3 blocks are measured'), sample.reasons)
+    const { repetitions_done: done, resumed_at: resumedAt } = json(path.join(runs()[0], 'manifest.json'))
+    assert.deepEqual([done, resumedAt], [2, []])
+  })
+
+  test('keeps its whole blocks, with a report, if the next one is interrupted', async () => {
+    const interrupt = new AbortController()
+    const progress = createProgress((text) => { if (/^trial 5 of 6/.test(text)) interrupt.abort() })
+    await assert.rejects(measure({ admit: async () => {} }, { progress, signal: interrupt.signal }), /abort/)
+    const { status, sample } = manifest()
+    assert.deepEqual([status, sample.blocks.length], ['interrupted', 2])
+    assert.deepEqual(repetitions(), [[1, 1, 2, 2, 3], [1, 1, 2, 2]])
+    const { exitCode, stdout, stderr } = await sandbox.stevec(['report', directory])
+    assert.equal(exitCode, 0, stdout + stderr)
+    const page = readFileSync(path.join(directory, 'report/index.html'), 'utf8')
+    assert.match(page, /2 of 3 blocks are measured/)
+    assert.match(page, /The law of the counter holds in all 4 trials/)
+  })
+
+  test('goes on where it stopped, under other conditions if they are accepted, and notes which', async () => {
+    const other = loadProfile('none', readConfig())
+    const fitted = { cpu_share: null, delay_ms: 1, overhead_ms: 1, client_edge_rtt_ms: 1 }
+    const profile = { ...other, calibration: { experiment: 'read-hot', run: '2026-11-23T10:00:00Z', fitted } }
+    await assert.rejects(
+      measure({ admit: async () => {} }, { profile }),
+      /begun under other conditions: profile\.calibration was null and is now .*--accept-changes/
+    )
+    await measure({ admit: async () => {} }, { profile, acceptChanges: true })
+    const { status, sample, resumptions } = manifest()
+    assert.equal(status, 'complete')
+    assert.deepEqual(repetitions(), [[1, 1, 2, 2, 3, 3], [1, 1, 2, 2, 3, 3]])
+    assert.deepEqual(sample.blocks.map((/** @type {any} */ { conditions }) => conditions), [[0], [0], [0, 1]])
+    assert.match(sample.conditions[1].join(), /profile\.calibration/)
+    assert.deepEqual(resumptions.at(-1).profile.calibration.fitted, fitted)
+    assert.ok(resumptions.at(-1).host.cores > 0)
+    assert.equal((await sandbox.stevec(['report', directory])).exitCode, 0)
+  })
+
+  test('is no sample where many trials were disturbed or one is invalid', () => {
+    const planned = withNextBlock(newSample(1), runs())
+    assert.deepEqual([planned.blocks[0].trials, planned.blocks[0].invalid_trials], [4, 0])
+    assert.equal(planned.is_sample, planned.blocks[0].disturbed_trials === 0)
+  })
+})
+
+describe('a study that would be no sample', () => {
+  test('is refused with each reason and what to do, and leaves no results', async () => {
+    const sandbox = await createSandbox()
+    const { exitCode, stdout, stderr } = await sandbox.stevec([
+      'run', 'study', '--preset', 'sample', '--only', 'E2,E5', '--repetitions', '7'
+    ])
+    assert.equal(exitCode, 2, stdout + stderr)
+    for (const reason of [
+      /it lacks read-hot, overload, overload-open, at-once, mixed-write, write-vs-read-cached: leave out --only/,
+      /the profile none has no values fitted on this machine: run `stevec calibrate`/,
+      /with 7 repetitions the verdict on E5 stays undecided, whatever comes; it takes 8: give more --repetitions/
+    ]) assert.match(stderr, reason)
+    assert.equal(existsSync(sandbox.results), false)
+    for (const args of [['study', '--blocks', '2'], ['read-hot', '--preset', 'sample', '--blocks', '2']]) {
+      const refused = await sandbox.stevec(['run', ...args])
+      assert.match(refused.stderr, /--blocks is for the study with --preset sample/)
+      assert.equal(refused.exitCode, 2)
+    }
+    sandbox.remove()
+  })
+
+  const profile = loadProfile('banana-pi', { stateDirectory: '/nowhere' })
+  const fitted = { cpu_share: 0.1, delay_ms: 1, overhead_ms: 1, client_edge_rtt_ms: 1 }
+  const calibrated = { ...profile, missing: [], calibration: { experiment: 'read-hot', run: 'today', fitted } }
+  const all = STUDY.map((name) => loadDefinition(name, 'sample'))
+
+  test('has a profile that is not calibrated or not applied in full, a zone, or code that is in no commit', () => {
+    const reasons = (/** @type {object} */ changed) =>
+      reasonsOfSettings({ definitions: all, profile: calibrated, target: null, ...changed }).join('\n')
+    assert.equal(reasons({}), '')
+    assert.match(reasons({ profile: { ...calibrated, missing: ['the origin\'s memory is not limited: no cgroups'] } }),
+      /^the origin's memory is not limited: no cgroups$/)
+    assert.match(reasons({ profile: { ...calibrated, calibration: null } }), /banana-pi has no values fitted/)
+    assert.match(reasons({ target: { kind: 'cloudflare' } }), /leave out --target/)
+    assert.match(reasonsOfCode({ commit: 'a', dirty: true }).join(), /differs from its commit: commit the changes/)
+    assert.match(reasonsOfCode({ commit: null, dirty: null }).join(), /no git checkout/)
+    assert.deepEqual(reasonsOfCode({ commit: 'a', dirty: false }), [])
+  })
+
+  test('has a busy machine: a process that is not the lab\'s', async () => {
+    // An orphan: a child of this process would count as the lab's.
+    const { stdout } = spawnSync('sh', ['-c', `${process.execPath} --eval 'for (;;);' >/dev/null 2>&1 & echo $!`])
+    const pid = Number(stdout)
+    try {
+      const share = await othersShare(() => [], signal)
+      assert.ok(share !== null && share > OTHERS_SHARE_MAX, `${share}`)
+      const ofLab = await othersShare(() => [{ name: 'wiki', pid, part: 'wiki' }], signal)
+      assert.ok(ofLab !== null && ofLab < share, `${ofLab} of ${share}`)
+    } finally {
+      process.kill(pid, 'SIGKILL')
+    }
+  })
+})
+
+describe('the repetitions of an experiment of the study', () => {
+  test('can decide its hypothesis if the least p of a sign-flip test passes Holm\'s correction over six', () => {
+    const study = (/** @type {import('../src/lab/definition.js').Preset} */ preset) =>
+      STUDY.map((name) => loadDefinition(name, preset))
+    assert.deepEqual(undecidable(study('sample')), [])
+    assert.deepEqual(undecidable(study('quick')), [
+      'with 2 repetitions the verdict on E3 stays undecided, whatever comes; it takes 8',
+      'with 2 repetitions the verdict on E4 stays undecided, whatever comes; it takes 8'
+    ])
+    const hot = loadDefinition('read-hot', 'quick', { repetitions: 7 })
+    assert.deepEqual([leastRepetitions(hot), isDecidable(hot)], [8, false])
+    assert.equal(isDecidable({ ...hot, thresholds: { alpha: 0.1 } }), true)
+    assert.deepEqual(
+      ['at-once', 'policy', 'read-sparse'].map((name) => isDecidable(loadDefinition(name, 'quick'))), [null, null, null]
+    )
+  })
+})
