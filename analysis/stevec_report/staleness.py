@@ -9,31 +9,38 @@ from typing import Any
 
 from stevec_report import outcomes as all_outcomes
 from stevec_report.analysis import Analysis
-from stevec_report.averages import mean, median
+from stevec_report.averages import median
 from stevec_report.blocks import TRIALS_COLUMN, Column, Table, trials_cell
+from stevec_report.freshness.clusters import ClusterSums
 from stevec_report.freshness.trial import TOLERANCE_MS
-from stevec_report.intervals import clipped, t_interval
+from stevec_report.intervals import Interval
 from stevec_report.outcomes import MeasuredOutcome
+from stevec_report.stale_interval import stale_interval
 
 LEVELS = ("p50", "p95", "max")
 
 
 @dataclass(frozen=True)
 class Staleness:
-    """Staleness over the trials of one cell. `ratios` are stale ÷ judged reads, one per trial; `stale`, `judged`,
-    `uncertain` and `unknown` are numbers of reads over all of them.
+    """Staleness over the trials of one cell. `clusters` are their reads by edit, one `ClusterSums` per trial; `stale`,
+    `judged`, `uncertain` and `unknown` are numbers of reads over all of them.
 
     `seconds` and `versions` give the lag of stale reads by `LEVELS`: the median over the trials of each trial's own
     quantile, and the maximum over all trials. None where no read was stale.
     """
 
-    ratios: list[float]
+    clusters: list[ClusterSums]
     judged: int
     stale: int
     uncertain: int
     unknown: int
     seconds: dict[str, float | None]
     versions: dict[str, float | None]
+
+    @property
+    def ratio(self) -> Interval:
+        """Stale ÷ judged reads of all trials, with its interval."""
+        return stale_interval(self.clusters)
 
     @property
     def oldest_s(self) -> float:
@@ -43,7 +50,8 @@ class Staleness:
 
 def of_trials(outcomes: Iterable[MeasuredOutcome]) -> Staleness | None:
     """Return the `Staleness` over those of the readable `outcomes` that had edits and reads; None without any."""
-    found = [o.stats.freshness for o in outcomes if o.stats.freshness and o.stats.freshness["reads_judged"]]
+    stats = [o.stats for o in outcomes if o.stats.freshness and o.stats.freshness["reads_judged"]]
+    found = [one.freshness for one in stats]
     if not found:
         return None
 
@@ -51,7 +59,7 @@ def of_trials(outcomes: Iterable[MeasuredOutcome]) -> Staleness | None:
         return sum(int(one[f"reads_{name}"]) for one in found)
 
     return Staleness(
-        ratios=[one["stale_ratio"] for one in found],
+        clusters=[one.clusters for one in stats],
         judged=total("judged"),
         stale=total("stale"),
         uncertain=total("uncertain"),
@@ -68,8 +76,8 @@ def tables(analysis: Analysis) -> list[Table]:
         found = of_trials(members)
         if found is None:
             continue
-        ratio = clipped(t_interval([100 * value for value in found.ratios]), 100)
-        row = {"cell": all_outcomes.cell_text(cell), "stale_percent": ratio, "stale": found.stale}
+        row = {"cell": all_outcomes.cell_text(cell), "stale_percent": found.ratio.in_percent(), "stale": found.stale}
+        row["stale_edits"] = sum(one.stale_clusters for one in found.clusters)
         row |= {"judged": found.judged, "uncertain": found.uncertain, "unknown": found.unknown}
         row |= {f"staleness_{level}_s": value for level, value in found.seconds.items()}
         row |= {f"versions_behind_{level}": value for level, value in found.versions.items()}
@@ -87,6 +95,7 @@ def tables(analysis: Analysis) -> list[Table]:
         Column("versions_behind_max", "most", group="versions behind"),
         Column("stale", "stale", "count", group="reads of all trials"),
         Column("judged", "of", "count", group="reads of all trials"),
+        Column("stale_edits", "after edits", "count", group="reads of all trials"),
         Column("uncertain", "uncertain", "count", group="reads of all trials"),
         Column("unknown", "without revision", "count", group="reads of all trials"),
         TRIALS_COLUMN,
@@ -94,16 +103,12 @@ def tables(analysis: Analysis) -> list[Table]:
     note = (
         "A read is stale if it returned a revision older than the newest that had been acknowledged when it was sent. "
         "Seconds count from the first acknowledgement that made the answer old, versions to the newest one; both are "
-        "of stale reads alone, the median over the trials of each trial's own, and the most of all. The share is the "
-        f"mean over the trials with its 95 % interval. Uncertain: taken for fresh, as the edit came within "
+        "of stale reads alone, the median over the trials of each trial's own, and the most of all. The 95 % interval "
+        "counts edits, as the reads after one edit are stale together; “after edits” is the number of edits with stale "
+        f"reads. Uncertain: taken for fresh, as the edit came within "
         f"{TOLERANCE_MS:g} ms. A background's reads are among them; cells without edits are not here."
     )
     return [Table("staleness", "How old what readers got was.", note, columns, rows)]
-
-
-def mean_ratio(found: Staleness | None) -> float | None:
-    """Mean stale ratio over the trials of a `Staleness`, or None."""
-    return mean(found.ratios) if found else None
 
 
 def _over_trials(found: Sequence[dict[str, Any]], name: str, level: str) -> float | None:

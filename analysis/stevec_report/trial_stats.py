@@ -9,7 +9,7 @@ import duckdb
 
 from stevec_report.door_times import DoorTime
 from stevec_report.early import EarlyTime
-from stevec_report.freshness import measure_files
+from stevec_report.freshness import ClusterSums, measure_files
 from stevec_report.sample_table import CACHE_SERVED, DONE_AT
 from stevec_report.tolerance import TOLERATED_MS
 from stevec_report.trial_record import Fault
@@ -81,6 +81,7 @@ class TrialStats:
     background: BackgroundStats | None
     door_time: DoorTime | None = None  # None without a log of the door
     early: dict[str, EarlyTime] = field(default_factory=dict)  # by kind of request
+    clusters: ClusterSums | None = None  # of the reads of `freshness`
     cut_off: int = 0  # requests in flight when the origin was killed that it did not answer
 
     @property
@@ -168,6 +169,7 @@ def condense(
     total_ns, waited_ns, service_ns = row.pop("total_ns"), row.pop("waited_ns"), row.pop("service_ns")
     answered = requests - row["failures"]
     files = [file] if background is None else [file, background]
+    freshness = measure_files(files) if 0 < reads < requests else None
     span_us = (row["first_sent_us"], row["last_done_us"])
     return TrialStats(
         **row,
@@ -180,7 +182,8 @@ def condense(
         wait_ms=int(waited_ns) / 1e6 / requests,
         percentiles_ms=tuple(percentiles) if percentiles else None,
         failure_kinds=_failure_kinds(database, file) if row["failures"] else {},
-        freshness=measure_files(files).summary() if 0 < reads < requests else None,
+        freshness=freshness.summary() if freshness else None,
+        clusters=freshness.clusters if freshness else None,
         background=None if background is None else _condense_background(database, background, span_us),
     )
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from run_folder_fixture import truncate
 
-from stevec_report.freshness import FreshnessError, History, measure
+from stevec_report.freshness import ClusterSums, FreshnessError, History, measure
 
 HEADER = "sent_at_us,iteration,page,method,status,error_code,cache_status,duration_ms,size_bytes,revision"
 BEGIN_US = 1_795_000_000_000_000
@@ -51,6 +51,16 @@ def test_seconds_count_from_the_first_newer_revision_and_versions_to_the_newest(
         "staleness_p50_s": 2.0, "staleness_p95_s": pytest.approx(2.9), "staleness_max_s": 3.0,
         "versions_behind_p50": 1, "versions_behind_p95": 3, "versions_behind_max": 3,
     }  # fmt: skip
+
+
+def test_reads_belong_to_the_edit_that_they_follow(tmp_path):
+    edits = [(0, "a", "POST", 201, 10, 2), (1000, "a", "PUT", 200, 10, 3), (5000, "a", "PUT", 200, 10, 4)]
+    edits += [(1000, "b", "PUT", 200, 10, 2), (2000, "c", "PUT", 200, 10, 9)]
+    reads = [(500, "a", 1), (600, "a", 2), (2000, "a", 1), (2100, "a", 3), (6000, "a", 4), (500, "b", 1)]
+    reads += [(2000, "b", 1), (2100, "b", 1), (2200, "b", 2), (500, "d", 1)]
+    found = measure_rows(tmp_path, edits + [(sent, page, "GET", 200, 9, revision) for sent, page, revision in reads])
+    # The copy of `a` that was stale after the first edit was so after the second one: both are one cluster.
+    assert found.clusters == ClusterSums.of(10, [2, 0, 2, 0], [4, 1, 3, 0], [0, 1, 0])
 
 
 def test_an_edit_of_another_page_or_one_that_failed_makes_nothing_stale(tmp_path):

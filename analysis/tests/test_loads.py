@@ -65,7 +65,7 @@ def test_wikipedia_like_tells_popularities_apart(tmp_path, analyse_run):
     # The toy cache serves a page from its second read on, and drops it at an edit.
     assert rows[0]["hit_ratio"] < 0.6 < 0.8 < rows[1]["hit_ratio"]
     assert rows[0]["offload_bytes"] == pytest.approx(rows[0]["hit_ratio"])
-    assert rows[1]["stale_ratio"] == 0
+    assert rows[1]["stale_percent"].centre == 0
     assert "; this share grows with the exponent in every repetition." in words(analysis)
     assert "Stale were 0 % of the reads at most, below 1 % in 4 of 4 trials" in words(analysis)
     for repetition, level in ((1, "uniform"), (2, "zipf-0-9")):
@@ -331,6 +331,6 @@ def test_caches_are_set_beside_each_other(tmp_path, analyse_run):
     assert [edge["cache"], squid["cache"]] == ["our edge", "Squid"]
     assert (edge["limited_by"], squid["limited_by"]) == ("generator", "")
     assert 0.8 < edge["hit_ratio"] < 1
-    assert (edge["stale_ratio"], edge["failed_share"]) == (0, 0)
+    assert (edge["stale_percent"].centre, edge["failed_share"]) == (0, 0)
     assert squid["per_s"] > 0
     assert [axes.get_title() for axes in table(analysis, "caches-figure").draw().axes][1] == "Stale reads, %"

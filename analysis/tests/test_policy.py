@@ -13,6 +13,7 @@ from stevec_report.__main__ import main
 from stevec_report.experiments import policy
 from stevec_report.experiments.policy import measured_cells
 from stevec_report.experiments.policy_choice import Measured, Tolerance, pareto_front, recommend
+from stevec_report.freshness import ClusterSums
 from stevec_report.staleness import LEVELS, Staleness
 
 EXPERIMENTS = Path(__file__).resolve().parents[2] / "loadgen/experiments"
@@ -40,6 +41,12 @@ def build(parent, **settings):
     return run
 
 
+def reads_by_edit(stale, judged, edits):
+    """(stale reads, reads) of each edit."""
+    per_edit = max(2, -(-stale // edits))
+    return [min(per_edit, max(0, stale - per_edit * edit)) for edit in range(edits)], [judged // edits] * edits
+
+
 @pytest.fixture(scope="module")
 def reported(tmp_path_factory):
     run = build(tmp_path_factory.mktemp("results"))
@@ -47,11 +54,13 @@ def reported(tmp_path_factory):
     return run
 
 
-def cell(name, offloads, stale, behind_s=(), judged=10_000, asks_each_time=False, trials=()):
-    """A cell as `measured_cells` makes it."""
+def cell(name, offloads, stale, behind_s=(), judged=10_000, asks_each_time=False, edits=500):
+    """A cell as `measured_cells` makes it; each of the edits is followed by as many reads as any other, and each of
+    those with stale reads makes two reads stale."""
     outcomes = [type("Outcome", (), {"block": (0, r + 1)})() for r in range(len(offloads))]
     behind = dict.fromkeys(LEVELS, max(behind_s) if behind_s else None)
-    old = Staleness(stale, judged, len(behind_s), 0, 0, behind, behind)
+    clusters = [ClusterSums.of(judged, *reads_by_edit(round(ratio * judged), judged, edits)) for ratio in stale]
+    old = Staleness(clusters, judged * len(stale), sum(c.stale for c in clusters), 0, 0, behind, behind)
     ages_s = [max(behind_s, default=0.0)] * len(offloads)
     return Measured(name, 0.05, "cached", asks_each_time, outcomes, offloads, offloads, [], old, ages_s)
 
@@ -136,9 +145,11 @@ def test_a_policy_is_within_a_tolerance_only_with_its_whole_interval():
 
 
 def test_no_stale_read_is_promised_only_by_construction():
-    seen_none = cell("a", [0.9] * 3, [0.0] * 3, judged=1000)
-    assert seen_none.stale_ratio.high == pytest.approx(1 - math.exp(math.log(0.05) / 1000))
+    seen_none = cell("a", [0.9] * 3, [0.0] * 3)
+    # At most 3.69 of the 1500 edits (Poisson, 97.5 %) had stale reads, 20 reads each.
+    assert seen_none.stale_ratio.high == pytest.approx(-math.log(0.025) * 20 / 30_000)
     assert seen_none.meets(Tolerance(0, 0)) is None
+    assert seen_none.meets(Tolerance(0.001, 2)) is None
     assert seen_none.meets(Tolerance(0.01, 2)) is True
     assert cell("b", [0.0] * 3, [0.0] * 3, asks_each_time=True).meets(Tolerance(0, 0)) is True
 
@@ -149,7 +160,7 @@ def test_the_most_saving_of_those_within_is_chosen_and_the_others_are_explained(
     fresh = cell("none", [0.0] * 3, [0.0] * 3, asks_each_time=True)
     chosen, why = recommend([beyond, within, fresh], Tolerance(0.01, 2))
     assert chosen == [within]
-    assert why.startswith("purge keeps 81 % from the origin, stale: 0.500 (0.2")
+    assert why.startswith("purge keeps 81 % from the origin, stale: 0.500 (0.3")
     assert "ttl would keep 91 % and is beyond it: 20.3" in why
     assert "none" not in why
     assert recommend([beyond, within, fresh], Tolerance(0, 0))[0] == [fresh]

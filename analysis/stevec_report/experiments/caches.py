@@ -61,7 +61,7 @@ def _row(analysis: Analysis, cache: str) -> dict[str, Any]:
     return {
         "cache": NAMES[cache],
         "hits": [o.stats.hit_ratio for o in paced if o.stats.hit_ratio is not None],
-        "stale": old.ratios if old else [],
+        "stale": old.ratio if old else None,
         "paced": paced,
         "fast": fast,
         "staleness_p95_s": old.seconds["p95"] if old else None,
@@ -71,14 +71,14 @@ def _row(analysis: Analysis, cache: str) -> dict[str, Any]:
 
 def _say(found: Sequence[dict[str, Any]]) -> str:
     hits = [statistics.fmean(row["hits"]) for row in found if row["hits"]]
-    stale = [(row["cache"], mean(row["stale"])) for row in found if row["stale"]]
+    stale = [(row["cache"], row["stale"].centre) for row in found if row["stale"]]
     if not hits:
         return "There is no valid trial with a pace."
     apart = 100 * (max(hits) - min(hits))
     text = f"Hit ratios of {wording.count_of(len(hits), 'cache')} lie within {apart:.1f} points"
     if stale:
         parts = wording.join_words(f"{name} {wording.percent(ratio)}" for name, ratio in stale)
-        text += f"; stale were of the reads through {parts}"
+        text += f"; the share of stale reads is {parts}"
     return f"{text}."
 
 
@@ -87,7 +87,7 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         Column("cache", "cache", "text", left=True),
         Column("hit_ratio", "hit ratio of reads", "percent", group="paced"),
         Column("origin_reads", "reads at the origin", "count", group="paced"),
-        Column("stale_ratio", "stale reads", "percent", group="paced"),
+        Column("stale_percent", "stale reads, %", "interval", group="paced"),
         Column("staleness_p95_s", "stale by p95, s", group="paced"),
         Column("p50_ms", "p50, ms", group="paced"),
         Column("p99_ms", "p99", group="paced"),
@@ -116,7 +116,7 @@ def _shown(row: dict[str, Any]) -> Row:
         "cache": row["cache"],
         "hit_ratio": mean(row["hits"]),
         "origin_reads": mean([o.record.counter_reads for o in paced]),
-        "stale_ratio": mean(row["stale"]),
+        "stale_percent": row["stale"].in_percent() if row["stale"] else None,
         "staleness_p95_s": row["staleness_p95_s"],
         **rows.percentiles(limits.believed(paced)),
         "failed_share": rows.failed_share(limits.believed(paced)),

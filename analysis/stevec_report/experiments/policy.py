@@ -113,9 +113,9 @@ def policy_table(cells: Sequence[Measured]) -> Table:
     return Table(
         "policies",
         "Every policy: origin offload and stale reads.",
-        "Means over the trials with 95 % intervals. A read is stale if it returned a revision older than the newest "
-        "that had been acknowledged when it was sent; outdated by: of stale reads, the median over the trials of each "
-        "trial's percentile, and the longest of all trials. Reads kept from the origin are fewer than hits where the "
+        "Means over the trials with 95 % intervals; that of stale reads counts edits. A read is stale if it "
+        "returned a revision older than the newest that had been acknowledged when it was sent; outdated by: of stale "
+        "reads, the median over the trials of each trial's percentile, and the longest of all trials. Reads kept from the origin are fewer than hits where the "
         "edge refreshes copies on its own. Edits always reach the origin, and are in none of these shares. The wiki "
         "purges each edit from the edge twice; edits at about the same time share a call. "
         "Waits are those of all answered requests, the median over the trials. " + rows.LIMITED_NOTE,

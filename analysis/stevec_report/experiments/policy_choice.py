@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from stevec_report import wording
 from stevec_report.blocks import Column, Table
-from stevec_report.intervals import LEVEL, Interval, clipped, t_interval
+from stevec_report.intervals import Interval, clipped, t_interval
 from stevec_report.staleness import Staleness
 
 NOT_SHOWN = "not shown"
@@ -54,19 +54,10 @@ class Measured:
 
     @property
     def stale_ratio(self) -> Interval:
-        """Share of stale reads, an `Interval`.
-
-        Where caches revalidate each read, none is stale by construction. Elsewhere, without any stale read there is no
-        spread from which to compute an interval. The upper bound is then that of n reads without an event, which are
-        treated as independent: 1 − (1 − level)^(1/n) (J. A. Hanley, A. Lippman-Hand, "If nothing goes wrong, is
-        everything all right?", JAMA 249(13), 1983).
-        """
-        ratios = self.old.ratios
+        """Share of stale reads, an `Interval`. Where caches revalidate each read, none is stale by construction."""
         if self.old.stale == 0 and self.asks_each_time:
-            return Interval(0.0, 0.0, 0.0, len(ratios))
-        if self.old.stale == 0 and len(ratios) > 1:
-            return Interval(0.0, 0.0, -math.expm1(math.log(1 - LEVEL) / self.old.judged), len(ratios))
-        return clipped(t_interval(ratios))
+            return Interval(0.0, 0.0, 0.0, len(self.old.clusters))
+        return self.old.ratio
 
     def meets(self, tolerance: Tolerance) -> bool | None:
         """True, False, or None where the trials leave it open.

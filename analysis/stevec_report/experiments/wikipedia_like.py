@@ -80,7 +80,8 @@ def _say(found: Sequence[dict[str, Any]]) -> str:
     )
     if len(found) > 1:
         text += f"; {_say_growth([own['hits'] for own in found])}"
-    ratios = [ratio for own in found if own["staleness"] for ratio in own["staleness"].ratios]
+    ratios = [measures.by_block("stale_ratio", own["trials"]).values() for own in found if own["staleness"]]
+    ratios = list(itertools.chain.from_iterable(ratios))
     if ratios:
         below = sum(ratio < STALE_MAX for ratio in ratios)
         text += (
@@ -110,7 +111,7 @@ def _table(found: Sequence[dict[str, Any]]) -> Table:
         Column("edits", "edits", "count"),
         Column("hit_ratio", "hit ratio of reads", "percent"),
         Column("offload_bytes", "bytes spared the origin", "percent"),
-        Column("stale_ratio", "stale reads", "percent"),
+        Column("stale_percent", "stale reads, %", "interval"),
         Column("staleness_p95_s", "stale by p95, s"),
         rows.P50,
         rows.P99,
@@ -139,7 +140,7 @@ def _row(own: dict[str, Any]) -> Row:
         "edits": statistics.fmean(o.stats.writes for o in trials),
         "hit_ratio": statistics.fmean(own["hits"].values()),
         "offload_bytes": mean(own["bytes"]),
-        "stale_ratio": staleness.mean_ratio(old),
+        "stale_percent": old.ratio.in_percent() if old else None,
         "staleness_p95_s": old.seconds["p95"] if old else None,
         **rows.percentiles(limits.believed(trials)),
         "limited_by": rows.limited_by(trials),

@@ -23,15 +23,19 @@ KEY_MAX = 1 << 62
 
 @dataclass(frozen=True)
 class Verdicts:
-    """The verdicts on n reads; all of shape (n,). Where `stale` is False, the two others are 0.
+    """The verdicts on n reads; all of shape (n,). Where `stale` is False, the next two are 0.
 
-    `uncertain` are the reads that count as fresh only because of the clock's tolerance.
+    `uncertain` are the reads that count as fresh only because of the clock's tolerance. `latest_edit` is the newest
+    edit of the page that counts for the read, `first_missed` the one that made a stale read's answer old: numbers of
+    edits in the order of page and acknowledgement, -1 without one.
     """
 
     stale: np.ndarray
     versions_behind: np.ndarray
     behind_us: np.ndarray
     uncertain: np.ndarray
+    latest_edit: np.ndarray
+    first_missed: np.ndarray
 
 
 class History:
@@ -54,6 +58,7 @@ class History:
         if page.ndim != 1 or not page.shape == acknowledged.shape == revision.shape:
             raise ValueError("page, acknowledged_at_us and revision must be of one length")
         self.size = page.size
+        self.pages = int(page.max(initial=-1)) + 1
         if self.size == 0:
             return
         if page.min() < 0 or revision.min() < 0:
@@ -64,7 +69,7 @@ class History:
         # moment together, and running minima and maxima restart at each page.
         self.time_span = int(offset.max()) + 2
         self.revision_span = int(revision.max()) + 2
-        if (int(page.max()) + 1) * max(self.time_span, self.revision_span) >= KEY_MAX:
+        if self.pages * max(self.time_span, self.revision_span) >= KEY_MAX:
             raise ValueError("too many pages over too long a time to judge at once")
 
         by_revision = np.lexsort((offset, revision, page))
@@ -75,6 +80,7 @@ class History:
 
         by_time = np.lexsort((revision, offset, page))
         self.time_keys = (page * self.time_span + offset)[by_time]
+        self.time_pages = page[by_time]
         self.newest = np.maximum.accumulate((page * self.revision_span + revision)[by_time])
 
     def judge(self, page: ArrayLike, sent_at_us: ArrayLike, revision: ArrayLike, tolerance_us: int = 0) -> Verdicts:
@@ -92,7 +98,7 @@ class History:
         page, sent, revision = (np.asarray(values, dtype=np.int64) for values in (page, sent_at_us, revision))
         if self.size == 0:
             nothing = np.zeros(page.shape, dtype=np.int64)
-            return Verdicts(nothing.astype(bool), nothing, nothing, nothing.astype(bool))
+            return Verdicts(nothing.astype(bool), nothing, nothing, nothing.astype(bool), nothing - 1, nothing - 1)
         # A revision beyond all acknowledged ones is from an edit that is not acknowledged (yet).
         seen = np.clip(revision, 0, self.revision_span - 1)
         place = np.searchsorted(self.revision_keys, page * self.revision_span + seen, side="right")
@@ -103,13 +109,17 @@ class History:
         stale = outdated & (behind_us > tolerance_us)
         uncertain = outdated & (behind_us > 0) & ~stale
 
-        versions = np.zeros(page.shape, dtype=np.int64)
+        latest = self._latest_before(page, sent - tolerance_us)
+        versions, first_missed = np.zeros(page.shape, dtype=np.int64), np.full(page.shape, -1)
         if stale.any():
-            versions[stale] = self._newest_before(page[stale], sent[stale] - tolerance_us) - revision[stale]
-        return Verdicts(stale, versions, np.where(stale, behind_us, 0), uncertain)
+            newest = self.newest[latest[stale]] - page[stale] * self.revision_span
+            versions[stale] = newest - revision[stale]
+            # The search in time finds the first of several edits that were acknowledged in the same microsecond.
+            first_missed[stale] = np.searchsorted(self.time_keys, self.first_newer[inside[stale]], side="left")
+        return Verdicts(stale, versions, np.where(stale, behind_us, 0), uncertain, latest, first_missed)
 
-    def _newest_before(self, page: np.ndarray, moment_us: np.ndarray) -> np.ndarray:
-        """The newest revision acknowledged before `moment_us`; at least one must exist."""
+    def _latest_before(self, page: np.ndarray, moment_us: np.ndarray) -> np.ndarray:
+        """The last edit of the page that was acknowledged before `moment_us`; -1 if there is none."""
         offset = np.clip(moment_us - self.begin_us, 0, self.time_span - 1)
         place = np.searchsorted(self.time_keys, page * self.time_span + offset, side="left") - 1
-        return self.newest[place] - page * self.revision_span
+        return np.where((place >= 0) & (self.time_pages[np.maximum(place, 0)] == page), place, -1)

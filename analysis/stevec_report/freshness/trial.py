@@ -16,6 +16,7 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from stevec_report.freshness.clusters import ClusterSums, ClusterTally
 from stevec_report.freshness.history import History
 from stevec_report.sample_table import (
     CSV_FORMAT,
@@ -53,7 +54,8 @@ class Freshness:
 
     `judged` reads got a revision, or a response that there is no page; `unknown` reads got neither; `unanswered`
     reads failed. `uncertain` counts the judged reads that are taken for fresh only because of the tolerance.
-    `behind_s` and `versions_behind` are of the stale reads, each sorted.
+    `behind_s` and `versions_behind` are of the stale reads, each sorted. `clusters` are the reads by the edit that they
+    follow.
     """
 
     judged: int
@@ -63,6 +65,7 @@ class Freshness:
     unanswered: int
     edits: int
     tolerance_ms: float
+    clusters: ClusterSums
     behind_s: np.ndarray = field(repr=False)
     versions_behind: np.ndarray = field(repr=False)
 
@@ -125,6 +128,7 @@ def _measure(database: duckdb.DuckDBPyConnection, files: Sequence[Path], toleran
         f"SELECT code, done_at_us, revision FROM edits WHERE {IS_ANSWERED} AND revision >= 0"
     ).fetchnumpy()
     history = History(edits["code"], edits["done_at_us"], edits["revision"])
+    tally = ClusterTally(history)
     uncertain, behind, versions = 0, [np.empty(0, np.float32)], [np.empty(0, np.int32)]
     rows_end = database.execute("SELECT coalesce(max(rowid) + 1, 0) FROM reads").fetchall()[0][0]
     for begin in range(0, rows_end, CHUNK_ROWS):
@@ -133,6 +137,7 @@ def _measure(database: duckdb.DuckDBPyConnection, files: Sequence[Path], toleran
             [begin, begin + CHUNK_ROWS],
         ).fetchnumpy()
         verdicts = history.judge(chunk["code"], chunk["sent_at_us"], chunk["revision"], round(1000 * tolerance_ms))
+        tally.add(chunk["code"], verdicts)
         uncertain += int(verdicts.uncertain.sum())
         behind.append((verdicts.behind_us[verdicts.stale] / 1e6).astype(np.float32))
         versions.append(verdicts.versions_behind[verdicts.stale].astype(np.int32))
@@ -145,6 +150,7 @@ def _measure(database: duckdb.DuckDBPyConnection, files: Sequence[Path], toleran
         unanswered=reads - judged - unknown,
         edits=history.size,
         tolerance_ms=tolerance_ms,
+        clusters=tally.sums(judged - lost),
         behind_s=behind_s,
         versions_behind=np.sort(np.concatenate(versions)),
     )
