@@ -3,8 +3,9 @@
 Each table is written twice from the same rows: into the page, and as CSV with the bare values.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from stevec_report import wording
@@ -15,19 +16,22 @@ if TYPE_CHECKING:  # at run time matplotlib takes a second to load, and most use
 
 Row = dict[str, Any]  # {key of a column: value or Cell}
 CSV_DIGITS = 6
-SHOW: dict[str, Callable[[Any], str]] = {
-    "text": lambda value: "–" if value is None or value == "" else str(value),
-    "number": wording.three_digits,
-    "count": lambda value: "–" if value is None else wording.grouped(value),
+SHOW: dict[str, Callable[[Any, int | None], str]] = {  # the second argument: decimals of the column, if it has some
+    "text": lambda value, _: "–" if value is None or value == "" else str(value),
+    "number": lambda value, decimals: (
+        wording.three_digits(value) if value is None or decimals is None else wording.fixed(value, decimals)
+    ),
+    "count": lambda value, _: "–" if value is None else wording.grouped(value),
     "percent": wording.percent,
     "interval": wording.interval_text,
-    "p": wording.p_text,
+    "p": lambda value, _: wording.p_text(value),
 }
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: `show` is one of SHOW. Columns of one `group` share a heading."""
+    """A column: `show` is one of SHOW. Columns of one `group` share a heading; `on_page` is False for one of the CSV
+    file only."""
 
     key: str
     label: str
@@ -35,6 +39,7 @@ class Column:
     group: str = ""
     left: bool = False
     wrap: bool = False
+    on_page: bool = True
 
 
 @dataclass(frozen=True)
@@ -69,7 +74,10 @@ def judged_cell(good: bool, yes: str = "valid", no: str = "invalid") -> Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows are {column key: value or Cell}; `footer` has summary rows, which stay last when the table is sorted."""
+    """Rows are {column key: value or Cell}; `footer` has summary rows, which stay last when the table is sorted.
+
+    `rows_max` limits the rows on the page; the CSV file has all.
+    """
 
     name: str
     title: str
@@ -77,6 +85,17 @@ class Table:
     columns: list[Column]
     rows: list[Row]
     footer: list[Row] = field(default_factory=list)
+    rows_max: int | None = None
+
+    @property
+    def page_columns(self) -> list[Column]:
+        """The columns on the page."""
+        return [column for column in self.columns if column.on_page]
+
+    @property
+    def page_rows(self) -> list[Row]:
+        """The rows on the page, without the footer."""
+        return self.rows[: self.rows_max]
 
     def csv(self) -> tuple[list[str], list[list[Any]]]:
         """Return (header, rows) of bare values; an interval takes three columns."""
@@ -99,18 +118,32 @@ class Table:
         return cells
 
     def cells(self, row: Row) -> Iterator[tuple[Column, str, Any, Cell]]:
-        """Yield (column, text, sort value, Cell) for each column of a row."""
-        for column in self.columns:
+        """Yield (column, text, sort value, Cell) for each column of a row on the page."""
+        for column in self.page_columns:
             entry = row.get(column.key)
             cell = entry if isinstance(entry, Cell) else Cell(entry)
-            text = SHOW[column.show](cell.value) if cell.text is None else cell.text
+            text = SHOW[column.show](cell.value, self._decimals.get(column.key)) if cell.text is None else cell.text
             value = cell.value.centre if isinstance(cell.value, Interval) else cell.value
             yield column, text, "" if value is None else value, cell
 
+    @cached_property
+    def _decimals(self) -> dict[str, int | None]:
+        """{key of a column: decimals}, so that all numbers of a column have the same."""
+        factors = {"number": 1, "interval": 1, "percent": 100}
+        return {
+            column.key: wording.common_decimals(
+                factors[column.show] * value
+                for row in self.rows + self.footer
+                if (value := _centre(row.get(column.key))) is not None
+            )
+            for column in self.columns
+            if column.show in factors
+        }
+
     def groups(self) -> list[tuple[str, int]]:
-        """Return [(group, number of columns)] over adjacent columns, or [] if no column has a group."""
+        """Return [(group, number of columns)] over adjacent columns of the page, or [] if no column has a group."""
         found: list[tuple[str, int]] = []
-        for column in self.columns:
+        for column in self.page_columns:
             if found and found[-1][0] == column.group:
                 found[-1] = (column.group, found[-1][1] + 1)
             else:
@@ -130,7 +163,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Words:
-    """Paragraphs. `kind` is p, note, or heading."""
+    """A paragraph. `kind` is p or note."""
 
     kind: str
     text: str
@@ -139,9 +172,26 @@ class Words:
 Block = Table | Figure | Words
 
 
+@dataclass(frozen=True)
+class Section:
+    """Blocks that the page folds together. `name` is part of the section's id."""
+
+    name: str
+    title: str
+    blocks: Sequence[Any]  # of `Block`, or of what they were drawn as
+
+
 def bare(entry: Any) -> Any:
     """The value of an entry of a row, whether it is a Cell or not."""
     return entry.value if isinstance(entry, Cell) else entry
+
+
+def _centre(entry: Any) -> float | None:
+    """The number that a cell shows; None if it has a text of its own."""
+    if isinstance(entry, Cell) and entry.text is not None:
+        return None
+    value = bare(entry)
+    return value.centre if isinstance(value, Interval) else value
 
 
 def _csv_value(value: Any) -> Any:

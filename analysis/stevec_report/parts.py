@@ -1,6 +1,6 @@
 """A part of a report: one run with all its content for the page, rendered while its samples are open."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
@@ -9,9 +9,11 @@ from matplotlib.figure import Figure as MplFigure
 
 from stevec_report import (
     cloudflare_count,
+    concerns,
     expectations,
     experiments,
     explain,
+    key_numbers,
     limits,
     plot_style,
     points_of_presence,
@@ -20,8 +22,10 @@ from stevec_report import (
     trust,
 )
 from stevec_report.analysis import Analysis, analyse
-from stevec_report.blocks import Block, Figure, Table, Words
-from stevec_report.experiments import common, door_times, drift
+from stevec_report.blocks import Block, Figure, Section, Table, Words
+from stevec_report.concerns import Concern
+from stevec_report.experiments import common, door_times, drift, errors, machine_use, origin_load, trials
+from stevec_report.key_numbers import KeyNumber
 from stevec_report.law import LawCheck
 from stevec_report.outcomes import MeasuredOutcome, Outcome
 from stevec_report.run_folder import Run
@@ -59,11 +63,23 @@ class Part:
     evidence: Evidence | None = None
     explanations: list[str] = field(default_factory=list)
     facts: dict[str, Any] = field(default_factory=dict)
-    blocks: list[Table | DrawnFigure | Words] = field(default_factory=list)
+    sections: list[Section] = field(default_factory=list)  # of Table, DrawnFigure and Words
+    numbers: list[KeyNumber] = field(default_factory=list)
+    concerns: list[Concern] = field(default_factory=list)
     compared: list[prediction.CellCompared] = field(default_factory=list)
     expected: list[expectations.Decided] = field(default_factory=list)
     trust: list[str] = field(default_factory=list)  # sentences on the trials as a whole
     drifting: int = 0  # kinds of requests whose times drift within trials
+
+    @property
+    def blocks(self) -> list[Table | DrawnFigure | Words]:
+        """The blocks of all sections."""
+        return [block for section in self.sections for block in section.blocks]
+
+    @property
+    def thresholds(self) -> dict[str, str]:
+        """{name: value} of the verdict's thresholds; {} where they are not recorded."""
+        return concerns.thresholds(self.run.experiment) if self.run else {}
 
     @property
     def title(self) -> str:
@@ -127,14 +143,14 @@ def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say:
             evidence = replace(evidence, left_out=limits.left_out(analysis.valid))
         compared = prediction.compare_cells(analysis)
         expected = expectations.decide(analysis)
-        blocks = [
-            draw(block, prefix, write_figure) if isinstance(block, Figure) else block
-            for block in [*expectations.table(expected), *list_blocks(analysis, prediction.table(compared))]
+        sections = [
+            replace(section, blocks=[_drawn(block, prefix, write_figure) for block in section.blocks])
+            for section in list_sections(analysis, prediction.table(compared), expectations.table(expected))
         ]
         invalid = sum(not outcome.valid for outcome in analysis.outcomes)
         say(
             f"{run.experiment['name']}: read {len(run.trials)} trials, drew "
-            f"{sum(isinstance(block, DrawnFigure) for block in blocks)} figures"
+            f"{sum(isinstance(block, DrawnFigure) for one in sections for block in one.blocks)} figures"
             + (f"; {invalid} trials are invalid, the report says why" if invalid else "")
         )
         return Part(
@@ -147,7 +163,9 @@ def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say:
             evidence=evidence,
             explanations=explain.reasons(analysis, _study_settings(module, analysis)) if evidence else [],
             facts=facts(analysis),
-            blocks=blocks,
+            sections=sections,
+            numbers=key_numbers.of(analysis, evidence),
+            concerns=concerns.of(analysis),
             compared=compared,
             expected=expected,
             trust=trust.sentences(analysis),
@@ -163,18 +181,42 @@ def facts(analysis: Analysis) -> dict[str, Any]:
     return module.facts(analysis) if hasattr(module, "facts") else {}
 
 
-def list_blocks(analysis: Analysis, *tables: Table) -> list[Block]:
-    """All blocks of a run: its experiment's own, `tables`, and those of every experiment."""
+def list_sections(analysis: Analysis, predicted: Table | None = None, expected: Sequence[Table] = ()) -> list[Section]:
+    """All sections of a run that have blocks: its experiment's own, and those of every experiment.
+
+    Args:
+        predicted: the table of `prediction.table`, None to leave it out. expected: that of `expectations.table`.
+    """
     module = experiments.module_for(analysis.name)
     strips = getattr(module, "strips", common.default_strips)(analysis)
-    return [
-        *module.blocks(analysis),
-        *tables,
-        *common.blocks(analysis, strips),
-        *door_times.blocks(analysis),
-        *points_of_presence.blocks(analysis),
-        *cloudflare_count.blocks(analysis),
+    sections = [
+        Section("results", "Results", [*expected, *module.blocks(analysis)]),
+        Section("times", "Response times of each cell", common.blocks(analysis, strips)),
+        Section("prediction", "Prediction by a model", [predicted] if predicted else []),
+        Section(
+            "machine",
+            "Load of the machine, and what the instrument adds",
+            [
+                *door_times.blocks(analysis),
+                *machine_use.blocks(analysis),
+                *origin_load.blocks(analysis),
+                *points_of_presence.blocks(analysis),
+                *cloudflare_count.blocks(analysis),
+            ],
+        ),
+        Section("drift", "Drift and failures", [*drift.blocks(analysis), *errors.blocks(analysis)]),
+        Section("trials", "Trials", [trials.table(analysis)]),
     ]
+    return [section for section in sections if section.blocks]
+
+
+def list_blocks(analysis: Analysis) -> list[Block]:
+    """The blocks of all sections of a run, figures not drawn yet."""
+    return [block for section in list_sections(analysis) for block in section.blocks]
+
+
+def _drawn(block: Block, prefix: str, write_figure: WriteFigure) -> Table | DrawnFigure | Words:
+    return draw(block, prefix, write_figure) if isinstance(block, Figure) else block
 
 
 def draw(block: Figure, prefix: str, write_figure: WriteFigure) -> DrawnFigure:

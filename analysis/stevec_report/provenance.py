@@ -1,19 +1,23 @@
 """Describes the origin of the numbers as labelled rows of text, unchanged from manifest.json."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from stevec_report import code_version
 from stevec_report.json_fields import get_object
 from stevec_report.run_folder import Run
 from stevec_report.study_folder import Study
+from stevec_report.wording import NOT_RECORDED
 
 ROWS_MAX = 100
 Rows = list[tuple[str, Any]]  # label, value as in the manifest
 Groups = list[tuple[str, list[tuple[str, str]]]]  # heading, rows of text
 TEXT_MAX_CHARS = 300
 ENTRIES_MAX = 40  # entries shown from one list of strings in one value
-PLANS_MAX = 12
+# Of an experiment's definition: other groups, and the first page.
+ANSWERED = ("title", "why", "hypothesis", "expected", "expectations")
+SHOWN_ELSEWHERE = ("settings", "factors", "study", "thresholds", *ANSWERED)
 
 
 def describe_results(results: Run | Study) -> Groups:
@@ -28,8 +32,9 @@ def describe_results(results: Run | Study) -> Groups:
         ("seed", manifest.get("seed")),
         ("started", manifest.get("started_at")),
         ("finished", manifest.get("finished_at")),
-        ("commit", git.get("commit")),
-        ("working tree", tree),
+        ("commit that ran", git.get("commit")),
+        ("its working tree", tree),
+        ("commit that analyses", code_version.describe()),
     ]
     if manifest.get("resumed_at"):
         made.insert(5, ("resumed", manifest["resumed_at"]))
@@ -51,23 +56,18 @@ def describe_results(results: Run | Study) -> Groups:
 def describe_run(run: Run) -> Groups:
     """Return [(heading, [(label, text)])] on one run; headings without any row are left out."""
     manifest = run.manifest
-    plans = [("all requests", manifest.get("plan_hash"))] + [
-        (
-            f"plan {plan.id}",
-            f"repetition {plan.repetition}: {plan.requests} iterations, {plan.writes} edits, "
-            f"{plan.distinct_pages} different pages, {plan.plan_hash}",
-        )
-        for plan in list(run.plans.values())[:PLANS_MAX]
+    plans = [
+        ("all requests", manifest.get("plan_hash")),
+        ("plans", f"{len(run.plans)}, with their hashes in manifest.json"),
     ]
-    if len(run.plans) > PLANS_MAX:
-        plans.append(("and", f"{len(run.plans) - PLANS_MAX} more plans, in manifest.json"))
     doors = [(door.name, f"{door.url}, {'with' if door.caching else 'without'} a cache") for door in run.doors.values()]
     study = get_object(run.experiment, "study")
-    definition = {key: value for key, value in run.experiment.items() if key not in ("settings", "factors", "study")}
+    definition = {key: value for key, value in run.experiment.items() if key not in SHOWN_ELSEWHERE}
     repeats = [(key, value) for key, value in study.items() if key not in ("not_stated", "differs")]
     settings = [*_items(run.experiment, "settings"), ("factors", run.experiment.get("factors"))]
     groups = [
         ("Definition", list(definition.items())),
+        ("Thresholds", _items(run.experiment, "thresholds") or [("thresholds", NOT_RECORDED)]),
         ("What of the study it repeats", repeats),
         ("Settings of the preset full that the study does not state", _items(study, "not_stated")),
         ("Settings of the preset full that the study states otherwise", _items(study, "differs")),
@@ -80,6 +80,19 @@ def describe_run(run: Run) -> Groups:
         ("Hashes of the configuration", _items(manifest, "config_hashes")),
     ]
     return _as_text(groups)
+
+
+def split_common(of_runs: Sequence[Groups]) -> tuple[Groups, list[Groups]]:
+    """Return (rows that all runs share, [the other rows of each run]), so that a study says the former once."""
+    rows_of_runs = [{(heading, *row) for heading, rows in groups for row in rows} for groups in of_runs]
+    shared = set.intersection(*rows_of_runs) if rows_of_runs else set()
+    common = [_rows_in(groups, shared, True) for groups in of_runs[:1]]
+    return common[0] if common else [], [_rows_in(groups, shared, False) for groups in of_runs]
+
+
+def _rows_in(groups: Groups, shared: set[tuple[str, ...]], wanted: bool) -> Groups:
+    kept = [(heading, [row for row in rows if ((heading, *row) in shared) == wanted]) for heading, rows in groups]
+    return [(heading, rows) for heading, rows in kept if rows]
 
 
 def _verification(manifest: dict[str, Any]) -> Rows:

@@ -12,6 +12,7 @@ from stevec_report.json_fields import get_object
 from stevec_report.parts import Part
 from stevec_report.verdicts import STUDY_EXPERIMENTS, Verdict
 
+ANSWERS = "hypotheses"  # the table of the first page
 NEAR = explain.NEAR
 TOP_LEVEL = 250
 JOINED = ("write-vs-read-direct", "write-vs-read-cached")  # the runs of table 1.9 and figure 1.9
@@ -25,14 +26,15 @@ def verdict_table(parts: Sequence[Part], verdicts: dict[str, Verdict]) -> Table:
         Column("id", "no.", "text", left=True),
         Column("hypothesis", "hypothesis", "text", left=True, wrap=True),
         Column("verdict", "verdict", "text", left=True),
-        Column("why", "because", "text", left=True, wrap=True),
-        Column("study", "the study", "text", left=True, wrap=True),
-        Column("ours", "this study", "text", left=True, wrap=True),
-        Column("effect_name", "effect", "text", left=True, wrap=True),
-        Column("study_effect", "the study's"),
-        Column("effect", "ours (95 % interval)", "interval"),
-        Column("p", "p", "p"),
-        Column("p_holm", "p, Holm", "p"),
+        Column("why", "because", "text", left=True, wrap=True, on_page=False),
+        Column("study", "the study", "text", left=True, wrap=True, on_page=False),
+        Column("ours", "this study", "text", left=True, wrap=True, on_page=False),
+        Column("effect_name", "ratio", "text", left=True, wrap=True),
+        Column("effect", "here (95 % interval)", "interval"),
+        Column("study_effect", "the study"),
+        Column("p", "p", "p", on_page=False),
+        Column("p_holm", "p, corrected", "p"),
+        Column("doubts", "what could be wrong", "text", left=True, wrap=True),
     ]
     by_name = {part.name: part for part in parts}
     rows = []
@@ -55,19 +57,32 @@ def verdict_table(parts: Sequence[Part], verdicts: dict[str, Verdict]) -> Table:
                 "p": verdict.p,
                 "p_holm": verdict.p_holm,
                 "why": verdict.why,
+                "doubts": "; ".join(concern.short for concern in part.concerns if concern.short),
             }
         rows.append(row)
     return Table(
-        "hypotheses",
+        ANSWERS,
         "The six hypotheses.",
-        "The unit is the trial. The effect is the geometric mean of paired ratios with its t interval on "
-        "logarithms. p is that of the weakest claim of a hypothesis, all of which must hold (sign-flip tests over "
-        "pairs; for E2 two one-sided t tests of equivalence); the last p is after Holm's correction over six "
-        "hypotheses. Confirmed: all claims point the expected way and p after Holm is below 0.05. Refuted: a claim "
-        "clearly points the other way. The rule of each stands in its section.",
+        "p is that of a hypothesis' weakest claim, after Holm's correction for six. Confirmed: all its claims hold and "
+        "p is below 0.05. Refuted: a claim clearly fails.",
         columns,
         rows,
     )
+
+
+def concerns(parts: Sequence[Part]) -> list[str]:
+    """Sentences on what could be wrong with a study as a whole; those of single experiments are in the table."""
+    outcomes = [outcome for part in parts for outcome in part.outcomes]
+    valid = sum(outcome.valid for outcome in outcomes)
+    texts = [{concern.text for concern in part.concerns if not concern.short} for part in parts if part.run]
+    shared = set.intersection(*texts) if texts else set()
+    first = next((part for part in parts if part.run), None)
+    unrecorded = [part.id for part in parts if part.name in STUDY_EXPERIMENTS and part.run and not part.thresholds]
+    return [
+        f"{wording.part_of(valid, len(outcomes), 'trial')} are valid: in these, every request is accounted for.",
+        *[concern.text for concern in (first.concerns if first else []) if concern.text in shared],
+        *([f"The thresholds of {wording.join_words(unrecorded)} are {wording.NOT_RECORDED}."] if unrecorded else []),
+    ]
 
 
 def calibration_table(parts: Sequence[Part], profile: dict[str, Any]) -> Table:

@@ -198,7 +198,7 @@ def test_the_page_tells_of_the_zone_and_of_what_it_has_not(zone_folder, without_
     text = read_page(zone_folder).text
     for words in (
         "The law of the counter holds in all 6 trials.",
-        "The counter has no witness here",
+        "The counter has no second witness here",
         "stevec cloudflare analytics",
         "ok: MISS, then <b>HIT</b>",
         "The doors are those of example.com",

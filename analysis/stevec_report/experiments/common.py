@@ -1,4 +1,4 @@
-"""The blocks of every section, whatever the factors: cells and distributions here, others in their modules."""
+"""The table of cells and the distributions of response times, of every experiment."""
 
 from collections.abc import Sequence
 
@@ -9,9 +9,7 @@ from stevec_report import outcomes as all_outcomes
 from stevec_report.analysis import Analysis
 from stevec_report.averages import median
 from stevec_report.blocks import TRIALS_COLUMN, Block, Column, Figure, Table, trials_cell
-from stevec_report.experiments import drift, errors, machine_use, origin_load, trials
 from stevec_report.figures import response_times
-from stevec_report.intervals import geometric_mean
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.trial_stats import PERCENTILES
 
@@ -22,7 +20,7 @@ SERVED_NOTE = "served by a cache: HIT, STALE and UPDATING"
 
 
 def blocks(analysis: Analysis, strips: Sequence[Strip]) -> list[Block]:
-    """The blocks at the end of each section. `strips` has the shape that `default_strips` returns."""
+    """The cells and their distributions. `strips` has the shape that `default_strips` returns."""
     found: list[Block] = [cell_table(analysis), *staleness.tables(analysis)]
     strips = [strip for strip in strips if strip[2]]
     if strips:
@@ -36,11 +34,6 @@ def blocks(analysis: Analysis, strips: Sequence[Strip]) -> list[Block]:
                 lambda: draw_response_times(analysis, strips),
             )
         )
-    found += origin_load.blocks(analysis)
-    found += machine_use.blocks(analysis)
-    found += drift.blocks(analysis)
-    found += errors.blocks(analysis)
-    found.append(trials.table(analysis))
     return found
 
 
@@ -59,16 +52,15 @@ def cell_table(analysis: Analysis) -> Table:
         rows.LIMITED,
         TRIALS_COLUMN,
     ]
-    found = []
+    found, depending = [], dependence.run_dependence(analysis)
     for cell, members in all_outcomes.cells(analysis.outcomes).items():
         valid = all_outcomes.valid_of(members)
         timed = limits.believed(valid)
-        means = measures.believed(measures.points("mean_ms", valid))
         row = {
             "cell": all_outcomes.cell_text(cell),
             "valid_trials": len(valid),
             "planned_trials": len(members),
-            "mean_ms": geometric_mean(means) if means else None,
+            "mean_ms": depending.mean("mean_ms", valid),
             "max_ms": rows.longest_ms(timed),
             "served_share": rows.share(sum(o.stats.served_by_cache for o in valid), rows.count_sent(valid)),
             "failed_share": rows.failed_share(timed),

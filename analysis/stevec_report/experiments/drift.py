@@ -9,7 +9,7 @@ from typing import Any
 
 from matplotlib.figure import Figure as MplFigure
 
-from stevec_report import intervals, wording
+from stevec_report import dependence, intervals, wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import TRIALS_COLUMN, Block, Cell, Column, Figure, Table, Words, trials_cell
 from stevec_report.early import FIRST_MIN, FIRST_SHARE, KINDS, EarlyTime
@@ -35,11 +35,11 @@ def _over_run(analysis: Analysis) -> list[Block]:
     caption = "Drift check: the mean of each trial against that of its cell, in the order the trials were run. "
     if trend is None:
         caption += "There are too few valid trials to tell a trend."
-    elif _includes_no_change(trend):
-        caption += f"Over the run the times changed by {_change(trend)}, which includes no change."
+    elif includes_no_change(trend):
+        caption += f"Over the run the times changed by {change(trend)}, which includes no change."
     else:
         caption += (
-            f"Over the run the times drifted by {_change(trend)}. Cells were shuffled within each repetition, so "
+            f"Over the run the times drifted by {change(trend)}. Cells were shuffled within each repetition, so "
             "ratios suffer less from this than means do."
         )
     return [Figure("drift", "Trial means in the order of time", caption, lambda: _draw_drift(analysis, series, trend))]
@@ -144,15 +144,16 @@ def relative_means(analysis: Analysis) -> list[dict[str, Any]]:
     """Trial means relative to those of their cell under the same conditions, where it has two valid trials.
 
     Returns:
-        A list of {"door", "moments", "relative", "limited_by"}, of each trial when it began, its relative mean, and
-        what limited it or None. The mean to which they relate is of trials that were not limited.
+        A list of {"door", "moments", "positions", "relative", "limited_by"}, of each trial when it began, its place in
+        the order of trials, its relative mean, and what limited it or None. The mean to which they relate is of trials
+        that were not limited.
     """
     groups: dict[tuple[CellKey, int], list[MeasuredOutcome]] = {}
     for cell, members in cells(analysis.valid).items():
         for o in members:
             if o.mean_ms:
                 groups.setdefault((cell, o.conditions.number), []).append(o)
-    series = []
+    series, positions = [], dependence.positions_of(analysis)
     for members in groups.values():
         members.sort(key=lambda o: o.record.started_at)
         own = [o.mean_ms or 0.0 for o in judged("mean_ms", members)]
@@ -162,6 +163,7 @@ def relative_means(analysis: Analysis) -> list[dict[str, Any]]:
                 {
                     "door": members[0].door,
                     "moments": [o.record.started_at for o in members],
+                    "positions": [positions[o.number] for o in members],
                     "relative": [(o.mean_ms or 0.0) / centre for o in members],
                     "limited_by": [o.limited_by for o in members],
                 }
@@ -177,9 +179,13 @@ def run_drift(series: Sequence[dict[str, Any]]) -> Interval | None:
     if not moments or min(moments) == max(moments):
         return None
     first, length_s = min(moments), (max(moments) - min(moments)).total_seconds()
-    return intervals.drift(
+    return dependence.drift(
         [
-            ([(moment - first).total_seconds() / length_s for moment in line["moments"]], line["relative"])
+            (
+                [(moment - first).total_seconds() / length_s for moment in line["moments"]],
+                line["relative"],
+                line["positions"],
+            )
             for line in series
         ]
     )
@@ -187,7 +193,7 @@ def run_drift(series: Sequence[dict[str, Any]]) -> Interval | None:
 
 def _without_limited(line: dict[str, Any]) -> dict[str, Any]:
     kept = [at for at, limit in enumerate(line["limited_by"]) if limit is None]
-    return {key: [line[key][at] for at in kept] for key in ("moments", "relative")}
+    return {key: [line[key][at] for at in kept] for key in ("moments", "positions", "relative")}
 
 
 def _draw_drift(analysis: Analysis, series: Sequence[dict[str, Any]], trend: Interval | None) -> MplFigure:
@@ -212,10 +218,13 @@ def _draw_drift(analysis: Analysis, series: Sequence[dict[str, Any]], trend: Int
     return drift_figure.draw(ordered, invalid, fit)
 
 
-def _includes_no_change(trend: Interval) -> bool:
+def includes_no_change(trend: Interval) -> bool:
+    """Whether the interval of a trend includes 1."""
     return trend.bounds is None or trend.bounds[0] <= 1 <= trend.bounds[1]
 
 
-def _change(trend: Interval) -> str:
-    bounds = " to ".join(wording.signed_percent(bound) for bound in trend.bounds or ())
-    return f"{wording.signed_percent(trend.centre)} (95 % interval {bounds})"
+def change(trend: Interval) -> str:
+    """`−23.0 % (−29.3 … −16.1 %)`."""
+    space = wording.NARROW_SPACE
+    bounds = f"{space}…{space}".join(wording.signed_percent(bound) for bound in trend.bounds or ())
+    return f"{wording.signed_percent(trend.centre)} ({bounds.replace(' %', '', 1)})"
