@@ -71,7 +71,8 @@ def _draw_mark(
     if found.low is not None and found.high is not None:
         bounds = [scale * found.low, scale * found.high]
         axes.plot(bounds, [height, height], color=drawn, linewidth=1.8, zorder=2)
+    filled = drawn if found.significant else "white"
     axes.plot(
-        [scale * found.estimate], [height], marker, color=drawn, markerfacecolor=drawn if found.significant else "white",
-        markersize=6, linestyle="none", label=label or None, zorder=3,
+        [scale * found.estimate], [height], marker, color=drawn, markerfacecolor=filled, markersize=6,
+        linestyle="none", label=label or None, zorder=3,
     )  # fmt: skip

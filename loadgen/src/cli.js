@@ -13,7 +13,9 @@ import { UsageError } from './usage-error.js'
  */
 
 /**
- * @typedef {Early & {values: Record<string, any>, positionals: string[], commandLine: string}} Invocation
+ * `beforeDashes`: how many of the positionals are before `--`; all without it.
+ * @typedef {Early & {
+ *   values: Record<string, any>, positionals: string[], beforeDashes: number, commandLine: string}} Invocation
  */
 
 /**
@@ -42,6 +44,7 @@ const COMMANDS = {
   backup: () => import('./commands/backup.js').then((module) => module.command),
   restore: () => import('./commands/restore.js').then((module) => module.command),
   compare: () => import('./commands/compare.js').then((module) => module.command),
+  'compare-run': () => import('./commands/compare-run.js').then((module) => module.command),
   predict: () => import('./commands/predict.js').then((module) => module.command),
   verify: () => import('./commands/verify.js').then((module) => module.command)
 }
@@ -67,12 +70,12 @@ export async function main (argv, early = {}) {
       throw new UsageError(`there is no command "${name}"; the commands are: ${Object.keys(COMMANDS).join(', ')}`)
     }
     const command = await COMMANDS[name]()
-    const { values, positionals } = parse(rest, command.options)
+    const { values, positionals, beforeDashes } = parse(rest, command.options)
     if (values.help) {
       process.stdout.write(`${command.help}\n`)
       return 0
     }
-    return await command.run({ ...early, values, positionals, commandLine: ['stevec', ...argv].join(' ') })
+    return await command.run({ ...early, values, positionals, beforeDashes, commandLine: ['stevec', ...argv].join(' ') })
   } catch (error) {
     const exitCode = exitCodeOf(error)
     process.stderr.write(`${exitCode === EXIT.interrupted ? 'interrupted' : complaint(error, name)}\n`)
@@ -109,12 +112,16 @@ const readVersion = () => JSON.parse(readFileSync(new URL('../../package.json', 
  */
 function parse (args, options) {
   try {
-    return parseArgs({
+    const { values, positionals, tokens } = parseArgs({
       args,
       options: { ...options, help: { type: 'boolean', short: 'h' } },
       allowPositionals: true,
-      strict: true
+      strict: true,
+      tokens: true
     })
+    const dashes = tokens.findIndex(({ kind }) => kind === 'option-terminator')
+    const before = dashes === -1 ? tokens : tokens.slice(0, dashes)
+    return { values, positionals, beforeDashes: before.filter(({ kind }) => kind === 'positional').length }
   } catch (error) {
     throw new UsageError(/** @type {Error} */ (error).message)
   }
@@ -130,7 +137,7 @@ async function overview () {
   for (const [name, load] of Object.entries(COMMANDS)) {
     // Before set-up, commands that import packages cannot be loaded.
     const summary = await load().then((command) => command.summary, () => '(run `make setup` first)')
-    lines.push(`  ${name.padEnd(10)} ${summary}`)
+    lines.push(`  ${name.padEnd(11)} ${summary}`)
   }
   return `${lines.join('\n')}\n\n${EXIT_HELP}\n\n` +
     'stevec <command> --help describes a command, with examples; stevec --version.\n'
