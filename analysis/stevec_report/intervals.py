@@ -2,14 +2,14 @@
 
 Requests of one trial share its caches, its connection and its neighbours on the machine, so they are not
 independent; repeated trials nearly are (A. Georges, D. Buytaert, L. Eeckhout, "Statistically rigorous Java
-performance evaluation", OOPSLA 2007, section 3). Times are positive and skewed and are compared as ratios,
+performance evaluation", OOPSLA 2007, section 3), and `dependence.py` allows for the rest. Times are positive and skewed and are compared as ratios,
 so everything is computed on logarithms and transformed back, which makes the centres geometric means (P. J.
 Fleming, J. J. Wallace, "How not to lie with statistics: the correct way to summarize benchmark results",
 CACM 29(3), 1986).
 """
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -108,38 +108,6 @@ def paired_ratio(
     if not shared:
         return None
     return geometric_mean([numerators[r] / denominators[r] for r in shared], level)
-
-
-def drift(groups: Sequence[tuple[ArrayLike, ArrayLike]], level: float = LEVEL) -> Interval | None:
-    """Change of the times over a run: the common slope of log(time) within the groups, by least squares.
-
-    Every group (a door) has its own level, and all share one slope, so a door that happened to be measured late
-    does not appear as drift. The interval is t(n − groups − 1) · standard error.
-
-    Args:
-        groups: list of (moments, values) with shapes (n,), moments scaled so that the run lasts from 0 to 1
-            and values positive.
-
-    Returns:
-        `Interval` of the factor from the beginning to the end of the run (1 = no drift), or None if fewer
-        than one degree of freedom is left or all the moments of each group are equal.
-    """
-    moments, logs = [], []
-    for times, values in groups:
-        times, values = np.asarray(times, dtype=float), np.log(np.asarray(values, dtype=float))
-        moments.append(times - times.mean())
-        logs.append(values - values.mean())
-    if not moments:
-        return None
-    x, y = np.concatenate(moments), np.concatenate(logs)
-    freedom = x.size - len(groups) - 1
-    spread = float(x @ x)
-    if freedom < 1 or spread == 0:
-        return None
-    slope = float(x @ y) / spread
-    residuals = y - slope * x
-    half = _t_quantile(freedom, level) * math.sqrt(float(residuals @ residuals) / freedom / spread)
-    return Interval(slope, slope - half, slope + half, x.size).map(math.exp)
 
 
 def _t_quantile(freedom: float, level: float) -> float:

@@ -36,6 +36,7 @@ MEASURES = {
     "cache_hits": _count(lambda o: o.stats.served_by_cache),
     "origin_offload": _count(lambda o: None if o.stats.background else o.offload),
     "origin_requests": _count(lambda o: o.record.counter_requests),
+    "origin_reads": _count(lambda o: o.record.counter_reads),
     "stale_ratio": _count(lambda o: o.stats.stale_ratio),
     # From clocks.
     "mean_ms": _time(lambda o: o.stats.mean_ms or None),

@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure as MplFigure
 
 from stevec_report import (
+    claim_table,
     cloudflare_count,
     concerns,
     expectations,
@@ -143,9 +144,10 @@ def build(run: Run, directory: str, prefix: str, write_figure: WriteFigure, say:
             evidence = replace(evidence, left_out=limits.left_out(analysis.valid))
         compared = prediction.compare_cells(analysis)
         expected = expectations.decide(analysis)
+        tested = [*claim_table.tables(evidence), *expectations.table(expected)]
         sections = [
             replace(section, blocks=[_drawn(block, prefix, write_figure) for block in section.blocks])
-            for section in list_sections(analysis, prediction.table(compared), expectations.table(expected))
+            for section in list_sections(analysis, prediction.table(compared), tested)
         ]
         invalid = sum(not outcome.valid for outcome in analysis.outcomes)
         say(

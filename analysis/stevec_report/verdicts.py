@@ -5,25 +5,26 @@ must hold, so the hypothesis' p is the largest of its claims' (R. L. Berger, "Mu
 acceptance sampling", Technometrics 24(4), 1982, intersection-union tests), and the claims need no correction
 among themselves. Over the six hypotheses of the study p is corrected by Holm's procedure.
 
-- confirmed: every count holds, every test points the expected way, and p after Holm is below 0.05;
-- refuted: a count fails, or a test points the other way with a p (corrected for six by Bonferroni) below 0.05;
+- confirmed: every count holds, every test points the expected way, and p after Holm is below alpha;
+- refuted: a count fails; or a test points the other way with a p, times six (Bonferroni), below alpha; or a claimed
+  difference is shown to be none: the ratio is within the margin of equivalence (TOST), with a p, times six and times
+  the number of the hypothesis' tests, below alpha, while it is not significantly beyond 1;
 - undecided: anything else, with the reason.
 
-Limited trials are in no test of times (`measures.py`). Where too few others are left, the reason says so, and what to
-do.
+One claim is enough to refute. So the p of equivalence is corrected for the number of claims, too; that of the other way
+is two-sided, which covers two claims. No claim is decided by fewer blocks than could confirm it. Limited trials are in
+no test of times (`measures.py`). Where too few others are left, the reason says so, and what to do.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from stevec_report import wording
-from stevec_report.hypothesis_tests import ALPHA, PairedTest, holm
-from stevec_report.measures import MEASURES
+from stevec_report.claims import Claim, say_needed
+from stevec_report.hypothesis_tests import PairedTest, holm
+from stevec_report.thresholds import DEFAULT, Thresholds
 
-NO_PAIR = "no pair of trials that can be compared"
 CANNOT = "it cannot be decided"
-# Fixed: the study has six, even if some have no run.
-STUDY_HYPOTHESES = 6
 STUDY_EXPERIMENTS = {
     "read-hot": "E1",
     "read-sparse": "E2",
@@ -32,36 +33,6 @@ STUDY_EXPERIMENTS = {
     "write-vs-read-direct": "E5",
     "write-vs-read-cached": "E6",
 }
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One part of a hypothesis.
-
-    `holds` is true if the data point the expected way, false if they point the other way, None without data. `test` is
-    None for a count. `opposite_p` is the p of "the other way" where it differs from the test's own p. `measure` is one
-    of `measures.MEASURES` where the claim is about one.
-    """
-
-    name: str
-    text: str
-    holds: bool | None
-    test: PairedTest | None = None
-    opposite_p: float | None = None
-    trials: tuple[int, ...] = ()
-    measure: str | None = None
-
-    @property
-    def is_of_times(self) -> bool:
-        """Whether limited trials are left out of it."""
-        return self.measure is not None and MEASURES[self.measure].is_time
-
-    @property
-    def p(self) -> float | None:
-        """The p of the test, 0 for a count that holds, None without data."""
-        if self.holds is None:
-            return None
-        return self.test.p if self.test else 0.0
 
 
 @dataclass(frozen=True)
@@ -83,6 +54,7 @@ class Evidence:
     margin: float | None = None
     asides: list[Claim] = field(default_factory=list)
     left_out: str = ""
+    thresholds: Thresholds = DEFAULT
 
     @property
     def p(self) -> float | None:
@@ -91,114 +63,133 @@ class Evidence:
         known = [value for value in values if value is not None]
         return max(known) if known and len(known) == len(values) else None
 
+    @property
+    def tests(self) -> int:
+        """The number of claims that are tests."""
+        return sum(claim.test is not None for claim in self.claims)
+
 
 @dataclass(frozen=True)
 class Verdict:
-    """`result` is confirmed, refuted or undecided, `why` one sentence. `p_holm` is None for a run outside a study."""
+    """`result` is confirmed, refuted or undecided, `why` one sentence. `p_holm` is None for a run outside a study.
+
+    `factor` is the number of hypotheses that p is corrected for, 1 for a run outside a study.
+    """
 
     result: str
     why: str
     evidence: Evidence
     p: float | None
     p_holm: float | None
+    factor: int = 1
 
 
 def decide_one(evidence: Evidence) -> Verdict:
     """The `Verdict` on a hypothesis alone, without a correction."""
-    return _decide(evidence, evidence.p, None)
+    return _decide(evidence, None)
 
 
 def decide_study(by_experiment: dict[str, Evidence]) -> dict[str, Verdict]:
-    """{experiment: Evidence} → {experiment: Verdict} with Holm's correction over the study's six hypotheses.
+    """{experiment: Evidence} → {experiment: Verdict} with Holm's correction over the study's hypotheses.
 
     A hypothesis that has no run takes part with p = 1, so leaving a run out never helps another.
     """
-    p_values = dict.fromkeys(STUDY_EXPERIMENTS)
+    p_values: dict[str, float | None] = dict.fromkeys(STUDY_EXPERIMENTS)
     p_values |= {name: evidence.p for name, evidence in by_experiment.items() if name in p_values}
+    most = max((evidence.thresholds.hypotheses for evidence in by_experiment.values()), default=0)
+    p_values |= dict.fromkeys(f"hypothesis {number}" for number in range(len(p_values) + 1, most + 1))
     corrected = holm(p_values)
-    return {name: _decide(evidence, evidence.p, corrected.get(name)) for name, evidence in by_experiment.items()}
+    return {name: _decide(evidence, corrected.get(name)) for name, evidence in by_experiment.items()}
 
 
-def claim_status(claim: Claim) -> str:
-    """The status of one claim alone: holds, fails, or open."""
+def claim_status(claim: Claim, alpha: float = DEFAULT.alpha, factor: int = 1, tests: int = 1) -> str:
+    """The status of one claim alone: confirmed, refuted or undecided.
+
+    Args:
+        alpha: level; factor: number of hypotheses that p is corrected for; tests: number of tests of the hypothesis.
+    """
     if claim.holds is None:
         return "undecided"
     if claim.test is None:
         return "confirmed" if claim.holds else "refuted"
-    if claim.holds and claim.p is not None and claim.p < ALPHA:
-        return "confirmed"
-    return "refuted" if _is_opposite(claim, 1) else "undecided"
+    if _is_opposite(claim, alpha / factor) or _is_none(claim, alpha, alpha / (factor * tests)):
+        return "refuted"
+    significant = claim.p is not None and claim.p * factor < alpha and not _has_too_few(claim, alpha)
+    return "confirmed" if claim.holds and significant else "undecided"
 
 
-def _decide(evidence: Evidence, p: float | None, p_holm: float | None) -> Verdict:
-    compared = p if p_holm is None else p_holm
-    factor = 1 if p_holm is None else STUDY_HYPOTHESES
+def _decide(evidence: Evidence, p_holm: float | None) -> Verdict:
+    factor = 1 if p_holm is None else evidence.thresholds.hypotheses
+    result, why = _result(evidence, evidence.p if p_holm is None else p_holm, factor)
+    return Verdict(result, why, evidence, evidence.p, p_holm, factor)
+
+
+def _result(evidence: Evidence, compared: float | None, factor: int) -> tuple[str, str]:
+    alpha = evidence.thresholds.alpha
     for claim in evidence.claims:
-        if _is_opposite(claim, factor):
-            return Verdict("refuted", f"{claim.name}: the other way.", evidence, p, p_holm)
+        if _is_opposite(claim, alpha / factor):
+            return "refuted", f"{claim.name}: the other way."
+        if _is_none(claim, alpha, alpha / (factor * evidence.tests)):
+            margin = wording.three_digits(evidence.thresholds.equivalence_ratio)
+            return "refuted", f"{claim.name}: no difference, as the ratio is within 1/{margin} to {margin}."
     if evidence.left_out:
-        starved = [claim for claim in evidence.claims if claim.is_of_times and _has_too_few(claim, factor)]
+        starved = [claim for claim in evidence.claims if claim.is_of_times and _has_too_few(claim, alpha / factor)]
         if starved:
-            return Verdict("undecided", _say_starved(starved, evidence.left_out), evidence, p, p_holm)
+            return "undecided", _say_starved(starved, evidence.left_out)
     unseen = [claim.name for claim in evidence.claims if claim.holds is None]
     if not evidence.claims or unseen:
-        named = wording.join_words(unseen) or "the claims"
-        return Verdict("undecided", f"no valid trials for {named}.", evidence, p, p_holm)
+        return "undecided", f"no valid trials for {wording.join_words(unseen) or 'the claims'}."
     against = [claim.name for claim in evidence.claims if not claim.holds]
     if against:
-        why = f"{wording.join_words(against)}: points the other way, but not clearly."
-        return Verdict("undecided", why, evidence, p, p_holm)
-    if compared is not None and compared < ALPHA:
-        return Verdict("confirmed", "all of its claims hold.", evidence, p, p_holm)
-    return Verdict("undecided", _say_why_open(evidence, factor), evidence, p, p_holm)
+        return "undecided", f"{wording.join_words(against)}: points the other way, but not clearly."
+    enough = not any(claim.test and _has_too_few(claim, alpha) for claim in evidence.claims)
+    if enough and compared is not None and compared < alpha:
+        return "confirmed", "all of its claims hold."
+    return "undecided", _say_why_open(evidence, factor)
 
 
-def _is_opposite(claim: Claim, factor: int) -> bool:
+def _is_opposite(claim: Claim, alpha: float) -> bool:
     if claim.test is None:
         return claim.holds is False
     if claim.opposite_p is not None:
-        return claim.opposite_p * factor < ALPHA
-    return claim.holds is False and claim.p is not None and claim.p * factor < ALPHA
+        return claim.opposite_p < alpha
+    return claim.holds is False and claim.p is not None and claim.p < alpha
 
 
-def _has_too_few(claim: Claim, factor: int) -> bool:
-    """Whether no data of so few pairs could confirm the claim."""
-    return claim.test is None or claim.test.n < 2 or claim.test.least_p * factor >= ALPHA
+def _is_none(claim: Claim, alpha: float, alpha_corrected: float) -> bool:
+    """Whether the claimed difference is shown to be none, while it is not significantly there."""
+    if claim.no_effect_p is None or claim.no_effect_p >= alpha_corrected or _has_too_few(claim, alpha):
+        return False
+    return not (claim.holds and claim.p is not None and claim.p < alpha)
+
+
+def _has_too_few(claim: Claim, alpha: float) -> bool:
+    """Whether no data of so few blocks could confirm the claim."""
+    return claim.test is None or claim.test.n < 2 or claim.test.least_p >= alpha
 
 
 def _say_starved(claims: Sequence[Claim], left_out: str) -> str:
-    left = [f"{claim.name} ({wording.count_of(claim.test.n if claim.test else 0, 'pair')})" for claim in claims]
-    return f"{CANNOT}: too few pairs of trials are left for {wording.join_words(left)}. {left_out}"
+    left = [f"{claim.name} ({wording.count_of(claim.test.n if claim.test else 0, 'block')})" for claim in claims]
+    return f"{CANNOT}: too few blocks are left for {wording.join_words(left)}. {left_out}"
 
 
 def _say_why_open(evidence: Evidence, factor: int) -> str:
-    """Explain whether more pairs could have decided it, or whether the data themselves leave it open."""
-    open_claims = [(c, c.test) for c in evidence.claims if c.test and (c.p is None or c.p * factor >= ALPHA)]
+    """Explain whether so many blocks could have decided it, and how many a new run needs."""
+    alpha = evidence.thresholds.alpha / factor
+    open_claims = [
+        (c, c.test)
+        for c in evidence.claims
+        if c.test and (c.p is None or c.p >= alpha or _has_too_few(c, evidence.thresholds.alpha))
+    ]
     if not open_claims:
-        return "not below 0.05 after the correction for six hypotheses."
+        return f"not below {evidence.thresholds.alpha:g} after the correction for {factor} hypotheses."
     worst, test = max(open_claims, key=lambda entry: 1.0 if entry[0].p is None else entry[0].p)
-    pairs = wording.count_of(test.n, "pair")
-    if _has_too_few(worst, factor):
+    blocks = wording.count_of(test.n, "block")
+    advice = say_needed(worst, evidence.thresholds, factor)
+    if _has_too_few(worst, alpha):
         corrected = f", times {factor} for the study's hypotheses" if factor > 1 else ""
         return (
-            f"{worst.name} points the expected way, but {pairs} of trials cannot decide: the smallest possible p is "
-            f"{wording.p_text(test.least_p)}{corrected}. More repetitions can."
+            f"{worst.name} points the expected way, but {blocks} cannot decide: the smallest possible p is "
+            f"{wording.p_text(test.least_p)}{corrected}. {advice}"
         )
-    return f"{worst.name}: {pairs} of trials, p {wording.p_text(worst.p)}, is not clear enough."
-
-
-def test_claim(name: str, measure: str, test: PairedTest, expected: str, what: str) -> Claim:
-    """A `Claim` from a `PairedTest` of a measure; `expected` is "below" or "above" 1, `what` the ratio in words."""
-    if test.ratio is None:
-        return Claim(name, f"{what}: {NO_PAIR}.", None, test, measure=measure)
-    centre = test.ratio.centre
-    holds = centre < 1 if expected == "below" else centre > 1
-    return Claim(name, f"{what}: {describe_test(test)}.", holds, test, measure=measure)
-
-
-def describe_test(test: PairedTest) -> str:
-    """`0.45 (0.42 to 0.48), p = 0.0078, 8 pairs`."""
-    text = wording.interval_text(test.ratio)
-    if test.p is not None:
-        text += f", p {'=' if test.exact else '≤'} {wording.p_text(test.p)}"
-    return f"{text}, {wording.count_of(test.n, 'pair')}"
+    return f"{worst.name}: {blocks}, p {wording.p_text(worst.p)}, is not clear enough. {advice}"

@@ -1,10 +1,14 @@
 """The verdict of each experiment on its hypothesis, for generated data with a clear result."""
 
+import math
+from dataclasses import replace
+
 import pytest
 from run_folder_fixture import build_run_folder, edit_column, edit_json, find_trial, scale_times
 
-from stevec_report import reference
+from stevec_report import reference, thresholds
 from stevec_report.experiments import (
+    edit_costs,
     mixed_write,
     module_for,
     other,
@@ -102,17 +106,38 @@ def test_e2_hits_are_the_repeats_of_the_plan(tmp_path, analyse_run):
 def test_e3_is_confirmed_where_the_source_gives_way(overload_folder, analyse_run):
     evidence = overload.evidence(analyse_run(overload_folder))
     assert [claim.holds for claim in evidence.claims] == [True, True]
-    assert evidence.claims[0].test.n == 4
-    assert decide_one(evidence).result == "undecided"  # two pairs in the upper half
+    assert [(claim.test.n, claim.test.left_out) for claim in evidence.claims] == [(2, 0), (2, 0)]
+    assert decide_one(evidence).result == "undecided"  # two blocks
     assert evidence.effect.ratio.centre > 5
 
 
-def test_e3_leaves_limited_trials_out(overload_folder, analyse_run):
+def test_e3_gives_one_value_a_block_from_all_its_levels(overload_folder, analyse_run):
+    evidence = overload.evidence(analyse_run(overload_folder))
+    trials = {(o.door, o.record.number("background_vus"), o.repetition): o for o in analyse_run(overload_folder).valid}
+
+    def log_ratio(level, repetition):
+        source, cached = (trials[door, level, repetition].stats.wait_ms for door in ("source", "cached"))
+        return math.log(source / cached)
+
+    slower, more = (claim.test for claim in evidence.claims)
+    assert slower.logs == pytest.approx([(log_ratio(20, r) + log_ratio(250, r)) / 2 for r in (1, 2)])
+    # The upper half of the levels 20 and 250 is 250, and each block has its own ratio without a background.
+    assert more.logs == pytest.approx([log_ratio(250, r) - log_ratio(0, r) for r in (1, 2)])
+    assert more.against == 2
+
+
+def test_e3_leaves_blocks_with_limited_trials_out(overload_folder, analyse_run):
+    folder = find_trial(overload_folder, 2, door="cached", background_vus=0)[1]
+    edit_json(folder / "trial.json", lambda t: t["k6"].update(generator_limited=True))
+    claims = overload.evidence(analyse_run(overload_folder)).claims
+    assert [(claim.test.n, claim.test.left_out) for claim in claims] == [(2, 0), (1, 1)]
     for repetition in (1, 2):
         folder = find_trial(overload_folder, repetition, door="source", background_vus=250)[1]
         edit_json(folder / "trial.json", lambda t: t["background"]["k6"].update(generator_limited=True))
     analysis = analyse_run(overload_folder)
-    assert overload.evidence(analysis).claims[0].test.n == 2
+    claims = overload.evidence(analysis).claims
+    assert [(claim.test.n, claim.test.left_out) for claim in claims] == [(0, 2), (0, 2)]
+    assert [claim.holds for claim in claims] == [None, None]
     assert overload_curve.mean_at(analysis, "source", 250) is None
     assert overload_curve.mean_at(analysis, "source", 20) > 0
     found = overload_curve.saturation_of(analysis, "source")
@@ -121,10 +146,28 @@ def test_e3_leaves_limited_trials_out(overload_folder, analyse_run):
 
 def test_e4_edits_cost(tmp_path, analyse_run):
     run = build_run_folder(tmp_path, experiment="mixed-write", repetitions=3, pages=10, requests=300)
-    evidence = mixed_write.evidence(analyse_run(run))
+    analysis = analyse_run(run)
+    evidence = mixed_write.evidence(analysis)
+    assert [(claim.name, claim.test.n) for claim in evidence.claims] == [
+        ("Edits cost reads", 3),
+        ("Larger pages cost more", 3),
+    ]
     assert evidence.claims[0].holds
-    assert evidence.claims[0].test.n == 6
+    # Without the edits themselves, of which there is one in twenty.
     assert evidence.effect.ratio.centre > 1.2
+    writes = sum(o.stats.writes for o in analysis.valid)
+    assert evidence.asides[0].text.startswith(f"{writes} of {writes} edits reached the origin") and writes > 0
+
+
+def test_e4_needs_all_cells_of_a_block_and_bears_a_count_of_zero(tmp_path, analyse_run):
+    run = build_run_folder(tmp_path, experiment="mixed-write", repetitions=3, pages=10, requests=300)
+    folder = find_trial(run, 2, workload="mixed")[1]
+    edit_json(folder / "trial.json", lambda t: t.update(valid=False))
+    analysis = analyse_run(run)
+    assert [(claim.test.n, claim.test.left_out) for claim in mixed_write.evidence(analysis).claims] == [(2, 1), (2, 1)]
+    nothing = [replace(o, record=replace(o.record, counter_reads=0)) for o in analysis.valid]
+    claims = edit_costs.claims(replace(analysis, outcomes=nothing), thresholds.DEFAULT)
+    assert [claim.test.ratio.centre for claim in claims] == [1, 1]
 
 
 def test_e4_sets_edits_and_expiry_beside_the_study(tmp_path, analyse_run):

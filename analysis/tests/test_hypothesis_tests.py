@@ -7,7 +7,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from stevec_report.hypothesis_tests import equivalence, holm, least_p, paired_test, sign_flip, t_test
+from stevec_report.hypothesis_tests import (
+    equivalence,
+    equivalence_p,
+    holm,
+    least_p,
+    paired_test,
+    ratio_test,
+    sign_flip,
+    t_test,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,16 +61,31 @@ def test_sign_flip_errs_as_seldom_as_it_says():
     assert np.mean(np.array(p_values) <= 0.05) == pytest.approx(12 / 256, abs=0.016)
 
 
-def test_beyond_twenty_pairs_p_is_a_bound_that_is_never_too_small():
-    rng = np.random.default_rng(3)
-    for n in (8, 14, 20):
-        values = rng.normal(0.5, 1, n)
-        bound = min(1, 2 * math.exp(-(values.sum() ** 2) / (2 * values @ values)))
-        assert bound >= sign_flip(values)[0]
-    p, exact = sign_flip([1.0] * 21)
+def test_sign_flip_agrees_with_scipy():
+    rng = np.random.default_rng(8)
+    for values in (*rng.normal(0.4, 1, (10, 8)), *rng.normal(0.2, 1, (2, 12))):
+        exact = stats.permutation_test(
+            (values,), np.sum, permutation_type="samples", n_resamples=2**12, vectorized=False
+        )
+        assert sign_flip(values)[0] == pytest.approx(exact.pvalue)
+
+
+def test_beyond_twenty_blocks_p_is_of_random_patterns():
+    values = np.random.default_rng(3).normal(0.5, 1, 24)
+    p, exact = sign_flip(values)
     assert not exact
-    assert p == pytest.approx(2 * math.exp(-21 / 2))
-    assert sign_flip([1.0, -1.0] * 11) == (1.0, False)
+    assert sign_flip(values)[0] == p
+    assert p == pytest.approx(stats.ttest_1samp(values, 0).pvalue, rel=0.5)
+    assert sign_flip([1.0] * 21) == (least_p(21), False)
+    assert sign_flip([1.0, -1.0] * 11)[0] == 1
+
+
+def test_a_ratio_is_tested_against_another_one():
+    logs = dict(enumerate(np.log([1.3, 1.4, 1.2, 1.5, 1.35, 1.28])))
+    test = ratio_test(logs, against=1.25, left_out=2)
+    assert test.ratio.centre == pytest.approx(stats.gmean([1.3, 1.4, 1.2, 1.5, 1.35, 1.28]))
+    assert test.p == sign_flip(np.array(test.logs) - math.log(1.25))[0]
+    assert (test.against, test.left_out, test.spread) == (1.25, 2, pytest.approx(np.std(list(logs.values()), ddof=1)))
 
 
 @pytest.mark.parametrize("values", [[], [float("nan")], [[1.0]]])
@@ -72,7 +96,7 @@ def test_sign_flip_refuses_what_has_no_sum(values):
 
 def test_paired_test_uses_what_both_have():
     test = paired_test({1: 2.0, 2: 8.0, 3: 1.0}, {1: 1.0, 2: 1.0, 4: 1.0})
-    assert (test.n, test.p, test.least_p) == (2, 0.5, 0.5)
+    assert (test.n, test.p, test.least_p, test.left_out) == (2, 0.5, 0.5, 2)
     assert test.ratio.centre == pytest.approx(4)
     assert paired_test({1: 1.0}, {2: 1.0}).p is None
     assert least_p(8) == 2 / 256
@@ -85,7 +109,7 @@ def test_equivalence_is_two_one_sided_t_tests():
     logs = [math.log(other[key] / base[key]) for key in base]
     below = stats.ttest_1samp(logs, math.log(1.1), alternative="less").pvalue
     above = stats.ttest_1samp(logs, -math.log(1.1), alternative="greater").pvalue
-    assert equivalence(other, base, 1.1).p == pytest.approx(max(below, above))
+    assert equivalence(other, base, 1.1).p == equivalence_p(logs, 1.1) == pytest.approx(max(below, above))
 
 
 def test_no_difference_found_is_not_no_difference():
@@ -109,6 +133,16 @@ def test_holm_by_hand():
     corrected = holm({"a": 0.02, "b": 0.01, "c": 0.03, "d": 0.8})
     assert corrected == pytest.approx({"a": 0.06, "b": 0.04, "c": 0.06, "d": 0.8})
     assert holm({"a": 0.0078, "b": None}) == {"a": 0.0156, "b": 1.0}
+
+
+def test_holm_is_the_closed_test_of_bonferroni():
+    rng = np.random.default_rng(4)
+    for values in rng.uniform(size=(50, 4)) ** 2:
+        corrected = holm(dict(enumerate(values)))
+        for at in range(4):
+            # A hypothesis is rejected where each set of hypotheses that has it is (Marcus, Peritz, Gabriel, 1976).
+            sets = [own for size in range(1, 5) for own in itertools.combinations(range(4), size) if at in own]
+            assert corrected[at] == pytest.approx(max(min(1, len(own) * values[list(own)].min()) for own in sets))
 
 
 def test_holm_keeps_false_alarms_of_all_six_under_one_in_twenty():

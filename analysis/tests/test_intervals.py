@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from stevec_report.intervals import drift, geometric_mean, paired_ratio, t_interval
+from stevec_report.intervals import geometric_mean, paired_ratio, t_interval
 
 
 def test_t_interval_by_hand():
@@ -80,28 +80,3 @@ def test_paired_ratio_uses_only_shared_repetitions():
     ratio = paired_ratio({1: 3.0, 2: 100.0}, {1: 1.0, 3: 1.0})
     assert (ratio.centre, ratio.n, ratio.low) == (pytest.approx(3), 1, None)
     assert paired_ratio({1: 3.0}, {2: 1.0}) is None
-
-
-def test_drift_finds_the_slope_that_all_groups_share():
-    moments = np.linspace(0, 1, 6)
-    groups = [(moments, 5 * 1.2**moments), (moments + 0.05, 80 * 1.2 ** (moments + 0.05))]
-    found = drift(groups)
-    assert (found.centre, found.low, found.high) == pytest.approx((1.2, 1.2, 1.2))
-
-
-def test_a_door_that_came_late_is_no_drift():
-    found = drift([([0.0, 0.1, 0.2], [1, 1, 1]), ([0.8, 0.9, 1.0], [50, 50, 50])])
-    assert found.centre == pytest.approx(1)
-
-
-def test_drift_matches_ordinary_least_squares_by_hand():
-    # one group, x = 0, 0.5, 1 and log y = 0, 1, 1: slope 1, residuals -1/6, 1/3, -1/6, 1 degree of freedom,
-    # standard error sqrt((1/6) / (1/2)) = 0.577350
-    found = drift([([0, 0.5, 1], np.exp([0.0, 1.0, 1.0]))])
-    assert math.log(found.centre) == pytest.approx(1)
-    assert math.log(found.high) == pytest.approx(1 + 12.706205 * 0.577350, rel=1e-5)
-
-
-@pytest.mark.parametrize("groups", [[], [([0.0], [1.0])], [([0.0, 1.0], [1.0, 2.0])], [([1, 1, 1], [1, 2, 3])]])
-def test_too_little_for_a_drift(groups):
-    assert drift(groups) is None

@@ -1,22 +1,27 @@
 """From claims to verdicts: confirmed, refuted or undecided, for one experiment and for six."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
-from stevec_report import explain, verdicts
-from stevec_report.hypothesis_tests import paired_test
-from stevec_report.verdicts import Claim, Evidence, claim_status, decide_one, decide_study
+from stevec_report import claim_table, claims, explain
+from stevec_report.hypothesis_tests import ALPHA, equivalence, least_p, paired_test
+from stevec_report.run_folder import RunFolderError
+from stevec_report.thresholds import DEFAULT, Thresholds, describe, read
+from stevec_report.verdicts import STUDY_EXPERIMENTS, Claim, Evidence, claim_status, decide_one, decide_study
 
 
-def ratios(values):
-    return paired_test(dict(enumerate(values)), dict.fromkeys(range(len(values)), 1.0))
+def ratios(values, against=1.0):
+    return paired_test(dict(enumerate(values)), dict.fromkeys(range(len(values)), 1.0), against)
 
 
 def evidence(*claims, **more):
     return Evidence(list(claims), "a rule", "the study's", "ours", **more)
 
 
-def above(values, name="Dearer"):
-    return verdicts.test_claim(name, "mean_ms", ratios(values), "above", "a ÷ b")
+def above(values, name="Dearer", against=1.0):
+    return claims.test_claim(name, "mean_ms", ratios(values, against), "above", "a ÷ b")
 
 
 CLEAR = [1.2, 1.3, 1.25, 1.22, 1.31, 1.27, 1.24, 1.26]
@@ -37,7 +42,8 @@ def test_one_clear_effect_among_six_is_confirmed_if_p_survives_holm():
 def test_few_pairs_leave_it_open_and_it_is_said_why():
     verdict = decide_study({"read-hot": evidence(above(CLEAR[:5]))})["read-hot"]
     assert verdict.result == "undecided"
-    assert "5 pairs of trials cannot decide: the smallest possible p is 0.062, times 6" in verdict.why
+    assert "5 blocks cannot decide: the smallest possible p is 0.062, times 6" in verdict.why
+    assert verdict.why.endswith("The number of repetitions is fixed before a run; a new run needs about 8.")
 
 
 def test_the_other_way_is_refuted():
@@ -91,3 +97,102 @@ def test_direction_and_size_beside_the_study():
     assert not explain.agrees(far, decide_one(far))
     other = evidence(above(CLEAR), effect=ratios(CLEAR), study_effect=0.5, effect_name="write ÷ read")
     assert explain.compare(other)[0] is False
+
+
+NEAR = [1.01, 0.99, 1.02, 0.98, 1.01, 0.99, 1.0, 1.0, 1.01]
+
+
+def test_a_difference_that_is_shown_to_be_none_is_refuted():
+    verdict = decide_study({"mixed-write": evidence(above(NEAR, "Edits"), above(NEAR, "Larger"))})["mixed-write"]
+    assert (verdict.result, verdict.why) == ("refuted", "Edits: no difference, as the ratio is within 1/1.10 to 1.10.")
+    assert claim_status(above(NEAR)) == "refuted"
+
+
+def test_a_small_but_clear_difference_is_not_none():
+    small = [1.02, 1.03, 1.025, 1.022, 1.031, 1.027, 1.024, 1.026]
+    assert above(small).no_effect_p < 1e-6
+    assert decide_one(evidence(above(small))).result == "confirmed"
+    # With the correction it is neither confirmed nor none.
+    unclear = [1.03, 1.04, 1.02, 1.03, 1.05, 1.04, 0.999, 1.03]
+    assert decide_study({"mixed-write": evidence(above(unclear))})["mixed-write"].result == "undecided"
+
+
+def test_two_equal_blocks_decide_nothing():
+    assert above([1.0, 1.0]).no_effect_p == 0
+    assert decide_one(evidence(above([1.0, 1.0]))).result == "undecided"
+    same = dict.fromkeys(range(2), 1.0)
+    claim = Claim("Same time", "", True, equivalence(same, same, 1.1), opposite_p=1.0, is_equivalence=True)
+    assert (claim.p, decide_one(evidence(claim)).result, claim_status(claim)) == (0, "undecided", "undecided")
+
+
+def test_a_claim_of_far_more_is_refuted_where_there_is_no_effect():
+    assert above(NEAR, against=2.0).no_effect_p is None
+    assert decide_one(evidence(above(NEAR, against=2.0))).why == "Dearer: the other way."
+
+
+@pytest.mark.parametrize("against", [1.0, 1.25])
+def test_wrong_verdicts_are_as_rare_as_they_say(against):
+    """Without an effect nothing is confirmed, and with one of the margin nothing is refuted, but for 5 %."""
+    rng = np.random.default_rng(3)
+    wrong = {"confirmed": 0, "refuted": 0}
+    for result, effect in (("confirmed", against), ("refuted", against * DEFAULT.equivalence_ratio)):
+        for logs in rng.normal(np.log(effect), 0.05, (300, 2, 8)):
+            both = (above(np.exp(own), name, against) for name, own in zip("ab", logs, strict=True))
+            wrong[result] += decide_one(evidence(*both)).result == result
+    # The standard error of 0.05 over 300 is 0.013.
+    assert max(wrong.values()) / 300 <= ALPHA + 2 * 0.013
+
+
+def test_a_hypothesis_is_decided_either_way_where_the_power_says_so():
+    rng = np.random.default_rng(5)
+    results = {}
+    for effect in (1.0, 1.2):
+        runs = [evidence(above(np.exp(logs))) for logs in rng.normal(np.log(effect), 0.05, (200, 9))]
+        results[effect] = [decide_study({"write-vs-read-direct": one})["write-vs-read-direct"].result for one in runs]
+    assert results[1.2].count("confirmed") / 200 >= 0.8
+    assert results[1.0].count("refuted") / 200 >= 0.8
+
+
+def test_thresholds_are_those_of_the_manifest():
+    name = "write-vs-read-cached"
+    stated = {"alpha": 0.01, "hypotheses": 6, "equivalence_ratio": 1.05}
+    assert read({"name": name, "thresholds": stated}) == Thresholds(0.01, 6, 1.05, 1.25, recorded=True)
+    assert read({"name": name}) == Thresholds(far_more_ratio=1.25)
+    assert read({}) == DEFAULT
+    assert describe({"thresholds": stated}) == "alpha 0.01, hypotheses 6, equivalence_ratio 1.05"
+    assert describe({}).startswith("thresholds not recorded")
+    strict = replace(DEFAULT, alpha=0.001)
+    assert decide_one(evidence(above(CLEAR), thresholds=strict)).result == "undecided"
+    more = replace(DEFAULT, hypotheses=10)
+    verdict = decide_study({"read-hot": evidence(above(CLEAR), thresholds=more)})["read-hot"]
+    assert verdict.p_holm == pytest.approx(10 * 2 / 256)
+
+
+@pytest.mark.parametrize(
+    "stated", [[], {"beta": 1}, {"alpha": "low"}, {"alpha": 5}, {"equivalence_ratio": 0.9}, {"hypotheses": 1.5}]
+)
+def test_thresholds_that_make_no_sense_are_said(stated):
+    with pytest.raises(RunFolderError, match="thresholds"):
+        read({"name": "read-hot", "thresholds": stated})
+
+
+def test_the_table_of_tests_says_what_they_could_have_found():
+    (table,) = claim_table.tables(evidence(above(CLEAR), above(CLEAR[:7], "Fewer"), COUNT))
+    first, second = table.rows
+    assert (first["claim"], first["blocks"], first["against"]) == ("Dearer", 8, "1")
+    assert 1 < first["detectable_alone"] < first["detectable_study"] < 1.1
+    # Seven blocks: p is 0.016 at least, times six.
+    assert (second["detectable_study"], second["needed_study"]) == (None, 8)
+    assert "alpha 0.05, 6 hypotheses" in table.note and "not recorded" in table.note
+    assert claim_table.tables(evidence(COUNT)) == claim_table.tables(None) == []
+
+
+def test_the_numbers_of_repetitions_are_those_that_can_decide():
+    assert claims.needed(above([1.3]), DEFAULT, len(STUDY_EXPERIMENTS)) == 8
+    assert 6 * least_p(8) < ALPHA <= 6 * least_p(7)
+    wild = above([1.2, 0.8, 1.1, 1.3, 0.7, 1.4, 1.2, 1.1])
+    number = claims.needed(wild, DEFAULT, 6)
+    assert 40 < number <= 100
+    assert decide_study({"read-hot": evidence(wild)})["read-hot"].why.endswith(f"a new run needs about {number}.")
+    wilder = above([2, 0.4, 1.1, 3, 0.7, 1.4, 1.2, 0.5])
+    assert "needs more than 100." in decide_one(evidence(wilder)).why

@@ -32,15 +32,15 @@ def _over_run(analysis: Analysis) -> list[Block]:
     if not series:
         return [Words("note", "There is no check against drift: no cell has two valid trials.")]
     trend = run_drift(series)
-    caption = "Drift check: the mean of each trial against that of its cell, in the order the trials were run. "
+    caption = "Drift check: the mean of each trial ÷ the mean of its cell, in the order of time. "
     if trend is None:
         caption += "There are too few valid trials to tell a trend."
     elif includes_no_change(trend):
         caption += f"Over the run the times changed by {change(trend)}, which includes no change."
     else:
         caption += (
-            f"Over the run the times drifted by {change(trend)}. Cells were shuffled within each repetition, so "
-            "ratios suffer less from this than means do."
+            f"Over the run the times drifted by {change(trend)}. Cells are shuffled within each repetition, so ratios "
+            "suffer less from it than means do."
         )
     return [Figure("drift", "Trial means in the order of time", caption, lambda: _draw_drift(analysis, series, trend))]
 
@@ -130,12 +130,9 @@ def _within_table(found: Sequence[Within]) -> list[Block]:
         TRIALS_COLUMN,
     ]
     note = (
-        f"Mean duration, from the sending, of the first {100 * FIRST_SHARE:g} % of the requests of a trial, at least "
-        f"{FIRST_MIN}, against that of its last half. Only requests of the same kind are compared, as the share of "
-        "hits grows while a cache fills. Geometric means over the trials that were not limited. Drift: the p of "
-        f"a t test, after Holm's correction over the rows, is below {ALPHA:g}, and the ratio is beyond {RATIO_MIN:g} "
-        "either way. Trials with a burst, a fault, or all requests "
-        "at once are not here."
+        f"Mean duration of the first {100 * FIRST_SHARE:g} % of the requests of a trial, at least {FIRST_MIN}, against its "
+        f"last half; geometric means over trials that were not limited. Drift: p after Holm's correction is below "
+        f"{ALPHA:g}, and the ratio is beyond {RATIO_MIN:g} either way."
     )
     return [Table("drift-within", "Did the times change in the course of a trial?", note, columns, rows)]
 

@@ -7,9 +7,9 @@ from stevec_predict import expiry
 from stevec_report import wording
 from stevec_report.analysis import Analysis
 from stevec_report.blocks import Cell, Column, Table, judged_cell
+from stevec_report.claims import Claim
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.sample_table import DONE_AT
-from stevec_report.verdicts import Claim
 
 REPLAY_MAX = 1_000_000  # reads of one trial
 PAGES_MAX, REFILLS_MAX = 10_000, 1000  # beyond these the exact distribution costs too much
@@ -96,11 +96,10 @@ def table(fits: Iterable[Fit]) -> Table:
     return Table(
         "table-1.6-model",
         "Reads only, beside the model of expiry in a run of finite length.",
-        "The model: each page is asked for at random, and is fresh for exactly its max-age from the moment it was "
-        "filled. “From” and “to” hold 95 % of the model's own chance (computed exactly, by convolution over the "
-        "pages). A cache that counts whole seconds keeps a page up to one longer or shorter, hence the second "
-        "comparison. “Replayed” are the misses if the lifetime were exact on this trial's own times: no chance is "
-        "in that number.",
+        "The model: reads choose pages at random, and a copy is fresh for exactly its max-age. “From” and “to” hold "
+        "95 % of the model’s own chance. A cache that counts whole seconds may keep a copy one second longer or "
+        "shorter, hence the second comparison. “Replayed” applies the exact lifetime to the moments of this trial’s "
+        "reads.",
         columns,
         rows,
     )

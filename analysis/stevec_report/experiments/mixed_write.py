@@ -1,24 +1,23 @@
 """E4, mixed-write: caching under writes, by size of page (table 1.6; the study draws no figure of it)."""
 
-import math
 import statistics
 from typing import Any
 
 from matplotlib.figure import Figure as MplFigure
 
-from stevec_report import measures, reference
+from stevec_report import reference, thresholds
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import Block, Cell, Column, Figure, Table, trials_cell
-from stevec_report.experiments import edits_and_expiry, expiry_model
+from stevec_report.experiments import edit_costs, edits_and_expiry, expiry_model
 from stevec_report.experiments.beside_study import run_label
+from stevec_report.experiments.edit_costs import size_of, workload_of
 from stevec_report.figures import hit_ratio_by_size, hits_over_time
 from stevec_report.figures.hit_ratio_by_size import Ratios
-from stevec_report.hypothesis_tests import paired_test
 from stevec_report.measures import Point
 from stevec_report.outcomes import MeasuredOutcome
 from stevec_report.rows import share
-from stevec_report.verdicts import Claim, Evidence, test_claim
+from stevec_report.verdicts import Evidence
 
 STUDY_SETTINGS = {
     "requests": 10_000,
@@ -30,11 +29,6 @@ STUDY_SETTINGS = {
     "vus": 1,
 }
 BINS = 40  # of one trial, in the figure over time
-RULE = (
-    "Edits cost: the origin sees more requests with edits than in the twin without them, over pairs (page size, "
-    "repetition). Larger pages cost more: it sees more with the largest pages than with the smallest, over pairs "
-    "(workload, repetition). Both by an exact two-sided sign-flip test of the logarithms of the ratios."
-)
 
 
 def blocks(analysis: Analysis) -> list[Block]:
@@ -64,51 +58,21 @@ def blocks(analysis: Analysis) -> list[Block]:
 
 
 def evidence(analysis: Analysis) -> Evidence:
-    """Claims: edits cost requests at the origin, and larger pages cost more of them."""
-    found = measures.values("origin_requests", analysis.valid, lambda o: (_workload(o), _size(o), o.block))
-    requests = {key: n for key, n in found.items() if n}
-    mixed = {(size, b): n for (workload, size, b), n in requests.items() if workload == "mixed"}
-    plain = {(size, b): n for (workload, size, b), n in requests.items() if workload == "get-only"}
-    edits = paired_test(mixed, plain)
-    sizes = sorted({size for _, size, _ in requests})
-    large, small = (
-        {(w, b): n for (w, size, b), n in requests.items() if sizes and size == wanted}
-        for wanted in ((sizes[-1], sizes[0]) if sizes else (None, None))
-    )
-    study = _study_ratios()
-    if len(sizes) < 2:
-        larger = Claim("Larger pages cost more", "fewer than two sizes of page.", None)
-    else:
-        larger = test_claim(
-            "Larger pages cost more",
-            "origin_requests",
-            paired_test(large, small),
-            "above",
-            f"requests at the origin, pages of {sizes[-1] / 1000:g} kB ÷ {sizes[0] / 1000:g} kB",
-        )
-    study_excess = [(1 - study["mixed"][size][0][0]) / (1 - study["get-only"][size][0][0]) for size in study["mixed"]]
+    """Claims: edits cost reads at the origin, and larger pages cost more of them."""
+    stated = thresholds.read(analysis.run.experiment)
+    claims, study = edit_costs.claims(analysis, stated), _study_ratios()
     return Evidence(
-        claims=[
-            test_claim("Edits cost", "origin_requests", edits, "above", "requests at the origin, with edits ÷ without"),
-            larger,
-        ],
-        rule=RULE,
+        claims=claims,
+        rule=edit_costs.RULE,
         study=f"hit ratio {_range(study['mixed'])} with edits, {_range(study['get-only'])} without",
         ours=f"hit ratio {_range(_ratios(analysis).get('mixed', {}))} with edits, "
         f"{_range(_ratios(analysis).get('get-only', {}))} without",
-        study_effect=math.exp(statistics.fmean(map(math.log, study_excess))),
-        effect=edits,
-        effect_name="origin requests, edits ÷ none",
-        asides=[expiry_model.claim(_fits(analysis))],
+        study_effect=edit_costs.study_effect(),
+        effect=claims[0].test,
+        effect_name="reads at the origin, edits ÷ none (the study’s if its counter counted the edits)",
+        asides=[edit_costs.writes_pass(analysis.valid), expiry_model.claim(_fits(analysis))],
+        thresholds=stated,
     )
-
-
-def _workload(outcome: MeasuredOutcome) -> str:
-    return "mixed" if outcome.record.number("edit_ratio") > 0 else "get-only"
-
-
-def _size(outcome: MeasuredOutcome) -> float:
-    return outcome.record.number("page_size_chars")
 
 
 def hit_ratio_requests(outcome: MeasuredOutcome) -> float:
@@ -119,8 +83,8 @@ def hit_ratio_requests(outcome: MeasuredOutcome) -> float:
 def _groups(analysis: Analysis) -> dict[tuple[str, float], list[MeasuredOutcome]]:
     """{(workload, size): valid outcomes}, in order."""
     found: dict[tuple[str, float], list[MeasuredOutcome]] = {}
-    for outcome in sorted(analysis.valid, key=lambda o: (_workload(o) != "mixed", _size(o), o.repetition)):
-        found.setdefault((_workload(outcome), _size(outcome)), []).append(outcome)
+    for outcome in sorted(analysis.valid, key=lambda o: (workload_of(o) != "mixed", size_of(o), o.repetition)):
+        found.setdefault((workload_of(outcome), size_of(outcome)), []).append(outcome)
     return found
 
 
@@ -190,7 +154,7 @@ def _table(analysis: Analysis) -> Table:
 
 
 def _origin_table(analysis: Analysis) -> Table:
-    twins = {(_size(o), o.block): o for o in analysis.valid if _workload(o) == "get-only"}
+    twins = {(size_of(o), o.block): o for o in analysis.valid if workload_of(o) == "get-only"}
     columns = [
         Column("page_kb", "page, kB", "text"),
         Column("repetition", "rep.", "text"),
@@ -204,14 +168,14 @@ def _origin_table(analysis: Analysis) -> Table:
         Column("hits_log", "by the origin's log", "count", "served by the cache"),
     ]
     rows = []
-    for outcome in sorted(analysis.valid, key=lambda o: (_size(o), o.repetition)):
-        twin = twins.get((_size(outcome), outcome.block))
-        if _workload(outcome) != "mixed":
+    for outcome in sorted(analysis.valid, key=lambda o: (size_of(o), o.repetition)):
+        twin = twins.get((size_of(outcome), outcome.block))
+        if workload_of(outcome) != "mixed":
             continue
         record, stats = outcome.record, outcome.stats
         log = record.log_lines.get("origin")
         row = {
-            "page_kb": f"{_size(outcome) / 1000:g}",
+            "page_kb": f"{size_of(outcome) / 1000:g}",
             "repetition": outcome.repetition,
             "origin_requests": Cell(record.counter_requests, trials=(outcome.number,)),
             "writes": record.counter_writes,
@@ -240,8 +204,8 @@ def _origin_table(analysis: Analysis) -> Table:
 
 def _fits(analysis: Analysis) -> list[expiry_model.Fit]:
     """The trials without edits beside the model of expiry, by size of page."""
-    trials = [o for o in analysis.valid if _workload(o) == "get-only"]
-    return expiry_model.fit_trials(analysis, sorted(trials, key=lambda o: (_size(o), o.repetition)))
+    trials = [o for o in analysis.valid if workload_of(o) == "get-only"]
+    return expiry_model.fit_trials(analysis, sorted(trials, key=lambda o: (size_of(o), o.repetition)))
 
 
 def _draw_over_time(analysis: Analysis) -> MplFigure:

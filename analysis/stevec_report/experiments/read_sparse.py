@@ -1,21 +1,19 @@
 """E2, read-sparse: few reads over many pages (table 1.3; the study draws no figure of it)."""
 
-import math
 import statistics
 from collections.abc import Iterable, Sequence
 
-import numpy as np
-
-from stevec_report import measures, reference, wording
+from stevec_report import measures, reference, thresholds, wording
 from stevec_report.analysis import Analysis
 from stevec_report.averages import mean
 from stevec_report.blocks import Block, Cell, Column, Figure, Row, Table, judged_cell
+from stevec_report.claims import NO_BLOCK, Claim, describe_test
 from stevec_report.experiments.beside_study import beside_each_other, by_repetition, run_label
 from stevec_report.figures import sparse_read_times
-from stevec_report.hypothesis_tests import PairedTest, equivalence, sign_flip
+from stevec_report.hypothesis_tests import PairedTest, equivalence, ratio_test
 from stevec_report.intervals import geometric_centre
-from stevec_report.outcomes import BlockKey, MeasuredOutcome, Outcome
-from stevec_report.verdicts import NO_PAIR, Claim, Evidence, describe_test
+from stevec_report.outcomes import MeasuredOutcome, Outcome
+from stevec_report.verdicts import Evidence
 
 STUDY_SETTINGS = {
     "requests": 100,
@@ -26,14 +24,11 @@ STUDY_SETTINGS = {
 }
 STUDY_LABELS = {"without": "cache bypassed", "with": "cached"}
 BASE, CACHED = "nocache", "cached"
-MARGIN = 1.10  # "no difference" means less than 10 % either way
-FEW = 0.1  # hits are rare below this share; the study had "about 5 repeats" in 100
 RULE = (
     "“No difference” is a claim of its own, which a test that finds nothing does not prove. So time holds if the "
-    f"ratio of mean response times cached ÷ nocache, paired by repetition, is shown to lie within {1 / MARGIN:.2f} "
-    f"to {MARGIN:.2f} (two one-sided t tests on the logarithms, TOST), and is refuted if it is shown to lie "
-    f"outside; rare hits holds if a cache served less than {100 * FEW:.0f} % of the requests of every valid trial, "
-    "an exact count."
+    "ratio of mean response times cached ÷ nocache, one value a block, is shown to lie within 1/{0:g} to {0:g} (two "
+    "one-sided t tests on the logarithms, TOST), and is refuted if a sign-flip test shows that it lies outside; rare "
+    "hits holds if a cache served less than {1:.0f} % of the requests of every valid trial, an exact count."
 )
 
 
@@ -60,14 +55,15 @@ def blocks(analysis: Analysis) -> list[Block]:
 def evidence(analysis: Analysis) -> Evidence:
     """Claims: the times are equivalent, and hits are rare."""
     base, cached = (measures.by_block("mean_ms", analysis.select(door=door)) for door in (BASE, CACHED))
-    test = equivalence(cached, base, MARGIN)
+    stated = thresholds.read(analysis.run.experiment)
+    test = equivalence(cached, base, stated.equivalence_ratio)
     study = reference.read_series("1.3", "mean_ms")
     means = {path: statistics.fmean(values.values()) for path, values in study.items()}
     trials = analysis.select(door=CACHED)
     centres = [wording.three_digits(geometric_centre(own.values())) for own in (cached, base)]
     return Evidence(
-        claims=[_same_time(test, base, cached), _rare_hits(trials)],
-        rule=RULE,
+        claims=[_same_time(test), _rare_hits(trials, stated.hit_ratio_max)],
+        rule=RULE.format(stated.equivalence_ratio, 100 * stated.hit_ratio_max),
         study=f"{means['with']:.1f} ms cached, {means['without']:.1f} ms not; 2.75 hits of 100",
         ours=f"{' ms cached, '.join(centres)} ms not; "
         f"{wording.three_digits(mean(o.stats.served_by_cache for o in trials))} hits of "
@@ -75,33 +71,38 @@ def evidence(analysis: Analysis) -> Evidence:
         study_effect=means["with"] / means["without"],
         effect=test,
         effect_name="cached ÷ nocache",
-        margin=MARGIN,
+        margin=stated.equivalence_ratio,
+        thresholds=stated,
     )
 
 
-def _same_time(test: PairedTest, base: dict[BlockKey, float], cached: dict[BlockKey, float]) -> Claim:
+def _same_time(test: PairedTest) -> Claim:
     name = "Same time"
     if test.ratio is None:
-        return Claim(name, f"{NO_PAIR}.", None, test, measure="mean_ms")
-    within = 1 / MARGIN < test.ratio.centre < MARGIN
-    text = f"cached ÷ nocache in mean response time: {describe_test(test)} of “not within ±10 %”."
-    return Claim(name, text, within, test, opposite_p=_outside_p(base, cached), measure="mean_ms")
+        return Claim(name, f"{NO_BLOCK}.", None, test, measure="mean_ms")
+    margin, centre = test.against, test.ratio.centre
+    text = f"cached ÷ nocache in mean response time: {describe_test(test)} of “not within 1/{margin:g} to {margin:g}”."
+    outside_p = 1.0
+    if not 1 / margin < centre < margin:
+        outside_p = ratio_test(dict(enumerate(test.logs)), margin if centre > 1 else 1 / margin).p or 1.0
+    return Claim(
+        name,
+        text,
+        1 / margin < centre < margin,
+        test,
+        opposite_p=outside_p,
+        measure="mean_ms",
+        is_equivalence=True,
+    )
 
 
-def _outside_p(base: dict[BlockKey, float], cached: dict[BlockKey, float]) -> float:
-    """The sign-flip p of a ratio outside of the margin; 1 where its mean lies inside."""
-    logs = np.array([math.log(cached[r] / base[r]) for r in sorted(base.keys() & cached.keys())])
-    beyond = logs * np.sign(logs.mean()) - math.log(MARGIN)
-    return sign_flip(beyond)[0] if beyond.mean() > 0 else 1.0
-
-
-def _rare_hits(trials: Sequence[MeasuredOutcome]) -> Claim:
+def _rare_hits(trials: Sequence[MeasuredOutcome], few: float) -> Claim:
     name = "Rare hits"
     if not trials:
         return Claim(name, "no valid trial.", None)
     shares = [o.stats.served_by_cache / o.stats.requests for o in trials]
     text = f"a cache served {wording.percent(min(shares))} to {wording.percent(max(shares))} of the requests."
-    holds = True if max(shares) < FEW else False if min(shares) >= FEW else None
+    holds = True if max(shares) < few else False if min(shares) >= few else None
     return Claim(name, text, holds, trials=tuple(o.number for o in trials))
 
 
